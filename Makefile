@@ -1,0 +1,41 @@
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# Two extras share one environment, and two pips must not write to it at the same time.
+.NOTPARALLEL:
+.PHONY: help demo test lint clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed-plot ## learn metrics on real data; figures go to demo-output/
+	@mkdir -p demo-output
+	@$(RUN) examples/demo.py --output demo-output
+
+test: $(VENV)/.installed-test ## run the tests
+	@$(RUN) -m pytest -q
+
+lint: $(VENV)/.installed-dev ## check style and format
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+
+clean: ## remove the environment and everything that can be made again
+	@rm -rf $(VENV) demo-output build dist .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp for each extra: dependencies are installed again only when pyproject.toml changes.
+$(VENV)/.installed-%: pyproject.toml | $(VENV)/.created
+	@echo "Installing skscreen[$*] into $(VENV) (once, and when pyproject.toml changes)"
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "skscreen needs Python >= 3.11, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)"; \
+	  echo "Name a newer one, for instance: make $(or $(MAKECMDGOALS),test) PYTHON=python3.12"; \
+	  exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@

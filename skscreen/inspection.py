@@ -1,0 +1,448 @@
+"""Figures of regularisation paths.
+
+Each class is a Display in scikit-learn's sense: it holds the data of one figure, `from_path`
+collects them from a path and draws, and `plot` draws again, on other axes if wanted. Matplotlib is
+imported only when something is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+__all__ = ["PathDisplay", "ScreeningDisplay"]
+
+# Okabe and Ito's palette: distinct for colour-blind readers and in grey print.
+_BLUE, _ORANGE, _GREEN, _VERMILION, _GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "0.35"
+
+_LAMBDA_LABEL = "Regularisation parameter λ (log scale)"
+
+# Below this many points the values themselves are shown, not only the line between them.
+_FEW_POINTS = 30
+
+
+class ScreeningDisplay:
+    """Show how much screening decided along a regularisation path.
+
+    One line gives the share of the decidable items (triplets, samples) that the path rule fixed at
+    a new λ before any iteration, the other the share that was fixed when the solve ended. λ
+    decreases from left to right, as the path runs.
+
+    It is recommended to use :meth:`from_path` to create a display.
+
+    Parameters
+    ----------
+    lams : ndarray of shape (n_lams,)
+        Regularisation parameters λ > 0.
+    path_screening_rates : ndarray of shape (n_lams,)
+        Rate of the path rule, in [0, 1]. NaN leaves a hole.
+    screening_rates : ndarray of shape (n_lams,)
+        Rate at the end of the solve, in [0, 1]. NaN leaves a hole.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        Figure that holds the axes.
+    lines_ : list of matplotlib Line2D
+        Line of the path rule, line of the end of the solve.
+    fills_ : list of matplotlib artists
+        Area under the first line, area between the two.
+
+    Examples
+    --------
+    >>> from skscreen.inspection import ScreeningDisplay
+    >>> display = ScreeningDisplay.from_path(path)  # doctest: +SKIP
+    >>> display.figure_.savefig("screening.png")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, *, lams: np.ndarray, path_screening_rates: np.ndarray, screening_rates: np.ndarray
+    ) -> None:
+        self.lams = lams
+        self.path_screening_rates = path_screening_rates
+        self.screening_rates = screening_rates
+
+    @classmethod
+    def from_path(cls, path: Any, *, ax: Axes | None = None) -> Self:
+        """Collect the screening rates of a path and draw them.
+
+        Parameters
+        ----------
+        path : RTLMPath
+            A path with the arrays `lams`, `path_screening_rates` and `screening_rates`.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is made.
+
+        Returns
+        -------
+        display : ScreeningDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If an array of the path has another length than `path.lams`.
+        """
+        lams = np.asarray(path.lams, dtype=float)
+        return cls(
+            lams=lams,
+            path_screening_rates=_along_path(
+                path.path_screening_rates, lams, "path.path_screening_rates"
+            ),
+            screening_rates=_along_path(path.screening_rates, lams, "path.screening_rates"),
+        ).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is made.
+
+        Returns
+        -------
+        display : ScreeningDisplay
+            The object itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        plt = _pyplot(self)
+        from matplotlib.ticker import PercentFormatter
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.0, 3.6), layout="constrained")
+
+        style = _line_style(self.lams.size)
+        # Each area is what one step added, so that the colours lie beside and not over each other.
+        floor = np.zeros_like(self.lams)
+        by_path_rule = np.nan_to_num(self.path_screening_rates)
+        self.lines_, self.fills_ = [], []
+        for lower, upper, rates, colour, label in [
+            (floor, by_path_rule, self.path_screening_rates, _ORANGE, "path rule, at the start"),
+            (by_path_rule, self.screening_rates, self.screening_rates, _BLUE, "end of the solve"),
+        ]:
+            self.lines_ += ax.plot(self.lams, rates, color=colour, label=label, **style)
+            self.fills_.append(
+                ax.fill_between(self.lams, lower, upper, color=colour, alpha=0.2, linewidth=0)
+            )
+
+        _style_axes(ax, self.lams)
+        ax.set_xlabel(_LAMBDA_LABEL)
+        # Rates of 0 and 1 are common: the line must not be cut in half by the frame.
+        ax.set_ylim(-0.02, 1.02)
+        ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
+        ax.set_ylabel("Screening rate (% of decidable items)")
+        _legend_above(ax)
+
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        return self
+
+
+class PathDisplay:
+    """Show objective, duality gap and, if given, a score along a regularisation path.
+
+    The panels are stacked over one λ axis; λ decreases from left to right, as the path runs.
+
+    It is recommended to use :meth:`from_path` to create a display.
+
+    Parameters
+    ----------
+    lams : ndarray of shape (n_lams,)
+        Regularisation parameters λ > 0.
+    objectives : ndarray of shape (n_lams,)
+        Primal objective. The axis is logarithmic unless a value is not positive.
+    dual_gaps : ndarray of shape (n_lams,)
+        Relative duality gap. Values below the machine precision, zero among them, are drawn there.
+    tol : float, default=None
+        Tolerance on the relative duality gap, drawn as a line.
+    scores : ndarray of shape (n_lams,), default=None
+        A score for each λ, greater is better, for instance the accuracy on validation data. NaN
+        leaves a hole. If None, there is no panel for it.
+    score_name : str, default="Validation accuracy"
+        Label of the score's axis.
+    baseline : float, default=None
+        Score to compare with, drawn as a dashed line.
+    baseline_name : str, default="Baseline"
+        Label of that line.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes of shape (2,) or (3,)
+        Axes of the objective, of the gap and, with `scores`, of the score.
+    figure_ : matplotlib Figure
+        Figure that holds the axes.
+    objective_line_, gap_line_ : matplotlib Line2D
+        The two curves.
+    tol_line_, score_line_, best_point_, baseline_line_ : matplotlib Line2D or None
+        Tolerance, score, mark of the best score, baseline; None where not drawn.
+    best_index_ : int or None
+        Index into `lams` of the best score. Among equals it is the first, so the largest λ of a
+        path. None without `scores`.
+
+    Examples
+    --------
+    >>> from skscreen.inspection import PathDisplay
+    >>> display = PathDisplay.from_path(path, tol=1e-6)  # doctest: +SKIP
+    >>> display.figure_.savefig("path.png")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        *,
+        lams: np.ndarray,
+        objectives: np.ndarray,
+        dual_gaps: np.ndarray,
+        tol: float | None = None,
+        scores: np.ndarray | None = None,
+        score_name: str = "Validation accuracy",
+        baseline: float | None = None,
+        baseline_name: str = "Baseline",
+    ) -> None:
+        self.lams = lams
+        self.objectives = objectives
+        self.dual_gaps = dual_gaps
+        self.tol = tol
+        self.scores = scores
+        self.score_name = score_name
+        self.baseline = baseline
+        self.baseline_name = baseline_name
+
+    @classmethod
+    def from_path(
+        cls,
+        path: Any,
+        *,
+        tol: float | None = None,
+        scores: ArrayLike | None = None,
+        score_name: str = "Validation accuracy",
+        baseline: float | None = None,
+        baseline_name: str = "Baseline",
+        ax: Sequence[Axes] | None = None,
+    ) -> Self:
+        """Collect the curves of a path and draw them.
+
+        Parameters
+        ----------
+        path : RTLMPath
+            A path with the arrays `lams`, `objectives` and `dual_gaps`.
+        tol : float, default=None
+            Tolerance on the relative duality gap, drawn as a line.
+        scores : array-like of shape (n_lams,), default=None
+            A score for each λ of the path, greater is better. If given, it gets a panel and its
+            best value a mark.
+        score_name : str, default="Validation accuracy"
+            Label of the score's axis.
+        baseline : float, default=None
+            Score to compare with, drawn as a dashed line. Needs `scores`.
+        baseline_name : str, default="Baseline"
+            Label of that line.
+        ax : sequence of matplotlib Axes, default=None
+            Axes to draw on: two, or three with `scores`. If None, a new figure is made.
+
+        Returns
+        -------
+        display : PathDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If `scores` or an array of the path has another length than `path.lams`, if `baseline`
+            is given without `scores`, or if `ax` has not one Axes for each panel.
+        """
+        if baseline is not None and scores is None:
+            raise ValueError("`baseline` is compared with `scores`: give both, or neither.")
+        lams = np.asarray(path.lams, dtype=float)
+        return cls(
+            lams=lams,
+            objectives=_along_path(path.objectives, lams, "path.objectives"),
+            dual_gaps=_along_path(path.dual_gaps, lams, "path.dual_gaps"),
+            tol=tol,
+            scores=None if scores is None else _along_path(scores, lams, "scores"),
+            score_name=score_name,
+            baseline=baseline,
+            baseline_name=baseline_name,
+        ).plot(ax=ax)
+
+    def plot(self, ax: Sequence[Axes] | None = None) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : sequence of matplotlib Axes, default=None
+            Axes to draw on: two, or three with `scores`. If None, a new figure is made.
+
+        Returns
+        -------
+        display : PathDisplay
+            The object itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If `ax` has not one Axes for each panel.
+        """
+        plt = _pyplot(self)
+        n_panels = 2 if self.scores is None else 3
+        if ax is None:
+            _, ax = plt.subplots(
+                n_panels, sharex=True, figsize=(6.0, 0.6 + 1.9 * n_panels), layout="constrained"
+            )
+        self.axes_ = np.ravel(np.asarray(ax, dtype=object))
+        if self.axes_.size != n_panels:
+            raise ValueError(
+                f"`ax` has {self.axes_.size} Axes, but there are {n_panels} panels: "
+                "give one for each."
+            )
+        self.figure_ = self.axes_[0].figure
+
+        self._plot_objective(self.axes_[0])
+        self._plot_gap(self.axes_[1])
+        self.score_line_ = self.best_point_ = self.baseline_line_ = self.best_index_ = None
+        if self.scores is not None:
+            self._plot_scores(self.axes_[2])
+        for panel in self.axes_:
+            _style_axes(panel, self.lams)
+        self.axes_[-1].set_xlabel(_LAMBDA_LABEL)
+        self.figure_.align_ylabels(self.axes_)
+        return self
+
+    def _plot_objective(self, ax: Axes) -> None:
+        (self.objective_line_,) = ax.plot(
+            self.lams, self.objectives, color=_BLUE, **_line_style(self.lams.size)
+        )
+        if np.all(self.objectives > 0):
+            ax.set_yscale("log")
+            _label_log_axis(ax.yaxis, self.objectives)
+        ax.set_ylabel("Primal objective")
+
+    def _plot_gap(self, ax: Axes) -> None:
+        # Rounding can make a gap zero or negative, which has no place on a logarithmic axis.
+        gaps = np.maximum(self.dual_gaps, np.finfo(float).eps)
+        (self.gap_line_,) = ax.plot(
+            self.lams, gaps, color=_VERMILION, **_line_style(self.lams.size)
+        )
+        self.tol_line_ = None
+        if self.tol is not None:
+            self.tol_line_ = ax.axhline(
+                self.tol,
+                color=_GREY,
+                linestyle="--",
+                linewidth=1.0,
+                label=f"tolerance {self.tol:g}",
+            )
+            _legend_above(ax)
+        ax.set_yscale("log")
+        # At the first λ the solution has a closed form and the gap is rounding: there the line may
+        # leave the panel rather than flatten all the rest.
+        lowest = max(np.nanmin(gaps), 1e-2 * np.nanmedian(gaps))
+        ax.set_ylim(bottom=lowest / 2)
+        ax.set_ylabel("Relative duality gap")
+
+    def _plot_scores(self, ax: Axes) -> None:
+        self.best_index_ = int(np.nanargmax(self.scores))
+        best_lam, best_score = self.lams[self.best_index_], self.scores[self.best_index_]
+        if self.baseline is not None:
+            self.baseline_line_ = ax.axhline(
+                self.baseline,
+                color=_GREY,
+                linestyle="--",
+                linewidth=1.0,
+                label=f"{self.baseline_name} ({self.baseline:.3g})",
+            )
+        (self.score_line_,) = ax.plot(
+            self.lams, self.scores, color=_GREEN, **_line_style(self.lams.size)
+        )
+        (self.best_point_,) = ax.plot(
+            best_lam,
+            best_score,
+            color=_GREEN,
+            marker="o",
+            markersize=7,
+            markeredgecolor="white",
+            linestyle="none",
+            label=f"best ({best_score:.3g} at λ = {best_lam:.3g})",
+        )
+        ax.set_ylabel(self.score_name)
+        _legend_above(ax)
+
+
+def _pyplot(display: object) -> Any:
+    """Import pyplot, or say how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"{type(display).__name__} draws with matplotlib, which is not installed: "
+            "pip install skscreen[plot]"
+        ) from error
+    return plt
+
+
+def _along_path(values: ArrayLike, lams: np.ndarray, name: str) -> np.ndarray:
+    """Return `values` as an array with one entry for each λ."""
+    values = np.asarray(values, dtype=float)
+    if values.shape != lams.shape:
+        raise ValueError(
+            f"`{name}` has shape {values.shape}, but the path has {lams.size} values of λ: "
+            "one value is needed for each."
+        )
+    return values
+
+
+def _line_style(n_points: int) -> dict[str, Any]:
+    marker = "o" if n_points <= _FEW_POINTS else None
+    return {"linewidth": 1.6, "marker": marker, "markersize": 3.5}
+
+
+def _style_axes(ax: Axes, lams: np.ndarray) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color="0.9", linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.set_xscale("log")
+    _label_log_axis(ax.xaxis, lams)
+    ax.xaxis.set_inverted(True)
+    ax.margins(x=0.01)
+
+
+def _label_log_axis(axis: Axis, values: np.ndarray) -> None:
+    """Label 1, 2 and 5 where the powers of ten alone are too few and all digits too many."""
+    from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
+
+    if 5 < np.nanmax(values) / np.nanmin(values) < 200:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf)))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def _legend_above(ax: Axes) -> None:
+    """Put the legend over the axes, where it cannot hide data whatever the path looks like."""
+    ax.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=2,
+        frameon=False,
+        fontsize="small",
+        borderaxespad=0.2,
+        handlelength=1.8,
+    )

@@ -1,0 +1,225 @@
+"""The regularisation path of metric learning from triplets."""
+
+import itertools
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import clone
+
+from skscreen.metric import ScreenedRTLM, describe
+from skscreen.path.driver import PathSolver
+from skscreen.path.progress import ProgressBar
+from skscreen.solvers.solution import Solution
+
+
+@dataclass(frozen=True)
+class RTLMPath:
+    """Solutions along a regularisation path, lambda descending.
+
+    Iterating yields the solutions; indexing gives one. The arrays below have one entry a lambda.
+
+    Attributes
+    ----------
+    solutions : tuple of Solution
+    lam_max : float
+    n_triplets : int
+    """
+
+    model: ScreenedRTLM
+    solutions: tuple[Solution, ...]
+    lam_max: float
+    n_triplets: int
+
+    def __len__(self) -> int:
+        """Return the number of values of lambda."""
+        return len(self.solutions)
+
+    def __iter__(self) -> Iterator[Solution]:
+        """Iterate over the solutions."""
+        return iter(self.solutions)
+
+    def __getitem__(self, index: int) -> Solution:
+        """Return one solution."""
+        return self.solutions[index]
+
+    @property
+    def lams(self) -> np.ndarray:
+        """Absolute values of lambda, descending."""
+        return np.array([solution.lam for solution in self])
+
+    @property
+    def matrices(self) -> np.ndarray:
+        """Metrics, (n_lams, d, d); for a diagonal metric the weights, (n_lams, d)."""
+        return np.stack([solution.point.value for solution in self])
+
+    @property
+    def objectives(self) -> np.ndarray:
+        """Primal objectives of the full problem."""
+        return np.array([solution.certificate.primal for solution in self])
+
+    @property
+    def dual_gaps(self) -> np.ndarray:
+        """Relative duality gaps of the full problem."""
+        return np.array([solution.certificate.relative_gap for solution in self])
+
+    @property
+    def n_iters(self) -> np.ndarray:
+        """Gradient steps."""
+        return np.array([solution.n_iter for solution in self])
+
+    @property
+    def screening_rates(self) -> np.ndarray:
+        """Share of the decidable triplets that were left out when the solve ended."""
+        return np.array([solution.screening_rate() for solution in self])
+
+    @property
+    def path_screening_rates(self) -> np.ndarray:
+        """The same before the first iteration, by the reference at the lambda before."""
+        return np.array([solution.screening_rate("path") for solution in self])
+
+    @property
+    def seconds(self) -> np.ndarray:
+        """Time of each solve."""
+        return np.array([solution.seconds for solution in self])
+
+    @property
+    def converged(self) -> np.ndarray:
+        """Whether each duality gap met the tolerance."""
+        return np.array([solution.converged for solution in self])
+
+    def estimator(self, index: int) -> ScreenedRTLM:
+        """Return the fitted estimator of one value of lambda."""
+        solution = self.solutions[index]
+        model = clone(self.model).set_params(lam=solution.lam, relative_lam=False)
+        model.n_features_in_ = self.model.n_features_in_
+        if hasattr(self.model, "feature_names_in_"):
+            model.feature_names_in_ = self.model.feature_names_in_
+        return model._store([solution], self.lam_max, self.n_triplets)
+
+
+def rtlm_path(
+    X, y=None, *, lams=None, ratio=0.9, stop=0.01, n_lams=None, triplets=None, **options
+) -> RTLMPath:
+    """Learn metrics along the regularisation path, each certified and reusing the ones before.
+
+    Without `lams` the path starts at lambda_max, goes down by `ratio` and ends when the loss
+    hardly falls any more: (loss_(t-1) - loss_t) / loss_(t-1) * lam_(t-1) / (lam_(t-1) - lam_t)
+    < `stop` (Yoshida et al. 2019, section 7), or after `n_lams` values.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), optional
+        Class labels; not needed with `triplets`.
+    lams : array-like of shape (n_lams,), optional
+        Absolute values to use instead, all of them, in descending order.
+    ratio : float, default=0.9
+        Ratio of consecutive values, in (0, 1).
+    stop : float, default=0.01
+        Threshold of the stopping rule, >= 0.
+    n_lams : int, optional
+        Largest number of values.
+    triplets : array-like of shape (n_triplets, 3), optional
+        As in `ScreenedRTLM.fit`.
+    **options
+        Parameters of `ScreenedRTLM` but `lam` and `relative_lam`.
+
+    Returns
+    -------
+    RTLMPath
+        If the path is interrupted from the keyboard: what was finished by then.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments or data; the message names the argument.
+    MemoryError
+        If the pairs would not fit into the free memory.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` steps did not reach `tol` at some value (see `RTLMPath.converged`).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skscreen import rtlm_path
+    >>> path = rtlm_path(*load_iris(return_X_y=True), ratio=0.5)
+    >>> bool(path.dual_gaps.max() <= 1e-6)
+    True
+    """
+    for name in ("lam", "relative_lam"):
+        if name in options:
+            raise TypeError(f"rtlm_path() takes lams, not {name}.")
+    _check_grid(ratio, stop, n_lams)
+    model = ScreenedRTLM(**options)
+    model._validate_params()
+    grid = None if lams is None else _check_lams(lams)
+    problem, lam_max, first = model._build(X, y, triplets)
+    if grid is None:
+        grid = (lam_max * ratio**t for t in itertools.count()) if lam_max > 0.0 else [1.0]
+    else:
+        stop = -math.inf
+    solutions = _follow(PathSolver(problem, first), grid, model, stop, n_lams)
+    return RTLMPath(model, tuple(solutions), lam_max, problem.geometry.n_items)
+
+
+def _follow(
+    solver: PathSolver, grid: Iterable[float], model: ScreenedRTLM, stop: float, n_lams: int | None
+) -> list[Solution]:
+    """Solve along a grid until it, the stopping rule or the user ends it."""
+    options, solutions = model._options(), []
+    total = len(grid) if isinstance(grid, Sized) else n_lams
+    with ProgressBar(model.verbose > 0) as bar:
+        try:
+            for lam in itertools.islice(grid, n_lams):
+                solutions.append(solver.solve(lam, options).without_evaluation())
+                bar.update(_progress(solutions, total), describe(solutions[-1]))
+                if len(solutions) > 1 and _relative_decrease(*solutions[-2:]) < stop:
+                    break
+        except KeyboardInterrupt:
+            if not solutions:
+                raise
+            warnings.warn(
+                f"Interrupted: the path ends after {len(solutions)} values.", stacklevel=3
+            )
+    model._warn_unless_converged(solutions)
+    return solutions
+
+
+def _relative_decrease(before: Solution, after: Solution) -> float:
+    """Relative decrease of the loss per relative decrease of lambda (the stopping rule)."""
+    if before.loss <= 0.0:
+        return 0.0
+    return (before.loss - after.loss) / before.loss * before.lam / (before.lam - after.lam)
+
+
+def _progress(solutions: list[Solution], total: int | None) -> float:
+    """Fraction of the path that is done; a guess where its end is found on the way.
+
+    Lambda falls by about seven decades until the stopping rule with its default holds.
+    """
+    if total is not None:
+        return len(solutions) / total
+    return min(math.log10(solutions[0].lam / solutions[-1].lam) / 7.5, 0.99)
+
+
+def _check_grid(ratio, stop, n_lams) -> None:
+    if not 0.0 < ratio < 1.0:
+        raise ValueError(f"ratio must be in (0, 1), got {ratio!r}.")
+    if not stop >= 0.0:
+        raise ValueError(f"stop must not be negative, got {stop!r}.")
+    if n_lams is not None and (not isinstance(n_lams, Integral) or n_lams < 1):
+        raise ValueError(f"n_lams must be a positive integer or None, got {n_lams!r}.")
+
+
+def _check_lams(lams) -> np.ndarray:
+    lams = np.asarray(lams, dtype=np.float64)
+    if lams.ndim != 1 or lams.size == 0 or not np.all(np.isfinite(lams)) or lams.min() <= 0.0:
+        raise ValueError("lams must be a non-empty list of positive finite numbers.")
+    return np.unique(lams)[::-1]

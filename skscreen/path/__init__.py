@@ -1,0 +1,1 @@
+"""When: drivers over the regularisation parameter, with warm starts, history and progress."""

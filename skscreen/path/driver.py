@@ -1,0 +1,89 @@
+"""The path driver: solves for a sequence of lambda, each from what the ones before have shown."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from skscreen.problems.domains import Point
+from skscreen.problems.objective import Problem, Proximal
+from skscreen.solvers.projected_gradient import Options, solve
+from skscreen.solvers.solution import Solution
+
+# Width of the proximal smoothing for a loss without a quadratic piece, in units of its threshold.
+_PROXIMAL_WIDTH = 0.05
+
+# A single lambda far below lambda_max is reached over a coarse path of loose solutions.
+_APPROACH_RATIO = 0.5
+_APPROACH_TOL = 1e-2
+
+
+class PathSolver:
+    """Solves one lambda after the other, best in decreasing order and closely spaced.
+
+    Three things carry over from one lambda to the next: a screening reference, the step length,
+    and a start extrapolated through the last two solutions, linear in log(lambda) (on a grid of
+    constant ratio that cuts the iterations to about a third of those from the last solution).
+
+    Parameters
+    ----------
+    problem : Problem
+    first : Point
+        S_K of `Problem.lam_max`: the first start is S_K / lambda.
+    """
+
+    def __init__(self, problem: Problem, first: Point):
+        self._problem = problem
+        self._first = first
+        self._proximal = _proximal(problem)
+        self._reference: Solution | None = None
+        self._before: tuple[float, Point] | None = None
+
+    def solve(self, lam: float, options: Options) -> Solution:
+        """Solve for one lambda to the certified tolerance."""
+        reference = self._reference
+        objective = self._problem.at(lam, self._proximal)
+        step = None if reference is None else reference.step
+        solution = solve(objective, self._predict(lam), options, reference=reference, step=step)
+        evaluation = solution.evaluation
+        geometry, margins = self._problem.geometry.sort_slots(evaluation.margins)
+        self._problem = replace(self._problem, geometry=geometry)
+        if reference is not None:
+            self._before = (reference.lam, reference.point)
+        self._reference = replace(solution, evaluation=replace(evaluation, margins=margins))
+        return solution
+
+    def approach(
+        self, lam: float, lam_max: float, options: Options
+    ) -> Iterator[tuple[float, Solution]]:
+        """Solve for one lambda over a coarse path from `lam_max`.
+
+        Yields the fraction of the way that is done, and a solution; the last is the one wanted.
+        """
+        loose = replace(options, tol=max(options.tol, _APPROACH_TOL))
+        ratio = lam / lam_max if 0.0 < lam < lam_max else 1.0
+        n_steps = max(math.ceil(math.log(ratio, _APPROACH_RATIO)), 1)
+        for step in range(1, n_steps):
+            yield step / n_steps, self.solve(lam_max * ratio ** (step / n_steps), loose)
+        yield 1.0, self.solve(lam, options)
+
+    def _predict(self, lam: float) -> Point:
+        reference, before = self._reference, self._before
+        if reference is None:
+            return self._first.scaled(1.0 / lam)
+        if before is None or before[0] == reference.lam:
+            return reference.point
+        value = reference.point.value
+        reach = math.log(reference.lam / lam) / math.log(before[0] / reference.lam)
+        # Further than one step ahead the line is no longer a good model of the path.
+        move = min(max(reach, -1.0), 1.0) * (value - before[1].value)
+        return self._problem.domain.project(value + move)
+
+
+def _proximal(problem: Problem) -> Proximal | None:
+    if problem.loss.gamma > 0.0:
+        return None
+    # At lambda_max, where paths start, every dual variable is 1.
+    dual = np.ones(problem.geometry.n_items)
+    return Proximal(_PROXIMAL_WIDTH * problem.loss.threshold, dual, dual.copy())

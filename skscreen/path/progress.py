@@ -1,0 +1,56 @@
+"""A progress bar on stderr for paths whose length may be only an estimate."""
+
+import shutil
+import sys
+from typing import Self
+
+_CELLS = 24
+
+
+class ProgressBar:
+    """Show how far a path has come.
+
+    On a terminal one line is redrawn in place. Elsewhere (a log file, a notebook) a line is printed
+    at most every 10 %. When disabled nothing is written at all.
+
+    Parameters
+    ----------
+    enabled : bool
+        Whether to draw.
+    """
+
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> Self:
+        # stderr is looked up here, not at import, so that redirections are respected.
+        self._stream = sys.stderr if self.enabled else None
+        self._in_place = self._stream is not None and self._stream.isatty()
+        self._fraction = 0.0
+        self._tenths = -1
+        return self
+
+    def update(self, fraction: float, message: str) -> None:
+        """Draw the bar at `fraction` (clipped to 0..1) with `message` behind it."""
+        if self._stream is None:
+            return
+        # Where the end is an estimate it may move away; the bar then waits, it does not run back.
+        self._fraction = max(self._fraction, min(fraction, 1.0))
+        tenths = int(10 * self._fraction + 1e-9)
+        if not self._in_place and tenths == self._tenths:
+            return
+        self._tenths = tenths
+        bar = ("#" * round(_CELLS * self._fraction)).ljust(_CELLS, ".")
+        line = f"[{bar}] {self._fraction:4.0%} {message}"
+        if self._in_place:
+            # Cut and padded to the terminal: a wrapped line could not be overdrawn.
+            width = shutil.get_terminal_size().columns - 1
+            self._stream.write("\r" + line[:width].ljust(width))
+        else:
+            self._stream.write(line + "\n")
+        self._stream.flush()
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._in_place and self._tenths >= 0:
+            self._stream.write("\n")
+            self._stream.flush()

@@ -1,0 +1,1 @@
+"""What is minimised: losses, domains, geometries and the objective they make up."""

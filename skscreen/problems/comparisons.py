@@ -1,0 +1,539 @@
+"""Geometry of relative comparisons: items are differences of two squared distances.
+
+Item t compares a *near* pair (a, b) with a *far* pair (c, e): its margin under a metric M is
+<M, H_t> = d_M^2(c, e) - d_M^2(a, b) with H_t = (x_c - x_e)(x_c - x_e)' - (x_a - x_b)(x_a - x_b)'.
+A triplet (i, j, l) is the near pair (i, j) with the far pair (i, l). H_t is never formed: margins
+are one GEMM, one squared distance a pair and one subtraction an item; the adjoint
+sum_t w_t H_t = X' L_w X is a graph Laplacian on the pairs (Yoshida et al. 2019, section 2;
+checked in the tests against explicit matrices).
+
+Items are ranges, never lists: a *row* is a near pair, a *slot* a place in the list of far pairs,
+and row p compares its pair with the slots start[p]:stop[p]. All near pairs of an anchor share the
+slots of that anchor, its *block*, so that memory grows with the pairs and not with the triplets.
+Slots are kept sorted by distance within their block: what screening leaves of a row is then
+nearly an interval, and the reduced problem keeps that interval. A decided item inside it stays,
+which changes no optimum.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numba import njit
+
+from skscreen.problems.domains import Point
+from skscreen.problems.losses import SmoothedHinge, dual_variable, fenchel_young, smoothed_value
+from skscreen.problems.memory import Pool
+
+EPS = float(np.finfo(np.float64).eps)
+
+# Sums may be reordered so that they vectorise; inputs are finite, and NaN needs no care there.
+_REORDER = {"reassoc", "contract", "nnan", "nsz"}
+
+# Rows of data are padded with zeros to whole vector registers: short loops over d without a
+# scalar remainder run up to twice as fast.
+_LANES = 4
+
+
+@dataclass(frozen=True)
+class PairDistances:
+    """Squared distances of all rows and slots under one metric: margins before subtraction.
+
+    `noise` bounds the rounding error of one embedded difference, so a distance D carries an
+    error of at most 2 sqrt(D) noise + noise^2 (and a relative one of a few eps).
+    """
+
+    near: np.ndarray
+    far: np.ndarray
+    noise: float
+
+
+@dataclass(frozen=True)
+class Items:
+    """Which pairs are compared.
+
+    Parameters
+    ----------
+    near : ndarray of shape (R, 2), int32
+        Near pair of each row, as indices into the data.
+    far : ndarray of shape (Q, 2), int32
+        Far pairs.
+    slots : ndarray of shape (S,), int32, or None
+        Far pair of each slot; None when slot s is far pair s.
+    blocks : ndarray of shape (B + 1,), int64
+        Block b holds the slots blocks[b]:blocks[b + 1].
+    start, stop : ndarray of shape (R,), int64
+        Slots that each row is compared with, within one block.
+    base : ndarray of shape (R,), int64
+    rank : ndarray of shape (S,), int64
+        Item number of (row p, slot s) in the full problem is base[p] + rank[s].
+    """
+
+    near: np.ndarray
+    far: np.ndarray
+    slots: np.ndarray | None
+    blocks: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    base: np.ndarray
+    rank: np.ndarray
+
+    @property
+    def n_slots(self) -> int:
+        """Number of slots."""
+        return self.rank.size
+
+    @property
+    def n_items(self) -> int:
+        """Number of comparisons."""
+        return int((self.stop - self.start).sum())
+
+
+class Comparisons:
+    """Comparisons under a full metric matrix; see the module's docstring.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), float64
+        Data, best centred (the rounding allowances grow with the norms of its rows).
+    items : Items
+    """
+
+    # Whether |H_t| is that of the diagonal of H_t only.
+    diagonal = False
+
+    def __init__(self, X: np.ndarray, items: Items):
+        padding = -X.shape[1] % _LANES
+        padded = np.pad(X, ((0, 0), (0, padding))) if padding else np.ascontiguousarray(X)
+        near_sizes, far_sizes = np.empty(len(items.near)), np.empty(len(items.far))
+        _pair_sizes(padded, items.near, self.diagonal, near_sizes)
+        _pair_sizes(padded, items.far, self.diagonal, far_sizes)
+        if items.slots is not None:
+            far_sizes = far_sizes[items.slots]
+        self._norms = _norms(padded)
+        self._set(padded, X.shape[1], items, near_sizes, far_sizes, Pool())
+
+    def _set(self, X, n_features, items, near_sizes, far_sizes, pool) -> None:
+        self.pool = pool
+        self.X = X
+        self.n_features = n_features
+        self.items = items
+        self.n_items = items.n_items
+        self.near_sizes = near_sizes
+        self.far_sizes = far_sizes
+
+    def _like(self, X, items, near_sizes, far_sizes) -> "Comparisons":
+        other = object.__new__(type(self))
+        # Those of all the data: an upper bound for any part of it.
+        other._norms = self._norms
+        other._set(X, self.n_features, items, near_sizes, far_sizes, self.pool)
+        return other
+
+    # -- what depends on the kind of metric ------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a parameter."""
+        return (self.n_features, self.n_features)
+
+    def _embed(self, factor: np.ndarray) -> np.ndarray:
+        d, r = factor.shape
+        padded = np.zeros((self.X.shape[1], r + -r % _LANES))
+        padded[:d, :r] = factor
+        return np.matmul(self.X, padded, out=self.pool.empty((len(self.X), padded.shape[1])))
+
+    def weighted_sum(self, row_weights, slot_weights) -> tuple[np.ndarray, float]:
+        """Sum of far minus near weighted pair terms, with a bound on its rounding error.
+
+        With weights summed over the items of each row and slot this is sum_t w_t H_t.
+        """
+        items, d = self.items, self.n_features
+        laplacian_X = self.pool.zeros(self.X.shape)
+        _add_laplacian(self.X, items.near, row_weights, -1.0, laplacian_X)
+        _add_laplacian(self.X, items.far, self._far_weights(slot_weights), 1.0, laplacian_X)
+        total = (self.X.T @ laplacian_X)[:d, :d]
+        error = 8.0 * EPS * self._norms[1] * float(np.linalg.norm(laplacian_X))
+        return 0.5 * (total + total.T), error
+
+    # -- the geometry's seam ---------------------------------------------------------------
+
+    def margins(self, point: Point) -> PairDistances:
+        """Distances of all pairs under a metric, O(n d r + (R + Q) r)."""
+        Z = self._embed(point.factor)
+        items = self.items
+        near, far = self.pool.empty(len(items.near)), self.pool.empty(len(items.far))
+        _squared_distances(Z, items.near, near)
+        _squared_distances(Z, items.far, far)
+        size = float(np.linalg.norm(point.factor))
+        noise = 8.0 * EPS * np.sqrt(self.n_features) * self._norms[0] * size
+        if items.slots is not None:
+            far = self.pool.take(far, items.slots)
+        return PairDistances(near, far, noise)
+
+    def item_margins(self, margins: PairDistances) -> np.ndarray:
+        """Margin of every item in the order of item numbers, 8 bytes an item."""
+        out = np.empty(self.n_items)
+        items = self.items
+        _item_margins(
+            items.start, items.stop, items.base, items.rank, margins.near, margins.far, out
+        )
+        return out
+
+    def loss(self, margins: PairDistances, loss: SmoothedHinge):
+        """Sum of losses and the adjoint of the dual variables, one pass over the items.
+
+        Returns
+        -------
+        value : float
+            sum_t l(<H_t, M>).
+        adjoint : ndarray
+            sum_t alpha_t H_t with alpha_t = -l'(<H_t, M>).
+        error : float
+            Bound on the Frobenius norm of the adjoint's rounding error.
+        """
+        row_weights, slot_weights = self.weights()
+        items = self.items
+        value = _loss_pass(
+            items.start, items.stop, margins.near, margins.far,
+            loss.threshold, loss.gamma, row_weights, slot_weights,
+        )  # fmt: skip
+        return value, *self.weighted_sum(row_weights, slot_weights)
+
+    def proximal_loss(self, margins: PairDistances, loss: SmoothedHinge, width, centre, alpha):
+        """Like `loss` for the proximal smoothing of the dual round `centre`; fills `alpha`.
+
+        Both hold one dual variable for each item of the full problem.
+
+        Returns
+        -------
+        smoothed, value, fenchel_young, error, adjoint, adjoint_error
+            Sum of the smoothed losses, of the true losses, of the Fenchel-Young terms of the
+            new `alpha` with a bound on its rounding error, and the adjoint as in `loss`.
+        """
+        row_weights, slot_weights = self.weights()
+        items = self.items
+        sums = _proximal_pass(
+            items.start, items.stop, items.base, items.rank,
+            margins.near, margins.far, margins.noise,
+            loss.threshold, loss.gamma, width, centre, alpha, row_weights, slot_weights,
+        )  # fmt: skip
+        return *sums, *self.weighted_sum(row_weights, slot_weights)
+
+    def linear_adjoint(self) -> np.ndarray:
+        """Sum of all H_t: the adjoint when every item is in its linear part."""
+        items = self.items
+        row_weights = (items.stop - items.start).astype(np.float64)
+        cover = _cover(items.start, items.stop, self.pool.zeros(items.n_slots))
+        return self.weighted_sum(row_weights, cover)[0]
+
+    def largest_margin(self, margins: PairDistances) -> float:
+        """Largest margin of an item, without storing the margins."""
+        return _largest_margin(self.items.start, self.items.stop, margins.near, margins.far)
+
+    def count_decidable(self, margins: PairDistances, loss: SmoothedHinge) -> int:
+        """Number of items off the quadratic piece: the most that screening could decide."""
+        return _count_decidable(
+            self.items.start, self.items.stop, margins.near, margins.far,
+            loss.threshold, loss.linear_below,
+        )  # fmt: skip
+
+    def intervals(self, terms):
+        """Intervals for the distances at a centre, rounding errors included.
+
+        Parameters
+        ----------
+        terms : sequence of (float, PairDistances)
+            The centre as a linear combination of evaluated metrics.
+
+        Returns
+        -------
+        near_low, near_high, far_low, far_high : ndarray
+        """
+        near_low, near_high = (self.pool.zeros(len(self.items.near)) for _ in range(2))
+        far_low, far_high = (self.pool.zeros(self.items.n_slots) for _ in range(2))
+        for coefficient, margins in terms:
+            _add_interval(coefficient, margins.near, margins.noise, near_low, near_high)
+            _add_interval(coefficient, margins.far, margins.noise, far_low, far_high)
+        return near_low, near_high, far_low, far_high
+
+    def weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Zero weights for the rows and for the slots."""
+        return self.pool.zeros(len(self.items.near)), self.pool.zeros(self.items.n_slots)
+
+    def restrict(self, start: np.ndarray, stop: np.ndarray) -> "Comparisons":
+        """Keep the slots start[p]:stop[p] of each row; what nothing refers to any more goes."""
+        items, take = self.items, self.pool.take
+        rows = np.flatnonzero(stop > start)
+        start, stop = take(start, rows), take(stop, rows)
+        cover = _cover(start, stop, self.pool.zeros(items.n_slots))
+        used = np.flatnonzero(cover)
+        near, far, slots = take(items.near, rows), items.far, None
+        if items.slots is None:
+            far = take(far, used)
+        else:
+            keep, slots = np.unique(items.slots[used], return_inverse=True)
+            far, slots = far[keep], slots.astype(np.int32)
+        points = _renumber(len(self.X), near, far)
+        blocks = _renumber_slots(cover, items.blocks, start, stop)
+        kept = Items(
+            near, far, slots, blocks, start, stop, take(items.base, rows), take(items.rank, used)
+        )
+        return self._like(
+            take(self.X, points), kept, take(self.near_sizes, rows), take(self.far_sizes, used)
+        )
+
+    def sort_slots(self, margins: PairDistances) -> tuple["Comparisons", PairDistances]:
+        """Sort the slots of each block by distance; return the margins in the new order too."""
+        items = self.items
+        order = np.arange(items.n_slots)
+        if not _sort_blocks(items.blocks, margins.far, order):
+            return self, margins
+        far, slots = items.far, items.slots
+        if slots is None:
+            far = far[order]
+        else:
+            slots = slots[order]
+        sorted_items = replace(items, far=far, slots=slots, rank=items.rank[order])
+        geometry = self._like(self.X, sorted_items, self.near_sizes, self.far_sizes[order])
+        return geometry, replace(margins, far=margins.far[order])
+
+    def _far_weights(self, slot_weights):
+        slots = self.items.slots
+        if slots is None:
+            return slot_weights
+        return np.bincount(slots, weights=slot_weights, minlength=len(self.items.far))
+
+
+class DiagonalComparisons(Comparisons):
+    """Comparisons under a diagonal metric: item vectors are the diagonals of H_t."""
+
+    diagonal = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a parameter."""
+        return (self.n_features,)
+
+    def _embed(self, factor: np.ndarray) -> np.ndarray:
+        used = np.flatnonzero(factor)
+        Z = np.zeros((len(self.X), used.size + -used.size % _LANES))
+        np.multiply(self.X[:, used], factor[used], out=Z[:, : used.size])
+        return Z
+
+    def weighted_sum(self, row_weights, slot_weights) -> tuple[np.ndarray, float]:
+        """Sum of far minus near weighted squared differences, with its rounding error."""
+        items = self.items
+        near, far = np.zeros(self.X.shape[1]), np.zeros(self.X.shape[1])
+        _add_weighted_squares(self.X, items.near, row_weights, near)
+        _add_weighted_squares(self.X, items.far, self._far_weights(slot_weights), far)
+        pairs = max(len(items.near) + len(items.far), 1)
+        error = 2.0 * EPS * np.sqrt(pairs) * float(np.linalg.norm(near + far))
+        return (far - near)[: self.n_features], error
+
+
+@njit(cache=True, nogil=True)
+def _add_interval(coefficient, distances, noise, low, high):
+    for p in range(distances.size):
+        D = distances[p]
+        error = abs(coefficient) * (noise * (2.0 * np.sqrt(D) + noise) + 16.0 * EPS * D)
+        low[p] += coefficient * D - error
+        high[p] += coefficient * D + error
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def _squared_distances(Z, pairs, out):
+    for p in range(pairs.shape[0]):
+        a, b = pairs[p, 0], pairs[p, 1]
+        total = 0.0
+        for k in range(Z.shape[1]):
+            total += (Z[a, k] - Z[b, k]) ** 2
+        out[p] = total
+
+
+@njit(cache=True, nogil=True)
+def _add_laplacian(X, pairs, weights, sign, out):
+    """Add sign * L_w X, with L_w the Laplacian of the weighted pairs."""
+    for p in range(pairs.shape[0]):
+        if weights[p] != 0.0:
+            a, b, weight = pairs[p, 0], pairs[p, 1], sign * weights[p]
+            for k in range(X.shape[1]):
+                step = weight * (X[a, k] - X[b, k])
+                out[a, k] += step
+                out[b, k] -= step
+
+
+@njit(cache=True, nogil=True)
+def _add_weighted_squares(X, pairs, weights, out):
+    for p in range(pairs.shape[0]):
+        if weights[p] != 0.0:
+            a, b, weight = pairs[p, 0], pairs[p, 1], weights[p]
+            for k in range(X.shape[1]):
+                out[k] += weight * (X[a, k] - X[b, k]) ** 2
+
+
+@njit(cache=True, nogil=True)
+def _pair_sizes(X, pairs, diagonal, out):
+    """|u u'| = |u|^2 for every pair difference u, or |u * u| for a diagonal metric; rounded up."""
+    for p in range(pairs.shape[0]):
+        a, b = pairs[p, 0], pairs[p, 1]
+        square, fourth = 0.0, 0.0
+        for k in range(X.shape[1]):
+            u = (X[a, k] - X[b, k]) ** 2
+            square += u
+            fourth += u * u
+        out[p] = (np.sqrt(fourth) if diagonal else square) * (1.0 + 1e-12)
+
+
+@njit(cache=True, nogil=True)
+def _norms(X):
+    """Largest row norm and Frobenius norm."""
+    largest, total = 0.0, 0.0
+    for i in range(X.shape[0]):
+        square = 0.0
+        for k in range(X.shape[1]):
+            square += X[i, k] ** 2
+        largest = max(largest, square)
+        total += square
+    return np.sqrt(largest), np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def _cover(start, stop, cover):
+    """Add to `cover` the number of rows that are compared with each slot."""
+    for p in range(start.size):
+        cover[start[p]] += 1.0
+        if stop[p] < cover.size:
+            cover[stop[p]] -= 1.0
+    for s in range(1, cover.size):
+        cover[s] += cover[s - 1]
+    return cover
+
+
+@njit(cache=True, nogil=True)
+def _renumber_slots(cover, blocks, start, stop):
+    """Rewrite ranges in terms of the covered slots; return the blocks that are left."""
+    position = np.empty(cover.size + 1, dtype=np.int64)
+    position[0] = 0
+    for s in range(cover.size):
+        position[s + 1] = position[s] + (cover[s] > 0.0)
+    for p in range(start.size):
+        start[p], stop[p] = position[start[p]], position[stop[p]]
+    left = np.empty(blocks.size, dtype=np.int64)
+    left[0], count = 0, 1
+    for b in range(1, blocks.size):
+        end = position[blocks[b]]
+        if end > left[count - 1]:
+            left[count] = end
+            count += 1
+    return left[:count]
+
+
+@njit(cache=True, nogil=True)
+def _renumber(n, near, far):
+    """Return the rows of data that pairs use and rewrite the pairs in terms of those rows."""
+    position = np.full(n, -1, dtype=np.int32)
+    for pairs in (near, far):
+        for p in range(pairs.shape[0]):
+            position[pairs[p, 0]] = 0
+            position[pairs[p, 1]] = 0
+    points = np.flatnonzero(position == 0)
+    for i in range(points.size):
+        position[points[i]] = i
+    for pairs in (near, far):
+        for p in range(pairs.shape[0]):
+            pairs[p, 0], pairs[p, 1] = position[pairs[p, 0]], position[pairs[p, 1]]
+    return points
+
+
+@njit(cache=True, nogil=True)
+def _sort_blocks(blocks, distances, order):
+    """Sort `order` within blocks by distance, unless nearly nothing is out of order."""
+    descents = 0
+    for b in range(blocks.size - 1):
+        for s in range(blocks[b] + 1, blocks[b + 1]):
+            descents += distances[s - 1] > distances[s]
+    if descents <= 0.02 * distances.size:
+        return False
+    for b in range(blocks.size - 1):
+        first, last = blocks[b], blocks[b + 1]
+        order[first:last] = first + np.argsort(distances[first:last])
+    return True
+
+
+# Slices and loops from zero below: numba vectorises only loops whose indices it knows to be
+# non-negative and whose arrays it knows not to overlap.
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def _loss_pass(start, stop, near_d, far_d, threshold, gamma, row_weights, slot_weights):
+    total = 0.0
+    width_inverse = 1.0 / gamma
+    for p in range(near_d.size):
+        level = threshold + near_d[p]
+        D, weights = far_d[start[p] : stop[p]], slot_weights[start[p] : stop[p]]
+        weight, value = 0.0, 0.0
+        for s in range(stop[p] - start[p]):
+            z = level - D[s]
+            alpha = dual_variable(z, width_inverse)
+            value += smoothed_value(z, alpha, gamma)
+            weight += alpha
+            weights[s] += alpha
+        row_weights[p] = weight
+        total += value
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _proximal_pass(
+    start, stop, base, rank, near_d, far_d, noise, threshold, gamma, width, centre, alphas,
+    row_weights, slot_weights,
+):  # fmt: skip
+    smoothed, true, gap, error = 0.0, 0.0, 0.0, 0.0
+    width_inverse = 1.0 / (gamma + width)
+    for p in range(near_d.size):
+        level = threshold + near_d[p]
+        for s in range(start[p], stop[p]):
+            z = level - far_d[s]
+            t = base[p] + rank[s]
+            alpha = dual_variable(z + width * centre[t], width_inverse)
+            # Less width/2 centre^2, a constant: so that alpha = 0 contributes nothing.
+            smoothed += smoothed_value(z, alpha, gamma)
+            smoothed += width * alpha * (centre[t] - 0.5 * alpha)
+            slack = fenchel_young(z, alpha, gamma)
+            true += smoothed_value(z, alpha, gamma) + slack
+            gap += slack
+            if slack > 0.0:
+                size = near_d[p] + far_d[s]
+                error += 16.0 * EPS * size + 4.0 * noise * np.sqrt(size)
+            alphas[t] = alpha
+            row_weights[p] += alpha
+            slot_weights[s] += alpha
+    return smoothed, true, gap, error
+
+
+@njit(cache=True, nogil=True)
+def _item_margins(start, stop, base, rank, near_d, far_d, out):
+    for p in range(near_d.size):
+        for s in range(start[p], stop[p]):
+            out[base[p] + rank[s]] = far_d[s] - near_d[p]
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def _largest_margin(start, stop, near_d, far_d):
+    largest = -np.inf
+    for p in range(near_d.size):
+        D = far_d[start[p] : stop[p]]
+        if D.size:
+            largest = max(largest, D.max() - near_d[p])
+    return largest
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDER)
+def _count_decidable(start, stop, near_d, far_d, threshold, linear_below):
+    count = 0.0
+    for p in range(near_d.size):
+        D, row = far_d[start[p] : stop[p]], 0.0
+        high, low = threshold + near_d[p], linear_below + near_d[p]
+        for s in range(stop[p] - start[p]):
+            row += 1.0 if (D[s] > high) | (D[s] < low) else 0.0
+        count += row
+    return np.int64(count)

@@ -1,0 +1,72 @@
+"""Losses of a margin: the hinge with a threshold and optional quadratic smoothing."""
+
+from dataclasses import dataclass
+
+from numba import njit
+
+
+@dataclass(frozen=True)
+class SmoothedHinge:
+    """Hinge loss with threshold tau, smoothed quadratically over a width gamma.
+
+    With z = tau - x, the loss of a margin x is 0 for z <= 0, z^2 / (2 gamma) for
+    0 <= z <= gamma and z - gamma / 2 beyond; gamma = 0 is the plain hinge. Its conjugate is
+    l*(-alpha) = gamma / 2 alpha^2 - tau alpha on 0 <= alpha <= 1.
+
+    At the optimum an item is in the *zero* part when its margin is above `threshold` (dual
+    variable 0) and in the *linear* part when it is below `linear_below` (dual variable 1).
+
+    Parameters
+    ----------
+    threshold : float
+        Margin from which on the loss is zero.
+    gamma : float
+        Width of the quadratic piece, in units of the margin; 0 <= gamma.
+
+    References
+    ----------
+    Yoshida, Takeuchi and Karasuyama (2019), "Safe triplet screening for distance metric
+    learning", Neural Computation 31, equation 2.2.
+    """
+
+    threshold: float = 1.0
+    gamma: float = 0.05
+
+    @property
+    def linear_below(self) -> float:
+        """Margin below which the loss is linear."""
+        return self.threshold - self.gamma
+
+    @property
+    def linear_constant(self) -> float:
+        """Loss plus margin on the linear part, a constant."""
+        return self.threshold - 0.5 * self.gamma
+
+
+@njit(inline="always")
+def dual_variable(z, width_inverse):
+    """Minus the derivative of the smoothed hinge at margin tau - z."""
+    return min(max(z * width_inverse, 0.0), 1.0)
+
+
+@njit(inline="always")
+def smoothed_value(z, alpha, gamma):
+    """Value of the smoothed hinge written with its own dual variable."""
+    return alpha * (z - 0.5 * gamma * alpha)
+
+
+@njit(inline="always")
+def fenchel_young(z, alpha, gamma):
+    """l(x) + l*(-alpha) + alpha x >= 0, as a sum of non-negative terms.
+
+    Zero exactly when alpha is minus a subgradient at x = tau - z. Written without the
+    cancellation of the definition, so that it is usable inside a radius.
+    """
+    kink = z / gamma if gamma > 0.0 else (1.0 if z > 0.0 else 0.0)
+    kink = min(max(kink, 0.0), 1.0)
+    value = 0.5 * gamma * (alpha - kink) ** 2
+    if z < 0.0:
+        value -= alpha * z
+    elif z > gamma:
+        value += (1.0 - alpha) * (z - gamma)
+    return value

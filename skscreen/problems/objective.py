@@ -1,0 +1,241 @@
+"""The objective, its dual and the certificate, for any geometry, loss and domain.
+
+    P(theta) = sum_t l(<A_t, theta>) - <B, theta> + constant + lambda / 2 |theta|^2,  theta in K
+
+B and the constant carry the items that screening has proved to lie in their linear part, so a
+reduced problem is an `Objective` like any other, with the same optimum as the full one.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from skscreen.problems.comparisons import EPS, Comparisons, PairDistances
+from skscreen.problems.domains import Domain, Point
+from skscreen.problems.losses import SmoothedHinge
+
+# Rounding allowance in units of eps; 4 was enough in all tests of the bounds.
+SLACK = 64.0
+
+
+def norm(value: np.ndarray) -> float:
+    """Euclidean (Frobenius) norm of a parameter of any shape."""
+    return float(np.linalg.norm(value))
+
+
+def inner(left: np.ndarray, right: np.ndarray) -> float:
+    """Inner product of two parameters of any shape."""
+    return float(np.vdot(left, right))
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proof of optimality: no feasible parameter has an objective below `dual`.
+
+    Parameters
+    ----------
+    primal, dual : float
+        Objective value and the lower bound the dual variables prove.
+    gap : float
+        primal - dual, computed as a sum of non-negative terms plus its rounding allowance.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+
+    @property
+    def relative_gap(self) -> float:
+        """Duality gap as a fraction of the primal objective."""
+        return self.gap / abs(self.primal) if self.primal else self.gap
+
+
+@dataclass
+class Proximal:
+    """State of the proximal smoothing of a dual that is not strongly concave (the hinge).
+
+    The smooth objective replaces l(x) by max_a a (tau - x) - gamma/2 a^2 - width/2 (a - c)^2 over
+    0 <= a <= 1. Moving the centre c to the last maximiser a is the proximal-point method on the
+    dual: it closes the gap for any fixed width (Rockafellar 1976).
+
+    Parameters
+    ----------
+    width : float
+        Width of the smoothing, in units of the margin.
+    centre : ndarray of shape (T,)
+        Centre for each item of the full problem.
+    alpha : ndarray of shape (T,)
+        Dual variables of the last evaluation of each item.
+    """
+
+    width: float
+    centre: np.ndarray
+    alpha: np.ndarray
+
+    def recentre(self) -> None:
+        """Make the last dual variables the centre."""
+        np.copyto(self.centre, self.alpha)
+
+    def fix(self, zero: np.ndarray, linear: np.ndarray) -> None:
+        """Set the dual variables of decided items (boolean masks) to their optimal values."""
+        for values in (self.centre, self.alpha):
+            values[zero], values[linear] = 0.0, 1.0
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All that one pass over the items tells about an objective at a point.
+
+    Parameters
+    ----------
+    point : Point
+    margins : PairDistances
+        Margins of all items at the point.
+    loss : float
+        Everything in P but the regulariser.
+    smoothed_loss : float
+        The same for the smooth objective that the solver descends (equal without `Proximal`).
+    adjoint : ndarray
+        S = sum_t alpha_t A_t + B, at the dual variables alpha of the point.
+    adjoint_error : float
+        Bound on the rounding error of `adjoint`.
+    fenchel_young : float
+        sum_t l(x_t) + l*(-alpha_t) + alpha_t x_t, rounding allowance included; 0 where alpha is
+        exactly minus the derivative.
+    domain : Domain
+    """
+
+    point: Point
+    margins: PairDistances
+    loss: float
+    smoothed_loss: float
+    adjoint: np.ndarray
+    adjoint_error: float
+    fenchel_young: float
+    domain: Domain
+
+    @cached_property
+    def adjoint_split(self) -> tuple[Point, Point]:
+        """Projections of S and -S on the domain."""
+        return self.domain.split(self.adjoint)
+
+    def gradient(self, lam: float) -> np.ndarray:
+        """Gradient of the (smooth) objective."""
+        return lam * self.point.value - self.adjoint
+
+    def smoothed_primal(self, lam: float) -> float:
+        """Value of the smooth objective."""
+        return self.smoothed_loss + 0.5 * lam * inner(self.point.value, self.point.value)
+
+    def primal(self, lam: float) -> float:
+        """Value of the objective."""
+        return self.loss + 0.5 * lam * inner(self.point.value, self.point.value)
+
+    def rounding(self, lam: float) -> float:
+        """Rounding allowance of a duality gap at this point."""
+        size, adjoint = norm(self.point.value), norm(self.adjoint)
+        return size * (SLACK * EPS * (adjoint + lam * size) + self.adjoint_error)
+
+    def complementarity(self) -> float:
+        """<theta, Gamma> >= 0 with Gamma = [-S]_K, the best dual variable of theta in K."""
+        return max(inner(self.point.value, self.adjoint_split[1].value), 0.0)
+
+    def gap(self, lam: float) -> float:
+        """Duality gap P - D as a sum of non-negative terms; costs one split of S.
+
+        gap = sum FY + |lambda theta - S_K|^2 / (2 lambda) + <theta, [-S]_K>, for any theta in K
+        and any feasible dual variables.
+        """
+        distance = norm(lam * self.point.value - self.adjoint_split[0].value)
+        stable = self.fenchel_young + distance**2 / (2.0 * lam) + self.complementarity()
+        return stable + self.rounding(lam)
+
+    def certificate(self, lam: float) -> Certificate:
+        """Primal, dual and gap at this point."""
+        primal, gap = self.primal(lam), self.gap(lam)
+        return Certificate(primal, primal - gap, gap)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A problem at one lambda, full or reduced by screening.
+
+    Parameters
+    ----------
+    geometry : Comparisons
+        The undecided items.
+    loss : SmoothedHinge
+    domain : Domain
+    lam : float
+    linear_term : ndarray
+        B, the sum of A_t over the items fixed in their linear part (and any given linear term).
+    n_zero, n_linear : int
+        Number of items left out as lying in either part.
+    proximal : Proximal or None
+        Proximal smoothing, for losses without a quadratic piece.
+    """
+
+    geometry: Comparisons
+    loss: SmoothedHinge
+    domain: Domain
+    lam: float
+    linear_term: np.ndarray
+    n_zero: int = 0
+    n_linear: int = 0
+    proximal: Proximal | None = None
+
+    def evaluate(self, point: Point) -> Evaluation:
+        """Value, gradient and dual variables at a point: one pass over the undecided items."""
+        margins = self.geometry.margins(point)
+        fixed = self.loss.linear_constant * self.n_linear - inner(self.linear_term, point.value)
+        if self.proximal is None:
+            value, adjoint, error = self.geometry.loss(margins, self.loss)
+            smoothed, fenchel_young = value, 0.0
+        else:
+            prox = self.proximal
+            smoothed, value, gap, slack, adjoint, error = self.geometry.proximal_loss(
+                margins, self.loss, prox.width, prox.centre, prox.alpha
+            )
+            fenchel_young = gap + slack
+        error += EPS * norm(self.linear_term)
+        return Evaluation(
+            point, margins, value + fixed, smoothed + fixed, adjoint + self.linear_term, error,
+            fenchel_young, self.domain,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A geometry, a loss and a domain: everything but lambda.
+
+    Parameters
+    ----------
+    geometry : Comparisons
+    loss : SmoothedHinge
+    domain : Domain
+    """
+
+    geometry: Comparisons
+    loss: SmoothedHinge
+    domain: Domain
+
+    def at(self, lam: float, proximal: Proximal | None = None) -> Objective:
+        """Return the full objective at one lambda."""
+        zero = np.zeros(self.geometry.shape)
+        return Objective(self.geometry, self.loss, self.domain, lam, zero, proximal=proximal)
+
+    def lam_max(self) -> tuple[float, Point]:
+        """Smallest known lambda from which on every item is linear, in closed form.
+
+        Returns
+        -------
+        lam_max : float
+            max_t <S_K, A_t> / (threshold - gamma) with S = sum_t A_t; 0 if S_K = 0, when theta = 0
+            is optimal for every lambda. Needs gamma < threshold.
+        point : Point
+            S_K: the optimum is S_K / lambda for every lambda >= lam_max.
+        """
+        point = self.domain.project(self.geometry.linear_adjoint())
+        margin = self.geometry.largest_margin(self.geometry.margins(point))
+        return max(margin, 0.0) / self.loss.linear_below, point

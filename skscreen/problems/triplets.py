@@ -1,0 +1,109 @@
+"""Which pairs are compared: from class labels, or from explicit triplets."""
+
+import os
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from skscreen.problems.comparisons import Items
+
+# Work arrays for a row or a slot during a solve: pair, ranges, sizes, distances, intervals, weights.
+_BYTES_PER_PAIR = 160
+
+
+def triplets_from_labels(
+    X: np.ndarray, y: np.ndarray, n_neighbors: int | None, n_jobs: int | None = None
+) -> Items:
+    """Build all triplets (i, j, l) with j among the nearest of i's class and l among the others.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n,)
+        Class codes; every class has at least two members.
+    n_neighbors : int or None
+        Neighbours of either kind for each anchor; fewer where a class is too small. None takes
+        all.
+    n_jobs : int or None
+        For the neighbour search.
+
+    Raises
+    ------
+    MemoryError
+        If the pairs would not fit into the memory that is free.
+    """
+    n = len(X)
+    sizes = np.unique(y, return_counts=True)[1]
+    most = n if n_neighbors is None else n_neighbors
+    n_near, n_far = np.minimum(most, sizes - 1), np.minimum(most, n - sizes)
+    _check_memory(int(np.sum(sizes * (n_near + n_far))), int(np.sum(sizes * n_near * n_far)))
+    near, far, n_rows, n_slots = [], [], [], []
+    for code in range(sizes.size):
+        own, other = np.flatnonzero(y == code), np.flatnonzero(y != code)
+        near.append(_nearest(X, own, None, n_near[code], n_jobs))
+        far.append(_nearest(X, other, own, n_far[code], n_jobs))
+        n_rows.append(np.full(own.size, n_near[code]))
+        n_slots.append(np.full(own.size, n_far[code]))
+    # One block of slots for each anchor; anchors in the order of their classes.
+    blocks = np.concatenate(([0], np.cumsum(np.concatenate(n_slots))))
+    anchor_of_row = np.repeat(np.arange(n), np.concatenate(n_rows))
+    start, stop = blocks[anchor_of_row], blocks[anchor_of_row + 1]
+    lengths = stop - start
+    return Items(
+        near=np.concatenate(near),
+        far=np.concatenate(far),
+        slots=None,
+        blocks=blocks,
+        start=start,
+        stop=stop,
+        base=np.cumsum(lengths) - lengths,
+        rank=np.arange(blocks[-1]) - np.repeat(blocks[:-1], np.diff(blocks)),
+    )
+
+
+def triplets_from_array(triplets: np.ndarray) -> Items:
+    """Build the items of explicit triplets (i, j, l), one a row: x_i nearer x_j than x_l.
+
+    Item numbers follow the rows given.
+    """
+    order = np.lexsort((triplets[:, 2], triplets[:, 1], triplets[:, 0]))
+    i, j, l = triplets[order].T
+    first = np.flatnonzero(np.concatenate(([True], (np.diff(i) != 0) | (np.diff(j) != 0))))
+    blocks = np.concatenate((first, [order.size]))
+    far, slots = np.unique(np.stack((i, l), axis=1), axis=0, return_inverse=True)
+    return Items(
+        near=np.stack((i[first], j[first]), axis=1).astype(np.int32),
+        far=far.astype(np.int32),
+        slots=slots.ravel().astype(np.int32),
+        blocks=blocks,
+        start=blocks[:-1].copy(),
+        stop=blocks[1:].copy(),
+        base=np.zeros(first.size, dtype=np.int64),
+        rank=order,
+    )
+
+
+def _nearest(X, among, anchors, n_neighbors, n_jobs):
+    """Pairs (anchor, neighbour) with the nearest of `among`; anchors None: the same, not itself."""
+    search = NearestNeighbors(n_neighbors=int(n_neighbors), n_jobs=n_jobs).fit(X[among])
+    found = search.kneighbors(None if anchors is None else X[anchors], return_distance=False)
+    anchors = among if anchors is None else anchors
+    pairs = (np.repeat(anchors, int(n_neighbors)), among[found].ravel())
+    return np.stack(pairs, axis=1).astype(np.int32)
+
+
+def _check_memory(n_pairs: int, n_triplets: int) -> None:
+    needed, free = _BYTES_PER_PAIR * n_pairs, _free_memory()
+    if free is not None and needed > free:
+        raise MemoryError(
+            f"{n_triplets:,} triplets on {n_pairs:,} pairs would need about {needed:,} bytes, but "
+            f"only {free:,} are free. Use a smaller n_neighbors."
+        )
+
+
+def _free_memory() -> int | None:
+    """Bytes of memory that are free, or None where the system does not tell."""
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None

@@ -1,0 +1,205 @@
+"""Projected gradient with Barzilai-Borwein steps, dynamic screening and an active set.
+
+Algorithm 1 of Yoshida et al. (2019), rebuilt: rounds of `screen_every` iterations on the
+undecided items; between rounds the balls of the current point screen. It stops on the duality
+gap of the *full* problem. An iteration costs one evaluation and one projection: the projection
+that makes the step also gives a dual variable Gamma, hence a duality gap, for free.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from skscreen.problems.domains import Point
+from skscreen.problems.objective import Evaluation, Objective, inner, norm
+from skscreen.screening.active import active_part, screen
+from skscreen.screening.bounds import BOUNDS
+from skscreen.solvers.solution import ScreeningEvent, Solution
+
+
+# Relative rounding error of an objective: smaller increases are no increases.
+_NOISE = 1e-14
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings of the solver; see `ScreenedRTLM` for their meaning."""
+
+    bounds: tuple[str, ...] = ("gap",)
+    screening: bool = True
+    screen_every: int = 10
+    active_set: bool = True
+    tol: float = 1e-6
+    max_iter: int = 10_000
+
+
+def solve(
+    full: Objective,
+    start: Point,
+    options: Options,
+    *,
+    reference: Solution | None = None,
+    step: float | None = None,
+) -> Solution:
+    """Minimise an objective to a certified relative duality gap.
+
+    Parameters
+    ----------
+    full : Objective
+        With nothing fixed.
+    start : Point
+    options : Options
+    reference : Solution, optional
+        Of the same problem at another lambda: screens before the first iteration.
+    step : float, optional
+        First step length; 1 / lambda when not given.
+    """
+    return _Run(full, options, reference).solve(start, 1.0 / full.lam if step is None else step)
+
+
+class _Run:
+    """State of one solve: what is fixed, what was spent, what happened."""
+
+    def __init__(self, full: Objective, options: Options, reference: Solution | None):
+        self.started = perf_counter()
+        self.full = full
+        self.options = options
+        self.lam = full.lam
+        self.n_iter = 0
+        self.stalled = False
+        self.history: list[ScreeningEvent] = []
+        self.objective = full
+        self.use_active_set = options.active_set
+        if options.screening and reference is not None:
+            self._screen("path", reference.evaluation, reference.lam)
+
+    def solve(self, start: Point, step: float) -> Solution:
+        options = self.options
+        evaluation, previous = self.objective.evaluate(start), np.inf
+        while True:
+            if self._meets_tolerance(evaluation) or self._spent():
+                confirmed = self._full_evaluation(evaluation)
+                if self._meets_tolerance(confirmed) or self._spent():
+                    return self._solution(confirmed, step)
+                self._repair()
+                evaluation, previous = confirmed, np.inf
+            if options.screening and self._screen("dynamic", evaluation, self.lam):
+                evaluation, previous = self.objective.evaluate(evaluation.point), np.inf
+            value = evaluation.smoothed_primal(self.lam)
+            # The active set is a heuristic; where it fails to descend it is given up.
+            self.use_active_set &= value <= previous or evaluation.fenchel_young > 0.0
+            previous = value
+            working = self.objective
+            if self.use_active_set:
+                working = active_part(working, evaluation)
+            last, step = self._descend(working, evaluation, step)
+            if working is self.objective:
+                evaluation = last
+            else:
+                evaluation = self.objective.evaluate(last.point)
+
+    def _descend(self, objective: Objective, evaluation: Evaluation, step: float):
+        """Run up to `screen_every` projected-gradient steps; return the last evaluation."""
+        lam = self.lam
+        for _ in range(self.options.screen_every):
+            theta, gradient = evaluation.point.value, evaluation.gradient(lam)
+            point = objective.domain.project(theta - step * gradient)
+            move = point.value - theta
+            # Gamma = [-(theta - step grad)]_K / step is dual feasible: the gap it proves.
+            gamma_inner = max(inner(theta, move / step + gradient), 0.0)
+            step_gap = (norm(move) / step) ** 2 / (2.0 * lam) + gamma_inner
+            if step_gap + evaluation.fenchel_young <= self._target(evaluation):
+                break
+            if objective.proximal is not None and step_gap <= 0.3 * evaluation.fenchel_young:
+                # The dual variables at hand may be those of a rejected step.
+                objective.evaluate(evaluation.point)
+                objective.proximal.recentre()
+                evaluation = objective.evaluate(evaluation.point)
+                self.n_iter += 1
+                continue
+            trial = objective.evaluate(point)
+            self.n_iter += 1
+            value = evaluation.smoothed_primal(lam)
+            if trial.smoothed_primal(lam) > value + _NOISE * abs(value):
+                step *= 0.1
+                if norm(move) <= _NOISE * norm(theta):
+                    self.stalled = True
+                    break
+                continue
+            step = _mean_bb_step(move, trial.gradient(lam) - gradient, step)
+            evaluation = trial
+        return evaluation, step
+
+    def _target(self, evaluation: Evaluation) -> float:
+        return self.options.tol * abs(evaluation.primal(self.lam))
+
+    def _meets_tolerance(self, evaluation: Evaluation) -> bool:
+        return evaluation.gap(self.lam) <= self._target(evaluation)
+
+    def _spent(self) -> bool:
+        """Whether nothing more can be done: steps used up, or lost in rounding errors."""
+        return self.stalled or self.n_iter >= self.options.max_iter
+
+    def _screen(self, where: str, evaluation: Evaluation, reference_lam: float) -> bool:
+        """Screen by every bound asked for; return whether anything was decided."""
+        started = perf_counter()
+        reference = self.full if where == "path" else self.objective
+        balls = [
+            BOUNDS[name](evaluation, self.lam, reference_lam, reference.geometry.margins)
+            for name in self.options.bounds
+        ]
+        reduced = screen(self.objective, balls)
+        if reduced is self.objective:
+            return False
+        self.objective = reduced
+        self._record(where, started)
+        return True
+
+    def _full_evaluation(self, evaluation: Evaluation) -> Evaluation:
+        if self.objective is self.full:
+            return evaluation
+        return self.full.evaluate(evaluation.point)
+
+    def _repair(self) -> None:
+        """Take all decisions back: the full certificate disagrees with the reduced one."""
+        if self.objective is self.full:
+            return
+        started = perf_counter()
+        self.objective = self.full
+        self._record("repair", started)
+
+    def _record(self, where: str, started: float) -> None:
+        objective = self.objective
+        self.history.append(
+            ScreeningEvent(
+                where, self.lam, self.n_iter, objective.n_zero, objective.n_linear,
+                objective.geometry.n_items, perf_counter() - started,
+            )  # fmt: skip
+        )
+
+    def _solution(self, evaluation: Evaluation, step: float) -> Solution:
+        certificate = evaluation.certificate(self.lam)
+        geometry, loss = self.full.geometry, self.full.loss
+        return Solution(
+            lam=self.lam,
+            point=evaluation.point,
+            certificate=certificate,
+            loss=evaluation.loss,
+            evaluation=evaluation,
+            n_decidable=geometry.count_decidable(evaluation.margins, loss),
+            n_iter=self.n_iter,
+            converged=certificate.relative_gap <= self.options.tol,
+            history=tuple(self.history),
+            step=step,
+            seconds=perf_counter() - self.started,
+        )
+
+
+def _mean_bb_step(move: np.ndarray, change: np.ndarray, step: float) -> float:
+    """Mean of the two Barzilai-Borwein steps; the old one where the curvature vanishes."""
+    curvature, square = inner(move, change), inner(change, change)
+    if curvature <= 0.0 or square == 0.0:
+        return step
+    return 0.5 * (curvature / square + inner(move, move) / curvature)

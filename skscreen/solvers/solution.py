@@ -1,0 +1,84 @@
+"""What a solver returns, a path yields and the next solve uses as its reference."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from skscreen.problems.domains import Point
+from skscreen.problems.objective import Certificate, Evaluation
+
+
+class ScreeningEvent(NamedTuple):
+    """One screening step.
+
+    Parameters
+    ----------
+    where : {"path", "dynamic", "repair"}
+        From the reference at another lambda; inside the solve; or everything taken back because
+        the certificate of the full problem did not confirm that of the reduced one.
+    lam : float
+    iteration : int
+        Iterations done at this lambda before the step.
+    zero, linear, undecided : int
+        Items fixed so far in either part, and items left.
+    seconds : float
+        Time the step took.
+    """
+
+    where: str
+    lam: float
+    iteration: int
+    zero: int
+    linear: int
+    undecided: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Optimum of one problem at one lambda, with its proof.
+
+    Parameters
+    ----------
+    lam : float
+    point : Point
+        The parameter.
+    certificate : Certificate
+        Of the full problem.
+    loss : float
+        Sum of all losses.
+    evaluation : Evaluation or None
+        Full evaluation at the point; the reference for other values of lambda.
+    n_decidable : int
+        Number of items off the quadratic piece of the loss at the solution.
+    n_iter : int
+        Gradient steps.
+    converged : bool
+        Whether the relative duality gap met the tolerance.
+    history : tuple of ScreeningEvent
+    step : float
+        Last step length, a good first one for a problem nearby.
+    seconds : float
+    """
+
+    lam: float
+    point: Point
+    certificate: Certificate
+    loss: float
+    evaluation: Evaluation | None
+    n_decidable: int
+    n_iter: int
+    converged: bool
+    history: tuple[ScreeningEvent, ...]
+    step: float
+    seconds: float
+
+    def without_evaluation(self) -> "Solution":
+        """Return the solution without the part that grows with the number of pairs."""
+        return replace(self, evaluation=None)
+
+    def screening_rate(self, where: str | None = None) -> float:
+        """Return the share of decidable items fixed at the end, or after the step `where`."""
+        events = [event for event in self.history if where in (None, event.where)]
+        if not events or not self.n_decidable:
+            return 0.0
+        return min((events[-1].zero + events[-1].linear) / self.n_decidable, 1.0)

@@ -1,0 +1,172 @@
+import sys
+from types import SimpleNamespace
+
+import matplotlib
+import numpy as np
+import pytest
+
+from skscreen.inspection import PathDisplay, ScreeningDisplay
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+SCORES = [0.80, 0.90, 0.95, 0.95, 0.85]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def path():
+    return SimpleNamespace(
+        lams=np.geomspace(100.0, 0.01, 5),
+        objectives=np.array([50.0, 30.0, 10.0, 4.0, 1.5]),
+        dual_gaps=np.array([0.0, -1e-17, 5e-7, 9e-7, 2e-7]),
+        n_iters=np.array([0, 12, 20, 31, 45]),
+        path_screening_rates=np.array([np.nan, 0.9, 0.8, 0.85, 0.7]),
+        screening_rates=np.array([1.0, 1.0, 0.97, 0.95, 0.93]),
+        seconds=np.full(5, 0.01),
+    )
+
+
+def legend_texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def assert_lambda_axis(ax):
+    assert ax.get_xscale() == "log"
+    left, right = ax.get_xlim()
+    assert left > right
+    assert ax.get_xlabel() == "Regularisation parameter λ (log scale)"
+
+
+def test_screening_display_draws_both_rates(path):
+    display = ScreeningDisplay.from_path(path)
+
+    np.testing.assert_array_equal(display.lams, path.lams)
+    np.testing.assert_array_equal(display.path_screening_rates, path.path_screening_rates)
+    np.testing.assert_array_equal(display.screening_rates, path.screening_rates)
+    assert display.figure_ is display.ax_.figure
+    assert_lambda_axis(display.ax_)
+    assert display.ax_.get_ylabel() == "Screening rate (% of decidable items)"
+    assert display.ax_.yaxis.get_major_formatter()(0.5) == "50%"
+    assert legend_texts(display.ax_) == ["path rule, at the start", "end of the solve"]
+    path_line, end_line = display.lines_
+    np.testing.assert_array_equal(path_line.get_ydata(), path.path_screening_rates)
+    np.testing.assert_array_equal(end_line.get_ydata(), path.screening_rates)
+    assert len(display.fills_) == 2
+
+
+def test_screening_display_uses_given_axes_and_draws_again(path):
+    _, (first, second) = plt.subplots(1, 2)
+    display = ScreeningDisplay.from_path(path, ax=first)
+    assert display.ax_ is first
+    assert display.plot(ax=second) is display
+    assert display.ax_ is second
+    assert len(plt.get_fignums()) == 1
+
+
+def test_drawing_twice_on_the_same_axes_keeps_the_direction(path):
+    display = ScreeningDisplay.from_path(path)
+    display.plot(ax=display.ax_)
+    assert_lambda_axis(display.ax_)
+
+
+def test_path_display_draws_objective_and_gap(path):
+    display = PathDisplay.from_path(path)
+
+    assert display.axes_.shape == (2,)
+    objective_ax, gap_ax = display.axes_
+    assert objective_ax.get_ylabel() == "Primal objective"
+    assert gap_ax.get_ylabel() == "Relative duality gap"
+    assert objective_ax.get_yscale() == gap_ax.get_yscale() == "log"
+    assert_lambda_axis(gap_ax)
+    assert objective_ax.get_xlabel() == ""
+    assert objective_ax.get_xlim() == gap_ax.get_xlim()
+    np.testing.assert_array_equal(display.objective_line_.get_ydata(), path.objectives)
+    # Stored as they are, drawn where a logarithmic axis can show them.
+    np.testing.assert_array_equal(display.dual_gaps, path.dual_gaps)
+    drawn = display.gap_line_.get_ydata()
+    assert np.all(drawn > 0)
+    np.testing.assert_array_equal(drawn[2:], path.dual_gaps[2:])
+    assert gap_ax.get_ylim()[0] > 1e-10
+    assert display.tol_line_ is display.score_line_ is display.baseline_line_ is None
+    assert display.best_index_ is display.best_point_ is None
+    assert gap_ax.get_legend() is None
+
+
+def test_path_display_draws_tolerance_scores_and_baseline(path):
+    display = PathDisplay.from_path(
+        path,
+        tol=1e-6,
+        scores=SCORES,
+        score_name="5-NN accuracy",
+        baseline=0.875,
+        baseline_name="Euclidean",
+    )
+
+    assert display.axes_.shape == (3,)
+    _, gap_ax, score_ax = display.axes_
+    assert set(display.tol_line_.get_ydata()) == {1e-6}
+    assert legend_texts(gap_ax) == ["tolerance 1e-06"]
+    assert score_ax.get_ylabel() == "5-NN accuracy"
+    assert_lambda_axis(score_ax)
+    np.testing.assert_array_equal(display.scores, SCORES)
+    np.testing.assert_array_equal(display.score_line_.get_ydata(), SCORES)
+    assert set(display.baseline_line_.get_ydata()) == {0.875}
+    # Of two equal scores the larger λ, the simpler model, is the best.
+    assert display.best_index_ == 2
+    assert display.best_point_.get_xdata()[0] == path.lams[2]
+    assert display.best_point_.get_ydata()[0] == 0.95
+    assert legend_texts(score_ax) == ["Euclidean (0.875)", "best (0.95 at λ = 1)"]
+
+
+def test_path_display_ignores_missing_scores(path):
+    display = PathDisplay.from_path(path, scores=[np.nan, 0.5, 0.7, 0.6, np.nan])
+    assert display.best_index_ == 2
+
+
+def test_path_display_shows_objectives_that_are_not_positive(path):
+    path.objectives = path.objectives - 20.0
+    assert PathDisplay.from_path(path).axes_[0].get_yscale() == "linear"
+
+
+def test_path_display_uses_given_axes(path):
+    figure, axes = plt.subplots(3)
+    display = PathDisplay.from_path(path, scores=SCORES, ax=axes)
+    assert display.figure_ is figure
+    assert list(display.axes_) == list(axes)
+    # These axes do not share x, and still run the same way.
+    assert len({panel.get_xlim() for panel in axes}) == 1
+    with pytest.raises(ValueError, match=r"`ax` has 2 Axes, but there are 3 panels"):
+        display.plot(ax=axes[:2])
+
+
+def test_a_path_of_one_point_is_visible(path):
+    one = SimpleNamespace(**{name: values[:1] for name, values in vars(path).items()})
+    for display in [ScreeningDisplay.from_path(one), PathDisplay.from_path(one, scores=[0.5])]:
+        display.figure_.canvas.draw()
+    assert display.objective_line_.get_marker() == "o"
+
+
+def test_lengths_are_checked(path):
+    with pytest.raises(ValueError, match=r"`scores` has shape \(3,\), but the path has 5 values"):
+        PathDisplay.from_path(path, scores=SCORES[:3])
+    path.screening_rates = path.screening_rates[:4]
+    with pytest.raises(ValueError, match=r"`path.screening_rates` has shape \(4,\)"):
+        ScreeningDisplay.from_path(path)
+
+
+def test_baseline_without_scores_is_an_error(path):
+    with pytest.raises(ValueError, match="`baseline` is compared with `scores`"):
+        PathDisplay.from_path(path, baseline=0.9)
+
+
+@pytest.mark.parametrize("display", [ScreeningDisplay, PathDisplay])
+def test_missing_matplotlib_says_how_to_install_it(path, display, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=rf"{display.__name__} .* pip install skscreen\[plot\]"):
+        display.from_path(path)
