@@ -227,7 +227,9 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         lam = self.lam * lam_max if self.relative_lam and lam_max > 0.0 else float(self.lam)
         with ProgressBar(self.verbose > 0) as bar:
             solutions = []
-            for done, solution in PathSolver(problem, first).approach(lam, lam_max, self._options()):
+            for done, solution in PathSolver(problem, first).approach(
+                lam, lam_max, self._options()
+            ):
                 solutions.append(solution)
                 bar.update(done, describe(solution))
         self._warn_unless_converged(solutions[-1:])
@@ -265,7 +267,9 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         ndarray of shape (n_pairs,)
         """
         check_is_fitted(self)
-        pairs = check_array(pairs, allow_nd=True, ensure_2d=False, dtype=np.float64, input_name="pairs")
+        pairs = check_array(
+            pairs, allow_nd=True, ensure_2d=False, dtype=np.float64, input_name="pairs"
+        )
         if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features_in_):
             raise ValueError(
                 f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {pairs.shape}."

@@ -22,10 +22,7 @@ class Pool:
         """Return an uninitialised array; the element size must be 8 bytes or less."""
         size = shape if isinstance(shape, int) else prod(shape)
         for i in range(len(self._buffers)):
-            if (
-                self._buffers[i].size >= size
-                and sys.getrefcount(self._buffers[i]) == self._idle
-            ):
+            if self._buffers[i].size >= size and sys.getrefcount(self._buffers[i]) == self._idle:
                 break
         else:
             i = len(self._buffers)

@@ -67,15 +67,32 @@ class Proximal:
         Centre for each item of the full problem.
     alpha : ndarray of shape (T,)
         Dual variables of the last evaluation of each item.
+    last_gap : float
+        Gap at the last recentring.
     """
 
     width: float
     centre: np.ndarray
     alpha: np.ndarray
+    last_gap: float = np.inf
 
-    def recentre(self) -> None:
-        """Make the last dual variables the centre."""
+    def recentre(self, gap: float, n_steps: int) -> None:
+        """Make the last dual variables the centre, and adapt the width.
+
+        Parameters
+        ----------
+        gap : float
+            Sum of the Fenchel-Young terms at the last evaluation: what recentring is to reduce.
+        n_steps : int
+            Gradient steps since the last recentring.
+        """
         np.copyto(self.centre, self.alpha)
+        # A smaller width makes a recentring count for more and the steps between harder.
+        if n_steps > 50:
+            self.width *= 2.0
+        elif gap > 0.5 * self.last_gap:
+            self.width = max(0.5 * self.width, 1e-7)
+        self.last_gap = gap
 
     def fix(self, zero: np.ndarray, linear: np.ndarray) -> None:
         """Set the dual variables of decided items (boolean masks) to their optimal values."""

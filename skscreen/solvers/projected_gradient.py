@@ -69,6 +69,9 @@ class _Run:
         self.lam = full.lam
         self.n_iter = 0
         self.stalled = False
+        self.recentred_at = 0
+        if full.proximal is not None:
+            full.proximal.last_gap = np.inf
         self.history: list[ScreeningEvent] = []
         self.objective = full
         self.use_active_set = options.active_set
@@ -115,9 +118,11 @@ class _Run:
             if objective.proximal is not None and step_gap <= 0.3 * evaluation.fenchel_young:
                 # The dual variables at hand may be those of a rejected step.
                 objective.evaluate(evaluation.point)
-                objective.proximal.recentre()
+                n_steps = self.n_iter - self.recentred_at
+                objective.proximal.recentre(evaluation.fenchel_young, n_steps)
                 evaluation = objective.evaluate(evaluation.point)
                 self.n_iter += 1
+                self.recentred_at = self.n_iter
                 continue
             trial = objective.evaluate(point)
             self.n_iter += 1
@@ -174,8 +179,13 @@ class _Run:
         objective = self.objective
         self.history.append(
             ScreeningEvent(
-                where, self.lam, self.n_iter, objective.n_zero, objective.n_linear,
-                objective.geometry.n_items, perf_counter() - started,
+                where,
+                self.lam,
+                self.n_iter,
+                objective.n_zero,
+                objective.n_linear,
+                objective.geometry.n_items,
+                perf_counter() - started,
             )  # fmt: skip
         )
 
