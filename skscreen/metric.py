@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.path.driver import PathSolver
 from skscreen.path.progress import ProgressBar
-from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
+from skscreen.problems.comparisons import EPS, Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
@@ -223,6 +223,8 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         -------
         ScreenedRTLM
         """
+        # A fit that fails or is interrupted leaves the estimator unfitted, not with an old metric.
+        vars(self).pop("components_", None)
         problem, lam_max, first = self._build(X, y, triplets)
         lam = self.lam * lam_max if self.relative_lam and lam_max > 0.0 else float(self.lam)
         with ProgressBar(self.verbose > 0) as bar:
@@ -287,16 +289,20 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags.target_tags.required = True
         return tags
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
     @property
     def _n_features_out(self) -> int:
         return self.components_.shape[0]
 
     def _options(self) -> Options:
         bounds = (self.bound,) if isinstance(self.bound, str) else tuple(self.bound)
-        unknown = [name for name in bounds if name not in BOUNDS]
+        unknown = [name for name in bounds if name not in tuple(BOUNDS)]
         if unknown or not bounds:
             raise ValueError(
-                f"bound must name at least one of {', '.join(map(repr, BOUNDS))}, got {self.bound!r}."
+                f"bound must name at least one of {', '.join(map(repr, BOUNDS))}, got "
+                f"{self.bound!r}."
             )
         return Options(
             bounds=bounds,
@@ -311,7 +317,8 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Validate the data and set the problem up; also lambda_max and its S_K."""
         self._options()
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        X = X - X.mean(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = X - X.mean(axis=0)
         largest = np.abs(X).max()
         if not (largest == 0.0 or 1e-60 < largest < 1e60):
             raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")
@@ -345,10 +352,14 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         failed = [solution for solution in solutions if not solution.converged]
         if failed:
             worst = max(failed, key=lambda solution: solution.certificate.relative_gap)
+            if worst.n_iter < self.max_iter:
+                advice = "That is as far as rounding errors allow; raise tol."
+            else:
+                advice = "Standardise X, raise max_iter or use a larger lam."
             warnings.warn(
-                f"max_iter={self.max_iter} steps reached a relative duality gap of "
+                f"{worst.n_iter} steps reached a relative duality gap of "
                 f"{worst.certificate.relative_gap:.2e} > tol={self.tol:g} at lam={worst.lam:g}. "
-                "Standardise X, raise max_iter or use a larger lam.",
+                + advice,
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -376,8 +387,13 @@ def _class_codes(X, y) -> np.ndarray:
         )
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
-    check_classification_targets(y)
-    classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    try:
+        check_classification_targets(y)
+        classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    except TypeError as error:
+        raise TypeError(
+            "y must be uniformly strings or numbers, without missing values."
+        ) from error
     if classes.size < 2:
         raise ValueError(
             f"The number of classes in y has to be greater than one; got {classes.size} class"
@@ -392,7 +408,10 @@ def _class_codes(X, y) -> np.ndarray:
 
 def _check_triplets(triplets, n_samples: int) -> np.ndarray:
     """Explicit triplets as an (m, 3) int64 array of valid, distinct indices."""
-    triplets = np.asarray(triplets)
+    try:
+        triplets = np.asarray(triplets)
+    except ValueError as error:
+        raise ValueError("triplets must have rows of three integers each.") from error
     if triplets.ndim != 2 or triplets.shape[1] != 3 or len(triplets) == 0:
         raise ValueError(f"triplets must have shape (n_triplets >= 1, 3), got {triplets.shape}.")
     if not np.issubdtype(triplets.dtype, np.integer):
@@ -413,11 +432,13 @@ def _check_triplets(triplets, n_samples: int) -> np.ndarray:
 
 def _components(point: Point) -> np.ndarray:
     """Rows whose outer products add up to the metric, largest first; at least one row."""
-    factor = np.diag(point.factor) if point.factor.ndim == 1 else point.factor
-    order = np.argsort(-np.einsum("ij,ij->j", factor, factor), kind="stable")
-    components = np.ascontiguousarray(factor[:, order].T)
-    used = np.count_nonzero(np.any(components != 0.0, axis=1))
-    return components[: max(used, 1)] if components.size else np.zeros((1, len(factor)))
+    diagonal = point.factor.ndim == 1
+    factor = np.diag(point.factor) if diagonal else point.factor
+    sizes = np.einsum("ij,ij->j", factor, factor)
+    # Eigenvalues of this size are rounding errors; weights of features are exact.
+    noise = 0.0 if diagonal else len(factor) * EPS * sizes.max(initial=0.0)
+    order = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes > noise)]
+    return np.ascontiguousarray(factor[:, order].T) if order.size else np.zeros((1, len(factor)))
 
 
 def describe(solution: Solution) -> str:

@@ -2,13 +2,15 @@
 
 import itertools
 import math
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.metric import ScreenedRTLM, describe
 from skscreen.path.driver import PathSolver
@@ -101,6 +103,14 @@ class RTLMPath:
         return model._store([solution], self.lam_max, self.n_triplets)
 
 
+@validate_params(
+    {
+        "ratio": [Interval(Real, 0, 1, closed="neither")],
+        "stop": [Interval(Real, 0, None, closed="left")],
+        "n_lams": [Interval(Integral, 1, None, closed="left"), None],
+    },
+    prefer_skip_nested_validation=False,
+)
 def rtlm_path(
     X, y=None, *, lams=None, ratio=0.9, stop=0.01, n_lams=None, triplets=None, **options
 ) -> RTLMPath:
@@ -108,7 +118,9 @@ def rtlm_path(
 
     Without `lams` the path starts at lambda_max, goes down by `ratio` and ends when the loss
     hardly falls any more: (loss_(t-1) - loss_t) / loss_(t-1) * lam_(t-1) / (lam_(t-1) - lam_t)
-    < `stop` (Yoshida et al. 2019, section 7), or after `n_lams` values.
+    < `stop` (Yoshida et al. 2019, section 7), or after `n_lams` values. It also ends when the loss
+    is at most `stop` times the objective: then a metric separates all triplets, and the loss falls
+    for ever while the metric hardly changes.
 
     Parameters
     ----------
@@ -116,13 +128,14 @@ def rtlm_path(
     y : array-like of shape (n_samples,), optional
         Class labels; not needed with `triplets`.
     lams : array-like of shape (n_lams,), optional
-        Absolute values to use instead, all of them, in descending order.
+        Absolute values to use instead, all of them whatever `ratio` and `stop`; sorted into
+        descending order, each once.
     ratio : float, default=0.9
         Ratio of consecutive values, in (0, 1).
     stop : float, default=0.01
-        Threshold of the stopping rule, >= 0.
+        Threshold of the stopping rules, >= 0.
     n_lams : int, optional
-        Largest number of values.
+        Largest number of values, of a given `lams` too.
     triplets : array-like of shape (n_triplets, 3), optional
         As in `ScreenedRTLM.fit`.
     **options
@@ -144,6 +157,8 @@ def rtlm_path(
     -----
     ConvergenceWarning
         If `max_iter` steps did not reach `tol` at some value (see `RTLMPath.converged`).
+    UserWarning
+        If the path was interrupted, or if the zero matrix is optimal for every lambda.
 
     Examples
     --------
@@ -156,16 +171,20 @@ def rtlm_path(
     for name in ("lam", "relative_lam"):
         if name in options:
             raise TypeError(f"rtlm_path() takes lams, not {name}.")
-    _check_grid(ratio, stop, n_lams)
     model = ScreenedRTLM(**options)
     model._validate_params()
-    grid = None if lams is None else _check_lams(lams)
+    grid = None if lams is None else _check_lams(lams)[:n_lams]
     problem, lam_max, first = model._build(X, y, triplets)
-    if grid is None:
-        grid = (lam_max * ratio**t for t in itertools.count()) if lam_max > 0.0 else [1.0]
-    else:
+    if grid is not None:
         stop = -math.inf
+    elif lam_max > 0.0:
+        # Further down than the last one everything is rounding errors.
+        last = math.ceil(math.log(sys.float_info.epsilon, ratio))
+        grid = (lam_max * ratio**t for t in range(last))
+    else:
+        grid = [1.0]
     solutions = _follow(PathSolver(problem, first), grid, model, stop, n_lams)
+    model._warn_unless_converged(solutions)
     return RTLMPath(model, tuple(solutions), lam_max, problem.geometry.n_items)
 
 
@@ -180,23 +199,25 @@ def _follow(
             for lam in itertools.islice(grid, n_lams):
                 solutions.append(solver.solve(lam, options).without_evaluation())
                 bar.update(_progress(solutions, total), describe(solutions[-1]))
-                if len(solutions) > 1 and _relative_decrease(*solutions[-2:]) < stop:
+                if len(solutions) > 1 and _ends(*solutions[-2:], stop):
                     break
+            bar.update(1.0, describe(solutions[-1]))
         except KeyboardInterrupt:
             if not solutions:
                 raise
             warnings.warn(
-                f"Interrupted: the path ends after {len(solutions)} values.", stacklevel=3
+                f"Interrupted: the path ends after {len(solutions)} values.", stacklevel=4
             )
-    model._warn_unless_converged(solutions)
     return solutions
 
 
-def _relative_decrease(before: Solution, after: Solution) -> float:
-    """Relative decrease of the loss per relative decrease of lambda (the stopping rule)."""
-    if before.loss <= 0.0:
-        return 0.0
-    return (before.loss - after.loss) / before.loss * before.lam / (before.lam - after.lam)
+def _ends(before: Solution, after: Solution, stop: float) -> bool:
+    """Whether the loss hardly falls any more, relative to lambda, or hardly matters."""
+    decrease = (before.loss - after.loss) * before.lam
+    return (
+        decrease < stop * before.loss * (before.lam - after.lam)
+        or after.loss <= stop * after.certificate.primal
+    )
 
 
 def _progress(solutions: list[Solution], total: int | None) -> float:
@@ -209,17 +230,12 @@ def _progress(solutions: list[Solution], total: int | None) -> float:
     return min(math.log10(solutions[0].lam / solutions[-1].lam) / 7.5, 0.99)
 
 
-def _check_grid(ratio, stop, n_lams) -> None:
-    if not 0.0 < ratio < 1.0:
-        raise ValueError(f"ratio must be in (0, 1), got {ratio!r}.")
-    if not stop >= 0.0:
-        raise ValueError(f"stop must not be negative, got {stop!r}.")
-    if n_lams is not None and (not isinstance(n_lams, Integral) or n_lams < 1):
-        raise ValueError(f"n_lams must be a positive integer or None, got {n_lams!r}.")
-
-
 def _check_lams(lams) -> np.ndarray:
-    lams = np.asarray(lams, dtype=np.float64)
+    """Values of lambda, descending, each once."""
+    try:
+        lams = np.asarray(lams, dtype=np.float64)
+    except (TypeError, ValueError):
+        lams = np.empty(0)
     if lams.ndim != 1 or lams.size == 0 or not np.all(np.isfinite(lams)) or lams.min() <= 0.0:
         raise ValueError("lams must be a non-empty list of positive finite numbers.")
     return np.unique(lams)[::-1]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skscreen.path.threads import blas_threads_for
 from skscreen.problems.domains import Point
 from skscreen.problems.objective import Problem, Proximal
 from skscreen.solvers.projected_gradient import Options, solve
@@ -45,7 +46,8 @@ class PathSolver:
         reference = self._reference
         objective = self._problem.at(lam, self._proximal)
         step = None if reference is None else reference.step
-        solution = solve(objective, self._predict(lam), options, reference=reference, step=step)
+        with blas_threads_for(objective.geometry.n_features):
+            solution = solve(objective, self._predict(lam), options, reference=reference, step=step)
         evaluation = solution.evaluation
         geometry, margins = self._problem.geometry.sort_slots(evaluation.margins)
         self._problem = replace(self._problem, geometry=geometry)

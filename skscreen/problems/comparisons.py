@@ -29,6 +29,9 @@ EPS = float(np.finfo(np.float64).eps)
 # Sums may be reordered so that they vectorise; inputs are finite, and NaN needs no care there.
 _REORDER = {"reassoc", "contract", "nnan", "nsz"}
 
+# Share of the data's rows above which a reduced problem refers to all of them.
+_WORTH_COPYING = 0.75
+
 # Rows of data are padded with zeros to whole vector registers: short loops over d without a
 # scalar remainder run up to twice as fast.
 _LANES = 4
@@ -230,7 +233,7 @@ class Comparisons:
         return _largest_margin(self.items.start, self.items.stop, margins.near, margins.far)
 
     def count_decidable(self, margins: PairDistances, loss: SmoothedHinge) -> int:
-        """Number of items off the quadratic piece: the most that screening could decide."""
+        """Count the items off the quadratic piece: the most that screening could decide."""
         return _count_decidable(
             self.items.start, self.items.stop, margins.near, margins.far,
             loss.threshold, loss.linear_below,
@@ -272,14 +275,15 @@ class Comparisons:
         else:
             keep, slots = np.unique(items.slots[used], return_inverse=True)
             far, slots = far[keep], slots.astype(np.int32)
-        points = _renumber(len(self.X), near, far)
+        X, points = self.X, _used_points(len(self.X), near, far)
+        if points.size < _WORTH_COPYING * len(X):
+            X = take(X, points)
+            _renumber_points(points, len(self.X), near, far)
         blocks = _renumber_slots(cover, items.blocks, start, stop)
         kept = Items(
             near, far, slots, blocks, start, stop, take(items.base, rows), take(items.rank, used)
         )
-        return self._like(
-            take(self.X, points), kept, take(self.near_sizes, rows), take(self.far_sizes, used)
-        )
+        return self._like(X, kept, take(self.near_sizes, rows), take(self.far_sizes, used))
 
     def sort_slots(self, margins: PairDistances) -> tuple["Comparisons", PairDistances]:
         """Sort the slots of each block by distance; return the margins in the new order too."""
@@ -428,20 +432,25 @@ def _renumber_slots(cover, blocks, start, stop):
 
 
 @njit(cache=True, nogil=True)
-def _renumber(n, near, far):
-    """Return the rows of data that pairs use and rewrite the pairs in terms of those rows."""
-    position = np.full(n, -1, dtype=np.int32)
+def _used_points(n, near, far):
+    """Return the rows of data that pairs use."""
+    used = np.zeros(n, dtype=np.bool_)
     for pairs in (near, far):
         for p in range(pairs.shape[0]):
-            position[pairs[p, 0]] = 0
-            position[pairs[p, 1]] = 0
-    points = np.flatnonzero(position == 0)
+            used[pairs[p, 0]] = True
+            used[pairs[p, 1]] = True
+    return np.flatnonzero(used)
+
+
+@njit(cache=True, nogil=True)
+def _renumber_points(points, n, near, far):
+    """Rewrite pairs in terms of the given rows of data."""
+    position = np.empty(n, dtype=np.int32)
     for i in range(points.size):
         position[points[i]] = i
     for pairs in (near, far):
         for p in range(pairs.shape[0]):
             pairs[p, 0], pairs[p, 1] = position[pairs[p, 0]], position[pairs[p, 1]]
-    return points
 
 
 @njit(cache=True, nogil=True)

@@ -150,7 +150,7 @@ class Evaluation:
         return self.loss + 0.5 * lam * inner(self.point.value, self.point.value)
 
     def rounding(self, lam: float) -> float:
-        """Rounding allowance of a duality gap at this point."""
+        """Return the rounding allowance of a duality gap at this point."""
         size, adjoint = norm(self.point.value), norm(self.adjoint)
         return size * (SLACK * EPS * (adjoint + lam * size) + self.adjoint_error)
 

@@ -7,7 +7,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from skscreen.problems.comparisons import Items
 
-# Work arrays for a row or a slot during a solve: pair, ranges, sizes, distances, intervals, weights.
+# For a row or a slot during a solve: pair, range, size, distances, intervals, weights.
 _BYTES_PER_PAIR = 160
 
 

@@ -10,6 +10,9 @@ from skscreen.problems.objective import Evaluation, Objective
 from skscreen.screening.bounds import Ball
 from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO, decide, sphere_lower, sphere_upper
 
+# Above this share of items left, the reduced evaluations do not earn back the compaction.
+_WORTH_RESTRICTING = 0.6
+
 
 def screen(
     objective: Objective, balls: Sequence[Ball], decisions: np.ndarray | None = None
@@ -71,12 +74,14 @@ def active_part(objective: Objective, evaluation: Evaluation) -> Objective:
     margins = evaluation.margins
     start, stop = _ranges(objective)
     width = objective.proximal.width if objective.proximal else 0.0
-    _active_pass(start, stop, margins.near, margins.far, objective.loss.threshold + width)
+    kept = _active_pass(start, stop, margins.near, margins.far, objective.loss.threshold + width)
+    if kept > _WORTH_RESTRICTING * objective.geometry.n_items:
+        return objective
     return replace(objective, geometry=objective.geometry.restrict(start, stop))
 
 
 def _ranges(objective: Objective) -> tuple[np.ndarray, np.ndarray]:
-    """Copies of the slot ranges of all rows."""
+    """Return copies of the slot ranges of all rows."""
     items, pool = objective.geometry.items, objective.geometry.pool
     start, stop = (pool.empty(items.start.size, np.int64) for _ in range(2))
     start[:], stop[:] = items.start, items.stop
@@ -110,8 +115,19 @@ def _screen_pass(
         first, last = start[p], stop[p]
         zero_level = threshold + sphere_upper(near_high[p], near_sizes[p], radius)
         linear_level = linear_below + sphere_lower(near_low[p], near_sizes[p], radius)
-        end = _bisect(suffix_low, first, last, zero_level, True)
-        begin = _bisect(prefix_high, first, end, linear_level, False)
+        # Most rows are decided as a whole, or not at all.
+        if suffix_low[first] > zero_level:
+            end = first
+        elif suffix_low[last - 1] > zero_level:
+            end = _first_above(suffix_low, first, last, zero_level)
+        else:
+            end = last
+        if end == first or prefix_high[first] >= linear_level:
+            begin = first
+        elif prefix_high[end - 1] < linear_level:
+            begin = end
+        else:
+            begin = _first_not_below(prefix_high, first, end, linear_level)
         if begin > first:
             slot_steps[first] += 1.0
             if begin < slot_steps.size:
@@ -153,12 +169,24 @@ def _screen_pass(
     return n_zero, n_linear
 
 
-@njit(cache=True, nogil=True)
-def _bisect(values, first, last, level, strict):
-    """Return the first index in first:last with values > level (or >= level)."""
+@njit(inline="always")
+def _first_above(values, first, last, level):
+    """Return the first index in first:last of an ascending array with a value > level."""
     while first < last:
         middle = (first + last) >> 1
-        if values[middle] > level or (not strict and values[middle] == level):
+        if values[middle] > level:
+            last = middle
+        else:
+            first = middle + 1
+    return first
+
+
+@njit(inline="always")
+def _first_not_below(values, first, last, level):
+    """Return the first index in first:last of an ascending array with a value >= level."""
+    while first < last:
+        middle = (first + last) >> 1
+        if values[middle] >= level:
             last = middle
         else:
             first = middle + 1
@@ -167,7 +195,8 @@ def _bisect(values, first, last, level, strict):
 
 @njit(cache=True, nogil=True)
 def _active_pass(start, stop, near_d, far_d, threshold):
-    """Shrink each row to the interval of slots with a margin below the threshold."""
+    """Shrink each row to the slots with a margin below the threshold; return how many are left."""
+    kept = 0
     for p in range(start.size):
         level = threshold + near_d[p]
         first, last = start[p], stop[p]
@@ -176,3 +205,5 @@ def _active_pass(start, stop, near_d, far_d, threshold):
         while first < last and far_d[last - 1] > level:
             last -= 1
         start[p], stop[p] = first, last
+        kept += last - first
+    return kept

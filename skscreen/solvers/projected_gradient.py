@@ -6,7 +6,6 @@ gap of the *full* problem. An iteration costs one evaluation and one projection:
 that makes the step also gives a dual variable Gamma, hence a duality gap, for free.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -17,7 +16,6 @@ from skscreen.problems.objective import Evaluation, Objective, inner, norm
 from skscreen.screening.active import active_part, screen
 from skscreen.screening.bounds import BOUNDS
 from skscreen.solvers.solution import ScreeningEvent, Solution
-
 
 # Relative rounding error of an objective: smaller increases are no increases.
 _NOISE = 1e-14
@@ -88,16 +86,18 @@ class _Run:
                     return self._solution(confirmed, step)
                 self._repair()
                 evaluation, previous = confirmed, np.inf
-            if options.screening and self._screen("dynamic", evaluation, self.lam):
+            if options.screening and self.n_iter and self._screen("dynamic", evaluation, self.lam):
                 evaluation, previous = self.objective.evaluate(evaluation.point), np.inf
             value = evaluation.smoothed_primal(self.lam)
             # The active set is a heuristic; where it fails to descend it is given up.
             self.use_active_set &= value <= previous or evaluation.fenchel_young > 0.0
             previous = value
-            working = self.objective
+            working, n_iter = self.objective, self.n_iter
             if self.use_active_set:
                 working = active_part(working, evaluation)
             last, step = self._descend(working, evaluation, step)
+            # No step and no tolerance: what is missing is below the rounding allowance.
+            self.stalled |= self.n_iter == n_iter
             if working is self.objective:
                 evaluation = last
             else:
@@ -106,7 +106,7 @@ class _Run:
     def _descend(self, objective: Objective, evaluation: Evaluation, step: float):
         """Run up to `screen_every` projected-gradient steps; return the last evaluation."""
         lam = self.lam
-        for _ in range(self.options.screen_every):
+        for _ in range(min(self.options.screen_every, self.options.max_iter - self.n_iter)):
             theta, gradient = evaluation.point.value, evaluation.gradient(lam)
             point = objective.domain.project(theta - step * gradient)
             move = point.value - theta
@@ -176,18 +176,10 @@ class _Run:
         self._record("repair", started)
 
     def _record(self, where: str, started: float) -> None:
-        objective = self.objective
-        self.history.append(
-            ScreeningEvent(
-                where,
-                self.lam,
-                self.n_iter,
-                objective.n_zero,
-                objective.n_linear,
-                objective.geometry.n_items,
-                perf_counter() - started,
-            )  # fmt: skip
-        )
+        left = self.objective
+        sizes = (left.n_zero, left.n_linear, left.geometry.n_items)
+        seconds = perf_counter() - started
+        self.history.append(ScreeningEvent(where, self.lam, self.n_iter, *sizes, seconds))
 
     def _solution(self, evaluation: Evaluation, step: float) -> Solution:
         certificate = evaluation.certificate(self.lam)
