@@ -8,9 +8,9 @@ from numba import njit
 
 from skscreen.problems.objective import Evaluation, Objective
 from skscreen.screening.bounds import Ball
-from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO, decide, sphere_lower, sphere_upper
+from skscreen.screening.rules import LINEAR, ZERO, sphere_lower, sphere_upper
 
-# Above this share of items left, the reduced evaluations do not earn back the compaction.
+# Above this share of items left, the evaluations of a guess do not earn back its compaction.
 _WORTH_RESTRICTING = 0.6
 
 
@@ -33,20 +33,19 @@ def screen(
     Objective
         The reduced problem, or `objective` itself when nothing could be left out.
     """
-    geometry, items = objective.geometry, objective.geometry.items
+    geometry = objective.geometry
     if decisions is None and objective.proximal is not None:
         decisions = np.zeros(objective.proximal.centre.size, dtype=np.int8)
     start, stop = _ranges(objective)
     row_linear, slot_linear = geometry.weights()
-    scratch = geometry.weights()[1], geometry.weights()[1]
     n_zero, n_linear = 0, 0
     for ball in balls:
-        zero, linear = _screen_pass(
-            start, stop, items.blocks, items.base, items.rank,
-            geometry.near_sizes, geometry.far_sizes, *geometry.intervals(ball.terms), ball.radius,
-            objective.loss.threshold, objective.loss.linear_below,
-            decisions, row_linear, slot_linear, *scratch,
-        )  # fmt: skip
+        intervals = geometry.intervals(ball.terms)
+        thresholds = (objective.loss.threshold, objective.loss.linear_below)
+        weights = (row_linear, slot_linear)
+        zero, linear = _shrink(
+            geometry, start, stop, intervals, ball.radius, *thresholds, decisions, *weights
+        )
         n_zero, n_linear = n_zero + zero, n_linear + linear
     if n_zero + n_linear == 0:
         return objective
@@ -71,13 +70,18 @@ def active_part(objective: Objective, evaluation: Evaluation) -> Objective:
 
     The evaluation stays valid for the part, whose value and gradient at the point are the same.
     """
-    margins = evaluation.margins
+    geometry, margins = objective.geometry, evaluation.margins
     start, stop = _ranges(objective)
-    width = objective.proximal.width if objective.proximal else 0.0
-    kept = _active_pass(start, stop, margins.near, margins.far, objective.loss.threshold + width)
-    if kept > _WORTH_RESTRICTING * objective.geometry.n_items:
+    threshold = objective.loss.threshold
+    if objective.proximal is not None:
+        threshold += objective.proximal.width
+    here = (margins.near, margins.near, margins.far, margins.far)
+    n_zero, _ = _shrink(
+        geometry, start, stop, here, 0.0, threshold, -np.inf, None, *geometry.weights()
+    )
+    if n_zero < (1.0 - _WORTH_RESTRICTING) * geometry.n_items:
         return objective
-    return replace(objective, geometry=objective.geometry.restrict(start, stop))
+    return replace(objective, geometry=geometry.restrict(start, stop))
 
 
 def _ranges(objective: Objective) -> tuple[np.ndarray, np.ndarray]:
@@ -88,33 +92,53 @@ def _ranges(objective: Objective) -> tuple[np.ndarray, np.ndarray]:
     return start, stop
 
 
+def _shrink(
+    geometry, start, stop, intervals, radius, threshold, linear_below, decisions, *weights
+) -> tuple[int, int]:
+    """Run the compiled pass; returns how many items leave for the zero and the linear part."""
+    items = geometry.items
+    scratch = geometry.weights()[1], geometry.weights()[1]
+    return _shrink_pass(
+        start, stop, items.blocks, items.base, items.rank, geometry.near_sizes, geometry.far_sizes,
+        *intervals, radius, threshold, linear_below, decisions, *weights, *scratch,
+    )  # fmt: skip
+
+
 @njit(cache=True, nogil=True)
-def _screen_pass(
+def _shrink_pass(
     start, stop, blocks, base, rank, near_sizes, far_sizes,
     near_low, near_high, far_low, far_high, radius, threshold, linear_below,
     decisions, row_linear, slot_steps, prefix_high, suffix_low,
 ):  # fmt: skip
-    """Shrink every row to its undecided interval; returns how many items leave each way.
+    """Shrink every row to its undecided interval by the sphere rule, without looking at items.
 
-    Two steps a row, for H = v v' - u u'. With |H| <= |u|^2 + |v|^2 the rule separates into a row
-    and a slot part, and running extremes of the slot parts over a block are monotone: bisection
-    finds a prefix in the linear and a suffix in the zero part without looking at the items. Then
-    single items are taken off both ends with |H| <= sqrt(|u|^4 + |v|^4).
+    For H = v v' - u u', |H|^2 <= |u|^4 + |v|^4 (equal for orthogonal u and v), and for any m > 0
+    sqrt(|u|^4 + |v|^4) <= (|u|^4 / m + m) / 2 + |v|^4 / (2 m): a row part plus a slot part, tight
+    for m = |H|. So the rule separates, and running extremes of the slot parts over a block are
+    monotone: bisection finds a prefix of slots in the linear and a suffix in the zero part.
     """
+    scales = _norm_scales(start, blocks, near_sizes, far_sizes)
     for b in range(blocks.size - 1):
+        half = 0.5 / scales[b] * (1.0 + 1e-12)
         extreme = -np.inf
         for s in range(blocks[b], blocks[b + 1]):
-            extreme = max(extreme, sphere_upper(far_high[s], far_sizes[s], radius))
+            part = half * far_sizes[s] * far_sizes[s]
+            extreme = max(extreme, sphere_upper(far_high[s], part, radius))
             prefix_high[s] = extreme
         extreme = np.inf
         for s in range(blocks[b + 1] - 1, blocks[b] - 1, -1):
-            extreme = min(extreme, sphere_lower(far_low[s], far_sizes[s], radius))
+            part = half * far_sizes[s] * far_sizes[s]
+            extreme = min(extreme, sphere_lower(far_low[s], part, radius))
             suffix_low[s] = extreme
-    n_zero, n_linear = 0, 0
+    n_zero, n_linear, b = 0, 0, 0
     for p in range(start.size):
         first, last = start[p], stop[p]
-        zero_level = threshold + sphere_upper(near_high[p], near_sizes[p], radius)
-        linear_level = linear_below + sphere_lower(near_low[p], near_sizes[p], radius)
+        if first == last:
+            continue
+        b = _block_of(first, blocks, b)
+        part = 0.5 * (near_sizes[p] * near_sizes[p] / scales[b] + scales[b]) * (1.0 + 1e-12)
+        zero_level = threshold + sphere_upper(near_high[p], part, radius)
+        linear_level = linear_below + sphere_lower(near_low[p], part, radius)
         # Most rows are decided as a whole, or not at all.
         if suffix_low[first] > zero_level:
             end = first
@@ -132,41 +156,45 @@ def _screen_pass(
             slot_steps[first] += 1.0
             if begin < slot_steps.size:
                 slot_steps[begin] -= 1.0
+            row_linear[p] += begin - first
         if decisions is not None:
             for s in range(first, begin):
                 decisions[base[p] + rank[s]] = LINEAR
             for s in range(end, last):
                 decisions[base[p] + rank[s]] = ZERO
-        linear = begin - first
-        near_square = near_sizes[p] * near_sizes[p]
-        for from_left in (True, False):
-            while begin < end:
-                s = begin if from_left else end - 1
-                norm = np.sqrt(near_square + far_sizes[s] * far_sizes[s])
-                code = decide(
-                    sphere_lower(far_low[s] - near_high[p], norm, radius),
-                    sphere_upper(far_high[s] - near_low[p], norm, radius),
-                    threshold,
-                    linear_below,
-                )
-                if code == UNDECIDED:
-                    break
-                if code == LINEAR:
-                    slot_steps[s] += 1.0
-                    if s + 1 < slot_steps.size:
-                        slot_steps[s + 1] -= 1.0
-                    linear += 1
-                if decisions is not None:
-                    decisions[base[p] + rank[s]] = code
-                if from_left:
-                    begin += 1
-                else:
-                    end -= 1
-        row_linear[p] += linear
-        n_linear += linear
-        n_zero += (last - first) - (end - begin) - linear
+        n_linear += begin - first
+        n_zero += last - end
         start[p], stop[p] = begin, end
     return n_zero, n_linear
+
+
+@njit(cache=True, nogil=True)
+def _norm_scales(start, blocks, near_sizes, far_sizes):
+    """Root mean square of sqrt(|u|^4 + |v|^4) over the items of each block."""
+    scales, rows = np.zeros(blocks.size - 1), np.zeros(blocks.size - 1)
+    b = 0
+    for p in range(start.size):
+        b = _block_of(start[p], blocks, b)
+        scales[b] += near_sizes[p] * near_sizes[p]
+        rows[b] += 1.0
+    for b in range(blocks.size - 1):
+        square = scales[b] / max(rows[b], 1.0)
+        total = 0.0
+        for s in range(blocks[b], blocks[b + 1]):
+            total += far_sizes[s] * far_sizes[s]
+        # Any positive number is safe; blocks of coinciding points have no scale.
+        scales[b] = max(np.sqrt(square + total / (blocks[b + 1] - blocks[b])), 1e-150)
+    return scales
+
+
+@njit(inline="always")
+def _block_of(slot, blocks, guess):
+    """Return the block of a slot, searching from a guess; rows are nearly in block order."""
+    while slot >= blocks[guess + 1]:
+        guess += 1
+    while slot < blocks[guess]:
+        guess -= 1
+    return guess
 
 
 @njit(inline="always")
@@ -191,19 +219,3 @@ def _first_not_below(values, first, last, level):
         else:
             first = middle + 1
     return first
-
-
-@njit(cache=True, nogil=True)
-def _active_pass(start, stop, near_d, far_d, threshold):
-    """Shrink each row to the slots with a margin below the threshold; return how many are left."""
-    kept = 0
-    for p in range(start.size):
-        level = threshold + near_d[p]
-        first, last = start[p], stop[p]
-        while first < last and far_d[first] > level:
-            first += 1
-        while first < last and far_d[last - 1] > level:
-            last -= 1
-        start[p], stop[p] = first, last
-        kept += last - first
-    return kept

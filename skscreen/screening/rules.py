@@ -7,6 +7,8 @@ functions, so that they can run inside the one pass that also compacts.
 
 from numba import njit
 
+# Codes of decisions. Items are decided by strict inequalities only: the smallest margin above the
+# threshold (zero part) or the largest below the linear piece. A NaN decides nothing.
 UNDECIDED, ZERO, LINEAR = 0, 1, 2
 
 
@@ -20,13 +22,3 @@ def sphere_lower(margin_low, norm, radius):
 def sphere_upper(margin_high, norm, radius):
     """Largest margin over a ball: <A, X> <= <A, Q> + r |A| for |X - Q| <= r."""
     return margin_high + radius * norm
-
-
-@njit(inline="always")
-def decide(lower, upper, threshold, linear_below):
-    """Decision for an item whose optimal margin is known to lie in [lower, upper].
-
-    Strict inequalities: an item that may sit at a kink stays undecided. A NaN compares false
-    and leaves the item undecided too.
-    """
-    return (lower > threshold) * ZERO + (upper < linear_below) * LINEAR

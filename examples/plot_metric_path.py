@@ -1,0 +1,32 @@
+"""
+Choose λ along the regularisation path
+======================================
+
+Learn a metric for wine at every λ, each certified by its duality gap, and choose on held-out data.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_wine
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+
+from skscreen import rtlm_path
+from skscreen.inspection import PathDisplay
+
+X, y = load_wine(return_X_y=True)
+X_train, X_val, y_train, y_val = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+scaler = StandardScaler().fit(X_train)
+X_train, X_val = scaler.transform(X_train), scaler.transform(X_val)
+
+path = rtlm_path(X_train, y_train, n_neighbors=None)  # None: all triplets, 151,380 of them
+models = [path.estimator(index) for index in range(len(path))]
+knn = KNeighborsClassifier(n_neighbors=5)
+scores = [knn.fit(m.transform(X_train), y_train).score(m.transform(X_val), y_val) for m in models]
+euclidean = knn.fit(X_train, y_train).score(X_val, y_val)
+
+display = PathDisplay.from_path(
+    path, tol=1e-6, scores=scores, baseline=euclidean, baseline_name="Euclidean"
+)
+print(f"{len(path)} values of λ; best {path.lams[display.best_index_]:.4g}")
+plt.show()

@@ -1,0 +1,133 @@
+"""The path driver: every value certified, whatever it reuses from the values before."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rtlm_reference import ALL_CASES, Case, small_data
+
+from skscreen.path.driver import PathSolver
+from skscreen.problems.comparisons import Comparisons
+from skscreen.problems.domains import PSDCone
+from skscreen.problems.losses import SmoothedHinge
+from skscreen.problems.objective import Problem
+from skscreen.problems.triplets import triplets_from_labels
+from skscreen.screening.bounds import BOUNDS
+from skscreen.solvers.projected_gradient import Options
+
+cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
+OPTIONS = Options(tol=1e-8)
+
+
+def path(case, lams, options=OPTIONS):
+    problem = case.problem()
+    solver = PathSolver(problem, problem.lam_max()[1])
+    return [solver.solve(lam, options) for lam in lams]
+
+
+def grid(case, n=12, ratio=0.7):
+    return case.explicit.lam_max() * ratio ** np.arange(n)
+
+
+@cases
+def test_every_value_has_a_true_certificate_of_the_full_problem(case):
+    for solution in path(case, grid(case)):
+        lam, theta = solution.lam, solution.point.value
+        assert solution.converged
+        assert solution.certificate.relative_gap <= 1e-8
+        primal = case.explicit.primal(theta, lam)
+        assert solution.certificate.primal == pytest.approx(primal, rel=1e-11)
+    for lam, solution in zip(grid(case)[::4], path(case, grid(case))[::4], strict=True):
+        assert solution.certificate.primal == pytest.approx(case.optimum(lam).primal, rel=2e-8)
+
+
+@cases
+def test_screening_changes_no_objective_of_the_path(case):
+    plain = path(case, grid(case), replace(OPTIONS, screening=False, active_set=False))
+    for options in (OPTIONS, replace(OPTIONS, bounds=tuple(BOUNDS), screen_every=3)):
+        for one, other in zip(path(case, grid(case), options), plain, strict=True):
+            assert one.certificate.primal == pytest.approx(other.certificate.primal, rel=2e-8)
+
+
+@cases
+def test_no_repair_is_needed(case):
+    for name in BOUNDS:
+        for solution in path(case, grid(case, 8), replace(OPTIONS, bounds=(name,))):
+            assert all(event.where != "repair" for event in solution.history)
+
+
+@cases
+def test_a_close_reference_decides_most_items_before_the_first_iteration(case):
+    solutions = path(case, grid(case, 30, 0.9))
+    rates = [solution.screening_rate("path") for solution in solutions[10:]]
+    assert np.mean(rates) > 0.7
+
+
+@cases
+def test_above_lam_max_the_first_start_is_optimal(case):
+    for factor in (1.5, 1 + 1e-9):
+        (solution,) = path(case, [factor * case.explicit.lam_max()], Options(tol=1e-10))
+        assert solution.n_iter == 0
+        assert solution.converged
+
+
+@cases
+def test_any_order_and_repeated_values_are_solved_too(case):
+    lams = case.lam * np.array([1.0, 3.0, 0.5, 0.5, 20.0, 0.2, 1.0])
+    solutions = path(case, lams)
+    for lam, solution in zip(lams, solutions, strict=True):
+        assert solution.lam == lam
+        assert solution.converged
+        primal = case.explicit.primal(solution.point.value, lam)
+        assert solution.certificate.primal == pytest.approx(primal, rel=1e-11)
+    ends = [solution.certificate.primal for solution in (solutions[0], solutions[-1])]
+    assert ends[0] == pytest.approx(ends[1], rel=2e-8)
+    ends = [solution.certificate.primal for solution in (solutions[2], solutions[3])]
+    assert ends[0] == pytest.approx(ends[1], rel=2e-8)
+
+
+@cases
+@pytest.mark.parametrize("fraction", [2.0, 1.0, 0.4, 0.01])
+def test_approach_ends_at_the_wanted_value(case, fraction):
+    problem = case.problem()
+    lam_max, first = problem.lam_max()
+    lam = fraction * lam_max
+    steps = list(PathSolver(problem, first).approach(lam, lam_max, OPTIONS))
+    done = [fraction for fraction, _ in steps]
+    assert done == sorted(set(done))
+    assert done[-1] == 1.0
+    last = steps[-1][1]
+    assert last.lam == lam
+    assert last.converged
+    assert last.certificate.relative_gap <= 1e-8
+    assert last.certificate.primal == pytest.approx(case.optimum(lam).primal, rel=2e-8)
+
+
+def test_solutions_can_be_kept_without_what_grows_with_the_pairs():
+    solution = path(Case("iris"), [Case("iris").lam])[0]
+    light = solution.without_evaluation()
+    assert light.evaluation is None
+    assert light.certificate is solution.certificate
+    assert light.point is solution.point
+
+
+def test_triplets_from_labels_give_a_path_too():
+    X, y, _ = small_data("wine")
+    problem = Problem(Comparisons(X, triplets_from_labels(X, y, None)), SmoothedHinge(), PSDCone())
+    lam_max, first = problem.lam_max()
+    objectives = []
+    for screening in (True, False):
+        solver = PathSolver(problem, first)
+        options = replace(OPTIONS, screening=screening)
+        solutions = [solver.solve(lam_max * 0.5**k, options) for k in range(12)]
+        assert all(solution.converged for solution in solutions)
+        objectives.append([solution.certificate.primal for solution in solutions])
+    np.testing.assert_allclose(*objectives, rtol=2e-8)
+
+
+def test_the_same_path_twice_is_bitwise_the_same():
+    case = Case("wine", "hinge")
+    for one, other in zip(path(case, grid(case)), path(case, grid(case)), strict=True):
+        np.testing.assert_array_equal(one.point.value, other.point.value)
+        assert one.certificate == other.certificate
+        assert one.n_iter == other.n_iter

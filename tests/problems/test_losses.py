@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from skscreen.problems.losses import SmoothedHinge, dual_variable, fenchel_young, smoothed_value
+
+GAMMAS = [0.0, 0.05, 0.7]
+GRID = np.linspace(-2.0, 2.0, 401)
+ALPHAS = np.linspace(0.0, 1.0, 11)
+
+
+def loss(z, gamma):
+    """The definition, piece by piece."""
+    if z <= 0.0:
+        return 0.0
+    return z * z / (2 * gamma) if z < gamma else z - gamma / 2
+
+
+@pytest.mark.parametrize("gamma", [0.05, 0.7])
+def test_value_written_with_its_dual_variable_is_the_definition(gamma):
+    values = [smoothed_value(z, dual_variable(z, 1.0 / gamma), gamma) for z in GRID]
+    np.testing.assert_allclose(values, [loss(z, gamma) for z in GRID], atol=1e-15)
+
+
+@pytest.mark.parametrize("gamma", [0.05, 0.7])
+def test_dual_variable_is_the_derivative(gamma):
+    step = 1e-6
+    for z in GRID:
+        slope = (loss(z + step, gamma) - loss(z - step, gamma)) / (2 * step)
+        assert dual_variable(z, 1.0 / gamma) == pytest.approx(slope, abs=1e-5)
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+def test_fenchel_young_is_loss_plus_conjugate_plus_product(gamma):
+    for z in GRID:
+        for alpha in ALPHAS:
+            # l*(-alpha) + alpha x with x = tau - z; tau cancels.
+            expected = loss(z, gamma) + gamma / 2 * alpha**2 - alpha * z
+            assert fenchel_young(z, alpha, gamma) == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+def test_fenchel_young_is_never_negative(gamma):
+    for z in GRID:
+        assert all(fenchel_young(z, alpha, gamma) >= 0.0 for alpha in ALPHAS)
+
+
+def test_fenchel_young_vanishes_exactly_at_subgradients():
+    for z in GRID:
+        assert fenchel_young(z, dual_variable(z, 1.0 / 0.05), 0.05) == pytest.approx(0.0, abs=1e-15)
+    assert fenchel_young(-1.0, 0.0, 0.0) == 0.0
+    assert fenchel_young(1.0, 1.0, 0.0) == 0.0
+    assert all(fenchel_young(0.0, alpha, 0.0) == 0.0 for alpha in ALPHAS)
+    assert fenchel_young(1e-9, 0.5, 0.0) > 0.0
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+def test_parts_of_the_loss(gamma):
+    hinge = SmoothedHinge(2.0, gamma)
+    assert hinge.linear_below == 2.0 - gamma
+    for x in np.linspace(-3.0, hinge.linear_below - 1e-9, 7):
+        assert loss(hinge.threshold - x, gamma) == pytest.approx(hinge.linear_constant - x)

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from rtlm_reference import brute_force_triplets
+
+from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
+
+
+def expand(items):
+    """All items as rows (i, j, l), placed by item number."""
+    triplets = np.full((items.n_items, 3), -1)
+    slots = np.arange(items.n_slots) if items.slots is None else items.slots
+    for p in range(len(items.near)):
+        for s in range(items.start[p], items.stop[p]):
+            i, j = items.near[p]
+            anchor, l = items.far[slots[s]]
+            assert anchor == i
+            assert np.all(triplets[items.base[p] + items.rank[s]] == -1)
+            triplets[items.base[p] + items.rank[s]] = i, j, l
+    assert triplets.min() >= 0
+    return triplets
+
+
+def labelled(sizes, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    return rng.normal(size=(y.size, 3)), y
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, None])
+@pytest.mark.parametrize("sizes", [(8, 9), (2, 12, 5), (2, 2)])
+def test_labels_give_the_triplets_of_a_full_sort_in_its_order(sizes, k):
+    X, y = labelled(sizes)
+    items = triplets_from_labels(X, y, k)
+    np.testing.assert_array_equal(expand(items), brute_force_triplets(X, y, k))
+
+
+def test_a_small_class_gives_the_neighbours_it_has():
+    X, y = labelled((3, 20))
+    triplets = expand(triplets_from_labels(X, y, 6))
+    for i in range(len(X)):
+        near, far = (np.unique(triplets[triplets[:, 0] == i, column]) for column in (1, 2))
+        assert near.size == (2 if y[i] == 0 else 6)
+        assert far.size == (6 if y[i] == 0 else 3)
+
+
+def test_duplicate_rows_give_valid_triplets():
+    X, y = labelled((6, 7))
+    X[3:9] = X[3]
+    triplets = expand(triplets_from_labels(X, y, 3))
+    i, j, l = triplets.T
+    assert np.all(i != j)
+    assert np.all(y[i] == y[j])
+    assert np.all(y[i] != y[l])
+    assert len(np.unique(triplets, axis=0)) == len(triplets)
+
+
+def test_explicit_triplets_keep_their_row_numbers():
+    rng = np.random.default_rng(0)
+    triplets = np.stack([rng.permutation(9)[:3] for _ in range(200)])
+    np.testing.assert_array_equal(expand(triplets_from_array(triplets)), triplets)
+
+
+def test_far_pairs_of_explicit_triplets_are_stored_once():
+    triplets = np.array([(0, 1, 5), (0, 2, 5), (0, 3, 5), (0, 3, 4)])
+    items = triplets_from_array(triplets)
+    assert len(items.far) == 2
+    assert len(items.near) == 3
+
+
+def test_one_triplet():
+    np.testing.assert_array_equal(expand(triplets_from_array(np.array([[2, 0, 1]]))), [[2, 0, 1]])
+
+
+def test_too_many_triplets_are_refused_with_their_number_and_size(monkeypatch):
+    X, y = labelled((5, 5))
+    monkeypatch.setattr("os.sysconf", lambda name: 1)
+    with pytest.raises(MemoryError, match=r"200 triplets .* bytes.*n_neighbors"):
+        triplets_from_labels(X, y, None)

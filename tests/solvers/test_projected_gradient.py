@@ -1,0 +1,220 @@
+"""The solver against a conic solver, with and without its accelerations, and when lied to."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rtlm_reference import ALL_CASES, Case, time_limit
+
+from skscreen.problems.comparisons import Comparisons
+from skscreen.problems.domains import PSDCone
+from skscreen.problems.losses import SmoothedHinge
+from skscreen.problems.objective import Problem
+from skscreen.problems.triplets import triplets_from_array
+from skscreen.screening.bounds import BOUNDS, Ball
+from skscreen.solvers.projected_gradient import Options, solve
+
+cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
+PLAIN = Options(screening=False, active_set=False, tol=1e-9)
+TIGHT = Options(tol=1e-9)
+
+
+def run(case, options, lam=None, **keywords):
+    problem = case.problem()
+    lam = case.lam if lam is None else lam
+    start = problem.lam_max()[1].scaled(1.0 / lam)
+    return solve(problem.at(lam, case.proximal()), start, options, **keywords)
+
+
+def assert_optimal(case, solution, tol):
+    """The certificate is that of the full problem, below the tolerance and true."""
+    best, theta = case.optimum(solution.lam), solution.point.value
+    certificate = solution.certificate
+    assert solution.converged
+    assert certificate.relative_gap <= tol
+    primal = case.explicit.primal(theta, solution.lam)
+    assert certificate.primal == pytest.approx(primal, rel=1e-11)
+    assert certificate.primal - best.primal <= certificate.gap + 1e-12 * best.primal
+    assert certificate.dual <= best.primal
+    radius = np.sqrt(2 * certificate.gap / solution.lam)
+    assert np.linalg.norm(theta - best.theta) <= radius + best.radius
+
+
+@cases
+@pytest.mark.parametrize("fraction", [1.0, 0.2])
+def test_objective_is_that_of_a_conic_solver(case, fraction):
+    lam = fraction * case.lam
+    solution = run(case, TIGHT, lam)
+    assert_optimal(case, solution, 1e-9)
+    assert solution.certificate.primal == pytest.approx(case.optimum(lam).primal, rel=1e-8)
+
+
+@cases
+def test_screening_and_active_set_do_not_change_the_result(case):
+    for screening in (False, True):
+        for active_set in (False, True):
+            solution = run(case, replace(TIGHT, screening=screening, active_set=active_set))
+            assert_optimal(case, solution, 1e-9)
+            assert bool(solution.history) is screening
+
+
+@cases
+@pytest.mark.parametrize("bounds", [*((name,) for name in BOUNDS), tuple(BOUNDS)], ids="+".join)
+def test_every_bound_gives_the_optimum_without_a_repair(case, bounds):
+    solution = run(case, replace(TIGHT, bounds=bounds))
+    assert_optimal(case, solution, 1e-9)
+    assert all(event.where == "dynamic" for event in solution.history)
+
+
+@cases
+def test_a_reference_screens_before_the_first_iteration(case):
+    reference = run(case, TIGHT)
+    for ratio in (0.9, 1.1):
+        solution = run(case, TIGHT, ratio * case.lam, reference=reference, step=reference.step)
+        first = solution.history[0]
+        assert (first.where, first.iteration) == ("path", 0)
+        assert first.zero + first.linear > 0.5 * len(case.data[2])
+        assert solution.screening_rate("path") > 0.5
+        assert_optimal(case, solution, 1e-9)
+
+
+@cases
+def test_history_adds_up_and_only_grows(case):
+    solution = run(case, TIGHT)
+    decided = [event.zero + event.linear for event in solution.history]
+    assert decided == sorted(decided)
+    for event in solution.history:
+        assert event.zero + event.linear + event.undecided == len(case.data[2])
+        assert event.lam == solution.lam
+        assert event.seconds >= 0.0
+    x = case.explicit.margins(solution.point.value)
+    assert solution.n_decidable == np.sum((x > 1.0) | (x < 1.0 - case.gamma))
+    assert solution.loss == pytest.approx(case.explicit.losses(x).sum(), rel=1e-10)
+
+
+@cases
+@pytest.mark.parametrize("screen_every", [1, 7])
+def test_screening_can_be_as_frequent_as_wanted(case, screen_every):
+    assert_optimal(case, run(case, replace(TIGHT, screen_every=screen_every)), 1e-9)
+
+
+@cases
+def test_warm_start_at_the_solution_takes_no_iteration(case):
+    problem = case.problem()
+    objective = problem.at(case.lam, case.proximal())
+    first = solve(objective, problem.lam_max()[1].scaled(1.0 / case.lam), TIGHT)
+    assert first.n_iter > 0
+    again = solve(objective, first.point, TIGHT)
+    assert again.n_iter == 0
+    assert again.converged
+    assert again.point is first.point
+
+
+@cases
+def test_running_out_of_iterations_is_reported_with_a_true_certificate(case):
+    for max_iter in (1, 3):
+        solution = run(case, replace(TIGHT, max_iter=max_iter))
+        assert not solution.converged
+        assert solution.n_iter >= max_iter
+        assert solution.certificate.relative_gap > 1e-9
+        assert solution.certificate.dual <= case.optimum(case.lam).primal
+        primal = case.explicit.primal(solution.point.value, case.lam)
+        assert solution.certificate.primal == pytest.approx(primal, rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    "case", [Case("iris"), Case("wine", "hinge"), Case("wine", "smoothed", True)], ids=str
+)
+@pytest.mark.parametrize("tol", [1e-14, 1e-16])
+def test_a_tolerance_below_rounding_errors_ends_unconverged_or_met(case, tol):
+    with time_limit(20):
+        solution = run(case, Options(tol=tol, max_iter=3000))
+    assert solution.converged == (solution.certificate.relative_gap <= tol)
+    assert solution.certificate.relative_gap < 1e-8
+    assert solution.certificate.primal == pytest.approx(case.optimum(case.lam).primal, rel=1e-8)
+
+
+# -- wrong decisions -----------------------------------------------------------------------------
+
+
+def lying_bound(n_lies, shrink=0.0):
+    """A bound whose first balls are far too small: they decide whatever the reference says."""
+    calls = []
+
+    def bound(evaluation, lam, reference_lam, margins):
+        calls.append(lam)
+        ball = BOUNDS["dgb"](evaluation, lam, reference_lam, margins)
+        return Ball(ball.terms, shrink * ball.radius) if len(calls) <= n_lies else ball
+
+    return bound
+
+
+@cases
+def test_wrong_decisions_are_repaired_and_recorded(case, monkeypatch):
+    monkeypatch.setitem(BOUNDS, "lie", lying_bound(1))
+    # Far from the optimum at case.lam: many items of the reference lie elsewhere.
+    reference = run(case, TIGHT, 20 * case.lam)
+    with time_limit(20):
+        solution = run(case, replace(TIGHT, bounds=("lie",)), reference=reference)
+    assert [event.where for event in solution.history[:1]] == ["path"]
+    repairs = [event for event in solution.history if event.where == "repair"]
+    assert repairs
+    for event in repairs:
+        assert (event.zero, event.linear) == (0, 0)
+        assert event.undecided == len(case.data[2])
+    assert_optimal(case, solution, 1e-9)
+
+
+@cases
+def test_a_bound_that_always_lies_never_gets_a_false_certificate(case, monkeypatch):
+    monkeypatch.setitem(BOUNDS, "lie", lying_bound(10**9))
+    reference = run(case, TIGHT, 20 * case.lam)
+    options = replace(TIGHT, bounds=("lie",), max_iter=500)
+    with time_limit(20):
+        solution = run(case, options, reference=reference)
+    if solution.converged:
+        assert_optimal(case, solution, 1e-9)
+    primal = case.explicit.primal(solution.point.value, case.lam)
+    assert solution.certificate.primal == pytest.approx(primal, rel=1e-11)
+    assert solution.certificate.dual <= case.optimum(case.lam).primal
+
+
+# -- special problems ----------------------------------------------------------------------------
+
+
+def test_one_comparison_has_a_closed_form():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    problem = Problem(
+        Comparisons(X, triplets_from_array(np.array([(0, 1, 2)]))),
+        SmoothedHinge(1.0, 0.0),
+        PSDCone(),
+    )
+    # H = diag(-1, 4): M = alpha diag(0, 4)/lam with alpha = min(1, lam/16).
+    for lam, alpha in ((1.0, 1.0 / 16.0), (16.0, 1.0), (40.0, 1.0)):
+        case = Case("iris", "hinge")
+        proximal = replace(case.proximal(), centre=np.ones(1), alpha=np.ones(1))
+        start = problem.domain.project(np.zeros((2, 2)))
+        solution = solve(problem.at(lam, proximal), start, TIGHT)
+        assert solution.converged
+        expected = np.diag([0.0, 4.0 * alpha / lam])
+        np.testing.assert_allclose(solution.point.value, expected, atol=1e-4 / lam)
+
+
+def test_zero_is_found_when_no_metric_helps():
+    X = np.array([[0.0], [2.0], [1.0]])
+    geometry = Comparisons(X, triplets_from_array(np.array([(0, 1, 2)])))
+    problem = Problem(geometry, SmoothedHinge(), PSDCone())
+    for start in (0.0, 1.0, 100.0):
+        point = problem.domain.project(np.full((1, 1), start))
+        with time_limit(20):
+            solution = solve(problem.at(1.0), point, TIGHT)
+        assert solution.converged
+        assert abs(solution.point.value[0, 0]) < 1e-4
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-6, 1e6])
+def test_the_start_does_not_matter(scale):
+    case = Case("wine")
+    problem = case.problem()
+    start = problem.lam_max()[1].scaled(scale / case.lam)
+    assert_optimal(case, solve(problem.at(case.lam), start, TIGHT), 1e-9)

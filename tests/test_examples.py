@@ -1,0 +1,53 @@
+"""The README says what its code prints, and the examples run."""
+
+import re
+import runpy
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+ROOT = Path(__file__).parents[1]
+GAP = re.compile(r"\d\.\de-\d\d")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    import matplotlib.pyplot as plt
+
+    matplotlib.use("agg")
+    yield
+    plt.close("all")
+
+
+def code_blocks(language: str) -> list[str]:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", readme, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_readme_prints_what_it_says(capsys):
+    (code,), (said,) = code_blocks("python"), code_blocks("text")
+    exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
+    printed = capsys.readouterr().out
+    # The gap that is reached differs between machines; what is promised is the tolerance.
+    assert GAP.sub("gap", printed) == GAP.sub("gap", said)
+    assert max(float(gap) for gap in GAP.findall(printed + said)) <= 1e-6
+
+
+def test_first_example_runs(capsys):
+    result = runpy.run_path(str(ROOT / "examples" / "plot_metric_path.py"))
+    assert result["display"].best_index_ is not None
+    assert "values of λ" in capsys.readouterr().out
+
+
+def test_demo_writes_table_and_figures(tmp_path, capsys, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    import demo
+
+    monkeypatch.setattr(demo, "DATA_SETS", demo.DATA_SETS[:1])
+    demo.main(["--output", str(tmp_path)])
+    out, err = capsys.readouterr()
+    assert re.search(r"^wine +151,380 ", out, flags=re.MULTILINE)
+    assert "wine, without screening" in err
+    assert {file.name for file in tmp_path.iterdir()} == {"path.png", "screening.png"}
+    assert all(f"Figure: {file}" in out for file in tmp_path.iterdir())

@@ -1,0 +1,742 @@
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from rtlm_reference import Explicit, brute_force_triplets, item_matrices
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import (
+    ConvergenceWarning,
+    DataConversionWarning,
+    NotFittedError,
+    UnsetMetadataPassedError,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted
+
+from skscreen import ScreenedRTLM, rtlm_path
+from skscreen.path.driver import PathSolver
+from skscreen.problems import triplets as triplets_module
+
+# 89 wines with 13 features: 801 triplets for three neighbours, no two distances are equal.
+X, y = load_wine(return_X_y=True)
+X, y = scale(X[::2]), y[::2]
+X.setflags(write=False)
+y.setflags(write=False)
+T = brute_force_triplets(X, y, 3)
+
+# 50 irises with 4 features, two of them with the same values.
+IRIS_X, IRIS_Y = load_iris(return_X_y=True)
+IRIS_X, IRIS_Y = scale(IRIS_X)[::3], IRIS_Y[::3]
+
+KINDS = [
+    {"loss": loss, "diagonal": diagonal}
+    for loss in ("smoothed_hinge", "hinge")
+    for diagonal in (False, True)
+]
+BOUNDS = ["gap", "gb", "pgb", "dgb", "rrpb"]
+
+
+def rtlm(**options):
+    return ScreenedRTLM(**{"n_neighbors": 3, **options})
+
+
+def vector_or_matrix(model):
+    matrix = model.get_mahalanobis_matrix()
+    return np.diag(matrix) if model.diagonal else matrix
+
+
+def explicit(X, triplets, model):
+    """The same problem from explicit matrices, by code that shares nothing with the package."""
+    gamma = 0.0 if model.loss == "hinge" else model.gamma
+    return Explicit(item_matrices(X, triplets, model.diagonal), gamma)
+
+
+def error_radius(model):
+    """How far the optimum may be: P is lam-strongly convex."""
+    return np.sqrt(2.0 * model.dual_gap_ * model.objective_ / model.lam_)
+
+
+def assert_same_optimum(left, right):
+    """As near to each other as their two certificates promise."""
+    assert_allclose(left.lam_, right.lam_, rtol=1e-10)
+    assert left.n_triplets_ == right.n_triplets_
+    worst_gap = max(left.dual_gap_, right.dual_gap_)
+    assert abs(left.objective_ - right.objective_) <= 1.001 * worst_gap * left.objective_
+    distance = np.linalg.norm(left.get_mahalanobis_matrix() - right.get_mahalanobis_matrix())
+    assert distance <= 1.001 * (error_radius(left) + error_radius(right))
+
+
+def history(model):
+    """Screening events without the seconds."""
+    return [event[:-1] for event in model.screening_history_]
+
+
+# -- the contract of scikit-learn ----------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:No metric brings the near samples")
+@parametrize_with_checks([ScreenedRTLM(), ScreenedRTLM(loss="hinge", diagonal=True)])
+def test_sklearn_contract(estimator, check):
+    check(estimator)
+
+
+def test_constructor_stores_its_arguments_untouched():
+    bound = ["gap", "dgb"]
+    model = ScreenedRTLM(0.5, bound=bound)
+    assert model.lam == 0.5
+    assert model.bound is bound
+    model.fit(IRIS_X, IRIS_Y)
+    assert model.bound is bound
+    assert model.get_params()["lam"] == 0.5
+
+
+def test_only_lam_is_positional():
+    with pytest.raises(TypeError, match="positional"):
+        ScreenedRTLM(0.1, True)
+    with pytest.raises(TypeError, match="n_neighbours"):
+        ScreenedRTLM(n_neighbours=3)
+
+
+def test_clone_has_the_parameters_and_is_unfitted():
+    model = rtlm(lam=0.3, bound="dgb").fit(X, y)
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        check_is_fitted(copy)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda model: model.transform(X),
+        lambda model: model.get_mahalanobis_matrix(),
+        lambda model: model.pair_distance(np.zeros((1, 2, 13))),
+        lambda model: model.get_metric(),
+        lambda model: model.get_feature_names_out(),
+    ],
+)
+def test_methods_need_a_fit(call):
+    with pytest.raises(NotFittedError, match="ScreenedRTLM"):
+        call(rtlm())
+
+
+def test_pickle_of_a_fitted_model():
+    model = rtlm().fit(X, y)
+    loaded = pickle.loads(pickle.dumps(model))
+    assert_array_equal(loaded.transform(X), model.transform(X))
+    assert loaded.dual_gap_ == model.dual_gap_
+    assert loaded.screening_history_ == model.screening_history_
+
+
+def test_metric_is_picklable_and_serves_nearest_neighbours():
+    model = rtlm().fit(X[::2], y[::2])
+    metric = pickle.loads(pickle.dumps(model.get_metric()))
+    assert metric(X[0], X[1]) == model.get_metric()(X[0], X[1])
+    by_metric = KNeighborsClassifier(metric=metric).fit(X[::2], y[::2])
+    by_map = KNeighborsClassifier().fit(model.transform(X[::2]), y[::2])
+    assert_array_equal(by_metric.predict(X), by_map.predict(model.transform(X)))
+    pickle.dumps(by_metric)
+
+
+def test_pipeline_and_grid_search_over_lam():
+    pipeline = make_pipeline(StandardScaler(), rtlm(), KNeighborsClassifier())
+    grid = {"screenedrtlm__lam": [1.0, 0.1, 0.01]}
+    search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(X, y)
+    assert search.best_params_["screenedrtlm__lam"] in grid["screenedrtlm__lam"]
+    assert search.score(X, y) > 0.95
+
+
+def test_default_metric_classifies_well():
+    wine_X, wine_y = load_wine(return_X_y=True)
+    model = make_pipeline(StandardScaler(), ScreenedRTLM(), KNeighborsClassifier())
+    assert model.fit(wine_X[::2], wine_y[::2]).score(wine_X[1::2], wine_y[1::2]) > 0.95
+
+
+def test_set_output_and_feature_names():
+    names = [f"wine_{i}" for i in range(13)]
+    frame = pd.DataFrame(X, columns=names)
+    model = rtlm().set_output(transform="pandas").fit(frame, y)
+    assert model.feature_names_in_.tolist() == names
+    out = model.transform(frame)
+    assert isinstance(out, pd.DataFrame)
+    r = len(model.components_)
+    assert list(out.columns) == list(model.get_feature_names_out())
+    assert list(out.columns) == [f"screenedrtlm{i}" for i in range(r)]
+    assert_array_equal(out.to_numpy(), frame.to_numpy() @ model.components_.T)
+    assert isinstance(rtlm().set_output(transform="pandas").fit_transform(frame, y), pd.DataFrame)
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(frame.rename(columns={"wine_0": "beer_0"}))
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(frame[names[::-1]])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.transform(X)
+    with pytest.raises(ValueError, match="12 features"):
+        rtlm().fit(X, y).transform(X[:, 1:])
+
+
+def test_triplets_are_routed_through_a_pipeline():
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(StandardScaler(), rtlm().set_fit_request(triplets=True))
+        mapped = pipeline.fit_transform(X, triplets=T)
+        asked_for = make_pipeline(StandardScaler(), rtlm())
+        with pytest.raises(UnsetMetadataPassedError, match="triplets"):
+            asked_for.fit(X, triplets=T)
+    direct = rtlm().fit(scale(X), triplets=T)
+    assert_array_equal(pipeline[-1].components_, direct.components_)
+    assert_allclose(mapped, direct.transform(scale(X)), atol=1e-12)
+
+
+# -- the problem that is solved ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("lam", [0.3, 0.01])
+def test_objective_and_certificate_of_the_explicit_problem(kind, lam):
+    model = rtlm(lam=lam, **kind).fit(X, y)
+    problem, M = explicit(X, T, model), vector_or_matrix(model)
+    assert model.n_triplets_ == len(T)
+    assert_allclose(model.lam_max_, problem.lam_max(), rtol=1e-10)
+    assert_allclose(model.lam_, lam * model.lam_max_)
+    assert_allclose(model.objective_, problem.primal(M, model.lam_), rtol=1e-10)
+    gap = model.objective_ - model.dual_objective_
+    assert_allclose(model.dual_gap_, gap / model.objective_, atol=1e-12)
+    assert 0.0 <= model.dual_gap_ <= model.tol
+    if kind["loss"] == "smoothed_hinge":
+        # The dual variables are a function of the solution: an independent certificate.
+        alpha = problem.dual_variables(problem.margins(M))
+        assert problem.primal(M, model.lam_) - problem.dual(alpha, model.lam_) <= 1.1 * gap
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_agrees_with_a_conic_solver(kind):
+    triplets = brute_force_triplets(X[:, :4], y, 1)
+    model = rtlm(lam=0.02, tol=1e-9, **kind).fit(X[:, :4], triplets=triplets)
+    optimum = explicit(X[:, :4], triplets, model).optimum(model.lam_)
+    assert optimum.gap <= 1e-7 * optimum.primal
+    assert model.objective_ <= optimum.primal * (1.0 + 1e-9)
+    assert model.dual_objective_ <= optimum.primal * (1.0 + 1e-12)
+    distance = np.linalg.norm(vector_or_matrix(model) - optimum.theta)
+    assert distance <= error_radius(model) + optimum.radius
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_same_triplets_same_metric(kind):
+    from_labels = rtlm(**kind).fit(X, y)
+    from_rows = rtlm(**kind).fit(X, triplets=T)
+    assert_same_optimum(from_labels, from_rows)
+    assert_allclose(from_labels.lam_max_, from_rows.lam_max_, rtol=1e-10)
+    order = np.random.default_rng(0).permutation(len(T))
+    assert_same_optimum(from_labels, rtlm(**kind).fit(X, triplets=T[order].tolist()))
+
+
+@pytest.mark.parametrize("loss", ["smoothed_hinge", "hinge"])
+def test_repeated_triplets_count_twice(loss):
+    once = rtlm(lam=50.0, relative_lam=False, loss=loss, tol=1e-8).fit(X, triplets=T)
+    twice = rtlm(lam=100.0, relative_lam=False, loss=loss, tol=1e-8)
+    twice.fit(X, triplets=np.concatenate((T, T)))
+    assert twice.n_triplets_ == 2 * once.n_triplets_
+    assert_allclose(twice.objective_, 2 * once.objective_, rtol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("lam", [1.0, 3.0])
+def test_closed_form_from_lam_max_on(kind, lam):
+    model = rtlm(lam=lam, **kind).fit(X, y)
+    problem = explicit(X, T, model)
+    S = problem.project(problem.adjoint(np.ones(len(T))))
+    assert_allclose(vector_or_matrix(model), S / model.lam_, rtol=0, atol=1e-12 * S.max())
+    linear_below = 1.0 if model.loss == "hinge" else 1.0 - model.gamma
+    largest = problem.margins(S / model.lam_).max()
+    assert_allclose(largest, linear_below / lam, rtol=1e-10)
+    assert model.n_iter_ <= 1
+
+
+def test_relative_lam_is_a_fraction_of_lam_max():
+    relative = rtlm(lam=0.05).fit(X, y)
+    absolute = rtlm(lam=relative.lam_, relative_lam=False).fit(X, y)
+    assert absolute.lam_ == relative.lam_ == 0.05 * relative.lam_max_
+    assert_same_optimum(relative, absolute)
+
+
+def test_relative_lam_does_not_depend_on_the_scale_of_the_data():
+    pairs = np.stack((X[:-1], X[1:]), axis=1)
+    model, scaled = rtlm().fit(X, y), rtlm().fit(1000.0 * X + 5.0, y)
+    assert_allclose(scaled.objective_, model.objective_, rtol=1e-6)
+    distances = scaled.pair_distance(1000.0 * pairs + 5.0)
+    assert_allclose(distances, model.pair_distance(pairs), rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_all_neighbours(kind):
+    everyone = rtlm(n_neighbors=None, **kind).fit(IRIS_X, IRIS_Y)
+    enough = rtlm(n_neighbors=len(IRIS_X) - 1, **kind).fit(IRIS_X, IRIS_Y)
+    sizes = np.bincount(IRIS_Y)
+    assert everyone.n_triplets_ == np.sum(sizes * (sizes - 1) * (len(IRIS_Y) - sizes))
+    assert_same_optimum(everyone, enough)
+    triplets = brute_force_triplets(IRIS_X, IRIS_Y, None)
+    M = vector_or_matrix(everyone)
+    problem = explicit(IRIS_X, triplets, everyone)
+    assert_allclose(everyone.objective_, problem.primal(M, everyone.lam_), rtol=1e-10)
+
+
+def test_small_classes_use_fewer_neighbours():
+    rows = np.concatenate((np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:3]))
+    n = rows.size - 3
+    model = rtlm(n_neighbors=5).fit(X[rows], y[rows])
+    assert model.n_triplets_ == n * 5 * 3 + 3 * 2 * 5
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_screening_does_not_change_the_solution(kind):
+    with_screening = rtlm(lam=0.003, **kind).fit(X, y)
+    without = rtlm(lam=0.003, screening=False, **kind).fit(X, y)
+    assert_same_optimum(with_screening, without)
+    assert without.screening_history_ == []
+    events = with_screening.screening_history_
+    assert events
+    for event in events:
+        assert event.where in {"path", "dynamic", "repair"}
+        assert with_screening.lam_ <= event.lam <= with_screening.lam_max_
+        assert event.zero + event.linear + event.undecided == with_screening.n_triplets_
+        assert event.iteration <= with_screening.n_iter_
+        assert event.seconds >= 0.0
+    # Most triplets are proved to be of no interest before the end.
+    assert events[-1].undecided < 0.5 * with_screening.n_triplets_
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("bound", [*BOUNDS, ["rrpb", "pgb"], tuple(BOUNDS)], ids=str)
+def test_every_bound_gives_the_same_solution(bound, kind):
+    model = rtlm(bound=bound, **kind).fit(X, y)
+    assert_same_optimum(model, rtlm(screening=False, **kind).fit(X, y))
+    assert model.screening_history_
+
+
+def test_matrix_is_positive_semidefinite_or_diagonal():
+    full = rtlm().fit(X, y).get_mahalanobis_matrix()
+    assert_allclose(full, full.T, atol=1e-15)
+    assert np.linalg.eigvalsh(full).min() >= -1e-14 * np.abs(full).max()
+    assert np.abs(full - np.diag(np.diag(full))).max() > 0.0
+    weights = rtlm(diagonal=True).fit(X, y).get_mahalanobis_matrix()
+    assert_array_equal(weights, np.diag(np.diag(weights)))
+    assert np.diag(weights).min() >= 0.0
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_components_are_sorted_and_as_many_as_the_rank(kind):
+    model = rtlm(lam=0.3, **kind).fit(X, y)
+    sizes = (model.components_**2).sum(axis=1)
+    assert np.all(np.diff(sizes) <= 0.0)
+    assert len(sizes) == np.linalg.matrix_rank(model.get_mahalanobis_matrix(), hermitian=True)
+    assert model.diagonal or len(sizes) < 13
+    assert model.transform(X).shape == (len(X), len(sizes))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_all_distances_are_the_same_distance(kind):
+    model = rtlm(**kind).fit(X, y)
+    pairs = np.stack((X[:-1], X[1:]), axis=1)
+    difference = pairs[:, 0] - pairs[:, 1]
+    by_matrix = np.sqrt(
+        np.einsum("ni,ij,nj->n", difference, model.get_mahalanobis_matrix(), difference)
+    )
+    Z, metric = model.transform(X), model.get_metric()
+    by_map = np.linalg.norm(Z[:-1] - Z[1:], axis=1)
+    assert_allclose(by_map, by_matrix)
+    assert_allclose(model.pair_distance(pairs), by_matrix)
+    assert_allclose([metric(u, v) for u, v in pairs], by_matrix)
+    assert_allclose(metric(list(X[0]), list(X[1])), by_matrix[0])
+
+
+# -- parameters ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "observe"),
+    [
+        ({"lam": 0.1}, lambda model: model.lam_),
+        ({"n_neighbors": 2}, lambda model: model.n_triplets_),
+        ({"loss": "hinge"}, lambda model: model.objective_),
+        ({"gamma": 0.5}, lambda model: model.objective_),
+        ({"diagonal": True}, lambda model: model.objective_),
+        ({"bound": "dgb"}, history),
+        ({"screening": False}, history),
+        ({"screen_every": 2}, history),
+        ({"tol": 1e-12}, lambda model: model.dual_gap_),
+    ],
+    ids=str,
+)
+def test_every_parameter_has_an_effect(params, observe):
+    assert observe(rtlm().fit(X, y)) != observe(rtlm(**params).fit(X, y))
+
+
+def test_active_set_has_an_effect_on_the_iterations_only():
+    options = {"n_neighbors": 3, "ratio": 0.5, "n_lams": 12}
+    with_active, without = (rtlm_path(X, y, active_set=on, **options) for on in (True, False))
+    assert with_active.n_iters.tolist() != without.n_iters.tolist()
+    assert_allclose(with_active.objectives, without.objectives, rtol=1e-6)
+
+
+def test_n_jobs_reaches_the_neighbour_search(monkeypatch):
+    seen = set()
+
+    class Spy(triplets_module.NearestNeighbors):
+        def __init__(self, *, n_neighbors=5, n_jobs=None):
+            super().__init__(n_neighbors=n_neighbors, n_jobs=n_jobs)
+            seen.add(n_jobs)
+
+    monkeypatch.setattr(triplets_module, "NearestNeighbors", Spy)
+    model = rtlm(n_jobs=2).fit(X, y)
+    assert seen == {2}
+    assert_array_equal(model.components_, rtlm().fit(X, y).components_)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("lam", value) for value in (0.0, -1.0, np.nan, np.inf, "a", None)],
+        ("relative_lam", "yes"),
+        *[("n_neighbors", value) for value in (0, -1, 2.5, "all")],
+        *[("loss", value) for value in ("logistic", None)],
+        *[("gamma", value) for value in (0.0, 1.0, -0.1, 1.5, np.nan, None)],
+        ("diagonal", "no"),
+        *[("bound", value) for value in ("ball", (), [], ["gap", "ball"], [["gap"]], 1, None)],
+        *[("rule", value) for value in ("cube", None)],
+        ("screening", "gap"),
+        *[("screen_every", value) for value in (0, 1.5, None)],
+        ("active_set", 7),
+        *[("tol", value) for value in (0.0, -1e-6, np.nan)],
+        *[("max_iter", value) for value in (0, 10.5, None)],
+        ("n_jobs", "many"),
+        *[("verbose", value) for value in (-1, "yes")],
+    ],
+)
+def test_bad_parameter(name, value):
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
+        ScreenedRTLM(**{name: value}).fit(IRIS_X, IRIS_Y)
+    if name not in ("lam", "relative_lam"):
+        with pytest.raises(ValueError, match=rf"\b{name}\b"):
+            rtlm_path(IRIS_X, IRIS_Y, **{name: value})
+
+
+def test_bad_bound_lists_the_good_ones():
+    with pytest.raises(ValueError, match=r"bound must name at least one of 'gap', .*'rrpb'"):
+        ScreenedRTLM(bound=["gap", "ball"]).fit(IRIS_X, IRIS_Y)
+
+
+# -- data ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        lambda X, y: (X.astype(np.float32), y),
+        lambda X, y: (X.tolist(), y.tolist()),
+        lambda X, y: (pd.DataFrame(X), pd.Series(y)),
+        lambda X, y: (np.asfortranarray(X), y.astype(np.float32)),
+        lambda X, y: (X[:, ::-1][:, ::-1], y.astype(bool) + 2 * (y == 2)),
+        lambda X, y: (X, np.array(["red", "white", "rose"])[y]),
+        lambda X, y: (X, np.array(["red", "white", "rose"], dtype=object)[y]),
+    ],
+    ids=["float32", "list", "pandas", "fortran", "view", "str", "object"],
+)
+def test_kinds_of_input(same):
+    X32 = X.astype(np.float32).astype(np.float64)
+    assert_same_optimum(rtlm().fit(*same(X32, y)), rtlm().fit(X32, y))
+
+
+def test_order_of_the_samples_does_not_matter():
+    order = np.random.default_rng(1).permutation(len(X))
+    assert_same_optimum(rtlm().fit(X[order], y[order]), rtlm().fit(X, y))
+
+
+def test_column_vector_y_warns():
+    with pytest.warns(DataConversionWarning, match="column-vector y"):
+        model = rtlm().fit(X, y[:, None])
+    assert_same_optimum(model, rtlm().fit(X, y))
+
+
+def test_data_is_not_modified():
+    own_X, own_y, own_T = X.copy(), y.copy(), T.copy()
+    rtlm().fit(own_X, own_y).transform(own_X)
+    rtlm().fit(own_X, triplets=own_T)
+    assert_array_equal(own_X, X)
+    assert_array_equal(own_y, y)
+    assert_array_equal(own_T, T)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_refit_is_deterministic(kind):
+    model = rtlm(**kind).fit(X, y)
+    first = model.components_, model.n_iter_, model.dual_gap_, history(model)
+    model.fit(IRIS_X, IRIS_Y)
+    assert model.n_features_in_ == 4
+    model.fit(X, y)
+    assert_array_equal(model.components_, first[0])
+    assert (model.n_iter_, model.dual_gap_, history(model)) == first[1:]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_constant_features_get_no_weight(kind):
+    with_constants = X.copy()
+    with_constants[:, [2, 7]] = 3.3
+    model = rtlm(**kind).fit(with_constants, y)
+    assert model.dual_gap_ <= model.tol
+    assert_allclose(model.components_[:, [2, 7]], 0.0, atol=1e-12)
+    assert len(model.components_) <= 11
+    kept = rtlm(**kind).fit(np.delete(with_constants, [2, 7], axis=1), y)
+    assert_allclose(model.objective_, kept.objective_, rtol=2e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_duplicate_rows(kind):
+    # With five copies of each row the nearest neighbour is at distance 0.
+    model = rtlm(**kind).fit(np.repeat(X[::3], 5, axis=0), np.repeat(y[::3], 5))
+    assert model.dual_gap_ <= model.tol
+    assert np.isfinite(model.components_).all()
+
+
+def test_duplicates_of_another_class():
+    doubled, labels = np.concatenate((X, X[:10])), np.concatenate((y, (y[:10] + 1) % 3))
+    model = rtlm().fit(doubled, labels)
+    assert model.dual_gap_ <= model.tol
+
+
+ZERO_METRIC = "No metric brings the near samples of the triplets nearer"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("relative", [True, False])
+def test_constant_data_gives_the_zero_metric(kind, relative):
+    with pytest.warns(UserWarning, match=ZERO_METRIC) as record:
+        model = rtlm(relative_lam=relative, **kind).fit(np.full_like(X, 7.0), y)
+    assert [warning.filename for warning in record] == [__file__]
+    assert_array_equal(model.get_mahalanobis_matrix(), 0.0)
+    assert_array_equal(model.transform(X), np.zeros((len(X), 1)))
+    assert model.pair_distance(X[None, :2]) == 0.0
+    assert model.lam_max_ == 0.0
+    assert model.dual_gap_ <= model.tol
+    constant = 1.0 if model.loss == "hinge" else 1.0 - 0.5 * model.gamma
+    assert_allclose(model.objective_, constant * model.n_triplets_)
+
+
+def test_triplets_that_no_metric_can_meet():
+    triplets = [[0, 2, 1], [3, 1, 2]]
+    with pytest.warns(UserWarning, match=ZERO_METRIC):
+        model = rtlm().fit([[0.0], [1.0], [2.0], [3.0]], triplets=triplets)
+    assert model.get_mahalanobis_matrix() == 0.0
+
+
+def test_more_features_than_samples():
+    wide = np.random.default_rng(0).normal(size=(12, 40))
+    model = rtlm().fit(wide, [0, 1] * 6)
+    assert model.dual_gap_ <= model.tol
+    assert len(model.components_) < 12
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("size", [1e-50, 1e-20, 1e20, 1e50])
+def test_huge_and_tiny_data(size, kind):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = rtlm(**kind).fit(size * X, y)
+    assert model.dual_gap_ <= model.tol
+    assert_allclose(model.objective_, rtlm(**kind).fit(X, y).objective_, rtol=2e-6)
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-100, 1e100, 1e300])
+def test_data_of_impossible_scale(size):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=r"X deviates by up to .* from its mean; rescale it"):
+            rtlm().fit(size * X, y)
+
+
+def test_data_whose_mean_overflows():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="X deviates by up to inf"):
+            rtlm(n_neighbors=1).fit([[1e308], [1.1e308], [1.2e308], [1.3e308]], [0, 0, 1, 1])
+
+
+def test_offset_does_not_matter():
+    model = rtlm().fit(X + 1e5, y)
+    assert_allclose(model.objective_, rtlm().fit(X, y).objective_, rtol=2e-6)
+
+
+# -- bad data ------------------------------------------------------------------------------------
+
+
+def changed(values, row, value, dtype=float):
+    values = np.array(values, dtype=dtype)
+    values[row] = value
+    return values
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # in scikit-learn
+@pytest.mark.parametrize("train", [rtlm().fit, rtlm_path])
+@pytest.mark.parametrize(
+    ("data", "error", "match"),
+    [
+        ((changed(X, 3, np.nan), y), ValueError, "X contains NaN"),
+        ((changed(X, 3, np.inf), y), ValueError, "X contains infinity"),
+        ((X[0], y), ValueError, "Expected 2D array"),
+        ((X[:1], y[:1]), ValueError, "minimum of 2 is required"),
+        ((sparse.csr_matrix(X), y), TypeError, "Sparse data"),
+        ((np.full(X.shape, "a"), y), ValueError, "could not convert string"),
+        ((X, None), ValueError, r"requires y to be passed, .* no triplets were given"),
+        ((X, y[:-1]), ValueError, r"inconsistent numbers of samples: \[89, 88\]"),
+        ((X, np.stack((y, y), axis=1)), ValueError, "y should be a 1d array"),
+        ((X, X[:, 0]), ValueError, "Unknown label type: continuous"),
+        ((X, changed(y, 3, np.nan)), ValueError, "y contains NaN"),
+        ((X, changed(y, 3, np.inf)), ValueError, "y contains infinity"),
+        ((X, changed(y.astype(str), 3, np.nan, object)), TypeError, "y must be uniformly strings"),
+        ((X, changed(y.astype(str), 3, None, object)), TypeError, "y must be uniformly strings"),
+        ((X, np.zeros(len(X))), ValueError, "number of classes in y has to be greater than one"),
+        ((X, changed(y, 3, 9, int)), ValueError, r"y must have at least two members .*9.* has one"),
+    ],
+)
+def test_bad_data(train, data, error, match):
+    with pytest.raises(error, match=match):
+        train(*data)
+
+
+@pytest.mark.parametrize("n_neighbors", [len(X), 1000])
+def test_too_many_neighbours(n_neighbors):
+    with pytest.raises(ValueError, match=f"n_neighbors must be below .* got {n_neighbors}"):
+        rtlm(n_neighbors=n_neighbors).fit(X, y)
+
+
+@pytest.mark.parametrize("train", [rtlm().fit, rtlm_path])
+@pytest.mark.parametrize(
+    ("triplets", "error", "match"),
+    [
+        ([[0, 1, 89]], ValueError, "indices from 0 to 88, got 0 to 89"),
+        ([[0, 1, 2], [-1, 1, 2]], ValueError, "indices from 0 to 88, got -1 to 2"),
+        ([[0, 1, 2], [3, 4, 4]], ValueError, r"three different samples; row 1 is \[3, 4, 4\]"),
+        ([[0, 1, 2], [3, 4, 3]], ValueError, r"three different samples; row 1 is \[3, 4, 3\]"),
+        ([[5, 5, 2], [3, 4, 4]], ValueError, r"three different samples; row 0 is \[5, 5, 2\]"),
+        ([0, 1, 2], ValueError, r"shape \(n_triplets >= 1, 3\), got \(3,\)"),
+        ([[0, 1, 2, 3]], ValueError, r"shape \(n_triplets >= 1, 3\), got \(1, 4\)"),
+        ([], ValueError, r"shape \(n_triplets >= 1, 3\), got \(0,\)"),
+        (np.zeros((0, 3), dtype=int), ValueError, r"shape .*, got \(0, 3\)"),
+        ([[0, 1, 2], [0, 1]], ValueError, "rows of three integers"),
+        ("all", ValueError, "shape"),
+        ([[0.0, 1.0, 2.0]], TypeError, "integers, got dtype float64"),
+        ([["0", "1", "2"]], TypeError, "integers, got dtype <U1"),
+        ([[True, False, True]], TypeError, "integers, got dtype bool"),
+    ],
+)
+def test_bad_triplets(train, triplets, error, match):
+    with pytest.raises(error, match="triplets must .*" + match):
+        train(X, triplets=triplets)
+
+
+@pytest.mark.parametrize("train", [rtlm().fit, rtlm_path])
+def test_conflicting_supervision(train):
+    with pytest.raises(ValueError, match="y and triplets were both given"):
+        train(X, y, triplets=T)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64])
+def test_integer_types_of_triplets(dtype):
+    model = rtlm().fit(X, triplets=T.astype(dtype))
+    assert_array_equal(model.components_, rtlm().fit(X, triplets=T).components_)
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 13), (4, 2), (4, 2, 12), (4, 3, 13), (1, 4, 2, 13)])
+def test_pair_distance_wants_pairs(shape):
+    model = rtlm().fit(X, y)
+    with pytest.raises(ValueError, match=r"pairs must have shape \(n_pairs, 2, 13\), got"):
+        model.pair_distance(np.zeros(shape))
+
+
+def test_pair_distance_wants_finite_numbers():
+    model = rtlm().fit(X, y)
+    with pytest.raises(ValueError, match="pairs contains NaN"):
+        model.pair_distance(np.full((1, 2, 13), np.nan))
+
+
+def test_memory_error_names_triplets_and_bytes(monkeypatch):
+    monkeypatch.setattr(triplets_module, "_free_memory", lambda: 10_000)
+    for train in (rtlm(n_neighbors=None).fit, rtlm_path):
+        with pytest.raises(MemoryError, match=r"[\d,]+ triplets .* [\d,]+ bytes, .* 10,000"):
+            train(X, y)
+
+
+# -- what the user is told -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_convergence_warning(kind, verbose):
+    model = rtlm(max_iter=1, lam=1e-3, verbose=verbose, **kind)
+    with pytest.warns(ConvergenceWarning) as record:
+        model.fit(X, y)
+    (warning,) = [warning for warning in record if warning.category is ConvergenceWarning]
+    assert warning.filename == __file__
+    message = str(warning.message)
+    assert f"relative duality gap of {model.dual_gap_:.2e} > tol=1e-06" in message
+    assert "raise max_iter" in message
+    # What was reached is there, with an honest certificate.
+    assert model.dual_gap_ > model.tol
+    best = rtlm(lam=1e-3, **kind).fit(X, y).objective_
+    assert model.dual_objective_ <= best <= model.objective_
+
+
+def test_unreachable_tolerance_warns():
+    with pytest.warns(ConvergenceWarning, match=r"> tol=1e-18 .*raise tol"):
+        model = rtlm(tol=1e-18, max_iter=100_000).fit(X, y)
+    assert model.dual_gap_ <= 1e-12
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_silent_by_default(kind, capfd):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rtlm(**kind).fit(X, y)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_verbose_draws_a_progress_bar_on_stderr(capsys):
+    rtlm(verbose=1).fit(X, y)
+    out, err = capsys.readouterr()
+    assert out == ""
+    last = err.splitlines()[-1]
+    assert "100%" in last
+    assert "lam=" in last
+    assert "gap=" in last
+
+
+def test_interrupted_fit_leaves_the_estimator_unfitted(monkeypatch):
+    model, again = rtlm(), rtlm().fit(X, y)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PathSolver, "solve", interrupt)
+    for estimator in (model, again):
+        with pytest.raises(KeyboardInterrupt):
+            estimator.fit(X, y)
+        with pytest.raises(NotFittedError):
+            check_is_fitted(estimator)
+        with pytest.raises(NotFittedError):
+            estimator.transform(X)
+
+
+def test_failed_fit_leaves_the_estimator_unfitted():
+    model = rtlm()
+    with pytest.raises(ValueError, match="y must have at least two members"):
+        model.fit(X, changed(y, 3, 9, int))
+    with pytest.raises(NotFittedError):
+        model.transform(X)

@@ -1,0 +1,179 @@
+"""Promises that hold for whatever data: duplicates, constants, any scale, far clusters, n < d."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rtlm_reference import (
+    Explicit,
+    brute_force_triplets,
+    item_matrices,
+    time_limit,
+    wrong_decisions,
+)
+
+from skscreen.path.driver import PathSolver
+from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
+from skscreen.problems.domains import NonnegativeOrthant, PSDCone
+from skscreen.problems.losses import SmoothedHinge
+from skscreen.problems.objective import Problem, Proximal
+from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
+from skscreen.screening.active import screen
+from skscreen.screening.bounds import BOUNDS
+from skscreen.solvers.projected_gradient import Options
+
+examples = settings(deadline=None, derandomize=True, max_examples=25)
+
+
+@st.composite
+def data_sets(draw):
+    """Small centred data with labels, made awkward in every way that is named above."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, d = draw(st.integers(5, 12)), draw(st.integers(1, 6))
+    y = np.arange(n) % draw(st.integers(2, max(2, n // 3)))
+    X = rng.normal(size=(n, d)) + draw(st.sampled_from([0.0, 1.0])) * y[:, None]
+    X += draw(st.sampled_from([0.0, 1e2, 1e4])) * (y[:, None] == 0)
+    if draw(st.booleans()):
+        X[: n // 2] = X[rng.integers(n, size=n // 2)]
+    if d > 1 and draw(st.booleans()):
+        X[:, 0] = draw(st.sampled_from([0.0, 7.0]))
+    if draw(st.booleans()):
+        X[:, -1] *= draw(st.sampled_from([1e-4, 1e4]))
+    X *= draw(st.sampled_from([1e-6, 1e-3, 1.0, 1e3, 1e6]))
+    # As the estimator does: allowances for rounding errors grow with the distance from the origin.
+    return X - X.mean(axis=0), y
+
+
+def build(X, items, gamma, diagonal):
+    loss = SmoothedHinge(1.0, gamma)
+    if diagonal:
+        return Problem(DiagonalComparisons(X, items), loss, NonnegativeOrthant())
+    return Problem(Comparisons(X, items), loss, PSDCone())
+
+
+def solve(problem, lam, lam_max, first, options=None):
+    """Last solution of an approach to one lambda."""
+    with time_limit(5):
+        steps = list(PathSolver(problem, first).approach(lam, lam_max, options or Options()))
+    return steps[-1][1]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """Compile outside the time limit."""
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    X += 2 * y[:, None]
+    for diagonal in (False, True):
+        for gamma in (0.05, 0.0):
+            problem = build(X, triplets_from_labels(X, y, 2), gamma, diagonal)
+            lam_max, first = problem.lam_max()
+            list(PathSolver(problem, first).approach(0.1 * lam_max, lam_max, Options()))
+
+
+gammas, neighbours = st.sampled_from([0.05, 0.0]), st.sampled_from([1, 3, None])
+fractions = st.sampled_from([1.0, 0.3, 0.03, 0.003])
+
+
+@examples
+@given(data_sets(), gammas, st.booleans(), neighbours, fractions)
+def test_the_solver_meets_its_tolerance_with_a_certificate(data, gamma, diagonal, k, fraction):
+    X, y = data
+    problem = build(X, triplets_from_labels(X, y, k), gamma, diagonal)
+    lam_max, first = problem.lam_max()
+    lam = fraction * lam_max if lam_max else 1.0
+    solution = solve(problem, lam, lam_max, first)
+    assert solution.converged
+    certificate = solution.certificate
+    assert np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all()
+    assert 0.0 <= certificate.gap <= 1e-6 * certificate.primal
+    assert all(event.where != "repair" for event in solution.history)
+
+
+@examples
+@given(data_sets(), gammas, st.booleans(), neighbours, fractions)
+def test_screening_does_not_change_the_objective(data, gamma, diagonal, k, fraction):
+    X, y = data
+    problem = build(X, triplets_from_labels(X, y, k), gamma, diagonal)
+    lam_max, first = problem.lam_max()
+    lam = fraction * lam_max if lam_max else 1.0
+    objectives = []
+    for screening in (False, True):
+        options = Options(screening=screening, bounds=tuple(BOUNDS), screen_every=3)
+        solution = solve(problem, lam, lam_max, first, options)
+        objectives.append(solution.certificate.primal)
+    assert abs(objectives[0] - objectives[1]) <= 1e-6 * objectives[0]
+
+
+@examples
+@given(
+    data_sets(),
+    gammas,
+    st.booleans(),
+    st.sampled_from([1, 2]),
+    fractions,
+    st.sampled_from([0.5, 0.9, 1.0, 1.5]),
+    st.sampled_from([1e-1, 1e-3, 1e-6]),
+)
+def test_no_decision_contradicts_a_certified_solution(
+    data, gamma, diagonal, k, fraction, ratio, tol
+):
+    X, y = data
+    triplets = brute_force_triplets(X, y, k)
+    explicit = Explicit(item_matrices(X, triplets, diagonal), gamma)
+    problem = build(X, triplets_from_array(triplets), gamma, diagonal)
+    lam_max, first = problem.lam_max()
+    reference_lam = fraction * lam_max if lam_max else 1.0
+    lam = ratio * reference_lam
+    best = explicit.optimum(lam)
+    # A reference as loose as asked for, at another lambda, with dual variables of its own.
+    proximal = None if gamma else Proximal(0.05, np.ones(len(triplets)), np.ones(len(triplets)))
+    options = Options(tol=tol, screening=False)
+    solution = solve(problem, reference_lam, lam_max, first, options)
+    evaluation = problem.at(reference_lam, proximal).evaluate(solution.point)
+    for name, bound in BOUNDS.items():
+        ball = bound(evaluation, lam, reference_lam, problem.geometry.margins)
+        decisions = np.zeros(len(triplets), dtype=np.int8)
+        screen(problem.at(lam), [ball], decisions)
+        assert wrong_decisions(explicit, best, decisions) == 0, name
+
+
+@examples
+@given(data_sets(), st.booleans(), st.sampled_from([0.0, 1e3, 1e6]))
+def test_decisions_stay_safe_on_data_that_are_not_centred(data, diagonal, offset):
+    X, y = data
+    X = X + offset * np.abs(X).max()
+    triplets = brute_force_triplets(X, y, 2)
+    explicit = Explicit(item_matrices(X, triplets, diagonal), 0.05)
+    problem = build(X, triplets_from_array(triplets), 0.05, diagonal)
+    lam_max, _ = problem.lam_max()
+    if not lam_max:
+        return
+    lam = 0.1 * lam_max
+    best = explicit.optimum(lam)
+    evaluation = problem.at(lam).evaluate(problem.domain.project(best.theta))
+    for name, bound in BOUNDS.items():
+        ball = bound(evaluation, lam, lam, problem.geometry.margins)
+        decisions = np.zeros(len(triplets), dtype=np.int8)
+        screen(problem.at(lam), [ball], decisions)
+        assert wrong_decisions(explicit, best, decisions) == 0, name
+
+
+@examples
+@given(data_sets(), gammas, st.booleans())
+def test_the_gap_of_any_point_is_finite_positive_and_true(data, gamma, diagonal):
+    X, y = data
+    triplets = brute_force_triplets(X, y, 2)
+    explicit = Explicit(item_matrices(X, triplets, diagonal), gamma)
+    problem = build(X, triplets_from_array(triplets), gamma, diagonal)
+    lam_max, S = problem.lam_max()
+    lam = 0.1 * lam_max if lam_max else 1.0
+    best = explicit.optimum(lam)
+    lowest = best.primal - best.gap
+    for scale in (0.0, 1e-3, 1.0, 1e3):
+        proximal = None if gamma else Proximal(0.1, np.ones(len(triplets)), np.ones(len(triplets)))
+        evaluation = problem.at(lam, proximal).evaluate(S.scaled(scale / lam))
+        certificate = evaluation.certificate(lam)
+        assert np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all()
+        assert certificate.gap >= 0.0
+        assert certificate.primal >= lowest * (1 - 1e-9)
+        assert certificate.dual <= best.primal * (1 + 1e-9)
