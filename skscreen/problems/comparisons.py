@@ -258,6 +258,26 @@ class Comparisons:
             _add_interval(coefficient, margins.far, margins.noise, far_low, far_high)
         return near_low, near_high, far_low, far_high
 
+    def list_items(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return row and slot of every item; for problems with few."""
+        lengths = self.items.stop - self.items.start
+        rows = np.repeat(np.arange(lengths.size), lengths)
+        first = np.cumsum(lengths) - lengths
+        return rows, np.arange(rows.size) + (self.items.start - first)[rows]
+
+    def item_numbers(self, rows: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        """Return the numbers of listed items in the full problem."""
+        return self.items.base[rows] + self.items.rank[slots]
+
+    def pair_differences(
+        self, rows: np.ndarray, slots: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return x_a - x_b of the near and of the far pair of listed items, of shape (m, d)."""
+        near = self.items.near[rows]
+        far = self.items.far[slots if self.items.slots is None else self.items.slots[slots]]
+        X = self.X[:, : self.n_features]
+        return X[near[:, 0]] - X[near[:, 1]], X[far[:, 0]] - X[far[:, 1]]
+
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Zero weights for the rows and for the slots."""
         return self.pool.zeros(len(self.items.near)), self.pool.zeros(self.items.n_slots)

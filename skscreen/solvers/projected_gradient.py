@@ -15,6 +15,7 @@ from skscreen.problems.domains import Point
 from skscreen.problems.objective import Evaluation, Objective, inner, norm
 from skscreen.screening.active import active_part, screen
 from skscreen.screening.bounds import BOUNDS
+from skscreen.solvers.interior_point import interior_point, interior_point_work
 from skscreen.solvers.solution import ScreeningEvent, Solution
 
 # Relative rounding error of an objective: smaller increases are no increases.
@@ -68,6 +69,7 @@ class _Run:
         self.n_iter = 0
         self.stalled = False
         self.recentred_at = 0
+        self.work = 0.0
         if full.proximal is not None:
             full.proximal.last_gap = np.inf
         self.history: list[ScreeningEvent] = []
@@ -92,6 +94,9 @@ class _Run:
             # The active set is a heuristic; where it fails to descend it is given up.
             self.use_active_set &= value <= previous or evaluation.fenchel_young > 0.0
             previous = value
+            if self.work >= interior_point_work(self.objective):
+                evaluation = self._interior_point(evaluation)
+                continue
             working, n_iter = self.objective, self.n_iter
             if self.use_active_set:
                 working = active_part(working, evaluation)
@@ -102,6 +107,20 @@ class _Run:
                 evaluation = last
             else:
                 evaluation = self.objective.evaluate(last.point)
+
+    def _interior_point(self, evaluation: Evaluation) -> Evaluation:
+        """Solve the reduced problem by second-order steps; keep what they gained, if anything."""
+        # Once a solve: if that does not do, rounding errors are in the way.
+        self.work = -np.inf
+        objective, target = self.objective, 0.1 * self._target(evaluation)
+        size = norm(evaluation.point.value) / np.sqrt(objective.geometry.n_features)
+        point, alpha, n_iter = interior_point(objective, max(size, 1e-3), target)
+        self.n_iter += n_iter
+        if objective.proximal is not None:
+            numbers = objective.geometry.item_numbers(*objective.geometry.list_items())
+            objective.proximal.centre[numbers] = alpha
+        result = objective.evaluate(point)
+        return min(result, evaluation, key=lambda candidate: candidate.gap(self.lam))
 
     def _descend(self, objective: Objective, evaluation: Evaluation, step: float):
         """Run up to `screen_every` projected-gradient steps; return the last evaluation."""
@@ -126,6 +145,7 @@ class _Run:
                 continue
             trial = objective.evaluate(point)
             self.n_iter += 1
+            self.work += _evaluation_work(objective)
             value = evaluation.smoothed_primal(lam)
             if trial.smoothed_primal(lam) > value + _NOISE * abs(value):
                 step *= 0.1
@@ -197,6 +217,13 @@ class _Run:
             step=step,
             seconds=perf_counter() - self.started,
         )
+
+
+def _evaluation_work(objective: Objective) -> float:
+    """Work of a projected-gradient step in the units of `interior_point_work`."""
+    geometry = objective.geometry
+    d, pairs = geometry.n_features, geometry.items.start.size + geometry.items.n_slots
+    return 2e5 + 12.0 * pairs * d + 0.4 * len(geometry.X) * d**2 + 10.0 * d**3 + geometry.n_items
 
 
 def _mean_bb_step(move: np.ndarray, change: np.ndarray, step: float) -> float:

@@ -50,13 +50,6 @@ def test_screening_changes_no_objective_of_the_path(case):
 
 
 @cases
-def test_no_repair_is_needed(case):
-    for name in BOUNDS:
-        for solution in path(case, grid(case, 8), replace(OPTIONS, bounds=(name,))):
-            assert all(event.where != "repair" for event in solution.history)
-
-
-@cases
 def test_a_close_reference_decides_most_items_before_the_first_iteration(case):
     solutions = path(case, grid(case, 30, 0.9))
     rates = [solution.screening_rate("path") for solution in solutions[10:]]

@@ -4,13 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rtlm_reference import ALL_CASES, Case, time_limit
+from rtlm_reference import (
+    ALL_CASES,
+    Case,
+    Explicit,
+    brute_force_triplets,
+    item_matrices,
+    time_limit,
+)
 
-from skscreen.problems.comparisons import Comparisons
-from skscreen.problems.domains import PSDCone
+from skscreen.path.driver import PathSolver
+from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
+from skscreen.problems.domains import NonnegativeOrthant, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
-from skscreen.problems.triplets import triplets_from_array
+from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
 from skscreen.screening.bounds import BOUNDS, Ball
 from skscreen.solvers.projected_gradient import Options, solve
 
@@ -60,10 +68,8 @@ def test_screening_and_active_set_do_not_change_the_result(case):
 
 @cases
 @pytest.mark.parametrize("bounds", [*((name,) for name in BOUNDS), tuple(BOUNDS)], ids="+".join)
-def test_every_bound_gives_the_optimum_without_a_repair(case, bounds):
-    solution = run(case, replace(TIGHT, bounds=bounds))
-    assert_optimal(case, solution, 1e-9)
-    assert all(event.where == "dynamic" for event in solution.history)
+def test_every_bound_gives_the_optimum(case, bounds):
+    assert_optimal(case, run(case, replace(TIGHT, bounds=bounds)), 1e-9)
 
 
 @cases
@@ -218,3 +224,71 @@ def test_the_start_does_not_matter(scale):
     problem = case.problem()
     start = problem.lam_max()[1].scaled(scale / case.lam)
     assert_optimal(case, solve(problem.at(case.lam), start, TIGHT), 1e-9)
+
+
+MIXED_CLUSTERS = [
+    [55.3, 55.0, 55.3, 54.0],
+    [55.1, 53.0, 53.8, 55.5],
+    [-44.3, -42.8, -43.4, -43.1],
+    [55.3, 55.0, 55.3, 54.0],
+    [-43.5, -45.1, -44.8, -46.1],
+    [-44.3, -42.8, -43.4, -43.1],
+    [55.3, 55.0, 55.3, 54.0],
+    [-44.2, -42.8, -44.7, -43.5],
+    [-44.6, -44.5, -43.4, -41.7],
+]
+CLOSE_CLASSES = [
+    [7.9, 7.7, 6.8],
+    [-2.4, -3.0, -4.0],
+    [-2.0, -2.6, -2.7],
+    [-2.0, -2.0, -2.6],
+    [7.3, 6.0, 7.5],
+    [-2.8, -4.6, -3.5],
+    [-3.4, -1.7, -2.7],
+    [-1.2, -1.1, -0.7],
+    [7.9, 8.0, 8.8],
+    [-2.6, -0.3, -2.9],
+    [-3.3, -3.5, -2.2],
+    [-3.3, -2.8, -1.9],
+]
+
+
+@pytest.mark.parametrize("gamma", [0.05, 0.0])
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize(
+    ("X", "n_classes", "k"),
+    [(MIXED_CLUSTERS, 3, 1), (CLOSE_CLASSES, 4, 20), (CLOSE_CLASSES, 2, 3)],
+    ids=["mixed clusters", "close classes", "mixed classes"],
+)
+def test_small_problems_that_need_many_step_sizes(X, n_classes, k, diagonal, gamma):
+    """Found by search: a step that keeps coming back too long leaves no progress."""
+    X = np.array(X) - np.mean(X, axis=0)
+    triplets = brute_force_triplets(X, np.arange(len(X)) % n_classes, k)
+    explicit = Explicit(item_matrices(X, triplets, diagonal), gamma)
+    geometry = (DiagonalComparisons if diagonal else Comparisons)(X, triplets_from_array(triplets))
+    domain = NonnegativeOrthant() if diagonal else PSDCone()
+    problem = Problem(geometry, SmoothedHinge(1.0, gamma), domain)
+    lam_max, first = problem.lam_max()
+    for fraction in (0.5, 0.003):
+        lam = fraction * lam_max if lam_max else 1.0
+        with time_limit(20):
+            *_, (_, solution) = PathSolver(problem, first).approach(lam, lam_max, Options())
+        assert solution.converged
+        assert solution.certificate.primal == pytest.approx(explicit.optimum(lam).primal, rel=2e-6)
+
+
+@pytest.mark.parametrize("gamma", [0.05, 0.0])
+@pytest.mark.parametrize("constant", [0.0, 1e-17, 0.1])
+def test_rounding_errors_of_a_constant_feature_are_no_useful_direction(constant, gamma):
+    """The other feature separates nothing, so zero is optimal but for rounding errors."""
+    for seed in range(4):
+        X = np.c_[np.full(8, constant), np.random.default_rng(seed).normal(size=8)]
+        items = triplets_from_labels(X, np.arange(8) % 2, None)
+        problem = Problem(Comparisons(X, items), SmoothedHinge(1.0, gamma), PSDCone())
+        lam_max, first = problem.lam_max()
+        lam = 0.5 * lam_max if lam_max else 1.0
+        with time_limit(20):
+            *_, (_, solution) = PathSolver(problem, first).approach(lam, lam_max, Options())
+        assert solution.converged
+        zero = problem.geometry.n_items * problem.loss.linear_constant
+        assert solution.certificate.primal == pytest.approx(zero, rel=1e-6)

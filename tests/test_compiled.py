@@ -1,0 +1,52 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import skscreen
+
+SCRIPT = """
+import numpy as np
+
+from skscreen.path.driver import PathSolver
+from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
+from skscreen.problems.domains import NonnegativeOrthant, PSDCone
+from skscreen.problems.losses import SmoothedHinge
+from skscreen.problems.objective import Problem
+from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
+from skscreen.screening.bounds import BOUNDS
+from skscreen.solvers.projected_gradient import Options
+
+rng = np.random.default_rng(0)
+y = np.arange(30) % 3
+X = rng.normal(size=(30, 5)) + y[:, None]
+X[:4] = X[4]
+X -= X.mean(axis=0)
+triplets = np.stack([rng.permutation(30)[:3] for _ in range(200)])
+for items in (triplets_from_labels(X, y, 3), triplets_from_array(triplets)):
+    for geometry, domain in (
+        (Comparisons(X, items), PSDCone()),
+        (DiagonalComparisons(X, items), NonnegativeOrthant()),
+    ):
+        for gamma in (0.05, 0.0):
+            problem = Problem(geometry, SmoothedHinge(1.0, gamma), domain)
+            lam_max, first = problem.lam_max()
+            for bounds in (("gap",), tuple(BOUNDS)):
+                solver = PathSolver(problem, first)
+                for k in range(-1, 12):
+                    solver.solve(lam_max * 0.6**k, Options(bounds=bounds, screen_every=3))
+"""
+
+
+def test_compiled_code_stays_within_its_arrays(tmp_path):
+    """Compiled code checks no index; here it does, in a process of its own."""
+    environment = {
+        **os.environ,
+        "NUMBA_BOUNDSCHECK": "1",
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": str(Path(skscreen.__file__).parents[1]),
+    }
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
