@@ -320,7 +320,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         with np.errstate(over="ignore", invalid="ignore"):
             X = X - X.mean(axis=0)
         largest = np.abs(X).max()
-        if not (largest == 0.0 or 1e-60 < largest < 1e60):
+        if not (largest == 0.0 or 1e-40 < largest < 1e40):
             raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")
         if triplets is None:
             codes = _class_codes(X, y)

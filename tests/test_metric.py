@@ -545,7 +545,7 @@ def test_more_features_than_samples():
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.parametrize("size", [1e-50, 1e-20, 1e20, 1e50])
+@pytest.mark.parametrize("size", [1e-35, 1e-20, 1e20, 1e35])
 def test_huge_and_tiny_data(size, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -221,12 +221,12 @@ class Comparisons:
         )  # fmt: skip
         return *sums, *self.weighted_sum(row_weights, slot_weights)
 
-    def linear_adjoint(self) -> np.ndarray:
-        """Sum of all H_t: the adjoint when every item is in its linear part."""
+    def linear_adjoint(self) -> tuple[np.ndarray, float]:
+        """Return the sum of all H_t, the adjoint when every item is linear, and its error."""
         items = self.items
         row_weights = (items.stop - items.start).astype(np.float64)
         cover = _cover(items.start, items.stop, self.pool.zeros(items.n_slots))
-        return self.weighted_sum(row_weights, cover)[0]
+        return self.weighted_sum(row_weights, cover)
 
     def largest_margin(self, margins: PairDistances) -> float:
         """Largest margin of an item, without storing the margins."""

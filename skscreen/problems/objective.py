@@ -248,11 +248,14 @@ class Problem:
         Returns
         -------
         lam_max : float
-            max_t <S_K, A_t> / (threshold - gamma) with S = sum_t A_t; 0 if S_K = 0, when theta = 0
-            is optimal for every lambda. Needs gamma < threshold.
+            max_t <S_K, A_t> / (threshold - gamma) with S = sum_t A_t; 0 if S_K = 0 but for rounding
+            errors, when theta = 0 is optimal for every lambda. Needs gamma < threshold.
         point : Point
             S_K: the optimum is S_K / lambda for every lambda >= lam_max.
         """
-        point = self.domain.project(self.geometry.linear_adjoint())
+        adjoint, error = self.geometry.linear_adjoint()
+        point = self.domain.project(adjoint)
+        if norm(point.value) <= error:
+            return 0.0, self.domain.project(np.zeros_like(adjoint))
         margin = self.geometry.largest_margin(self.geometry.margins(point))
         return max(margin, 0.0) / self.loss.linear_below, point

@@ -117,7 +117,9 @@ def _shrink_pass(
     for m = |H|. So the rule separates, and running extremes of the slot parts over a block are
     monotone: bisection finds a prefix of slots in the linear and a suffix in the zero part.
     """
-    scales = _norm_scales(start, blocks, near_sizes, far_sizes)
+    if not np.isfinite(radius):
+        return 0, 0
+    scales = _norm_scales(start, stop, blocks, near_sizes, far_sizes)
     for b in range(blocks.size - 1):
         half = 0.5 / scales[b] * (1.0 + 1e-12)
         extreme = -np.inf
@@ -146,12 +148,12 @@ def _shrink_pass(
             end = _first_above(suffix_low, first, last, zero_level)
         else:
             end = last
-        if end == first or prefix_high[first] >= linear_level:
-            begin = first
-        elif prefix_high[end - 1] < linear_level:
+        if end > first and prefix_high[end - 1] < linear_level:
             begin = end
-        else:
+        elif end > first and prefix_high[first] < linear_level:
             begin = _first_not_below(prefix_high, first, end, linear_level)
+        else:
+            begin = first
         if begin > first:
             slot_steps[first] += 1.0
             if begin < slot_steps.size:
@@ -169,11 +171,14 @@ def _shrink_pass(
 
 
 @njit(cache=True, nogil=True)
-def _norm_scales(start, blocks, near_sizes, far_sizes):
+def _norm_scales(start, stop, blocks, near_sizes, far_sizes):
     """Root mean square of sqrt(|u|^4 + |v|^4) over the items of each block."""
     scales, rows = np.zeros(blocks.size - 1), np.zeros(blocks.size - 1)
     b = 0
     for p in range(start.size):
+        # A row that an earlier ball has emptied may stand behind the last block.
+        if start[p] == stop[p]:
+            continue
         b = _block_of(start[p], blocks, b)
         scales[b] += near_sizes[p] * near_sizes[p]
         rows[b] += 1.0
@@ -214,8 +219,8 @@ def _first_not_below(values, first, last, level):
     """Return the first index in first:last of an ascending array with a value >= level."""
     while first < last:
         middle = (first + last) >> 1
-        if values[middle] >= level:
-            last = middle
-        else:
+        if values[middle] < level:
             first = middle + 1
+        else:
+            last = middle
     return first

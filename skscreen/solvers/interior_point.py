@@ -59,18 +59,20 @@ def interior_point(
     n_iter : int
     """
     state, n_iter = _State(objective, scale), 0
-    while n_iter < _MAX_ITER:
-        n_iter += 1
-        factor = state.factorise()
-        if factor is None:
-            break
-        affine = state.direction(factor, 0.0)
-        length = state.longest(affine)
-        centring = (state.complementarity(affine, length) / state.complementarity()) ** 3
-        step = state.direction(factor, centring * state.complementarity() / state.degree)
-        state.move(step, min(_TO_BOUNDARY * state.longest(step), 1.0))
-        if state.complementarity() <= target and state.residual() <= 1e-9:
-            break
+    try:
+        while n_iter < _MAX_ITER:
+            n_iter += 1
+            factor = state.factorise()
+            affine = state.direction(factor, 0.0)
+            length = state.longest(affine)
+            centring = (state.complementarity(affine, length) / state.complementarity()) ** 3
+            step = state.direction(factor, centring * state.complementarity() / state.degree)
+            state.move(step, min(_TO_BOUNDARY * state.longest(step), 1.0))
+            if state.complementarity() <= target and state.residual() <= 1e-9:
+                break
+    except np.linalg.LinAlgError:
+        # A matrix that is positive definite but for rounding: as near as it gets.
+        pass
     return objective.domain.project(state.cone.matrix(state.theta)), state.alpha, n_iter
 
 
@@ -120,17 +122,14 @@ class _State:
         return float(theta @ gamma + lower @ alpha + upper @ (1.0 - alpha))
 
     def factorise(self):
-        """Cholesky factor of the Newton system on theta; None where rounding ends the solve."""
+        """Return the Cholesky factor of the Newton system on theta."""
         self.weights = 1.0 / (
             self.loss.gamma + self.lower / self.alpha + self.upper / (1.0 - self.alpha)
         )
-        try:
-            A = self.cone.scaling(self.theta, self.gamma)
-            A += (self.G.T * self.weights) @ self.G
-            A[np.diag_indices_from(A)] += self.lam
-            return cho_factor(A, overwrite_a=True)
-        except np.linalg.LinAlgError:
-            return None
+        A = self.cone.scaling(self.theta, self.gamma)
+        A += (self.G.T * self.weights) @ self.G
+        A[np.diag_indices_from(A)] += self.lam
+        return cho_factor(A, overwrite_a=True)
 
     def direction(self, factor, mu: float):
         """Newton step to the point of the central path with products mu."""
