@@ -70,6 +70,7 @@ class _Run:
         self.stalled = False
         self.recentred_at = 0
         self.work = 0.0
+        self.screened_gap = np.inf
         if full.proximal is not None:
             full.proximal.last_gap = np.inf
         self.history: list[ScreeningEvent] = []
@@ -88,7 +89,7 @@ class _Run:
                     return self._solution(confirmed, step)
                 self._repair()
                 evaluation, previous = confirmed, np.inf
-            if options.screening and self.n_iter and self._screen("dynamic", evaluation, self.lam):
+            if self._screening_is_due(evaluation) and self._screen("dynamic", evaluation, self.lam):
                 evaluation, previous = self.objective.evaluate(evaluation.point), np.inf
             value = evaluation.smoothed_primal(self.lam)
             # The active set is a heuristic; where it fails to descend it is given up.
@@ -163,6 +164,14 @@ class _Run:
     def _meets_tolerance(self, evaluation: Evaluation) -> bool:
         return evaluation.gap(self.lam) <= self._target(evaluation)
 
+    def _screening_is_due(self, evaluation: Evaluation) -> bool:
+        """Whether the radius, the root of the gap, has at least halved since the last time."""
+        gap = evaluation.gap(self.lam)
+        if not (self.options.screening and self.n_iter) or gap > 0.25 * self.screened_gap:
+            return False
+        self.screened_gap = gap
+        return True
+
     def _spent(self) -> bool:
         """Whether nothing more can be done: steps used up, or lost in rounding errors."""
         return self.stalled or self.n_iter >= self.options.max_iter
@@ -193,6 +202,7 @@ class _Run:
             return
         started = perf_counter()
         self.objective = self.full
+        self.screened_gap = np.inf
         self._record("repair", started)
 
     def _record(self, where: str, started: float) -> None:

@@ -301,3 +301,28 @@ def test_proximal_loss_is_the_maximum_over_dual_variables(diagonal):
     exact = explicit.fenchel_young(1.0 - z, alpha).sum()
     assert abs(gap - exact) <= slack + 1e-12 * exact
     np.testing.assert_allclose(adjoint, explicit.adjoint(alpha), atol=1e-10)
+
+
+@both
+@pytest.mark.parametrize("labels", [True, False])
+def test_listed_items_have_their_numbers_and_differences(labels, diagonal):
+    X, triplets, rng = data("iris")
+    items = triplets_from_array(triplets)
+    if labels:
+        _, y, _ = small_data("iris")
+        items, triplets = triplets_from_labels(X, y, 4), brute_force_triplets(X, y, 4)
+    full = GEOMETRY[diagonal](X, items)
+    for geometry in (full, full.restrict(*shrink_at_random(full, rng))):
+        rows, slots = geometry.list_items()
+        listed = geometry.item_numbers(rows, slots)
+        np.testing.assert_array_equal(listed, numbers(geometry.items))
+        near, far = geometry.pair_differences(rows, slots)
+        H = far**2 - near**2
+        if not diagonal:
+            H = far[:, :, None] * far[:, None, :] - near[:, :, None] * near[:, None, :]
+        # Ties in distance may swap equal items of the brute-force list.
+        expected = item_matrices(X, triplets[listed], diagonal)
+        norms = [np.sort(np.linalg.norm(A.reshape(len(A), -1), axis=1)) for A in (H, expected)]
+        np.testing.assert_allclose(*norms, atol=1e-12)
+        if not labels:
+            np.testing.assert_allclose(H, expected, atol=1e-12)

@@ -274,7 +274,10 @@ def test_small_problems_that_need_many_step_sizes(X, n_classes, k, diagonal, gam
         with time_limit(20):
             *_, (_, solution) = PathSolver(problem, first).approach(lam, lam_max, Options())
         assert solution.converged
-        assert solution.certificate.primal == pytest.approx(explicit.optimum(lam).primal, rel=2e-6)
+        # The conic solver is not that accurate here, but knows how much.
+        best, primal = explicit.optimum(lam), explicit.primal(solution.point.value, lam)
+        assert solution.certificate.primal == pytest.approx(primal, rel=1e-9)
+        assert best.primal - best.gap <= primal <= best.primal * (1 + 2e-6)
 
 
 @pytest.mark.parametrize("gamma", [0.05, 0.0])
