@@ -88,7 +88,7 @@ class Explicit:
 
     def __init__(self, A, gamma, threshold=1.0, linear_term=0.0):
         self.A, self.gamma, self.threshold = A, gamma, threshold
-        self.flat = A.reshape(len(A), -1)
+        self.flat = A.reshape(len(A), int(np.prod(A.shape[1:])))
         self.norms = np.linalg.norm(self.flat, axis=1)
         self.linear_term = np.zeros(A.shape[1:]) + linear_term
         self.diagonal = A.ndim == 2

@@ -167,7 +167,7 @@ class _Run:
     def _screening_is_due(self, evaluation: Evaluation) -> bool:
         """Whether the radius, the root of the gap, has at least halved since the last time."""
         gap = evaluation.gap(self.lam)
-        if not (self.options.screening and self.n_iter) or gap > 0.25 * self.screened_gap:
+        if not self.options.screening or gap > 0.25 * self.screened_gap:
             return False
         self.screened_gap = gap
         return True
