@@ -201,6 +201,14 @@ class Comparisons:
         )  # fmt: skip
         return value, *self.weighted_sum(row_weights, slot_weights)
 
+    def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> float:
+        """Sum of losses alone, for a third of the time."""
+        items = self.items
+        return _loss_pass(
+            items.start, items.stop, margins.near, margins.far,
+            loss.threshold, loss.gamma, *self.weights(),
+        )  # fmt: skip
+
     def proximal_loss(self, margins: PairDistances, loss: SmoothedHinge, width, centre, alpha):
         """Like `loss` for the proximal smoothing of the dual round `centre`; fills `alpha`.
 

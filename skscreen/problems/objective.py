@@ -222,6 +222,26 @@ class Objective:
         )  # fmt: skip
 
 
+def extend(evaluation: Evaluation, full: Objective) -> Evaluation:
+    """Return an evaluation of a reduced objective as one of the full objective.
+
+    The dual variables stay, those of the items left out at 0 or 1: the dual value and S are the
+    same for both. All losses are computed, so that the gap is one of the full problem, whatever
+    led to the reduced one: it grows by the Fenchel-Young terms of the items left out.
+    """
+    if full.proximal is not None:
+        return full.evaluate(evaluation.point)
+    margins = full.geometry.margins(evaluation.point)
+    loss = full.geometry.loss_value(margins, full.loss)
+    loss -= inner(full.linear_term, evaluation.point.value)
+    # The difference of two sums of losses carries their rounding errors.
+    missed = max(loss - evaluation.loss, 0.0) + 16.0 * EPS * loss
+    return Evaluation(
+        evaluation.point, margins, loss, loss, evaluation.adjoint, evaluation.adjoint_error,
+        evaluation.fenchel_young + missed, evaluation.domain,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Problem:
     """A geometry, a loss and a domain: everything but lambda.

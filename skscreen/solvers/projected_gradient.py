@@ -12,7 +12,7 @@ from time import perf_counter
 import numpy as np
 
 from skscreen.problems.domains import Point
-from skscreen.problems.objective import Evaluation, Objective, inner, norm
+from skscreen.problems.objective import Evaluation, Objective, extend, inner, norm
 from skscreen.screening.active import active_part, screen
 from skscreen.screening.bounds import BOUNDS
 from skscreen.solvers.interior_point import interior_point, interior_point_work
@@ -88,7 +88,7 @@ class _Run:
                 if self._meets_tolerance(confirmed) or self._spent():
                     return self._solution(confirmed, step)
                 self._repair()
-                evaluation, previous = confirmed, np.inf
+                evaluation, previous = self.objective.evaluate(confirmed.point), np.inf
             if self._screening_is_due(evaluation) and self._screen("dynamic", evaluation, self.lam):
                 evaluation, previous = self.objective.evaluate(evaluation.point), np.inf
             value = evaluation.smoothed_primal(self.lam)
@@ -114,8 +114,9 @@ class _Run:
         # Once a solve: if that does not do, rounding errors are in the way.
         self.work = -np.inf
         objective, target = self.objective, 0.1 * self._target(evaluation)
-        size = norm(evaluation.point.value) / np.sqrt(objective.geometry.n_features)
-        point, alpha, n_iter = interior_point(objective, max(size, 1e-3), target)
+        size = norm(evaluation.point.value) or norm(evaluation.adjoint) / self.lam
+        scale = size / np.sqrt(objective.geometry.n_features)
+        point, alpha, n_iter = interior_point(objective, scale, target)
         self.n_iter += n_iter
         if objective.proximal is not None:
             numbers = objective.geometry.item_numbers(*objective.geometry.list_items())
@@ -194,7 +195,7 @@ class _Run:
     def _full_evaluation(self, evaluation: Evaluation) -> Evaluation:
         if self.objective is self.full:
             return evaluation
-        return self.full.evaluate(evaluation.point)
+        return extend(evaluation, self.full)
 
     def _repair(self) -> None:
         """Take all decisions back: the full certificate disagrees with the reduced one."""

@@ -11,7 +11,7 @@ from skscreen.problems.comparisons import Comparisons
 from skscreen.problems.domains import PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
-from skscreen.problems.triplets import triplets_from_labels
+from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
 from skscreen.screening.bounds import BOUNDS
 from skscreen.solvers.projected_gradient import Options
 
@@ -124,3 +124,21 @@ def test_the_same_path_twice_is_bitwise_the_same():
         np.testing.assert_array_equal(one.point.value, other.point.value)
         assert one.certificate == other.certificate
         assert one.n_iter == other.n_iter
+
+
+@pytest.mark.parametrize("power", [-20, 20])
+@cases
+def test_the_unit_of_the_data_does_not_matter(case, power):
+    """Scaling by a power of two is exact, so not even rounding errors may differ."""
+    X, _, triplets = case.data
+    paths = []
+    for scale in (1.0, 2.0**power):
+        geometry = type(case.problem().geometry)(scale * X, triplets_from_array(triplets))
+        problem = replace(case.problem(), geometry=geometry)
+        lam_max, first = problem.lam_max()
+        solver = PathSolver(problem, first)
+        paths.append([solver.solve(lam_max * 0.3**k, OPTIONS) for k in range(7)])
+    for one, other in zip(*paths, strict=True):
+        assert one.n_iter == other.n_iter
+        assert one.certificate.primal == other.certificate.primal
+        np.testing.assert_array_equal(one.point.value, other.point.value * 4.0**power)

@@ -12,7 +12,7 @@ cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 
 
 @cases
-@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
 def test_full_problem_is_solved_from_any_scale(case, scale):
     explicit, problem = case.explicit, case.problem()
     for lam in (20 * case.lam, case.lam, 0.05 * case.lam):
