@@ -18,16 +18,28 @@ which changes no optimum.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 
 from skscreen.problems.domains import Point
-from skscreen.problems.losses import SmoothedHinge, dual_variable, fenchel_young, smoothed_value
+from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.memory import Pool
-
-EPS = float(np.finfo(np.float64).eps)
-
-# Sums may be reordered so that they vectorise; inputs are finite, and NaN needs no care there.
-_REORDER = {"reassoc", "contract", "nnan", "nsz"}
+from skscreen.problems.pair_kernels import (
+    EPS,
+    add_interval,
+    add_laplacian,
+    add_weighted_squares,
+    count_decidable,
+    cover,
+    largest_margin,
+    loss_pass,
+    pair_sizes,
+    proximal_pass,
+    renumber_points,
+    renumber_slots,
+    row_and_frobenius_norms,
+    sort_blocks,
+    squared_distances,
+    used_points,
+)
 
 # Share of the data's rows above which a reduced problem refers to all of them.
 _WORTH_COPYING = 0.75
@@ -108,11 +120,11 @@ class Comparisons:
         padding = -X.shape[1] % _LANES
         padded = np.pad(X, ((0, 0), (0, padding))) if padding else np.ascontiguousarray(X)
         near_sizes, far_sizes = np.empty(len(items.near)), np.empty(len(items.far))
-        _pair_sizes(padded, items.near, self.diagonal, near_sizes)
-        _pair_sizes(padded, items.far, self.diagonal, far_sizes)
+        pair_sizes(padded, items.near, self.diagonal, near_sizes)
+        pair_sizes(padded, items.far, self.diagonal, far_sizes)
         if items.slots is not None:
             far_sizes = far_sizes[items.slots]
-        self._norms = _norms(padded)
+        self._norms = row_and_frobenius_norms(padded)
         self._set(padded, X.shape[1], items, near_sizes, far_sizes, Pool())
 
     def _set(self, X, n_features, items, near_sizes, far_sizes, pool) -> None:
@@ -151,8 +163,8 @@ class Comparisons:
         """
         items, d = self.items, self.n_features
         laplacian_X = self.pool.zeros(self.X.shape)
-        _add_laplacian(self.X, items.near, row_weights, -1.0, laplacian_X)
-        _add_laplacian(self.X, items.far, self._far_weights(slot_weights), 1.0, laplacian_X)
+        add_laplacian(self.X, items.near, row_weights, -1.0, laplacian_X)
+        add_laplacian(self.X, items.far, self._far_weights(slot_weights), 1.0, laplacian_X)
         total = (self.X.T @ laplacian_X)[:d, :d]
         error = 8.0 * EPS * self._norms[1] * float(np.linalg.norm(laplacian_X))
         return 0.5 * (total + total.T), error
@@ -164,8 +176,8 @@ class Comparisons:
         Z = self._embed(point.factor)
         items = self.items
         near, far = self.pool.empty(len(items.near)), self.pool.empty(len(items.far))
-        _squared_distances(Z, items.near, near)
-        _squared_distances(Z, items.far, far)
+        squared_distances(Z, items.near, near)
+        squared_distances(Z, items.far, far)
         size = float(np.linalg.norm(point.factor))
         noise = 8.0 * EPS * np.sqrt(self.n_features) * self._norms[0] * size
         if items.slots is not None:
@@ -173,13 +185,10 @@ class Comparisons:
         return PairDistances(near, far, noise)
 
     def item_margins(self, margins: PairDistances) -> np.ndarray:
-        """Margin of every item in the order of item numbers, 8 bytes an item."""
-        out = np.empty(self.n_items)
-        items = self.items
-        _item_margins(
-            items.start, items.stop, items.base, items.rank, margins.near, margins.far, out
-        )
-        return out
+        """Margin of every item in the order of item numbers; lists them, 32 bytes an item."""
+        rows, slots = self.list_items()
+        order = np.argsort(self.item_numbers(rows, slots))
+        return (margins.far[slots] - margins.near[rows])[order]
 
     def loss(self, margins: PairDistances, loss: SmoothedHinge):
         """Sum of losses and the adjoint of the dual variables, one pass over the items.
@@ -195,7 +204,7 @@ class Comparisons:
         """
         row_weights, slot_weights = self.weights()
         items = self.items
-        value = _loss_pass(
+        value = loss_pass(
             items.start, items.stop, margins.near, margins.far,
             loss.threshold, loss.gamma, row_weights, slot_weights,
         )  # fmt: skip
@@ -204,7 +213,7 @@ class Comparisons:
     def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> float:
         """Sum of losses alone, for a third of the time."""
         items = self.items
-        return _loss_pass(
+        return loss_pass(
             items.start, items.stop, margins.near, margins.far,
             loss.threshold, loss.gamma, *self.weights(),
         )  # fmt: skip
@@ -222,7 +231,7 @@ class Comparisons:
         """
         row_weights, slot_weights = self.weights()
         items = self.items
-        sums = _proximal_pass(
+        sums = proximal_pass(
             items.start, items.stop, items.base, items.rank,
             margins.near, margins.far, margins.noise,
             loss.threshold, loss.gamma, width, centre, alpha, row_weights, slot_weights,
@@ -233,16 +242,16 @@ class Comparisons:
         """Return the sum of all H_t, the adjoint when every item is linear, and its error."""
         items = self.items
         row_weights = (items.stop - items.start).astype(np.float64)
-        cover = _cover(items.start, items.stop, self.pool.zeros(items.n_slots))
-        return self.weighted_sum(row_weights, cover)
+        slot_weights = cover(items.start, items.stop, self.pool.zeros(items.n_slots))
+        return self.weighted_sum(row_weights, slot_weights)
 
     def largest_margin(self, margins: PairDistances) -> float:
         """Largest margin of an item, without storing the margins."""
-        return _largest_margin(self.items.start, self.items.stop, margins.near, margins.far)
+        return largest_margin(self.items.start, self.items.stop, margins.near, margins.far)
 
     def count_decidable(self, margins: PairDistances, loss: SmoothedHinge) -> int:
         """Count the items off the quadratic piece: the most that screening could decide."""
-        return _count_decidable(
+        return count_decidable(
             self.items.start, self.items.stop, margins.near, margins.far,
             loss.threshold, loss.linear_below,
         )  # fmt: skip
@@ -262,8 +271,8 @@ class Comparisons:
         near_low, near_high = (self.pool.zeros(len(self.items.near)) for _ in range(2))
         far_low, far_high = (self.pool.zeros(self.items.n_slots) for _ in range(2))
         for coefficient, margins in terms:
-            _add_interval(coefficient, margins.near, margins.noise, near_low, near_high)
-            _add_interval(coefficient, margins.far, margins.noise, far_low, far_high)
+            add_interval(coefficient, margins.near, margins.noise, near_low, near_high)
+            add_interval(coefficient, margins.far, margins.noise, far_low, far_high)
         return near_low, near_high, far_low, far_high
 
     def list_items(self) -> tuple[np.ndarray, np.ndarray]:
@@ -295,19 +304,19 @@ class Comparisons:
         items, take = self.items, self.pool.take
         rows = np.flatnonzero(stop > start)
         start, stop = take(start, rows), take(stop, rows)
-        cover = _cover(start, stop, self.pool.zeros(items.n_slots))
-        used = np.flatnonzero(cover)
+        covered = cover(start, stop, self.pool.zeros(items.n_slots))
+        used = np.flatnonzero(covered)
         near, far, slots = take(items.near, rows), items.far, None
         if items.slots is None:
             far = take(far, used)
         else:
             keep, slots = np.unique(items.slots[used], return_inverse=True)
             far, slots = far[keep], slots.astype(np.int32)
-        X, points = self.X, _used_points(len(self.X), near, far)
+        X, points = self.X, used_points(len(self.X), near, far)
         if points.size < _WORTH_COPYING * len(X):
             X = take(X, points)
-            _renumber_points(points, len(self.X), near, far)
-        blocks = _renumber_slots(cover, items.blocks, start, stop)
+            renumber_points(points, len(self.X), near, far)
+        blocks = renumber_slots(covered, items.blocks, start, stop)
         kept = Items(
             near, far, slots, blocks, start, stop, take(items.base, rows), take(items.rank, used)
         )
@@ -317,7 +326,7 @@ class Comparisons:
         """Sort the slots of each block by distance; return the margins in the new order too."""
         items = self.items
         order = np.arange(items.n_slots)
-        if not _sort_blocks(items.blocks, margins.far, order):
+        if not sort_blocks(items.blocks, margins.far, order):
             return self, margins
         far, slots = items.far, items.slots
         if slots is None:
@@ -355,222 +364,8 @@ class DiagonalComparisons(Comparisons):
         """Sum of far minus near weighted squared differences, with its rounding error."""
         items = self.items
         near, far = np.zeros(self.X.shape[1]), np.zeros(self.X.shape[1])
-        _add_weighted_squares(self.X, items.near, row_weights, near)
-        _add_weighted_squares(self.X, items.far, self._far_weights(slot_weights), far)
+        add_weighted_squares(self.X, items.near, row_weights, near)
+        add_weighted_squares(self.X, items.far, self._far_weights(slot_weights), far)
         pairs = max(len(items.near) + len(items.far), 1)
         error = 2.0 * EPS * np.sqrt(pairs) * float(np.linalg.norm(near + far))
         return (far - near)[: self.n_features], error
-
-
-@njit(cache=True, nogil=True)
-def _add_interval(coefficient, distances, noise, low, high):
-    for p in range(distances.size):
-        D = distances[p]
-        error = abs(coefficient) * (noise * (2.0 * np.sqrt(D) + noise) + 16.0 * EPS * D)
-        low[p] += coefficient * D - error
-        high[p] += coefficient * D + error
-
-
-@njit(cache=True, nogil=True, fastmath=_REORDER)
-def _squared_distances(Z, pairs, out):
-    for p in range(pairs.shape[0]):
-        a, b = pairs[p, 0], pairs[p, 1]
-        total = 0.0
-        for k in range(Z.shape[1]):
-            total += (Z[a, k] - Z[b, k]) ** 2
-        out[p] = total
-
-
-@njit(cache=True, nogil=True)
-def _add_laplacian(X, pairs, weights, sign, out):
-    """Add sign * L_w X, with L_w the Laplacian of the weighted pairs."""
-    for p in range(pairs.shape[0]):
-        if weights[p] != 0.0:
-            a, b, weight = pairs[p, 0], pairs[p, 1], sign * weights[p]
-            for k in range(X.shape[1]):
-                step = weight * (X[a, k] - X[b, k])
-                out[a, k] += step
-                out[b, k] -= step
-
-
-@njit(cache=True, nogil=True)
-def _add_weighted_squares(X, pairs, weights, out):
-    for p in range(pairs.shape[0]):
-        if weights[p] != 0.0:
-            a, b, weight = pairs[p, 0], pairs[p, 1], weights[p]
-            for k in range(X.shape[1]):
-                out[k] += weight * (X[a, k] - X[b, k]) ** 2
-
-
-@njit(cache=True, nogil=True)
-def _pair_sizes(X, pairs, diagonal, out):
-    """|u u'| = |u|^2 for every pair difference u, or |u * u| for a diagonal metric; rounded up."""
-    for p in range(pairs.shape[0]):
-        a, b = pairs[p, 0], pairs[p, 1]
-        square, fourth = 0.0, 0.0
-        for k in range(X.shape[1]):
-            u = (X[a, k] - X[b, k]) ** 2
-            square += u
-            fourth += u * u
-        out[p] = (np.sqrt(fourth) if diagonal else square) * (1.0 + 1e-12)
-
-
-@njit(cache=True, nogil=True)
-def _norms(X):
-    """Largest row norm and Frobenius norm."""
-    largest, total = 0.0, 0.0
-    for i in range(X.shape[0]):
-        square = 0.0
-        for k in range(X.shape[1]):
-            square += X[i, k] ** 2
-        largest = max(largest, square)
-        total += square
-    return np.sqrt(largest), np.sqrt(total)
-
-
-@njit(cache=True, nogil=True)
-def _cover(start, stop, cover):
-    """Add to `cover` the number of rows that are compared with each slot."""
-    for p in range(start.size):
-        cover[start[p]] += 1.0
-        if stop[p] < cover.size:
-            cover[stop[p]] -= 1.0
-    for s in range(1, cover.size):
-        cover[s] += cover[s - 1]
-    return cover
-
-
-@njit(cache=True, nogil=True)
-def _renumber_slots(cover, blocks, start, stop):
-    """Rewrite ranges in terms of the covered slots; return the blocks that are left."""
-    position = np.empty(cover.size + 1, dtype=np.int64)
-    position[0] = 0
-    for s in range(cover.size):
-        position[s + 1] = position[s] + (cover[s] > 0.0)
-    for p in range(start.size):
-        start[p], stop[p] = position[start[p]], position[stop[p]]
-    left = np.empty(blocks.size, dtype=np.int64)
-    left[0], count = 0, 1
-    for b in range(1, blocks.size):
-        end = position[blocks[b]]
-        if end > left[count - 1]:
-            left[count] = end
-            count += 1
-    return left[:count]
-
-
-@njit(cache=True, nogil=True)
-def _used_points(n, near, far):
-    """Return the rows of data that pairs use."""
-    used = np.zeros(n, dtype=np.bool_)
-    for pairs in (near, far):
-        for p in range(pairs.shape[0]):
-            used[pairs[p, 0]] = True
-            used[pairs[p, 1]] = True
-    return np.flatnonzero(used)
-
-
-@njit(cache=True, nogil=True)
-def _renumber_points(points, n, near, far):
-    """Rewrite pairs in terms of the given rows of data."""
-    position = np.empty(n, dtype=np.int32)
-    for i in range(points.size):
-        position[points[i]] = i
-    for pairs in (near, far):
-        for p in range(pairs.shape[0]):
-            pairs[p, 0], pairs[p, 1] = position[pairs[p, 0]], position[pairs[p, 1]]
-
-
-@njit(cache=True, nogil=True)
-def _sort_blocks(blocks, distances, order):
-    """Sort `order` within blocks by distance, unless nearly nothing is out of order."""
-    descents = 0
-    for b in range(blocks.size - 1):
-        for s in range(blocks[b] + 1, blocks[b + 1]):
-            descents += distances[s - 1] > distances[s]
-    if descents <= 0.02 * distances.size:
-        return False
-    for b in range(blocks.size - 1):
-        first, last = blocks[b], blocks[b + 1]
-        order[first:last] = first + np.argsort(distances[first:last])
-    return True
-
-
-# Slices and loops from zero below: numba vectorises only loops whose indices it knows to be
-# non-negative and whose arrays it knows not to overlap.
-
-
-@njit(cache=True, nogil=True, fastmath=_REORDER)
-def _loss_pass(start, stop, near_d, far_d, threshold, gamma, row_weights, slot_weights):
-    total = 0.0
-    width_inverse = 1.0 / gamma
-    for p in range(near_d.size):
-        level = threshold + near_d[p]
-        D, weights = far_d[start[p] : stop[p]], slot_weights[start[p] : stop[p]]
-        weight, value = 0.0, 0.0
-        for s in range(stop[p] - start[p]):
-            z = level - D[s]
-            alpha = dual_variable(z, width_inverse)
-            value += smoothed_value(z, alpha, gamma)
-            weight += alpha
-            weights[s] += alpha
-        row_weights[p] = weight
-        total += value
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _proximal_pass(
-    start, stop, base, rank, near_d, far_d, noise, threshold, gamma, width, centre, alphas,
-    row_weights, slot_weights,
-):  # fmt: skip
-    smoothed, true, gap, error = 0.0, 0.0, 0.0, 0.0
-    width_inverse = 1.0 / (gamma + width)
-    for p in range(near_d.size):
-        level = threshold + near_d[p]
-        for s in range(start[p], stop[p]):
-            z = level - far_d[s]
-            t = base[p] + rank[s]
-            alpha = dual_variable(z + width * centre[t], width_inverse)
-            # Less width/2 centre^2, a constant: so that alpha = 0 contributes nothing.
-            smoothed += smoothed_value(z, alpha, gamma)
-            smoothed += width * alpha * (centre[t] - 0.5 * alpha)
-            slack = fenchel_young(z, alpha, gamma)
-            true += smoothed_value(z, alpha, gamma) + slack
-            gap += slack
-            if slack > 0.0:
-                size = near_d[p] + far_d[s]
-                error += 16.0 * EPS * size + 4.0 * noise * np.sqrt(size)
-            alphas[t] = alpha
-            row_weights[p] += alpha
-            slot_weights[s] += alpha
-    return smoothed, true, gap, error
-
-
-@njit(cache=True, nogil=True)
-def _item_margins(start, stop, base, rank, near_d, far_d, out):
-    for p in range(near_d.size):
-        for s in range(start[p], stop[p]):
-            out[base[p] + rank[s]] = far_d[s] - near_d[p]
-
-
-@njit(cache=True, nogil=True, fastmath=_REORDER)
-def _largest_margin(start, stop, near_d, far_d):
-    largest = -np.inf
-    for p in range(near_d.size):
-        D = far_d[start[p] : stop[p]]
-        if D.size:
-            largest = max(largest, D.max() - near_d[p])
-    return largest
-
-
-@njit(cache=True, nogil=True, fastmath=_REORDER)
-def _count_decidable(start, stop, near_d, far_d, threshold, linear_below):
-    count = 0.0
-    for p in range(near_d.size):
-        D, row = far_d[start[p] : stop[p]], 0.0
-        high, low = threshold + near_d[p], linear_below + near_d[p]
-        for s in range(stop[p] - start[p]):
-            row += 1.0 if (D[s] > high) | (D[s] < low) else 0.0
-        count += row
-    return np.int64(count)

@@ -80,7 +80,6 @@ class _Run:
             self._screen("path", reference.evaluation, reference.lam)
 
     def solve(self, start: Point, step: float) -> Solution:
-        options = self.options
         evaluation, previous = self.objective.evaluate(start), np.inf
         while True:
             if self._meets_tolerance(evaluation) or self._spent():
@@ -122,7 +121,10 @@ class _Run:
             numbers = objective.geometry.item_numbers(*objective.geometry.list_items())
             objective.proximal.centre[numbers] = alpha
         result = objective.evaluate(point)
-        return min(result, evaluation, key=lambda candidate: candidate.gap(self.lam))
+        if result.gap(self.lam) < evaluation.gap(self.lam):
+            return result
+        # Again, where the proximal centre has moved.
+        return objective.evaluate(evaluation.point)
 
     def _descend(self, objective: Objective, evaluation: Evaluation, step: float):
         """Run up to `screen_every` projected-gradient steps; return the last evaluation."""
@@ -223,7 +225,7 @@ class _Run:
             evaluation=evaluation,
             n_decidable=geometry.count_decidable(evaluation.margins, loss),
             n_iter=self.n_iter,
-            converged=certificate.relative_gap <= self.options.tol,
+            converged=bool(certificate.relative_gap <= self.options.tol),
             history=tuple(self.history),
             step=step,
             seconds=perf_counter() - self.started,

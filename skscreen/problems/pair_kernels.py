@@ -1,0 +1,225 @@
+"""Compiled loops over pairs, rows and slots of comparisons (see `comparisons.py`)."""
+
+import numpy as np
+from numba import njit
+
+from skscreen.problems.losses import dual_variable, fenchel_young, smoothed_value
+
+EPS = float(np.finfo(np.float64).eps)
+
+# Sums may be reordered so that they vectorise; inputs are finite, and NaN needs no care there.
+REORDER = {"reassoc", "contract", "nnan", "nsz"}
+
+
+@njit(cache=True, nogil=True)
+def add_interval(coefficient, distances, noise, low, high):
+    """Add an interval for a multiple of squared distances, given the noise of differences."""
+    for p in range(distances.size):
+        D = distances[p]
+        error = abs(coefficient) * (noise * (2.0 * np.sqrt(D) + noise) + 16.0 * EPS * D)
+        low[p] += coefficient * D - error
+        high[p] += coefficient * D + error
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def squared_distances(Z, pairs, out):
+    """Squared Euclidean distances of pairs of rows of Z."""
+    for p in range(pairs.shape[0]):
+        a, b = pairs[p, 0], pairs[p, 1]
+        total = 0.0
+        for k in range(Z.shape[1]):
+            total += (Z[a, k] - Z[b, k]) ** 2
+        out[p] = total
+
+
+@njit(cache=True, nogil=True)
+def add_laplacian(X, pairs, weights, sign, out):
+    """Add sign * L_w X, with L_w the Laplacian of the weighted pairs."""
+    for p in range(pairs.shape[0]):
+        if weights[p] != 0.0:
+            a, b, weight = pairs[p, 0], pairs[p, 1], sign * weights[p]
+            for k in range(X.shape[1]):
+                step = weight * (X[a, k] - X[b, k])
+                out[a, k] += step
+                out[b, k] -= step
+
+
+@njit(cache=True, nogil=True)
+def add_weighted_squares(X, pairs, weights, out):
+    """Add the weighted sum of squared differences, feature by feature."""
+    for p in range(pairs.shape[0]):
+        if weights[p] != 0.0:
+            a, b, weight = pairs[p, 0], pairs[p, 1], weights[p]
+            for k in range(X.shape[1]):
+                out[k] += weight * (X[a, k] - X[b, k]) ** 2
+
+
+@njit(cache=True, nogil=True)
+def pair_sizes(X, pairs, diagonal, out):
+    """|u u'| = |u|^2 for every pair difference u, or |u * u| for a diagonal metric; rounded up."""
+    for p in range(pairs.shape[0]):
+        a, b = pairs[p, 0], pairs[p, 1]
+        square, fourth = 0.0, 0.0
+        for k in range(X.shape[1]):
+            u = (X[a, k] - X[b, k]) ** 2
+            square += u
+            fourth += u * u
+        out[p] = (np.sqrt(fourth) if diagonal else square) * (1.0 + 1e-12)
+
+
+@njit(cache=True, nogil=True)
+def row_and_frobenius_norms(X):
+    """Largest row norm and Frobenius norm."""
+    largest, total = 0.0, 0.0
+    for i in range(X.shape[0]):
+        square = 0.0
+        for k in range(X.shape[1]):
+            square += X[i, k] ** 2
+        largest = max(largest, square)
+        total += square
+    return np.sqrt(largest), np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def cover(start, stop, cover):
+    """Add to `cover` the number of rows that are compared with each slot."""
+    for p in range(start.size):
+        cover[start[p]] += 1.0
+        if stop[p] < cover.size:
+            cover[stop[p]] -= 1.0
+    for s in range(1, cover.size):
+        cover[s] += cover[s - 1]
+    return cover
+
+
+@njit(cache=True, nogil=True)
+def renumber_slots(cover, blocks, start, stop):
+    """Rewrite ranges in terms of the covered slots; return the blocks that are left."""
+    position = np.empty(cover.size + 1, dtype=np.int64)
+    position[0] = 0
+    for s in range(cover.size):
+        position[s + 1] = position[s] + (cover[s] > 0.0)
+    for p in range(start.size):
+        start[p], stop[p] = position[start[p]], position[stop[p]]
+    left = np.empty(blocks.size, dtype=np.int64)
+    left[0], count = 0, 1
+    for b in range(1, blocks.size):
+        end = position[blocks[b]]
+        if end > left[count - 1]:
+            left[count] = end
+            count += 1
+    return left[:count]
+
+
+@njit(cache=True, nogil=True)
+def used_points(n, near, far):
+    """Return the rows of data that pairs use."""
+    used = np.zeros(n, dtype=np.bool_)
+    for pairs in (near, far):
+        for p in range(pairs.shape[0]):
+            used[pairs[p, 0]] = True
+            used[pairs[p, 1]] = True
+    return np.flatnonzero(used)
+
+
+@njit(cache=True, nogil=True)
+def renumber_points(points, n, near, far):
+    """Rewrite pairs in terms of the given rows of data."""
+    position = np.empty(n, dtype=np.int32)
+    for i in range(points.size):
+        position[points[i]] = i
+    for pairs in (near, far):
+        for p in range(pairs.shape[0]):
+            pairs[p, 0], pairs[p, 1] = position[pairs[p, 0]], position[pairs[p, 1]]
+
+
+@njit(cache=True, nogil=True)
+def sort_blocks(blocks, distances, order):
+    """Sort `order` within blocks by distance, unless nearly nothing is out of order."""
+    descents = 0
+    for b in range(blocks.size - 1):
+        for s in range(blocks[b] + 1, blocks[b + 1]):
+            descents += distances[s - 1] > distances[s]
+    if descents <= 0.02 * distances.size:
+        return False
+    for b in range(blocks.size - 1):
+        first, last = blocks[b], blocks[b + 1]
+        order[first:last] = first + np.argsort(distances[first:last])
+    return True
+
+
+# Slices and loops from zero below: numba vectorises only loops whose indices it knows to be
+# non-negative and whose arrays it knows not to overlap.
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def loss_pass(start, stop, near_d, far_d, threshold, gamma, row_weights, slot_weights):
+    """Sum of smoothed hinge losses; fills row weights, adds to slot weights."""
+    total = 0.0
+    width_inverse = 1.0 / gamma
+    for p in range(near_d.size):
+        level = threshold + near_d[p]
+        D, weights = far_d[start[p] : stop[p]], slot_weights[start[p] : stop[p]]
+        weight, value = 0.0, 0.0
+        for s in range(stop[p] - start[p]):
+            z = level - D[s]
+            alpha = dual_variable(z, width_inverse)
+            value += smoothed_value(z, alpha, gamma)
+            weight += alpha
+            weights[s] += alpha
+        row_weights[p] = weight
+        total += value
+    return total
+
+
+@njit(cache=True, nogil=True)
+def proximal_pass(
+    start, stop, base, rank, near_d, far_d, noise, threshold, gamma, width, centre, alphas,
+    row_weights, slot_weights,
+):  # fmt: skip
+    """Return the sums of `Comparisons.proximal_loss`; fills alphas, adds to the weights."""
+    smoothed, true, gap, error = 0.0, 0.0, 0.0, 0.0
+    width_inverse = 1.0 / (gamma + width)
+    for p in range(near_d.size):
+        level = threshold + near_d[p]
+        for s in range(start[p], stop[p]):
+            z = level - far_d[s]
+            t = base[p] + rank[s]
+            alpha = dual_variable(z + width * centre[t], width_inverse)
+            # Less width/2 centre^2, a constant: so that alpha = 0 contributes nothing.
+            smoothed += smoothed_value(z, alpha, gamma)
+            smoothed += width * alpha * (centre[t] - 0.5 * alpha)
+            slack = fenchel_young(z, alpha, gamma)
+            true += smoothed_value(z, alpha, gamma) + slack
+            gap += slack
+            if slack > 0.0:
+                size = near_d[p] + far_d[s]
+                error += 16.0 * EPS * size + 4.0 * noise * np.sqrt(size)
+            alphas[t] = alpha
+            row_weights[p] += alpha
+            slot_weights[s] += alpha
+    return smoothed, true, gap, error
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def largest_margin(start, stop, near_d, far_d):
+    """Largest margin of an item."""
+    largest = -np.inf
+    for p in range(near_d.size):
+        D = far_d[start[p] : stop[p]]
+        if D.size:
+            largest = max(largest, D.max() - near_d[p])
+    return largest
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def count_decidable(start, stop, near_d, far_d, threshold, linear_below):
+    """Count the items above the threshold or below the linear piece."""
+    count = 0.0
+    for p in range(near_d.size):
+        D, row = far_d[start[p] : stop[p]], 0.0
+        high, low = threshold + near_d[p], linear_below + near_d[p]
+        for s in range(stop[p] - start[p]):
+            row += 1.0 if (D[s] > high) | (D[s] < low) else 0.0
+        count += row
+    return np.int64(count)
