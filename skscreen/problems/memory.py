@@ -26,14 +26,15 @@ class Pool:
         size = shape if isinstance(shape, int) else prod(shape)
         if size < _SMALL:
             return np.empty(shape, dtype)
-        buffers = self._buffers.setdefault(size.bit_length(), [])
-        for i in range(len(buffers)):
-            if sys.getrefcount(buffers[i]) == self._idle:
-                break
-        else:
-            i = len(buffers)
-            buffers.append(np.empty(1 << size.bit_length()))
-        return buffers[i].view(dtype)[:size].reshape(shape)
+        power = size.bit_length()
+        for near in (power, power + 1, power + 2):
+            buffers = self._buffers.get(near, [])
+            for i in range(len(buffers)):
+                if sys.getrefcount(buffers[i]) == self._idle:
+                    return buffers[i].view(dtype)[:size].reshape(shape)
+        buffers = self._buffers.setdefault(power, [])
+        buffers.append(np.empty(1 << power))
+        return buffers[-1].view(dtype)[:size].reshape(shape)
 
     def zeros(self, shape: int | tuple[int, ...]) -> np.ndarray:
         """Return a float64 array of zeros."""
