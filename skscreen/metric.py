@@ -322,6 +322,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         largest = np.abs(X).max()
         if not (largest == 0.0 or 1e-40 < largest < 1e40):
             raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")
+        loss = SmoothedHinge(1.0, self.gamma if self.loss == "smoothed_hinge" else 0.0)
         if triplets is None:
             codes = _class_codes(X, y)
             if self.n_neighbors is not None and self.n_neighbors >= len(X):
@@ -329,12 +330,13 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                     f"n_neighbors must be below the number of samples, got {self.n_neighbors} for "
                     f"{len(X)} samples."
                 )
-            items = triplets_from_labels(X, codes, self.n_neighbors, self.n_jobs)
+            # The hinge keeps two dual variables for each triplet.
+            extra = 0 if loss.gamma > 0.0 else 16
+            items = triplets_from_labels(X, codes, self.n_neighbors, self.n_jobs, extra)
         else:
             if y is not None:
                 raise ValueError("y and triplets were both given; pass one of them.")
             items = triplets_from_array(_check_triplets(triplets, len(X)))
-        loss = SmoothedHinge(1.0, self.gamma if self.loss == "smoothed_hinge" else 0.0)
         if self.diagonal:
             problem = Problem(DiagonalComparisons(X, items), loss, NonnegativeOrthant())
         else:

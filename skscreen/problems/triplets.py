@@ -1,7 +1,5 @@
 """Which pairs are compared: from class labels, or from explicit triplets."""
 
-import os
-
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
@@ -12,7 +10,11 @@ _BYTES_PER_PAIR = 160
 
 
 def triplets_from_labels(
-    X: np.ndarray, y: np.ndarray, n_neighbors: int | None, n_jobs: int | None = None
+    X: np.ndarray,
+    y: np.ndarray,
+    n_neighbors: int | None,
+    n_jobs: int | None = None,
+    bytes_per_triplet: int = 0,
 ) -> Items:
     """Build all triplets (i, j, l) with j among the nearest of i's class and l among the others.
 
@@ -26,6 +28,8 @@ def triplets_from_labels(
         all.
     n_jobs : int or None
         For the neighbour search.
+    bytes_per_triplet : int
+        What the solver will need for each triplet, beside the pairs.
 
     Raises
     ------
@@ -36,7 +40,8 @@ def triplets_from_labels(
     sizes = np.unique(y, return_counts=True)[1]
     most = n if n_neighbors is None else n_neighbors
     n_near, n_far = np.minimum(most, sizes - 1), np.minimum(most, n - sizes)
-    _check_memory(int(np.sum(sizes * (n_near + n_far))), int(np.sum(sizes * n_near * n_far)))
+    n_pairs, n_triplets = np.sum(sizes * (n_near + n_far)), np.sum(sizes * n_near * n_far)
+    _check_memory(int(n_pairs), int(n_triplets), bytes_per_triplet)
     near, far, n_rows, n_slots = [], [], [], []
     for code in range(sizes.size):
         own, other = np.flatnonzero(y == code), np.flatnonzero(y != code)
@@ -92,8 +97,9 @@ def _nearest(X, among, anchors, n_neighbors, n_jobs):
     return np.stack(pairs, axis=1).astype(np.int32)
 
 
-def _check_memory(n_pairs: int, n_triplets: int) -> None:
-    needed, free = _BYTES_PER_PAIR * n_pairs, _free_memory()
+def _check_memory(n_pairs: int, n_triplets: int, bytes_per_triplet: int) -> None:
+    needed = _BYTES_PER_PAIR * n_pairs + bytes_per_triplet * n_triplets
+    free = _free_memory()
     if free is not None and needed > free:
         raise MemoryError(
             f"{n_triplets:,} triplets on {n_pairs:,} pairs would need about {needed:,} bytes, but "
@@ -102,8 +108,12 @@ def _check_memory(n_pairs: int, n_triplets: int) -> None:
 
 
 def _free_memory() -> int | None:
-    """Bytes of memory that are free, or None where the system does not tell."""
+    """Bytes that can be allocated without swapping, or None where the system does not tell."""
     try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return None
