@@ -73,6 +73,6 @@ def test_one_triplet():
 
 def test_too_many_triplets_are_refused_with_their_number_and_size(monkeypatch):
     X, y = labelled((5, 5))
-    monkeypatch.setattr("os.sysconf", lambda name: 1)
+    monkeypatch.setattr("skscreen.problems.triplets._free_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"200 triplets .* bytes.*n_neighbors"):
         triplets_from_labels(X, y, None)
