@@ -135,6 +135,10 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     An evaluation costs O(n d r + (pairs) d) and a fraction of a nanosecond a triplet; memory
     grows with the number of pairs, not of triplets (the hinge adds 16 bytes a triplet).
 
+    Screening pays where a solve takes many iterations on many triplets. Where the path is easy
+    (a handful of iterations for each lambda) it costs about as much as it saves;
+    `benchmarks/rtlm_path.py` measures both.
+
     References
     ----------
     T. Yoshida, I. Takeuchi, M. Karasuyama (2019). Safe triplet screening for distance metric
