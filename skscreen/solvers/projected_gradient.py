@@ -18,6 +18,9 @@ from skscreen.screening.bounds import BOUNDS
 from skscreen.solvers.interior_point import interior_point, interior_point_work
 from skscreen.solvers.solution import ScreeningEvent, Solution
 
+# A solve of fewer steps does not earn back a screening step before the first.
+_FEW_STEPS = 8
+
 # Relative rounding error of an objective: smaller increases are no increases.
 _NOISE = 1e-14
 
@@ -71,6 +74,8 @@ class _Run:
         self.recentred_at = 0
         self.work = 0.0
         self.screened_gap = np.inf
+        # The solve at the lambda before tells how long this one will be.
+        self.expected = np.inf if reference is None else reference.n_iter
         if full.proximal is not None:
             full.proximal.last_gap = np.inf
         self.history: list[ScreeningEvent] = []
@@ -170,7 +175,8 @@ class _Run:
     def _screening_is_due(self, evaluation: Evaluation) -> bool:
         """Whether the radius, the root of the gap, has at least halved since the last time."""
         gap = evaluation.gap(self.lam)
-        if not self.options.screening or gap > 0.25 * self.screened_gap:
+        too_short = self.n_iter == 0 and self.expected < _FEW_STEPS
+        if not self.options.screening or too_short or gap > 0.25 * self.screened_gap:
             return False
         self.screened_gap = gap
         return True
