@@ -91,7 +91,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops.
     max_iter : int, default=10000
-        Gradient steps for one value of lambda.
+        Steps of the solvers for one value of lambda.
     n_jobs : int or None, default=None
         Parallel jobs of the neighbour search.
     verbose : int, default=0
@@ -108,7 +108,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     dual_gap_ : float
         (P - D) / P, of the full problem with rounding errors accounted for.
     n_iter_ : int
-        Gradient steps in all, those of the coarse path that leads to `lam` included.
+        Steps of the solvers in all, those of the coarse path that leads to `lam` included.
     n_triplets_ : int
         Number of triplets of the problem.
     screening_history_ : list of ScreeningEvent

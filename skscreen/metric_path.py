@@ -70,7 +70,7 @@ class RTLMPath:
 
     @property
     def n_iters(self) -> np.ndarray:
-        """Gradient steps."""
+        """Steps of the solvers."""
         return np.array([solution.n_iter for solution in self])
 
     @property

@@ -19,6 +19,7 @@ from skscreen.problems.domains import NonnegativeOrthant, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem, Proximal
 from skscreen.problems.triplets import triplets_from_array
+from skscreen.screening.bounds import gap_ball
 
 EPS = np.finfo(float).eps
 
@@ -249,6 +250,20 @@ class Case:
         geometry = DiagonalComparisons if self.diagonal else Comparisons
         loss = SmoothedHinge(1.0, self.gamma)
         return Problem(geometry(X, triplets_from_array(triplets)), loss, self.domain)
+
+    def all_linear(self):
+        """Problem, objective, evaluation and ball where every item is in its linear part."""
+        problem = self.problem()
+        lam_max, S = problem.lam_max()
+        lam = 1.5 * lam_max
+        objective = problem.at(lam, self.proximal())
+        evaluation = objective.evaluate(S.scaled(1.0 / lam))
+        return (
+            problem,
+            objective,
+            evaluation,
+            gap_ball(evaluation, lam, lam, problem.geometry.margins),
+        )
 
     def proximal(self, alpha=None):
         """State that the hinge needs, centred at given dual variables."""

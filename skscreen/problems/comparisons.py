@@ -211,7 +211,7 @@ class Comparisons:
         return value, *self.weighted_sum(row_weights, slot_weights)
 
     def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> float:
-        """Sum of losses alone, for a third of the time."""
+        """Sum of losses alone, without the adjoint."""
         items = self.items
         return loss_pass(
             items.start, items.stop, margins.near, margins.far,

@@ -187,6 +187,8 @@ class Objective:
     lam : float
     linear_term : ndarray
         B, the sum of A_t over the items fixed in their linear part (and any given linear term).
+    linear_error : float
+        Bound on the rounding error of B, which every evaluation inherits.
     n_zero, n_linear : int
         Number of items left out as lying in either part.
     proximal : Proximal or None
@@ -198,6 +200,7 @@ class Objective:
     domain: Domain
     lam: float
     linear_term: np.ndarray
+    linear_error: float = 0.0
     n_zero: int = 0
     n_linear: int = 0
     proximal: Proximal | None = None
@@ -215,7 +218,7 @@ class Objective:
                 margins, self.loss, prox.width, prox.centre, prox.alpha
             )
             fenchel_young = gap + slack
-        error += EPS * norm(self.linear_term)
+        error += self.linear_error + EPS * norm(self.linear_term)
         return Evaluation(
             point, margins, value + fixed, smoothed + fixed, adjoint + self.linear_term, error,
             fenchel_young, self.domain,

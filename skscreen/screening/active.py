@@ -49,17 +49,19 @@ def screen(
         n_zero, n_linear = n_zero + zero, n_linear + linear
     if n_zero + n_linear == 0:
         return objective
-    linear_term = objective.linear_term
+    linear_term, linear_error = objective.linear_term, objective.linear_error
     if n_linear:
         # The pass stores the steps of a staircase: constant time for a whole prefix of slots.
         np.cumsum(slot_linear, out=slot_linear)
-        linear_term = linear_term + geometry.weighted_sum(row_linear, slot_linear)[0]
+        added, error = geometry.weighted_sum(row_linear, slot_linear)
+        linear_term, linear_error = linear_term + added, linear_error + error
     if objective.proximal is not None:
         objective.proximal.fix(decisions == ZERO, decisions == LINEAR)
     return replace(
         objective,
         geometry=geometry.restrict(start, stop),
         linear_term=linear_term,
+        linear_error=linear_error,
         n_zero=objective.n_zero + n_zero,
         n_linear=objective.n_linear + n_linear,
     )

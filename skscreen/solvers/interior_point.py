@@ -8,7 +8,7 @@ conditions
     tau - <A_t, theta> - gamma alpha_t = r_t - s_t,    s_t alpha_t = 0,    r_t (1 - alpha_t) = 0,
 
 are followed with all products set to mu -> 0 (for the PSD cone in the direction of Helmberg,
-Rendl, Vanderbei and Wolkowicz 1996). It takes some 20 steps whatever the conditioning, each one
+Rendl, Vanderbei and Wolkowicz 1996). It takes 20 to 30 steps whatever the conditioning, each one
 Cholesky factor of the size of theta. The hinge is the case gamma = 0.
 """
 

@@ -51,7 +51,7 @@ class Solution:
     n_decidable : int
         Number of items off the quadratic piece of the loss at the solution.
     n_iter : int
-        Gradient steps.
+        Steps of the solvers.
     converged : bool
         Whether the relative duality gap met the tolerance.
     history : tuple of ScreeningEvent

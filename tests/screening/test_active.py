@@ -174,12 +174,8 @@ def test_a_useless_ball_leaves_the_problem_alone(case, radius):
 
 @cases
 def test_everything_can_be_decided(case):
-    problem = case.problem()
-    lam_max, S = problem.lam_max()
-    lam = 1.5 * lam_max
-    objective = problem.at(lam, case.proximal())
-    evaluation = objective.evaluate(S.scaled(1.0 / lam))
-    ball = BOUNDS["gap"](evaluation, lam, lam, problem.geometry.margins)
+    problem, objective, evaluation, ball = case.all_linear()
+    lam = objective.lam
     decisions = np.zeros(problem.geometry.n_items, dtype=np.int8)
     reduced = screen(objective, [ball], decisions)
     assert np.all(decisions == LINEAR)
@@ -210,3 +206,12 @@ def test_active_part_keeps_value_and_gradient(case):
             atol=1e-11 * np.abs(evaluation.adjoint).max(),
         )
     assert sizes[-1] < objective.geometry.n_items
+
+
+@cases
+def test_a_reduced_problem_inherits_the_rounding_error_of_what_it_fixed(case):
+    problem, objective, evaluation, ball = case.all_linear()
+    reduced = screen(objective, [ball])
+    assert reduced.n_linear == problem.geometry.n_items
+    allowance = reduced.evaluate(evaluation.point).adjoint_error
+    assert allowance >= problem.geometry.linear_adjoint()[1]

@@ -43,16 +43,12 @@ def test_reduced_problem_has_the_same_solution(case):
 
 @cases
 def test_with_nothing_left_to_decide_the_linear_term_gives_the_solution(case):
-    problem = case.problem()
-    lam_max, S = problem.lam_max()
-    lam = 1.5 * lam_max
-    objective = problem.at(lam, case.proximal())
-    evaluation = objective.evaluate(S.scaled(1.0 / lam))
-    ball = BOUNDS["gap"](evaluation, lam, lam, problem.geometry.margins)
+    _, objective, evaluation, ball = case.all_linear()
+    lam = objective.lam
     reduced = screen(objective, [ball])
     assert reduced.geometry.n_items == 0
     point, alpha, _ = interior_point(reduced, 1.0, 1e-12)
     assert alpha.size == 0
     empty = Explicit(case.explicit.A[:0], case.gamma, linear_term=reduced.linear_term)
-    best = empty.primal(S.value / lam, lam)
+    best = empty.primal(evaluation.point.value, lam)
     assert empty.primal(point.value, lam) == pytest.approx(best, abs=1e-8 * abs(best))
