@@ -1,0 +1,361 @@
+"""Rules beyond the sphere rule, for the items that it leaves at the ends of the rows.
+
+The optimum lies in the ball *and* in the cone, so the smallest margin over both decides more than
+that over the ball. An item is looked at here: O(d), where the sphere pass takes a bisection a row.
+So only the ends of what that pass has left are tested, inwards, for as long as they are decided,
+and intervals stay intervals.
+
+Every decision rests on a lower bound, valid for any C in the cone K (self-dual, so <C, X> >= 0),
+
+    min {<A, X> : |X - Q| <= r, X in K} >= <A - C, Q> - r |A - C|,
+
+evaluated with its rounding errors: how C was found has no part in whether the decision is right.
+The linear rule takes the best multiple of one given P for all items, the semidefinite rule
+searches the best C for each item. For the linear part of the loss A changes its sign.
+"""
+
+import numpy as np
+from numba import njit
+
+from skscreen.problems.objective import SLACK, Objective, inner, norm
+from skscreen.problems.pair_kernels import EPS
+from skscreen.screening.bounds import Ball
+from skscreen.screening.rules import LINEAR, ZERO, half_space_lower, sphere_lower
+
+# Eigenvalues of the centre below this share of the largest are those of an indefinite one.
+_INDEFINITE = -1e-10
+
+# Steps of the searches of the semidefinite rule. They converge in a few; ending early is safe.
+_SEARCH_STEPS = 12
+_EIGENVALUE_STEPS = 30
+
+
+def refine(
+    objective: Objective, ball: Ball, rule: str, start, stop, decisions, weights
+) -> tuple[int, int]:
+    """Shrink the rows further by the linear or the semidefinite rule.
+
+    Parameters
+    ----------
+    objective : Objective
+    ball : Ball
+        Without a centre it decides nothing here.
+    rule : {"linear", "semidefinite"}
+        "semidefinite" is the projection on the cone by its dual (SDLS, section 4.2 of Yoshida et
+        al. 2019), for diagonal metrics the analytic solution of the same problem (Theorems J11
+        and J12). It tries the linear rule first. For the full metric and a centre outside the
+        cone ("gb") it *is* the linear rule: the search would need a full eigendecomposition for
+        each step and item.
+    start, stop : ndarray of shape (R,), int64
+        Ranges of the rows, updated in place.
+    decisions : ndarray of shape (T,), int8, or None
+    weights : tuple of ndarray
+        Row weights and slot steps, as in the sphere pass.
+
+    Returns
+    -------
+    n_zero, n_linear : int
+        Number of items that were decided.
+    """
+    if ball.centre is None or not np.isfinite(ball.radius):
+        return 0, 0
+    geometry, items = objective.geometry, objective.geometry.items
+    normal = ball.normal
+    if normal is None:
+        normal = objective.domain.split(ball.centre)[1]
+    # Rounding errors of the centre, which the radius bounds where the centre cancels.
+    slack = SLACK * EPS * (norm(ball.centre) + ball.radius)
+    size, half_space = norm(normal.value), (np.empty(0),) * 4
+    scale = depth = 0.0
+    if size > 0.0:
+        half_space = geometry.intervals(((1.0, geometry.margins(normal)),))
+        scale, depth = 1.0 / size, inner(normal.value, ball.centre) / size + slack
+    cone = _search_space(objective, ball) if rule == "semidefinite" else None
+    values, points, noise = (np.empty(0), geometry.X, 0.0) if cone is None else cone
+    far = items.far if items.slots is None else items.far[items.slots]
+    return _refine_pass(
+        start, stop, items.base, items.rank, (items.near, far), geometry.X, geometry.diagonal,
+        geometry.near_sizes, geometry.far_sizes, geometry.intervals(ball.terms), half_space,
+        scale, depth, values, points, (noise, slack), ball.radius, objective.loss.threshold,
+        objective.loss.linear_below, np.empty(0, np.int8) if decisions is None else decisions,
+        *weights,
+    )  # fmt: skip
+
+
+def _search_space(objective: Objective, ball: Ball):
+    """Eigenvalues of the centre, the data in its eigenbasis, and their noise as in the margins.
+
+    None where the semidefinite rule has nothing to add.
+    """
+    geometry, centre = objective.geometry, ball.centre
+    if geometry.diagonal:
+        outside = norm(np.minimum(centre, 0.0))
+        # An empty intersection would let the search prove anything.
+        return (centre, geometry.X, 0.0) if outside < ball.radius else None
+    values, vectors = np.linalg.eigh(centre)
+    if values[0] < _INDEFINITE * values[-1]:
+        return None
+    X = geometry.X[:, : geometry.n_features]
+    largest = np.sqrt(np.einsum("ij,ij->i", X, X).max(initial=0.0))
+    return np.maximum(values, 0.0), X @ vectors, 8.0 * EPS * geometry.n_features * largest
+
+
+@njit(cache=True, nogil=True)
+def _refine_pass(
+    start, stop, base, rank, pairs, X, diagonal, near_sizes, far_sizes, intervals, half_space,
+    scale, depth, values, points, noises, radius, threshold, linear_below, decisions,
+    row_linear, slot_steps,
+):  # fmt: skip
+    """Test the ends of each row; returns how many items leave for the zero and linear part."""
+    n_zero, n_linear = 0, 0
+    scratch = np.empty((3, values.size))
+    for p in range(start.size):
+        first, last = start[p], stop[p]
+        end = last
+        while end > first and _decides(
+            False, p, end - 1, pairs, X, diagonal, near_sizes, far_sizes, intervals, half_space,
+            scale, depth, values, points, noises, radius, threshold, scratch,
+        ):  # fmt: skip
+            end -= 1
+        begin = first
+        while begin < end and _decides(
+            True, p, begin, pairs, X, diagonal, near_sizes, far_sizes, intervals, half_space,
+            scale, depth, values, points, noises, radius, -linear_below, scratch,
+        ):  # fmt: skip
+            begin += 1
+        if begin > first:
+            slot_steps[first] += 1.0
+            if begin < slot_steps.size:
+                slot_steps[begin] -= 1.0
+            row_linear[p] += begin - first
+        if decisions.size > 0:
+            for s in range(first, begin):
+                decisions[base[p] + rank[s]] = LINEAR
+            for s in range(end, last):
+                decisions[base[p] + rank[s]] = ZERO
+        n_linear += begin - first
+        n_zero += last - end
+        start[p], stop[p] = begin, end
+    return n_zero, n_linear
+
+
+@njit(cache=True, nogil=True)
+def _decides(
+    linear, p, s, pairs, X, diagonal, near_sizes, far_sizes, intervals, half_space,
+    scale, depth, values, points, noises, radius, level, scratch,
+):  # fmt: skip
+    """Whether an item's smallest margin is above a level (that of -A, for the linear part)."""
+    margin, along = _signed_low(linear, p, s, intervals), 0.0
+    if scale > 0.0:
+        along = scale * _signed_low(linear, p, s, half_space)
+        along -= 4.0 * EPS * abs(along)
+    # Q, or else the nearest point of the half-space, is in what is left of the ball.
+    if not margin - min(depth, 0.0) * along > level:
+        return False
+    near, far = pairs[0][p], pairs[1][s]
+    size = _item_norm(X, near, far, diagonal)
+    size += 8.0 * EPS * (near_sizes[p] + far_sizes[s])
+    lowest = sphere_lower(margin, size, radius)
+    if scale > 0.0:
+        lowest = half_space_lower(margin, size, radius, along, depth)
+    if lowest > level:
+        return True
+    # Without a size or a radius there is nothing to search in.
+    if values.size == 0 or not (size > 0.0 and radius > 0.0):
+        return False
+    first, second = (near, far) if linear else (far, near)
+    for k in range(values.size):
+        scratch[0, k] = points[first[0], k] - points[first[1], k]
+        scratch[1, k] = points[second[0], k] - points[second[1], k]
+    if diagonal:
+        return orthant_decides(values, radius, level, scratch[0], scratch[1])
+    return cone_decides(
+        values, radius, level, margin, size, scratch[0], scratch[1], noises[0], noises[1],
+        scratch[2],
+    )  # fmt: skip
+
+
+@njit(inline="always")
+def _signed_low(linear, p, s, intervals):
+    """Lower end of the interval of a margin, or of minus the margin for the linear part."""
+    near_low, near_high, far_low, far_high = intervals
+    return near_low[p] - far_high[s] if linear else far_low[s] - near_high[p]
+
+
+@njit(cache=True, nogil=True)
+def _item_norm(X, near, far, diagonal):
+    """|v v' - u u'| for the far and near difference v and u, or |v * v - u * u|.
+
+    With p = v - u and q = v + u the square is (|p|^2 |q|^2 + (p.q)^2) / 2, without the
+    cancellation of |v|^4 + |u|^4 - 2 (u.v)^2.
+    """
+    pp, qq, pq, square = 0.0, 0.0, 0.0, 0.0
+    for k in range(X.shape[1]):
+        u, v = X[near[0], k] - X[near[1], k], X[far[0], k] - X[far[1], k]
+        p, q = v - u, v + u
+        pp += p * p
+        qq += q * q
+        pq += p * q
+        square += (p * q) ** 2
+    return np.sqrt(square if diagonal else 0.5 * (pp * qq + pq * pq)) * (1.0 + 1e-12)
+
+
+@njit(cache=True, nogil=True)
+def cone_decides(values, radius, level, margin, size, a, b, noise, slack, x):
+    """Whether <aa' - bb', X> > level on all of a ball cut with the PSD cone (SDLS).
+
+    In the eigenbasis of a centre Q in the cone. The minimiser is the projection of Q - t A on the
+    cone, for the t at which it is r away from Q. As aa' - bb' has one positive eigenvalue, Q - t A
+    has at most one negative, mu, and the C of the module's docstring is a multiple of w w' for
+    its eigenvector w: the linear rule with the half-space of w.
+
+    Parameters
+    ----------
+    values : ndarray of shape (d,)
+        Eigenvalues of Q, >= 0.
+    radius, level : float
+    margin, size : float
+        <A, Q> or less, |A| or more; > 0.
+    a, b : ndarray of shape (d,)
+        The two differences in the eigenbasis.
+    noise, slack : float
+        Rounding error of a and b, and of w'Qw.
+    x : ndarray of shape (d,)
+        Scratch.
+    """
+    # Projections are nearer to Q than Q - t A, so this t is not beyond the one that is sought.
+    t, low, high = radius / size, 0.0, np.inf
+    for _ in range(_SEARCH_STEPS):
+        mu, a_x, b_x, depth = _negative_eigenpair(values, a, b, t, x)
+        if not mu < 0.0:
+            # The point of the ball that is least for the sphere rule is in the cone.
+            return False
+        along = a_x * a_x - b_x * b_x
+        error = 2.0 * noise * (abs(a_x) + abs(b_x) + noise) + 32.0 * EPS * (a_x * a_x + b_x * b_x)
+        if half_space_lower(margin, size, radius, along - error, depth + slack) > level:
+            return True
+        reach = np.sqrt(max(t * size * (t * size) + mu * (2.0 * t * along + mu), 0.0))
+        if reach <= radius:
+            # The projection is in both, and shows how small the margin may be.
+            if not margin - t * size * size - mu * along > level:
+                return False
+            low = t
+        else:
+            high = t
+        if abs(reach - radius) <= 1e-9 * radius:
+            return False
+        # Where the ball's minimiser is under the half-space of w alone.
+        across = np.sqrt(max((size - along) * (size + along), 0.0))
+        inside = max(radius - depth, 0.0) * max(radius + depth, 0.0)
+        t = np.sqrt(inside) / across if across > 0.0 else np.inf
+        if not low < t < high:
+            t = 0.5 * (low + high) if high < np.inf else 2.0 * low
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _negative_eigenpair(values, a, b, t, x):
+    """Negative eigenvalue of diag(q) + t (bb' - aa'), q >= 0: it has at most one.
+
+    By Sherman and Morrison mu is the root of phi(mu) = t a'(diag(q) + t bb' - mu)^-1 a = 1, for
+    which 1 / phi is concave and decreasing: Newton's method from the left makes one step across
+    the root and then comes back monotonically. What is returned of the unit vector x, <a, x>,
+    <b, x> and x'Qx, holds for it whether or not it is an eigenvector.
+    """
+    aa = 0.0
+    for k in range(values.size):
+        aa += a[k] * a[k]
+    left, right = -t * aa * (1.0 + 1e-12), -1e-10 * t * aa
+    phi, _, _ = _secular(values, a, b, t, right)
+    if not phi > 1.0:
+        return 0.0, 0.0, 0.0, 0.0
+    mu, ratio = left, 0.0
+    for _ in range(_EIGENVALUE_STEPS):
+        phi, slope, ratio = _secular(values, a, b, t, mu)
+        if phi > 1.0:
+            right = mu
+        else:
+            left = mu
+        before, mu = mu, mu + phi * (1.0 - phi) / slope
+        if not left < mu < right:
+            mu = 0.5 * (left + right)
+        if abs(mu - before) <= 1e-7 * abs(mu):
+            break
+    square, a_x, b_x, depth = 0.0, 0.0, 0.0, 0.0
+    for k in range(values.size):
+        x[k] = (a[k] - ratio * b[k]) / (values[k] - mu)
+        square += x[k] * x[k]
+        a_x += a[k] * x[k]
+        b_x += b[k] * x[k]
+        depth += values[k] * x[k] * x[k]
+    length = np.sqrt(square)
+    a_x, b_x, depth = a_x / length, b_x / length, depth / square
+    return min(depth + t * (b_x * b_x - a_x * a_x), 0.0), a_x, b_x, depth
+
+
+@njit(inline="always")
+def _secular(values, a, b, t, mu):
+    """Return phi of the eigenvalue's equation, its slope, and the share of b in the vector."""
+    p, s, w, dp, ds, dw = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(values.size):
+        inverse = 1.0 / (values[k] - mu)
+        u, v = a[k] * inverse, b[k] * inverse
+        p += a[k] * u
+        s += b[k] * v
+        w += a[k] * v
+        dp += u * u
+        ds += v * v
+        dw += u * v
+    ratio = t * w / (1.0 + t * s)
+    return t * (p - ratio * w), t * (dp - 2.0 * ratio * dw + ratio * ratio * ds), ratio
+
+
+@njit(cache=True, nogil=True)
+def orthant_decides(centre, radius, level, a, b):
+    """Whether <a*a - b*b, x> > level on all of a ball cut with the orthant.
+
+    Theorems J11 and J12: x = max(q - h / beta, 0) for the beta with |x - q| = r, so that h - C is
+    min(h, beta q). For a set K of entries with x > 0 the equation is linear in 1 / beta^2, and the
+    iteration of K is Newton's method, monotone for q >= 0, where no sorting is needed.
+    """
+    square, error, descends = 0.0, 0.0, False
+    for k in range(centre.size):
+        h = (a[k] - b[k]) * (a[k] + b[k])
+        square += h * h
+        descends |= h < 0.0
+        error += (abs(centre[k]) + radius) * (a[k] * a[k] + b[k] * b[k])
+    error *= 32.0 * EPS
+    # In terms of 1 / beta^2; at the start every entry is in K.
+    inverse, low, high = radius * radius / square, 0.0, np.inf
+    for _ in range(2 * centre.size + _SEARCH_STEPS):
+        beta = 1.0 / np.sqrt(inverse)
+        value, length, kept, rest, attained = 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(centre.size):
+            q, h = centre[k], (a[k] - b[k]) * (a[k] + b[k])
+            least = min(h, beta * q)
+            value += q * least
+            length += least * least
+            if h < beta * q:
+                kept += h * h
+                attained += h * (q - h / beta)
+            else:
+                rest += q * q
+        if value - radius * np.sqrt(length) * (1.0 + 1e-12) - error > level:
+            return True
+        if length <= (beta * radius) ** 2:
+            if not attained > level:
+                return False
+            low = inverse
+        else:
+            high = inverse
+        before, inverse = inverse, np.inf
+        if kept > 0.0:
+            inverse = (radius * radius - rest) / kept
+        elif not descends:
+            # Zero is in the ball, or at least as small as the entries that matter.
+            return -error > level
+        if not low < inverse < high:
+            inverse = 0.5 * (low + high) if high < np.inf else 4.0 * low
+        if abs(inverse - before) <= 1e-13 * inverse:
+            return False
+    return False
