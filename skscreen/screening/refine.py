@@ -25,6 +25,9 @@ from skscreen.screening.rules import LINEAR, ZERO, half_space_lower, sphere_lowe
 # Eigenvalues of the centre below this share of the largest are those of an indefinite one.
 _INDEFINITE = -1e-10
 
+# Divisions by zero give what IEEE 754 says, and what comes of it decides nothing.
+_KERNEL = {"cache": True, "nogil": True, "error_model": "numpy"}
+
 # Steps of the searches of the semidefinite rule. They converge in a few; ending early is safe.
 _SEARCH_STEPS = 12
 _EIGENVALUE_STEPS = 30
@@ -100,7 +103,7 @@ def _search_space(objective: Objective, ball: Ball):
     return np.maximum(values, 0.0), X @ vectors, 8.0 * EPS * geometry.n_features * largest
 
 
-@njit(cache=True, nogil=True)
+@njit(**_KERNEL)
 def _refine_pass(
     start, stop, base, rank, pairs, X, diagonal, near_sizes, far_sizes, intervals, half_space,
     scale, depth, values, points, noises, radius, threshold, linear_below, decisions,
@@ -139,7 +142,7 @@ def _refine_pass(
     return n_zero, n_linear
 
 
-@njit(cache=True, nogil=True)
+@njit(**_KERNEL)
 def _decides(
     linear, p, s, pairs, X, diagonal, near_sizes, far_sizes, intervals, half_space,
     scale, depth, values, points, noises, radius, level, scratch,
@@ -182,7 +185,7 @@ def _signed_low(linear, p, s, intervals):
     return near_low[p] - far_high[s] if linear else far_low[s] - near_high[p]
 
 
-@njit(cache=True, nogil=True)
+@njit(**_KERNEL)
 def _item_norm(X, near, far, diagonal):
     """|v v' - u u'| for the far and near difference v and u, or |v * v - u * u|.
 
@@ -200,7 +203,7 @@ def _item_norm(X, near, far, diagonal):
     return np.sqrt(square if diagonal else 0.5 * (pp * qq + pq * pq)) * (1.0 + 1e-12)
 
 
-@njit(cache=True, nogil=True)
+@njit(**_KERNEL)
 def cone_decides(values, radius, level, margin, size, a, b, noise, slack, x):
     """Whether <aa' - bb', X> > level on all of a ball cut with the PSD cone (SDLS).
 
@@ -223,8 +226,14 @@ def cone_decides(values, radius, level, margin, size, a, b, noise, slack, x):
     x : ndarray of shape (d,)
         Scratch.
     """
+    # The limit of w for large t, which is attained for parallel a and b, is the cheapest to try.
+    along, depth, square = _positive_eigenpair(values, a, b)
+    error = 32.0 * EPS * square + 4.0 * noise * (np.sqrt(square) + noise)
+    if half_space_lower(margin, size, radius, along - error, depth + slack) > level:
+        return True
     # Projections are nearer to Q than Q - t A, so this t is not beyond the one that is sought.
     t, low, high = radius / size, 0.0, np.inf
+    t_before, f_before = 0.0, 0.0
     for _ in range(_SEARCH_STEPS):
         mu, a_x, b_x, depth = _negative_eigenpair(values, a, b, t, x)
         if not mu < 0.0:
@@ -244,16 +253,42 @@ def cone_decides(values, radius, level, margin, size, a, b, noise, slack, x):
             high = t
         if abs(reach - radius) <= 1e-9 * radius:
             return False
-        # Where the ball's minimiser is under the half-space of w alone.
+        # With the half-space of w alone the ball's minimiser has this t. The fixed point is what
+        # is sought; a secant step towards it, in logarithms.
         across = np.sqrt(max((size - along) * (size + along), 0.0))
         inside = max(radius - depth, 0.0) * max(radius + depth, 0.0)
-        t = np.sqrt(inside) / across if across > 0.0 else np.inf
+        f = np.log(np.sqrt(inside) / across / t)
+        step = f
+        if t_before > 0.0:
+            step = -f * np.log(t / t_before) / (f - f_before)
+        t_before, f_before = t, f
+        t *= np.exp(min(step, 5.0))
         if not low < t < high:
-            t = 0.5 * (low + high) if high < np.inf else 2.0 * low
+            t = np.sqrt(low * high) if high < np.inf else 16.0 * low
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(**_KERNEL)
+def _positive_eigenpair(values, a, b):
+    """Positive eigenvalue of aa' - bb', x'Qx for its unit eigenvector x, and |a|^2 + |b|^2."""
+    aa, bb, ab = 0.0, 0.0, 0.0
+    for k in range(values.size):
+        aa += a[k] * a[k]
+        bb += b[k] * b[k]
+        ab += a[k] * b[k]
+    root = np.sqrt(max((aa + bb) ** 2 - 4.0 * ab * ab, 0.0))
+    ratio = 2.0 * ab / (aa + bb + root)
+    square, a_x, b_x, depth = 0.0, 0.0, 0.0, 0.0
+    for k in range(values.size):
+        x = a[k] - ratio * b[k]
+        square += x * x
+        a_x += a[k] * x
+        b_x += b[k] * x
+        depth += values[k] * x * x
+    return (a_x * a_x - b_x * b_x) / square, depth / square, aa + bb
+
+
+@njit(**_KERNEL)
 def _negative_eigenpair(values, a, b, t, x):
     """Negative eigenvalue of diag(q) + t (bb' - aa'), q >= 0: it has at most one.
 
@@ -310,7 +345,7 @@ def _secular(values, a, b, t, mu):
     return t * (p - ratio * w), t * (dp - 2.0 * ratio * dw + ratio * ratio * ds), ratio
 
 
-@njit(cache=True, nogil=True)
+@njit(**_KERNEL)
 def orthant_decides(centre, radius, level, a, b):
     """Whether <a*a - b*b, x> > level on all of a ball cut with the orthant.
 
@@ -351,8 +386,8 @@ def orthant_decides(centre, radius, level, a, b):
         before, inverse = inverse, np.inf
         if kept > 0.0:
             inverse = (radius * radius - rest) / kept
-        elif not descends:
-            # Zero is in the ball, or at least as small as the entries that matter.
+        elif rest <= radius * radius and not descends:
+            # Every entry that counts can be zero.
             return -error > level
         if not low < inverse < high:
             inverse = 0.5 * (low + high) if high < np.inf else 4.0 * low
