@@ -77,9 +77,9 @@ def refine(
     values, points, noise = (np.empty(0), geometry.X, 0.0) if cone is None else cone
     far = items.far if items.slots is None else items.far[items.slots]
     return _refine_pass(
-        start, stop, items.base, items.rank, (items.near, far), geometry.X, geometry.diagonal,
-        geometry.near_sizes, geometry.far_sizes, geometry.intervals(ball.terms), half_space,
-        scale, depth, values, points, (noise, slack), ball.radius, objective.loss.threshold,
+        start, stop, items.base, items.rank, items.near, far, geometry.X, geometry.diagonal,
+        geometry.near_sizes, geometry.far_sizes, *geometry.intervals(ball.terms), *half_space,
+        scale, depth, values, points, noise, slack, ball.radius, objective.loss.threshold,
         objective.loss.linear_below, np.empty(0, np.int8) if decisions is None else decisions,
         *weights,
     )  # fmt: skip
@@ -105,27 +105,49 @@ def _search_space(objective: Objective, ball: Ball):
 
 @njit(**_KERNEL)
 def _refine_pass(
-    start, stop, base, rank, pairs, X, diagonal, near_sizes, far_sizes, intervals, half_space,
-    scale, depth, values, points, noises, radius, threshold, linear_below, decisions,
+    start, stop, base, rank, near, far, X, diagonal, near_sizes, far_sizes,
+    near_low, near_high, far_low, far_high, near_least, near_most, far_least, far_most,
+    scale, depth, values, points, noise, slack, radius, threshold, linear_below, decisions,
     row_linear, slot_steps,
 ):  # fmt: skip
-    """Test the ends of each row; returns how many items leave for the zero and linear part."""
-    n_zero, n_linear = 0, 0
+    """Test the ends of each row; returns how many items leave for the zero and linear part.
+
+    The normal's intervals are called least and most. For the linear part the pairs change roles.
+    """
+    n_zero, n_linear, along, cut = 0, 0, 0.0, scale > 0.0
     scratch = np.empty((3, values.size))
     for p in range(start.size):
         first, last = start[p], stop[p]
         end = last
-        while end > first and _decides(
-            False, p, end - 1, pairs, X, diagonal, near_sizes, far_sizes, intervals, half_space,
-            scale, depth, values, points, noises, radius, threshold, scratch,
-        ):  # fmt: skip
-            end -= 1
+        while end > first:
+            s = end - 1
+            if cut:
+                along = _rounded_down(scale * (far_least[s] - near_most[p]))
+            margin = far_low[s] - near_high[p]
+            if not _may_decide(margin, along, depth, threshold):
+                break
+            if not _decides(
+                margin, along, near_sizes[p] + far_sizes[s], far[s, 0], far[s, 1], near[p, 0],
+                near[p, 1], X, diagonal, cut, depth, values, points, noise, slack, radius,
+                threshold, scratch,
+            ):  # fmt: skip
+                break
+            end = s
         begin = first
-        while begin < end and _decides(
-            True, p, begin, pairs, X, diagonal, near_sizes, far_sizes, intervals, half_space,
-            scale, depth, values, points, noises, radius, -linear_below, scratch,
-        ):  # fmt: skip
-            begin += 1
+        while begin < end:
+            s = begin
+            if cut:
+                along = _rounded_down(scale * (near_least[p] - far_most[s]))
+            margin = near_low[p] - far_high[s]
+            if not _may_decide(margin, along, depth, -linear_below):
+                break
+            if not _decides(
+                margin, along, near_sizes[p] + far_sizes[s], near[p, 0], near[p, 1], far[s, 0],
+                far[s, 1], X, diagonal, cut, depth, values, points, noise, slack, radius,
+                -linear_below, scratch,
+            ):  # fmt: skip
+                break
+            begin = s + 1
         if begin > first:
             slot_steps[first] += 1.0
             if begin < slot_steps.size:
@@ -142,60 +164,53 @@ def _refine_pass(
     return n_zero, n_linear
 
 
+@njit(inline="always")
+def _rounded_down(value):
+    return value - 4.0 * EPS * abs(value)
+
+
+@njit(inline="always")
+def _may_decide(margin, along, depth, level):
+    """Whether a point of what is left of the ball, Q or the nearest in the half-space, decides."""
+    return margin - min(depth, 0.0) * along > level
+
+
 @njit(**_KERNEL)
 def _decides(
-    linear, p, s, pairs, X, diagonal, near_sizes, far_sizes, intervals, half_space,
-    scale, depth, values, points, noises, radius, level, scratch,
+    margin, along, sizes, a_0, a_1, b_0, b_1, X, diagonal, cut, depth,
+    values, points, noise, slack, radius, level, scratch,
 ):  # fmt: skip
-    """Whether an item's smallest margin is above a level (that of -A, for the linear part)."""
-    margin, along = _signed_low(linear, p, s, intervals), 0.0
-    if scale > 0.0:
-        along = scale * _signed_low(linear, p, s, half_space)
-        along -= 4.0 * EPS * abs(along)
-    # Q, or else the nearest point of the half-space, is in what is left of the ball.
-    if not margin - min(depth, 0.0) * along > level:
-        return False
-    near, far = pairs[0][p], pairs[1][s]
-    size = _item_norm(X, near, far, diagonal)
-    size += 8.0 * EPS * (near_sizes[p] + far_sizes[s])
+    """Whether <aa' - bb', X> > level for the differences a and b of two pairs of points."""
+    size = _item_norm(X, a_0, a_1, b_0, b_1, diagonal) + 8.0 * EPS * sizes
     lowest = sphere_lower(margin, size, radius)
-    if scale > 0.0:
+    if cut:
         lowest = half_space_lower(margin, size, radius, along, depth)
     if lowest > level:
         return True
     # Without a size or a radius there is nothing to search in.
     if values.size == 0 or not (size > 0.0 and radius > 0.0):
         return False
-    first, second = (near, far) if linear else (far, near)
     for k in range(values.size):
-        scratch[0, k] = points[first[0], k] - points[first[1], k]
-        scratch[1, k] = points[second[0], k] - points[second[1], k]
+        scratch[0, k] = points[a_0, k] - points[a_1, k]
+        scratch[1, k] = points[b_0, k] - points[b_1, k]
     if diagonal:
         return orthant_decides(values, radius, level, scratch[0], scratch[1])
     return cone_decides(
-        values, radius, level, margin, size, scratch[0], scratch[1], noises[0], noises[1],
-        scratch[2],
-    )  # fmt: skip
-
-
-@njit(inline="always")
-def _signed_low(linear, p, s, intervals):
-    """Lower end of the interval of a margin, or of minus the margin for the linear part."""
-    near_low, near_high, far_low, far_high = intervals
-    return near_low[p] - far_high[s] if linear else far_low[s] - near_high[p]
+        values, radius, level, margin, size, scratch[0], scratch[1], noise, slack, scratch[2]
+    )
 
 
 @njit(**_KERNEL)
-def _item_norm(X, near, far, diagonal):
-    """|v v' - u u'| for the far and near difference v and u, or |v * v - u * u|.
+def _item_norm(X, a_0, a_1, b_0, b_1, diagonal):
+    """|aa' - bb'| or |a*a - b*b|.
 
-    With p = v - u and q = v + u the square is (|p|^2 |q|^2 + (p.q)^2) / 2, without the
-    cancellation of |v|^4 + |u|^4 - 2 (u.v)^2.
+    With p = a - b and q = a + b the square is (|p|^2 |q|^2 + (p.q)^2) / 2, without the
+    cancellation of |a|^4 + |b|^4 - 2 (a.b)^2.
     """
     pp, qq, pq, square = 0.0, 0.0, 0.0, 0.0
     for k in range(X.shape[1]):
-        u, v = X[near[0], k] - X[near[1], k], X[far[0], k] - X[far[1], k]
-        p, q = v - u, v + u
+        a, b = X[a_0, k] - X[a_1, k], X[b_0, k] - X[b_1, k]
+        p, q = a - b, a + b
         pp += p * p
         qq += q * q
         pq += p * q
@@ -227,9 +242,9 @@ def cone_decides(values, radius, level, margin, size, a, b, noise, slack, x):
         Scratch.
     """
     # The limit of w for large t, which is attained for parallel a and b, is the cheapest to try.
-    along, depth, square = _positive_eigenpair(values, a, b)
-    error = 32.0 * EPS * square + 4.0 * noise * (np.sqrt(square) + noise)
-    if half_space_lower(margin, size, radius, along - error, depth + slack) > level:
+    a_x, b_x, depth = _positive_eigenpair(values, a, b)
+    along = _along_low(a_x, b_x, noise)
+    if half_space_lower(margin, size, radius, along, depth + slack) > level:
         return True
     # Projections are nearer to Q than Q - t A, so this t is not beyond the one that is sought.
     t, low, high = radius / size, 0.0, np.inf
@@ -239,9 +254,8 @@ def cone_decides(values, radius, level, margin, size, a, b, noise, slack, x):
         if not mu < 0.0:
             # The point of the ball that is least for the sphere rule is in the cone.
             return False
-        along = a_x * a_x - b_x * b_x
-        error = 2.0 * noise * (abs(a_x) + abs(b_x) + noise) + 32.0 * EPS * (a_x * a_x + b_x * b_x)
-        if half_space_lower(margin, size, radius, along - error, depth + slack) > level:
+        along = _along_low(a_x, b_x, noise)
+        if half_space_lower(margin, size, radius, along, depth + slack) > level:
             return True
         reach = np.sqrt(max(t * size * (t * size) + mu * (2.0 * t * along + mu), 0.0))
         if reach <= radius:
@@ -258,9 +272,7 @@ def cone_decides(values, radius, level, margin, size, a, b, noise, slack, x):
         across = np.sqrt(max((size - along) * (size + along), 0.0))
         inside = max(radius - depth, 0.0) * max(radius + depth, 0.0)
         f = np.log(np.sqrt(inside) / across / t)
-        step = f
-        if t_before > 0.0:
-            step = -f * np.log(t / t_before) / (f - f_before)
+        step = -f * np.log(t / t_before) / (f - f_before) if t_before > 0.0 else f
         t_before, f_before = t, f
         t *= np.exp(min(step, 5.0))
         if not low < t < high:
@@ -268,9 +280,16 @@ def cone_decides(values, radius, level, margin, size, a, b, noise, slack, x):
     return False
 
 
+@njit(inline="always")
+def _along_low(a_x, b_x, noise):
+    """Lower end of <aa' - bb', xx'> for a unit vector x, from <a, x> and <b, x>."""
+    error = 2.0 * noise * (abs(a_x) + abs(b_x) + noise) + 32.0 * EPS * (a_x * a_x + b_x * b_x)
+    return a_x * a_x - b_x * b_x - error
+
+
 @njit(**_KERNEL)
 def _positive_eigenpair(values, a, b):
-    """Positive eigenvalue of aa' - bb', x'Qx for its unit eigenvector x, and |a|^2 + |b|^2."""
+    """Return <a, x>, <b, x>, x'Qx for the unit eigenvector x of aa' - bb' with positive value."""
     aa, bb, ab = 0.0, 0.0, 0.0
     for k in range(values.size):
         aa += a[k] * a[k]
@@ -285,7 +304,8 @@ def _positive_eigenpair(values, a, b):
         a_x += a[k] * x
         b_x += b[k] * x
         depth += values[k] * x * x
-    return (a_x * a_x - b_x * b_x) / square, depth / square, aa + bb
+    length = np.sqrt(square)
+    return a_x / length, b_x / length, depth / square
 
 
 @njit(**_KERNEL)

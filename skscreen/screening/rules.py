@@ -66,5 +66,5 @@ def half_space_lower(margin_low, norm, radius, along, depth):
     rest = np.sqrt(step * step + across * across)
     size = abs(margin_low) + multiplier * abs(depth) + radius * rest
     size += (abs(along) + abs(step)) * (abs(depth) + radius)
-    lowest = margin_low - multiplier * depth - radius * rest - 16.0 * EPS * size
+    lowest = margin_low - multiplier * depth - radius * rest - 64.0 * EPS * size
     return max(sphere, lowest)
