@@ -60,7 +60,7 @@ def refine(
     n_zero, n_linear : int
         Number of items that were decided.
     """
-    if ball.centre is None or not np.isfinite(ball.radius):
+    if ball.centre is None or not np.isfinite(ball.radius + norm(ball.centre)):
         return 0, 0
     geometry, items = objective.geometry, objective.geometry.items
     normal = ball.normal

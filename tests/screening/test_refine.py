@@ -285,6 +285,8 @@ def test_a_ball_without_centre_or_radius_is_one_for_the_sphere_rule(diagonal):
         for radius in (np.inf, np.nan):
             useless = Ball(ball.terms, radius, ball.centre, ball.normal)
             assert not np.any(decide(problem, useless, rule)[0])
+        nowhere = Ball(ball.terms, ball.radius, np.full_like(ball.centre, np.nan))
+        assert np.array_equal(decide(problem, nowhere, rule)[0], sphere)
         # Without a normal the linear rule has nothing to cut with, if the centre is in the cone.
         whole = Ball(ball.terms, ball.radius, ball.centre)
         assert np.sum(decide(problem, whole, rule)[0] > 0) >= np.sum(sphere > 0)
