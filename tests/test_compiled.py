@@ -15,6 +15,7 @@ from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
 from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
 from skscreen.screening.bounds import BOUNDS
+from skscreen.screening.rules import RULES
 from skscreen.solvers.projected_gradient import Options
 
 rng = np.random.default_rng(0)
@@ -31,10 +32,11 @@ for items in (triplets_from_labels(X, y, 3), triplets_from_array(triplets)):
         for gamma in (0.05, 0.0):
             problem = Problem(geometry, SmoothedHinge(1.0, gamma), domain)
             lam_max, first = problem.lam_max()
-            for bounds in (("gap",), tuple(BOUNDS)):
+            for bounds, rule in ((("gap",), "sphere"), *((tuple(BOUNDS), name) for name in RULES)):
                 solver = PathSolver(problem, first)
                 for k in range(-1, 12):
-                    solver.solve(lam_max * 0.6**k, Options(bounds=bounds, screen_every=3))
+                    options = Options(bounds=bounds, rule=rule, screen_every=3)
+                    solver.solve(lam_max * 0.6**k, options)
 """
 
 

@@ -43,7 +43,8 @@ KINDS = [
     for loss in ("smoothed_hinge", "hinge")
     for diagonal in (False, True)
 ]
-BOUNDS = ["gap", "gb", "pgb", "dgb", "rrpb"]
+BOUNDS = ["gap", "gb", "pgb", "dgb", "cdgb", "rrpb"]
+RULES = ["sphere", "linear", "semidefinite"]
 
 
 def rtlm(**options):
@@ -322,6 +323,15 @@ def test_every_bound_gives_the_same_solution(bound, kind):
     assert model.screening_history_
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("rule", RULES[1:])
+def test_every_rule_gives_the_same_solution_and_leaves_fewer_triplets(rule, kind):
+    model, weaker = rtlm(rule=rule, **kind).fit(X, y), rtlm(**kind).fit(X, y)
+    assert_same_optimum(model, weaker)
+    first, other = model.screening_history_[0], weaker.screening_history_[0]
+    assert first.undecided <= other.undecided
+
+
 def test_matrix_is_positive_semidefinite_or_diagonal():
     full = rtlm().fit(X, y).get_mahalanobis_matrix()
     assert_allclose(full, full.T, atol=1e-15)
@@ -410,7 +420,10 @@ def test_n_jobs_reaches_the_neighbour_search(monkeypatch):
         *[("loss", value) for value in ("logistic", None)],
         *[("gamma", value) for value in (0.0, 1.0, -0.1, 1.5, np.nan, None)],
         ("diagonal", "no"),
-        *[("bound", value) for value in ("ball", (), [], ["gap", "ball"], [["gap"]], 1, None)],
+        *[
+            ("bound", value)
+            for value in ("ball", "rpb", (), [], ["gap", "ball"], [["gap"]], 1, None)
+        ],
         *[("rule", value) for value in ("cube", None)],
         ("screening", "gap"),
         *[("screen_every", value) for value in (0, 1.5, None)],

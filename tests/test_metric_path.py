@@ -212,12 +212,22 @@ def test_screening_rates(path):
     assert_allclose(without.objectives, path.objectives, rtol=1e-6)
 
 
-@pytest.mark.parametrize("bound", ["gap", "gb", "pgb", "dgb", "rrpb", ["rrpb", "pgb"]], ids=str)
+@pytest.mark.parametrize(
+    "bound", ["gap", "gb", "pgb", "dgb", "cdgb", "rrpb", ["rrpb", "pgb"]], ids=str
+)
 def test_every_bound_gives_the_same_path(path, bound):
     other = wine_path(bound=bound, **kind_of(path))
     assert_allclose(other.objectives, path.objectives, rtol=1e-6)
     assert other.dual_gaps.max() <= 1e-6
     assert other.screening_rates[1:].max() > 0.0
+
+
+@pytest.mark.parametrize("rule", ["linear", "semidefinite"])
+def test_every_rule_gives_the_same_path_and_decides_more(path, rule):
+    other = wine_path(rule=rule, **kind_of(path))
+    assert_allclose(other.objectives, path.objectives, rtol=1e-6)
+    assert other.dual_gaps.max() <= 1e-6
+    assert other.path_screening_rates.mean() > path.path_screening_rates.mean()
 
 
 def test_estimator_is_that_of_a_fit(path):

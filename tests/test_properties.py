@@ -21,6 +21,7 @@ from skscreen.problems.objective import Problem, Proximal
 from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
 from skscreen.screening.active import screen
 from skscreen.screening.bounds import BOUNDS
+from skscreen.screening.rules import RULES
 from skscreen.solvers.projected_gradient import Options
 
 examples = settings(deadline=None, derandomize=True, max_examples=25)
@@ -102,15 +103,15 @@ def test_the_solver_meets_its_tolerance_with_a_certificate(data, gamma, diagonal
 
 
 @examples
-@given(data_sets(), gammas, st.booleans(), neighbours, fractions)
-def test_screening_does_not_change_the_objective(data, gamma, diagonal, k, fraction):
+@given(data_sets(), gammas, st.booleans(), neighbours, fractions, st.sampled_from(RULES))
+def test_screening_does_not_change_the_objective(data, gamma, diagonal, k, fraction, rule):
     X, y = data
     problem = build(X, triplets_from_labels(X, y, k), gamma, diagonal)
     lam_max, first = problem.lam_max()
     lam = fraction * lam_max if lam_max else 1.0
     objectives = []
     for screening in (False, True):
-        options = Options(screening=screening, bounds=tuple(BOUNDS), screen_every=3)
+        options = Options(screening=screening, bounds=tuple(BOUNDS), screen_every=3, rule=rule)
         solution = solve(problem, lam, lam_max, first, options)
         objectives.append(solution.certificate.primal)
     assert abs(objectives[0] - objectives[1]) <= 1e-6 * objectives[0]
@@ -164,9 +165,10 @@ def test_no_decision_contradicts_a_certified_solution(
     evaluation = problem.at(reference_lam, proximal).evaluate(solution.point)
     for name, bound in BOUNDS.items():
         ball = bound(evaluation, lam, reference_lam, problem.geometry.margins)
-        decisions = np.zeros(len(triplets), dtype=np.int8)
-        screen(problem.at(lam), [ball], decisions)
-        assert wrong_decisions(explicit, best, decisions) == 0, name
+        for rule in RULES:
+            decisions = np.zeros(len(triplets), dtype=np.int8)
+            screen(problem.at(lam), [ball], decisions, rule)
+            assert wrong_decisions(explicit, best, decisions) == 0, (name, rule)
 
 
 @examples
@@ -185,9 +187,10 @@ def test_decisions_stay_safe_on_data_that_are_not_centred(data, diagonal, offset
     evaluation = problem.at(lam).evaluate(problem.domain.project(best.theta))
     for name, bound in BOUNDS.items():
         ball = bound(evaluation, lam, lam, problem.geometry.margins)
-        decisions = np.zeros(len(triplets), dtype=np.int8)
-        screen(problem.at(lam), [ball], decisions)
-        assert wrong_decisions(explicit, best, decisions) == 0, name
+        for rule in RULES:
+            decisions = np.zeros(len(triplets), dtype=np.int8)
+            screen(problem.at(lam), [ball], decisions, rule)
+            assert wrong_decisions(explicit, best, decisions) == 0, (name, rule)
 
 
 @examples

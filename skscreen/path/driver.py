@@ -53,7 +53,10 @@ class PathSolver:
         self._problem = replace(self._problem, geometry=geometry)
         if reference is not None:
             self._before = (reference.lam, reference.point)
-        self._reference = replace(solution, evaluation=replace(evaluation, margins=margins))
+        # The reference moves to the new order of slots, as everything that will meet it.
+        objective = replace(evaluation.objective, geometry=geometry)
+        evaluation = replace(evaluation, margins=margins, objective=objective)
+        self._reference = replace(solution, evaluation=evaluation)
         return solution
 
     def approach(

@@ -213,9 +213,10 @@ class Comparisons:
     def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> float:
         """Sum of losses alone, without the adjoint."""
         items = self.items
+        # The hinge is the limit of a quadratic piece that no margin falls on.
         return loss_pass(
             items.start, items.stop, margins.near, margins.far,
-            loss.threshold, loss.gamma, *self.weights(),
+            loss.threshold, max(loss.gamma, 1e-300), *self.weights(),
         )  # fmt: skip
 
     def proximal_loss(self, margins: PairDistances, loss: SmoothedHinge, width, centre, alpha):

@@ -120,7 +120,8 @@ class Evaluation:
     fenchel_young : float
         sum_t l(x_t) + l*(-alpha_t) + alpha_t x_t, rounding allowance included; 0 where alpha is
         exactly minus the derivative.
-    domain : Domain
+    objective : Objective
+        What was evaluated; its items are in the order of `margins`.
     """
 
     point: Point
@@ -130,7 +131,12 @@ class Evaluation:
     adjoint: np.ndarray
     adjoint_error: float
     fenchel_young: float
-    domain: Domain
+    objective: "Objective"
+
+    @property
+    def domain(self) -> Domain:
+        """Domain of the parameter."""
+        return self.objective.domain
 
     @cached_property
     def adjoint_split(self) -> tuple[Point, Point]:
@@ -221,8 +227,13 @@ class Objective:
         error += self.linear_error + EPS * norm(self.linear_term)
         return Evaluation(
             point, margins, value + fixed, smoothed + fixed, adjoint + self.linear_term, error,
-            fenchel_young, self.domain,
+            fenchel_young, self,
         )  # fmt: skip
+
+    def loss_value(self, point: Point, margins: PairDistances) -> float:
+        """Everything in P but the regulariser, at a point with known (or shifted) margins."""
+        fixed = self.loss.linear_constant * self.n_linear - inner(self.linear_term, point.value)
+        return self.geometry.loss_value(margins, self.loss) + fixed
 
 
 def extend(evaluation: Evaluation, full: Objective) -> Evaluation:
@@ -241,7 +252,7 @@ def extend(evaluation: Evaluation, full: Objective) -> Evaluation:
     missed = max(loss - evaluation.loss, 0.0) + 16.0 * EPS * loss
     return Evaluation(
         evaluation.point, margins, loss, loss, evaluation.adjoint, evaluation.adjoint_error,
-        evaluation.fenchel_young + missed, evaluation.domain,
+        evaluation.fenchel_young + missed, full,
     )  # fmt: skip
 
 

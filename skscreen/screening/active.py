@@ -8,14 +8,18 @@ from numba import njit
 
 from skscreen.problems.objective import Evaluation, Objective
 from skscreen.screening.bounds import Ball
-from skscreen.screening.rules import LINEAR, ZERO, sphere_lower, sphere_upper
+from skscreen.screening.refine import refine
+from skscreen.screening.rules import LINEAR, RULES, ZERO, sphere_lower, sphere_upper
 
 # Above this share of items left, the evaluations of a guess do not earn back its compaction.
 _WORTH_RESTRICTING = 0.6
 
 
 def screen(
-    objective: Objective, balls: Sequence[Ball], decisions: np.ndarray | None = None
+    objective: Objective,
+    balls: Sequence[Ball],
+    decisions: np.ndarray | None = None,
+    rule: str = "sphere",
 ) -> Objective:
     """Leave out items that one of the balls decides; the optimum stays the same.
 
@@ -27,36 +31,39 @@ def screen(
     decisions : ndarray of shape (T,), int8, optional
         Codes of all items of the full problem, updated in place for those left out: 0 undecided,
         1 zero part, 2 linear part.
+    rule : {"sphere", "linear", "semidefinite"}
+        What decides from a ball, from the cheapest to the strongest. The stronger rules see what
+        the sphere rule of all balls has left.
 
     Returns
     -------
     Objective
         The reduced problem, or `objective` itself when nothing could be left out.
     """
-    geometry = objective.geometry
+    if rule not in RULES:
+        raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}, got {rule!r}.")
+    geometry, loss = objective.geometry, objective.loss
     if decisions is None and objective.proximal is not None:
         decisions = np.zeros(objective.proximal.centre.size, dtype=np.int8)
     start, stop = _ranges(objective)
-    row_linear, slot_linear = geometry.weights()
-    n_zero, n_linear = 0, 0
+    weights = geometry.weights()
+    counts = [(0, 0)]
     for ball in balls:
-        intervals = geometry.intervals(ball.terms)
-        thresholds = (objective.loss.threshold, objective.loss.linear_below)
-        weights = (row_linear, slot_linear)
-        zero, linear = _shrink(
-            geometry, start, stop, intervals, ball.radius, *thresholds, decisions, *weights
+        intervals, thresholds = geometry.intervals(ball.terms), (loss.threshold, loss.linear_below)
+        counts.append(
+            _shrink(geometry, start, stop, intervals, ball.radius, *thresholds, decisions, *weights)
         )
-        n_zero, n_linear = n_zero + zero, n_linear + linear
+    if rule != "sphere":
+        counts += [refine(objective, ball, rule, start, stop, decisions, weights) for ball in balls]
+    n_zero, n_linear = (sum(count) for count in zip(*counts, strict=True))
     if n_zero + n_linear == 0:
         return objective
-    linear_term, linear_error = objective.linear_term, objective.linear_error
-    if n_linear:
-        # The pass stores the steps of a staircase: constant time for a whole prefix of slots.
-        np.cumsum(slot_linear, out=slot_linear)
-        added, error = geometry.weighted_sum(row_linear, slot_linear)
-        linear_term, linear_error = linear_term + added, linear_error + error
     if objective.proximal is not None:
         objective.proximal.fix(decisions == ZERO, decisions == LINEAR)
+    linear_term, linear_error = objective.linear_term, objective.linear_error
+    if n_linear:
+        added, error = _linear_sum(geometry, *weights)
+        linear_term, linear_error = linear_term + added, linear_error + error
     return replace(
         objective,
         geometry=geometry.restrict(start, stop),
@@ -92,6 +99,13 @@ def _ranges(objective: Objective) -> tuple[np.ndarray, np.ndarray]:
     start, stop = (pool.empty(items.start.size, np.int64) for _ in range(2))
     start[:], stop[:] = items.start, items.stop
     return start, stop
+
+
+def _linear_sum(geometry, row_linear, slot_steps) -> tuple[np.ndarray, float]:
+    """Sum of A_t over the items that the passes have put into the linear part, and its error."""
+    # The passes store the steps of a staircase: constant time for a whole prefix of slots.
+    np.cumsum(slot_steps, out=slot_steps)
+    return geometry.weighted_sum(row_linear, slot_steps)
 
 
 def _shrink(

@@ -11,10 +11,11 @@ because P is lambda-strongly convex at theta and D is so at u (add the two inequ
 complete the square). The named bounds of Yoshida et al. (2019) are kept beside it. Every radius
 carries the rounding error of the evaluation that produced it.
 
-A bound takes `(evaluation, lam, reference_lam)`: the target lambda and the one at which the
-reference was solved (used by "rrpb" only). The evaluation must be of the *full* problem, or of
-one reduced by decisions that hold at `lam`: items fixed for another lambda make the loss and the
-gradient wrong, and the ball unsafe.
+A bound takes `(evaluation, lam, reference_lam, margins)`: the target lambda, the one at which
+the reference was solved (used by "rrpb" and "rpb" only) and what evaluates further margins in the
+order of the evaluation's. The evaluation must be of the *full* problem, or of one reduced by
+decisions that hold at `lam`: items fixed for another lambda make the loss and the gradient wrong,
+and the ball unsafe.
 """
 
 from collections.abc import Callable
@@ -36,10 +37,18 @@ class Ball:
     terms : tuple of (float, PairDistances)
         The centre's margins as a linear combination of evaluated ones.
     radius : float
+    centre : ndarray, optional
+        The centre itself: what rules beyond the sphere rule need.
+    normal : Point, optional
+        P in the cone. As the cone is self-dual the optimum lies in {X: <P, X> >= 0}, which the
+        linear rule cuts the ball with. By default the negative part of the centre, which is of
+        no use where the centre is in the cone.
     """
 
     terms: tuple[tuple[float, PairDistances], ...]
     radius: float
+    centre: np.ndarray | None = None
+    normal: Point | None = None
 
 
 Margins = Callable[[Point], PairDistances]
@@ -61,7 +70,8 @@ def gap_ball(evaluation: Evaluation, lam: float, reference_lam: float, margins: 
     slackness = evaluation.fenchel_young + evaluation.complementarity()
     square = slackness / lam + 0.25 * norm(evaluation.point.value - u.value) ** 2
     terms = ((0.5, evaluation.margins), (0.5, margins(u)))
-    return Ball(terms, _radius(square, evaluation, lam))
+    centre = 0.5 * (evaluation.point.value + u.value)
+    return Ball(terms, _radius(square, evaluation, lam), centre, evaluation.adjoint_split[1])
 
 
 def gradient_ball(
@@ -69,12 +79,14 @@ def gradient_ball(
 ) -> Ball:
     """GB (Theorem J1): centre (theta + S / lambda)/2, radius |lambda theta - S| / (2 lambda).
 
-    For dual variables that are no subgradient r^2 grows by sum FY / lambda.
+    For dual variables that are no subgradient r^2 grows by sum FY / lambda. The linear rule takes
+    the negative part of the centre as its normal: what is left of the ball lies inside PGB.
     """
     upper, lower = (part.scaled(1.0 / lam) for part in evaluation.adjoint_split)
     square = evaluation.fenchel_young / lam + (0.5 * norm(evaluation.gradient(lam)) / lam) ** 2
     terms = ((0.5, evaluation.margins), (0.5, margins(upper)), (-0.5, margins(lower)))
-    return Ball(terms, _radius(square, evaluation, lam))
+    centre = 0.5 * (evaluation.point.value + evaluation.adjoint / lam)
+    return Ball(terms, _radius(square, evaluation, lam), centre)
 
 
 def projected_gradient_ball(
@@ -95,7 +107,8 @@ def projected_gradient_ball(
     )
     gradient_square = (0.5 * norm(evaluation.gradient(lam)) / lam) ** 2
     square += SLACK * EPS * (gradient_square + norm(Q) ** 2)
-    return Ball(((1.0, margins(centre)),), _radius(square, evaluation, lam))
+    radius = _radius(square, evaluation, lam)
+    return Ball(((1.0, margins(centre)),), radius, centre.value, rest)
 
 
 def duality_gap_ball(
@@ -103,7 +116,37 @@ def duality_gap_ball(
 ) -> Ball:
     """DGB (Theorem J4): centre theta, r^2 = 2 gap / lambda. Needs no further margins."""
     square = 2.0 * evaluation.gap(lam) / lam
-    return Ball(((1.0, evaluation.margins),), _radius(square, evaluation, lam))
+    radius, theta = _radius(square, evaluation, lam), evaluation.point.value
+    return Ball(((1.0, evaluation.margins),), radius, theta, evaluation.adjoint_split[1])
+
+
+def constrained_duality_gap_ball(
+    evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins
+) -> Ball:
+    """CDGB (Theorem J14): centre u, r^2 = (P(u) - D(alpha)) / lambda, for any dual variables.
+
+    The theorem needs a centre in the cone. That of any other dual variable Gamma than the best
+    one, [-S]_K, need not be there, and its ball may miss the optimum.
+
+    Costs a pass of pair distances and two of losses: the loss of u is taken at the ends of the
+    intervals of its margins and so is that of theta, from which D(alpha) = P - gap follows.
+    """
+    objective, geometry = evaluation.objective, evaluation.objective.geometry
+    u = evaluation.adjoint_split[0].scaled(1.0 / lam)
+    at_u = margins(u)
+    _, near_high, far_low, _ = geometry.intervals(((1.0, at_u),))
+    highest = objective.loss_value(u, PairDistances(near_high, far_low, 0.0))
+    near_low, _, _, far_high = geometry.intervals(((1.0, evaluation.margins),))
+    lowest = objective.loss_value(evaluation.point, PairDistances(near_low, far_high, 0.0))
+    squares = [0.5 * lam * norm(value) ** 2 for value in (u.value, evaluation.point.value)]
+    square = (highest + squares[0] - lowest - squares[1] + evaluation.gap(lam)) / lam
+    # A difference of sums over all items carries their rounding errors.
+    size = abs(highest) + abs(lowest) + sum(squares)
+    for value in (u.value, evaluation.point.value):
+        size += norm(objective.linear_term) * norm(value)
+    square = max(square, 0.0) + (SLACK + np.sqrt(geometry.n_items)) * EPS * size / lam
+    radius = _radius(square, evaluation, lam)
+    return Ball(((1.0, at_u),), radius, u.value, evaluation.adjoint_split[1])
 
 
 def relaxed_path_ball(
@@ -118,14 +161,36 @@ def relaxed_path_ball(
     size = norm(evaluation.point.value)
     radius = 0.5 * abs(reference_lam - lam) / lam * size
     radius += max(reference_lam, lam) / lam * epsilon
-    centre = 0.5 * (reference_lam + lam) / lam
-    return Ball(((centre, evaluation.margins),), _radius(radius**2, evaluation, lam))
+    return _path_ball(radius, evaluation, lam, reference_lam)
 
 
-BOUNDS: dict[str, Callable[[Evaluation, float, float, Margins], Ball]] = {
+def path_ball(evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins) -> Ball:
+    """RPB (Theorem J5): for theta that *is* the optimum at the reference lambda.
+
+    Centre (l0 + l1)/(2 l1) theta, radius |l0 - l1|/(2 l1) |theta|. Safe only if the reference is
+    exact, which no solver gives: for research and tests. "rrpb" is the bound to screen with.
+    """
+    radius = 0.5 * abs(reference_lam - lam) / lam * norm(evaluation.point.value)
+    return _path_ball(radius, evaluation, lam, reference_lam)
+
+
+def _path_ball(radius: float, evaluation: Evaluation, lam: float, reference_lam: float) -> Ball:
+    scale, radius = 0.5 * (reference_lam + lam) / lam, _radius(radius**2, evaluation, lam)
+    centre, normal = scale * evaluation.point.value, evaluation.adjoint_split[1]
+    return Ball(((scale, evaluation.margins),), radius, centre, normal)
+
+
+Bound = Callable[[Evaluation, float, float, Margins], Ball]
+
+# Safe whatever the reference.
+BOUNDS: dict[str, Bound] = {
     "gap": gap_ball,
     "gb": gradient_ball,
     "pgb": projected_gradient_ball,
     "dgb": duality_gap_ball,
+    "cdgb": constrained_duality_gap_ball,
     "rrpb": relaxed_path_ball,
 }
+
+# Safe for exact references only, so nothing that the solver may use.
+EXACT_BOUNDS: dict[str, Bound] = {"rpb": path_ball}

@@ -38,6 +38,7 @@ class Options:
     """Settings of the solver; see `ScreenedRTLM` for their meaning."""
 
     bounds: tuple[str, ...] = ("gap",)
+    rule: str = "sphere"
     screening: bool = True
     screen_every: int = 10
     active_set: bool = True
@@ -228,7 +229,7 @@ class _Run:
             BOUNDS[name](evaluation, self.lam, reference_lam, reference.geometry.margins)
             for name in self.options.bounds
         ]
-        reduced = screen(self.objective, balls)
+        reduced = screen(self.objective, balls, rule=self.options.rule)
         if reduced is self.objective:
             return False
         self.objective = reduced

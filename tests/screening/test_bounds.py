@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from rtlm_reference import ALL_CASES
 
-from skscreen.screening.bounds import BOUNDS
+from skscreen.screening.bounds import BOUNDS, EXACT_BOUNDS
+from skscreen.screening.rules import half_space_lower, sphere_lower
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 NOISES = (0.0, 1e-8, 1e-4, 1e-2, 0.1, 1.0)
@@ -43,6 +44,13 @@ def formula(name, explicit, theta, alpha, lam, reference_lam):
         distance = np.linalg.norm(lam * theta - upper)
         return slack + distance**2 / (2 * lam) + max(np.vdot(theta, lower), 0.0)
 
+    if name == "rpb":
+        radius = abs(reference_lam - lam) / (2 * lam) * np.linalg.norm(theta)
+        return (reference_lam + lam) / (2 * lam) * theta, radius**2
+    if name == "cdgb":
+        # The gap of u itself: u and [-S]_K are orthogonal, u and [S]_K / lambda the same.
+        u = upper / lam
+        return u, np.maximum(explicit.fenchel_young(explicit.margins(u), alpha), 0.0).sum() / lam
     if name == "dgb":
         return theta, 2 * gap(lam) / lam
     if name == "rrpb":
@@ -80,6 +88,51 @@ def test_ball_is_that_of_the_formula_and_holds_the_optimum(case, name):
             distance = np.linalg.norm(best.theta - centre)
             assert distance <= ball.radius + best.radius
             assert_pairs_in_ball(geometry, ball, centre, best)
+
+
+@cases
+def test_path_bound_of_an_exact_reference_is_that_of_the_formula_and_holds_the_optimum(case):
+    geometry, evaluation, alpha = next(references(case, case.lam))
+    reference = case.optimum(case.lam)
+    for ratio in RATIOS:
+        lam = ratio * case.lam
+        ball = EXACT_BOUNDS["rpb"](evaluation, lam, case.lam, geometry.margins)
+        theta = evaluation.point.value
+        centre, square = formula("rpb", case.explicit, theta, alpha, lam, case.lam)
+        assert ball.radius == pytest.approx(np.sqrt(square), rel=1e-6, abs=1e-6)
+        assert_same_metric(ball, centre)
+        # What the reference lacks of the optimum moves the centre and the radius.
+        best = case.optimum(lam)
+        error = max(case.lam, lam) / lam * reference.radius + best.radius
+        assert np.linalg.norm(best.theta - centre) <= ball.radius + error
+
+
+@cases
+@pytest.mark.parametrize("name", BOUNDS)
+def test_what_the_stronger_rules_are_told_is_the_centre_and_a_normal_of_the_cone(case, name):
+    explicit = case.explicit
+    for geometry, evaluation, alpha in references(case, case.lam):
+        for ratio in RATIOS:
+            lam = ratio * case.lam
+            ball = BOUNDS[name](evaluation, lam, case.lam, geometry.margins)
+            centre, _ = formula(name, explicit, evaluation.point.value, alpha, lam, case.lam)
+            assert_same_metric(ball, centre)
+            assert (ball.normal is None) == (name == "gb")
+            if name == "gb":
+                continue
+            assert np.linalg.norm(explicit.split(ball.centre)[1]) <= 1e-13 * norm_of(ball.centre)
+            P, factor = ball.normal.value, ball.normal.factor
+            square = factor**2 if case.diagonal else factor @ factor.T
+            np.testing.assert_allclose(P, square, atol=1e-12 * max(norm_of(P), 1e-300))
+
+
+def norm_of(value):
+    return np.linalg.norm(value)
+
+
+def assert_same_metric(ball, centre):
+    size = max(norm_of(centre), 1e-300)
+    np.testing.assert_allclose(ball.centre, centre, atol=1e-11 * size, rtol=0.0)
 
 
 def assert_pairs_in_ball(geometry, ball, centre, best):
@@ -145,6 +198,96 @@ def test_relaxed_path_ball_is_the_duality_gap_ball_at_its_own_lambda(case):
             geometry.intervals(relaxed.terms), geometry.intervals(gap.terms), strict=True
         ):
             np.testing.assert_array_equal(one, other)
+
+
+@cases
+def test_relaxed_path_ball_is_the_path_ball_and_the_error_of_its_reference(case):
+    for geometry, evaluation, _ in references(case, case.lam):
+        epsilon = np.sqrt(2 * evaluation.gap(case.lam) / case.lam)
+        for ratio in RATIOS:
+            lam = ratio * case.lam
+            relaxed, exact = (
+                bound(evaluation, lam, case.lam, geometry.margins)
+                for bound in (BOUNDS["rrpb"], EXACT_BOUNDS["rpb"])
+            )
+            expected = exact.radius + max(case.lam, lam) / lam * epsilon
+            slack = 1e-6 * np.linalg.norm(evaluation.point.value)
+            assert relaxed.radius == pytest.approx(expected, rel=1e-6, abs=slack)
+            np.testing.assert_array_equal(relaxed.centre, exact.centre)
+
+
+@cases
+def test_at_an_exact_reference_the_balls_touch_and_share_centres(case):
+    """PGB is RPB and touches DGB from inside, so DGB holds PGB, RPB and RRPB."""
+    geometry, evaluation, _ = next(references(case, case.lam))
+    size = np.linalg.norm(evaluation.point.value)
+    for ratio in (0.5, 0.9, 1.5):
+        lam = ratio * case.lam
+        path, projected, gap = (
+            bound(evaluation, lam, case.lam, geometry.margins)
+            for bound in (EXACT_BOUNDS["rpb"], BOUNDS["pgb"], BOUNDS["dgb"])
+        )
+        tolerance = 1e-4 * size
+        assert np.linalg.norm(path.centre - projected.centre) <= tolerance
+        assert path.radius == pytest.approx(projected.radius, abs=tolerance)
+        shift = np.linalg.norm(path.centre - gap.centre)
+        assert shift == pytest.approx(gap.radius - path.radius, abs=tolerance)
+        assert gap.radius == pytest.approx(2 * path.radius, abs=tolerance)
+
+
+@cases
+def test_gradient_ball_cut_by_its_half_space_is_inside_the_projected_one(case):
+    """GB with the linear rule decides all that PGB does with the sphere rule, item by item."""
+    norms, used, strictly = case.explicit.norms, 0, 0
+    for geometry, evaluation, _ in references(case, case.lam):
+        for ratio in RATIOS:
+            lam = ratio * case.lam
+            whole, projected = (
+                BOUNDS[name](evaluation, lam, case.lam, geometry.margins) for name in ("gb", "pgb")
+            )
+            P = case.explicit.split(whole.centre)[1]
+            size = np.linalg.norm(P)
+            if size <= 1e-10 * np.linalg.norm(whole.centre):
+                continue
+            for sign in (1.0, -1.0):
+                margin, along, other = (
+                    sign * case.explicit.margins(M) for M in (whole.centre, P, projected.centre)
+                )
+                depth = np.vdot(P, whole.centre) / size
+                scale = norms.max() * (projected.radius + np.linalg.norm(projected.centre))
+                for t in range(0, norms.size, 10):
+                    cut = half_space_lower(
+                        margin[t], norms[t], whole.radius, along[t] / size, depth
+                    )
+                    ball = sphere_lower(other[t], norms[t], projected.radius)
+                    assert cut >= ball - 1e-5 * scale
+                    used += 1
+                    strictly += cut > ball + 1e-3 * norms[t] * projected.radius
+    # Some centres never leave the cone.
+    assert strictly > 0 or used == 0
+    assert used > 0 or str(case) != "wine-smoothed-full"
+
+
+@pytest.mark.parametrize("case", [case for case in ALL_CASES if case.gamma], ids=str)
+def test_gradient_ball_cut_by_the_cone_is_inside_the_duality_gap_ball(case):
+    """For dual variables that are minus the derivative of the loss, so not for the hinge."""
+    rng = np.random.default_rng(0)
+    for geometry, evaluation, _ in references(case, case.lam):
+        for ratio in RATIOS:
+            lam = ratio * case.lam
+            whole, gap = (
+                BOUNDS[name](evaluation, lam, case.lam, geometry.margins) for name in ("gb", "dgb")
+            )
+            start = case.explicit.project(whole.centre)
+            for _ in range(10):
+                E = rng.normal(size=start.shape)
+                E = E if case.diagonal else E + E.T
+                move = case.explicit.project(start + whole.radius * E / norm_of(E)) - start
+                # The start is in both, so some part of the way is.
+                while norm_of(start + move - whole.centre) > whole.radius:
+                    move *= 0.5
+                reach = gap.radius * (1 + 1e-6) + 1e-6 * norm_of(start)
+                assert norm_of(start + move - gap.centre) <= reach
 
 
 @cases

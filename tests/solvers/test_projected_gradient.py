@@ -20,6 +20,7 @@ from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
 from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
 from skscreen.screening.bounds import BOUNDS, Ball
+from skscreen.screening.rules import RULES
 from skscreen.solvers.projected_gradient import Options, solve
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
@@ -70,6 +71,15 @@ def test_screening_and_active_set_do_not_change_the_result(case):
 @pytest.mark.parametrize("bounds", [*((name,) for name in BOUNDS), tuple(BOUNDS)], ids="+".join)
 def test_every_bound_gives_the_optimum(case, bounds):
     assert_optimal(case, run(case, replace(TIGHT, bounds=bounds)), 1e-9)
+
+
+@cases
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_gives_the_optimum(case, rule):
+    for bounds in (("gap",), ("gb",), tuple(BOUNDS)):
+        solution = run(case, replace(TIGHT, bounds=bounds, rule=rule))
+        assert_optimal(case, solution, 1e-9)
+        assert solution.history
 
 
 @cases
