@@ -27,10 +27,8 @@ from skscreen.problems.pair_kernels import (
     add_interval,
     add_laplacian,
     add_weighted_squares,
-    count_decidable,
     cover,
     largest_margin,
-    loss_pass,
     pair_sizes,
     proximal_pass,
     renumber_points,
@@ -40,6 +38,7 @@ from skscreen.problems.pair_kernels import (
     squared_distances,
     used_points,
 )
+from skscreen.problems.sorted_kernels import SORTED_FROM, sorted_count_decidable, sorted_loss_pass
 
 # Share of the data's rows above which a reduced problem refers to all of them.
 _WORTH_COPYING = 0.75
@@ -191,7 +190,7 @@ class Comparisons:
         return (margins.far[slots] - margins.near[rows])[order]
 
     def loss(self, margins: PairDistances, loss: SmoothedHinge):
-        """Sum of losses and the adjoint of the dual variables, one pass over the items.
+        """Sum of losses and the adjoint of the dual variables, at most one pass over the items.
 
         Returns
         -------
@@ -204,18 +203,18 @@ class Comparisons:
         """
         row_weights, slot_weights = self.weights()
         items = self.items
-        value = loss_pass(
+        value, _ = sorted_loss_pass(
             items.start, items.stop, margins.near, margins.far,
-            loss.threshold, loss.gamma, row_weights, slot_weights,
+            loss.threshold, loss.gamma, row_weights, slot_weights, SORTED_FROM,
         )  # fmt: skip
         return value, *self.weighted_sum(row_weights, slot_weights)
 
-    def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> float:
-        """Sum of losses alone, without the adjoint."""
+    def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> tuple[float, float]:
+        """Sum of losses alone, without the adjoint, and a bound on its rounding error."""
         items = self.items
-        return loss_pass(
+        return sorted_loss_pass(
             items.start, items.stop, margins.near, margins.far,
-            loss.threshold, loss.gamma, *self.weights(),
+            loss.threshold, loss.gamma, *self.weights(), SORTED_FROM,
         )  # fmt: skip
 
     def proximal_loss(self, margins: PairDistances, loss: SmoothedHinge, width, centre, alpha):
@@ -251,9 +250,9 @@ class Comparisons:
 
     def count_decidable(self, margins: PairDistances, loss: SmoothedHinge) -> int:
         """Count the items off the quadratic piece: the most that screening could decide."""
-        return count_decidable(
+        return sorted_count_decidable(
             self.items.start, self.items.stop, margins.near, margins.far,
-            loss.threshold, loss.linear_below,
+            loss.threshold, loss.linear_below, SORTED_FROM,
         )  # fmt: skip
 
     def intervals(self, terms):

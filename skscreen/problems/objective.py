@@ -235,10 +235,11 @@ def extend(evaluation: Evaluation, full: Objective) -> Evaluation:
     if full.proximal is not None:
         return full.evaluate(evaluation.point)
     margins = full.geometry.margins(evaluation.point)
-    loss = full.geometry.loss_value(margins, full.loss)
+    loss, error = full.geometry.loss_value(margins, full.loss)
     loss -= inner(full.linear_term, evaluation.point.value)
-    # The difference of two sums of losses carries their rounding errors.
-    missed = max(loss - evaluation.loss, 0.0) + 16.0 * EPS * loss
+    # The difference of two sums of losses carries their rounding errors; that of the part is the
+    # smaller one.
+    missed = max(loss - evaluation.loss, 0.0) + 2.0 * error
     return Evaluation(
         evaluation.point, margins, loss, loss, evaluation.adjoint, evaluation.adjoint_error,
         evaluation.fenchel_young + missed, evaluation.domain,
