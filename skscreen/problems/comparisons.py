@@ -38,7 +38,7 @@ from skscreen.problems.pair_kernels import (
     squared_distances,
     used_points,
 )
-from skscreen.problems.sorted_kernels import SORTED_FROM, sorted_count_decidable, sorted_loss_pass
+from skscreen.problems.sorted_kernels import LONG_ROW, sorted_count_decidable, sorted_loss_pass
 
 # Share of the data's rows above which a reduced problem refers to all of them.
 _WORTH_COPYING = 0.75
@@ -205,7 +205,7 @@ class Comparisons:
         items = self.items
         value, _ = sorted_loss_pass(
             items.start, items.stop, margins.near, margins.far,
-            loss.threshold, loss.gamma, row_weights, slot_weights, SORTED_FROM,
+            loss.threshold, loss.gamma, row_weights, slot_weights, LONG_ROW,
         )  # fmt: skip
         return value, *self.weighted_sum(row_weights, slot_weights)
 
@@ -214,7 +214,7 @@ class Comparisons:
         items = self.items
         return sorted_loss_pass(
             items.start, items.stop, margins.near, margins.far,
-            loss.threshold, loss.gamma, *self.weights(), SORTED_FROM,
+            loss.threshold, loss.gamma, *self.weights(), LONG_ROW,
         )  # fmt: skip
 
     def proximal_loss(self, margins: PairDistances, loss: SmoothedHinge, width, centre, alpha):
@@ -252,7 +252,7 @@ class Comparisons:
         """Count the items off the quadratic piece: the most that screening could decide."""
         return sorted_count_decidable(
             self.items.start, self.items.stop, margins.near, margins.far,
-            loss.threshold, loss.linear_below, SORTED_FROM,
+            loss.threshold, loss.linear_below, LONG_ROW,
         )  # fmt: skip
 
     def intervals(self, terms):

@@ -1,16 +1,16 @@
-"""Passes over comparisons that do not look at every item, where many rows share their slots.
+"""Passes over comparisons that look at few items where the slots are nearly in order of distance.
 
-Rows with the same range of slots (all near pairs of an anchor, when nothing is screened) form a
-*group*. For a row with level c = threshold + distance, the items with slot distances u <= c - gamma
-have alpha = 1 and those with u >= c have alpha = 0. So the slots of a group are put in order of
-distance once, and a row needs only the number and the sum of the distances below c - gamma, plus
-a look at the items in between. Slots are ordered by buckets of equal width: one counting sort,
-and the bucket of a level is found without a search. Which side of a bucket's items an item is on
-is decided by looking, so that the width of the buckets changes no result.
+For a row with level c = threshold + distance, slots at distances u < c - gamma have alpha = 1 and
+those at u > c have alpha = 0. Slots are stored in the order of their distances at the last
+reference. Here running extremes over them tell, by bisection, up to where all slots of a row are
+of the first kind and from where on all are of the second: the former need only their number and
+the sum of their distances (a difference of prefix sums), the latter nothing, and what is left in
+between is looked at item by item. The less the order has changed since, the less that is; with
+the right order it is the quadratic piece. So m rows and k slots cost O(k + m log k) and the items
+in between instead of m k, whatever the ranges of the rows.
 
-For m rows and k slots this costs O(m + k) and the items on the quadratic piece, instead of m k.
-Dual variables are those of `loss_pass` item by item: numbers of items are exact in floating point,
-and only the value uses a prefix sum, whose rounding error is returned.
+Dual variables are those of `loss_pass` item by item: no rounding error of the prefix sums enters
+them or their sums, only the value has one, and its bound is returned.
 """
 
 import numpy as np
@@ -20,20 +20,19 @@ from skscreen.problems.losses import dual_variable, smoothed_value
 from skscreen.problems.pair_kernels import EPS, REORDER, loss_pass
 from skscreen.problems.pair_kernels import count_decidable as count_item_by_item
 
-# Groups of m rows and k slots are sorted from m k >= SORTED_FROM (m + k) on: a slot costs about as
-# much as 30 items there and a row as 60, and the items that are looked at anyway come on top.
-SORTED_FROM = 64
+# Rows that are compared with at least so many slots are long: below, bisection costs more.
+LONG_ROW = 96
+
+# Items of long rows for each of their slots from which on running extremes earn themselves back.
+_ITEMS_PER_SLOT = 32
 
 # Rows summed before their sum is added to the others: keeps rounding errors small.
 _ROWS_PER_SUM = 1024
 
-# Buckets for each slot: more cost more than the items they keep from being looked at.
-_BUCKETS_PER_SLOT = 0.5
-
 
 @njit(cache=True, nogil=True)
 def sorted_loss_pass(
-    start, stop, near_d, far_d, threshold, gamma, row_weights, slot_weights, sorted_from
+    start, stop, near_d, far_d, threshold, gamma, row_weights, slot_weights, long_row
 ):
     """Like `loss_pass`; returns the value and a bound on its rounding error.
 
@@ -41,10 +40,9 @@ def sorted_loss_pass(
     sums can add to it.
     """
     total, lost, size, direct, first = 0.0, 0.0, 0.0, 0, 0
-    buffers = _buffers(start, stop)
+    buffers = _buffers(near_d.size, far_d.size)
     while first < near_d.size:
-        last = _end_of_group(start, stop, first)
-        in_order = _worth_sorting(last - first, stop[first] - start[first], sorted_from)
+        last, begin, end, in_order = _run_of_rows(start, stop, first, long_row)
         if in_order or first - direct >= _ROWS_PER_SUM:
             value = loss_pass(
                 start[direct:first], stop[direct:first], near_d[direct:first], far_d,
@@ -53,10 +51,10 @@ def sorted_loss_pass(
             total, lost = _add(total, lost, value)
             direct = first
         if in_order:
-            slots = slice(start[first], stop[first])
-            value, largest = _group_loss(
-                near_d[first:last], far_d[slots], threshold, gamma,
-                row_weights[first:last], slot_weights[slots], buffers,
+            value, largest = _run_loss(
+                start[first:last] - begin, stop[first:last] - begin, near_d[first:last],
+                far_d[begin:end], threshold, gamma, row_weights[first:last],
+                slot_weights[begin:end], long_row, buffers,
             )  # fmt: skip
             total, lost = _add(total, lost, value)
             size += largest
@@ -71,20 +69,21 @@ def sorted_loss_pass(
 
 
 @njit(cache=True, nogil=True)
-def sorted_count_decidable(start, stop, near_d, far_d, threshold, linear_below, sorted_from):
+def sorted_count_decidable(start, stop, near_d, far_d, threshold, linear_below, long_row):
     """Like `pair_kernels.count_decidable`."""
     count, direct, first = 0, 0, 0
-    buffers = _buffers(start, stop)
+    buffers = _buffers(near_d.size, far_d.size)
     while first < near_d.size:
-        last = _end_of_group(start, stop, first)
-        if _worth_sorting(last - first, stop[first] - start[first], sorted_from):
+        last, begin, end, in_order = _run_of_rows(start, stop, first, long_row)
+        if in_order:
             count += count_item_by_item(
                 start[direct:first], stop[direct:first], near_d[direct:first], far_d,
                 threshold, linear_below,
             )  # fmt: skip
-            slots = slice(start[first], stop[first])
-            near, far = near_d[first:last], far_d[slots]
-            count += _group_decidable(near, far, threshold, linear_below, buffers)
+            count += _run_decidable(
+                start[first:last] - begin, stop[first:last] - begin, near_d[first:last],
+                far_d[begin:end], threshold, linear_below, long_row, buffers,
+            )  # fmt: skip
             direct = last
         first = last
     return count + count_item_by_item(
@@ -93,16 +92,23 @@ def sorted_count_decidable(start, stop, near_d, far_d, threshold, linear_below, 
 
 
 @njit(cache=True, nogil=True)
-def _buffers(start, stop):
-    """Work arrays for the longest range: keys, places, sorted distances, weights, by bucket 3."""
-    longest = 0
-    for p in range(start.size):
-        longest = max(longest, stop[p] - start[p])
-    n = _n_buckets(longest) + 1
-    return (
-        np.empty(longest, np.int32), np.empty(longest, np.int32), np.empty(longest),
-        np.empty(longest), np.empty(n, np.int32), np.empty(n), np.empty(n),
-    )  # fmt: skip
+def _buffers(n_rows, n_slots):
+    """Work arrays for the rows and the slots of a run; few pages of them are ever used."""
+    firsts, lasts = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
+    highest, lowest = np.empty(n_slots), np.empty(n_slots)
+    return firsts, lasts, highest, lowest, np.empty(n_slots + 1), np.empty(n_slots + 1)
+
+
+@njit(cache=True, nogil=True)
+def _run_of_rows(start, stop, first, long_row):
+    """Return the end of a run of rows whose ranges overlap, their hull, and whether it pays."""
+    begin, end, items, last = start[first], stop[first], 0, first
+    while last < start.size and start[last] < end and stop[last] > begin:
+        begin, end = min(begin, start[last]), max(end, stop[last])
+        length = stop[last] - start[last]
+        items += length if length >= long_row else 0
+        last += 1
+    return max(last, first + 1), begin, end, items > _ITEMS_PER_SLOT * (end - begin)
 
 
 @njit(inline="always")
@@ -112,128 +118,116 @@ def _add(total, lost, value):
     return new, lost + ((total - new) + value if total >= value else (value - new) + total)
 
 
-@njit(inline="always")
-def _n_buckets(n_slots):
-    """Buckets of a group: three at the ends hold what is outside the range of the levels."""
-    return int(_BUCKETS_PER_SLOT * n_slots) + 4
+@njit(cache=True, nogil=True)
+def _bisect_rows(values, near, offset, beyond, found):
+    """For each row find the first index of an ascending array with a value >= near + offset.
 
-
-@njit(inline="always")
-def _end_of_group(start, stop, first):
-    """Return the end of the run of rows with the range of the given one."""
-    last = first + 1
-    while last < start.size and start[last] == start[first] and stop[last] == stop[first]:
-        last += 1
-    return last
-
-
-@njit(inline="always")
-def _worth_sorting(n_rows, n_slots, sorted_from):
-    return n_rows * n_slots >= sorted_from * (n_rows + n_slots) and n_slots > 0
-
-
-@njit(inline="always")
-def _bucket(value, low, scale, last):
-    """Bucket of a distance: monotone in floating point, 0 only for values below `low`."""
-    return np.int32(min(max((value - low) * scale + 1.0, 0.0), last))
-
-
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def _fill_buckets(D, low, high, keys, places, values, ends):
-    """Order the slots by bucket: the place of each, the distances there, the ends of the buckets.
-
-    Returns the scale of the buckets between the smallest and the largest level asked for. Any
-    positive scale is right; levels so large that gamma is lost in rounding all get one bucket.
+    With `beyond`, a value > near + offset. All rows at once: bisection of one row alone waits for
+    memory or for mispredicted branches.
     """
-    n = _n_buckets(D.size)
-    width = max(high - low, EPS * max(abs(low), abs(high)), 1e-300)
-    scale, last = (n - 4) / width, n - 1.0
-    for s in range(D.size):
-        keys[s] = _bucket(D[s], low, scale, last)
-    ends[:n] = 0
-    for s in range(D.size):
-        ends[keys[s]] += 1
-    total = 0
-    for b in range(n):
-        ends[b], total = total, total + ends[b]
-    for s in range(D.size):
-        place = ends[keys[s]]
-        places[s], values[place] = place, D[s]
-        ends[keys[s]] = place + 1
-    return scale
+    found[: near.size] = 0
+    length = values.size
+    while length > 1:
+        half = length >> 1
+        for p in range(near.size):
+            value, level = values[found[p] + half - 1], near[p] + offset
+            found[p] += half * ((value < level) | (beyond & (value == level)))
+        length -= half
+    for p in range(near.size):
+        value, level = values[found[p]], near[p] + offset
+        found[p] += (value < level) | (beyond & (value == level))
 
 
 @njit(cache=True, nogil=True)
-def _prefix_sums(values, ends, shift, sums):
-    """Fill in sums of values - shift >= 0 over all buckets before each; not to be reordered."""
-    total, lost, place = 0.0, 0.0, 0
-    for b in range(ends.size):
-        sums[b] = total + lost
-        while place < ends[b]:
-            # Short sums have small rounding errors; what is lost between them is kept.
-            last, part = min(place + 8, ends[b]), 0.0
-            for s in range(place, last):
-                part += values[s] - shift
-            total, lost = _add(total, lost, part)
-            place = last
+def _running_extremes(D, highest, lowest):
+    """Fill in the largest distance up to each slot and the smallest from each slot on."""
+    extreme = -np.inf
+    for s in range(D.size):
+        extreme = max(extreme, D[s])
+        highest[s] = extreme
+    extreme = np.inf
+    for s in range(D.size - 1, -1, -1):
+        extreme = min(extreme, D[s])
+        lowest[s] = extreme
+    return extreme
+
+
+@njit(cache=True, nogil=True)
+def _prefix_sums(D, shift, sums):
+    """Fill in sums of D - shift >= 0 over all slots before each; not to be reordered."""
+    total, lost, s = 0.0, 0.0, 0
+    while s < D.size:
+        # Short sums have small rounding errors; what is lost between them is kept.
+        last, part = min(s + 8, D.size), 0.0
+        while s < last:
+            sums[s] = total + (lost + part)
+            part += D[s] - shift
+            s += 1
+        total, lost = _add(total, lost, part)
+    sums[s] = total + lost
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def _group_loss(near, D, threshold, gamma, row_weights, slot_weights, buffers):
-    """Losses of rows with the same slots; fills row weights, adds to slot weights.
+def _run_loss(
+    start, stop, near, D, threshold, gamma, row_weights, slot_weights, long_row, buffers
+):  # fmt: skip
+    """Losses of a run of rows; fills row weights, adds to slot weights.
 
-    Returns their sum and the sum of the largest losses on the rows' linear parts times their
-    number of items, which bounds all that the prefix sums have added up.
+    Returns their sum, and that of the largest numbers in the differences of prefix sums.
     """
-    keys, places, values, weights, ends, sums, counts = buffers
-    n, n_slots, shift = _n_buckets(D.size), D.size, D.min()
-    low, high = (threshold - gamma) + near.min(), threshold + near.max()
-    scale, last = _fill_buckets(D, low, high, keys, places, values, ends), n - 1.0
-    _prefix_sums(values, ends[:n], shift, sums)
-    weights[:n_slots] = 0.0
-    counts[:n] = 0.0
+    firsts, lasts, highest, lowest, sums, steps = buffers
+    shift = _running_extremes(D, highest, lowest)
+    _bisect_rows(highest[: D.size], near, threshold - gamma, False, firsts)
+    _bisect_rows(lowest[: D.size], near, threshold, True, lasts)
+    _prefix_sums(D, shift, sums)
+    steps[: D.size + 1] = 0.0
     total, size, width_inverse = 0.0, 0.0, 1.0 / gamma
     for p in range(near.size):
-        level = threshold + near[p]
-        below = _bucket((threshold - gamma) + near[p], low, scale, last)
-        begin, end = ends[below - 1] if below > 0 else 0, ends[_bucket(level, low, scale, last)]
-        # Everything in the buckets before `below` is linear.
-        counts[below] += 1.0
-        largest = begin * (level - shift)
-        size += max(largest, 0.0)
-        value, weight = largest - sums[below] - 0.5 * gamma * begin, 0.0
-        u, w = values[begin:end], weights[begin:end]
-        for s in range(u.size):
+        level, begin, end = threshold + near[p], start[p], stop[p]
+        value, weight = 0.0, 0.0
+        if end - begin >= long_row:
+            first = min(max(firsts[p], begin), end)
+            end = max(min(lasts[p], end), first)
+            steps[begin] += 1.0
+            steps[first] -= 1.0
+            weight = float(first - begin)
+            value = weight * (level - shift) - (sums[first] - sums[begin]) - 0.5 * gamma * weight
+            size += weight * (level - shift) + sums[first]
+            begin = first
+        u, w = D[begin:end], slot_weights[begin:end]
+        for s in range(end - begin):
             z = level - u[s]
             alpha = dual_variable(z, width_inverse)
             value += smoothed_value(z, alpha, gamma)
             weight += alpha
             w[s] += alpha
-        row_weights[p] = weight + begin
+        row_weights[p] = weight
         total += value
     count = 0.0
-    for b in range(n - 1, -1, -1):
-        counts[b], count = count, count + counts[b]
-    for s in range(n_slots):
-        slot_weights[s] += weights[places[s]] + counts[keys[s]]
+    for s in range(D.size):
+        count += steps[s]
+        slot_weights[s] += count
     return total, size
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def _group_decidable(near, D, threshold, linear_below, buffers):
-    """Count the items of a group above the threshold or below the linear piece."""
-    keys, places, values, _, ends, _, _ = buffers
-    n = _n_buckets(D.size)
-    last = n - 1.0
-    low, high = linear_below + near.min(), threshold + near.max()
-    scale = _fill_buckets(D, low, high, keys, places, values, ends)
+def _run_decidable(start, stop, near, D, threshold, linear_below, long_row, buffers):
+    """Count the items of a run of rows above the threshold or below the linear piece."""
+    firsts, lasts, highest, lowest, _, _ = buffers
+    _running_extremes(D, highest, lowest)
+    _bisect_rows(highest[: D.size], near, linear_below, False, firsts)
+    _bisect_rows(lowest[: D.size], near, threshold, True, lasts)
     count = 0.0
     for p in range(near.size):
-        upper, lower = threshold + near[p], linear_below + near[p]
-        below = _bucket(lower, low, scale, last)
-        begin, end = ends[below - 1] if below > 0 else 0, ends[_bucket(upper, low, scale, last)]
-        u, row = values[begin:end], 0.0
-        for s in range(u.size):
-            row += 1.0 if (u[s] > upper) | (u[s] < lower) else 0.0
-        count += row + begin + (D.size - end)
+        high, low, begin, end = threshold + near[p], linear_below + near[p], start[p], stop[p]
+        row = 0.0
+        if end - begin >= long_row:
+            first = min(max(firsts[p], begin), end)
+            last = max(min(lasts[p], end), first)
+            row = float(first - begin + end - last)
+            begin, end = first, last
+        u = D[begin:end]
+        for s in range(end - begin):
+            row += 1.0 if (u[s] > high) | (u[s] < low) else 0.0
+        count += row
     return np.int64(count)
