@@ -38,7 +38,7 @@ from skscreen.problems.pair_kernels import (
     squared_distances,
     used_points,
 )
-from skscreen.problems.sorted_kernels import LONG_ROW, sorted_count_decidable, sorted_loss_pass
+from skscreen.problems.sorted_kernels import SORT_FROM, sorted_count_decidable, sorted_loss_pass
 
 # Share of the data's rows above which a reduced problem refers to all of them.
 _WORTH_COPYING = 0.75
@@ -78,7 +78,7 @@ class Items:
     start, stop : ndarray of shape (R,), int64
         Slots that each row is compared with, within one block.
     base : ndarray of shape (R,), int64
-    rank : ndarray of shape (S,), int64
+    rank : ndarray of shape (S,), integer
         Item number of (row p, slot s) in the full problem is base[p] + rank[s].
     """
 
@@ -205,7 +205,7 @@ class Comparisons:
         items = self.items
         value, _ = sorted_loss_pass(
             items.start, items.stop, margins.near, margins.far,
-            loss.threshold, loss.gamma, row_weights, slot_weights, LONG_ROW,
+            loss.threshold, loss.gamma, row_weights, slot_weights, SORT_FROM,
         )  # fmt: skip
         return value, *self.weighted_sum(row_weights, slot_weights)
 
@@ -214,7 +214,7 @@ class Comparisons:
         items = self.items
         return sorted_loss_pass(
             items.start, items.stop, margins.near, margins.far,
-            loss.threshold, loss.gamma, *self.weights(), LONG_ROW,
+            loss.threshold, loss.gamma, *self.weights(), SORT_FROM,
         )  # fmt: skip
 
     def proximal_loss(self, margins: PairDistances, loss: SmoothedHinge, width, centre, alpha):
@@ -252,7 +252,7 @@ class Comparisons:
         """Count the items off the quadratic piece: the most that screening could decide."""
         return sorted_count_decidable(
             self.items.start, self.items.stop, margins.near, margins.far,
-            loss.threshold, loss.linear_below, LONG_ROW,
+            loss.threshold, loss.linear_below, SORT_FROM,
         )  # fmt: skip
 
     def intervals(self, terms):
@@ -323,18 +323,18 @@ class Comparisons:
 
     def sort_slots(self, margins: PairDistances) -> tuple["Comparisons", PairDistances]:
         """Sort the slots of each block by distance; return the margins in the new order too."""
-        items = self.items
-        order = np.arange(items.n_slots)
+        items, take = self.items, self.pool.take
+        order = self.pool.empty(items.n_slots, np.int64)
         if not sort_blocks(items.blocks, margins.far, order):
             return self, margins
         far, slots = items.far, items.slots
         if slots is None:
-            far = far[order]
+            far = take(far, order)
         else:
-            slots = slots[order]
-        sorted_items = replace(items, far=far, slots=slots, rank=items.rank[order])
-        geometry = self._like(self.X, sorted_items, self.near_sizes, self.far_sizes[order])
-        return geometry, replace(margins, far=margins.far[order])
+            slots = take(slots, order)
+        sorted_items = replace(items, far=far, slots=slots, rank=take(items.rank, order))
+        geometry = self._like(self.X, sorted_items, self.near_sizes, take(self.far_sizes, order))
+        return geometry, replace(margins, far=take(margins.far, order))
 
     def _far_weights(self, slot_weights):
         slots = self.items.slots

@@ -135,7 +135,7 @@ def renumber_points(points, n, near, far):
 
 @njit(cache=True, nogil=True)
 def sort_blocks(blocks, distances, order):
-    """Sort `order` within blocks by distance, unless nearly nothing is out of order."""
+    """Fill in the order of distances within blocks, unless nearly nothing is out of order."""
     descents = 0
     for b in range(blocks.size - 1):
         for s in range(blocks[b] + 1, blocks[b + 1]):

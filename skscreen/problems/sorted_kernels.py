@@ -20,11 +20,9 @@ from skscreen.problems.losses import dual_variable, smoothed_value
 from skscreen.problems.pair_kernels import EPS, REORDER, loss_pass
 from skscreen.problems.pair_kernels import count_decidable as count_item_by_item
 
-# Rows that are compared with at least so many slots are long: below, bisection costs more.
-LONG_ROW = 96
-
-# Items of long rows for each of their slots from which on running extremes earn themselves back.
-_ITEMS_PER_SLOT = 32
+# A row with at least so many slots is long (bisection costs more on shorter ones), and running
+# extremes over slots pay where long rows have more than so many items for each of them.
+SORT_FROM = (96, 32)
 
 # Rows summed before their sum is added to the others: keeps rounding errors small.
 _ROWS_PER_SUM = 1024
@@ -32,7 +30,7 @@ _ROWS_PER_SUM = 1024
 
 @njit(cache=True, nogil=True)
 def sorted_loss_pass(
-    start, stop, near_d, far_d, threshold, gamma, row_weights, slot_weights, long_row
+    start, stop, near_d, far_d, threshold, gamma, row_weights, slot_weights, sort_from
 ):
     """Like `loss_pass`; returns the value and a bound on its rounding error.
 
@@ -42,7 +40,7 @@ def sorted_loss_pass(
     total, lost, size, direct, first = 0.0, 0.0, 0.0, 0, 0
     buffers = _buffers(near_d.size, far_d.size)
     while first < near_d.size:
-        last, begin, end, in_order = _run_of_rows(start, stop, first, long_row)
+        last, begin, end, in_order = _run_of_rows(start, stop, first, sort_from)
         if in_order or first - direct >= _ROWS_PER_SUM:
             value = loss_pass(
                 start[direct:first], stop[direct:first], near_d[direct:first], far_d,
@@ -54,7 +52,7 @@ def sorted_loss_pass(
             value, largest = _run_loss(
                 start[first:last] - begin, stop[first:last] - begin, near_d[first:last],
                 far_d[begin:end], threshold, gamma, row_weights[first:last],
-                slot_weights[begin:end], long_row, buffers,
+                slot_weights[begin:end], sort_from[0], buffers,
             )  # fmt: skip
             total, lost = _add(total, lost, value)
             size += largest
@@ -69,12 +67,12 @@ def sorted_loss_pass(
 
 
 @njit(cache=True, nogil=True)
-def sorted_count_decidable(start, stop, near_d, far_d, threshold, linear_below, long_row):
+def sorted_count_decidable(start, stop, near_d, far_d, threshold, linear_below, sort_from):
     """Like `pair_kernels.count_decidable`."""
     count, direct, first = 0, 0, 0
     buffers = _buffers(near_d.size, far_d.size)
     while first < near_d.size:
-        last, begin, end, in_order = _run_of_rows(start, stop, first, long_row)
+        last, begin, end, in_order = _run_of_rows(start, stop, first, sort_from)
         if in_order:
             count += count_item_by_item(
                 start[direct:first], stop[direct:first], near_d[direct:first], far_d,
@@ -82,7 +80,7 @@ def sorted_count_decidable(start, stop, near_d, far_d, threshold, linear_below, 
             )  # fmt: skip
             count += _run_decidable(
                 start[first:last] - begin, stop[first:last] - begin, near_d[first:last],
-                far_d[begin:end], threshold, linear_below, long_row, buffers,
+                far_d[begin:end], threshold, linear_below, sort_from[0], buffers,
             )  # fmt: skip
             direct = last
         first = last
@@ -100,15 +98,15 @@ def _buffers(n_rows, n_slots):
 
 
 @njit(cache=True, nogil=True)
-def _run_of_rows(start, stop, first, long_row):
+def _run_of_rows(start, stop, first, sort_from):
     """Return the end of a run of rows whose ranges overlap, their hull, and whether it pays."""
     begin, end, items, last = start[first], stop[first], 0, first
     while last < start.size and start[last] < end and stop[last] > begin:
         begin, end = min(begin, start[last]), max(end, stop[last])
         length = stop[last] - start[last]
-        items += length if length >= long_row else 0
+        items += length if length >= sort_from[0] else 0
         last += 1
-    return max(last, first + 1), begin, end, items > _ITEMS_PER_SLOT * (end - begin)
+    return max(last, first + 1), begin, end, items > sort_from[1] * (end - begin)
 
 
 @njit(inline="always")
