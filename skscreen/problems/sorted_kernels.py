@@ -165,6 +165,16 @@ def _prefix_sums(D, shift, sums):
     sums[s] = total + lost
 
 
+@njit(cache=True, nogil=True)
+def _linear_sum(n, level, shift, gamma, before, after):
+    """Losses of n linear items from two prefix sums, and the size of the numbers in it.
+
+    Not to be reordered: level and shift may be large and close.
+    """
+    largest = n * (level - shift)
+    return largest - (after - before) - 0.5 * gamma * n, largest + after
+
+
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def _run_loss(
     start, stop, near, D, threshold, gamma, row_weights, slot_weights, long_row, buffers
@@ -186,12 +196,14 @@ def _run_loss(
         if end - begin >= long_row:
             first = min(max(firsts[p], begin), end)
             end = max(min(lasts[p], end), first)
-            steps[begin] += 1.0
-            steps[first] -= 1.0
-            weight = float(first - begin)
-            value = weight * (level - shift) - (sums[first] - sums[begin]) - 0.5 * gamma * weight
-            size += weight * (level - shift) + sums[first]
-            begin = first
+            # Then all slots before `first` are below the level, and so are the prefix sums' terms.
+            if first > begin:
+                steps[begin] += 1.0
+                steps[first] -= 1.0
+                weight = float(first - begin)
+                value, largest = _linear_sum(weight, level, shift, gamma, sums[begin], sums[first])
+                size += largest
+                begin = first
         u, w = D[begin:end], slot_weights[begin:end]
         for s in range(end - begin):
             z = level - u[s]
