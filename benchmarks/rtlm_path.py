@@ -1,6 +1,6 @@
 """Regularisation paths of metric learning: with every bound, without screening, and what they cost.
 
-    python benchmarks/rtlm_path.py --data FOLDER [--parts paths,dna,knn,memory] [--sets segment,...]
+    python benchmarks/rtlm_path.py --data FOLDER [--parts paths,dna,...] [--sets segment,...]
 
 FOLDER holds the benchmark data and a `load.py` with `load(name) -> (X, y)`; iris and wine come
 with scikit-learn. Everything in one table is measured in one run, one BLAS thread, compilation
@@ -57,7 +57,7 @@ def main() -> None:
     """Run the parts asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
-    parser.add_argument("--parts", default="paths,dna,knn,memory")
+    parser.add_argument("--parts", default="paths,dna,knn,memory,all")
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--repeats", type=int, default=2, help="the fastest counts")
     args = parser.parse_args()
@@ -83,6 +83,9 @@ def main() -> None:
             elif part == "memory":
                 for name in ("segment", "satimage"):
                     memory(args.data, name)
+            elif part == "all":
+                for scaler in ("MinMaxScaler((-1, 1))", "StandardScaler()"):
+                    all_triplets(args.data, "segment", scaler)
             else:
                 parser.error(f"unknown part {part!r}")
 
@@ -266,15 +269,40 @@ def memory(folder: Path, name: str) -> None:
         "print(f'{path.n_triplets:,} triplets, {extra / 1e6:.1f} MB beyond X at the peak, '\n"
         "      f'{extra / path.n_triplets:.1f} bytes a triplet')\n"
     )
-    command = [sys.executable, "-c", program, str(folder), name, str(SETS[name])]
-    out = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    print(f"memory, {name}: {run_alone(program, folder, name, SETS[name])}", flush=True)
+
+
+def all_triplets(folder: Path, name: str, scaler: str, ratio: float = 0.6, n_lams: int = 22):
+    """Time and peak memory of a path over all triplets, in a process of its own."""
+    program = (
+        "import resource, sys, time\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "from load import load\n"
+        "from sklearn.preprocessing import MinMaxScaler, StandardScaler\n"
+        "from skscreen import rtlm_path\n"
+        "X, y = load(sys.argv[2])\n"
+        "X = eval(sys.argv[3]).fit_transform(X)\n"
+        "options = {'n_neighbors': None, 'ratio': float(sys.argv[4]), 'stop': 0.0}\n"
+        "rtlm_path(X[::9], y[::9], n_lams=5, **options)\n"
+        "started, cpu = time.perf_counter(), time.process_time()\n"
+        "path = rtlm_path(X, y, n_lams=int(sys.argv[5]), **options)\n"
+        "seconds, cpu = time.perf_counter() - started, time.process_time() - cpu\n"
+        "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
+        "print(f'{path.n_triplets:,} triplets, {len(path)} values of lambda, {seconds:.1f} s '\n"
+        "      f'({cpu:.1f} s of CPU), {path.n_iters.sum()} iterations, '\n"
+        "      f'{peak:.0f} MiB at the peak, libraries and all, '\n"
+        "      f'worst gap {path.dual_gaps.max():.1e}')\n"
     )
-    print(f"memory, {name}: {out.stdout.strip()}", flush=True)
+    out = run_alone(program, folder, name, scaler, ratio, n_lams)
+    print(f"all triplets, {name}, {scaler}: {out}", flush=True)
+
+
+def run_alone(program: str, *arguments) -> str:
+    """Run a program in a process of its own with one thread; return what it prints."""
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    out = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return out.stdout.strip()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ SCRIPT = """
 import numpy as np
 
 from skscreen.path.driver import PathSolver
+from skscreen.problems import comparisons
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, PSDCone
 from skscreen.problems.losses import SmoothedHinge
@@ -24,7 +25,11 @@ X = rng.normal(size=(30, 5)) + y[:, None]
 X[:4] = X[4]
 X -= X.mean(axis=0)
 triplets = np.stack([rng.permutation(30)[:3] for _ in range(200)])
-for items in (triplets_from_labels(X, y, 3), triplets_from_array(triplets)):
+lists = [triplets_from_labels(X, y, 3), triplets_from_array(triplets)]
+lists.append(triplets_from_labels(X, y, None))
+for items in lists:
+    # The last through running extremes, whatever its size.
+    comparisons.SORT_FROM = (1, 0) if items is lists[-1] else (96, 32)
     for geometry, domain in (
         (Comparisons(X, items), PSDCone()),
         (DiagonalComparisons(X, items), NonnegativeOrthant()),

@@ -27,10 +27,8 @@ from skscreen.problems.pair_kernels import (
     add_interval,
     add_laplacian,
     add_weighted_squares,
-    count_decidable,
     cover,
     largest_margin,
-    loss_pass,
     pair_sizes,
     proximal_pass,
     renumber_points,
@@ -40,6 +38,7 @@ from skscreen.problems.pair_kernels import (
     squared_distances,
     used_points,
 )
+from skscreen.problems.sorted_kernels import SORT_FROM, sorted_count_decidable, sorted_loss_pass
 
 # Share of the data's rows above which a reduced problem refers to all of them.
 _WORTH_COPYING = 0.75
@@ -79,7 +78,7 @@ class Items:
     start, stop : ndarray of shape (R,), int64
         Slots that each row is compared with, within one block.
     base : ndarray of shape (R,), int64
-    rank : ndarray of shape (S,), int64
+    rank : ndarray of shape (S,), integer
         Item number of (row p, slot s) in the full problem is base[p] + rank[s].
     """
 
@@ -191,7 +190,7 @@ class Comparisons:
         return (margins.far[slots] - margins.near[rows])[order]
 
     def loss(self, margins: PairDistances, loss: SmoothedHinge):
-        """Sum of losses and the adjoint of the dual variables, one pass over the items.
+        """Sum of losses and the adjoint of the dual variables, at most one pass over the items.
 
         Returns
         -------
@@ -204,19 +203,19 @@ class Comparisons:
         """
         row_weights, slot_weights = self.weights()
         items = self.items
-        value = loss_pass(
+        value, _ = sorted_loss_pass(
             items.start, items.stop, margins.near, margins.far,
-            loss.threshold, loss.gamma, row_weights, slot_weights,
+            loss.threshold, loss.gamma, row_weights, slot_weights, SORT_FROM,
         )  # fmt: skip
         return value, *self.weighted_sum(row_weights, slot_weights)
 
-    def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> float:
-        """Sum of losses alone, without the adjoint."""
+    def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> tuple[float, float]:
+        """Sum of losses alone, without the adjoint, and a bound on its rounding error."""
         items = self.items
         # The hinge is the limit of a quadratic piece that no margin falls on.
-        return loss_pass(
+        return sorted_loss_pass(
             items.start, items.stop, margins.near, margins.far,
-            loss.threshold, max(loss.gamma, 1e-300), *self.weights(),
+            loss.threshold, max(loss.gamma, 1e-300), *self.weights(), SORT_FROM,
         )  # fmt: skip
 
     def proximal_loss(self, margins: PairDistances, loss: SmoothedHinge, width, centre, alpha):
@@ -252,9 +251,9 @@ class Comparisons:
 
     def count_decidable(self, margins: PairDistances, loss: SmoothedHinge) -> int:
         """Count the items off the quadratic piece: the most that screening could decide."""
-        return count_decidable(
+        return sorted_count_decidable(
             self.items.start, self.items.stop, margins.near, margins.far,
-            loss.threshold, loss.linear_below,
+            loss.threshold, loss.linear_below, SORT_FROM,
         )  # fmt: skip
 
     def intervals(self, terms):
@@ -325,18 +324,18 @@ class Comparisons:
 
     def sort_slots(self, margins: PairDistances) -> tuple["Comparisons", PairDistances]:
         """Sort the slots of each block by distance; return the margins in the new order too."""
-        items = self.items
-        order = np.arange(items.n_slots)
+        items, take = self.items, self.pool.take
+        order = self.pool.empty(items.n_slots, np.int64)
         if not sort_blocks(items.blocks, margins.far, order):
             return self, margins
         far, slots = items.far, items.slots
         if slots is None:
-            far = far[order]
+            far = take(far, order)
         else:
-            slots = slots[order]
-        sorted_items = replace(items, far=far, slots=slots, rank=items.rank[order])
-        geometry = self._like(self.X, sorted_items, self.near_sizes, self.far_sizes[order])
-        return geometry, replace(margins, far=margins.far[order])
+            slots = take(slots, order)
+        sorted_items = replace(items, far=far, slots=slots, rank=take(items.rank, order))
+        geometry = self._like(self.X, sorted_items, self.near_sizes, take(self.far_sizes, order))
+        return geometry, replace(margins, far=take(margins.far, order))
 
     def _far_weights(self, slot_weights):
         slots = self.items.slots

@@ -230,10 +230,11 @@ class Objective:
             fenchel_young, self,
         )  # fmt: skip
 
-    def loss_value(self, point: Point, margins: PairDistances) -> float:
-        """Everything in P but the regulariser, at a point with known (or shifted) margins."""
+    def loss_value(self, point: Point, margins: PairDistances) -> tuple[float, float]:
+        """Everything in P but the regulariser, at known (or shifted) margins, and its error."""
         fixed = self.loss.linear_constant * self.n_linear - inner(self.linear_term, point.value)
-        return self.geometry.loss_value(margins, self.loss) + fixed
+        value, error = self.geometry.loss_value(margins, self.loss)
+        return value + fixed, error
 
 
 def extend(evaluation: Evaluation, full: Objective) -> Evaluation:
@@ -246,10 +247,10 @@ def extend(evaluation: Evaluation, full: Objective) -> Evaluation:
     if full.proximal is not None:
         return full.evaluate(evaluation.point)
     margins = full.geometry.margins(evaluation.point)
-    loss = full.geometry.loss_value(margins, full.loss)
-    loss -= inner(full.linear_term, evaluation.point.value)
-    # The difference of two sums of losses carries their rounding errors.
-    missed = max(loss - evaluation.loss, 0.0) + 16.0 * EPS * loss
+    loss, error = full.loss_value(evaluation.point, margins)
+    # The difference of two sums of losses carries their rounding errors; that of the part is the
+    # smaller one.
+    missed = max(loss - evaluation.loss, 0.0) + 2.0 * error
     return Evaluation(
         evaluation.point, margins, loss, loss, evaluation.adjoint, evaluation.adjoint_error,
         evaluation.fenchel_young + missed, full,

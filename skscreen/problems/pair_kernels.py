@@ -135,7 +135,7 @@ def renumber_points(points, n, near, far):
 
 @njit(cache=True, nogil=True)
 def sort_blocks(blocks, distances, order):
-    """Sort `order` within blocks by distance, unless nearly nothing is out of order."""
+    """Fill in the order of distances within blocks, unless nearly nothing is out of order."""
     descents = 0
     for b in range(blocks.size - 1):
         for s in range(blocks[b] + 1, blocks[b + 1]):
@@ -204,11 +204,15 @@ def proximal_pass(
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def largest_margin(start, stop, near_d, far_d):
     """Largest margin of an item."""
-    largest = -np.inf
+    largest, farthest, first, last = -np.inf, 0.0, 0, 0
     for p in range(near_d.size):
-        D = far_d[start[p] : stop[p]]
-        if D.size:
-            largest = max(largest, D.max() - near_d[p])
+        if start[p] == stop[p]:
+            continue
+        # Rows with the same slots mostly follow each other.
+        if start[p] != first or stop[p] != last:
+            first, last = start[p], stop[p]
+            farthest = far_d[first:last].max()
+        largest = max(largest, farthest - near_d[p])
     return largest
 
 

@@ -5,8 +5,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from skscreen.problems.comparisons import Items
 
-# For a row or a slot during a solve: pair, range, size, distances, intervals, weights.
-_BYTES_PER_PAIR = 160
+# For a row or a slot during a path: pair, range, size, distances, intervals, weights, some of them
+# for the full, the reduced and the active problem each. Measured with all triplets: about 250.
+_BYTES_PER_PAIR = 280
 
 
 def triplets_from_labels(
@@ -62,7 +63,7 @@ def triplets_from_labels(
         start=start,
         stop=stop,
         base=np.cumsum(lengths) - lengths,
-        rank=np.arange(blocks[-1]) - np.repeat(blocks[:-1], np.diff(blocks)),
+        rank=_positions(np.diff(blocks)),
     )
 
 
@@ -95,6 +96,14 @@ def _nearest(X, among, anchors, n_neighbors, n_jobs):
     anchors = among if anchors is None else anchors
     pairs = (np.repeat(anchors, int(n_neighbors)), among[found].ravel())
     return np.stack(pairs, axis=1).astype(np.int32)
+
+
+def _positions(sizes: np.ndarray) -> np.ndarray:
+    """0, 1, ... within each of consecutive blocks."""
+    out = np.ones(sizes.sum(), dtype=np.int32)
+    out[0] = 0
+    out[np.cumsum(sizes)[:-1]] = 1 - sizes[:-1]
+    return np.cumsum(out, out=out, dtype=np.int32)
 
 
 def _check_memory(n_pairs: int, n_triplets: int, bytes_per_triplet: int) -> None:

@@ -135,16 +135,17 @@ def constrained_duality_gap_ball(
     u = evaluation.adjoint_split[0].scaled(1.0 / lam)
     at_u = margins(u)
     _, near_high, far_low, _ = geometry.intervals(((1.0, at_u),))
-    highest = objective.loss_value(u, PairDistances(near_high, far_low, 0.0))
+    highest, error = objective.loss_value(u, PairDistances(near_high, far_low, 0.0))
+    highest += error
     near_low, _, _, far_high = geometry.intervals(((1.0, evaluation.margins),))
-    lowest = objective.loss_value(evaluation.point, PairDistances(near_low, far_high, 0.0))
+    lowest, error = objective.loss_value(evaluation.point, PairDistances(near_low, far_high, 0.0))
+    lowest -= error
     squares = [0.5 * lam * norm(value) ** 2 for value in (u.value, evaluation.point.value)]
     square = (highest + squares[0] - lowest - squares[1] + evaluation.gap(lam)) / lam
-    # A difference of sums over all items carries their rounding errors.
     size = abs(highest) + abs(lowest) + sum(squares)
     for value in (u.value, evaluation.point.value):
         size += norm(objective.linear_term) * norm(value)
-    square = max(square, 0.0) + (SLACK + np.sqrt(geometry.n_items)) * EPS * size / lam
+    square = max(square, 0.0) + SLACK * EPS * size / lam
     radius = _radius(square, evaluation, lam)
     return Ball(((1.0, at_u),), radius, u.value, evaluation.adjoint_split[1])
 

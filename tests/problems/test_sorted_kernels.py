@@ -1,0 +1,189 @@
+import numpy as np
+import pytest
+from rtlm_reference import small_data
+
+from skscreen import rtlm_path
+from skscreen.problems import comparisons
+from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
+from skscreen.problems.domains import NonnegativeOrthant, PSDCone
+from skscreen.problems.losses import SmoothedHinge
+from skscreen.problems.objective import Problem, extend
+from skscreen.problems.pair_kernels import count_decidable, largest_margin, loss_pass
+from skscreen.problems.sorted_kernels import sorted_count_decidable, sorted_loss_pass
+from skscreen.problems.triplets import triplets_from_labels
+
+ALWAYS, NEVER = (1, 0), (10**9, 0)
+EPS = np.finfo(float).eps
+
+
+def blocks_of_rows(rng, n_blocks, n_rows, n_slots, part):
+    """Rows of consecutive blocks of slots: whole blocks, random parts, or some empty."""
+    first = np.repeat(np.arange(n_blocks) * n_slots, n_rows)
+    start, stop = first.copy(), first + n_slots
+    if part != "whole":
+        ends = np.sort(rng.integers(0, n_slots + 1, size=(2, first.size)), axis=0)
+        change = rng.random(first.size) < 0.7
+        start[change], stop[change] = (first + ends[0])[change], (first + ends[1])[change]
+    if part == "holes":
+        empty = rng.random(first.size) < 0.5
+        stop[empty] = start[empty]
+    return start, stop
+
+
+def distances(rng, kind, n_blocks, n_rows, n_slots):
+    """Distances of near pairs and slots; slots nearly in order, as they are stored."""
+    near, far = rng.exponential(size=n_blocks * n_rows), rng.exponential(size=n_blocks * n_slots)
+    far = np.sort(far.reshape(n_blocks, n_slots)).ravel() * rng.uniform(0.9, 1.1, size=far.size)
+    if kind == "ties":
+        near, far = np.round(near, 1), np.round(far, 1)
+    elif kind == "equal":
+        near[:], far[:] = 1.0, 1.5
+    elif kind == "zero":
+        near[:], far[:] = 0.0, 0.0
+    elif kind == "outliers":
+        near[::3], far[::5] = 1e8 * near[::3], 1e8 * far[::5]
+    elif kind == "far anchor":
+        near, far = 1e8 + near, 1e8 + far
+    elif kind == "disorder":
+        rng.shuffle(far)
+    return near, far
+
+
+def direct(start, stop, near, far, gamma):
+    rows, slots = np.zeros(near.size), np.zeros(far.size)
+    return loss_pass(start, stop, near, far, 1.0, gamma, rows, slots), rows, slots
+
+
+def exact(start, stop, near, far, gamma):
+    """Sums over items in extended precision, of the levels that the passes round."""
+    total = np.longdouble(0.0)
+    for p in range(near.size):
+        z = np.longdouble(1.0 + near[p]) - far[start[p] : stop[p]].astype(np.longdouble)
+        alpha = np.clip(z / np.longdouble(gamma), 0.0, 1.0)
+        total += np.sum(alpha * (z - np.longdouble(gamma) * alpha / 2))
+    return total
+
+
+KINDS = ["plain", "ties", "equal", "zero", "outliers", "far anchor", "disorder"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("part", ["whole", "parts", "holes"])
+@pytest.mark.parametrize("gamma", [0.05, 0.9, 1e-9])
+def test_sorted_pass_agrees_with_the_direct_one(kind, part, gamma):
+    rng = np.random.default_rng(0)
+    for shape in ((3, 40, 57), (2, 1, 30), (2, 50, 1), (1, 1, 1), (2, 2, 1000), (1500, 2, 2)):
+        start, stop = blocks_of_rows(rng, *shape, part)
+        near, far = distances(rng, kind, *shape)
+        value, rows, slots = direct(start, stop, near, far, gamma)
+        found_rows, found_slots = np.zeros(near.size), np.ones(far.size)
+        found, error = sorted_loss_pass(
+            start, stop, near, far, 1.0, gamma, found_rows, found_slots, ALWAYS
+        )
+        assert found == pytest.approx(value, rel=1e-10)
+        np.testing.assert_allclose(found_rows, rows, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(found_slots - 1.0, slots, rtol=1e-10, atol=1e-10)
+        assert abs(found - exact(start, stop, near, far, gamma)) <= error
+        for thresholds in ((1.0, 1.0 - gamma), (1.0, 1.0)):
+            arguments = (start, stop, near, far, *thresholds)
+            assert sorted_count_decidable(*arguments, ALWAYS) == count_decidable(*arguments)
+
+
+def test_the_dual_variables_sum_to_the_same_over_rows_and_slots():
+    rng = np.random.default_rng(1)
+    start, stop = blocks_of_rows(rng, 5, 60, 200, "parts")
+    near, far = distances(rng, "plain", 5, 60, 200)
+    rows, slots = np.zeros(near.size), np.zeros(far.size)
+    sorted_loss_pass(start, stop, near, far, 1.0, 0.05, rows, slots, ALWAYS)
+    assert rows.sum() == pytest.approx(slots.sum(), rel=1e-14)
+
+
+def test_a_far_slot_among_the_first_spoils_no_sum_behind_it():
+    """Prefix sums may hold it only where no row uses them."""
+    near, far = np.zeros(40), np.linspace(0.0, 0.5, 100)
+    far[3] = 1e12
+    start, stop = np.full(40, 5), np.full(40, 100)
+    start[0] = 0
+    value, rows, slots = direct(start, stop, near, far, 0.05)
+    found_rows, found_slots = np.zeros(40), np.zeros(100)
+    found, error = sorted_loss_pass(
+        start, stop, near, far, 1.0, 0.05, found_rows, found_slots, ALWAYS
+    )
+    assert found == pytest.approx(value, rel=1e-14)
+    assert error < 1e-13 * value
+    np.testing.assert_allclose(found_rows, rows, rtol=1e-14)
+    np.testing.assert_allclose(found_slots, slots, rtol=1e-14)
+
+
+def test_the_switch_is_a_matter_of_work():
+    """Long rows that share slots switch; short rows, and few rows, do not."""
+    rng = np.random.default_rng(0)
+    sizes = {}
+    for shape in ((1, 33, 96), (1, 32, 96), (1, 1000, 95)):
+        start, stop = blocks_of_rows(rng, *shape, "whole")
+        near, far = distances(rng, "plain", *shape)
+        weights = np.zeros(near.size), np.zeros(far.size)
+        value, error = sorted_loss_pass(
+            start, stop, near, far, 1.0, 0.05, *weights, comparisons.SORT_FROM
+        )
+        # Only prefix sums add to the allowance for all sums.
+        sizes[shape] = error > 17.0 * EPS * value
+    assert list(sizes.values()) == [True, False, False]
+
+
+def test_largest_margin_over_shared_and_other_ranges():
+    rng = np.random.default_rng(0)
+    for part in ("whole", "parts", "holes"):
+        start, stop = blocks_of_rows(rng, 4, 9, 12, part)
+        near, far = rng.random(36), rng.random(48)
+        margins = [far[start[p] : stop[p]].max(initial=-np.inf) - near[p] for p in range(36)]
+        assert largest_margin(start, stop, near, far) == max(margins)
+
+
+@pytest.mark.parametrize("geometry", [Comparisons, DiagonalComparisons])
+def test_evaluations_agree(geometry, monkeypatch):
+    X, y, _ = small_data("wine")
+    full = geometry(X, triplets_from_labels(X, y, None))
+    rng = np.random.default_rng(0)
+    for scale in (1e-3, 1e-2, 1e-1):
+        if geometry is Comparisons:
+            point = PSDCone().project(scale * np.cov(rng.normal(size=(X.shape[1], 40))))
+        else:
+            point = NonnegativeOrthant().project(scale * rng.random(X.shape[1]))
+        margins = full.margins(point)
+        results = []
+        for switch in (NEVER, ALWAYS):
+            monkeypatch.setattr(comparisons, "SORT_FROM", switch)
+            results.append(full.loss(margins, SmoothedHinge()))
+        (value, adjoint, error), (sorted_value, sorted_adjoint, sorted_error) = results
+        assert sorted_value == pytest.approx(value, rel=1e-12)
+        assert np.linalg.norm(sorted_adjoint - adjoint) <= error + sorted_error
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_paths_agree(diagonal, monkeypatch):
+    X, y, _ = small_data("wine")
+    paths = []
+    for switch in (NEVER, ALWAYS):
+        monkeypatch.setattr(comparisons, "SORT_FROM", switch)
+        path = rtlm_path(
+            X, y, n_neighbors=None, ratio=0.5, n_lams=12, stop=0.0, tol=1e-11, diagonal=diagonal
+        )
+        assert path.converged.all()
+        paths.append(path)
+    listed, in_order = paths
+    np.testing.assert_allclose(in_order.objectives, listed.objectives, rtol=1e-10)
+    assert in_order.screening_rates[4:].min() > 0.2
+
+
+def test_a_reduced_problem_is_not_better_than_the_full_one(monkeypatch):
+    """The gap that `extend` proves holds although either sum of losses is rounded."""
+    monkeypatch.setattr(comparisons, "SORT_FROM", ALWAYS)
+    X, y, _ = small_data("iris")
+    problem = Problem(Comparisons(X, triplets_from_labels(X, y, None)), SmoothedHinge(), PSDCone())
+    lam_max, first = problem.lam_max()
+    full = problem.at(0.1 * lam_max)
+    evaluation = full.evaluate(first.scaled(1.0 / full.lam))
+    extended = extend(evaluation, full)
+    assert evaluation.gap(full.lam) <= extended.gap(full.lam)
+    assert extended.gap(full.lam) <= evaluation.gap(full.lam) + 1e-12 * evaluation.loss
