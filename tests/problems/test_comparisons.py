@@ -88,12 +88,12 @@ def test_loss_and_adjoint_are_sums_over_items(diagonal):
 
 
 @both
-def test_linear_adjoint_is_the_sum_of_all_items(diagonal):
+def test_adjoint_at_zero_is_the_sum_of_all_items(diagonal):
     X, triplets, _ = data()
     geometry = GEOMETRY[diagonal](X, triplets_from_array(triplets))
     expected = item_matrices(X, triplets, diagonal).sum(axis=0)
     np.testing.assert_allclose(
-        geometry.linear_adjoint()[0], expected, atol=1e-12 * np.abs(expected).max()
+        geometry.adjoint_at_zero(LOSS)[0], expected, atol=1e-12 * np.abs(expected).max()
     )
 
 
@@ -214,7 +214,7 @@ def test_restriction_keeps_the_adjoint_of_what_is_left(diagonal):
     full = GEOMETRY[diagonal](X, triplets_from_array(triplets))
     geometry = full.restrict(*shrink_at_random(full, rng))
     expected = H[numbers(geometry.items)].sum(axis=0)
-    np.testing.assert_allclose(geometry.linear_adjoint()[0], expected, atol=1e-10)
+    np.testing.assert_allclose(geometry.adjoint_at_zero(LOSS)[0], expected, atol=1e-10)
 
 
 @both
@@ -277,7 +277,7 @@ def test_largest_margin_and_number_of_decidable_items(diagonal):
     geometry = GEOMETRY[diagonal](X, triplets_from_array(triplets))
     margins = geometry.margins(random_point(X.shape[1], diagonal, rng, 0.05))
     x = geometry.item_margins(margins)
-    assert geometry.largest_margin(margins) == x.max()
+    assert geometry.largest_ratio(margins, LOSS) == x.max() / LOSS.linear_below
     assert geometry.count_decidable(margins, LOSS) == np.sum((x > 1.0) | (x < LOSS.linear_below))
 
 
