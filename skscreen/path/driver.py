@@ -90,7 +90,8 @@ class PathSolver:
 
 def _proximal(problem: Problem) -> Proximal | None:
     geometry, loss = problem.geometry, problem.loss
-    scale = float(np.abs(geometry.thresholds(loss)).max())
+    # Negative thresholds are met at zero: the positive ones, if any, tell the size of the margins.
+    scale = abs(float(geometry.thresholds(loss).max()))
     if loss.gamma > (0.0 if geometry.items.thresholds is None else _NARROW * scale):
         return None
     # From lambda_max on, where paths start, the dual variables are those of the zero metric.
