@@ -26,6 +26,7 @@ from skscreen.problems.objective import Problem, Proximal
 from skscreen.problems.triplets import comparisons_from_arrays
 from skscreen.screening.active import screen
 from skscreen.screening.bounds import BOUNDS
+from skscreen.solvers.interior_point import interior_point
 from skscreen.supervision import check_comparisons
 
 X, y = load_wine(return_X_y=True)
@@ -75,14 +76,17 @@ class Lists:
     def optimum(self, model, lam):
         return _optimum(self, model.diagonal, 0.0 if model.loss == "hinge" else model.gamma, lam)
 
-    def problem(self, kind, gamma=0.05):
-        loss = SmoothedHinge(1.0, 0.0 if kind["loss"] == "hinge" else gamma)
+    def problem(self, kind):
+        loss = SmoothedHinge(1.0, 0.0 if kind["loss"] == "hinge" else 0.05)
         lists = {name: self.arguments.get(name) for name in ("triplets", "quadruplets", "pairs")}
+        if "y" in self.arguments:
+            lists["triplets"] = brute_force_triplets(X, y, 2)
         weights = self.arguments.get("weights")
         items = comparisons_from_arrays(*check_comparisons(len(X), 1.0, lists, weights))
+        B = self.explicit(ScreenedRTLM(**kind)).linear_term
         if kind["diagonal"]:
-            return Problem(DiagonalComparisons(X, items), loss, NonnegativeOrthant())
-        return Problem(Comparisons(X, items), loss, PSDCone())
+            return Problem(DiagonalComparisons(X, items), loss, NonnegativeOrthant(), B)
+        return Problem(Comparisons(X, items), loss, PSDCone(), B)
 
 
 def squares(a, b, diagonal):
@@ -219,7 +223,21 @@ def test_screening_does_not_change_the_solution(lists, kind):
     assert max(event.zero for event in events) > 0
 
 
-@explicit_lists
+@every
+@kinds
+def test_the_interior_point_solves_them_on_its_own(lists, kind):
+    model, problem = lists.model(**kind), lists.problem(kind)
+    lam = 0.02 * lists.explicit(model).lam_max()
+    best = lists.optimum(model, lam)
+    point, alpha, _ = interior_point(problem.at(lam), 1.0, 1e-10 * best.primal)
+    primal = lists.explicit(model).primal(point.value, lam)
+    assert primal == pytest.approx(best.primal, rel=1e-8)
+    numbers = problem.geometry.item_numbers(*problem.geometry.list_items())
+    dual = lists.explicit(model).dual(alpha[np.argsort(numbers)], lam)
+    assert primal - dual <= 1e-8 * primal
+
+
+@every
 @kinds
 def test_no_bound_decides_wrongly(lists, kind):
     model, problem, rng = lists.model(**kind), lists.problem(kind), np.random.default_rng(0)

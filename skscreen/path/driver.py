@@ -4,8 +4,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from skscreen.path.threads import blas_threads_for
 from skscreen.problems.domains import Point
 from skscreen.problems.objective import Problem, Proximal
