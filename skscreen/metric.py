@@ -1,4 +1,4 @@
-"""Mahalanobis metric learning from triplets: the estimator and its regularisation path."""
+"""Mahalanobis metric learning from comparisons of distances: the estimator."""
 
 import warnings
 from collections.abc import Sequence
@@ -14,22 +14,22 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.path.driver import PathSolver
 from skscreen.path.progress import ProgressBar
-from skscreen.problems.comparisons import EPS, Comparisons, DiagonalComparisons
+from skscreen.problems.comparisons import EPS, Comparisons, DiagonalComparisons, Items
 from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
-from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
+from skscreen.problems.triplets import comparisons_from_arrays, triplets_from_labels
 from skscreen.screening.bounds import BOUNDS
 from skscreen.screening.rules import RULES
 from skscreen.solvers.projected_gradient import Options
 from skscreen.solvers.solution import Solution
+from skscreen.supervision import check_comparisons, class_codes
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,9 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     is sampled away: screening proves which ones cannot change the optimum and drops those. The
     fit stops on the relative duality gap of the full problem.
 
+    Lists of comparisons can be given instead of labels: triplets, quadruplets, bounds on the
+    distances of pairs, or all of them together, with weights (see `fit`).
+
     Parameters
     ----------
     lam : float, default=0.01
@@ -67,7 +70,9 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     relative_lam : bool, default=True
         Whether `lam` is a fraction of the data's lambda_max, from which on all triplets are in the
         linear part of the loss and the solution is known in closed form. Then a grid of `lam`
-        needs no thought about the scale of the data or the number of triplets.
+        needs no thought about the scale of the data or the number of triplets. (A bound on the
+        distance of a similar pair far below that of the dissimilar ones is violated by very small
+        metrics already: then lambda_max is large, and a useful `lam` a small fraction of it.)
     n_neighbors : int or None, default=5
         Neighbours of the same class and of the other classes for each sample (Euclidean; fewer
         where a class is smaller). None takes all; see the notes for what that costs.
@@ -75,6 +80,10 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Loss of a margin, with threshold 1.
     gamma : float, default=0.05
         Width of the quadratic piece of the smoothed hinge, in (0, 1); not used by the hinge.
+    pull : float, default=0.0
+        Weight, >= 0, of a term that is added to the objective: the sum of d_M^2(x_i, x_j) over the
+        target neighbours, the pairs (i, j) of the same class in the triplets from labels (as in
+        Weinberger and Saul 2009). Explicit comparisons have no target neighbours.
     diagonal : bool, default=False
         Learn feature weights (a diagonal M >= 0) instead of a full matrix.
     bound : str or sequence of str, default=("gap",)
@@ -114,7 +123,8 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     n_iter_ : int
         Steps of the solvers in all, those of the coarse path that leads to `lam` included.
     n_triplets_ : int
-        Number of triplets of the problem.
+        Number of triplets of the problem; with explicit comparisons the number of all those of
+        positive weight, quadruplets and pairs included.
     screening_history_ : list of ScreeningEvent
         For each screening step where it happened, at which lambda and iteration, how many
         triplets are proved to be in the zero and in the linear part, how many are undecided,
@@ -125,7 +135,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     Raises
     ------
     ValueError
-        For invalid parameters, data, labels or triplets; the message names the argument.
+        For invalid parameters, data, labels or comparisons; the message names the argument.
     MemoryError
         If the pairs would not fit into the free memory; names the number of triplets and bytes.
 
@@ -156,7 +166,10 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     References
     ----------
     T. Yoshida, I. Takeuchi, M. Karasuyama (2019). Safe triplet screening for distance metric
-    learning. Neural Computation 31, 2432-2491. Equations 2.1 to 2.6, Algorithm 1.
+    learning. Neural Computation 31, 2432-2491. Equations 2.1 to 2.6, Algorithm 1, section 6.3.
+
+    K. Q. Weinberger, L. K. Saul (2009). Distance metric learning for large margin nearest neighbor
+    classification. Journal of Machine Learning Research 10, 207-244. Equations 11 to 13.
 
     Examples
     --------
@@ -177,6 +190,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "loss": [StrOptions({"smoothed_hinge", "hinge"})],
         "gamma": [Interval(Real, 0, 1, closed="neither")],
+        "pull": [Interval(Real, 0, None, closed="left")],
         "diagonal": ["boolean"],
         "bound": [StrOptions(set(BOUNDS)), list, tuple],
         "rule": [StrOptions(set(RULES))],
@@ -197,6 +211,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         n_neighbors=5,
         loss="smoothed_hinge",
         gamma=0.05,
+        pull=0.0,
         diagonal=False,
         bound=("gap",),
         rule="sphere",
@@ -213,6 +228,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.n_neighbors = n_neighbors
         self.loss = loss
         self.gamma = gamma
+        self.pull = pull
         self.diagonal = diagonal
         self.bound = bound
         self.rule = rule
@@ -225,17 +241,27 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, *, triplets=None) -> Self:
-        """Learn the metric.
+    def fit(self, X, y=None, *, triplets=None, quadruplets=None, pairs=None, weights=None) -> Self:
+        """Learn the metric from labels, or from any lists of comparisons together.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Best standardised: the triplets are those of Euclidean neighbours.
         y : array-like of shape (n_samples,), optional
-            Class labels, at least two members a class; not needed with `triplets`.
+            Class labels, at least two members a class; not with comparisons.
         triplets : array-like of shape (n_triplets, 3), integer, optional
-            Rows (i, j, l): sample i is to be nearer to j than to l. Replaces those from labels.
+            Rows (i, j, l): sample i is to be nearer to j than to l, by 1 in squared distances.
+        quadruplets : array-like of shape (n_quadruplets, 4), integer, optional
+            Rows (i, j, k, l): samples i and j are to be nearer to each other than k and l.
+        pairs : tuple (S, D, U, L), optional
+            Similar pairs S and dissimilar pairs D, integer arrays of shape (n, 2), of which one
+            may be empty. Squared distances of S are to be at most U, those of D at least L:
+            positive numbers, or one for each pair. The loss of a pair is that of a margin with
+            threshold L, or -U, in place of 1.
+        weights : array-like of shape (n_comparisons,), optional
+            Factors >= 0 of the losses of the comparisons, in the order of triplets, quadruplets,
+            similar and dissimilar pairs; a factor of 0 leaves one out. Not with labels.
 
         Returns
         -------
@@ -243,7 +269,9 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         # A fit that fails or is interrupted leaves the estimator unfitted, not with an old metric.
         vars(self).pop("components_", None)
-        problem, lam_max, first = self._build(X, y, triplets)
+        problem, lam_max, first = self._build(
+            X, y, weights, triplets=triplets, quadruplets=quadruplets, pairs=pairs
+        )
         lam = self.lam * lam_max if self.relative_lam and lam_max > 0.0 else float(self.lam)
         with ProgressBar(self.verbose > 0) as bar:
             solutions = []
@@ -302,7 +330,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return MahalanobisDistance(self.components_)
 
     def __sklearn_tags__(self):
-        """Labels are needed (unless triplets are given)."""
+        """Labels are needed (unless comparisons are given)."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
@@ -332,7 +360,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             max_iter=self.max_iter,
         )
 
-    def _build(self, X, y, triplets) -> tuple[Problem, float, Point]:
+    def _build(self, X, y, weights, **lists) -> tuple[Problem, float, Point]:
         """Validate the data and set the problem up; also lambda_max and its S_K."""
         self._options()
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
@@ -342,32 +370,55 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if not (largest == 0.0 or 1e-40 < largest < 1e40):
             raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")
         loss = SmoothedHinge(1.0, self.gamma if self.loss == "smoothed_hinge" else 0.0)
-        if triplets is None:
-            codes = _class_codes(X, y)
-            if self.n_neighbors is not None and self.n_neighbors >= len(X):
-                raise ValueError(
-                    f"n_neighbors must be below the number of samples, got {self.n_neighbors} for "
-                    f"{len(X)} samples."
-                )
-            # The hinge keeps two dual variables for each triplet.
-            extra = 0 if loss.gamma > 0.0 else 16
-            items = triplets_from_labels(X, codes, self.n_neighbors, self.n_jobs, extra)
+        given = [name for name, values in lists.items() if values is not None]
+        if given:
+            self._check_no_labels(y, given)
+            items = comparisons_from_arrays(
+                *check_comparisons(len(X), loss.threshold, lists, weights)
+            )
         else:
-            if y is not None:
-                raise ValueError("y and triplets were both given; pass one of them.")
-            items = triplets_from_array(_check_triplets(triplets, len(X)))
-        if self.diagonal:
-            problem = Problem(DiagonalComparisons(X, items), loss, NonnegativeOrthant())
-        else:
-            problem = Problem(Comparisons(X, items), loss, PSDCone())
+            items = self._items_from_labels(X, y, weights, loss)
+        geometry = (DiagonalComparisons if self.diagonal else Comparisons)(X, items)
+        domain = NonnegativeOrthant() if self.diagonal else PSDCone()
+        linear_term = (None, 0.0)
+        if self.pull > 0.0:
+            # - sum_(i,j) d_M^2(x_i, x_j) = <B, M>, and near pairs enter sums of items negatively.
+            linear_term = geometry.weighted_sum(
+                np.full(len(items.near), float(self.pull)), np.zeros(items.n_slots)
+            )
+        problem = Problem(geometry, loss, domain, *linear_term)
         lam_max, first = problem.lam_max()
         if lam_max == 0.0:
             warnings.warn(
-                "No metric brings the near samples of the triplets nearer than the far ones on "
-                "average: the zero matrix is optimal for every lam.",
+                f"No metric brings the near samples of the {given[0] if given else 'triplets'} "
+                "nearer than the far ones on average: the zero matrix is optimal for every lam.",
                 stacklevel=4,
             )
         return problem, lam_max, first
+
+    def _check_no_labels(self, y, given: list[str]) -> None:
+        if y is not None:
+            raise ValueError(
+                f"y and {' and '.join(given)} were both given; pass labels or comparisons."
+            )
+        if self.pull > 0.0:
+            raise ValueError(
+                f"pull must be 0 with explicit comparisons, got {self.pull}: only labels have "
+                "target neighbours. Similar pairs (pairs) with a small U do what it does."
+            )
+
+    def _items_from_labels(self, X, y, weights, loss: SmoothedHinge) -> Items:
+        codes = class_codes(X, y)
+        if weights is not None:
+            raise ValueError("weights are those of explicit comparisons; with labels pass none.")
+        if self.n_neighbors is not None and self.n_neighbors >= len(X):
+            raise ValueError(
+                f"n_neighbors must be below the number of samples, got {self.n_neighbors} for "
+                f"{len(X)} samples."
+            )
+        # The hinge keeps two dual variables for each triplet.
+        extra = 0 if loss.gamma > 0.0 else 16
+        return triplets_from_labels(X, codes, self.n_neighbors, self.n_jobs, extra)
 
     def _warn_unless_converged(self, solutions: Sequence[Solution]) -> None:
         failed = [solution for solution in solutions if not solution.converged]
@@ -397,58 +448,6 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.n_triplets_ = n_triplets
         self.screening_history_ = [event for solution in solutions for event in solution.history]
         return self
-
-
-def _class_codes(X, y) -> np.ndarray:
-    """Classes as integers 0, 1, ...; every class needs a second member to be near to."""
-    if y is None:
-        raise ValueError(
-            "This ScreenedRTLM estimator requires y to be passed, but the target y is None "
-            "(and no triplets were given)."
-        )
-    y = column_or_1d(y, warn=True)
-    check_consistent_length(X, y)
-    try:
-        check_classification_targets(y)
-        classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-    except TypeError as error:
-        raise TypeError(
-            "y must be uniformly strings or numbers, without missing values."
-        ) from error
-    if classes.size < 2:
-        raise ValueError(
-            f"The number of classes in y has to be greater than one; got {classes.size} class"
-        )
-    if counts.min() < 2:
-        raise ValueError(
-            f"y must have at least two members of every class; class "
-            f"{classes[counts.argmin()]!r} has one."
-        )
-    return codes
-
-
-def _check_triplets(triplets, n_samples: int) -> np.ndarray:
-    """Explicit triplets as an (m, 3) int64 array of valid, distinct indices."""
-    try:
-        triplets = np.asarray(triplets)
-    except ValueError as error:
-        raise ValueError("triplets must have rows of three integers each.") from error
-    if triplets.ndim != 2 or triplets.shape[1] != 3 or len(triplets) == 0:
-        raise ValueError(f"triplets must have shape (n_triplets >= 1, 3), got {triplets.shape}.")
-    if not np.issubdtype(triplets.dtype, np.integer):
-        raise TypeError(f"triplets must be integers, got dtype {triplets.dtype}.")
-    if triplets.min() < 0 or triplets.max() >= n_samples:
-        raise ValueError(
-            f"triplets must be indices from 0 to {n_samples - 1}, got {triplets.min()} to "
-            f"{triplets.max()}."
-        )
-    i, j, l = triplets.T
-    if np.any((i == j) | (i == l) | (j == l)):
-        row = int(np.argmax((i == j) | (i == l) | (j == l)))
-        raise ValueError(
-            f"triplets must name three different samples; row {row} is {triplets[row].tolist()}."
-        )
-    return triplets.astype(np.int64)
 
 
 def _components(point: Point) -> np.ndarray:

@@ -112,7 +112,18 @@ class RTLMPath:
     prefer_skip_nested_validation=False,
 )
 def rtlm_path(
-    X, y=None, *, lams=None, ratio=0.9, stop=0.01, n_lams=None, triplets=None, **options
+    X,
+    y=None,
+    *,
+    lams=None,
+    ratio=0.9,
+    stop=0.01,
+    n_lams=None,
+    triplets=None,
+    quadruplets=None,
+    pairs=None,
+    weights=None,
+    **options,
 ) -> RTLMPath:
     """Learn metrics along the regularisation path, each certified and reusing the ones before.
 
@@ -126,7 +137,7 @@ def rtlm_path(
     ----------
     X : array-like of shape (n_samples, n_features)
     y : array-like of shape (n_samples,), optional
-        Class labels; not needed with `triplets`.
+        Class labels; not with comparisons.
     lams : array-like of shape (n_lams,), optional
         Absolute values to use instead, all of them whatever `ratio` and `stop`; sorted into
         descending order, each once.
@@ -136,8 +147,8 @@ def rtlm_path(
         Threshold of the stopping rules, >= 0.
     n_lams : int, optional
         Largest number of values, of a given `lams` too.
-    triplets : array-like of shape (n_triplets, 3), optional
-        As in `ScreenedRTLM.fit`.
+    triplets, quadruplets, pairs, weights : optional
+        Comparisons instead of labels, as in `ScreenedRTLM.fit`.
     **options
         Parameters of `ScreenedRTLM` but `lam` and `relative_lam`.
 
@@ -174,7 +185,9 @@ def rtlm_path(
     model = ScreenedRTLM(**options)
     model._validate_params()
     grid = None if lams is None else _check_lams(lams)[:n_lams]
-    problem, lam_max, first = model._build(X, y, triplets)
+    problem, lam_max, first = model._build(
+        X, y, weights, triplets=triplets, quadruplets=quadruplets, pairs=pairs
+    )
     if grid is not None:
         stop = -math.inf
     elif lam_max > 0.0:

@@ -85,10 +85,14 @@ class Optimum:
 
 
 class Explicit:
-    """min sum_t l(<A_t, theta>) - <B, theta> + lam/2 |theta|^2 over a cone, from explicit A_t."""
+    """min sum_t w_t l_t(<A_t, theta>) - <B, theta> + lam/2 |theta|^2 over a cone, explicit A_t.
 
-    def __init__(self, A, gamma, threshold=1.0, linear_term=0.0):
-        self.A, self.gamma, self.threshold = A, gamma, threshold
+    The thresholds of the losses l_t and the weights w_t are numbers or arrays.
+    """
+
+    def __init__(self, A, gamma, threshold=1.0, linear_term=0.0, weights=1.0):
+        self.A, self.gamma = A, gamma
+        self.threshold, self.weights = (np.zeros(len(A)) + v for v in (threshold, weights))
         self.flat = A.reshape(len(A), int(np.prod(A.shape[1:])))
         self.norms = np.linalg.norm(self.flat, axis=1)
         self.linear_term = np.zeros(A.shape[1:]) + linear_term
@@ -98,7 +102,7 @@ class Explicit:
         return self.flat @ theta.ravel()
 
     def adjoint(self, alpha):
-        return (alpha @ self.flat).reshape(self.A.shape[1:]) + self.linear_term
+        return ((self.weights * alpha) @ self.flat).reshape(self.A.shape[1:]) + self.linear_term
 
     def split(self, S):
         """S = upper - lower with both in the cone."""
@@ -125,11 +129,12 @@ class Explicit:
 
     def primal(self, theta, lam):
         linear = np.vdot(self.linear_term, theta)
-        return self.losses(self.margins(theta)).sum() - linear + 0.5 * lam * np.vdot(theta, theta)
+        loss = self.weights @ self.losses(self.margins(theta))
+        return loss - linear + 0.5 * lam * np.vdot(theta, theta)
 
     def dual(self, alpha, lam):
         upper = self.project(self.adjoint(alpha))
-        conjugate = 0.5 * self.gamma * alpha @ alpha - self.threshold * alpha.sum()
+        conjugate = self.weights @ (0.5 * self.gamma * alpha**2 - self.threshold * alpha)
         return -conjugate - np.vdot(upper, upper) / (2 * lam)
 
     def fenchel_young(self, x, alpha):
@@ -137,9 +142,10 @@ class Explicit:
         return self.losses(x) + conjugate + alpha * x
 
     def lam_max(self):
-        """From here on every item is linear."""
-        upper = self.project(self.adjoint(np.ones(len(self.A))))
-        return self.margins(upper).max() / (self.threshold - self.gamma)
+        """From here on every item is in the piece of the loss that it is in at zero."""
+        upper = self.project(self.adjoint(self.dual_variables(0.0)))
+        ends = np.where(self.threshold > 0.0, self.threshold - self.gamma, self.threshold)
+        return (self.margins(upper) / ends).max()
 
     def optimum(self, lam):
         """Solve with Clarabel and certify: of the points and duals it suggests, the best pair."""
@@ -159,9 +165,9 @@ class Explicit:
         x, size = self.margins(theta), np.linalg.norm(theta)
         upper, lower = self.split(self.adjoint(alpha))
         distance = np.linalg.norm(lam * theta - upper)
-        slack = np.maximum(self.fenchel_young(x, alpha), 0.0).sum()
+        slack = self.weights @ np.maximum(self.fenchel_young(x, alpha), 0.0)
         gap = slack + distance**2 / (2 * lam) + max(np.vdot(theta, lower), 0.0)
-        used = alpha @ self.norms + np.linalg.norm(self.linear_term)
+        used = (self.weights * alpha) @ self.norms + np.linalg.norm(self.linear_term)
         gap += 16 * EPS * size * (used + lam * size)
         radius = np.sqrt(2 * gap / lam)
         uncertainty = (radius + 100 * EPS * size) * self.norms
@@ -176,11 +182,12 @@ class Explicit:
         )
         linear = cp.Variable(len(self.A), nonneg=True)
         slack = linear
-        objective = cp.sum(linear) - cp.sum(cp.multiply(self.linear_term / unit, theta))
+        objective = self.weights @ linear - cp.sum(cp.multiply(self.linear_term / unit, theta))
         objective += 0.5 * lam * cp.sum_squares(theta)
         if self.gamma > 0.0:
             quadratic = cp.Variable(len(self.A), nonneg=True)
-            objective += cp.sum_squares(quadratic) / (2 * self.gamma)
+            root = np.sqrt(self.weights / (2 * self.gamma))
+            objective += cp.sum_squares(cp.multiply(root, quadratic))
             slack = linear + quadratic
         margin = (self.flat / unit) @ cp.vec(theta, order="C") + slack >= self.threshold
         problem = cp.Problem(cp.Minimize(objective), [margin])
@@ -189,7 +196,7 @@ class Explicit:
             # Our certificate says how accurate the solution is.
             warnings.filterwarnings("ignore", "Solution may be inaccurate")
             problem.solve(solver=cp.CLARABEL, **tight)
-        return self.project(theta.value / unit), np.clip(margin.dual_value, 0.0, 1.0)
+        return self.project(theta.value / unit), np.clip(margin.dual_value / self.weights, 0.0, 1.0)
 
 
 # -- decisions -----------------------------------------------------------------------------------

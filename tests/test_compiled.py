@@ -14,7 +14,11 @@ from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
-from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
+from skscreen.problems.triplets import (
+    comparisons_from_arrays,
+    triplets_from_array,
+    triplets_from_labels,
+)
 from skscreen.screening.bounds import BOUNDS
 from skscreen.screening.rules import RULES
 from skscreen.solvers.projected_gradient import Options
@@ -25,8 +29,14 @@ X = rng.normal(size=(30, 5)) + y[:, None]
 X[:4] = X[4]
 X -= X.mean(axis=0)
 triplets = np.stack([rng.permutation(30)[:3] for _ in range(200)])
-lists = [triplets_from_labels(X, y, 3), triplets_from_array(triplets)]
-lists.append(triplets_from_labels(X, y, None))
+near, far = rng.integers(30, size=(2, 200, 2))
+thresholds, weights = rng.choice([-0.5, 1.0, 2.0], 200), rng.choice([0.5, 2.0], 200)
+lists = [
+    triplets_from_labels(X, y, 3),
+    triplets_from_array(triplets),
+    comparisons_from_arrays(near, far, thresholds, weights),
+    triplets_from_labels(X, y, None),
+]
 for items in lists:
     # The last through running extremes, whatever its size.
     comparisons.SORT_FROM = (1, 0) if items is lists[-1] else (96, 32)

@@ -378,6 +378,7 @@ def test_all_distances_are_the_same_distance(kind):
         ({"n_neighbors": 2}, lambda model: model.n_triplets_),
         ({"loss": "hinge"}, lambda model: model.objective_),
         ({"gamma": 0.5}, lambda model: model.objective_),
+        ({"pull": 0.1}, lambda model: model.objective_),
         ({"diagonal": True}, lambda model: model.objective_),
         ({"bound": "dgb"}, history),
         ({"screening": False}, history),

@@ -18,7 +18,11 @@ from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem, Proximal
-from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
+from skscreen.problems.triplets import (
+    comparisons_from_arrays,
+    triplets_from_array,
+    triplets_from_labels,
+)
 from skscreen.screening.active import screen
 from skscreen.screening.bounds import BOUNDS
 from skscreen.screening.rules import RULES
@@ -169,6 +173,37 @@ def test_no_decision_contradicts_a_certified_solution(
             decisions = np.zeros(len(triplets), dtype=np.int8)
             screen(problem.at(lam), [ball], decisions, rule)
             assert wrong_decisions(explicit, best, decisions) == 0, (name, rule)
+
+
+@examples
+@given(data_sets(wild=True), gammas, st.booleans(), fractions, st.sampled_from([0.7, 1.0, 1.5]))
+def test_no_decision_on_bounded_and_weighted_comparisons_is_wrong(
+    data, gamma, diagonal, fraction, ratio
+):
+    X, _ = data
+    rng, m = np.random.default_rng(len(X)), 40
+    near, far = rng.integers(len(X), size=(2, m, 2))
+    near[:12], far[12:20] = near[:12, [0, 0]], far[12:20, [0, 0]]
+    thresholds = np.repeat([0.01, 5.0, -0.3, 1.0], [6, 6, 8, 20])
+    weights = rng.choice([0.1, 1.0, 7.0], m)
+    A = [X[pairs[:, 0]] - X[pairs[:, 1]] for pairs in (near, far)]
+    A = [u**2 if diagonal else u[:, :, None] * u[:, None, :] for u in A]
+    explicit = Explicit(A[1] - A[0], gamma, thresholds, weights=weights)
+    problem = build(X, comparisons_from_arrays(near, far, thresholds, weights), gamma, diagonal)
+    lam_max, first = problem.lam_max()
+    if not lam_max:
+        return
+    reference_lam = fraction * lam_max
+    lam = ratio * reference_lam
+    best = optimum(explicit, lam)
+    proximal = None if gamma else Proximal(0.05, np.ones(m), np.ones(m))
+    solution = solve(problem, reference_lam, lam_max, first, Options(max_iter=300))
+    evaluation = problem.at(reference_lam, proximal).evaluate(solution.point)
+    for name, bound in BOUNDS.items():
+        ball = bound(evaluation, lam, reference_lam, problem.geometry.margins)
+        decisions = np.zeros(m, dtype=np.int8)
+        screen(problem.at(lam), [ball], decisions)
+        assert wrong_decisions(explicit, best, decisions) == 0, name
 
 
 @examples

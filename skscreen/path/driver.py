@@ -4,16 +4,19 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from skscreen.path.threads import blas_threads_for
 from skscreen.problems.domains import Point
 from skscreen.problems.objective import Problem, Proximal
 from skscreen.solvers.projected_gradient import Options, solve
 from skscreen.solvers.solution import Solution
 
-# Width of the proximal smoothing for a loss without a quadratic piece, in units of its threshold.
+# Width of the proximal smoothing for a loss without a quadratic piece, as a share of the largest
+# threshold.
 _PROXIMAL_WIDTH = 0.05
+
+# Share of the largest threshold below which a quadratic piece is as hard to descend as none: bounds
+# of pair distances are in the units of the data, gamma is not.
+_NARROW = 1e-4
 
 # A single lambda far below lambda_max is reached over a coarse path of loose solutions.
 _APPROACH_RATIO = 0.5
@@ -87,8 +90,11 @@ class PathSolver:
 
 
 def _proximal(problem: Problem) -> Proximal | None:
-    if problem.loss.gamma > 0.0:
+    geometry, loss = problem.geometry, problem.loss
+    # Negative thresholds are met at zero: the positive ones, if any, tell the size of the margins.
+    scale = abs(float(geometry.thresholds(loss).max()))
+    if loss.gamma > (0.0 if geometry.items.thresholds is None else _NARROW * scale):
         return None
-    # At lambda_max, where paths start, every dual variable is 1.
-    dual = np.ones(problem.geometry.n_items)
-    return Proximal(_PROXIMAL_WIDTH * problem.loss.threshold, dual, dual.copy())
+    # From lambda_max on, where paths start, the dual variables are those of the zero metric.
+    dual = geometry.duals_at_zero(loss)
+    return Proximal(_PROXIMAL_WIDTH * scale, dual, dual.copy())

@@ -13,6 +13,10 @@ slots of that anchor, its *block*, so that memory grows with the pairs and not w
 Slots are kept sorted by distance within their block: what screening leaves of a row is then
 nearly an interval, and the reduced problem keeps that interval. A decided item inside it stays,
 which changes no optimum.
+
+A bound on one distance is an item too, with a pair of a point and itself for the missing one and
+a threshold of its own: d_M^2 >= L asks for a margin of L, and d_M^2 <= U for one of -U (Yoshida
+et al. 2019, section 6.3).
 """
 
 from dataclasses import dataclass, replace
@@ -28,7 +32,7 @@ from skscreen.problems.pair_kernels import (
     add_laplacian,
     add_weighted_squares,
     cover,
-    largest_margin,
+    largest_ratio,
     pair_sizes,
     proximal_pass,
     renumber_points,
@@ -80,6 +84,12 @@ class Items:
     base : ndarray of shape (R,), int64
     rank : ndarray of shape (S,), integer
         Item number of (row p, slot s) in the full problem is base[p] + rank[s].
+    thresholds : ndarray of shape (R,), or None
+        Thresholds of the margins of each row's items; None where all have that of the loss.
+    weights : ndarray of shape (R,), or None
+        Factors > 0 of the losses of each row's items; None where all are 1.
+
+    With thresholds or weights every row has slots of its own, in the order of the rows.
     """
 
     near: np.ndarray
@@ -90,6 +100,8 @@ class Items:
     stop: np.ndarray
     base: np.ndarray
     rank: np.ndarray
+    thresholds: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     @property
     def n_slots(self) -> int:
@@ -195,9 +207,9 @@ class Comparisons:
         Returns
         -------
         value : float
-            sum_t l(<H_t, M>).
+            sum_t w_t l(<H_t, M>) with the weights of the items.
         adjoint : ndarray
-            sum_t alpha_t H_t with alpha_t = -l'(<H_t, M>).
+            sum_t w_t alpha_t H_t with alpha_t = -l'(<H_t, M>).
         error : float
             Bound on the Frobenius norm of the adjoint's rounding error.
         """
@@ -205,9 +217,10 @@ class Comparisons:
         items = self.items
         value, _ = sorted_loss_pass(
             items.start, items.stop, margins.near, margins.far,
-            loss.threshold, loss.gamma, row_weights, slot_weights, SORT_FROM,
+            self.thresholds(loss), loss.gamma, self._scales(), row_weights, slot_weights,
+            SORT_FROM,
         )  # fmt: skip
-        return value, *self.weighted_sum(row_weights, slot_weights)
+        return value, *self.weighted_sum(*self._weigh(row_weights, slot_weights))
 
     def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> tuple[float, float]:
         """Sum of losses alone, without the adjoint, and a bound on its rounding error."""
@@ -215,7 +228,8 @@ class Comparisons:
         # The hinge is the limit of a quadratic piece that no margin falls on.
         return sorted_loss_pass(
             items.start, items.stop, margins.near, margins.far,
-            loss.threshold, max(loss.gamma, 1e-300), *self.weights(), SORT_FROM,
+            self.thresholds(loss), max(loss.gamma, 1e-300), self._scales(), *self.weights(),
+            SORT_FROM,
         )  # fmt: skip
 
     def proximal_loss(self, margins: PairDistances, loss: SmoothedHinge, width, centre, alpha):
@@ -233,27 +247,59 @@ class Comparisons:
         items = self.items
         sums = proximal_pass(
             items.start, items.stop, items.base, items.rank,
-            margins.near, margins.far, margins.noise,
-            loss.threshold, loss.gamma, width, centre, alpha, row_weights, slot_weights,
+            margins.near, margins.far, margins.noise, self.thresholds(loss), loss.gamma,
+            self._scales(), width, centre, alpha, row_weights, slot_weights,
         )  # fmt: skip
-        return *sums, *self.weighted_sum(row_weights, slot_weights)
+        return *sums, *self.weighted_sum(*self._weigh(row_weights, slot_weights))
 
-    def linear_adjoint(self) -> tuple[np.ndarray, float]:
-        """Return the sum of all H_t, the adjoint when every item is linear, and its error."""
+    def adjoint_at_zero(self, loss: SmoothedHinge) -> tuple[np.ndarray, float]:
+        """Return the adjoint at the zero metric, and its error.
+
+        The sum of all H_t for the loss's own threshold, under which every item is linear.
+        """
         items = self.items
-        row_weights = (items.stop - items.start).astype(np.float64)
+        duals, lengths = loss.duals_at_zero(self.thresholds(loss)), items.stop - items.start
         slot_weights = cover(items.start, items.stop, self.pool.zeros(items.n_slots))
-        return self.weighted_sum(row_weights, slot_weights)
+        if items.thresholds is not None:
+            slot_weights *= np.repeat(duals, lengths)
+        return self.weighted_sum(*self._weigh(duals * lengths, slot_weights))
 
-    def largest_margin(self, margins: PairDistances) -> float:
-        """Largest margin of an item, without storing the margins."""
-        return largest_margin(self.items.start, self.items.stop, margins.near, margins.far)
+    def duals_at_zero(self, loss: SmoothedHinge) -> np.ndarray:
+        """Return the dual variables at the zero metric in the order of item numbers."""
+        if self.items.thresholds is None:
+            return np.ones(self.n_items)
+        rows, slots = self.list_items()
+        duals = np.empty(self.n_items)
+        duals[self.item_numbers(rows, slots)] = loss.duals_at_zero(self.items.thresholds)[rows]
+        return duals
+
+    def largest_ratio(self, margins: PairDistances, loss: SmoothedHinge) -> float:
+        """Largest ratio of a margin to the one at which the item leaves its piece at zero."""
+        reaches = loss.reach_from_zero(self.thresholds(loss))
+        return largest_ratio(self.items.start, self.items.stop, margins.near, margins.far, reaches)
+
+    def linear_part(self, row_counts, slot_counts, loss: SmoothedHinge):
+        """Linear part of the losses of some items, counted for each row and each slot.
+
+        Returns
+        -------
+        adjoint : ndarray
+            sum_t w_t H_t.
+        error : float
+            Bound on the Frobenius norm of its rounding error.
+        constant : float
+            sum_t w_t (l(<H_t, M>) + <H_t, M>), for whatever M has all of them linear.
+        """
+        row_weights, slot_weights = self._weigh(row_counts, slot_counts)
+        constant = float(row_weights @ self.thresholds(loss))
+        constant -= 0.5 * loss.gamma * float(row_weights.sum())
+        return *self.weighted_sum(row_weights, slot_weights), constant
 
     def count_decidable(self, margins: PairDistances, loss: SmoothedHinge) -> int:
         """Count the items off the quadratic piece: the most that screening could decide."""
         return sorted_count_decidable(
             self.items.start, self.items.stop, margins.near, margins.far,
-            loss.threshold, loss.linear_below, SORT_FROM,
+            self.thresholds(loss), loss.gamma, SORT_FROM,
         )  # fmt: skip
 
     def intervals(self, terms):
@@ -299,6 +345,17 @@ class Comparisons:
         """Zero weights for the rows and for the slots."""
         return self.pool.zeros(len(self.items.near)), self.pool.zeros(self.items.n_slots)
 
+    def thresholds(self, loss: SmoothedHinge) -> np.ndarray:
+        """Return the threshold of each row; constants take no memory."""
+        thresholds = self.items.thresholds
+        if thresholds is None:
+            return np.broadcast_to(loss.threshold, len(self.items.near))
+        return thresholds
+
+    def item_weights(self, rows: np.ndarray) -> np.ndarray:
+        """Return the factors of the losses of the items of given rows."""
+        return self._scales()[rows]
+
     def restrict(self, start: np.ndarray, stop: np.ndarray) -> "Comparisons":
         """Keep the slots start[p]:stop[p] of each row; what nothing refers to any more goes."""
         items, take = self.items, self.pool.take
@@ -317,9 +374,12 @@ class Comparisons:
             X = take(X, points)
             renumber_points(points, len(self.X), near, far)
         blocks = renumber_slots(covered, items.blocks, start, stop)
+        thresholds, weights = items.thresholds, items.weights
         kept = Items(
-            near, far, slots, blocks, start, stop, take(items.base, rows), take(items.rank, used)
-        )
+            near, far, slots, blocks, start, stop, take(items.base, rows), take(items.rank, used),
+            None if thresholds is None else take(thresholds, rows),
+            None if weights is None else take(weights, rows),
+        )  # fmt: skip
         return self._like(X, kept, take(self.near_sizes, rows), take(self.far_sizes, used))
 
     def sort_slots(self, margins: PairDistances) -> tuple["Comparisons", PairDistances]:
@@ -336,6 +396,18 @@ class Comparisons:
         sorted_items = replace(items, far=far, slots=slots, rank=take(items.rank, order))
         geometry = self._like(self.X, sorted_items, self.near_sizes, take(self.far_sizes, order))
         return geometry, replace(margins, far=take(margins.far, order))
+
+    def _scales(self) -> np.ndarray:
+        weights = self.items.weights
+        return np.broadcast_to(1.0, len(self.items.near)) if weights is None else weights
+
+    def _weigh(self, row_weights, slot_weights):
+        """Multiply sums over items of dual variables by the weights of the items."""
+        items = self.items
+        if items.weights is None:
+            return row_weights, slot_weights
+        slot_weights = slot_weights * np.repeat(items.weights, items.stop - items.start)
+        return row_weights * items.weights, slot_weights
 
     def _far_weights(self, slot_weights):
         slots = self.items.slots

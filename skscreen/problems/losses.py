@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from numba import njit
 
 
@@ -37,10 +38,27 @@ class SmoothedHinge:
         """Margin below which the loss is linear."""
         return self.threshold - self.gamma
 
-    @property
-    def linear_constant(self) -> float:
-        """Loss plus margin on the linear part, a constant."""
-        return self.threshold - 0.5 * self.gamma
+    def duals_at_zero(self, thresholds: np.ndarray) -> np.ndarray:
+        """Dual variables of margins of zero under thresholds of their own.
+
+        1 for the loss's own threshold; 0 for negative ones, which a margin of zero meets.
+        """
+        if self.gamma == 0.0:
+            return (thresholds > 0.0).astype(np.float64)
+        return np.clip(thresholds / self.gamma, 0.0, 1.0)
+
+    def reach_from_zero(self, thresholds: np.ndarray) -> np.ndarray:
+        """Margins at which the dual variables at margin zero begin to change; signed.
+
+        The end of the piece of the loss that holds a margin of zero: threshold - gamma on the
+        linear, threshold on the zero part. Where that is nearly zero itself (thresholds of the
+        size of gamma) the dual variable changes slowly, and half the threshold or half of gamma
+        stands for it.
+        """
+        # For the loss's own threshold the end of the linear part, whatever gamma.
+        share = min(0.5, self.linear_below / self.threshold)
+        above = np.maximum(thresholds - self.gamma, share * thresholds)
+        return np.where(thresholds > 0.0, above, np.minimum(thresholds, -0.5 * self.gamma))
 
 
 @njit(inline="always")

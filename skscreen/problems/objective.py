@@ -1,9 +1,10 @@
 """The objective, its dual and the certificate, for any geometry, loss and domain.
 
-    P(theta) = sum_t l(<A_t, theta>) - <B, theta> + constant + lambda / 2 |theta|^2,  theta in K
+    P(theta) = sum_t w_t l(<A_t, theta>) - <B, theta> + constant + lambda / 2 |theta|^2,  theta in K
 
-B and the constant carry the items that screening has proved to lie in their linear part, so a
-reduced problem is an `Objective` like any other, with the same optimum as the full one.
+B and the constant carry the items that screening has proved to lie in their linear part, beside
+the linear term of the problem itself, so a reduced problem is an `Objective` like any other, with
+the same optimum as the full one. The weights w_t and thresholds of the items are the geometry's.
 """
 
 from dataclasses import dataclass
@@ -76,6 +77,9 @@ class Proximal:
     alpha: np.ndarray
     last_gap: float = np.inf
 
+    def __post_init__(self):
+        self._narrowest = min(1e-7, 2e-6 * self.width)
+
     def recentre(self, gap: float, n_steps: int) -> None:
         """Make the last dual variables the centre, and adapt the width.
 
@@ -91,7 +95,7 @@ class Proximal:
         if n_steps > 50:
             self.width *= 2.0
         elif gap > 0.5 * self.last_gap:
-            self.width = max(0.5 * self.width, 1e-7)
+            self.width = max(0.5 * self.width, self._narrowest)
         self.last_gap = gap
 
     def fix(self, zero: np.ndarray, linear: np.ndarray) -> None:
@@ -114,12 +118,12 @@ class Evaluation:
     smoothed_loss : float
         The same for the smooth objective that the solver descends (equal without `Proximal`).
     adjoint : ndarray
-        S = sum_t alpha_t A_t + B, at the dual variables alpha of the point.
+        S = sum_t w_t alpha_t A_t + B, at the dual variables alpha of the point.
     adjoint_error : float
         Bound on the rounding error of `adjoint`.
     fenchel_young : float
-        sum_t l(x_t) + l*(-alpha_t) + alpha_t x_t, rounding allowance included; 0 where alpha is
-        exactly minus the derivative.
+        sum_t w_t (l(x_t) + l*(-alpha_t) + alpha_t x_t), rounding allowance included; 0 where alpha
+        is exactly minus the derivative.
     objective : Objective
         What was evaluated; its items are in the order of `margins`.
     """
@@ -192,9 +196,11 @@ class Objective:
     domain : Domain
     lam : float
     linear_term : ndarray
-        B, the sum of A_t over the items fixed in their linear part (and any given linear term).
+        B, the sum of w_t A_t over the items fixed in their linear part, and any given linear term.
     linear_error : float
         Bound on the rounding error of B, which every evaluation inherits.
+    linear_constant : float
+        Sum of what the losses of the fixed items are beside their part in -<B, theta>.
     n_zero, n_linear : int
         Number of items left out as lying in either part.
     proximal : Proximal or None
@@ -207,6 +213,7 @@ class Objective:
     lam: float
     linear_term: np.ndarray
     linear_error: float = 0.0
+    linear_constant: float = 0.0
     n_zero: int = 0
     n_linear: int = 0
     proximal: Proximal | None = None
@@ -214,7 +221,7 @@ class Objective:
     def evaluate(self, point: Point) -> Evaluation:
         """Value, gradient and dual variables at a point: one pass over the undecided items."""
         margins = self.geometry.margins(point)
-        fixed = self.loss.linear_constant * self.n_linear - inner(self.linear_term, point.value)
+        fixed = self.linear_constant - inner(self.linear_term, point.value)
         if self.proximal is None:
             value, adjoint, error = self.geometry.loss(margins, self.loss)
             smoothed, fenchel_young = value, 0.0
@@ -232,7 +239,7 @@ class Objective:
 
     def loss_value(self, point: Point, margins: PairDistances) -> tuple[float, float]:
         """Everything in P but the regulariser, at known (or shifted) margins, and its error."""
-        fixed = self.loss.linear_constant * self.n_linear - inner(self.linear_term, point.value)
+        fixed = self.linear_constant - inner(self.linear_term, point.value)
         value, error = self.geometry.loss_value(margins, self.loss)
         return value + fixed, error
 
@@ -266,31 +273,52 @@ class Problem:
     geometry : Comparisons
     loss : SmoothedHinge
     domain : Domain
+    linear_term : ndarray, optional
+        B of the objective with nothing fixed; zero when not given.
+    linear_error : float
+        Bound on its rounding error.
     """
 
     geometry: Comparisons
     loss: SmoothedHinge
     domain: Domain
+    linear_term: np.ndarray | None = None
+    linear_error: float = 0.0
 
     def at(self, lam: float, proximal: Proximal | None = None) -> Objective:
         """Return the full objective at one lambda."""
-        zero = np.zeros(self.geometry.shape)
-        return Objective(self.geometry, self.loss, self.domain, lam, zero, proximal=proximal)
+        linear_term = self.linear_term
+        if linear_term is None:
+            linear_term = np.zeros(self.geometry.shape)
+        return Objective(
+            self.geometry, self.loss, self.domain, lam, linear_term, self.linear_error,
+            proximal=proximal,
+        )  # fmt: skip
 
     def lam_max(self) -> tuple[float, Point]:
-        """Smallest known lambda from which on every item is linear, in closed form.
+        """Smallest known lambda from which on every item is in its piece at 0, in closed form.
+
+        With S = B + sum_t w_t alpha_t A_t at the dual variables alpha of theta = 0 the optimum is
+        S_K / lambda, as long as no item leaves the piece of the loss on which it is at theta = 0.
+        For the loss's own threshold that is the linear part, and all alpha are 1.
 
         Returns
         -------
         lam_max : float
-            max_t <S_K, A_t> / (threshold - gamma) with S = sum_t A_t; 0 if S_K = 0 but for rounding
-            errors, when theta = 0 is optimal for every lambda. Needs gamma < threshold.
+            max_t <S_K, A_t> / (threshold - gamma), with the thresholds of the items, or over -U
+            for items that are in their zero part at 0 because of a threshold -U; 0 if S_K = 0 but
+            for rounding errors, when theta = 0 is optimal for every lambda. Needs gamma < threshold
+            of the loss. Thresholds nearer to 0 than 2 gamma (-U: gamma / 2) would make it
+            infinite: see `SmoothedHinge.reach_from_zero` for what replaces them.
         point : Point
-            S_K: the optimum is S_K / lambda for every lambda >= lam_max.
+            S_K: the optimum is S_K / lambda for every lambda >= lam_max (nearly, if there are
+            such thresholds).
         """
-        adjoint, error = self.geometry.linear_adjoint()
+        adjoint, error = self.geometry.adjoint_at_zero(self.loss)
+        if self.linear_term is not None:
+            adjoint, error = adjoint + self.linear_term, error + self.linear_error
         point = self.domain.project(adjoint)
         if norm(point.value) <= error:
             return 0.0, self.domain.project(np.zeros_like(adjoint))
-        margin = self.geometry.largest_margin(self.geometry.margins(point))
-        return max(margin, 0.0) / self.loss.linear_below, point
+        ratio = self.geometry.largest_ratio(self.geometry.margins(point), self.loss)
+        return max(ratio, 0.0), point

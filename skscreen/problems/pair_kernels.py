@@ -153,12 +153,15 @@ def sort_blocks(blocks, distances, order):
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def loss_pass(start, stop, near_d, far_d, threshold, gamma, row_weights, slot_weights):
-    """Sum of smoothed hinge losses; fills row weights, adds to slot weights."""
+def loss_pass(start, stop, near_d, far_d, thresholds, gamma, scales, row_weights, slot_weights):
+    """Sum of smoothed hinge losses, each row's times its scale.
+
+    Fills row weights and adds to slot weights, both without the scales.
+    """
     total = 0.0
     width_inverse = 1.0 / gamma
     for p in range(near_d.size):
-        level = threshold + near_d[p]
+        level = thresholds[p] + near_d[p]
         D, weights = far_d[start[p] : stop[p]], slot_weights[start[p] : stop[p]]
         weight, value = 0.0, 0.0
         for s in range(stop[p] - start[p]):
@@ -168,33 +171,37 @@ def loss_pass(start, stop, near_d, far_d, threshold, gamma, row_weights, slot_we
             weight += alpha
             weights[s] += alpha
         row_weights[p] = weight
-        total += value
+        total += scales[p] * value
     return total
 
 
 @njit(cache=True, nogil=True)
 def proximal_pass(
-    start, stop, base, rank, near_d, far_d, noise, threshold, gamma, width, centre, alphas,
-    row_weights, slot_weights,
+    start, stop, base, rank, near_d, far_d, noise, thresholds, gamma, scales, width, centre,
+    alphas, row_weights, slot_weights,
 ):  # fmt: skip
-    """Return the sums of `Comparisons.proximal_loss`; fills alphas, adds to the weights."""
+    """Return the sums of `Comparisons.proximal_loss`; fills alphas, adds to the weights.
+
+    The sums count each row's items times its scale, the weights do not.
+    """
     smoothed, true, gap, error = 0.0, 0.0, 0.0, 0.0
     width_inverse = 1.0 / (gamma + width)
     for p in range(near_d.size):
-        level = threshold + near_d[p]
+        level, scale = thresholds[p] + near_d[p], scales[p]
         for s in range(start[p], stop[p]):
             z = level - far_d[s]
             t = base[p] + rank[s]
             alpha = dual_variable(z + width * centre[t], width_inverse)
             # Less width/2 centre^2, a constant: so that alpha = 0 contributes nothing.
-            smoothed += smoothed_value(z, alpha, gamma)
-            smoothed += width * alpha * (centre[t] - 0.5 * alpha)
+            value = smoothed_value(z, alpha, gamma)
+            smoothed += scale * (value + width * alpha * (centre[t] - 0.5 * alpha))
             slack = fenchel_young(z, alpha, gamma)
-            true += smoothed_value(z, alpha, gamma) + slack
-            gap += slack
+            true += scale * (value + slack)
+            gap += scale * slack
             if slack > 0.0:
                 size = near_d[p] + far_d[s]
-                error += 16.0 * EPS * size + 4.0 * noise * np.sqrt(size)
+                rounding = size + abs(thresholds[p])
+                error += scale * (16.0 * EPS * rounding + 4.0 * noise * np.sqrt(size))
             alphas[t] = alpha
             row_weights[p] += alpha
             slot_weights[s] += alpha
@@ -202,27 +209,28 @@ def proximal_pass(
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def largest_margin(start, stop, near_d, far_d):
-    """Largest margin of an item."""
-    largest, farthest, first, last = -np.inf, 0.0, 0, 0
+def largest_ratio(start, stop, near_d, far_d, reaches):
+    """Largest ratio of an item's margin to the reach of its row, of either sign."""
+    largest, nearest, farthest, first, last = -np.inf, 0.0, 0.0, 0, 0
     for p in range(near_d.size):
         if start[p] == stop[p]:
             continue
         # Rows with the same slots mostly follow each other.
         if start[p] != first or stop[p] != last:
             first, last = start[p], stop[p]
-            farthest = far_d[first:last].max()
-        largest = max(largest, farthest - near_d[p])
+            nearest, farthest = far_d[first:last].min(), far_d[first:last].max()
+        extreme = farthest if reaches[p] > 0.0 else nearest
+        largest = max(largest, (extreme - near_d[p]) / reaches[p])
     return largest
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def count_decidable(start, stop, near_d, far_d, threshold, linear_below):
+def count_decidable(start, stop, near_d, far_d, thresholds, gamma):
     """Count the items above the threshold or below the linear piece."""
     count = 0.0
     for p in range(near_d.size):
         D, row = far_d[start[p] : stop[p]], 0.0
-        high, low = threshold + near_d[p], linear_below + near_d[p]
+        high, low = thresholds[p] + near_d[p], thresholds[p] - gamma + near_d[p]
         for s in range(stop[p] - start[p]):
             row += 1.0 if (D[s] > high) | (D[s] < low) else 0.0
         count += row

@@ -1,5 +1,7 @@
 """Passes over comparisons that look at few items where the slots are nearly in order of distance.
 
+Rows that share slots have one threshold and weight one (see `comparisons.Items`).
+
 For a row with level c = threshold + distance, slots at distances u < c - gamma have alpha = 1 and
 those at u > c have alpha = 0. Slots are stored in the order of their distances at the last
 reference. Here running extremes over them tell, by bisection, up to where all slots of a row are
@@ -30,7 +32,7 @@ _ROWS_PER_SUM = 1024
 
 @njit(cache=True, nogil=True)
 def sorted_loss_pass(
-    start, stop, near_d, far_d, threshold, gamma, row_weights, slot_weights, sort_from
+    start, stop, near_d, far_d, thresholds, gamma, scales, row_weights, slot_weights, sort_from
 ):
     """Like `loss_pass`; returns the value and a bound on its rounding error.
 
@@ -44,14 +46,15 @@ def sorted_loss_pass(
         if in_order or first - direct >= _ROWS_PER_SUM:
             value = loss_pass(
                 start[direct:first], stop[direct:first], near_d[direct:first], far_d,
-                threshold, gamma, row_weights[direct:first], slot_weights,
+                thresholds[direct:first], gamma, scales[direct:first], row_weights[direct:first],
+                slot_weights,
             )  # fmt: skip
             total, lost = _add(total, lost, value)
             direct = first
         if in_order:
             value, largest = _run_loss(
                 start[first:last] - begin, stop[first:last] - begin, near_d[first:last],
-                far_d[begin:end], threshold, gamma, row_weights[first:last],
+                far_d[begin:end], thresholds[first], gamma, row_weights[first:last],
                 slot_weights[begin:end], sort_from[0], buffers,
             )  # fmt: skip
             total, lost = _add(total, lost, value)
@@ -60,14 +63,14 @@ def sorted_loss_pass(
         first = last
     value = loss_pass(
         start[direct:], stop[direct:], near_d[direct:], far_d,
-        threshold, gamma, row_weights[direct:], slot_weights,
+        thresholds[direct:], gamma, scales[direct:], row_weights[direct:], slot_weights,
     )  # fmt: skip
     total, lost = _add(total, lost, value)
     return total + lost, 16.0 * EPS * (total + size)
 
 
 @njit(cache=True, nogil=True)
-def sorted_count_decidable(start, stop, near_d, far_d, threshold, linear_below, sort_from):
+def sorted_count_decidable(start, stop, near_d, far_d, thresholds, gamma, sort_from):
     """Like `pair_kernels.count_decidable`."""
     count, direct, first = 0, 0, 0
     buffers = _buffers(near_d.size, far_d.size)
@@ -76,16 +79,16 @@ def sorted_count_decidable(start, stop, near_d, far_d, threshold, linear_below, 
         if in_order:
             count += count_item_by_item(
                 start[direct:first], stop[direct:first], near_d[direct:first], far_d,
-                threshold, linear_below,
+                thresholds[direct:first], gamma,
             )  # fmt: skip
             count += _run_decidable(
                 start[first:last] - begin, stop[first:last] - begin, near_d[first:last],
-                far_d[begin:end], threshold, linear_below, sort_from[0], buffers,
+                far_d[begin:end], thresholds[first], gamma, sort_from[0], buffers,
             )  # fmt: skip
             direct = last
         first = last
     return count + count_item_by_item(
-        start[direct:], stop[direct:], near_d[direct:], far_d, threshold, linear_below
+        start[direct:], stop[direct:], near_d[direct:], far_d, thresholds[direct:], gamma
     )
 
 
@@ -221,16 +224,16 @@ def _run_loss(
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def _run_decidable(start, stop, near, D, threshold, linear_below, long_row, buffers):
+def _run_decidable(start, stop, near, D, threshold, gamma, long_row, buffers):
     """Count the items of a run of rows above the threshold or below the linear piece."""
     firsts, lasts, highest, lowest, _, _ = buffers
     _running_extremes(D, highest, lowest)
-    _bisect_rows(highest[: D.size], near, linear_below, False, firsts)
+    _bisect_rows(highest[: D.size], near, threshold - gamma, False, firsts)
     _bisect_rows(lowest[: D.size], near, threshold, True, lasts)
     count = 0.0
     for p in range(near.size):
-        high, low, begin, end = threshold + near[p], linear_below + near[p], start[p], stop[p]
-        row = 0.0
+        high, low = threshold + near[p], threshold - gamma + near[p]
+        begin, end, row = start[p], stop[p], 0.0
         if end - begin >= long_row:
             first = min(max(firsts[p], begin), end)
             last = max(min(lasts[p], end), first)

@@ -1,4 +1,4 @@
-"""Which pairs are compared: from class labels, or from explicit triplets."""
+"""Which pairs are compared: from class labels, or from explicit comparisons."""
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -72,20 +72,50 @@ def triplets_from_array(triplets: np.ndarray) -> Items:
 
     Item numbers follow the rows given.
     """
-    order = np.lexsort((triplets[:, 2], triplets[:, 1], triplets[:, 0]))
-    i, j, l = triplets[order].T
-    first = np.flatnonzero(np.concatenate(([True], (np.diff(i) != 0) | (np.diff(j) != 0))))
+    return comparisons_from_arrays(triplets[:, :2], triplets[:, ::2])
+
+
+def comparisons_from_arrays(
+    near: np.ndarray,
+    far: np.ndarray,
+    thresholds: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> Items:
+    """Build the items of explicit comparisons of a near with a far pair.
+
+    Those of the same near pair, threshold and weight make a row with slots of its own. Item
+    numbers follow the order given.
+
+    Parameters
+    ----------
+    near, far : ndarray of shape (m, 2)
+        The distance of `near` is to be the smaller one.
+    thresholds : ndarray of shape (m,), optional
+        By how much, in squared distances; that of the loss when not given.
+    weights : ndarray of shape (m,), optional
+        Factors > 0 of the losses; 1 when not given.
+    """
+    extra = [values for values in (thresholds, weights) if values is not None]
+    keys = [near[:, 0], near[:, 1], *extra]
+    order = np.lexsort((far[:, 1], far[:, 0], *keys[::-1]))
+    changes = np.zeros(order.size - 1, dtype=bool)
+    for key in keys:
+        changes |= np.diff(key[order]) != 0
+    first = np.flatnonzero(np.concatenate(([True], changes)))
     blocks = np.concatenate((first, [order.size]))
-    far, slots = np.unique(np.stack((i, l), axis=1), axis=0, return_inverse=True)
+    pairs, slots = np.unique(far[order], axis=0, return_inverse=True)
+    rows = order[first]
     return Items(
-        near=np.stack((i[first], j[first]), axis=1).astype(np.int32),
-        far=far.astype(np.int32),
+        near=near[rows].astype(np.int32),
+        far=pairs.astype(np.int32),
         slots=slots.ravel().astype(np.int32),
         blocks=blocks,
         start=blocks[:-1].copy(),
         stop=blocks[1:].copy(),
         base=np.zeros(first.size, dtype=np.int64),
         rank=order,
+        thresholds=None if thresholds is None else thresholds[rows],
+        weights=None if weights is None else weights[rows],
     )
 
 

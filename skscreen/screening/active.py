@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numba import njit
 
-from skscreen.problems.objective import Evaluation, Objective
+from skscreen.problems.objective import EPS, Evaluation, Objective
 from skscreen.screening.bounds import Ball
 from skscreen.screening.refine import refine
 from skscreen.screening.rules import LINEAR, RULES, ZERO, sphere_lower, sphere_upper
@@ -49,9 +49,19 @@ def screen(
     weights = geometry.weights()
     counts = [(0, 0)]
     for ball in balls:
-        intervals, thresholds = geometry.intervals(ball.terms), (loss.threshold, loss.linear_below)
+        intervals, thresholds = geometry.intervals(ball.terms), geometry.thresholds(loss)
         counts.append(
-            _shrink(geometry, start, stop, intervals, ball.radius, *thresholds, decisions, *weights)
+            _shrink(
+                geometry,
+                start,
+                stop,
+                intervals,
+                ball.radius,
+                thresholds,
+                loss.gamma,
+                decisions,
+                *weights,
+            )
         )
     if rule != "sphere":
         counts += [refine(objective, ball, rule, start, stop, decisions, weights) for ball in balls]
@@ -61,14 +71,20 @@ def screen(
     if objective.proximal is not None:
         objective.proximal.fix(decisions == ZERO, decisions == LINEAR)
     linear_term, linear_error = objective.linear_term, objective.linear_error
+    linear_constant = objective.linear_constant
     if n_linear:
-        added, error = _linear_sum(geometry, *weights)
+        row_linear, slot_linear = weights
+        # The passes store the steps of a staircase: constant time for a whole prefix of slots.
+        np.cumsum(slot_linear, out=slot_linear)
+        added, error, constant = geometry.linear_part(row_linear, slot_linear, loss)
         linear_term, linear_error = linear_term + added, linear_error + error
+        linear_constant += constant
     return replace(
         objective,
         geometry=geometry.restrict(start, stop),
         linear_term=linear_term,
         linear_error=linear_error,
+        linear_constant=linear_constant,
         n_zero=objective.n_zero + n_zero,
         n_linear=objective.n_linear + n_linear,
     )
@@ -81,12 +97,12 @@ def active_part(objective: Objective, evaluation: Evaluation) -> Objective:
     """
     geometry, margins = objective.geometry, evaluation.margins
     start, stop = _ranges(objective)
-    threshold = objective.loss.threshold
+    near = margins.near
     if objective.proximal is not None:
-        threshold += objective.proximal.width
-    here = (margins.near, margins.near, margins.far, margins.far)
+        near = near + objective.proximal.width
+    here, thresholds = (near, near, margins.far, margins.far), geometry.thresholds(objective.loss)
     n_zero, _ = _shrink(
-        geometry, start, stop, here, 0.0, threshold, -np.inf, None, *geometry.weights()
+        geometry, start, stop, here, 0.0, thresholds, np.inf, None, *geometry.weights()
     )
     if n_zero < (1.0 - _WORTH_RESTRICTING) * geometry.n_items:
         return objective
@@ -101,29 +117,22 @@ def _ranges(objective: Objective) -> tuple[np.ndarray, np.ndarray]:
     return start, stop
 
 
-def _linear_sum(geometry, row_linear, slot_steps) -> tuple[np.ndarray, float]:
-    """Sum of A_t over the items that the passes have put into the linear part, and its error."""
-    # The passes store the steps of a staircase: constant time for a whole prefix of slots.
-    np.cumsum(slot_steps, out=slot_steps)
-    return geometry.weighted_sum(row_linear, slot_steps)
-
-
 def _shrink(
-    geometry, start, stop, intervals, radius, threshold, linear_below, decisions, *weights
+    geometry, start, stop, intervals, radius, thresholds, gamma, decisions, *weights
 ) -> tuple[int, int]:
     """Run the compiled pass; returns how many items leave for the zero and the linear part."""
     items = geometry.items
     scratch = geometry.weights()[1], geometry.weights()[1]
     return _shrink_pass(
         start, stop, items.blocks, items.base, items.rank, geometry.near_sizes, geometry.far_sizes,
-        *intervals, radius, threshold, linear_below, decisions, *weights, *scratch,
+        *intervals, radius, thresholds, gamma, decisions, *weights, *scratch,
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
 def _shrink_pass(
     start, stop, blocks, base, rank, near_sizes, far_sizes,
-    near_low, near_high, far_low, far_high, radius, threshold, linear_below,
+    near_low, near_high, far_low, far_high, radius, thresholds, gamma,
     decisions, row_linear, slot_steps, prefix_high, suffix_low,
 ):  # fmt: skip
     """Shrink every row to its undecided interval by the sphere rule, without looking at items.
@@ -155,8 +164,9 @@ def _shrink_pass(
             continue
         b = _block_of(first, blocks, b)
         part = 0.5 * (near_sizes[p] * near_sizes[p] / scales[b] + scales[b]) * (1.0 + 1e-12)
-        zero_level = threshold + sphere_upper(near_high[p], part, radius)
-        linear_level = linear_below + sphere_lower(near_low[p], part, radius)
+        rounding = 4.0 * EPS * abs(thresholds[p])
+        zero_level = thresholds[p] + rounding + sphere_upper(near_high[p], part, radius)
+        linear_level = thresholds[p] - gamma - rounding + sphere_lower(near_low[p], part, radius)
         # Most rows are decided as a whole, or not at all.
         if suffix_low[first] > zero_level:
             end = first

@@ -75,13 +75,13 @@ def refine(
         scale, depth = 1.0 / size, inner(normal.value, ball.centre) / size + slack
     cone = _search_space(objective, ball) if rule == "semidefinite" else None
     values, points, noise = (np.empty(0), geometry.X, 0.0) if cone is None else cone
+    thresholds, gamma = geometry.thresholds(objective.loss), objective.loss.gamma
     far = items.far if items.slots is None else items.far[items.slots]
     return _refine_pass(
         start, stop, items.base, items.rank, items.near, far, geometry.X, geometry.diagonal,
         geometry.near_sizes, geometry.far_sizes, *geometry.intervals(ball.terms), *half_space,
-        scale, depth, values, points, noise, slack, ball.radius, objective.loss.threshold,
-        objective.loss.linear_below, np.empty(0, np.int8) if decisions is None else decisions,
-        *weights,
+        scale, depth, values, points, noise, slack, ball.radius, thresholds,
+        gamma, np.empty(0, np.int8) if decisions is None else decisions, *weights,
     )  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def _search_space(objective: Objective, ball: Ball):
 def _refine_pass(
     start, stop, base, rank, near, far, X, diagonal, near_sizes, far_sizes,
     near_low, near_high, far_low, far_high, near_least, near_most, far_least, far_most,
-    scale, depth, values, points, noise, slack, radius, threshold, linear_below, decisions,
+    scale, depth, values, points, noise, slack, radius, thresholds, gamma, decisions,
     row_linear, slot_steps,
 ):  # fmt: skip
     """Test the ends of each row; returns how many items leave for the zero and linear part.
@@ -118,18 +118,20 @@ def _refine_pass(
     scratch = np.empty((3, values.size))
     for p in range(start.size):
         first, last = start[p], stop[p]
+        rounding = 4.0 * EPS * abs(thresholds[p])
+        zero_level, linear_level = thresholds[p] + rounding, gamma - thresholds[p] + rounding
         end = last
         while end > first:
             s = end - 1
             if cut:
                 along = _rounded_down(scale * (far_least[s] - near_most[p]))
             margin = far_low[s] - near_high[p]
-            if not _may_decide(margin, along, depth, threshold):
+            if not _may_decide(margin, along, depth, zero_level):
                 break
             if not _decides(
                 margin, along, near_sizes[p] + far_sizes[s], far[s, 0], far[s, 1], near[p, 0],
                 near[p, 1], X, diagonal, cut, depth, values, points, noise, slack, radius,
-                threshold, scratch,
+                zero_level, scratch,
             ):  # fmt: skip
                 break
             end = s
@@ -139,12 +141,12 @@ def _refine_pass(
             if cut:
                 along = _rounded_down(scale * (near_least[p] - far_most[s]))
             margin = near_low[p] - far_high[s]
-            if not _may_decide(margin, along, depth, -linear_below):
+            if not _may_decide(margin, along, depth, linear_level):
                 break
             if not _decides(
                 margin, along, near_sizes[p] + far_sizes[s], near[p, 0], near[p, 1], far[s, 0],
                 far[s, 1], X, diagonal, cut, depth, values, points, noise, slack, radius,
-                -linear_below, scratch,
+                linear_level, scratch,
             ):  # fmt: skip
                 break
             begin = s + 1

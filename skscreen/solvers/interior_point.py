@@ -5,11 +5,12 @@ times that of the regulariser; but there few items are left. With the items list
 conditions
 
     lambda theta = S(alpha) + Gamma,    <theta, Gamma> = 0,    theta, Gamma in K,
-    tau - <A_t, theta> - gamma alpha_t = r_t - s_t,    s_t alpha_t = 0,    r_t (1 - alpha_t) = 0,
+    tau_t - <A_t, theta> - gamma alpha_t = r_t - s_t,    s_t alpha_t = 0,    r_t (1 - alpha_t) = 0,
 
 are followed with all products set to mu -> 0 (for the PSD cone in the direction of Helmberg,
 Rendl, Vanderbei and Wolkowicz 1996). It takes 20 to 30 steps whatever the conditioning, each one
-Cholesky factor of the size of theta. The hinge is the case gamma = 0.
+Cholesky factor of the size of theta. The hinge is the case gamma = 0. An item of weight w is one
+with w A_t, w tau_t and w gamma.
 """
 
 import numpy as np
@@ -89,12 +90,17 @@ class _State:
         self.cone = (_Matrices if isinstance(objective.domain, PSDCone) else _Vectors)(
             geometry.n_features
         )
-        self.G = self.cone.items(*geometry.pair_differences(*geometry.list_items()))
+        rows, slots = geometry.list_items()
+        weights = geometry.item_weights(rows)
+        self.G = weights[:, None] * self.cone.items(*geometry.pair_differences(rows, slots))
+        self.tau = weights * geometry.thresholds(self.loss)[rows]
+        self.width = weights * self.loss.gamma
+        self.units = np.maximum(weights * self.loss.threshold, np.abs(self.tau))
         self.B = self.cone.vector(objective.linear_term)
         m = len(self.G)
         self.degree = geometry.n_features + 2 * m
         self.alpha = np.full(m, 0.5)
-        self.lower, self.upper = np.ones(m), np.ones(m)
+        self.lower, self.upper = self.units, self.units
         self.theta = scale * self.cone.identity
         self.size = max(float(np.linalg.norm(self.B + self.alpha @ self.G)), self.lam * scale)
         self.gamma = self.size / np.sqrt(geometry.n_features) * self.cone.identity
@@ -102,7 +108,7 @@ class _State:
     def residuals(self) -> tuple[np.ndarray, np.ndarray]:
         """How far the two linear equations are from holding."""
         first = self.lam * self.theta - self.B - self.alpha @ self.G - self.gamma
-        slack = self.loss.threshold - self.G @ self.theta - self.loss.gamma * self.alpha
+        slack = self.tau - self.G @ self.theta - self.width * self.alpha
         return first, slack + self.lower - self.upper
 
     def residual(self) -> float:
@@ -110,7 +116,7 @@ class _State:
         first, second = self.residuals()
         return max(
             float(np.linalg.norm(first)) / self.size,
-            float(np.abs(second).max(initial=0.0)) / self.loss.threshold,
+            float((np.abs(second) / self.units).max(initial=0.0)),
         )
 
     def complementarity(self, step=None, length: float = 0.0) -> float:
@@ -124,7 +130,7 @@ class _State:
     def factorise(self):
         """Return the Cholesky factor of the Newton system on theta."""
         self.weights = 1.0 / (
-            self.loss.gamma + self.lower / self.alpha + self.upper / (1.0 - self.alpha)
+            self.width + self.lower / self.alpha + self.upper / (1.0 - self.alpha)
         )
         A = self.cone.scaling(self.theta, self.gamma)
         A += (self.G.T * self.weights) @ self.G

@@ -7,7 +7,11 @@ from rtlm_reference import Case, Explicit, brute_force_triplets, item_matrices, 
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, PSDCone
 from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
+from skscreen.problems.triplets import (
+    comparisons_from_arrays,
+    triplets_from_array,
+    triplets_from_labels,
+)
 
 LOSS = SmoothedHinge(1.0, 0.05)
 GEOMETRY = {False: Comparisons, True: DiagonalComparisons}
@@ -88,12 +92,12 @@ def test_loss_and_adjoint_are_sums_over_items(diagonal):
 
 
 @both
-def test_linear_adjoint_is_the_sum_of_all_items(diagonal):
+def test_adjoint_at_zero_is_the_sum_of_all_items(diagonal):
     X, triplets, _ = data()
     geometry = GEOMETRY[diagonal](X, triplets_from_array(triplets))
     expected = item_matrices(X, triplets, diagonal).sum(axis=0)
     np.testing.assert_allclose(
-        geometry.linear_adjoint()[0], expected, atol=1e-12 * np.abs(expected).max()
+        geometry.adjoint_at_zero(LOSS)[0], expected, atol=1e-12 * np.abs(expected).max()
     )
 
 
@@ -214,7 +218,7 @@ def test_restriction_keeps_the_adjoint_of_what_is_left(diagonal):
     full = GEOMETRY[diagonal](X, triplets_from_array(triplets))
     geometry = full.restrict(*shrink_at_random(full, rng))
     expected = H[numbers(geometry.items)].sum(axis=0)
-    np.testing.assert_allclose(geometry.linear_adjoint()[0], expected, atol=1e-10)
+    np.testing.assert_allclose(geometry.adjoint_at_zero(LOSS)[0], expected, atol=1e-10)
 
 
 @both
@@ -272,12 +276,12 @@ def test_duplicate_samples_have_margins_of_exactly_zero(diagonal):
 
 
 @both
-def test_largest_margin_and_number_of_decidable_items(diagonal):
+def test_largest_ratio_and_number_of_decidable_items(diagonal):
     X, triplets, rng = data()
     geometry = GEOMETRY[diagonal](X, triplets_from_array(triplets))
     margins = geometry.margins(random_point(X.shape[1], diagonal, rng, 0.05))
     x = geometry.item_margins(margins)
-    assert geometry.largest_margin(margins) == x.max()
+    assert geometry.largest_ratio(margins, LOSS) == x.max() / LOSS.linear_below
     assert geometry.count_decidable(margins, LOSS) == np.sum((x > 1.0) | (x < LOSS.linear_below))
 
 
@@ -326,3 +330,108 @@ def test_listed_items_have_their_numbers_and_differences(labels, diagonal):
         np.testing.assert_allclose(*norms, atol=1e-12)
         if not labels:
             np.testing.assert_allclose(H, expected, atol=1e-12)
+
+
+# -- thresholds and weights of the items' own ----------------------------------------------------
+
+
+def general(diagonal, gamma=0.05):
+    """Random comparisons, bounds on single distances among them, and their explicit problem."""
+    X, _, rng = data("iris")
+    m = 200
+    near, far = rng.integers(len(X), size=(2, m, 2))
+    near[:60], far[60:90] = near[:60, [0, 0]], far[60:90, [0, 0]]
+    # Few values, so that some rows have several slots.
+    near[90:150] = near[rng.integers(90, 95, size=60)]
+    thresholds = rng.choice([-0.7, 0.02, 1.0, 2.5], m)
+    weights = rng.choice([0.25, 1.0, 3.0], m)
+    geometry = GEOMETRY[diagonal](X, comparisons_from_arrays(near, far, thresholds, weights))
+    u, v = X[near[:, 0]] - X[near[:, 1]], X[far[:, 0]] - X[far[:, 1]]
+    A = v**2 - u**2
+    if not diagonal:
+        A = v[:, :, None] * v[:, None, :] - u[:, :, None] * u[:, None, :]
+    return geometry, Explicit(A, gamma, thresholds, weights=weights), rng
+
+
+def parts(geometry, rng, point):
+    """The geometry, and what restricting and sorting make of it, with item numbers."""
+    for _ in range(2):
+        yield geometry, numbers(geometry.items)
+        geometry = geometry.sort_slots(geometry.margins(point))[0]
+        geometry = geometry.restrict(*shrink_at_random(geometry, rng))
+    yield geometry, numbers(geometry.items)
+
+
+def part_of(explicit, left):
+    return Explicit(
+        explicit.A[left], explicit.gamma, explicit.threshold[left], weights=explicit.weights[left]
+    )
+
+
+@both
+def test_sums_with_thresholds_and_weights(diagonal):
+    full, explicit, rng = general(diagonal)
+    assert full.items.near.shape[0] < full.n_items == len(explicit.A)
+    for scale in (1e-3, 1e-2, 0.1, 1.0):
+        point = random_point(full.n_features, diagonal, rng, scale)
+        for geometry, left in parts(full, rng, point):
+            part, margins = part_of(explicit, left), geometry.margins(point)
+            x = part.margins(point.value)
+            value, adjoint, _ = geometry.loss(margins, LOSS)
+            expected = part.adjoint(part.dual_variables(x))
+            assert value == pytest.approx(part.weights @ part.losses(x), rel=1e-12)
+            assert geometry.loss_value(margins, LOSS)[0] == value
+            size = np.abs(part.A).max() * part.weights.sum()
+            np.testing.assert_allclose(adjoint, expected, atol=1e-13 * size)
+            decidable = np.sum((x > part.threshold) | (x < part.threshold - part.gamma))
+            assert geometry.count_decidable(margins, LOSS) == decidable
+            at_zero = part.adjoint(part.dual_variables(0.0))
+            np.testing.assert_allclose(
+                geometry.adjoint_at_zero(LOSS)[0], at_zero, atol=1e-13 * size
+            )
+
+
+@both
+def test_proximal_sums_with_thresholds_and_weights(diagonal):
+    full, explicit, rng = general(diagonal, 0.0)
+    hinge, width, centre = SmoothedHinge(1.0, 0.0), 0.3, rng.random(len(explicit.A))
+    point = random_point(full.n_features, diagonal, rng, 0.2)
+    grid = np.linspace(0.0, 1.0, 2001)[:, None]
+    for geometry, left in parts(full, rng, point):
+        part, alpha = part_of(explicit, left), np.full(len(explicit.A), np.nan)
+        smoothed, value, gap, slack, adjoint, _ = geometry.proximal_loss(
+            geometry.margins(point), hinge, width, centre, alpha
+        )
+        x, c = part.margins(point.value), centre[left]
+        model = grid * (part.threshold - x) - 0.5 * width * ((grid - c) ** 2 - c**2)
+        assert smoothed == pytest.approx(part.weights @ model.max(axis=0), rel=1e-4)
+        assert value == pytest.approx(part.weights @ part.losses(x), rel=1e-12)
+        exact = part.weights @ part.fenchel_young(x, alpha[left])
+        assert abs(gap - exact) <= slack + 1e-12 * exact
+        np.testing.assert_allclose(adjoint, part.adjoint(alpha[left]), atol=1e-10)
+        assert np.count_nonzero(np.isfinite(alpha)) == left.size
+
+
+@both
+def test_linear_part_with_thresholds_and_weights(diagonal):
+    full, explicit, rng = general(diagonal)
+    point = random_point(full.n_features, diagonal, rng)
+    for geometry, left in parts(full, rng, point):
+        part = part_of(explicit, left)
+        rows, slots = geometry.list_items()
+        counts = [geometry.weights()[0], geometry.weights()[1]]
+        some = rng.random(rows.size) < 0.5
+        np.add.at(counts[0], rows[some], 1.0)
+        np.add.at(counts[1], slots[some], 1.0)
+        adjoint, _, constant = geometry.linear_part(*counts, LOSS)
+        # `left` and the listed items are both row by row.
+        np.testing.assert_allclose(adjoint, part.adjoint(some), atol=1e-10)
+        expected = (part.weights * (part.threshold - 0.5 * LOSS.gamma)) @ some
+        assert constant == pytest.approx(expected, rel=1e-12)
+
+
+def test_duals_at_zero_are_in_the_order_of_item_numbers():
+    full, explicit, _ = general(False)
+    for loss in (LOSS, SmoothedHinge(1.0, 0.0)):
+        explicit.gamma = loss.gamma
+        np.testing.assert_allclose(full.duals_at_zero(loss), explicit.dual_variables(0.0))

@@ -58,4 +58,4 @@ def test_parts_of_the_loss(gamma):
     hinge = SmoothedHinge(2.0, gamma)
     assert hinge.linear_below == 2.0 - gamma
     for x in np.linspace(-3.0, hinge.linear_below - 1e-9, 7):
-        assert loss(hinge.threshold - x, gamma) == pytest.approx(hinge.linear_constant - x)
+        assert loss(hinge.threshold - x, gamma) == pytest.approx(2.0 - 0.5 * gamma - x)

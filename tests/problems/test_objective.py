@@ -128,6 +128,7 @@ def test_fixed_items_enter_as_their_linear_part(case):
         problem.at(case.lam, case.proximal()),
         geometry=geometry.restrict(start.copy(), stop),
         linear_term=B,
+        linear_constant=linear.sum() * (1.0 - case.gamma / 2),
         n_zero=int((dropped & ~linear).sum()),
         n_linear=int(linear.sum()),
     )

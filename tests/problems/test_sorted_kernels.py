@@ -8,7 +8,7 @@ from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem, extend
-from skscreen.problems.pair_kernels import count_decidable, largest_margin, loss_pass
+from skscreen.problems.pair_kernels import count_decidable, largest_ratio, loss_pass
 from skscreen.problems.sorted_kernels import sorted_count_decidable, sorted_loss_pass
 from skscreen.problems.triplets import triplets_from_labels
 
@@ -51,7 +51,13 @@ def distances(rng, kind, n_blocks, n_rows, n_slots):
 
 def direct(start, stop, near, far, gamma):
     rows, slots = np.zeros(near.size), np.zeros(far.size)
-    return loss_pass(start, stop, near, far, 1.0, gamma, rows, slots), rows, slots
+    ones = np.ones(near.size)
+    return loss_pass(start, stop, near, far, ones, gamma, ones, rows, slots), rows, slots
+
+
+def in_order(start, stop, near, far, gamma, rows, slots, sort_from=ALWAYS):
+    ones = np.ones(near.size)
+    return sorted_loss_pass(start, stop, near, far, ones, gamma, ones, rows, slots, sort_from)
 
 
 def exact(start, stop, near, far, gamma):
@@ -77,15 +83,13 @@ def test_sorted_pass_agrees_with_the_direct_one(kind, part, gamma):
         near, far = distances(rng, kind, *shape)
         value, rows, slots = direct(start, stop, near, far, gamma)
         found_rows, found_slots = np.zeros(near.size), np.ones(far.size)
-        found, error = sorted_loss_pass(
-            start, stop, near, far, 1.0, gamma, found_rows, found_slots, ALWAYS
-        )
+        found, error = in_order(start, stop, near, far, gamma, found_rows, found_slots)
         assert found == pytest.approx(value, rel=1e-10)
         np.testing.assert_allclose(found_rows, rows, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(found_slots - 1.0, slots, rtol=1e-10, atol=1e-10)
         assert abs(found - exact(start, stop, near, far, gamma)) <= error
-        for thresholds in ((1.0, 1.0 - gamma), (1.0, 1.0)):
-            arguments = (start, stop, near, far, *thresholds)
+        for width in (gamma, 0.0):
+            arguments = (start, stop, near, far, np.ones(near.size), width)
             assert sorted_count_decidable(*arguments, ALWAYS) == count_decidable(*arguments)
 
 
@@ -94,7 +98,7 @@ def test_the_dual_variables_sum_to_the_same_over_rows_and_slots():
     start, stop = blocks_of_rows(rng, 5, 60, 200, "parts")
     near, far = distances(rng, "plain", 5, 60, 200)
     rows, slots = np.zeros(near.size), np.zeros(far.size)
-    sorted_loss_pass(start, stop, near, far, 1.0, 0.05, rows, slots, ALWAYS)
+    in_order(start, stop, near, far, 0.05, rows, slots)
     assert rows.sum() == pytest.approx(slots.sum(), rel=1e-14)
 
 
@@ -106,9 +110,7 @@ def test_a_far_slot_among_the_first_spoils_no_sum_behind_it():
     start[0] = 0
     value, rows, slots = direct(start, stop, near, far, 0.05)
     found_rows, found_slots = np.zeros(40), np.zeros(100)
-    found, error = sorted_loss_pass(
-        start, stop, near, far, 1.0, 0.05, found_rows, found_slots, ALWAYS
-    )
+    found, error = in_order(start, stop, near, far, 0.05, found_rows, found_slots)
     assert found == pytest.approx(value, rel=1e-14)
     assert error < 1e-13 * value
     np.testing.assert_allclose(found_rows, rows, rtol=1e-14)
@@ -123,21 +125,23 @@ def test_the_switch_is_a_matter_of_work():
         start, stop = blocks_of_rows(rng, *shape, "whole")
         near, far = distances(rng, "plain", *shape)
         weights = np.zeros(near.size), np.zeros(far.size)
-        value, error = sorted_loss_pass(
-            start, stop, near, far, 1.0, 0.05, *weights, comparisons.SORT_FROM
-        )
+        value, error = in_order(start, stop, near, far, 0.05, *weights, comparisons.SORT_FROM)
         # Only prefix sums add to the allowance for all sums.
         sizes[shape] = error > 17.0 * EPS * value
     assert list(sizes.values()) == [True, False, False]
 
 
-def test_largest_margin_over_shared_and_other_ranges():
+def test_largest_ratio_over_shared_and_other_ranges():
     rng = np.random.default_rng(0)
     for part in ("whole", "parts", "holes"):
         start, stop = blocks_of_rows(rng, 4, 9, 12, part)
         near, far = rng.random(36), rng.random(48)
-        margins = [far[start[p] : stop[p]].max(initial=-np.inf) - near[p] for p in range(36)]
-        assert largest_margin(start, stop, near, far) == max(margins)
+        reaches = rng.choice([-2.0, 0.5], 36)
+        ratios = [
+            ((far[start[p] : stop[p]] - near[p]) / reaches[p]).max(initial=-np.inf)
+            for p in range(36)
+        ]
+        assert largest_ratio(start, stop, near, far, reaches) == max(ratios)
 
 
 @pytest.mark.parametrize("geometry", [Comparisons, DiagonalComparisons])

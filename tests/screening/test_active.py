@@ -214,4 +214,4 @@ def test_a_reduced_problem_inherits_the_rounding_error_of_what_it_fixed(case):
     reduced = screen(objective, [ball])
     assert reduced.n_linear == problem.geometry.n_items
     allowance = reduced.evaluate(evaluation.point).adjoint_error
-    assert allowance >= problem.geometry.linear_adjoint()[1]
+    assert allowance >= problem.geometry.adjoint_at_zero(problem.loss)[1]

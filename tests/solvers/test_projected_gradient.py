@@ -303,5 +303,5 @@ def test_rounding_errors_of_a_constant_feature_are_no_useful_direction(constant,
         with time_limit(20):
             *_, (_, solution) = PathSolver(problem, first).approach(lam, lam_max, Options())
         assert solution.converged
-        zero = problem.geometry.n_items * problem.loss.linear_constant
+        zero = problem.geometry.n_items * (1.0 - 0.5 * problem.loss.gamma)
         assert solution.certificate.primal == pytest.approx(zero, rel=1e-6)

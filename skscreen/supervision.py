@@ -1,0 +1,203 @@
+"""What a metric is learned from: class labels, or lists of comparisons. Checks and normal forms."""
+
+import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+# Bounds and weights beyond these overflow when squared and multiplied with distances.
+_SMALLEST, _LARGEST = 1e-40, 1e40
+
+
+def class_codes(X, y) -> np.ndarray:
+    """Classes as integers 0, 1, ...; every class needs a second member to be near to."""
+    if y is None:
+        raise ValueError(
+            "This ScreenedRTLM estimator requires y to be passed, but the target y is None "
+            "(and no triplets were given, nor quadruplets or pairs)."
+        )
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    try:
+        check_classification_targets(y)
+        classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    except TypeError as error:
+        raise TypeError(
+            "y must be uniformly strings or numbers, without missing values."
+        ) from error
+    if classes.size < 2:
+        raise ValueError(
+            f"The number of classes in y has to be greater than one; got {classes.size} class"
+        )
+    if counts.min() < 2:
+        raise ValueError(
+            f"y must have at least two members of every class; class "
+            f"{classes[counts.argmin()]!r} has one."
+        )
+    return codes
+
+
+def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=None) -> tuple:
+    """Bring lists of comparisons to one form, a near and a far pair and a threshold each.
+
+    The distance that a bound on one distance lacks is that of a sample to itself, and its
+    threshold is the bound (Yoshida et al. 2019, section 6.3).
+
+    Parameters
+    ----------
+    n_samples : int
+    threshold : float
+        That of the loss, for triplets and quadruplets.
+    lists : dict
+        "triplets", "quadruplets" and "pairs" as `ScreenedRTLM.fit` takes them, None where not
+        given.
+    weights : array-like of shape (m,), optional
+        One for each comparison; those of weight 0 are left out.
+
+    Returns
+    -------
+    near, far : ndarray of shape (m, 2), int64
+    thresholds, weights : ndarray of shape (m,), or None
+        None where all thresholds are that of the loss, all weights 1.
+    """
+    near, far, thresholds, counts = [], [], [], {}
+
+    def add(name, near_pairs, far_pairs, values):
+        near.append(near_pairs)
+        far.append(far_pairs)
+        thresholds.append(np.broadcast_to(values, len(near_pairs)))
+        counts[name] = len(near_pairs)
+
+    if lists["triplets"] is not None:
+        triplets = _check_triplets(lists["triplets"], n_samples)
+        add("triplets", triplets[:, :2], triplets[:, ::2], threshold)
+    if lists["quadruplets"] is not None:
+        quadruplets = _check_quadruplets(lists["quadruplets"], n_samples)
+        add("quadruplets", quadruplets[:, :2], quadruplets[:, 2:], threshold)
+    if lists["pairs"] is not None:
+        similar, dissimilar, upper, lower = _check_pairs(lists["pairs"], n_samples)
+        add("similar pairs", similar, similar[:, [0, 0]], -upper)
+        add("dissimilar pairs", dissimilar[:, [0, 0]], dissimilar, lower)
+    near, far, thresholds = (np.concatenate(parts) for parts in (near, far, thresholds))
+    if weights is not None:
+        weights = _check_weights(weights, counts)
+        used = weights > 0.0
+        near, far, thresholds, weights = near[used], far[used], thresholds[used], weights[used]
+        weights = None if np.all(weights == 1.0) else weights
+    return near, far, None if lists["pairs"] is None else thresholds, weights
+
+
+def _check_triplets(triplets, n_samples: int) -> np.ndarray:
+    triplets = _check_indices("triplets", triplets, "three", n_samples)
+    i, j, l = triplets.T
+    same = (i == j) | (i == l) | (j == l)
+    if np.any(same):
+        row = int(np.argmax(same))
+        raise ValueError(
+            f"triplets must name three different samples; row {row} is {triplets[row].tolist()}."
+        )
+    return triplets
+
+
+def _check_quadruplets(quadruplets, n_samples: int) -> np.ndarray:
+    quadruplets = _check_indices("quadruplets", quadruplets, "four", n_samples)
+    i, j, k, l = quadruplets.T
+    same = (i == j) | (k == l) | ((i == k) & (j == l)) | ((i == l) & (j == k))
+    if np.any(same):
+        row = int(np.argmax(same))
+        raise ValueError(
+            f"quadruplets must name two different pairs of different samples; row {row} is "
+            f"{quadruplets[row].tolist()}."
+        )
+    return quadruplets
+
+
+def _check_pairs(pairs, n_samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    if not isinstance(pairs, tuple | list) or len(pairs) != 4:
+        raise ValueError(
+            "pairs must be a tuple (S, D, U, L): similar pairs, dissimilar pairs, upper and lower "
+            "bounds of their squared distances."
+        )
+    found = []
+    for name, values in zip(("S", "D"), pairs[:2], strict=True):
+        if np.size(values) == 0:
+            found.append(np.empty((0, 2), dtype=np.int64))
+            continue
+        values = _check_indices(f"{name} of pairs", values, "two", n_samples)
+        same = values[:, 0] == values[:, 1]
+        if np.any(same):
+            row = int(np.argmax(same))
+            raise ValueError(
+                f"{name} of pairs must name two different samples; row {row} is "
+                f"{values[row].tolist()}."
+            )
+        found.append(values)
+    similar, dissimilar = found
+    if len(similar) + len(dissimilar) == 0:
+        raise ValueError("S and D of pairs must not both be empty.")
+    upper = _check_bounds("U of pairs", pairs[2], len(similar))
+    return similar, dissimilar, upper, _check_bounds("L of pairs", pairs[3], len(dissimilar))
+
+
+def _check_indices(name: str, values, width: str, n_samples: int) -> np.ndarray:
+    """Rows of indices of samples as int64."""
+    n_columns = {"two": 2, "three": 3, "four": 4}[width]
+    try:
+        values = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must have rows of {width} integers each.") from error
+    if values.ndim != 2 or values.shape[1] != n_columns or len(values) == 0:
+        rows = f"n_{name.split()[-1]}"
+        raise ValueError(f"{name} must have shape ({rows} >= 1, {n_columns}), got {values.shape}.")
+    if not np.issubdtype(values.dtype, np.integer):
+        raise TypeError(f"{name} must be integers, got dtype {values.dtype}.")
+    if values.min() < 0 or values.max() >= n_samples:
+        raise ValueError(
+            f"{name} must be indices from 0 to {n_samples - 1}, got {values.min()} to "
+            f"{values.max()}."
+        )
+    return values.astype(np.int64)
+
+
+def _check_bounds(name: str, values, n_pairs: int) -> np.ndarray:
+    """Bounds of squared distances, one for each pair."""
+    if values is None and n_pairs == 0:
+        return np.empty(0)
+    numbers = _as_floats(values)
+    if numbers is None or numbers.shape not in ((), (n_pairs,)):
+        raise ValueError(f"{name} must be a number or one number for each of its {n_pairs} pairs.")
+    _check_range(name, numbers, "")
+    return np.broadcast_to(numbers, n_pairs)
+
+
+def _check_weights(weights, counts: dict[str, int]) -> np.ndarray:
+    numbers, n_comparisons = _as_floats(weights), sum(counts.values())
+    if numbers is None or numbers.shape != (n_comparisons,):
+        kinds = ", ".join(f"{count} {name}" for name, count in counts.items())
+        got = "something else" if numbers is None else f"shape {numbers.shape}"
+        raise ValueError(
+            f"weights must be one number for each of the {n_comparisons} comparisons ({kinds}), "
+            f"got {got}."
+        )
+    _check_range("weights", numbers[numbers != 0.0], "0 or ")
+    if not numbers.any():
+        raise ValueError("weights must not all be 0.")
+    return numbers
+
+
+def _check_range(name: str, numbers: np.ndarray, others: str) -> None:
+    # Written so that NaN is out of range.
+    outside = ~((numbers >= _SMALLEST) & (numbers <= _LARGEST))
+    if np.any(outside):
+        raise ValueError(
+            f"{name} must be {others}positive numbers from {_SMALLEST:g} to {_LARGEST:g}, got "
+            f"{numbers[outside].flat[0]:g}."
+        )
+
+
+def _as_floats(values) -> np.ndarray | None:
+    """Return a float64 array, or None for what is no array of numbers."""
+    try:
+        values = np.asarray(values)
+    except ValueError:
+        return None
+    return values.astype(np.float64) if values.dtype.kind in "iuf" else None

@@ -1,0 +1,529 @@
+"""Metrics from quadruplets, bounds on pair distances, weights and target neighbours.
+
+Whatever is compared, the problem is the one of explicit matrices: the tests build those by code
+that shares nothing with the package and solve them by a conic solver.
+"""
+
+import warnings
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from rtlm_reference import Explicit, brute_force_triplets, wrong_decisions
+from sklearn.datasets import load_wine
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+
+from skscreen import ScreenedRTLM, rtlm_path
+from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
+from skscreen.problems.domains import NonnegativeOrthant, PSDCone
+from skscreen.problems.losses import SmoothedHinge
+from skscreen.problems.objective import Problem, Proximal
+from skscreen.problems.triplets import comparisons_from_arrays
+from skscreen.screening.active import screen
+from skscreen.screening.bounds import BOUNDS
+from skscreen.solvers.interior_point import interior_point
+from skscreen.supervision import check_comparisons
+
+X, y = load_wine(return_X_y=True)
+X, y = scale(X[::3, :5]), y[::3]
+X.setflags(write=False)
+
+KINDS = [
+    {"loss": loss, "diagonal": diagonal}
+    for loss in ("smoothed_hinge", "hinge")
+    for diagonal in (False, True)
+]
+kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda k: "-".join(map(str, k.values())))
+
+
+def random_lists():
+    """Comparisons that agree with the classes, but for a few."""
+    rng = np.random.default_rng(0)
+    pairs = rng.permutation(np.stack(np.triu_indices(len(X), 1), axis=1))
+    same = y[pairs[:, 0]] == y[pairs[:, 1]]
+    near, far = pairs[same][:150], pairs[~same][:150]
+    # Some pairs the wrong way round: no metric meets all comparisons.
+    near[::9], far[::9] = far[::9].copy(), near[::9].copy()
+    T = rng.permutation(brute_force_triplets(X, y, 3))[:40]
+    return T, np.hstack((near[:60], far[:60])), near[60:], far[60:]
+
+
+T, Q, S, D = random_lists()
+UPPER, LOWER = np.linspace(0.5, 1.5, len(S)), np.linspace(1.5, 4.0, len(D))
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Arguments of `fit`, and the same problem from explicit matrices."""
+
+    name: str
+    arguments: dict = field(hash=False)
+
+    def __str__(self):
+        return self.name
+
+    def model(self, **options):
+        return ScreenedRTLM(pull=0.02 if self.name == "pull" else 0.0, n_neighbors=2, **options)
+
+    def explicit(self, model):
+        return _explicit(self, model.diagonal, 0.0 if model.loss == "hinge" else model.gamma)
+
+    def optimum(self, model, lam):
+        return _optimum(self, model.diagonal, 0.0 if model.loss == "hinge" else model.gamma, lam)
+
+    def problem(self, kind):
+        loss = SmoothedHinge(1.0, 0.0 if kind["loss"] == "hinge" else 0.05)
+        lists = {name: self.arguments.get(name) for name in ("triplets", "quadruplets", "pairs")}
+        if "y" in self.arguments:
+            lists["triplets"] = brute_force_triplets(X, y, 2)
+        weights = self.arguments.get("weights")
+        items = comparisons_from_arrays(*check_comparisons(len(X), 1.0, lists, weights))
+        B = self.explicit(ScreenedRTLM(**kind)).linear_term
+        if kind["diagonal"]:
+            return Problem(DiagonalComparisons(X, items), loss, NonnegativeOrthant(), B)
+        return Problem(Comparisons(X, items), loss, PSDCone(), B)
+
+
+def squares(a, b, diagonal):
+    u = X[a] - X[b]
+    return u**2 if diagonal else u[:, :, None] * u[:, None, :]
+
+
+@cache
+def _explicit(lists, diagonal, gamma):
+    given, A, thresholds, linear_term = lists.arguments, [], [], 0.0
+    triplets = given.get("triplets")
+    if "y" in given:
+        triplets = brute_force_triplets(X, y, 2)
+        # The target neighbours: each (i, j) once, however many triplets it is part of.
+        i, j = np.unique(triplets[:, :2], axis=0).T
+        linear_term = -0.02 * squares(i, j, diagonal).sum(axis=0)
+    if triplets is not None:
+        i, j, l = triplets.T
+        A.append(squares(i, l, diagonal) - squares(i, j, diagonal))
+        thresholds.append(np.ones(len(i)))
+    if "quadruplets" in given:
+        i, j, k, l = given["quadruplets"].T
+        A.append(squares(k, l, diagonal) - squares(i, j, diagonal))
+        thresholds.append(np.ones(len(i)))
+    if "pairs" in given:
+        similar, dissimilar, upper, lower = given["pairs"]
+        A += [-squares(*similar.T, diagonal), squares(*dissimilar.T, diagonal)]
+        thresholds += [np.zeros(len(similar)) - upper, np.zeros(len(dissimilar)) + lower]
+    weights = given.get("weights", 1.0)
+    return Explicit(np.concatenate(A), gamma, np.concatenate(thresholds), linear_term, weights)
+
+
+@cache
+def _optimum(lists, diagonal, gamma, lam):
+    return _explicit(lists, diagonal, gamma).optimum(lam)
+
+
+_n = len(T) + len(Q) + len(S) + len(D)
+ALL = [
+    Lists("quadruplets", {"quadruplets": Q}),
+    Lists("pairs", {"pairs": (S, D, 1.0, 3.0)}),
+    Lists("mixture", {"triplets": T, "quadruplets": Q, "pairs": (S, D, UPPER, LOWER)}),
+    Lists(
+        "weights",
+        {
+            "triplets": T,
+            "quadruplets": Q,
+            "pairs": (S, D, UPPER, LOWER),
+            "weights": np.random.default_rng(1).choice([0.01, 0.3, 1.0, 2.7, 30.0], _n),
+        },
+    ),
+    Lists("pull", {"y": y}),
+]
+every = pytest.mark.parametrize("lists", ALL, ids=str)
+explicit_lists = pytest.mark.parametrize("lists", ALL[:-1], ids=str)
+
+
+def parameter(model):
+    matrix = model.get_mahalanobis_matrix()
+    return np.diag(matrix) if model.diagonal else matrix
+
+
+def error_radius(model):
+    return np.sqrt(2.0 * model.dual_gap_ * model.objective_ / model.lam_)
+
+
+def assert_same_optimum(left, right):
+    assert_allclose(left.lam_, right.lam_, rtol=1e-10)
+    worst_gap = max(left.dual_gap_, right.dual_gap_)
+    assert abs(left.objective_ - right.objective_) <= 1.001 * worst_gap * left.objective_
+    distance = np.linalg.norm(left.get_mahalanobis_matrix() - right.get_mahalanobis_matrix())
+    assert distance <= 1.001 * (error_radius(left) + error_radius(right))
+
+
+# -- the problem that is solved ------------------------------------------------------------------
+
+
+@every
+@kinds
+@pytest.mark.parametrize("lam", [0.1, 0.003])
+def test_agrees_with_a_conic_solver(lists, kind, lam):
+    model = lists.model(lam=lam, tol=1e-9, **kind).fit(X, **lists.arguments)
+    explicit, M = lists.explicit(model), parameter(model)
+    assert model.n_triplets_ == len(explicit.A)
+    assert_allclose(model.lam_max_, explicit.lam_max(), rtol=1e-10)
+    assert_allclose(model.objective_, explicit.primal(M, model.lam_), rtol=1e-10)
+    best = lists.optimum(model, model.lam_)
+    assert best.gap <= 1e-8 * best.primal
+    assert abs(model.objective_ - best.primal) <= 1e-8 * best.primal
+    assert model.dual_objective_ <= best.primal * (1.0 + 1e-12)
+    assert np.linalg.norm(M - best.theta) <= error_radius(model) + best.radius
+
+
+@every
+@kinds
+def test_closed_form_from_lam_max_on(lists, kind):
+    for factor in (1.0 + 1e-9, 3.0):
+        model = lists.model(lam=factor, **kind).fit(X, **lists.arguments)
+        explicit = lists.explicit(model)
+        S0 = explicit.project(explicit.adjoint(explicit.dual_variables(0.0)))
+        assert_allclose(parameter(model), S0 / model.lam_, rtol=0, atol=1e-12 * S0.max())
+        assert model.dual_gap_ <= 1e-12
+        assert model.n_iter_ == 0
+    # Just below, an item has left the piece of the loss that it is in at zero.
+    x = explicit.margins(S0 / (0.99 * model.lam_max_))
+    assert not np.array_equal(explicit.dual_variables(x), explicit.dual_variables(0.0))
+
+
+@pytest.mark.parametrize("lower", [0.02, 0.0499, 0.05, 0.0501, 0.1])
+@pytest.mark.parametrize("upper", [1e-12, 0.01])
+def test_lam_max_stays_moderate_for_bounds_near_the_ends_of_the_quadratic_piece(lower, upper):
+    def lam_max(lower, upper):
+        path = rtlm_path(X, pairs=(S, D, upper, lower), n_lams=2)
+        assert path.converged.all()
+        return path.lam_max
+
+    # S at zero is proportional to min(lower / gamma, 1), and so is every margin of S.
+    margin = lam_max(lower, upper) * lower / min(lower / 0.05, 1.0)
+    assert margin <= 4.0 * 0.2 * lam_max(0.2, 0.2)
+
+
+@every
+@kinds
+def test_screening_does_not_change_the_solution(lists, kind):
+    with_screening = lists.model(lam=0.003, bound=tuple(BOUNDS), screen_every=4, **kind)
+    with_screening.fit(X, **lists.arguments)
+    without = lists.model(lam=0.003, screening=False, **kind).fit(X, **lists.arguments)
+    assert_same_optimum(with_screening, without)
+    events = with_screening.screening_history_
+    for event in events:
+        assert event.where != "repair"
+        assert event.zero + event.linear + event.undecided == with_screening.n_triplets_
+    assert events[-1].undecided < 0.7 * with_screening.n_triplets_
+    assert max(event.zero for event in events) > 0
+
+
+@every
+@kinds
+def test_the_interior_point_solves_them_on_its_own(lists, kind):
+    model, problem = lists.model(**kind), lists.problem(kind)
+    lam = 0.02 * lists.explicit(model).lam_max()
+    best = lists.optimum(model, lam)
+    point, alpha, _ = interior_point(problem.at(lam), 1.0, 1e-10 * best.primal)
+    primal = lists.explicit(model).primal(point.value, lam)
+    assert primal == pytest.approx(best.primal, rel=1e-8)
+    numbers = problem.geometry.item_numbers(*problem.geometry.list_items())
+    dual = lists.explicit(model).dual(alpha[np.argsort(numbers)], lam)
+    assert primal - dual <= 1e-8 * primal
+
+
+@every
+@kinds
+def test_no_bound_decides_wrongly(lists, kind):
+    model, problem, rng = lists.model(**kind), lists.problem(kind), np.random.default_rng(0)
+    explicit, geometry = lists.explicit(model), problem.geometry
+    lam, decided = 0.02 * explicit.lam_max(), dict.fromkeys(BOUNDS, 0)
+    best = lists.optimum(model, lam)
+    for noise in (0.0, 1e-6, 1e-2, 0.3):
+        E = rng.normal(size=best.theta.shape)
+        E = (E if E.ndim == 1 else E + E.T) * noise * np.abs(best.theta).max()
+        proximal = None if problem.loss.gamma else Proximal(0.05, best.alpha, best.alpha.copy())
+        point = problem.domain.project(best.theta + E)
+        evaluation = problem.at(lam, proximal).evaluate(point)
+        for ratio in (0.7, 1.0, 1.3):
+            target = lists.optimum(model, ratio * lam)
+            for name, bound in BOUNDS.items():
+                ball = bound(evaluation, ratio * lam, lam, geometry.margins)
+                decisions = np.zeros(geometry.n_items, dtype=np.int8)
+                reduced = screen(problem.at(ratio * lam), [ball], decisions)
+                assert wrong_decisions(explicit, target, decisions) == 0, name
+                decided[name] += np.count_nonzero(decisions)
+                # What is left out enters the value as it should.
+                at_target = problem.domain.project(target.theta)
+                if problem.loss.gamma:
+                    value = reduced.evaluate(at_target).primal(ratio * lam)
+                    assert value == pytest.approx(target.primal, rel=1e-8)
+    # GB's ball is large; every other decides some.
+    assert sorted(decided.values())[1] > 0
+
+
+@explicit_lists
+@kinds
+def test_paths_with_and_without_screening_agree(lists, kind):
+    options = {"ratio": 0.5, "n_lams": 12, **lists.arguments, **kind}
+    path, without = (rtlm_path(X, screening=on, **options) for on in (True, False))
+    assert path.converged.all()
+    assert_allclose(path.lams, without.lams)
+    assert_allclose(path.objectives, without.objectives, rtol=1e-6)
+    assert path.screening_rates[-3:].min() > 0.2
+    assert path.estimator(-1).n_triplets_ == len(lists.explicit(path.model).A)
+
+
+def test_path_with_pull():
+    path = rtlm_path(X, y, pull=0.02, n_neighbors=2, ratio=0.5)
+    assert path.converged.all()
+    model = path.estimator(3)
+    value = ALL[-1].explicit(model).primal(path.matrices[3], path.lams[3])
+    assert_allclose(path.objectives[3], value, rtol=1e-10)
+
+
+# -- what is the same as what --------------------------------------------------------------------
+
+
+@kinds
+def test_a_triplet_is_a_quadruplet(kind):
+    from_triplets = ScreenedRTLM(**kind).fit(X, triplets=T)
+    from_quadruplets = ScreenedRTLM(**kind).fit(X, quadruplets=T[:, [0, 1, 0, 2]])
+    assert_same_optimum(from_triplets, from_quadruplets)
+    half = ScreenedRTLM(**kind).fit(X, triplets=T[:20], quadruplets=T[20:, [1, 0, 2, 0]])
+    assert_same_optimum(from_triplets, half)
+
+
+@kinds
+def test_farther_than_a_duplicate_is_a_bound_of_one(kind):
+    doubled = np.concatenate((X, X))
+    copies = np.stack((np.arange(len(D)) % 20, np.arange(len(D)) % 20 + len(X)), axis=1)
+    bounded = ScreenedRTLM(**kind).fit(doubled, pairs=(S, D, 1.0, 1.0))
+    compared = ScreenedRTLM(**kind)
+    compared.fit(doubled, quadruplets=np.hstack((copies, D)), pairs=(S, [], 1.0, None))
+    assert_same_optimum(bounded, compared)
+
+
+@kinds
+def test_integer_weights_are_repetitions_and_zeros_removals(kind):
+    rng, options = np.random.default_rng(2), {"lam": 1.0, "relative_lam": False, **kind}
+    w = rng.integers(4, size=_n)
+    weighted = ScreenedRTLM(**options)
+    weighted.fit(X, triplets=T, quadruplets=Q, pairs=(S, D, UPPER, LOWER), weights=w)
+    t, q, s, d = np.split(w, np.cumsum([len(T), len(Q), len(S)]))
+    repeated = ScreenedRTLM(**options).fit(
+        X,
+        triplets=np.repeat(T, t, axis=0),
+        quadruplets=np.repeat(Q, q, axis=0),
+        pairs=(
+            np.repeat(S, s, axis=0),
+            np.repeat(D, d, axis=0),
+            np.repeat(UPPER, s),
+            np.repeat(LOWER, d),
+        ),
+    )
+    assert_same_optimum(weighted, repeated)
+    assert_allclose(weighted.lam_max_, repeated.lam_max_, rtol=1e-10)
+    assert (weighted.n_triplets_, repeated.n_triplets_) == (np.count_nonzero(w), w.sum())
+
+
+@kinds
+def test_common_weights_are_a_factor(kind):
+    once = ScreenedRTLM(**kind).fit(X, quadruplets=Q)
+    ones = ScreenedRTLM(**kind).fit(X, quadruplets=Q, weights=np.ones(len(Q)))
+    assert_array_equal(ones.components_, once.components_)
+    for factor in (1e-12, 7.0, 1e12):
+        model = ScreenedRTLM(**kind).fit(X, quadruplets=Q, weights=np.full(len(Q), factor))
+        assert_allclose(model.lam_max_, factor * once.lam_max_, rtol=1e-10)
+        assert_allclose(model.objective_, factor * once.objective_, rtol=2e-6)
+        assert model.dual_gap_ <= model.tol
+
+
+@kinds
+def test_order_and_direction_of_comparisons_do_not_matter(kind):
+    rng = np.random.default_rng(3)
+    arguments = ALL[3].arguments
+    model = ScreenedRTLM(**kind).fit(X, **arguments)
+    t, q, s, d = np.split(arguments["weights"], np.cumsum([len(T), len(Q), len(S)]))
+    orders = [rng.permutation(len(part)) for part in (T, Q, S, D)]
+    other = ScreenedRTLM(**kind).fit(
+        X,
+        triplets=T[orders[0]].tolist(),
+        quadruplets=Q[orders[1]][:, [1, 0, 3, 2]],
+        pairs=[S[orders[2], ::-1], D[orders[3], ::-1], UPPER[orders[2]], LOWER[orders[3]]],
+        weights=np.concatenate([w[o] for w, o in zip((t, q, s, d), orders, strict=True)]).tolist(),
+    )
+    assert_same_optimum(model, other)
+
+
+# -- pull ----------------------------------------------------------------------------------------
+
+
+def test_pull_draws_target_neighbours_together():
+    triplets, distances = brute_force_triplets(X, y, 2), []
+    neighbours = np.stack((X[triplets[:, 0]], X[triplets[:, 1]]), axis=1)
+    for pull in (0.0, 0.1, 1.0):
+        model = ScreenedRTLM(1.0, relative_lam=False, n_neighbors=2, pull=pull).fit(X, y)
+        distances.append(np.sum(model.pair_distance(neighbours) ** 2))
+    assert distances[0] > 1.1 * distances[1] > 1.1 * distances[2]
+
+
+@kinds
+def test_a_pull_that_outweighs_everything_gives_the_zero_metric(kind):
+    with pytest.warns(UserWarning, match="zero matrix is optimal for every lam"):
+        model = ScreenedRTLM(pull=1e6, **kind).fit(X, y)
+    assert_array_equal(model.get_mahalanobis_matrix(), 0.0)
+    assert model.dual_gap_ <= model.tol
+
+
+def test_pull_needs_target_neighbours():
+    for arguments in ({"triplets": T}, {"quadruplets": Q}, {"pairs": (S, D, 1.0, 3.0)}):
+        with pytest.raises(ValueError, match=r"pull must be 0 .* got 0\.5"):
+            ScreenedRTLM(pull=0.5).fit(X, **arguments)
+
+
+# -- data of all sizes ---------------------------------------------------------------------------
+
+
+@kinds
+def test_similar_pairs_alone_give_the_zero_metric(kind):
+    with pytest.warns(UserWarning, match="zero matrix is optimal for every lam"):
+        model = ScreenedRTLM(**kind).fit(X, pairs=(S, [], 1.0, None))
+    assert_array_equal(model.get_mahalanobis_matrix(), 0.0)
+    assert (model.objective_, model.dual_gap_, model.n_triplets_) == (0.0, 0.0, len(S))
+
+
+@kinds
+def test_dissimilar_pairs_alone(kind):
+    model = ScreenedRTLM(lam=1e-6, **kind).fit(X, pairs=(np.empty((0, 2), int), D, None, 3.0))
+    assert model.dual_gap_ <= model.tol
+    assert model.pair_distance(X[D]).min() ** 2 >= 2.9
+
+
+@kinds
+@pytest.mark.parametrize("size", [1e-20, 1e-6, 1e4, 1e20])
+def test_bounds_of_any_size(size, kind):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ScreenedRTLM(lam=1e-3, **kind).fit(X, pairs=(S, D, size, 3 * size))
+        without = ScreenedRTLM(lam=1e-3, screening=False, **kind)
+        without.fit(X, pairs=(S, D, size, 3 * size))
+    assert model.dual_gap_ <= model.tol
+    assert_same_optimum(model, without)
+    if model.loss == "hinge":
+        # The hinge has no scale of its own.
+        unit = ScreenedRTLM(lam=1e-3, **kind).fit(X, pairs=(S, D, 1.0, 3.0))
+        assert_allclose(model.objective_, size * unit.objective_, rtol=2e-6)
+
+
+@kinds
+def test_upper_and_lower_bounds_far_apart(kind):
+    for upper, lower in ((1e-12, 3.0), (1e8, 1.0), (3.0, 1e-12), (1.0, 1e8)):
+        model = ScreenedRTLM(lam=1e-3, **kind).fit(X, pairs=(S, D, upper, lower))
+        assert model.dual_gap_ <= model.tol
+
+
+@kinds
+def test_duplicate_samples(kind):
+    doubled = np.concatenate((X, X))
+    n = len(X)
+    quadruplets = np.array([[0, n, 1, 2], [0, 1, 2, n + 2], [3, n + 3, 4, n + 4], [5, 6, n + 5, 6]])
+    pairs = ([[0, n], [1, 2]], [[3, n + 3], [4, 9]], 1.0, 2.0)
+    model = ScreenedRTLM(**kind).fit(doubled, quadruplets=quadruplets, pairs=pairs)
+    assert model.dual_gap_ <= model.tol
+
+
+# -- arguments -----------------------------------------------------------------------------------
+
+QUADRUPLET, PAIRS = [[0, 1, 2, 3]], ([[0, 1]], [[2, 3]], 1.0, 2.0)
+
+
+@pytest.mark.parametrize("train", [ScreenedRTLM().fit, rtlm_path])
+@pytest.mark.parametrize(
+    ("arguments", "error", "match"),
+    [
+        ({"quadruplets": [[0, 1, 2]]}, ValueError, r"quadruplets must .*, 4\), got \(1, 3\)"),
+        ({"quadruplets": []}, ValueError, r"quadruplets must have shape \(n_quadruplets >= 1"),
+        ({"quadruplets": [[0, 1, 2, 3], [0]]}, ValueError, "quadruplets must .* four integers"),
+        ({"quadruplets": [[0.0, 1, 2, 3]]}, TypeError, "quadruplets must be integers, .* float64"),
+        ({"quadruplets": [[0, 1, 2, 60]]}, ValueError, "quadruplets must .* 0 to 59, got 0 to 60"),
+        ({"quadruplets": [[0, 1, -2, 3]]}, ValueError, "quadruplets must .* got -2 to 3"),
+        ({"quadruplets": [[0, 1, 2, 3], [4, 4, 2, 3]]}, ValueError, r"row 1 is \[4, 4, 2, 3\]"),
+        ({"quadruplets": [[0, 1, 2, 2]]}, ValueError, "quadruplets .* two different pairs"),
+        ({"quadruplets": [[0, 1, 1, 0]]}, ValueError, "quadruplets .* two different pairs"),
+        ({"pairs": (S, D, 1.0)}, ValueError, r"pairs must be a tuple \(S, D, U, L\)"),
+        ({"pairs": S}, ValueError, r"pairs must be a tuple \(S, D, U, L\)"),
+        ({"pairs": (T, D, 1.0, 2.0)}, ValueError, r"S of pairs must .*, 2\), got \(40, 3\)"),
+        ({"pairs": (S, D[:, 0], 1.0, 2.0)}, ValueError, r"D of pairs must .*, 2\), got \(90,\)"),
+        ({"pairs": (S, D + 0.5, 1.0, 2.0)}, TypeError, "D of pairs must be integers"),
+        ({"pairs": (S + 60, D, 1.0, 2.0)}, ValueError, "S of pairs must be indices from 0 to 59"),
+        ({"pairs": (S, [[3, 3]], 1.0, 2.0)}, ValueError, r"D of pairs must .* row 0 is \[3, 3\]"),
+        ({"pairs": ([], [], 1.0, 2.0)}, ValueError, "S and D of pairs must not both be empty"),
+        ({"pairs": (S, D, 0.0, 2.0)}, ValueError, "U of pairs must be positive .* got 0"),
+        ({"pairs": (S, D, 1.0, -2.0)}, ValueError, "L of pairs must be positive .* got -2"),
+        ({"pairs": (S, D, np.nan, 2.0)}, ValueError, "U of pairs must be positive .* got nan"),
+        ({"pairs": (S, D, 1.0, np.inf)}, ValueError, "L of pairs must be positive .* got inf"),
+        ({"pairs": (S, D, UPPER[1:], 2.0)}, ValueError, "U of pairs must be .* each of its 90"),
+        ({"pairs": (S, D, 1.0, "far")}, ValueError, "L of pairs must be a number or one number"),
+        ({"pairs": (S, D, None, 2.0)}, ValueError, "U of pairs must be a number"),
+        (
+            {"quadruplets": QUADRUPLET, "pairs": PAIRS, "weights": [1.0, 1.0]},
+            ValueError,
+            r"weights must .* 3 comparisons \(1 quadruplets, 1 similar pairs, 1 dissimilar pairs\)",
+        ),
+        ({"quadruplets": QUADRUPLET, "weights": 1.0}, ValueError, r"weights .* got shape \(\)"),
+        ({"quadruplets": QUADRUPLET, "weights": ["a"]}, ValueError, "weights must be one number"),
+        ({"quadruplets": QUADRUPLET, "weights": [-1.0]}, ValueError, "weights must be 0 .* got -1"),
+        ({"quadruplets": QUADRUPLET, "weights": [np.nan]}, ValueError, "weights .* got nan"),
+        ({"quadruplets": QUADRUPLET, "weights": [np.inf]}, ValueError, "weights .* got inf"),
+        ({"quadruplets": QUADRUPLET, "weights": [0.0]}, ValueError, "weights must not all be 0"),
+        ({"y": y, "weights": np.ones(len(y))}, ValueError, "weights are those of explicit"),
+        ({"y": y, "quadruplets": Q}, ValueError, "y and quadruplets were both given"),
+        (
+            {"y": y, "triplets": T, "pairs": PAIRS},
+            ValueError,
+            "y and triplets and pairs were both given",
+        ),
+        ({"weights": np.ones(3)}, ValueError, "requires y to be passed"),
+    ],
+    ids=str,
+)
+def test_bad_comparisons(train, arguments, error, match):
+    with pytest.raises(error, match=match):
+        train(X, **arguments)
+
+
+@pytest.mark.parametrize("pull", [-1.0, np.nan, np.inf, "strong", None])
+def test_bad_pull(pull):
+    with pytest.raises(ValueError, match=r"\bpull\b"):
+        ScreenedRTLM(pull=pull).fit(X, y)
+    with pytest.raises(ValueError, match=r"\bpull\b"):
+        rtlm_path(X, y, pull=pull)
+
+
+def test_arguments_are_not_modified():
+    arguments = ALL[3].arguments
+    before = [np.copy(part) for part in (T, Q, S, D, UPPER, LOWER, arguments["weights"])]
+    ScreenedRTLM().fit(X, **arguments)
+    after = (T, Q, S, D, UPPER, LOWER, arguments["weights"])
+    for left, right in zip(before, after, strict=True):
+        assert_array_equal(left, right)
+
+
+def test_comparisons_are_routed_through_a_pipeline():
+    arguments = ALL[3].arguments
+    request = dict.fromkeys(arguments, True)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = make_pipeline(StandardScaler(), ScreenedRTLM().set_fit_request(**request))
+        mapped = routed.fit_transform(X, **arguments)
+        asked_for = make_pipeline(StandardScaler(), ScreenedRTLM())
+        with pytest.raises(UnsetMetadataPassedError, match="quadruplets"):
+            asked_for.fit(X, quadruplets=Q)
+    direct = ScreenedRTLM().fit(scale(X), **arguments)
+    assert_array_equal(routed[-1].components_, direct.components_)
+    assert_allclose(mapped, direct.transform(scale(X)), atol=1e-12)
