@@ -19,6 +19,7 @@ from skscreen.problems.domains import NonnegativeOrthant, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem, Proximal
 from skscreen.problems.triplets import triplets_from_array
+from skscreen.screening.active import decide, leave_out
 from skscreen.screening.bounds import gap_ball
 
 EPS = np.finfo(float).eps
@@ -41,6 +42,11 @@ def time_limit(seconds):
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+def screen(objective, balls, codes=None, rule="sphere"):
+    """The reduced problem; fills in the codes of the decided items."""
+    return leave_out(objective, decide(objective, balls, codes, rule))
 
 
 # -- items ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from rtlm_reference import Explicit, brute_force_triplets, wrong_decisions
+from rtlm_reference import Explicit, brute_force_triplets, screen, wrong_decisions
 from sklearn.datasets import load_wine
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.pipeline import make_pipeline
@@ -24,7 +24,6 @@ from skscreen.problems.domains import NonnegativeOrthant, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem, Proximal
 from skscreen.problems.triplets import comparisons_from_arrays
-from skscreen.screening.active import screen
 from skscreen.screening.bounds import BOUNDS
 from skscreen.solvers.interior_point import interior_point
 from skscreen.supervision import check_comparisons

@@ -9,6 +9,7 @@ from rtlm_reference import (
     Explicit,
     brute_force_triplets,
     item_matrices,
+    screen,
     time_limit,
     wrong_decisions,
 )
@@ -23,7 +24,6 @@ from skscreen.problems.triplets import (
     triplets_from_array,
     triplets_from_labels,
 )
-from skscreen.screening.active import screen
 from skscreen.screening.bounds import BOUNDS
 from skscreen.screening.rules import RULES
 from skscreen.solvers.projected_gradient import Options

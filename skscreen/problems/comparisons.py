@@ -28,6 +28,7 @@ from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.memory import Pool
 from skscreen.problems.pair_kernels import (
     EPS,
+    add_edges,
     add_interval,
     add_laplacian,
     add_weighted_squares,
@@ -46,6 +47,10 @@ from skscreen.problems.sorted_kernels import SORT_FROM, sorted_count_decidable, 
 
 # Share of the data's rows above which a reduced problem refers to all of them.
 _WORTH_COPYING = 0.75
+
+# Largest |x|^2 over mean |x_a - x_b|^2 of near pairs up to which sums of products, the faster
+# ones, lose at most three digits to cancellation.
+_NARROW_SPREAD = 1e3
 
 # Rows of data are padded with zeros to whole vector registers: short loops over d without a
 # scalar remainder run up to twice as fast.
@@ -128,14 +133,17 @@ class Comparisons:
     diagonal = False
 
     def __init__(self, X: np.ndarray, items: Items):
-        padding = -X.shape[1] % _LANES
-        padded = np.pad(X, ((0, 0), (0, padding))) if padding else np.ascontiguousarray(X)
+        # Rows in one piece: loops over pairs take twice as long over columns.
+        padded = np.zeros((len(X), X.shape[1] + -X.shape[1] % _LANES))
+        padded[:, : X.shape[1]] = X
         near_sizes, far_sizes = np.empty(len(items.near)), np.empty(len(items.far))
         pair_sizes(padded, items.near, self.diagonal, near_sizes)
         pair_sizes(padded, items.far, self.diagonal, far_sizes)
         if items.slots is not None:
             far_sizes = far_sizes[items.slots]
         self._norms = row_and_frobenius_norms(padded)
+        size = near_sizes.mean() if near_sizes.size else 0.0
+        self._spread = self._norms[0] ** 2 / size if size > 0.0 else np.inf
         self._set(padded, X.shape[1], items, near_sizes, far_sizes, Pool())
 
     def _set(self, X, n_features, items, near_sizes, far_sizes, pool) -> None:
@@ -150,7 +158,7 @@ class Comparisons:
     def _like(self, X, items, near_sizes, far_sizes) -> "Comparisons":
         other = object.__new__(type(self))
         # Those of all the data: an upper bound for any part of it.
-        other._norms = self._norms
+        other._norms, other._spread = self._norms, self._spread
         other._set(X, self.n_features, items, near_sizes, far_sizes, self.pool)
         return other
 
@@ -173,11 +181,19 @@ class Comparisons:
         With weights summed over the items of each row and slot this is sum_t w_t H_t.
         """
         items, d = self.items, self.n_features
-        laplacian_X = self.pool.zeros(self.X.shape)
-        add_laplacian(self.X, items.near, row_weights, -1.0, laplacian_X)
-        add_laplacian(self.X, items.far, self._far_weights(slot_weights), 1.0, laplacian_X)
-        total = (self.X.T @ laplacian_X)[:d, :d]
-        error = 8.0 * EPS * self._norms[1] * float(np.linalg.norm(laplacian_X))
+        far_weights, product = self._far_weights(slot_weights), self.pool.zeros(self.X.shape)
+        if self._spread <= _NARROW_SPREAD:
+            degrees = np.zeros(len(self.X))
+            add_edges(self.X, items.near, row_weights, -1.0, degrees, product)
+            add_edges(self.X, items.far, far_weights, 1.0, degrees, product)
+            product += degrees[:, None] * self.X
+            terms = float(np.abs(row_weights).sum() + np.abs(far_weights).sum())
+            error = 16.0 * EPS * self._norms[0] ** 2 * terms
+        else:
+            add_laplacian(self.X, items.near, row_weights, -1.0, product)
+            add_laplacian(self.X, items.far, far_weights, 1.0, product)
+            error = 8.0 * EPS * self._norms[1] * float(np.linalg.norm(product))
+        total = (self.X.T @ product)[:d, :d]
         return 0.5 * (total + total.T), error
 
     # -- the geometry's seam ---------------------------------------------------------------

@@ -7,6 +7,9 @@ from skscreen.problems.losses import dual_variable, fenchel_young, smoothed_valu
 
 EPS = float(np.finfo(np.float64).eps)
 
+# Blocks up to this size are sorted by insertion: they are nearly in order already.
+_INSERTION = 64
+
 # Sums may be reordered so that they vectorise; inputs are finite, and NaN needs no care there.
 REORDER = {"reassoc", "contract", "nnan", "nsz"}
 
@@ -42,6 +45,23 @@ def add_laplacian(X, pairs, weights, sign, out):
                 step = weight * (X[a, k] - X[b, k])
                 out[a, k] += step
                 out[b, k] -= step
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def add_edges(X, pairs, weights, sign, degrees, out):
+    """Add -2 sign * w x_b to the rows of out at the pairs' first points, and sign * w to degrees.
+
+    Half the memory traffic of `add_laplacian`, for the same sum X' L_w X = X'(D - 2 W) X made
+    symmetric; but it cancels where points are much nearer to each other than to the origin.
+    """
+    for p in range(pairs.shape[0]):
+        if weights[p] != 0.0:
+            a, b, weight = pairs[p, 0], pairs[p, 1], sign * weights[p]
+            degrees[a] += weight
+            degrees[b] += weight
+            weight *= -2.0
+            for k in range(X.shape[1]):
+                out[a, k] += weight * X[b, k]
 
 
 @njit(cache=True, nogil=True)
@@ -144,7 +164,15 @@ def sort_blocks(blocks, distances, order):
         return False
     for b in range(blocks.size - 1):
         first, last = blocks[b], blocks[b + 1]
-        order[first:last] = first + np.argsort(distances[first:last])
+        if last - first > _INSERTION:
+            order[first:last] = first + np.argsort(distances[first:last])
+            continue
+        for s in range(first, last):
+            at = s
+            while at > first and distances[order[at - 1]] > distances[s]:
+                order[at] = order[at - 1]
+                at -= 1
+            order[at] = s
     return True
 
 

@@ -42,6 +42,9 @@ def sorted_loss_pass(
     total, lost, size, direct, first = 0.0, 0.0, 0.0, 0, 0
     buffers = _buffers(near_d.size, far_d.size)
     while first < near_d.size:
+        if stop[first] - start[first] < sort_from[0] and first - direct < _ROWS_PER_SUM:
+            first += 1
+            continue
         last, begin, end, in_order = _run_of_rows(start, stop, first, sort_from)
         if in_order or first - direct >= _ROWS_PER_SUM:
             value = loss_pass(
@@ -75,6 +78,9 @@ def sorted_count_decidable(start, stop, near_d, far_d, thresholds, gamma, sort_f
     count, direct, first = 0, 0, 0
     buffers = _buffers(near_d.size, far_d.size)
     while first < near_d.size:
+        if stop[first] - start[first] < sort_from[0]:
+            first += 1
+            continue
         last, begin, end, in_order = _run_of_rows(start, stop, first, sort_from)
         if in_order:
             count += count_item_by_item(

@@ -1,7 +1,7 @@
 """Active set: apply a ball to all items in one pass and keep what stays undecided."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
@@ -15,78 +15,100 @@ from skscreen.screening.rules import LINEAR, RULES, ZERO, sphere_lower, sphere_u
 _WORTH_RESTRICTING = 0.6
 
 
-def screen(
+@dataclass(frozen=True)
+class Decision:
+    """What balls prove about the items of an objective; see `decide`.
+
+    Parameters
+    ----------
+    start, stop : ndarray of shape (R,)
+        Slots of each row that stay undecided.
+    row_linear, slot_steps : ndarray
+        Number of items of each row that are decided to be linear, and for the slots the steps of
+        a staircase of such numbers: constant time for a whole prefix of slots.
+    codes : ndarray of shape (T,), int8, or None
+        0 undecided, 1 zero part, 2 linear part, for all items of the full problem.
+    n_zero, n_linear : int
+    """
+
+    start: np.ndarray
+    stop: np.ndarray
+    row_linear: np.ndarray
+    slot_steps: np.ndarray
+    codes: np.ndarray | None
+    n_zero: int
+    n_linear: int
+
+
+def decide(
     objective: Objective,
     balls: Sequence[Ball],
-    decisions: np.ndarray | None = None,
+    codes: np.ndarray | None = None,
     rule: str = "sphere",
-) -> Objective:
-    """Leave out items that one of the balls decides; the optimum stays the same.
+) -> Decision:
+    """Find items that one of the balls decides.
 
     Parameters
     ----------
     objective : Objective
     balls : sequence of Ball
         Each holds the optimum; each decides on its own and the union of decisions holds.
-    decisions : ndarray of shape (T,), int8, optional
-        Codes of all items of the full problem, updated in place for those left out: 0 undecided,
-        1 zero part, 2 linear part.
+    codes : ndarray of shape (T,), int8, optional
+        As in `Decision`, updated in place for the items that are decided.
     rule : {"sphere", "linear", "semidefinite"}
         What decides from a ball, from the cheapest to the strongest. The stronger rules see what
         the sphere rule of all balls has left.
 
     Returns
     -------
-    Objective
-        The reduced problem, or `objective` itself when nothing could be left out.
+    Decision
     """
     if rule not in RULES:
         raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}, got {rule!r}.")
     geometry, loss = objective.geometry, objective.loss
-    if decisions is None and objective.proximal is not None:
-        decisions = np.zeros(objective.proximal.centre.size, dtype=np.int8)
+    if codes is None and objective.proximal is not None:
+        codes = np.zeros(objective.proximal.centre.size, dtype=np.int8)
     start, stop = _ranges(objective)
-    weights = geometry.weights()
+    weights, levels = geometry.weights(), (geometry.thresholds(loss), loss.gamma)
     counts = [(0, 0)]
     for ball in balls:
-        intervals, thresholds = geometry.intervals(ball.terms), geometry.thresholds(loss)
+        intervals = geometry.intervals(ball.terms)
         counts.append(
-            _shrink(
-                geometry,
-                start,
-                stop,
-                intervals,
-                ball.radius,
-                thresholds,
-                loss.gamma,
-                decisions,
-                *weights,
-            )
+            _shrink(geometry, start, stop, intervals, ball.radius, *levels, codes, *weights)
         )
     if rule != "sphere":
-        counts += [refine(objective, ball, rule, start, stop, decisions, weights) for ball in balls]
+        counts += [refine(objective, ball, rule, start, stop, codes, weights) for ball in balls]
     n_zero, n_linear = (sum(count) for count in zip(*counts, strict=True))
-    if n_zero + n_linear == 0:
+    return Decision(start, stop, *weights, codes, n_zero, n_linear)
+
+
+def leave_out(objective: Objective, decision: Decision) -> Objective:
+    """Return the problem of the undecided items, which has the same optimum.
+
+    That is `objective` itself where nothing is decided.
+    """
+    if decision.n_zero + decision.n_linear == 0:
         return objective
+    geometry = objective.geometry
     if objective.proximal is not None:
-        objective.proximal.fix(decisions == ZERO, decisions == LINEAR)
+        objective.proximal.fix(decision.codes == ZERO, decision.codes == LINEAR)
     linear_term, linear_error = objective.linear_term, objective.linear_error
     linear_constant = objective.linear_constant
-    if n_linear:
-        row_linear, slot_linear = weights
-        # The passes store the steps of a staircase: constant time for a whole prefix of slots.
-        np.cumsum(slot_linear, out=slot_linear)
-        added, error, constant = geometry.linear_part(row_linear, slot_linear, loss)
+    if decision.n_linear:
+        slot_linear = np.cumsum(decision.slot_steps)
+        added, error, constant = geometry.linear_part(
+            decision.row_linear, slot_linear, objective.loss
+        )
         linear_term, linear_error = linear_term + added, linear_error + error
         linear_constant += constant
     return replace(
         objective,
-        geometry=geometry.restrict(start, stop),
+        geometry=geometry.restrict(decision.start, decision.stop),
         linear_term=linear_term,
         linear_error=linear_error,
         linear_constant=linear_constant,
-        n_zero=objective.n_zero + n_zero,
-        n_linear=objective.n_linear + n_linear,
+        n_zero=objective.n_zero + decision.n_zero,
+        n_linear=objective.n_linear + decision.n_linear,
     )
 
 

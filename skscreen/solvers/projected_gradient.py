@@ -20,14 +20,14 @@ import numpy as np
 
 from skscreen.problems.domains import Point
 from skscreen.problems.objective import Evaluation, Objective, extend, inner, norm
-from skscreen.screening.active import active_part, screen
+from skscreen.screening.active import active_part, decide, leave_out
 from skscreen.screening.bounds import BOUNDS
 from skscreen.solvers.anderson import AndersonMemory
 from skscreen.solvers.interior_point import interior_point, interior_point_work
 from skscreen.solvers.solution import ScreeningEvent, Solution
 
 # A solve of fewer steps does not earn back a screening step before the first.
-_FEW_STEPS = 8
+_FEW_STEPS = 5
 
 # Relative rounding error of an objective: smaller increases are no increases.
 _NOISE = 1e-14
@@ -229,12 +229,16 @@ class _Run:
             BOUNDS[name](evaluation, self.lam, reference_lam, reference.geometry.margins)
             for name in self.options.bounds
         ]
-        reduced = screen(self.objective, balls, rule=self.options.rule)
-        if reduced is self.objective:
+        decision = decide(self.objective, balls, rule=self.options.rule)
+        if decision.n_zero + decision.n_linear == 0:
             return False
-        self.objective = reduced
-        self._record(where, started)
-        return True
+        before = self.objective
+        # Evaluations of fewer items have to earn back the time it takes to leave the others out.
+        if where == "dynamic" or self.expected >= _FEW_STEPS:
+            self.objective = leave_out(before, decision)
+        n_zero, n_linear = before.n_zero + decision.n_zero, before.n_linear + decision.n_linear
+        self._record(where, started, n_zero, n_linear)
+        return self.objective is not before
 
     def _full_evaluation(self, evaluation: Evaluation) -> Evaluation:
         if self.objective is self.full:
@@ -250,11 +254,12 @@ class _Run:
         self.screened_gap = np.inf
         self._record("repair", started)
 
-    def _record(self, where: str, started: float) -> None:
-        left = self.objective
-        sizes = (left.n_zero, left.n_linear, left.geometry.n_items)
+    def _record(self, where: str, started: float, n_zero: int = 0, n_linear: int = 0) -> None:
+        undecided = self.full.geometry.n_items - n_zero - n_linear
         seconds = perf_counter() - started
-        self.history.append(ScreeningEvent(where, self.lam, self.n_iter, *sizes, seconds))
+        self.history.append(
+            ScreeningEvent(where, self.lam, self.n_iter, n_zero, n_linear, undecided, seconds)
+        )
 
     def _solution(self, evaluation: Evaluation, step: float) -> Solution:
         certificate = evaluation.certificate(self.lam)

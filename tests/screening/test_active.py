@@ -5,9 +5,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from rtlm_reference import ALL_CASES, Explicit, wrong_decisions
+from rtlm_reference import ALL_CASES, Explicit, screen, wrong_decisions
 
-from skscreen.screening.active import active_part, screen
+from skscreen.screening.active import active_part
 from skscreen.screening.bounds import BOUNDS, Ball
 from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
 

@@ -5,14 +5,13 @@ from functools import cache
 import cvxpy as cp
 import numpy as np
 import pytest
-from rtlm_reference import ALL_CASES, item_matrices, wrong_decisions
+from rtlm_reference import ALL_CASES, item_matrices, screen, wrong_decisions
 
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
 from skscreen.problems.triplets import triplets_from_array
-from skscreen.screening.active import screen
 from skscreen.screening.bounds import BOUNDS, EXACT_BOUNDS, Ball
 from skscreen.screening.refine import cone_decides, orthant_decides
 from skscreen.screening.rules import LINEAR, RULES, UNDECIDED, ZERO, sphere_lower

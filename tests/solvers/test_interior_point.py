@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from rtlm_reference import ALL_CASES, Explicit
+from rtlm_reference import ALL_CASES, Explicit, screen
 
-from skscreen.screening.active import screen
 from skscreen.screening.bounds import BOUNDS
 from skscreen.solvers.interior_point import interior_point
 

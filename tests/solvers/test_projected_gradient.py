@@ -168,8 +168,9 @@ def lying_bound(n_lies, shrink=0.0):
 @cases
 def test_wrong_decisions_are_repaired_and_recorded(case, monkeypatch):
     monkeypatch.setitem(BOUNDS, "lie", lying_bound(1))
-    # Far from the optimum at case.lam: many items of the reference lie elsewhere.
-    reference = run(case, TIGHT, 20 * case.lam)
+    # Far from the optimum at case.lam: many items of the reference lie elsewhere. Many iterations
+    # there: so the decisions are used at once.
+    reference = replace(run(case, TIGHT, 20 * case.lam), n_iter=100)
     with time_limit(20):
         solution = run(case, replace(TIGHT, bounds=("lie",)), reference=reference)
     assert [event.where for event in solution.history[:1]] == ["path"]
