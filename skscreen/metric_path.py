@@ -5,7 +5,8 @@ import math
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Integral, Real
 
 import numpy as np
@@ -15,6 +16,8 @@ from sklearn.utils._param_validation import Interval, validate_params
 from skscreen.metric import ScreenedRTLM, describe
 from skscreen.path.driver import PathSolver
 from skscreen.path.progress import ProgressBar
+from skscreen.problems.objective import Problem
+from skscreen.screening.ranges import range_rates
 from skscreen.solvers.solution import Solution
 
 
@@ -35,6 +38,8 @@ class RTLMPath:
     solutions: tuple[Solution, ...]
     lam_max: float
     n_triplets: int
+    # Only for `range_rates`.
+    problem: Problem | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         """Return the number of values of lambda."""
@@ -83,6 +88,15 @@ class RTLMPath:
         """The same before the first iteration, by the reference at the lambda before."""
         return np.array([solution.screening_rate("path") for solution in self])
 
+    @cached_property
+    def range_rates(self) -> np.ndarray | None:
+        """Share of the decidable triplets that ranges from one solution decide at later values.
+
+        Shape (n_lams, n_lams), entry (i, j) from solution i at the lambda of j, NaN for j < i. None
+        for a path without `ranges`. Computed when asked for, some 50 ns a triplet and solution.
+        """
+        return None if self.problem is None else range_rates(self.problem.at(1.0), self.solutions)
+
     @property
     def seconds(self) -> np.ndarray:
         """Time of each solve."""
@@ -108,6 +122,7 @@ class RTLMPath:
         "ratio": [Interval(Real, 0, 1, closed="neither")],
         "stop": [Interval(Real, 0, None, closed="left")],
         "n_lams": [Interval(Integral, 1, None, closed="left"), None],
+        "ranges": ["boolean"],
     },
     prefer_skip_nested_validation=False,
 )
@@ -119,6 +134,7 @@ def rtlm_path(
     ratio=0.9,
     stop=0.01,
     n_lams=None,
+    ranges=False,
     triplets=None,
     quadruplets=None,
     pairs=None,
@@ -147,6 +163,10 @@ def rtlm_path(
         Threshold of the stopping rules, >= 0.
     n_lams : int, optional
         Largest number of values, of a given `lams` too.
+    ranges : bool, default=False
+        Whether triplets that one reference decides for several values of lambda are not looked at
+        again until these are done (Algorithm 2 of the paper): up to a fifth faster, but the path
+        keeps the pairs, for `RTLMPath.range_rates`.
     triplets, quadruplets, pairs, weights : optional
         Comparisons instead of labels, as in `ScreenedRTLM.fit`.
     **options
@@ -196,9 +216,11 @@ def rtlm_path(
         grid = (lam_max * ratio**t for t in range(last))
     else:
         grid = [1.0]
-    solutions = _follow(PathSolver(problem, first), grid, model, stop, n_lams)
+    solver = PathSolver(problem, first, ranges and model.screening)
+    solutions = tuple(_follow(solver, grid, model, stop, n_lams))
     model._warn_unless_converged(solutions)
-    return RTLMPath(model, tuple(solutions), lam_max, problem.geometry.n_items)
+    kept = problem if ranges else None
+    return RTLMPath(model, solutions, lam_max, problem.geometry.n_items, kept)
 
 
 def _follow(

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from skscreen.path.threads import blas_threads_for
 from skscreen.problems.domains import Point
-from skscreen.problems.objective import Problem, Proximal
+from skscreen.problems.objective import Objective, Problem, Proximal
+from skscreen.screening.active import decide, leave_out
+from skscreen.screening.bounds import relaxed_path_ball
 from skscreen.solvers.projected_gradient import Options, solve
 from skscreen.solvers.solution import Solution
 
@@ -17,6 +19,9 @@ _PROXIMAL_WIDTH = 0.05
 # Share of the largest threshold below which a quadratic piece is as hard to descend as none: bounds
 # of pair distances are in the units of the data, gamma is not.
 _NARROW = 1e-4
+
+# Steps of the path, beyond the next, for which ranges are kept.
+_RANGE_STEPS = 3
 
 # A single lambda far below lambda_max is reached over a coarse path of loose solutions.
 _APPROACH_RATIO = 0.5
@@ -35,11 +40,16 @@ class PathSolver:
     problem : Problem
     first : Point
         S_K of `Problem.lam_max`: the first start is S_K / lambda.
+    ranges : bool
+        Whether items with a stored range that contains lambda are not looked at, neither by path
+        screening nor by the solver (Algorithm 2 of Yoshida et al. 2019).
     """
 
-    def __init__(self, problem: Problem, first: Point):
+    def __init__(self, problem: Problem, first: Point, ranges: bool = False):
         self._problem = problem
         self._first = first
+        self._ranges = ranges
+        self._in_range: tuple[float, float, Objective] | None = None
         self._proximal = _proximal(problem)
         self._reference: Solution | None = None
         self._before: tuple[float, Point] | None = None
@@ -50,7 +60,14 @@ class PathSolver:
         objective = self._problem.at(lam, self._proximal)
         step = None if reference is None else reference.step
         with blas_threads_for(objective.geometry.n_features):
-            solution = solve(objective, self._predict(lam), options, reference=reference, step=step)
+            solution = solve(
+                objective,
+                self._predict(lam),
+                options,
+                reference=reference,
+                reduced=self._out_of_range(objective),
+                step=step,
+            )
         evaluation = solution.evaluation
         geometry, margins = self._problem.geometry.sort_slots(evaluation.margins)
         self._problem = replace(self._problem, geometry=geometry)
@@ -61,6 +78,23 @@ class PathSolver:
         evaluation = replace(evaluation, margins=margins, objective=objective)
         self._reference = replace(solution, evaluation=evaluation)
         return solution
+
+    def _out_of_range(self, objective: Objective) -> Objective | None:
+        """Return the problem without the items whose range contains its lambda.
+
+        Ranges come from the last reference whose ranges reached down far enough; all that reach as
+        far as `_RANGE_STEPS` steps further down are kept in one reduced problem.
+        """
+        reference, lam = self._reference, objective.lam
+        if not self._ranges or reference is None or not lam < reference.lam:
+            return None
+        if self._in_range is None or not self._in_range[0] <= lam <= self._in_range[1]:
+            low = lam * (lam / reference.lam) ** _RANGE_STEPS
+            at_low, margins = replace(objective, lam=low), objective.geometry.margins
+            ball = relaxed_path_ball(reference.evaluation, low, reference.lam, margins)
+            reduced = leave_out(at_low, decide(at_low, [ball]))
+            self._in_range = low, reference.lam, reduced
+        return replace(self._in_range[2], lam=lam)
 
     def approach(
         self, lam: float, lam_max: float, options: Options

@@ -13,7 +13,7 @@ takes 0.6 of their iterations, phishing 0.5, satimage 0.4 and dna 0.5; updating 
 every step, or carrying the memory to the next lambda, loses most of that.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -52,6 +52,7 @@ def solve(
     options: Options,
     *,
     reference: Solution | None = None,
+    reduced: Objective | None = None,
     step: float | None = None,
 ) -> Solution:
     """Minimise an objective to a certified relative duality gap.
@@ -64,16 +65,27 @@ def solve(
     options : Options
     reference : Solution, optional
         Of the same problem at another lambda: screens before the first iteration.
+    reduced : Objective, optional
+        What decisions that hold at this lambda have left of `full`: nothing else is looked at,
+        but for the final certificate.
     step : float, optional
         First step length; 1 / lambda when not given.
     """
-    return _Run(full, options, reference).solve(start, 1.0 / full.lam if step is None else step)
+    return _Run(full, options, reference, reduced).solve(
+        start, 1.0 / full.lam if step is None else step
+    )
 
 
 class _Run:
     """State of one solve: what is fixed, what was spent, what happened."""
 
-    def __init__(self, full: Objective, options: Options, reference: Solution | None):
+    def __init__(
+        self,
+        full: Objective,
+        options: Options,
+        reference: Solution | None,
+        reduced: Objective | None,
+    ):
         self.started = perf_counter()
         self.full = full
         self.options = options
@@ -90,10 +102,12 @@ class _Run:
         self.history: list[ScreeningEvent] = []
         self.memory = AndersonMemory(full.linear_term.size)
         self.unprojected: np.ndarray | None = None
-        self.objective = full
+        self.objective = full if reduced is None else reduced
+        if reduced is not None:
+            self._record("range", self.started, reduced.n_zero, reduced.n_linear)
         self.use_active_set = options.active_set
         if options.screening and reference is not None:
-            self._screen("path", reference.evaluation, reference.lam)
+            self._screen("path", self._here(reference.evaluation), reference.lam)
 
     def solve(self, start: Point, step: float) -> Solution:
         evaluation, previous = self.objective.evaluate(start), np.inf
@@ -224,9 +238,8 @@ class _Run:
     def _screen(self, where: str, evaluation: Evaluation, reference_lam: float) -> bool:
         """Screen by every bound asked for; return whether anything was decided."""
         started = perf_counter()
-        reference = self.full if where == "path" else self.objective
         balls = [
-            BOUNDS[name](evaluation, self.lam, reference_lam, reference.geometry.margins)
+            BOUNDS[name](evaluation, self.lam, reference_lam, self.objective.geometry.margins)
             for name in self.options.bounds
         ]
         decision = decide(self.objective, balls, rule=self.options.rule)
@@ -239,6 +252,13 @@ class _Run:
         n_zero, n_linear = before.n_zero + decision.n_zero, before.n_linear + decision.n_linear
         self._record(where, started, n_zero, n_linear)
         return self.objective is not before
+
+    def _here(self, evaluation: Evaluation) -> Evaluation:
+        """Return an evaluation of the full problem with the margins of the undecided items."""
+        if self.objective is self.full:
+            return evaluation
+        margins = self.objective.geometry.margins(evaluation.point)
+        return replace(evaluation, margins=margins, objective=self.objective)
 
     def _full_evaluation(self, evaluation: Evaluation) -> Evaluation:
         if self.objective is self.full:

@@ -12,9 +12,10 @@ class ScreeningEvent(NamedTuple):
 
     Parameters
     ----------
-    where : {"path", "dynamic", "repair"}
-        From the reference at another lambda; inside the solve; or everything taken back because
-        the certificate of the full problem did not confirm that of the reduced one.
+    where : {"range", "path", "dynamic", "repair"}
+        By stored ranges of lambda; from the reference at another lambda; inside the solve; or
+        everything taken back because the certificate of the full problem did not confirm that of
+        the reduced one.
     lam : float
     iteration : int
         Iterations done at this lambda before the step.
