@@ -17,7 +17,7 @@ from skscreen.metric import ScreenedRTLM, describe
 from skscreen.path.driver import PathSolver
 from skscreen.path.progress import ProgressBar
 from skscreen.problems.objective import Problem
-from skscreen.screening.ranges import range_rates
+from skscreen.screening.ranges import count_in_range
 from skscreen.solvers.solution import Solution
 
 
@@ -95,7 +95,17 @@ class RTLMPath:
         Shape (n_lams, n_lams), entry (i, j) from solution i at the lambda of j, NaN for j < i. None
         for a path without `ranges`. Computed when asked for, some 50 ns a triplet and solution.
         """
-        return None if self.problem is None else range_rates(self.problem.at(1.0), self.solutions)
+        if self.problem is None:
+            return None
+        decidable = np.array([max(solution.n_decidable, 1) for solution in self])
+        rates = np.full((len(self), len(self)), np.nan)
+        for i, solution in enumerate(self):
+            gap, lams = solution.certificate.gap, self.lams[i:]
+            counts = count_in_range(
+                self.problem.at(solution.lam), solution.point, solution.lam, gap, lams[::-1]
+            )
+            rates[i, i:] = np.minimum(counts[::-1] / decidable[i:], 1.0)
+        return rates
 
     @property
     def seconds(self) -> np.ndarray:

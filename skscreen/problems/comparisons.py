@@ -31,6 +31,7 @@ from skscreen.problems.pair_kernels import (
     add_edges,
     add_interval,
     add_laplacian,
+    add_scaled_rows,
     add_weighted_squares,
     cover,
     largest_ratio,
@@ -186,7 +187,7 @@ class Comparisons:
             degrees = np.zeros(len(self.X))
             add_edges(self.X, items.near, row_weights, -1.0, degrees, product)
             add_edges(self.X, items.far, far_weights, 1.0, degrees, product)
-            product += degrees[:, None] * self.X
+            add_scaled_rows(self.X, degrees, product)
             terms = float(np.abs(row_weights).sum() + np.abs(far_weights).sum())
             error = 16.0 * EPS * self._norms[0] ** 2 * terms
         else:

@@ -64,6 +64,15 @@ def add_edges(X, pairs, weights, sign, degrees, out):
                 out[a, k] += weight * X[b, k]
 
 
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def add_scaled_rows(X, scales, out):
+    """Add a multiple of each row of X."""
+    for i in range(X.shape[0]):
+        scale = scales[i]
+        for k in range(X.shape[1]):
+            out[i, k] += scale * X[i, k]
+
+
 @njit(cache=True, nogil=True)
 def add_weighted_squares(X, pairs, weights, out):
     """Add the weighted sum of squared differences, feature by feature."""

@@ -47,7 +47,8 @@ def test_ranges_hold_at_certified_optima(case):
     start = problem.lam_max()[1].scaled(1.0 / case.lam)
     reference = solve(problem.at(case.lam, case.proximal()), start, Options(tol=1e-6))
     lams = case.lam * np.array([0.5, 0.7, 0.9, 0.99, 1.01, 1.2, 1.5])
-    counts = count_in_range(problem.at(case.lam), reference, lams)
+    gap = reference.certificate.gap
+    counts = count_in_range(problem.at(case.lam), reference.point, case.lam, gap, lams)
     for lam, count in zip(lams, counts, strict=True):
         best = case.optimum(lam)
         slack = best.radius * explicit.norms + best.uncertainty
