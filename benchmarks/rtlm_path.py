@@ -34,16 +34,17 @@ from skscreen.problems.objective import Problem, inner
 from skscreen.problems.triplets import triplets_from_labels
 
 SETS = {"segment": 20, "satimage": 15, "phishing": 7, "iris": None, "wine": None}
-BOUNDS = {
-    "none": None,
-    "GB": "gb",
-    "PGB": "pgb",
-    "DGB": "dgb",
-    "RRPB": "rrpb",
-    "RRPB+PGB": ("rrpb", "pgb"),
-    "gap (default)": "gap",
+RUNS = {
+    "none": {"screening": False},
+    "GB": {"bound": "gb"},
+    "PGB": {"bound": "pgb"},
+    "DGB": {"bound": "dgb"},
+    "RRPB": {"bound": "rrpb"},
+    "RRPB+PGB": {"bound": ("rrpb", "pgb")},
+    "gap (default)": {},
+    "gap, ranges": {"ranges": True},
 }
-# CPU seconds of Yoshida et al. (2019), figure 9, in the order of BOUNDS without the last.
+# CPU seconds of Yoshida et al. (2019), figure 9, in the order of RUNS without the last two.
 PAPER = {
     "segment": (1327.8, 1220.0, 235.6, 300.9, 206.3, 188.1),
     "satimage": (1970.9, 1727.2, 653.5, 799.7, 651.2, 569.6),
@@ -68,8 +69,8 @@ def main() -> None:
     )
     started = time.perf_counter()
     X, y = load_iris(return_X_y=True)
-    for bound in filter(None, BOUNDS.values()):
-        rtlm_path(X, y, bound=bound, n_lams=3, ratio=0.5)
+    for options in RUNS.values():
+        rtlm_path(X, y, n_lams=3, ratio=0.5, **options)
     print(f"compilation or loading of compiled code: {time.perf_counter() - started:.1f} s\n")
     with threadpool_limits(1):
         for part in args.parts.split(","):
@@ -111,8 +112,7 @@ def path_table(name: str, X, y, repeats: int) -> None:
     X, k = MinMaxScaler((-1, 1)).fit_transform(X), SETS[name]
     runs = {}
     for _ in range(repeats):
-        for label, bound in BOUNDS.items():
-            options = {"screening": False} if bound is None else {"bound": bound}
+        for label, options in RUNS.items():
             path = rtlm_path(X, y, n_neighbors=k, **options)
             if label not in runs or path.seconds.sum() < runs[label].seconds.sum():
                 runs[label] = path
@@ -123,7 +123,7 @@ def path_table(name: str, X, y, repeats: int) -> None:
         f"{len(runs['none'])} values of lambda, one evaluation {1e3 * evaluation:.2f} ms"
     )
     print("bound          seconds  none/it  paper  evals' worth  iterations  rate path  end  gap")
-    paper = dict(zip(BOUNDS, PAPER[name], strict=False))
+    paper = dict(zip(RUNS, PAPER[name], strict=False))
     for label, path in runs.items():
         seconds = path.seconds.sum()
         theirs = f"{paper['none'] / paper[label]:6.2f}" if label in paper else "     -"

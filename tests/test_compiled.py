@@ -48,7 +48,7 @@ for items in lists:
             problem = Problem(geometry, SmoothedHinge(1.0, gamma), domain)
             lam_max, first = problem.lam_max()
             for bounds, rule in ((("gap",), "sphere"), *((tuple(BOUNDS), name) for name in RULES)):
-                solver = PathSolver(problem, first)
+                solver = PathSolver(problem, first, ranges=True)
                 for k in range(-1, 12):
                     options = Options(bounds=bounds, rule=rule, screen_every=3)
                     solver.solve(lam_max * 0.6**k, options)
