@@ -97,7 +97,7 @@ def check(items: Items, kind: str, tally: Tally, rng, shrink: float = 1.0) -> No
     """Screen one problem from references at several lambdas, and judge every decision."""
     explicit = items.explicit
     top = explicit.lam_max()
-    base = (top if top > 0.0 else 1.0) * 10.0 ** rng.uniform(-3.0, -0.2)
+    base = (top if top > 0.0 else 1.0) * 10.0 ** rng.uniform(-5.0, 0.2)
     optima = solve(explicit, [base * factor for factor in LAMS], tally)
     tally.n_problems += 1
     for reference_lam, optimum in optima.items():
@@ -185,18 +185,18 @@ def shrunken(ball, factor: float):
     return ball if factor == 1.0 else replace(ball, radius=factor * ball.radius)
 
 
-def run(n_decisions: int, seed: int = 0, kinds=KINDS, n_items: int = 1500, shrink: float = 1.0):
-    """Check rounds of all kinds of problems until enough decisions are checked."""
-    tally, n_rounds, kinds = Tally(), 0, list(kinds)
-    while not n_rounds or tally.total("checked") < n_decisions:
+def run(n_decisions=0, seed=0, kinds=KINDS, n_items=300, shrink=1.0, n_rounds=1) -> Tally:
+    """Check rounds of all kinds of problems, until enough decisions are checked."""
+    tally, done = Tally(), 0
+    while done < n_rounds or tally.total("checked") < n_decisions:
         for kind in kinds:
             for diagonal in (False, True):
-                rng = np.random.default_rng([seed, n_rounds, KINDS.index(kind), diagonal])
-                # The first two rounds have one loss each, so that every kind meets both.
-                gamma = GAMMAS[n_rounds if n_rounds < 2 else rng.integers(len(GAMMAS))]
-                tally.now = f"round {n_rounds}, diagonal {diagonal}, gamma {gamma}"
+                rng = np.random.default_rng([seed, done, KINDS.index(kind), diagonal])
+                # The first rounds have one loss each, so that every kind meets the hinge early.
+                gamma = GAMMAS[done if done < 2 else rng.integers(len(GAMMAS))]
+                tally.now = f"round {done}, diagonal {diagonal}, gamma {gamma}"
                 check(draw(kind, diagonal, gamma, rng, n_items), kind, tally, rng, shrink)
-        n_rounds += 1
+        done += 1
     return tally
 
 
@@ -238,7 +238,7 @@ def main(arguments=None) -> int:
     parser.add_argument("--decisions", type=int, default=10_000_000, help="to be checked, at least")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", default=",".join(KINDS), help="separated by commas")
-    parser.add_argument("--items", type=int, default=1500, help="largest number of a problem")
+    parser.add_argument("--items", type=int, default=300, help="largest number of a problem")
     parser.add_argument("--shrink", type=float, default=1.0, help="factor of every radius")
     args = parser.parse_args(arguments)
     print(

@@ -35,8 +35,8 @@ class Independent(Explicit):
         to these, which may be much larger than the norms.
     """
 
-    # Relative distance from the optimum with which Newton's method is content.
-    _ACCURATE = 1e-11
+    # Relative distance from the optimum with which Newton's method may end.
+    _NEAR = 1e-6
 
     def __init__(self, A, gamma, threshold, linear_term, weights, sizes):
         super().__init__(A, gamma, threshold, linear_term, weights)
@@ -76,7 +76,7 @@ class Independent(Explicit):
         """Certified optimum, from that of a lambda nearby if Newton's method gets there."""
         if start is not None and self.gamma > 0.0:
             found = self._polish(start, lam)
-            if found.radius <= self._ACCURATE * np.linalg.norm(found.theta):
+            if self._is_near(found):
                 return found
         return self._polish(super().optimum(lam), lam)
 
@@ -89,28 +89,37 @@ class Independent(Explicit):
         uncertainty = radius * self.norms + 100 * EPS * size * self.sizes
         return replace(found, radius=radius, uncertainty=uncertainty)
 
-    def _polish(self, start, lam, n_steps=25):
-        """Newton's method on lam Z = S(alpha) with theta = [Z]_K; the best point that it meets."""
-        best, alpha = self.certified(start.theta, start.alpha, lam), start.alpha
-        tries = [None] if self.gamma > 0.0 else [1e-3, 1e-5, 1e-7]
-        for margin in tries:
-            alpha, Z = start.alpha, self.adjoint(start.alpha) / lam
-            kinks = None if margin is None else (alpha > margin) & (alpha < 1.0 - margin)
-            if kinks is not None:
+    def _polish(self, start, lam):
+        """Newton's method on lam Z = S(alpha) with theta = [Z]_K, from all guesses of the kinks."""
+        best = self.certified(start.theta, start.alpha, lam)
+        for margin in [None] if self.gamma > 0.0 else [1e-3, 1e-5, 1e-7]:
+            alpha, kinks = start.alpha, None
+            if margin is not None:
+                kinks = (alpha > margin) & (alpha < 1.0 - margin)
                 alpha = np.where(kinks, alpha, np.round(alpha))
-            for _ in range(n_steps if kinks is None else 6):
-                try:
-                    Z, alpha = self._newton(Z, alpha, lam, kinks)
-                except np.linalg.LinAlgError:
-                    break
-                found = self.certified_by_residual(Z, np.clip(alpha, 0.0, 1.0), lam)
-                if not found.radius < np.inf:
-                    break
-                if found.radius < best.radius:
-                    best = found
-                if best.radius <= 1e-3 * self._ACCURATE * np.linalg.norm(best.theta):
-                    return best
+            found = self._descend(alpha, lam, kinks)
+            best = found if found is not None and found.radius < best.radius else best
         return best
+
+    def _descend(self, alpha, lam, kinks):
+        """The best point that Newton's method meets, until it is near and comes no nearer."""
+        best, Z = None, self.adjoint(alpha) / lam
+        for _ in range(25 if kinks is None else 6):
+            try:
+                Z, alpha = self._newton(Z, alpha, lam, kinks)
+            except np.linalg.LinAlgError:
+                break
+            if not (np.all(np.isfinite(Z)) and np.all(np.isfinite(alpha))):
+                break
+            found = self.certified_by_residual(Z, np.clip(alpha, 0.0, 1.0), lam)
+            last = np.inf if best is None else best.radius
+            best = found if found.radius < last else best
+            if found.radius > 0.5 * last and self._is_near(best):
+                break
+        return best
+
+    def _is_near(self, found):
+        return found.radius <= self._NEAR * np.linalg.norm(found.theta)
 
     def _newton(self, Z, alpha, lam, kinks):
         """One step; the hinge keeps its kinks and moves their dual variables."""
@@ -284,7 +293,7 @@ MIXED = "mixed comparisons"
 KINDS = (*DATA, MIXED)
 
 
-def draw(kind: str, diagonal: bool, gamma: float, rng, n_items: int = 1500) -> Items:
+def draw(kind: str, diagonal: bool, gamma: float, rng, n_items: int = 300) -> Items:
     """A problem of a kind; triplets of labels share the far pairs of an anchor, lists do not."""
     if kind == MIXED:
         name = list(DATA)[rng.integers(len(DATA))]
