@@ -80,6 +80,12 @@ class Independent(Explicit):
                 return found
         return self._polish(super().optimum(lam), lam)
 
+    def is_zero(self):
+        """Whether zero is the optimum for every lambda, but for rounding errors."""
+        alpha = self.dual_variables(0.0 * self.sizes)
+        upper = np.linalg.norm(self.project(self.adjoint(alpha)))
+        return upper <= 1e6 * self._adjoint_error(alpha)
+
     def _adjoint_error(self, alpha):
         used = (self.weights * alpha) @ self.sizes + np.linalg.norm(self.linear_term)
         return 16 * EPS * used
@@ -294,45 +300,45 @@ KINDS = (*DATA, MIXED)
 
 
 def draw(kind: str, diagonal: bool, gamma: float, rng, n_items: int = 300) -> Items:
-    """A problem of a kind; triplets of labels share the far pairs of an anchor, lists do not."""
-    if kind == MIXED:
-        name = list(DATA)[rng.integers(len(DATA))]
-        X, y = DATA[name](rng, diagonal)
-        return mixed(X - X.mean(axis=0), y, gamma, diagonal, rng, n_items // 2)
+    """A problem of a kind, drawn again while zero is optimal for every lambda (or nearly so)."""
+    while True:
+        if kind == MIXED:
+            name = list(DATA)[rng.integers(len(DATA))]
+            X, _ = DATA[name](rng, diagonal)
+            items = mixed(X - X.mean(axis=0), gamma, diagonal, rng, n_items // 2)
+        else:
+            items = labelled(kind, gamma, diagonal, rng, n_items)
+        if not items.explicit.is_zero():
+            return items
+
+
+def labelled(kind: str, gamma: float, diagonal: bool, rng, n_items: int) -> Items:
+    """Triplets of labels share the far pairs of an anchor; a list of some of them does not."""
     X, y = DATA[kind](rng, diagonal)
     if kind != "off centre":
         X = X - X.mean(axis=0)
-    k = None if rng.random() < 0.5 else int(rng.integers(2, 7))
-    items = Items(X, triplets_from_labels(X, y, k), gamma, diagonal)
-    if len(items.near) <= n_items:
-        return items
-    some = np.sort(rng.permutation(len(items.near))[:n_items])
-    return Items(X, comparisons_from_arrays(items.near[some], items.far[some]), gamma, diagonal)
+    few = max(int(np.sqrt(n_items / len(X))), 1)
+    items = Items(X, triplets_from_labels(X, y, None), gamma, diagonal)
+    if len(items.near) > n_items and rng.random() < 0.5:
+        return Items(X, triplets_from_labels(X, y, few), gamma, diagonal)
+    if len(items.near) > n_items:
+        some = np.sort(rng.permutation(len(items.near))[:n_items])
+        items = comparisons_from_arrays(items.near[some], items.far[some])
+        return Items(X, items, gamma, diagonal)
+    return items
 
 
-def mixed(X, y, gamma, diagonal, rng, m) -> Items:
+def mixed(X, gamma, diagonal, rng, m) -> Items:
     """Quadruplets, pairs that are to be near and far, weights, and a pull (or none of these)."""
-    quadruplets, near, far = (rng.integers(len(X), size=(m, width)) for width in (4, 2, 2))
-    keep = [rows[:, 0] != rows[:, 1] for rows in (quadruplets, near, far)]
-    keep[0] &= quadruplets[:, 2] != quadruplets[:, 3]
-    quadruplets, near, far = (
-        rows[kept]
-        for rows, kept in zip(
-            (quadruplets, near[: m // 3], far[: m // 3]),
-            (keep[0], keep[1][: m // 3], keep[2][: m // 3]),
-            strict=True,
-        )
-    )
+    quadruplets = rng.integers(len(X), size=(m, 4))
+    near, far = rng.integers(len(X), size=(2, m // 3, 2))
+    quadruplets = quadruplets[quadruplets[:, 2] != quadruplets[:, 3]]
+    quadruplets, near, far = (q[q[:, 0] != q[:, 1]] for q in (quadruplets, near, far))
     squares = ((X[far[:, 0]] - X[far[:, 1]]) ** 2).sum(axis=1)
     unit = float(np.median(squares[squares > 0.0])) * rng.choice([0.1, 1.0, 1e3])
     unit = max(unit, 10.0 * gamma)
-    thresholds = np.concatenate(
-        [
-            np.ones(len(quadruplets)),
-            -unit * rng.uniform(0.2, 1.0, len(near)),
-            unit * rng.uniform(1.0, 3.0, len(far)),
-        ]
-    )
+    upper, lower = unit * rng.uniform(0.2, 1.0, len(near)), unit * rng.uniform(1.0, 3.0, len(far))
+    thresholds = np.concatenate([np.ones(len(quadruplets)), -upper, lower])
     a = np.concatenate([quadruplets[:, :2], near, far[:, [0, 0]]])
     b = np.concatenate([quadruplets[:, 2:], near[:, [0, 0]], far])
     weights = rng.choice([0.1, 1.0, 7.0], len(a)) if rng.random() < 0.7 else None
