@@ -131,13 +131,16 @@ class Independent(Explicit):
         """One step; the hinge keeps its kinks and moves their dual variables."""
         if kinks is None:
             z = self.threshold - self.margins(self.project(Z))
-            alpha = np.clip(z / self.gamma, 0.0, 1.0)
             inside = (z > 0.0) & (z < self.gamma)
             rows, slopes = self.flat[inside], self.weights[inside] / self.gamma
             J = lam * np.eye(Z.size) + (rows * slopes[:, None]).T @ self._derivative(Z, inside)
-            Z = Z - np.linalg.solve(J, (lam * Z - self.adjoint(alpha)).ravel()).reshape(Z.shape)
-            alpha = self.dual_variables(self.margins(self.project(Z)))
-            return Z, alpha
+            residual = self._residual(Z, lam)[0]
+            step = np.linalg.solve(J, residual.ravel()).reshape(Z.shape)
+            for fraction in (1.0, 0.5, 0.25, 0.1, 0.01):
+                after, alpha = self._residual(Z - fraction * step, lam)
+                if np.linalg.norm(after) < np.linalg.norm(residual):
+                    break
+            return Z - fraction * step, alpha
         if kinks.any():
             slopes = self.weights[kinks] / lam
             J = (self._derivative(Z, kinks) @ self.flat[kinks].T) * slopes
@@ -145,6 +148,11 @@ class Independent(Explicit):
             alpha = alpha.copy()
             alpha[kinks] += np.linalg.lstsq(J, missing, rcond=1e-13)[0]
         return self.adjoint(alpha) / lam, alpha
+
+    def _residual(self, Z, lam):
+        """lam Z - S(alpha) and alpha, minus the derivative of the loss at [Z]_K."""
+        alpha = self.dual_variables(self.margins(self.project(Z)))
+        return lam * Z - self.adjoint(alpha), alpha
 
     def _derivative(self, Z, items):
         """Rows of chosen items times the derivative of the projection at Z."""
