@@ -9,7 +9,8 @@ any accuracy that were solved at other values of lambda, and each item that is d
 with the optimum. An optimum comes with a proven distance from the true one; an item whose margin
 is nearer to the end of its part than that distance allows is counted as *not judged*, never as
 right. The exit code is 1 if a decision is wrong. That the check can fail is seen with
-`--shrink 0.9`, which makes every ball too small.
+`--shrink 0.9`, which makes every ball too small. Unions of bounds come on top of the decisions
+that are asked for. Everything follows from the seed, a problem from its round, kind and metric.
 """
 
 import argparse
