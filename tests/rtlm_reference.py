@@ -12,6 +12,7 @@ from functools import cache, cached_property
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.error import SolverError
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
@@ -202,6 +203,8 @@ class Explicit:
             # Our certificate says how accurate the solution is.
             warnings.filterwarnings("ignore", "Solution may be inaccurate")
             problem.solve(solver=cp.CLARABEL, **tight)
+        if theta.value is None:
+            raise SolverError(f"Clarabel ended with the status {problem.status!r}.")
         return self.project(theta.value / unit), np.clip(margin.dual_value / self.weights, 0.0, 1.0)
 
 

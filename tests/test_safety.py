@@ -1,0 +1,67 @@
+"""A small run of `benchmarks/safety.py`, and that it finds balls that are too small."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skscreen.screening.bounds import BOUNDS
+from skscreen.screening.rules import RULES
+
+
+@pytest.fixture(scope="module")
+def safety():
+    folder = str(Path(__file__).parents[1] / "benchmarks")
+    sys.path.insert(0, folder)
+    try:
+        import safety
+    finally:
+        sys.path.remove(folder)
+    return safety
+
+
+KINDS = ("iris", "outliers", "ill-conditioned", "nearly tied", "mixed comparisons")
+
+
+def test_no_decision_is_wrong(safety):
+    # Two rounds: one of the smoothed hinge, one of the hinge.
+    tally = safety.run(n_rounds=2, kinds=KINDS, n_items=100)
+    assert tally.failures == []
+    assert tally.total("wrong") == 0
+    assert tally.n_unsolved <= 5
+    # Nothing is hidden in what cannot be judged, and everything took part.
+    assert tally.total("checked") > 150_000
+    assert tally.total("not judged") <= 1e-2 * tally.total("checked")
+    for kind in KINDS:
+        for rule in RULES:
+            for bound in (*BOUNDS, "all", safety.TWICE):
+                assert (kind, bound, rule) in tally.counts
+    for bound in (*BOUNDS, "all", safety.TWICE):
+        assert tally.total("checked", bound=bound) > 1000
+
+
+def test_balls_that_are_too_small_are_found_out(safety, capsys):
+    """0.3: the ball of "dgb" is twice as large as need be for accurate references."""
+    tally = safety.run(kinds=("iris", "flipped labels", "tied"), n_items=120, shrink=0.3)
+    for bound in (*safety.CHOICES, safety.TWICE):
+        assert tally.total("wrong", bound=bound) > 0, bound
+    assert sum(failure[-1] for failure in tally.failures) == tally.total("wrong")
+    arguments = ["--decisions", "1", "--items", "120", "--kinds", "iris"]
+    assert safety.main(arguments) == 0
+    assert ", 0 wrong" in capsys.readouterr().out
+    assert safety.main([*arguments, "--shrink", "0.3"]) == 1
+    assert "wrong: (" in capsys.readouterr().out
+
+
+def test_proven_distances_are_true(safety):
+    """Two ways to the same optimum end within the sum of what they prove."""
+    rng = np.random.default_rng(0)
+    for diagonal in (False, True):
+        for gamma in (0.05, 0.0):
+            explicit = safety.draw("iris", diagonal, gamma, rng, 120).explicit
+            lam = 0.05 * explicit.lam_max()
+            plain, sharp = super(safety.Independent, explicit).optimum(lam), explicit.optimum(lam)
+            moved = np.linalg.norm(plain.theta - sharp.theta)
+            assert moved <= plain.radius + sharp.radius
+            assert sharp.radius <= plain.radius <= 1e-3 * np.linalg.norm(sharp.theta)
