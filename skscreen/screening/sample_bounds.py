@@ -200,7 +200,9 @@ class Segment:
     def ball(self, t: float) -> SampleBall:
         """Return one of the balls: at 0 relaxed BT1, at 1 BT2."""
         constant, linear, quadratic = self.squares
+        # The terms may cancel.
         square = constant + t * (linear + t * quadratic)
+        square += 4.0 * EPS * (constant + t * (abs(linear) + t * quadratic))
         return _ball(self.margins + t * self.slope, square, self.shift)
 
 
@@ -257,7 +259,7 @@ def segment(
     # Errors of the terms in t: each is an inner product of vectors known up to `shift`.
     size = np.sqrt(reference.square) + reference.shift
     rounding = (abs(rho - 1.0) * (size + length) + length + shift) * shift
-    squares = (constant + near + rounding, linear + far - near, 0.25 * length_square)
+    squares = (constant + near, linear + far - near + rounding, 0.25 * length_square)
     return Segment(0.5 * (1.0 + rho) * q, 0.5 * difference, squares, shift)
 
 

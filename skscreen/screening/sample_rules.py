@@ -7,6 +7,7 @@ largest margin is below 1 has it at its upper bound C_i (rule 9 of Ogawa et al. 
 import numpy as np
 from numba import njit
 
+from skscreen.problems.pair_kernels import EPS
 from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO, sphere_lower, sphere_upper
 from skscreen.screening.sample_bounds import Reference, SampleBall, Segment
 
@@ -90,7 +91,7 @@ def _intersection_pass(margins, slope, norms, constant, linear, quadratic, shift
 def _radius(constant, linear, quadratic, t, shift):
     """Radius at t; the cancellation between the terms of r^2 is allowed for."""
     size = constant + t * (abs(linear) + t * quadratic)
-    square = constant + t * (linear + t * quadratic) + 1e-15 * size
+    square = constant + t * (linear + t * quadratic) + 4.0 * EPS * size
     return (np.sqrt(max(square, 0.0)) + shift) * _WIDER
 
 
