@@ -260,7 +260,7 @@ def test_a_separable_problem_is_decided_as_a_whole():
 
 def test_kink_samples_are_never_decided():
     for name in KS:
-        Q, weights = problem(name)
+        _, weights = problem(name)
         C = 20.0 * lowest_C(name)
         alpha = solved(name, C)
         inside = (alpha > 1e-6 * C) & (alpha < (1.0 - 1e-6) * C * weights)
