@@ -1,0 +1,236 @@
+"""Proximal point + primal-dual active set for the dual of a kernel SVM.
+
+Outer steps move the centre of a proximal point step (`proximal_newton`) to its solution and divide
+its delta by ten: they converge faster and faster, in 4 to 6 steps. Three sets keep them cheap:
+
+    all samples      see the certificate, once at the end of the solve;
+    undecided ones   (not fixed by safe screening) have their margins kept up to date, once an
+                     outer step and from the columns of Q that changed;
+    a working set    of those that may leave their bounds in this step: only they take part in
+                     Newton's method, and Q is gathered for them alone.
+
+Samples outside the working set that turn out to belong there join it in the next outer step.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skscreen.problems.gram import KernelSamples
+from skscreen.problems.gram_kernels import add_rows
+from skscreen.problems.memory import Pool
+from skscreen.solvers.hinge_gap import Part, best_multiple, rounding_of_gap
+from skscreen.solvers.proximal_newton import Point, ProximalNewton, WorkingSet
+
+# First delta times the largest C, and what a solved step multiplies it with.
+FIRST_DELTA, SHRINK = 0.3, 0.1
+
+# Of the tolerance, what the undecided samples may use: the certificate of all of them decides.
+_SHARE = 0.5
+
+# A working set has so many times the samples in the interior, and so many more.
+ROOM = (1.5, 100)
+
+# Screen where the gap has become this much smaller.
+_SCREEN_AT = 0.25
+
+# Newton steps for one centre.
+_INNER = 25
+
+_LIMIT_OUTER = 200
+
+
+@dataclass
+class State:
+    """A dual point under way; its margins (no intercept) are valid on the undecided samples."""
+
+    alpha: np.ndarray
+    margins: np.ndarray
+    codes: np.ndarray
+    dual: float
+    b: float = 0.0
+
+
+class ActiveSetRun:
+    """One solve by proximal point and active sets, on the undecided samples of a state."""
+
+    def __init__(self, samples: KernelSamples, C, state: State, *, free, tol, screening):
+        self.samples, self.C, self.state = samples, C, state
+        self.y = samples.y if free else None
+        self.tol, self.screening = tol, screening
+        self.pool = Pool()
+        self.n_steps = 0
+        self.screened_at = np.inf
+        self.delta = FIRST_DELTA / max(C.max(initial=0.0), 1e-300)
+        self.smallest_delta = 1e-12 * (samples.diagonal.max(initial=0.0) or 1.0)
+        self.working, self.Q = np.empty(0, np.int64), np.empty((0, 0))
+        self._take_part()
+
+    def run(self, max_steps: int) -> float:
+        """Solve until the gap of the undecided samples meets its share; return that gap."""
+        scale, self.state.b = self._best_multiple()
+        for _ in range(_LIMIT_OUTER):
+            gap, b = self.part.gap(self.state.alpha[self.S], self.state.margins[self.S])
+            if gap <= _SHARE * self.tol * (self.state.dual + gap) or self.n_steps >= max_steps:
+                break
+            if scale == 1.0:
+                self.state.b = b
+                if self.screening and gap <= _SCREEN_AT * self.screened_at:
+                    self._screen(gap)
+            self._outer_step(scale, max_steps)
+            scale = 1.0
+        return gap
+
+    def _take_part(self) -> None:
+        """Take what concerns the undecided samples."""
+        codes = self.state.codes
+        self.S = np.flatnonzero(codes == 0)
+        y, fixed_sum = None, 0.0
+        if self.y is not None:
+            at_C = codes == 2
+            y, fixed_sum = self.y[self.S], self.y[at_C] @ self.C[at_C]
+        self.part = Part(self.C[self.S], self.samples.norms[self.S], y, fixed_sum)
+
+    def _best_multiple(self) -> tuple[float, float]:
+        """Return the multiple of the start that is best as a primal point; screen by its ball."""
+        state, S = self.state, self.S
+        total = state.alpha.sum()
+        square = max(2.0 * (total - state.dual), 0.0)
+        whole = Part(self.C, self.samples.norms, self.y)
+        s, b = best_multiple(whole, square, state.margins)
+        if self.screening:
+            shown = whole.shifted(s * state.margins, b)
+            terms = whole.gap_terms(state.alpha, shown)
+            loss = self.C @ np.maximum(1.0 - shown, 0.0)
+            noise = rounding_of_gap(self.C.size, square, loss, total)
+            square_radius = terms + 0.25 * (1.0 - s) ** 2 * square + noise
+            self._fix(0.5 * (1.0 + s) * state.margins[S], square_radius)
+        return s, b
+
+    def _screen(self, gap: float) -> None:
+        """Screen by the ball round the current point whose squared radius is the gap."""
+        state = self.state
+        self.screened_at = gap
+        total = state.alpha.sum()
+        square = 2.0 * (total - state.dual)
+        noise = rounding_of_gap(self.C.size, square, state.dual + gap, total)
+        self._fix(state.margins[self.S], gap + noise)
+
+    def _fix(self, centre: np.ndarray, square_radius: float) -> None:
+        """Fix the samples that a ball decides and that are where they belong already."""
+        state, S = self.state, self.S
+        codes = self.part.decide(centre, square_radius, state.alpha @ self.samples.norms)
+        alpha = state.alpha[S]
+        # The others go there in the next step; moving them here would be a step for its own sake.
+        codes[(codes == 1) & (alpha != 0.0) | (codes == 2) & (alpha != self.part.C)] = 0
+        if not codes.any():
+            return
+        state.codes[S] = codes
+        self._take_part()
+        keep = state.codes[self.working] == 0
+        if not keep.all():
+            self.working = self.working[keep]
+            self.Q = self.Q[np.ix_(keep, keep)]
+
+    def _outer_step(self, scale: float, max_steps: int) -> None:
+        """Move to the solution of the proximal point step, as far as the working set knows it."""
+        state, delta = self.state, self.delta
+        self._choose_working_set(scale)
+        W = self.working
+        alpha, margins, C = state.alpha[W], state.margins[W], self.C[W]
+        own = self._q_dot(alpha)
+        y = None if self.y is None else self.y[W]
+        square = 2.0 * (state.alpha.sum() - state.dual)
+        working = WorkingSet(
+            self.Q,
+            C,
+            outer_margins=margins - own,
+            outer_square=square - alpha @ (2.0 * margins - own),
+            y=y,
+            outer_sum=0.0 if y is None else -(y @ alpha),
+        )
+        start = Point(scale, scale * alpha, scale * margins, state.b)
+        newton = ProximalNewton(working, self.pool)
+        steps = min(_INNER, max_steps - self.n_steps)
+        point, n_steps, solved = newton.solve(start, alpha, delta, steps)
+        self.n_steps += max(n_steps, 1)
+        target = feasible(point.coef, C, y, -working.outer_sum)
+        moved = point.margins + (1.0 - point.outer) * working.outer_margins
+        moved += self._q_dot(target - point.coef)
+        self._move_towards(target - alpha, moved - margins)
+        state.b = point.b
+        if solved:
+            self.delta = max(SHRINK * delta, self.smallest_delta)
+
+    def _q_dot(self, change: np.ndarray) -> np.ndarray:
+        """Return Q_WW change."""
+        out = np.zeros(change.size)
+        index = np.flatnonzero(change)
+        add_rows(self.Q, index, change[index], out)
+        return out
+
+    def _move_towards(self, change: np.ndarray, margins_change: np.ndarray) -> None:
+        """Move alpha on the working set, no further than the dual rises."""
+        state, W = self.state, self.working
+        slope = change @ (1.0 - state.margins[W])
+        curvature = change @ margins_change
+        step = 1.0 if slope >= curvature else max(slope, 0.0) / curvature
+        state.dual += step * slope - 0.5 * step**2 * curvature
+        state.alpha[W] = np.clip(state.alpha[W] + step * change, 0.0, self.C[W])
+        state.margins[W] += step * margins_change
+        elsewhere = np.zeros(self.C.size, np.bool_)
+        elsewhere[self.S] = True
+        elsewhere[W] = False
+        columns = np.flatnonzero(elsewhere)
+        changed = np.flatnonzero(change)
+        margins = state.margins[columns]
+        self.samples.add_columns(W[changed], step * change[changed], margins, columns)
+        state.margins[columns] = margins
+
+    def _choose_working_set(self, scale: float) -> None:
+        """Add to the working set what may leave its bound at this centre and delta."""
+        state, S, part = self.state, self.S, self.part
+        alpha = state.alpha[S]
+        shown = part.shifted(scale * state.margins[S], state.b)
+        t = alpha - (shown - 1.0) / self.delta
+        beyond = np.maximum(-t, t - part.C)
+        joins = (beyond < 0.0) | (np.clip(t, 0.0, part.C) != alpha)
+        if self.working.size == 0:
+            count = int(ROOM[0] * np.count_nonzero(joins)) + ROOM[1]
+            if count < S.size:
+                beyond[joins] = -np.inf
+                joins = beyond <= np.partition(beyond, count)[count]
+            else:
+                joins[:] = True
+        already = np.zeros(self.C.size, np.bool_)
+        already[self.working] = True
+        self._extend_working_set(S[joins & ~already[S]])
+
+    def _extend_working_set(self, new: np.ndarray) -> None:
+        """Gather the rows of Q of new samples; those at hand are kept."""
+        if new.size == 0:
+            return
+        old, k = self.working, self.working.size
+        self.working = np.concatenate([old, new])
+        Q = self.pool.empty((self.working.size, self.working.size))
+        Q[:k, :k] = self.Q
+        self.samples.block(new, self.working, out=Q[k:])
+        Q[:k, k:] = Q[k:, :k].T
+        self.Q = Q
+
+
+def feasible(alpha: np.ndarray, C: np.ndarray, y: np.ndarray | None, total: float) -> np.ndarray:
+    """Return a point of the box near alpha; with labels, the nearest one with y'a = total."""
+    inside = np.clip(alpha, 0.0, C)
+    if y is None or abs(y @ inside - total) <= 1e-13 * (np.abs(inside).sum() + abs(total)):
+        return inside
+    # y'clip(a + s y) increases in s.
+    reach = C.max() + np.abs(alpha).max()
+    low, high = -reach, reach
+    for _ in range(200):
+        shift = 0.5 * (low + high)
+        if shift in (low, high):
+            break
+        inside = np.clip(alpha + shift * y, 0.0, C)
+        low, high = (shift, high) if y @ inside < total else (low, shift)
+    return inside
