@@ -9,7 +9,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -51,6 +50,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         kernel must be positive semi-definite; "sigmoid" seldom is.
     gamma : {"scale", "auto"} or float, default="scale"
         Of "rbf", "poly" and "sigmoid": 1 / (n_features * X.var()), 1 / n_features, or a number.
+        The variance counts samples by their weights.
     degree : int, default=3
         Of "poly", >= 0.
     coef0 : float, default=0.0
@@ -83,7 +83,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None
-        Order in which coordinate descent goes through the samples.
+        Order in which coordinate descent goes through the samples; None is the same as 0.
 
     Attributes
     ----------
@@ -297,16 +297,27 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
                 f"X must be a square kernel matrix for kernel='precomputed', got shape {X.shape}."
             )
         labels = check_labels(X, y, sample_weight, self.class_weight)
-        gamma = gamma_value(self.gamma, X) if self.kernel in ("rbf", "poly", "sigmoid") else 1.0
+        gamma = 1.0
+        if self.kernel in ("rbf", "poly", "sigmoid"):
+            gamma = gamma_value(self.gamma, X[labels.rows], labels.repetitions)
         self._kernel = Kernel(self.kernel, gamma, self.degree, float(self.coef0))
+        seed = self.random_state or 0
+        if not isinstance(seed, Integral):
+            seed = int(seed.randint(2**31 - 1))
         free = self.fit_intercept and self.intercept == "free"
+        if self.kernel != "linear" or free:
+            if self.solver != "auto":
+                raise ValueError(
+                    "solver must be 'auto' unless kernel='linear' with a penalised intercept, got "
+                    f"{self.solver!r}."
+                )
         settings = Settings(
             bias=float(self.intercept_scaling) if self.fit_intercept and not free else 0.0,
             free=free,
             screening=self.screening,
             solver=self.solver,
             max_iter=self.max_iter,
-            random_state=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            random_state=seed,
             cache_size=self.cache_size,
         )
         return X, SVMProblem(X, labels, self._kernel, settings)

@@ -62,13 +62,18 @@ class Kernel:
         return Gram(X, self.name, cache_size=cache_size, **settings)
 
 
-def gamma_value(gamma: str | float, X) -> float:
-    """Return the value of gamma, by scikit-learn's meaning of "scale" and "auto"."""
+def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
+    """Return the value of gamma, by scikit-learn's meaning of "scale" and "auto".
+
+    The variance of "scale" counts samples by their weights, as if they were repeated.
+    """
     if not isinstance(gamma, str):
         return float(gamma)
     if gamma == "auto":
         return 1.0 / X.shape[1]
-    variance = X.multiply(X).mean() - X.mean() ** 2 if sparse.issparse(X) else X.var()
+    squares = X.multiply(X) if sparse.issparse(X) else X * X
+    share = weights / (weights.sum() * X.shape[1])
+    variance = float((squares.T @ share).sum() - (X.T @ share).sum() ** 2)
     return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
 
 
@@ -85,12 +90,15 @@ class Labels:
         Their classes, as indices.
     weights : ndarray of shape (n,)
         Products of sample and class weights, > 0.
+    repetitions : ndarray of shape (n,)
+        Sample weights.
     """
 
     classes: np.ndarray
     rows: np.ndarray
     codes: np.ndarray
     weights: np.ndarray
+    repetitions: np.ndarray
 
     @property
     def n_problems(self) -> int:
@@ -116,11 +124,11 @@ def check_labels(X, y, sample_weight, class_weight) -> Labels:
     if rows.size == 0:
         raise ValueError("sample_weight must have a positive entry, got only zeros.")
     classes, codes = np.unique(y[rows], return_inverse=True)
-    weights = weights[rows]
+    repetitions = weights = weights[rows]
     if class_weight is not None:
         weights = weights * _class_factors(class_weight, classes, codes, weights)[codes]
         positive = np.flatnonzero(weights)
-        rows, weights = rows[positive], weights[positive]
+        rows, weights, repetitions = rows[positive], weights[positive], repetitions[positive]
         classes, codes = np.unique(y[rows], return_inverse=True)
     if classes.size < 2:
         raise ValueError(
@@ -128,7 +136,7 @@ def check_labels(X, y, sample_weight, class_weight) -> Labels:
             f"{classes.size} class{'' if classes.size == 1 else 'es'}"
             f"{'' if rows.size == y.size else ' among the samples of positive weight'}."
         )
-    return Labels(classes, rows, codes, weights)
+    return Labels(classes, rows, codes, weights, repetitions)
 
 
 def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:

@@ -290,7 +290,7 @@ def test_bad_parameters(options, message):
     ("labels", "weights", "message"),
     [
         (np.ones(len(y)), None, "greater than one; got 1 class"),
-        (y, np.zeros(len(y)), "sample_weight"),
+        (y, np.zeros(len(y)), "[Ss]ample.weight"),
         (y, np.full(len(y), -1.0), "[Nn]egative"),
         (y, (y == 1).astype(float), "greater than one; got 1 class among"),
         (y, np.ones(3), "sample_weight"),

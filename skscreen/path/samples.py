@@ -18,6 +18,7 @@ from skscreen.screening.sample_bounds import (
     segment,
 )
 from skscreen.screening.sample_rules import Extremes, ball_test, decide, intersection_test
+from skscreen.solvers.polish import polish
 from skscreen.solvers.sample_solution import SampleSolution
 from skscreen.solvers.solution import ScreeningEvent, screening_rate
 
@@ -123,15 +124,22 @@ class SamplePathSolver:
         history: list[ScreeningEvent] = []
         if self._last is not None:
             start, margins, codes = self._carry_over(C, bounds, history)
-        solution = self._solve(bounds, start, margins, codes, tol)
+        solution = self._polished(bounds, start, margins, codes, tol)
         if not solution.converged and codes is not None and codes.any():
             # Decisions are proved; should rounding errors have led to a wrong one all the same,
             # only a solve without them can confirm the full problem.
             history.append(ScreeningEvent("repair", 1.0 / C, solution.n_iter, 0, 0, bounds.size, 0))
             before, codes = solution.n_iter, None
-            solution = self._solve(bounds, solution.alpha, solution.margins, None, tol)
+            solution = self._polished(bounds, solution.alpha, None, None, tol)
             solution = replace(solution, n_iter=solution.n_iter + before)
         return self._finish(C, bounds, solution, history, codes, began)
+
+    def _polished(self, bounds, start, margins, codes, tol) -> SampleSolution:
+        """Solve, and go for the last digits: the tighter a reference, the more it decides."""
+        solution = self._solve(bounds, start, margins, codes, tol)
+        signs = None if self._closed_form else self._samples.y
+        solution = polish(self._samples, bounds, solution, signs)
+        return replace(solution, converged=solution.relative_gap <= tol)
 
     def _first(self, C: float, bounds: np.ndarray) -> SampleSolution:
         """Lemma 9: up to C_min every margin is at most 1, and alpha_i = C_i."""
@@ -149,9 +157,9 @@ class SamplePathSolver:
         """Start, its margins and decisions for C from the last solution."""
         began = time.perf_counter()
         last_C, alpha, last = self._last
-        rho = C / last_C
         # The product may exceed its bound by a rounding error.
-        start, codes = np.minimum(rho * alpha, bounds), None
+        rho, codes = C / last_C, None
+        start = np.minimum(rho * alpha, bounds)
         if last is None:
             return start, None, None
         margins = rho * last.margins

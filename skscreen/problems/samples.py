@@ -115,6 +115,12 @@ class LinearSamples:
             out[:, -1] = self.bias * scales
         return out
 
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return Q between two sets of samples."""
+        left, right = (self.scaled_rows(index, np.ones(index.size)) for index in (rows, columns))
+        out = left @ right.T
+        return out.toarray() if self.is_sparse else out
+
     @property
     def _by_blas(self) -> bool:
         # Mixed precision would make a copy of the whole matrix.
