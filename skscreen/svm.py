@@ -297,9 +297,9 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
                 f"X must be a square kernel matrix for kernel='precomputed', got shape {X.shape}."
             )
         labels = check_labels(X, y, sample_weight, self.class_weight)
-        gamma = 1.0
+        taken, gamma = labels.take(X, self.kernel == "precomputed"), 1.0
         if self.kernel in ("rbf", "poly", "sigmoid"):
-            gamma = gamma_value(self.gamma, X[labels.rows], labels.repetitions)
+            gamma = gamma_value(self.gamma, taken, labels.repetitions)
         self._kernel = Kernel(self.kernel, gamma, self.degree, float(self.coef0))
         seed = self.random_state or 0
         if not isinstance(seed, Integral):
@@ -320,7 +320,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
             random_state=seed,
             cache_size=self.cache_size,
         )
-        return X, SVMProblem(X, labels, self._kernel, settings)
+        return X, SVMProblem(taken, labels, self._kernel, settings)
 
     def _parallel(self, problem: SVMProblem) -> Parallel:
         n_jobs = self.n_jobs if problem.thread_safe else 1

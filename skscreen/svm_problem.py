@@ -105,6 +105,12 @@ class Labels:
         """Number of two-class problems: one, or one for each of more than two classes."""
         return 1 if self.classes.size == 2 else self.classes.size
 
+    def take(self, X, pairwise: bool):
+        """Return the rows of X that take part, of a kernel matrix the columns too."""
+        if self.rows.size == X.shape[0]:
+            return X
+        return X[self.rows][:, self.rows] if pairwise else X[self.rows]
+
     def signs(self, problem: int) -> np.ndarray:
         """Return +1 for the class that a problem tells from the rest, -1 for these."""
         positive = 1 if self.classes.size == 2 else problem
@@ -194,17 +200,14 @@ class SVMProblem:
 
     Parameters
     ----------
-    X : array or CSR of shape (n_samples, n_features)
+    X : array or CSR of shape (n, n_features)
+        The samples that take part.
     labels : Labels
     kernel : Kernel
     settings : Settings
     """
 
     def __init__(self, X, labels: Labels, kernel: Kernel, settings: Settings):
-        if labels.rows.size < X.shape[0]:
-            X = X[labels.rows]
-            if kernel.name == "precomputed":
-                X = X[:, labels.rows]
         self.labels, self._settings = labels, settings
         self._rows = X if kernel.name == "linear" else None
         # An unpenalised intercept is known to the solver for kernels only.
