@@ -35,7 +35,7 @@ ROOM = (1.5, 100)
 _SCREEN_AT = 0.25
 
 # Newton steps for one centre.
-_INNER = 25
+_INNER = 200
 
 _LIMIT_OUTER = 200
 

@@ -90,9 +90,19 @@ class ProximalNewton:
                 return point, n_steps, True
             if n_steps == max_steps:
                 break
+            if n_steps == 0:
+                # The new delta magnifies what the last step left of m - 1: keep E for a start.
+                free = (centre > 0.0) & (centre < self.working.C)
+                inside |= free
+                self.dual[free] = centre[free] - (shown[free] - 1.0) / delta
             change = self._direction(point, inside, delta)
             slope = self._slope(point, change, shown, centre, delta)
             start = slope(0.0)
+            if n_steps == 0 and start >= 0.0:
+                clipped_dual(shown, centre, self.working.C, delta, self.dual, inside)
+                change = self._direction(point, inside, delta)
+                slope = self._slope(point, change, shown, centre, delta)
+                start = slope(0.0)
             if start >= 0.0:
                 # Below rounding errors: as good as solved.
                 return point, n_steps, True
