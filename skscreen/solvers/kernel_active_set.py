@@ -23,7 +23,7 @@ from skscreen.solvers.hinge_gap import Part, best_multiple, rounding_of_gap
 from skscreen.solvers.proximal_newton import Point, ProximalNewton, WorkingSet
 
 # First delta times the largest C, and what a solved step multiplies it with.
-FIRST_DELTA, SHRINK = 0.3, 0.1
+FIRST_DELTA, SHRINK = 0.3, 0.3
 
 # Of the tolerance, what the undecided samples may use: the certificate of all of them decides.
 _SHARE = 0.5
