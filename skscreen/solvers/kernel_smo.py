@@ -56,6 +56,6 @@ class SmoRun(KernelRun):
         S, alpha = self.S, self.state.alpha[self.S]
         b = self.part.best_intercept(1.0 - short)
         shown = short if self.y is None else short - self.y[S] * b
-        violation = np.where(shown > 0.0, (alpha < self.C[S]) * shown, -(alpha > 0.0) * shown)
+        violation = np.where(shown > 0.0, (alpha < self.C[S]) * shown, (alpha > 0.0) * -shown)
         count = min(_FETCH, S.size)
         return S[np.argpartition(violation, S.size - count)[S.size - count :]]
