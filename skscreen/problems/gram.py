@@ -136,6 +136,16 @@ class Gram:
             else:
                 add_rows_at(self._cache.values, slots, weights[part], columns, out)
 
+    def rows_at_hand(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows, and for each sample the place of its row there or -1."""
+        if self.whole is not None:
+            return self.whole, np.arange(self.n)
+        return self._cache.values, self._cache.slot_of
+
+    def fetch(self, index: np.ndarray) -> None:
+        """Have the rows `index`, no more than a block of them, at hand."""
+        self._cache.slots(index, self.compute)
+
     def _diagonal(self) -> np.ndarray:
         if self.kernel == "rbf":
             return np.ones(self.n)
@@ -173,7 +183,8 @@ class Gram:
             _check_symmetric(block)
         smallest, largest = np.linalg.eigvalsh(block)[[0, -1]]
         if smallest < -1e-7 * abs(largest):
-            raise ValueError(indefinite_message(f"eigenvalue {smallest:.3g} on {probe.size} samples"))
+            found = f"eigenvalue {smallest:.3g} on {probe.size} samples"
+            raise ValueError(indefinite_message(found))
 
 
 class KernelSamples:
@@ -240,7 +251,7 @@ class _RowCache:
 
     def __init__(self, n: int, n_slots: int, dtype):
         self.values = np.empty((min(n_slots, n), n), dtype)
-        self._slot_of = np.full(n, -1)
+        self.slot_of = np.full(n, -1)
         self._row_in = np.full(len(self.values), -1)
         self._used = np.zeros(len(self.values), np.int64)
         self._clock = 0
@@ -248,16 +259,16 @@ class _RowCache:
     def slots(self, index: np.ndarray, compute: Callable) -> np.ndarray:
         """Return where the rows `index` are, after computing those that are not there."""
         self._clock += 1
-        self._used[self._slot_of[index[self._slot_of[index] >= 0]]] = self._clock
-        missing = np.unique(index[self._slot_of[index] < 0])
+        self._used[self.slot_of[index[self.slot_of[index] >= 0]]] = self._clock
+        missing = np.unique(index[self.slot_of[index] < 0])
         if missing.size:
             slots = np.argpartition(self._used, missing.size - 1)[: missing.size]
             evicted = self._row_in[slots]
-            self._slot_of[evicted[evicted >= 0]] = -1
-            self._row_in[slots], self._slot_of[missing] = missing, slots
+            self.slot_of[evicted[evicted >= 0]] = -1
+            self._row_in[slots], self.slot_of[missing] = missing, slots
             self._used[slots] = self._clock
             self.values[slots] = compute(missing)
-        return self._slot_of[index]
+        return self.slot_of[index]
 
 
 def indefinite_message(found: str) -> str:

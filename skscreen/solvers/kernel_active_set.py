@@ -12,84 +12,57 @@ its delta by ten: they converge faster and faster, in 4 to 6 steps. Three sets k
 Samples outside the working set that turn out to belong there join it in the next outer step.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from skscreen.problems.gram import KernelSamples
 from skscreen.problems.gram_kernels import add_rows
 from skscreen.problems.memory import Pool
 from skscreen.solvers.hinge_gap import Part, best_multiple, rounding_of_gap
+from skscreen.solvers.kernel_state import KernelRun, feasible
+from skscreen.solvers.newton_kernels import square_block
 from skscreen.solvers.proximal_newton import Point, ProximalNewton, WorkingSet
 
-# First delta times the largest C, and what a solved step multiplies it with.
-FIRST_DELTA, SHRINK = 0.3, 0.1
-
-# Of the tolerance, what the undecided samples may use: the certificate of all of them decides.
-_SHARE = 0.5
+# First delta times the largest C. After Newton steps up to so many, delta is multiplied with so
+# much; where they do not suffice, the step is given up and delta grows. The sets of a smaller
+# delta are hard to find from afar, and steps from centre to centre are cheap.
+FIRST_DELTA, GROW = 0.3, 4.0
+SCHEDULE = ((5, 0.1), (10, 0.5), (INNER := 20, 0.7))
 
 # A working set has so many times the samples in the interior, and so many more.
-ROOM = (1.5, 100)
+_ROOM = (1.5, 100)
 
-# Screen where the gap has become this much smaller.
-_SCREEN_AT = 0.25
+# Largest working set: 512 MB for its block of Q.
+LARGEST_SET = 8192
 
-# Newton steps for one centre.
-_INNER = 25
-
-_LIMIT_OUTER = 200
+_LIMIT_OUTER = 500
 
 
-@dataclass
-class State:
-    """A dual point under way; its margins (no intercept) are valid on the undecided samples."""
-
-    alpha: np.ndarray
-    margins: np.ndarray
-    codes: np.ndarray
-    dual: float
-    b: float = 0.0
+class TooLarge(Exception):
+    """A working set has too many samples."""
 
 
-class ActiveSetRun:
+class ActiveSetRun(KernelRun):
     """One solve by proximal point and active sets, on the undecided samples of a state."""
 
-    def __init__(self, samples: KernelSamples, C, state: State, *, free, tol, screening):
-        self.samples, self.C, self.state = samples, C, state
-        self.y = samples.y if free else None
-        self.tol, self.screening = tol, screening
+    def __init__(self, samples, C, state, **settings):
+        super().__init__(samples, C, state, **settings)
         self.pool = Pool()
-        self.n_steps = 0
-        self.screened_at = np.inf
-        self.delta = FIRST_DELTA / max(C.max(initial=0.0), 1e-300)
-        self.smallest_delta = 1e-12 * (samples.diagonal.max(initial=0.0) or 1.0)
+        self.delta = FIRST_DELTA / C.max()
+        self.smallest_delta = 1e-12 * samples.diagonal.max()
         self.working, self.Q = np.empty(0, np.int64), np.empty((0, 0))
-        self._take_part()
 
     def run(self, max_steps: int) -> float:
         """Solve until the gap of the undecided samples meets its share; return that gap."""
         scale, self.state.b = self._best_multiple()
         for _ in range(_LIMIT_OUTER):
-            gap, b = self.part.gap(self.state.alpha[self.S], self.state.margins[self.S])
-            if gap <= _SHARE * self.tol * (self.state.dual + gap) or self.n_steps >= max_steps:
+            gap, b = self.gap()
+            if self.is_solved(gap) or self.n_steps >= max_steps:
                 break
             if scale == 1.0:
                 self.state.b = b
-                if self.screening and gap <= _SCREEN_AT * self.screened_at:
-                    self._screen(gap)
+                self.screen(gap)
             self._outer_step(scale, max_steps)
             scale = 1.0
         return gap
-
-    def _take_part(self) -> None:
-        """Take what concerns the undecided samples."""
-        codes = self.state.codes
-        self.S = np.flatnonzero(codes == 0)
-        y, fixed_sum = None, 0.0
-        if self.y is not None:
-            at_C = codes == 2
-            y, fixed_sum = self.y[self.S], self.y[at_C] @ self.C[at_C]
-        self.part = Part(self.C[self.S], self.samples.norms[self.S], y, fixed_sum)
 
     def _best_multiple(self) -> tuple[float, float]:
         """Return the multiple of the start that is best as a primal point; screen by its ball."""
@@ -107,30 +80,13 @@ class ActiveSetRun:
             self._fix(0.5 * (1.0 + s) * state.margins[S], square_radius)
         return s, b
 
-    def _screen(self, gap: float) -> None:
-        """Screen by the ball round the current point whose squared radius is the gap."""
-        state = self.state
-        self.screened_at = gap
-        total = state.alpha.sum()
-        square = 2.0 * (total - state.dual)
-        noise = rounding_of_gap(self.C.size, square, state.dual + gap, total)
-        self._fix(state.margins[self.S], gap + noise)
-
-    def _fix(self, centre: np.ndarray, square_radius: float) -> None:
-        """Fix the samples that a ball decides and that are where they belong already."""
-        state, S = self.state, self.S
-        codes = self.part.decide(centre, square_radius, state.alpha @ self.samples.norms)
-        alpha = state.alpha[S]
-        # The others go there in the next step; moving them here would be a step for its own sake.
-        codes[(codes == 1) & (alpha != 0.0) | (codes == 2) & (alpha != self.part.C)] = 0
-        if not codes.any():
-            return
-        state.codes[S] = codes
-        self._take_part()
-        keep = state.codes[self.working] == 0
-        if not keep.all():
-            self.working = self.working[keep]
-            self.Q = self.Q[np.ix_(keep, keep)]
+    def _left_out(self) -> None:
+        """Keep the rows of Q of those that are still undecided."""
+        keep = np.flatnonzero(self.state.codes[self.working] == 0)
+        if keep.size < self.working.size:
+            Q = self.pool.empty((keep.size, keep.size))
+            square_block(self.Q, keep, Q)
+            self.working, self.Q = self.working[keep], Q
 
     def _outer_step(self, scale: float, max_steps: int) -> None:
         """Move to the solution of the proximal point step, as far as the working set knows it."""
@@ -151,16 +107,19 @@ class ActiveSetRun:
         )
         start = Point(scale, scale * alpha, scale * margins, state.b)
         newton = ProximalNewton(working, self.pool)
-        steps = min(_INNER, max_steps - self.n_steps)
+        steps = min(INNER, max_steps - self.n_steps)
         point, n_steps, solved = newton.solve(start, alpha, delta, steps)
         self.n_steps += max(n_steps, 1)
+        if not solved:
+            self.delta *= GROW
+            return
         target = feasible(point.coef, C, y, -working.outer_sum)
         moved = point.margins + (1.0 - point.outer) * working.outer_margins
         moved += self._q_dot(target - point.coef)
         self._move_towards(target - alpha, moved - margins)
         state.b = point.b
-        if solved:
-            self.delta = max(SHRINK * delta, self.smallest_delta)
+        factor = next(factor for most, factor in SCHEDULE if n_steps <= most)
+        self.delta = max(factor * delta, self.smallest_delta)
 
     def _q_dot(self, change: np.ndarray) -> np.ndarray:
         """Return Q_WW change."""
@@ -196,7 +155,7 @@ class ActiveSetRun:
         beyond = np.maximum(-t, t - part.C)
         joins = (beyond < 0.0) | (np.clip(t, 0.0, part.C) != alpha)
         if self.working.size == 0:
-            count = int(ROOM[0] * np.count_nonzero(joins)) + ROOM[1]
+            count = int(_ROOM[0] * np.count_nonzero(joins)) + _ROOM[1]
             if count < S.size:
                 beyond[joins] = -np.inf
                 joins = beyond <= np.partition(beyond, count)[count]
@@ -210,6 +169,8 @@ class ActiveSetRun:
         """Gather the rows of Q of new samples; those at hand are kept."""
         if new.size == 0:
             return
+        if self.working.size + new.size > LARGEST_SET:
+            raise TooLarge
         old, k = self.working, self.working.size
         self.working = np.concatenate([old, new])
         Q = self.pool.empty((self.working.size, self.working.size))
@@ -217,20 +178,3 @@ class ActiveSetRun:
         self.samples.block(new, self.working, out=Q[k:])
         Q[:k, k:] = Q[k:, :k].T
         self.Q = Q
-
-
-def feasible(alpha: np.ndarray, C: np.ndarray, y: np.ndarray | None, total: float) -> np.ndarray:
-    """Return a point of the box near alpha; with labels, the nearest one with y'a = total."""
-    inside = np.clip(alpha, 0.0, C)
-    if y is None or abs(y @ inside - total) <= 1e-13 * (np.abs(inside).sum() + abs(total)):
-        return inside
-    # y'clip(a + s y) increases in s.
-    reach = C.max() + np.abs(alpha).max()
-    low, high = -reach, reach
-    for _ in range(200):
-        shift = 0.5 * (low + high)
-        if shift in (low, high):
-            break
-        inside = np.clip(alpha + shift * y, 0.0, C)
-        low, high = (shift, high) if y @ inside < total else (low, shift)
-    return inside

@@ -1,6 +1,5 @@
 """Compiled passes of the semismooth Newton method over a working set."""
 
-import numpy as np
 from numba import njit
 
 
@@ -38,3 +37,12 @@ def slope_of_loss(margins, change, step, centre, C, delta):
         t = centre[i] - (margins[i] + step * change[i] - 1.0) / delta
         total += min(max(t, 0.0), C[i]) * change[i]
     return total
+
+
+@njit(cache=True, nogil=True)
+def square_block(Q, index, out):
+    """Write Q[index, index] to out."""
+    for k in range(index.size):
+        row = Q[index[k]]
+        for j in range(index.size):
+            out[k, j] = row[index[j]]

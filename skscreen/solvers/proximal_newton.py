@@ -6,7 +6,8 @@ The proximal step of the dual at a centre a_k,
 
 h the margins due to the samples outside, is dual to a smooth convex problem in w (and b),
 
-    phi(w, b) = 1/2 |w|^2 - <u_out, w> - e_out b + sum_i max_{0 <= t <= C_i} (1 - m_i) t - delta/2 (t - a_ki)^2,
+    phi(w, b) = 1/2 |w|^2 - <u_out, w> - e_out b
+                + sum_i max_{0 <= t <= C_i} (1 - m_i) t - delta/2 (t - a_ki)^2,
 
 the hinge rounded off over margins of width delta C_i, where m_i = <z_i, w> + y_i b. Its gradient
 is piecewise linear, with t_i(m) = clip(a_ki - (m_i - 1) / delta, 0, C_i) as the dual variables.
@@ -64,7 +65,7 @@ class WorkingSet:
 
 @dataclass
 class Point:
-    """A primal point w = outer u_out + sum_i coef_i z_i with its margins, intercept not included."""
+    """A primal point w = outer u_out + sum_i coef_i z_i; its margins are without intercept."""
 
     outer: float
     coef: np.ndarray
@@ -90,9 +91,19 @@ class ProximalNewton:
                 return point, n_steps, True
             if n_steps == max_steps:
                 break
+            if n_steps == 0:
+                # The new delta magnifies what the last step left of m - 1: keep E for a start.
+                free = (centre > 0.0) & (centre < self.working.C)
+                inside |= free
+                self.dual[free] = centre[free] - (shown[free] - 1.0) / delta
             change = self._direction(point, inside, delta)
             slope = self._slope(point, change, shown, centre, delta)
             start = slope(0.0)
+            if n_steps == 0 and start >= 0.0:
+                clipped_dual(shown, centre, self.working.C, delta, self.dual, inside)
+                change = self._direction(point, inside, delta)
+                slope = self._slope(point, change, shown, centre, delta)
+                start = slope(0.0)
             if start >= 0.0:
                 # Below rounding errors: as good as solved.
                 return point, n_steps, True
