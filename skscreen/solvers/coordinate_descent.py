@@ -24,10 +24,18 @@ import numpy as np
 from numba import njit
 
 from skscreen.problems.sample_kernels import add_row, row_dot
+from skscreen.problems.samples import LinearSamples
 from skscreen.solvers.sample_state import SampleState
 
-# Work between two evaluations of the gap, in readings of all entries: an evaluation is two.
+# What a visit costs besides its entries, in entries: random access, mostly.
+_VISIT = 30
+# Work between two evaluations of the gap, in epochs: an evaluation is half a one or less.
 _FEWEST, _MOST = 4.0, 40.0
+
+
+def epoch_work(samples: LinearSamples) -> float:
+    """Return the entries that an epoch of all samples reads, each twice, and what goes with it."""
+    return 2.0 * (samples.n_entries + _VISIT * samples.n)
 
 
 def coordinate_descent(
@@ -37,7 +45,7 @@ def coordinate_descent(
     *,
     screening: bool = True,
     seed: int = 0,
-    give_up: Callable[[float, float], bool] | None = None,
+    give_up: Callable[[float], bool] | None = None,
 ) -> bool:
     """Move an evaluated state to a relative duality gap.
 
@@ -54,8 +62,8 @@ def coordinate_descent(
     seed : int, default=0
         Of the order of visits.
     give_up : callable, optional
-        Called after an evaluation with the work done and the work that is left at the present
-        rate, in entries read; True ends the solve.
+        Called after an evaluation with the work (see `epoch_work`) that is left at the present
+        rate; True ends the solve.
 
     Returns
     -------
@@ -64,23 +72,23 @@ def coordinate_descent(
     """
     samples, rows = state.samples, state.samples.rows
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
-    costs = _row_lengths(samples)
-    whole = 2.0 * float(costs.sum())
+    whole = epoch_work(samples)
+    costs, inverse = _row_lengths(samples) + _VISIT, np.zeros(samples.n)
+    np.divide(1.0, samples.norms**2, out=inverse, where=samples.norms > 0.0)
     bounds = np.array([np.inf, -np.inf])
-    done, pause = 0.0, _FEWEST * whole
+    pause = _FEWEST * whole
     while state.relative_gap > tol and state.n_iter < max_iter:
         decided = state.screen() if screening else 0
         u, gap = samples.combine(state.alpha) if decided else state.u.copy(), state.gap
         active = _active(state.margins, state.caps, state.alpha, state.codes, bounds)
         epochs, work = _epochs(
-            *rows, samples.y, samples.bias, samples.norms, costs, state.caps, state.alpha, u,
+            *rows, samples.y, samples.bias, inverse, costs, state.caps, state.alpha, u,
             active, bounds, random, pause, max_iter - state.n_iter,
         )  # fmt: skip
         state.n_iter += epochs
-        done += work
         state.evaluate()
         left = _work_left(gap, state, tol, work)
-        if state.relative_gap > tol and give_up is not None and give_up(done, left):
+        if state.relative_gap > tol and give_up is not None and give_up(left):
             break
         pause = min(max(0.5 * left, _FEWEST * whole), _MOST * whole)
         if work < _FEWEST * whole:
@@ -129,12 +137,12 @@ def _draw(random, below):
     x ^= x >> np.uint64(7)
     x ^= x << np.uint64(17)
     random[0] = x
-    return np.int64((x >> np.uint64(11)) % np.uint64(below))
+    return np.int64(((x >> np.uint64(32)) * np.uint64(below)) >> np.uint64(32))
 
 
 @njit(cache=True, nogil=True)
 def _epochs(
-    data, columns, starts, d, y, bias, norms, costs, caps, alpha, u, active, bounds, random,
+    data, columns, starts, d, y, bias, inverse, costs, caps, alpha, u, active, bounds, random,
     budget, most,
 ):  # fmt: skip
     """Visit active samples until the budget is spent or nothing moves.
@@ -166,7 +174,7 @@ def _epochs(
             elif old >= caps[i]:
                 slope = max(slope, 0.0)
             highest, lowest = max(highest, slope), min(lowest, slope)
-            new = min(max(old - slope / norms[i] ** 2, 0.0), caps[i])
+            new = min(max(old - slope * inverse[i], 0.0), caps[i])
             if new != old:
                 alpha[i], moved = new, True
                 step = (new - old) * y[i]

@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from skscreen.problems.samples import LinearSamples
-from skscreen.solvers.coordinate_descent import coordinate_descent
+from skscreen.solvers.coordinate_descent import coordinate_descent, epoch_work
 from skscreen.solvers.sample_solution import SampleSolution
 from skscreen.solvers.sample_state import SampleState
 from skscreen.solvers.second_order import second_order
@@ -13,9 +13,10 @@ from skscreen.solvers.second_order import second_order
 SOLVERS = ("auto", "coordinate-descent", "second-order")
 
 # Nanoseconds: to read an entry in coordinate descent and in a matrix-vector product, for a
-# multiplication of a matrix product (Cholesky factors included), and for what a Newton step costs
-# besides. Number of Newton steps.
-_VISIT, _READ, _MULTIPLY, _OVERHEAD, _STEPS = 0.7, 0.5, 0.05, 2e5, 50
+# multiplication of a matrix product, dense (Cholesky factors included) and sparse.
+_VISIT, _READ, _MULTIPLY, _PAIR = 1.0, 0.7, 0.05, 3.0
+# Newton steps, and what one costs besides; epochs for which nothing else is tried.
+_STEPS, _OVERHEAD, _EPOCHS = 50, 2e5, 40.0
 # Longest side of a Newton system, for its memory (130 MB).
 _LARGEST_SYSTEM = 4000
 
@@ -27,7 +28,7 @@ def solve_linear(
     start: np.ndarray | None = None,
     fixed: np.ndarray | None = None,
     tol: float = 1e-6,
-    max_iter: int = 10_000,
+    max_iter: int = 100_000,
     solver: str = "auto",
     screening: bool = True,
     random_state: int | None = None,
@@ -48,20 +49,21 @@ def solve_linear(
         cannot reach the tolerance if it is wrong.
     tol : float, default=1e-6
         Duality gap to reach, as a fraction of the primal objective.
-    max_iter : int, default=10000
+    max_iter : int, default=100000
         Most epochs of coordinate descent plus Newton steps.
     solver : {"auto", "coordinate-descent", "second-order"}, default="auto"
         Coordinate descent reads each row twice an epoch whatever their width, but the number of
         epochs grows with C. The second-order method takes some tens of steps at any C, which
         cost products and a Cholesky factor of the size of min(d, samples of margin 1).
-        "auto" begins with coordinate descent and goes over to the second-order method, from the
-        point reached, as soon as its estimated cost,
+        "auto" begins with coordinate descent, which finds out what C means for it, and goes over
+        to the second-order method, from the point reached, as soon as the latter's estimated cost
 
-            50 * (entries + e r min(e, d) / 2 + r^3 / 6),   r = min(e, d),
+            50 * (2 entries + e d r / 2 + r^3 / 6),   r = min(e, d),
 
-        with e about twice the number of dual variables inside (0, C_i) and each term times the
-        time that one of it takes, is less than what coordinate descent would need at its present
-        rate. Systems wider than 4000 are left to coordinate descent.
+        (sparse: pairs of entries that meet, in place of e d r / 2) with e twice the number of dual variables inside (0, C_i) and each term times the time
+        that one of it takes, is less than what coordinate descent would need at its present rate.
+        It begins with the second-order method if, with e = n / 4, that costs less than 40 epochs.
+        Systems wider than 4000 are left to coordinate descent.
     screening : bool, default=True
         Decide samples on the way (Ogawa et al. 2014); the solution is the same without.
     random_state : int, optional
@@ -81,11 +83,13 @@ def solve_linear(
     C, fixed = _check(samples, C, start, fixed, solver)
     state = SampleState(samples, C, start, fixed)
     state.evaluate()
+    if solver == "auto" and _second_order_pays(state, _EPOCHS * epoch_work(samples)):
+        solver = "second-order"
     if state.relative_gap > tol and solver != "second-order":
         chooses = solver == "auto"
         coordinate_descent(
             state, tol, max_iter, screening=screening, seed=random_state or 0,
-            give_up=(lambda done, left: _second_order_pays(state, left)) if chooses else None,
+            give_up=(lambda left: _second_order_pays(state, left)) if chooses else None,
         )  # fmt: skip
     if state.relative_gap > tol and solver != "coordinate-descent":
         second_order(state, tol, max_iter, screening=screening)
@@ -99,14 +103,20 @@ def _second_order_pays(state: SampleState, left: float) -> bool:
     samples = state.samples
     undecided = state.codes == 0
     inside = undecided & (state.alpha > 0.0) & (state.alpha < state.caps)
-    e = min(2 * np.count_nonzero(inside), np.count_nonzero(undecided))
+    e = 2 * np.count_nonzero(inside) if state.n_iter else samples.n // 4
+    e = min(e, np.count_nonzero(undecided))
     d = samples.n_features
     side = min(e, d)
     if side > _LARGEST_SYSTEM:
         return False
     entries = samples.n_entries * np.count_nonzero(undecided) / samples.n
-    products = 0.5 * e * side * (e if e < d else d)
-    step = 2.0 * _READ * entries + _MULTIPLY * (products + side**3 / 6.0) + _OVERHEAD
+    if samples.is_sparse:
+        # Pairs of entries in a row, or those of two rows that meet in a column.
+        pairs = (samples.n_entries / samples.n) ** 2 * e * (1.0 if e > d else e / d)
+        products = _PAIR * pairs + _READ * side**2
+    else:
+        products = _MULTIPLY * 0.5 * e * d * side
+    step = 2.0 * _READ * entries + products + _MULTIPLY * side**3 / 6.0 + _OVERHEAD
     return _STEPS * step < _VISIT * left
 
 

@@ -2,11 +2,12 @@
 
 The proximal point method on the dual replaces alpha_k, step by step, by the solution of
 
-    max_alpha  sum_i alpha_i - 1/2 |sum_i alpha_i z_i|^2 - sum_i (width / (2 C_i)) (alpha_i - alpha_ki)^2
+    max_alpha  D(alpha) - sum_i (width / (2 C_i)) (alpha_i - alpha_ki)^2
 
 over the box. Its primal has hinges that are rounded off over a zone of margins of that width,
 
-    min_w  1/2 |w|^2 + sum_i phi_i(m_i),   -phi_i'(m) = C_i clip(alpha_ki / C_i + (1 - m) / width, 0, 1),
+    min_w  1/2 |w|^2 + sum_i phi_i(m_i),
+    -phi_i'(m) = C_i clip(alpha_ki / C_i + (1 - m) / width, 0, 1),
 
 which is convex, piecewise quadratic and once differentiable: Newton's method with a line search
 that is exact but for a factor finds its minimum in finitely many steps (Mangasarian 2002; Li, Sun,
@@ -32,12 +33,14 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
 from skscreen.problems.sample_kernels import REORDER, sparse_products
-from skscreen.solvers.sample_state import EPS, FULL, SampleState
+from skscreen.solvers.sample_state import FULL, SampleState
 
-# Widths of the zones: of the first step at a relative gap of g, at most 1; factors from step to
-# step, after few, some and many Newton steps.
+# Widths of the zones: for each unit of the relative gap at the start, the largest, and the one that
+# suits the last steps. Factors from step to step after few, some and many Newton steps.
 _FIRST_WIDTH = 50.0
 _NARROWER = (0.1, 0.4, 0.6)
+_LARGEST_WIDTH = 10.0
+_POLISHING_WIDTH = 0.1
 _FEW, _MANY, _TOO_MANY = 4, 15, 60
 # Copy the rows of undecided samples when they are fewer than this share of the present ones.
 _WORTH_RESTRICTING = 0.7
@@ -66,7 +69,7 @@ def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bo
     bool
         Whether the tolerance is reached.
     """
-    width = min(max(_FIRST_WIDTH * state.relative_gap, 1e-3), 1.0)
+    width = min(max(_FIRST_WIDTH * state.relative_gap, 1e-3), _LARGEST_WIDTH)
     part, failures = None, 0
     while state.relative_gap > tol and state.n_iter < max_iter and failures < 8:
         if screening:
@@ -84,9 +87,13 @@ def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bo
             state.alpha[part.index] = part.beta * part.caps
             state.apply_codes()
             state.evaluate()
-            width *= _NARROWER[(steps > _FEW) + (steps > _MANY)]
+            if part.kappa > 0.1 * tol * state.primal:
+                width *= _NARROWER[(steps > _FEW) + (steps > _MANY)]
+            else:
+                # What is left are rounding errors of the margins, times C / width.
+                width = max(width, min(10.0 * width, _POLISHING_WIDTH))
         else:
-            width = min(4.0 * width, 1.0)
+            width = min(4.0 * width, _LARGEST_WIDTH)
         failures += not solved or state.gap >= gap
     return state.relative_gap <= tol
 
@@ -109,18 +116,29 @@ class _Part:
 
         If it did not, the dual variables stay and only the start of the next one has moved.
         """
-        target, floor = tol * state.primal, (EPS * state.primal) ** 2
+        target, before = tol * state.primal, np.inf
+        # Both are updated from step to step; here rounding errors go.
+        self.margins = self.samples.margins(self.w)
+        last, total = self.beta, self.given + self.samples.combine(self.beta * self.caps)
         for steps in range(most + 1):
             beta, kappa = _duals(self.margins, self.beta, 1.0 / width, self.caps)
-            gradient = self.w - self.given - self.samples.combine(beta * self.caps)
+            total += self.samples.combine((beta - last) * self.caps)
+            last, gradient = beta, self.w - total
             error = 0.5 * float(gradient @ gradient)
-            if error <= max(_INEXACT * max(kappa, target), floor):
-                self.beta = beta
+            zone = np.flatnonzero((beta > 0.0) & (beta < 1.0))
+            # The certificate is that of u = w - gradient: what its zone adds to the gap there.
+            reach = float(self.caps[zone] @ self.samples.norms[zone])
+            wanted = _INEXACT * max(kappa, target)
+            if error <= wanted and (
+                np.sqrt(2.0 * error) * reach <= wanted or error >= 0.25 * before
+            ):
+                self.beta, self.kappa = beta, kappa
                 return steps, True
+            before = error
             if steps == most:
                 break
             try:
-                step = self._newton(gradient, beta, width)
+                step = self._newton(gradient, zone, width)
             except np.linalg.LinAlgError:
                 break
             change = self.samples.margins(step)
@@ -132,9 +150,8 @@ class _Part:
             self.margins += length * change
         return steps, False
 
-    def _newton(self, gradient: np.ndarray, beta: np.ndarray, width: float) -> np.ndarray:
+    def _newton(self, gradient: np.ndarray, zone: np.ndarray, width: float) -> np.ndarray:
         """Return -(I + A'A)^-1 gradient, A the samples in their zones scaled by (C/width)^1/2."""
-        zone = np.flatnonzero((beta > 0.0) & (beta < 1.0))
         A = self.samples.scaled_rows(zone, np.sqrt(self.caps[zone] / width))
         if zone.size > gradient.size:
             return -_solve_shifted(_products(A, transposed=False), gradient)
