@@ -23,6 +23,7 @@ from skscreen.svm_problem import (
     Labels,
     Settings,
     SVMProblem,
+    by_rows,
     check_labels,
     gamma_value,
 )
@@ -68,11 +69,13 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         during the solve. The solution is the same. References at another C come from paths:
         see `svc_path`.
     solver : str, default="auto"
-        Algorithm; see the notes.
+        Algorithm, see the notes: "coordinate-descent" or "second-order" for the linear kernel
+        with a penalised intercept, else "active-set" or "smo". "auto" chooses as it goes.
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops, > 0.
-    max_iter : int, default=10000
-        Steps of the solver for one value of C.
+    max_iter : int or None, default=None
+        Steps of the solver for one value of C; None takes the limit of the solver, which is far
+        away.
     class_weight : dict, "balanced" or None, default=None
         Factors >= 0 of the weights of samples by class; one for those that a dict lacks.
         "balanced" makes the sum of weights of all classes equal.
@@ -124,6 +127,14 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
+    "auto" begins a linear problem with coordinate descent and goes over to a second-order method
+    (smoothed Newton) where that is estimated to be cheaper: when C is large. With kernels, and for
+    a free intercept, a cold start is by SMO and the end by an active-set method; these need kernel
+    values, of the linear kernel too: of at most `cache_size`, or again and again.
+
+    Solutions have their last digits from linear systems where at most 500 samples have a margin
+    of 1: gaps are then near rounding errors, far below `tol`.
+
     A sample of weight zero is left out. Class weights belong to the true class of a sample, also
     where it is one of the rest.
 
@@ -154,9 +165,9 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         "intercept": [StrOptions({"penalised", "free"})],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "screening": [StrOptions(set(TESTS)), None],
-        "solver": [StrOptions(set(SOLVERS))],
+        "solver": [StrOptions({*SOLVERS["linear"], *SOLVERS["kernel"]})],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "n_jobs": [Integral, None],
@@ -178,7 +189,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         screening="intersection",
         solver="auto",
         tol=1e-6,
-        max_iter=10_000,
+        max_iter=None,
         class_weight=None,
         cache_size=1000,
         n_jobs=None,
@@ -305,12 +316,12 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         if not isinstance(seed, Integral):
             seed = int(seed.randint(2**31 - 1))
         free = self.fit_intercept and self.intercept == "free"
-        if self.kernel != "linear" or free:
-            if self.solver != "auto":
-                raise ValueError(
-                    "solver must be 'auto' unless kernel='linear' with a penalised intercept, got "
-                    f"{self.solver!r}."
-                )
+        known = SOLVERS["linear" if by_rows(self.kernel, free) else "kernel"]
+        if self.solver not in known:
+            raise ValueError(
+                f"solver must be one of {', '.join(map(repr, known))} for kernel={self.kernel!r} "
+                f"with this intercept, got {self.solver!r}."
+            )
         settings = Settings(
             bias=float(self.intercept_scaling) if self.fit_intercept and not free else 0.0,
             free=free,
@@ -334,13 +345,10 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         failed = [point for point in points if not point.solution.converged]
         if failed:
             worst = max(failed, key=lambda point: point.solution.relative_gap)
-            if worst.solution.n_iter < self.max_iter:
-                advice = "That is as far as rounding errors allow; raise tol."
-            else:
-                advice = "Standardise X, raise max_iter or use a smaller C."
             warnings.warn(
                 f"{worst.solution.n_iter} steps reached a relative duality gap of "
-                f"{worst.solution.relative_gap:.2e} > tol={self.tol:g} at C={worst.C:g}. {advice}",
+                f"{worst.solution.relative_gap:.2e} > tol={self.tol:g} at C={worst.C:g}. "
+                "Standardise X, use a smaller C, or raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -15,12 +15,11 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from skscreen.path.samples import SamplePathSolver, SamplePoint
 from skscreen.problems.gram import Gram, KernelSamples
 from skscreen.problems.samples import LinearSamples
-from skscreen.solvers import linear
-from skscreen.solvers.kernel import solve_kernel
+from skscreen.solvers import kernel, linear
 from skscreen.solvers.sample_solution import SampleSolution
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
-SOLVERS = linear.SOLVERS
+SOLVERS = {"linear": linear.SOLVERS, "kernel": kernel.SOLVERS}
 
 
 @dataclass(frozen=True)
@@ -161,6 +160,11 @@ def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
     return factors
 
 
+def by_rows(kernel_name: str | Callable, free: bool) -> bool:
+    """Whether a problem is solved on its rows: kernels alone know an unpenalised intercept."""
+    return kernel_name == "linear" and not free
+
+
 @dataclass(frozen=True)
 class Settings:
     """How to solve: the parameters of the estimator that reach a solver."""
@@ -169,7 +173,7 @@ class Settings:
     free: bool
     screening: str | None
     solver: str
-    max_iter: int
+    max_iter: int | None
     cache_size: float
     random_state: int
 
@@ -203,16 +207,15 @@ class SVMProblem:
     X : array or CSR of shape (n, n_features)
         The samples that take part.
     labels : Labels
-    kernel : Kernel
+    function : Kernel
     settings : Settings
     """
 
-    def __init__(self, X, labels: Labels, kernel: Kernel, settings: Settings):
+    def __init__(self, X, labels: Labels, function: Kernel, settings: Settings):
         self.labels, self._settings = labels, settings
-        self._rows = X if kernel.name == "linear" else None
-        # An unpenalised intercept is known to the solver for kernels only.
-        self._linear = kernel.name == "linear" and not settings.free
-        self._shared = X if self._linear else kernel.gram(X, settings.cache_size)
+        self._rows = X if function.name == "linear" else None
+        self._linear = by_rows(function.name, settings.free)
+        self._shared = X if self._linear else function.gram(X, settings.cache_size)
 
     @property
     def thread_safe(self) -> bool:
@@ -252,15 +255,23 @@ class SVMProblem:
 
 def _solve_linear(samples, settings, bounds, start, margins, codes, tol) -> SampleSolution:
     return linear.solve_linear(
-        samples, bounds, start=start, fixed=codes, tol=tol, max_iter=settings.max_iter,
-        solver=settings.solver, screening=settings.screening is not None,
-        random_state=settings.random_state,
+        samples, bounds, start=start, fixed=codes, random_state=settings.random_state,
+        **_common(settings, tol),
     )  # fmt: skip
 
 
 def _solve_kernel(samples, settings, bounds, start, margins, codes, tol) -> SampleSolution:
-    return solve_kernel(
-        samples, bounds, start=start, margins=margins, fixed=codes, tol=tol,
-        max_iter=settings.max_iter, screening=settings.screening is not None,
-        intercept="free" if settings.free else "none",
+    return kernel.solve_kernel(
+        samples, bounds, start=start, margins=margins, fixed=codes,
+        intercept="free" if settings.free else "none", **_common(settings, tol),
     )  # fmt: skip
+
+
+def _common(settings: Settings, tol: float) -> dict:
+    limit = {} if settings.max_iter is None else {"max_iter": settings.max_iter}
+    return {
+        "solver": settings.solver,
+        "screening": settings.screening is not None,
+        "tol": tol,
+        **limit,
+    }

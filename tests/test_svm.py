@@ -242,6 +242,9 @@ def test_random_state_and_solver_reach_the_solver():
     other = ScreenedSVC(solver="second-order").fit(X, y)
     assert_allclose(other.coef_, fits[0].coef_, atol=1e-2)
     assert other.n_iter_[0] < fits[0].n_iter_[0]
+    kernel = [ScreenedSVC(kernel="rbf", solver=s).fit(X, y) for s in ("smo", "active-set")]
+    assert_allclose(kernel[0].objective_, kernel[1].objective_, rtol=2e-6)
+    assert kernel[1].n_iter_[0] < kernel[0].n_iter_[0]
 
 
 def test_few_steps_warn_with_the_gap():
@@ -270,7 +273,7 @@ def test_progress_bar(capsys):
         ({"kernel": "gauss"}, "'kernel' parameter"),
         ({"gamma": 0.0}, "'gamma' parameter"),
         ({"screening": "dome"}, "'screening' parameter"),
-        ({"solver": "smo"}, "'solver' parameter"),
+        ({"solver": "simplex"}, "'solver' parameter"),
         ({"intercept": "none"}, "'intercept' parameter"),
         ({"tol": 0.0}, "'tol' parameter"),
         ({"class_weight": "even"}, "'class_weight' parameter"),
@@ -278,7 +281,8 @@ def test_progress_bar(capsys):
         ({"class_weight": {7: 1.0}}, "class_weight has entries for .*7"),
         ({"class_weight": {0: 0.0}}, "greater than one; got 1 class among"),
         ({"kernel": "precomputed"}, "square kernel matrix"),
-        ({"kernel": "rbf", "solver": "second-order"}, "solver must be 'auto'"),
+        ({"kernel": "rbf", "solver": "second-order"}, "solver must be one of 'auto', 'active-set'"),
+        ({"solver": "smo"}, "solver must be one of 'auto', 'coordinate-descent'"),
     ],
 )
 def test_bad_parameters(options, message):

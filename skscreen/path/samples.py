@@ -112,7 +112,7 @@ class SamplePathSolver:
             self._margins_of_weights = samples.q_dot(weights)
             largest = float(self._margins_of_weights.max())
             self.C_min = 1.0 / largest if largest > 0.0 else math.inf
-        self._last: tuple[float, np.ndarray, Reference | None] | None = None
+        self._last: tuple[float, SampleSolution, Reference | None] | None = None
 
     def solve(self, C: float, tol: float) -> SamplePoint:
         """Solve for one C to a relative duality gap of the full problem."""
@@ -156,14 +156,11 @@ class SamplePathSolver:
     def _carry_over(self, C: float, bounds: np.ndarray, history: list[ScreeningEvent]):
         """Start, its margins and decisions for C from the last solution."""
         began = time.perf_counter()
-        last_C, alpha, last = self._last
-        # The product may exceed its bound by a rounding error.
+        last_C, solution, last = self._last
         rho, codes = C / last_C, None
-        start = np.minimum(rho * alpha, bounds)
-        if last is None:
-            return start, None, None
-        margins = rho * last.margins
-        if self._screening in PATH_TESTS:
+        # The product may exceed its bound by a rounding error.
+        start, margins = np.minimum(rho * solution.alpha, bounds), rho * solution.margins
+        if last is not None and self._screening in PATH_TESTS:
             codes = decide(*self._test(last, rho))
             moved = np.where(codes == ZERO, 0.0, np.where(codes == LINEAR, bounds, start))
             margins += self._samples.q_dot(moved - start)
@@ -186,7 +183,7 @@ class SamplePathSolver:
         last = None
         if self._closed_form:
             last = reference(self._samples.norms, solution.margins, solution.alpha, bounds)
-        self._last = (C, solution.alpha, last)
+        self._last = (C, solution, last)
         if self._screening is not None and last is not None:
             start = time.perf_counter()
             codes = decide(*ball_test(dynamic_ball(last), last.norms), codes)
