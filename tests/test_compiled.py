@@ -7,6 +7,7 @@ import skscreen
 
 SCRIPT = """
 import numpy as np
+from scipy import sparse
 
 from skscreen.path.driver import PathSolver
 from skscreen.problems import comparisons
@@ -14,6 +15,7 @@ from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
+from skscreen.problems.samples import LinearSamples
 from skscreen.problems.triplets import (
     comparisons_from_arrays,
     triplets_from_array,
@@ -21,6 +23,7 @@ from skscreen.problems.triplets import (
 )
 from skscreen.screening.bounds import BOUNDS
 from skscreen.screening.rules import RULES
+from skscreen.solvers.linear import SOLVERS, solve_linear
 from skscreen.solvers.projected_gradient import Options
 
 rng = np.random.default_rng(0)
@@ -52,6 +55,15 @@ for items in lists:
                 for k in range(-1, 12):
                     options = Options(bounds=bounds, rule=rule, screen_every=3)
                     solver.solve(lam_max * 0.6**k, options)
+
+signs = np.where(y == 1, 1.0, -1.0)
+wide = np.hstack([X * (rng.random(X.shape) < 0.3) for _ in range(20)])
+for matrix in (X, wide, X.astype(np.float32), sparse.csr_array(X), sparse.csr_matrix(wide)):
+    for bias in (0.0, 1.0):
+        samples = LinearSamples(matrix, signs, bias)
+        for C in (1e-3, 1.0, 1e3):
+            for name in SOLVERS:
+                solve_linear(samples, np.full(30, C), solver=name, tol=1e-9, max_iter=500)
 """
 
 

@@ -17,6 +17,7 @@ SOLVERS = ("auto", "coordinate-descent", "second-order")
 _VISIT, _READ, _MULTIPLY, _PAIR = 1.0, 0.7, 0.05, 3.0
 # Newton steps, and what one costs besides; epochs for which nothing else is tried.
 _STEPS, _OVERHEAD, _EPOCHS = 50, 2e5, 40.0
+_POLISHING_EPOCHS = 200
 # Longest side of a Newton system, for its memory (130 MB).
 _LARGEST_SYSTEM = 4000
 
@@ -50,7 +51,8 @@ def solve_linear(
     tol : float, default=1e-6
         Duality gap to reach, as a fraction of the primal objective.
     max_iter : int, default=100000
-        Most epochs of coordinate descent plus Newton steps.
+        Most epochs of coordinate descent plus Newton steps. "auto" spends at most half of them
+        before it tries the second-order method.
     solver : {"auto", "coordinate-descent", "second-order"}, default="auto"
         Coordinate descent reads each row twice an epoch whatever their width, but the number of
         epochs grows with C. The second-order method takes some tens of steps at any C, which
@@ -85,16 +87,20 @@ def solve_linear(
     state.evaluate()
     if solver == "auto" and _second_order_pays(state, _EPOCHS * epoch_work(samples)):
         solver = "second-order"
-    if state.relative_gap > tol and solver != "second-order":
-        chooses = solver == "auto"
+    descent = {"screening": screening, "seed": random_state or 0}
+    if solver == "auto":
         coordinate_descent(
-            state, tol, max_iter, screening=screening, seed=random_state or 0,
-            give_up=(lambda left: _second_order_pays(state, left)) if chooses else None,
+            state, tol, max_iter // 2, **descent,
+            give_up=lambda left: _second_order_pays(state, left),
         )  # fmt: skip
-    if state.relative_gap > tol and solver != "coordinate-descent":
+    if solver != "coordinate-descent":
         second_order(state, tol, max_iter, screening=screening)
-    if state.relative_gap > tol and solver == "auto":
-        coordinate_descent(state, tol, max_iter, screening=screening, seed=random_state or 0)
+        state.restore()
+        # Where rounding errors of margins times C are more than the tolerance, single variables
+        # can often still find the better side of the kink.
+        most = state.n_iter + _POLISHING_EPOCHS if solver == "second-order" else max_iter
+        max_iter = min(max_iter, most)
+    coordinate_descent(state, tol, max_iter, **descent)
     return state.solution(tol, time.perf_counter() - began)
 
 

@@ -79,6 +79,11 @@ class SampleState:
         """Gap of the last evaluation as a fraction of its primal objective."""
         return self.gap / self.primal if self.primal > 0.0 else self.gap
 
+    def restore(self) -> None:
+        """Go back to the best point evaluated; codes stay."""
+        self.alpha = self.best[0].copy()
+        self.margins, self.u, self.primal, self.dual, self.gap = self.best[1:]
+
     def screen(self) -> int:
         """Decide samples by the gap ball round `u`; returns how many it decides for the first time.
 

@@ -40,7 +40,7 @@ from skscreen.solvers.sample_state import FULL, SampleState
 _FIRST_WIDTH = 50.0
 _NARROWER = (0.1, 0.4, 0.6)
 _LARGEST_WIDTH = 10.0
-_POLISHING_WIDTH = 0.1
+_POLISHING_WIDTHS = (0.1, 1e-3)
 _FEW, _MANY, _TOO_MANY = 4, 15, 60
 # Copy the rows of undecided samples when they are fewer than this share of the present ones.
 _WORTH_RESTRICTING = 0.7
@@ -70,7 +70,11 @@ def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bo
         Whether the tolerance is reached.
     """
     width = min(max(_FIRST_WIDTH * state.relative_gap, 1e-3), _LARGEST_WIDTH)
-    part, failures = None, 0
+    widest = max(
+        _POLISHING_WIDTHS[0],
+        _POLISHING_WIDTHS[1] * float(np.mean(state.caps * state.samples.norms**2)),
+    )
+    part, failures, polishing = None, 0, False
     while state.relative_gap > tol and state.n_iter < max_iter and failures < 8:
         if screening:
             state.screen()
@@ -87,11 +91,14 @@ def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bo
             state.alpha[part.index] = part.beta * part.caps
             state.apply_codes()
             state.evaluate()
-            if part.kappa > 0.1 * tol * state.primal:
+            if part.kappa <= 0.1 * tol * state.primal:
+                # What is left are rounding errors of the margins, times C / width: from a start
+                # so near the optimum, wide zones do.
+                polishing = True
+                width *= min(max(state.relative_gap / tol, 10.0), 1e4)
+                width = min(width, widest)
+            elif not polishing:
                 width *= _NARROWER[(steps > _FEW) + (steps > _MANY)]
-            else:
-                # What is left are rounding errors of the margins, times C / width.
-                width = max(width, min(10.0 * width, _POLISHING_WIDTH))
         else:
             width = min(4.0 * width, _LARGEST_WIDTH)
         failures += not solved or state.gap >= gap
