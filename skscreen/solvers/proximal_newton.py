@@ -92,14 +92,12 @@ class ProximalNewton:
             if n_steps == max_steps:
                 break
             if n_steps == 0:
-                # The new delta magnifies what the last step left of m - 1: keep E for a start.
-                free = (centre > 0.0) & (centre < self.working.C)
-                inside |= free
-                self.dual[free] = centre[free] - (shown[free] - 1.0) / delta
+                self._keep_free(shown, centre, delta, inside)
             change = self._direction(point, inside, delta)
             slope = self._slope(point, change, shown, centre, delta)
             start = slope(0.0)
             if n_steps == 0 and start >= 0.0:
+                # No direction of descent: that of Newton always is one.
                 clipped_dual(shown, centre, self.working.C, delta, self.dual, inside)
                 change = self._direction(point, inside, delta)
                 slope = self._slope(point, change, shown, centre, delta)
@@ -116,6 +114,16 @@ class ProximalNewton:
                 point.b + step * change.b,
             )
         return point, max_steps, False
+
+    def _keep_free(self, shown, centre, delta: float, inside) -> None:
+        """Count what is free at the centre as inside, wherever t is.
+
+        The margins of the last step have m - 1 = delta (a - a_k) with its larger delta; divided by
+        the new one it takes many t out of the box that belong into it.
+        """
+        free = (centre > 0.0) & (centre < self.working.C)
+        inside |= free
+        self.dual[free] = centre[free] - (shown[free] - 1.0) / delta
 
     def _with_intercept(self, margins: np.ndarray, b: float) -> np.ndarray:
         return margins if self.working.y is None else margins + self.working.y * b
