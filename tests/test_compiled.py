@@ -9,6 +9,7 @@ SCRIPT = """
 import numpy as np
 from scipy import sparse
 
+from skscreen import svc_path
 from skscreen.path.driver import PathSolver
 from skscreen.problems import comparisons
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
@@ -64,6 +65,8 @@ for matrix in (X, wide, X.astype(np.float32), sparse.csr_array(X), sparse.csr_ma
         for C in (1e-3, 1.0, 1e3):
             for name in SOLVERS:
                 solve_linear(samples, np.full(30, C), solver=name, tol=1e-9, max_iter=500)
+for kernel in ("linear", "rbf"):
+    svc_path(X, signs, Cs=np.geomspace(1e-4, 1e2, 15), kernel=kernel)
 """
 
 
