@@ -29,8 +29,9 @@ from skscreen.solvers.sample_state import SampleState
 
 # What a visit costs besides its entries, in entries: random access, mostly.
 _VISIT = 30
-# Work between two evaluations of the gap, in epochs: an evaluation is half a one or less.
-_FEWEST, _MOST = 4.0, 40.0
+# Least work between two evaluations of the gap, in epochs of all samples, and that before the
+# first; an evaluation is half an epoch or less.
+_FEWEST, _FIRST = 1.0, 4.0
 
 
 def epoch_work(samples: LinearSamples) -> float:
@@ -76,10 +77,10 @@ def coordinate_descent(
     costs, inverse = _row_lengths(samples) + _VISIT, np.zeros(samples.n)
     np.divide(1.0, samples.norms**2, out=inverse, where=samples.norms > 0.0)
     bounds = np.array([np.inf, -np.inf])
-    pause = _FEWEST * whole
+    history, pause = [(0.0, state.gap)], _FIRST * whole
     while state.relative_gap > tol and state.n_iter < max_iter:
         decided = state.screen() if screening else 0
-        u, gap = samples.combine(state.alpha) if decided else state.u.copy(), state.gap
+        u = samples.combine(state.alpha) if decided else state.u.copy()
         active = _active(state.margins, state.caps, state.alpha, state.codes, bounds)
         epochs, work = _epochs(
             *rows, samples.y, samples.bias, inverse, costs, state.caps, state.alpha, u,
@@ -87,11 +88,13 @@ def coordinate_descent(
         )  # fmt: skip
         state.n_iter += epochs
         state.evaluate()
-        left = _work_left(gap, state, tol, work)
+        history.append((history[-1][0] + work, min(state.gap, history[-1][1])))
+        left = _work_left(history, tol * state.primal)
         if state.relative_gap > tol and give_up is not None and give_up(left):
             break
-        pause = min(max(0.5 * left, _FEWEST * whole), _MOST * whole)
-        if work < _FEWEST * whole:
+        exhausted = work < pause
+        pause = min(max(0.5 * left, _FEWEST * whole), 0.5 * history[-1][0] + _FEWEST * whole)
+        if exhausted:
             # Ended early, nothing is left to gain among the active samples: have all back.
             bounds[:] = np.inf, -np.inf
     return state.relative_gap <= tol
@@ -104,14 +107,18 @@ def _row_lengths(samples) -> np.ndarray:
     return np.full(samples.n, samples.n_columns, np.int64)
 
 
-def _work_left(before: float, state: SampleState, tol: float, work: float) -> float:
-    """Return the work to the tolerance if the gap goes on falling by the same factor."""
-    target = tol * state.primal
-    if state.gap <= target or target <= 0.0:
+def _work_left(history: list[tuple[float, float]], target: float) -> float:
+    """Return the work to the target if the gap falls as fast as in the later half of the work.
+
+    `history` holds the work done and the smallest gap so far: single gaps are noisy.
+    """
+    done, gap = history[-1]
+    work, before = max(point for point in history if point[0] <= 0.5 * done)
+    if gap <= target:
         return 0.0
-    if state.gap >= before or work == 0.0:
+    if gap >= before or target <= 0.0:
         return np.inf
-    return work * np.log(state.gap / target) / np.log(before / state.gap)
+    return (done - work) * np.log(gap / target) / np.log(before / gap)
 
 
 @njit(cache=True, nogil=True)

@@ -62,8 +62,9 @@ def solve_linear(
 
             50 * (2 entries + e d r / 2 + r^3 / 6),   r = min(e, d),
 
-        (sparse: pairs of entries that meet, in place of e d r / 2) with e twice the number of dual variables inside (0, C_i) and each term times the time
-        that one of it takes, is less than what coordinate descent would need at its present rate.
+        (sparse: pairs of entries that meet, in place of e d r / 2) with e twice the number of
+        dual variables inside (0, C_i) and each term times the time that one of it takes, is less
+        than what coordinate descent would need at its present rate.
         It begins with the second-order method if, with e = n / 4, that costs less than 40 epochs.
         Systems wider than 4000 are left to coordinate descent.
     screening : bool, default=True
