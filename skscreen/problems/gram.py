@@ -160,6 +160,8 @@ class Gram:
 
     def _compute_whole(self) -> np.ndarray:
         """Compute the upper triangle by blocks of rows and mirror it."""
+        if self.kernel == "precomputed":
+            return np.ascontiguousarray(self.X, self.dtype)
         K = np.empty((self.n, self.n), self.dtype)
         for first in range(0, self.n, _BLOCK):
             last = min(first + _BLOCK, self.n)

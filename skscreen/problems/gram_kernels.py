@@ -4,7 +4,6 @@ A Gram matrix is symmetric, so its columns are read as rows: contiguous in memor
 accumulated in float64 whatever the matrix is stored in.
 """
 
-import numpy as np
 from numba import njit
 
 
@@ -48,13 +47,3 @@ def signed_block(K, rows, columns, y_rows, y_columns, square_bias, out):
         A, y = K[rows[k]], y_rows[k]
         for j in range(columns.size):
             out[k, j] = y * y_columns[j] * (A[columns[j]] + square_bias)
-
-
-@njit(cache=True, nogil=True)
-def sparse_signs(y, index, weights):
-    """Return the elementwise product y[index] weights and its sum."""
-    out, total = np.empty(index.size), 0.0
-    for k in range(index.size):
-        out[k] = y[index[k]] * weights[k]
-        total += out[k]
-    return out, total

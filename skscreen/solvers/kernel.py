@@ -17,6 +17,9 @@ INTERCEPTS = ("none", "free")
 # Newton steps, and steps of SMO for each sample, where no limit is given.
 _STEPS, _STEPS_A_SAMPLE = 2000, 1000
 
+# Runs, the first and those of repair.
+_RUNS = 4
+
 # The relative gap to which SMO brings a cold start: the active set finds the rest faster.
 _CRUDE = 3e-2
 
@@ -114,32 +117,38 @@ class _Solve:
         """Improve the point by the solvers asked for; repair where the full gap disagrees."""
         settings = {"free": self.y is not None, "tol": tol, "screening": screening}
         crude = solver == "auto" and cold and tol < _CRUDE
-        # What screening fixed is taken back once, if the certificate of all samples does not hold.
-        for _ in range(2):
+        # If the certificate of all samples does not hold, what was fixed is taken back. A run that
+        # rounding errors brought to a halt also goes on from a fresh start, with a large delta.
+        for _ in range(_RUNS):
+            spent = False
             if crude or solver == "smo":
-                self._improve(SmoRun, limits[1], settings | ({"tol": _CRUDE} if crude else {}))
+                spent = self._improve(
+                    SmoRun, limits[1], settings | ({"tol": _CRUDE} if crude else {})
+                )
             crude = False
             if solver != "smo":
                 try:
-                    self._improve(ActiveSetRun, limits[0], settings)
+                    spent = self._improve(ActiveSetRun, limits[0], settings)
                 except TooLarge:
                     if solver == "active-set":
                         raise ValueError(
                             'the working set has too many samples for solver="active-set"; '
                             'choose "auto" or "smo"'
                         ) from None
-                    self._improve(SmoRun, limits[1], settings)
+                    spent = self._improve(SmoRun, limits[1], settings)
             gap, dual, _ = self._certificate()
-            if gap <= tol * (dual + gap) or self.n_iter >= min(limits):
+            if gap <= tol * (dual + gap) or spent:
                 return
             self.codes = np.where(self.C == 0.0, 1, 0).astype(np.int8)
 
-    def _improve(self, method: type[KernelRun], limit: int, settings) -> None:
+    def _improve(self, method: type[KernelRun], limit: int, settings) -> bool:
+        """Run a solver; return whether its steps are used up."""
         dual = self.alpha.sum() - 0.5 * self.alpha @ self.margins
         state = State(self.alpha.copy(), self.margins.copy(), self.codes.copy(), dual)
         run = method(self.samples, self.C, state, **settings)
         try:
             run.run(limit)
+            return run.n_steps >= limit
         finally:
             self.n_iter += run.n_steps
             change = state.alpha - self.alpha
@@ -148,7 +157,7 @@ class _Solve:
             known, self.margins = self.margins, state.margins
             self.margins[left_out] = known[left_out]
             self._add(change, left_out)
-        self.codes = state.codes
+            self.codes = state.codes
 
     def _add(self, change: np.ndarray, columns: np.ndarray) -> None:
         """Bring margins of some samples up to date with a change of alpha."""

@@ -38,7 +38,8 @@ LARGEST_SET = 8192
 # Q of the working set is copied to leave samples out if no more than this part of it stays.
 _WORTH_COPYING = 0.7
 
-_LIMIT_OUTER = 500
+# Outer steps of a run; more mean that it goes round in circles.
+_LIMIT_OUTER = 100
 
 
 class TooLarge(Exception):
