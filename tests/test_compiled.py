@@ -7,13 +7,16 @@ import skscreen
 
 SCRIPT = """
 import numpy as np
+from scipy import sparse
 
+from skscreen import svc_path
 from skscreen.path.driver import PathSolver
 from skscreen.problems import comparisons
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
+from skscreen.problems.samples import LinearSamples
 from skscreen.problems.triplets import (
     comparisons_from_arrays,
     triplets_from_array,
@@ -21,6 +24,7 @@ from skscreen.problems.triplets import (
 )
 from skscreen.screening.bounds import BOUNDS
 from skscreen.screening.rules import RULES
+from skscreen.solvers.linear import SOLVERS, solve_linear
 from skscreen.solvers.projected_gradient import Options
 
 rng = np.random.default_rng(0)
@@ -52,6 +56,17 @@ for items in lists:
                 for k in range(-1, 12):
                     options = Options(bounds=bounds, rule=rule, screen_every=3)
                     solver.solve(lam_max * 0.6**k, options)
+
+signs = np.where(y == 1, 1.0, -1.0)
+wide = np.hstack([X * (rng.random(X.shape) < 0.3) for _ in range(20)])
+for matrix in (X, wide, X.astype(np.float32), sparse.csr_array(X), sparse.csr_matrix(wide)):
+    for bias in (0.0, 1.0):
+        samples = LinearSamples(matrix, signs, bias)
+        for C in (1e-3, 1.0, 1e3):
+            for name in SOLVERS:
+                solve_linear(samples, np.full(30, C), solver=name, tol=1e-9, max_iter=500)
+for kernel in ("linear", "rbf"):
+    svc_path(X, signs, Cs=np.geomspace(1e-4, 1e2, 15), kernel=kernel)
 """
 
 

@@ -1,5 +1,6 @@
 """What a solver returns, a path yields and the next solve uses as its reference."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -79,7 +80,14 @@ class Solution:
 
     def screening_rate(self, where: str | None = None) -> float:
         """Return the share of decidable items fixed at the end, or after the step `where`."""
-        events = [event for event in self.history if where in (None, event.where)]
-        if not events or not self.n_decidable:
-            return 0.0
-        return min((events[-1].zero + events[-1].linear) / self.n_decidable, 1.0)
+        return screening_rate(self.history, self.n_decidable, where)
+
+
+def screening_rate(
+    history: Sequence[ScreeningEvent], n_decidable: int, where: str | None = None
+) -> float:
+    """Return the share of decidable items fixed at the end of a history, or after `where`."""
+    events = [event for event in history if where in (None, event.where)]
+    if not events or not n_decidable:
+        return 0.0
+    return min((events[-1].zero + events[-1].linear) / n_decidable, 1.0)

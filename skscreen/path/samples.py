@@ -1,0 +1,231 @@
+"""The path driver for samples: solves for one C after the other, each from the one before."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
+from skscreen.screening.sample_bounds import (
+    Reference,
+    dynamic_ball,
+    intersection_target,
+    reference,
+    relaxed_path_ball,
+    segment,
+)
+from skscreen.screening.sample_rules import Extremes, ball_test, decide, intersection_test
+from skscreen.solvers.polish import polish
+from skscreen.solvers.sample_solution import SampleSolution
+from skscreen.solvers.solution import ScreeningEvent, screening_rate
+
+# Tests of a reference at another C; "gap" is the dynamic gap ball alone.
+PATH_TESTS = ("ball1", "ball2", "intersection")
+TESTS = (*PATH_TESTS, "gap")
+
+# Samples this near to the kink, or to the inside of [0, C_i], count as undecidable. Only rates
+# depend on it.
+_KINK = 1e-6
+
+
+class Samples(Protocol):
+    """What the driver asks of samples z_i, whether they are rows or known by a kernel."""
+
+    n: int
+    norms: np.ndarray
+
+    def q_dot(self, alpha: np.ndarray) -> np.ndarray:
+        """Return the margins of sum_i alpha_i z_i."""
+
+
+# Takes bounds C_i, start, margins of the start, codes that hold at these bounds, and tol.
+Solve = Callable[
+    [np.ndarray, np.ndarray | None, np.ndarray | None, np.ndarray | None, float], SampleSolution
+]
+
+
+@dataclass(frozen=True)
+class SamplePoint:
+    """The solution for one value of C.
+
+    Parameters
+    ----------
+    C : float
+    solution : SampleSolution
+    history : tuple of ScreeningEvent
+        With lam = 1 / C.
+    n_decidable : int
+        Samples off the kink at the solution, |R| + |L|.
+    seconds : float
+        Screening included.
+    """
+
+    C: float
+    solution: SampleSolution
+    history: tuple[ScreeningEvent, ...]
+    n_decidable: int
+    seconds: float
+
+    def screening_rate(self, where: str | None = None) -> float:
+        """Return the share of decidable samples fixed at the end, or after the step `where`."""
+        return screening_rate(self.history, self.n_decidable, where)
+
+
+class SamplePathSolver:
+    """Solves one C after the other, best in increasing order and closely spaced.
+
+    The solution before, scaled to the new C, is the start and the reference of the screening.
+
+    Parameters
+    ----------
+    samples : Samples
+    weights : ndarray of shape (n,)
+        C_i / C > 0.
+    solve : Solve
+    screening : {"ball1", "ball2", "intersection", "gap", None}
+    closed_form : bool, default=True
+        Whether the problem is that of `sample_bounds`. With an unpenalised intercept it is not:
+        then only the start carries over, and the solver alone screens.
+
+    Attributes
+    ----------
+    C_min : float
+        Up to here the solution is alpha_i = C_i (Lemma 9 of Ogawa et al. 2014); 0 if not known.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        weights: np.ndarray,
+        solve: Solve,
+        screening: str | None,
+        *,
+        closed_form: bool = True,
+    ):
+        self._samples, self._weights = samples, weights
+        self._solve, self._screening = solve, screening
+        self._closed_form, self.C_min = closed_form, 0.0
+        if closed_form:
+            self._margins_of_weights = samples.q_dot(weights)
+            largest = float(self._margins_of_weights.max())
+            self.C_min = 1.0 / largest if largest > 0.0 else math.inf
+        self._last: tuple[float, SampleSolution, Reference | None] | None = None
+
+    def solve(self, C: float, tol: float) -> SamplePoint:
+        """Solve for one C to a relative duality gap of the full problem."""
+        began = time.perf_counter()
+        bounds = C * self._weights
+        if C <= self.C_min:
+            return self._finish(C, bounds, self._first(C, bounds), [], None, began)
+        start = margins = codes = None
+        history: list[ScreeningEvent] = []
+        if self._last is not None:
+            start, margins, codes = self._carry_over(C, bounds, history)
+        solution = self._polished(bounds, start, margins, codes, tol)
+        if not solution.converged and codes is not None and codes.any():
+            # Decisions are proved; should rounding errors have led to a wrong one all the same,
+            # only a solve without them can confirm the full problem.
+            history.append(ScreeningEvent("repair", 1.0 / C, solution.n_iter, 0, 0, bounds.size, 0))
+            before, codes = solution.n_iter, None
+            solution = self._polished(bounds, solution.alpha, None, None, tol)
+            solution = replace(solution, n_iter=solution.n_iter + before)
+        return self._finish(C, bounds, solution, history, codes, began)
+
+    def _polished(self, bounds, start, margins, codes, tol) -> SampleSolution:
+        """Solve, and go for the last digits: the tighter a reference, the more it decides."""
+        solution = self._solve(bounds, start, margins, codes, tol)
+        signs = None if self._closed_form else self._samples.y
+        solution = polish(self._samples, bounds, solution, signs)
+        return replace(solution, converged=solution.relative_gap <= tol)
+
+    def _first(self, C: float, bounds: np.ndarray) -> SampleSolution:
+        """Lemma 9: up to C_min every margin is at most 1, and alpha_i = C_i."""
+        margins = C * self._margins_of_weights
+        exact = reference(self._samples.norms, margins, bounds, bounds)
+        primal = 0.5 * exact.square + float(bounds @ np.maximum(1.0 - margins, 0.0))
+        # Only samples that are rows have a vector of weights.
+        combine = getattr(self._samples, "combine", None)
+        return SampleSolution(
+            alpha=bounds, margins=margins, w=combine and combine(bounds), primal=primal,
+            dual=primal - exact.gap, gap=exact.gap, n_iter=0, converged=True, seconds=0.0,
+        )  # fmt: skip
+
+    def _carry_over(self, C: float, bounds: np.ndarray, history: list[ScreeningEvent]):
+        """Start, its margins and decisions for C from the last solution."""
+        began = time.perf_counter()
+        last_C, solution, last = self._last
+        rho, codes = C / last_C, None
+        # The product may exceed its bound by a rounding error.
+        start, margins = np.minimum(rho * solution.alpha, bounds), rho * solution.margins
+        if last is not None and self._screening in PATH_TESTS:
+            codes = decide(*self._test(last, rho))
+            moved = np.where(codes == ZERO, 0.0, np.where(codes == LINEAR, bounds, start))
+            margins += self._samples.q_dot(moved - start)
+            start = moved
+            history.append(_event("path", C, 0, codes, time.perf_counter() - began))
+        return start, margins, codes
+
+    def _test(self, last: Reference, rho: float) -> Extremes:
+        norms = self._samples.norms
+        if self._screening == "ball1":
+            return ball_test(relaxed_path_ball(last, rho), norms)
+        target = intersection_target(last, rho)
+        balls = segment(last, rho, target, self._samples.q_dot(target - rho * last.alpha))
+        if self._screening == "ball2":
+            return ball_test(balls.ball(1.0), norms)
+        return intersection_test(balls, norms)
+
+    def _finish(self, C, bounds, solution, history, codes, began) -> SamplePoint:
+        """Make the solution the next reference, and count what its own gap ball proves."""
+        last = None
+        if self._closed_form:
+            last = reference(self._samples.norms, solution.margins, solution.alpha, bounds)
+        self._last = (C, solution, last)
+        if self._screening is not None and last is not None:
+            start = time.perf_counter()
+            codes = decide(*ball_test(dynamic_ball(last), last.norms), codes)
+            seconds = time.perf_counter() - start
+            history.append(_event("dynamic", C, solution.n_iter, codes, seconds))
+        at_bound = np.minimum(solution.alpha, bounds - solution.alpha) <= _KINK * bounds
+        n_decidable = int(np.count_nonzero(at_bound & (np.abs(solution.margins - 1.0) > _KINK)))
+        return SamplePoint(C, solution, tuple(history), n_decidable, time.perf_counter() - began)
+
+
+def eps_limit(solution: SampleSolution, eps: float) -> float:
+    """Return up to which multiple of its C a solution stays good to a relative error of `eps`.
+
+    For all rho in [1, limit] the optimal value P* of the problem at rho C satisfies
+    (P(w0) - P*) / P(w0) <= eps, because dual variables prove it. Two choices of those are tried,
+    each valid on an interval that starts at 1:
+
+    - rho alpha0, the choice of Appendix D of Ogawa et al. (2014). With W = |w0|^2, A = sum alpha0
+      and B = sum_i C_i (1 - m_i)_+ it gives rho A - rho^2 W / 2 >= (1 - eps) (W / 2 + rho B), a
+      quadratic inequality that a closed form solves.
+    - alpha0 itself, which is optimal for ever where no margin is below 1 (the hard-margin
+      solution): gap0 + (rho - 1) B <= eps (W / 2 + rho B).
+
+    Returns
+    -------
+    float
+        1 if the solution is not accurate enough for `eps`.
+    """
+    A = float(solution.alpha.sum())
+    W = 2.0 * max(A - solution.dual, 0.0)
+    B = max(solution.primal - 0.5 * W, 0.0)
+    spare = eps * solution.primal - solution.gap
+    if spare <= 0.0:
+        return 1.0
+    if B == 0.0 or W == 0.0:
+        return math.inf
+    constant = 1.0 + spare / ((1.0 - eps) * B)
+    b = A - (1.0 - eps) * B
+    discriminant = b * b - W * W * (1.0 - eps)
+    return max(constant, (b + math.sqrt(discriminant)) / W if discriminant > 0.0 else 1.0)
+
+
+def _event(where: str, C: float, iteration: int, codes: np.ndarray, seconds: float):
+    counts = [int(np.count_nonzero(codes == code)) for code in (ZERO, LINEAR, UNDECIDED)]
+    return ScreeningEvent(where, 1.0 / C, iteration, *counts, seconds)

@@ -1,0 +1,297 @@
+"""Samples known by their kernel values: margins, norms and blocks of Q.
+
+With z_i = y_i (phi(x_i), B), where B is the value of the feature that carries the penalised
+intercept (0 for none), everything a solver asks of the samples is in
+
+    Q_ij = <z_i, z_j> = y_i y_j (K_ij + B^2).
+
+The matrix K belongs to a `Gram`, which knows no labels: the problems of one-vs-rest share it.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from skscreen.problems.gram_kernels import add_rows, add_rows_at, signed_block
+
+KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")
+
+# Rows computed at a time: enough for GEMM, few enough for the cache.
+_BLOCK = 256
+
+# Samples in the block whose eigenvalues are looked at where a kernel may be indefinite.
+_PROBE = 256
+
+
+class Gram:
+    """The kernel matrix of a set of samples, whole in memory or by rows as they are needed.
+
+    Parameters
+    ----------
+    X : array or CSR array of shape (n, d), or ndarray of shape (n, n)
+        Samples; the kernel matrix itself if `kernel` is "precomputed".
+    kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"} or callable, default="rbf"
+        With the formulas of scikit-learn: exp(-gamma |x - x'|^2), (gamma <x, x'> + coef0)^degree,
+        tanh(gamma <x, x'> + coef0). A callable takes two sets of samples and returns the matrix
+        between them.
+    gamma : float, default=1.0
+    degree : float, default=3
+    coef0 : float, default=0.0
+    cache_size : float, default=1000
+        Megabytes. A matrix that fits is computed once; of a larger one this much is kept, the
+        rows used least recently making room.
+    dtype : {np.float64, np.float32}, default=np.float64
+        What kernel values are stored in (they are computed in float64). The float32 matrix is the
+        one the problem is then solved with, to any gap: rounding changes decision values by up to
+        6e-8 sum_i |alpha_i K_ij|.
+
+    Raises
+    ------
+    ValueError
+        Unknown kernel; a matrix that is not square, symmetric, or positive semi-definite on a
+        block of 256 samples. Hinge-loss problems with an indefinite kernel are not convex: there
+        is no duality gap, and nothing could be certified. `sigmoid` is indefinite for most data.
+    """
+
+    def __init__(
+        self,
+        X,
+        kernel: str | Callable = "rbf",
+        *,
+        gamma: float = 1.0,
+        degree: float = 3,
+        coef0: float = 0.0,
+        cache_size: float = 1000,
+        dtype=np.float64,
+    ):
+        if not callable(kernel) and kernel not in KERNELS:
+            raise ValueError(f"kernel must be a callable or one of {KERNELS}, got {kernel!r}")
+        self.X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+        self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
+        self.n = self.X.shape[0]
+        self.dtype = np.dtype(dtype)
+        if kernel == "rbf":
+            self._squares = _square_norms(self.X)
+        elif kernel == "precomputed":
+            _check_symmetric(self.X)
+        self.diagonal = self._diagonal()
+        self._check_definite()
+        row = self.n * self.dtype.itemsize
+        n_rows = int(cache_size * 2**20 // row)
+        self.whole = self._compute_whole() if n_rows >= self.n else None
+        if self.whole is None:
+            self._cache = _RowCache(self.n, max(n_rows, _BLOCK), self.dtype)
+
+    def compute(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """Return K between two sets of samples (all, without columns), in float64."""
+        if self.kernel == "precomputed":
+            block = self.X[rows] if columns is None else self.X[np.ix_(rows, columns)]
+            return np.asarray(block, np.float64)
+        A, B = self.X[rows], self.X if columns is None else self.X[columns]
+        if callable(self.kernel):
+            return np.asarray(self.kernel(A, B), np.float64)
+        if self.kernel != "rbf":
+            settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+            return pairwise_kernels(A, B, metric=self.kernel, filter_params=True, **settings)
+        products = A @ B.T
+        K = products.toarray() if sparse.issparse(products) else products
+        K = np.asarray(K, np.float64)
+        # exp(-gamma (|a|^2 + |b|^2 - 2 <a, b>)), in place
+        K *= 2.0 * self.gamma
+        K -= self.gamma * self._squares[rows][:, None]
+        K -= self.gamma * (self._squares if columns is None else self._squares[columns])
+        np.minimum(K, 0.0, out=K)
+        return np.exp(K, out=K)
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        """Return rows of K."""
+        if self.whole is not None:
+            return self.whole[index]
+        out = np.empty((index.size, self.n), self.dtype)
+        for first in range(0, index.size, _BLOCK):
+            part = slice(first, first + _BLOCK)
+            slots = self._cache.slots(index[part], self.compute)
+            out[part] = self._cache.values[slots]
+        return out
+
+    def add_rows(self, index, weights, out, columns=None) -> None:
+        """Add sum_k weights_k K[index_k] (at `columns`) to out."""
+        if self.whole is not None:
+            if columns is None:
+                add_rows(self.whole, index, weights, out)
+            else:
+                add_rows_at(self.whole, index, weights, columns, out)
+            return
+        for first in range(0, index.size, _BLOCK):
+            part = slice(first, first + _BLOCK)
+            if columns is not None and 2 * columns.size < self.n:
+                # Cheaper than whole rows, and rows kept for others stay.
+                out += weights[part] @ self.compute(index[part], columns).astype(self.dtype)
+                continue
+            slots = self._cache.slots(index[part], self.compute)
+            if columns is None:
+                add_rows(self._cache.values, slots, weights[part], out)
+            else:
+                add_rows_at(self._cache.values, slots, weights[part], columns, out)
+
+    def rows_at_hand(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows, and for each sample the place of its row there or -1."""
+        if self.whole is not None:
+            return self.whole, np.arange(self.n)
+        return self._cache.values, self._cache.slot_of
+
+    def fetch(self, index: np.ndarray) -> None:
+        """Have the rows `index`, no more than a block of them, at hand."""
+        self._cache.slots(index, self.compute)
+
+    def _diagonal(self) -> np.ndarray:
+        if self.kernel == "rbf":
+            return np.ones(self.n)
+        if self.kernel == "precomputed":
+            return np.array(np.diagonal(self.X), np.float64)
+        out = np.empty(self.n)
+        # Blocks of a few: all but their diagonals is thrown away.
+        for first in range(0, self.n, 16):
+            part = np.arange(first, min(first + 16, self.n))
+            out[part] = np.diagonal(self.compute(part, part))
+        return out
+
+    def _compute_whole(self) -> np.ndarray:
+        """Compute the upper triangle by blocks of rows and mirror it."""
+        if self.kernel == "precomputed":
+            return np.ascontiguousarray(self.X, self.dtype)
+        K = np.empty((self.n, self.n), self.dtype)
+        for first in range(0, self.n, _BLOCK):
+            last = min(first + _BLOCK, self.n)
+            block = self.compute(np.arange(first, last), np.arange(first, self.n))
+            K[first:last, first:] = block
+            K[last:, first:last] = block[:, last - first :].T
+        # |a|^2 + |a|^2 - 2 <a, a> is not exactly zero.
+        np.fill_diagonal(K, self.diagonal)
+        return K
+
+    def _check_definite(self) -> None:
+        """Refuse a kernel that is indefinite on a block of samples."""
+        if not np.all(np.isfinite(self.diagonal)):
+            raise ValueError("the kernel has values that are not finite")
+        safe = self.kernel in ("rbf", "linear")
+        if safe or (self.kernel == "poly" and self.gamma >= 0.0 and self.coef0 >= 0.0):
+            return
+        probe = np.linspace(0, self.n - 1, min(self.n, _PROBE)).astype(np.int64)
+        block = self.compute(probe, probe)
+        if callable(self.kernel):
+            _check_symmetric(block)
+        smallest, largest = np.linalg.eigvalsh(block)[[0, -1]]
+        if smallest < -1e-7 * abs(largest):
+            found = f"eigenvalue {smallest:.3g} on {probe.size} samples"
+            raise ValueError(indefinite_message(found))
+
+
+class KernelSamples:
+    """Labelled samples of a hinge-loss problem, known by their kernel values.
+
+    Parameters
+    ----------
+    gram : Gram
+    y : ndarray of shape (n,)
+        Labels -1 and +1.
+    bias : float, default=0.0
+        Value B of the feature that carries the penalised intercept; 0 for no intercept.
+    """
+
+    def __init__(self, gram: Gram, y: np.ndarray, *, bias: float = 0.0):
+        y = np.asarray(y, np.float64)
+        if y.shape != (gram.n,) or not np.all(np.abs(y) == 1.0):
+            raise ValueError(f"y must be {gram.n} labels -1 or +1, got an array of shape {y.shape}")
+        self.gram, self.y, self.bias = gram, y, float(bias)
+        self.n = gram.n
+        self.diagonal = gram.diagonal + self.bias**2
+        self.norms = np.sqrt(self.diagonal)
+
+    def q_dot(self, alpha: np.ndarray) -> np.ndarray:
+        """Return Q alpha, the margins of sum_i alpha_i z_i; zeros of alpha cost nothing."""
+        out = np.zeros(self.n)
+        index = np.flatnonzero(alpha)
+        self.add_columns(index, alpha[index], out)
+        return out
+
+    def add_columns(self, index, change, out, columns=None) -> None:
+        """Add to margins (of the samples `columns`) what changes of alpha[index] do to them."""
+        if index.size == 0:
+            return
+        y = self.y if columns is None else self.y[columns]
+        weights = self.y[index] * change
+        added = np.full(out.size, self.bias**2 * weights.sum())
+        self.gram.add_rows(index, weights, added, columns)
+        out += y * added
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        """Return rows of Q, in float64."""
+        signs = self.y[index][:, None] * self.y
+        return signs * (self.gram.rows(index) + self.bias**2)
+
+    def block(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray | None = None):
+        """Return Q between two sets of samples, in float64."""
+        out = np.empty((rows.size, columns.size)) if out is None else out
+        gram, y = self.gram, self.y
+        if gram.whole is not None:
+            signed_block(gram.whole, rows, columns, y[rows], y[columns], self.bias**2, out)
+            return out
+        out[:] = gram.compute(rows, columns).astype(gram.dtype)
+        out += self.bias**2
+        out *= y[rows][:, None] * y[columns]
+        # As stored: the diagonal by its own formula.
+        same = rows[:, None] == columns
+        out[same] = np.broadcast_to(self.diagonal[rows][:, None], same.shape)[same]
+        return out
+
+
+class _RowCache:
+    """The rows used last, in a fixed number of slots."""
+
+    def __init__(self, n: int, n_slots: int, dtype):
+        self.values = np.empty((min(n_slots, n), n), dtype)
+        self.slot_of = np.full(n, -1)
+        self._row_in = np.full(len(self.values), -1)
+        self._used = np.zeros(len(self.values), np.int64)
+        self._clock = 0
+
+    def slots(self, index: np.ndarray, compute: Callable) -> np.ndarray:
+        """Return where the rows `index` are, after computing those that are not there."""
+        self._clock += 1
+        self._used[self.slot_of[index[self.slot_of[index] >= 0]]] = self._clock
+        missing = np.unique(index[self.slot_of[index] < 0])
+        if missing.size:
+            slots = np.argpartition(self._used, missing.size - 1)[: missing.size]
+            evicted = self._row_in[slots]
+            self.slot_of[evicted[evicted >= 0]] = -1
+            self._row_in[slots], self.slot_of[missing] = missing, slots
+            self._used[slots] = self._clock
+            self.values[slots] = compute(missing)
+        return self.slot_of[index]
+
+
+def indefinite_message(found: str) -> str:
+    """Return the text of the error for kernels that are not positive semi-definite."""
+    return (
+        f"the kernel is not positive semi-definite ({found}): the problem is not convex and no "
+        "solution could be certified; choose another kernel or other parameters"
+    )
+
+
+def _square_norms(X) -> np.ndarray:
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)
+
+
+def _check_symmetric(K: np.ndarray) -> None:
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"a kernel matrix must be square, got shape {K.shape}")
+    largest = np.abs(K).max(initial=0.0)
+    for first in range(0, len(K), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        if np.abs(K[part] - K[:, part].T).max() > 1e-7 * largest:
+            raise ValueError("a kernel matrix must be symmetric")

@@ -1,0 +1,79 @@
+"""Compiled passes over the rows of a data matrix, dense or sparse, without copies of it.
+
+A matrix is known here by three flat arrays, `rows` = (data, columns, starts): those of CSR, or for
+a dense matrix its entries in C order with empty `columns` and `starts`. Which of the two it is
+costs one comparison a row, so that every algorithm is written once. Columns are viewed as unsigned
+integers, which spares compiled code the test for negative ones. Sums are in double precision,
+also of single-precision data.
+"""
+
+import numpy as np
+from numba import njit
+
+# Sums may be reordered (that is what lets them use vector units); NaN keeps its meaning.
+REORDER = {"reassoc", "nsz", "contract"}
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER, inline="always")
+def row_dot(data, columns, starts, d, i, w):
+    """Inner product of row i with w."""
+    total = 0.0
+    if starts.size == 0:
+        row = data[i * d : (i + 1) * d]
+        for j in range(d):
+            total += row[j] * w[j]
+    else:
+        for p in range(starts[i], starts[i + 1]):
+            total += data[p] * w[columns[p]]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER, inline="always")
+def add_row(data, columns, starts, d, i, scale, w):
+    """Add scale times row i to w."""
+    if starts.size == 0:
+        row = data[i * d : (i + 1) * d]
+        for j in range(d):
+            w[j] += scale * row[j]
+    else:
+        for p in range(starts[i], starts[i + 1]):
+            w[columns[p]] += scale * data[p]
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def squared_norms(data, columns, starts, d, n):
+    """Squared Euclidean norm of every row; `columns` must not repeat within a row."""
+    out = np.empty(n)
+    for i in range(n):
+        total = 0.0
+        first, last = (i * d, (i + 1) * d) if starts.size == 0 else (starts[i], starts[i + 1])
+        for p in range(first, last):
+            total += np.float64(data[p]) * np.float64(data[p])
+        out[i] = total
+    return out
+
+
+@njit(cache=True, nogil=True)
+def multiply(data, columns, starts, d, w, out):
+    """Inner products of all rows with w."""
+    for i in range(out.size):
+        out[i] = row_dot(data, columns, starts, d, i, w)
+
+
+@njit(cache=True, nogil=True)
+def multiply_transposed(data, columns, starts, d, scales, out):
+    """Add the sum of scales_i times row i to `out`; rows with scale 0 are not read."""
+    for i in range(scales.size):
+        if scales[i] != 0.0:
+            add_row(data, columns, starts, d, i, scales[i], out)
+
+
+@njit(cache=True, nogil=True)
+def sparse_products(data, columns, starts, out):
+    """Add the sum of the outer products of all CSR rows to `out`, lower triangle."""
+    for i in range(starts.size - 1):
+        for p in range(starts[i], starts[i + 1]):
+            row, value = columns[p], data[p]
+            for q in range(starts[i], starts[i + 1]):
+                if columns[q] <= row:
+                    out[row, columns[q]] += value * data[q]

@@ -1,0 +1,144 @@
+"""Samples of a linear classifier: margins, their adjoint and norms, without a copy of the data.
+
+The vectors of the problem are z_i = y_i (x_i, B), with y_i in {-1, +1} and B the value of a
+feature that all samples share (0: there is none), whose weight times B is an intercept that is
+penalised like the other weights. Signs and B are applied to results, never to the data.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from skscreen.problems import sample_kernels
+
+
+class LinearSamples:
+    """Rows z_i = y_i (x_i, B).
+
+    Parameters
+    ----------
+    X : ndarray, CSR matrix or CSR array of shape (n, d)
+        Single or double precision; anything else is converted. Dense data in C order and CSR
+        without repeated entries are kept as they are.
+    y : array-like of shape (n,)
+        -1 or +1.
+    bias : float, default=0.0
+        B; 0 for no intercept.
+
+    Attributes
+    ----------
+    n : int
+    n_features : int
+        Length of a vector of weights: d, or d + 1 with an intercept.
+    norms : ndarray of shape (n,)
+        Euclidean norms of z_i, which count B.
+    """
+
+    def __init__(self, X, y, bias: float = 0.0):
+        self.X = _rows_of(X)
+        self.y = np.ascontiguousarray(y, dtype=np.float64)
+        self.bias = float(bias)
+        self.n, self.n_columns = self.X.shape
+        if self.y.shape != (self.n,):
+            raise ValueError(f"y must have shape ({self.n},), one sign per row of X.")
+        if not np.all(np.abs(self.y) == 1.0):
+            raise ValueError("y must hold only -1 and +1.")
+        if not np.isfinite(self.bias):
+            raise ValueError(f"bias must be finite, got {bias!r}.")
+        self.is_sparse = sparse.issparse(self.X)
+        self.n_features = self.n_columns + (self.bias != 0.0)
+        self.norms = np.sqrt(sample_kernels.squared_norms(*self.rows, self.n) + self.bias**2)
+
+    @property
+    def rows(self) -> tuple:
+        """Data, columns, starts of rows and number of columns for compiled code."""
+        if self.is_sparse:
+            X = self.X
+            unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
+            return X.data, X.indices.view(unsigned), X.indptr, self.n_columns
+        return self.X.reshape(-1), _NO_COLUMNS, _NO_STARTS, self.n_columns
+
+    @property
+    def n_entries(self) -> int:
+        """Number of stored entries of X."""
+        return self.X.nnz if self.is_sparse else self.X.size
+
+    def margins(self, w: np.ndarray) -> np.ndarray:
+        """Return <z_i, w> for all samples."""
+        d = self.n_columns
+        if self._by_blas:
+            out = self.X @ w[:d]
+        else:
+            out = np.empty(self.n)
+            sample_kernels.multiply(*self.rows, np.ascontiguousarray(w, dtype=np.float64), out)
+        if self.bias != 0.0:
+            out += self.bias * w[d]
+        out *= self.y
+        return out
+
+    def combine(self, alpha: np.ndarray) -> np.ndarray:
+        """Return the sum of alpha_i z_i."""
+        scales, d = alpha * self.y, self.n_columns
+        out = np.zeros(self.n_features)
+        if self._by_blas and 2 * np.count_nonzero(scales) > self.n:
+            out[:d] = self.X.T @ scales
+        else:
+            sample_kernels.multiply_transposed(*self.rows, scales, out)
+        if self.bias != 0.0:
+            out[d] = self.bias * scales.sum()
+        return out
+
+    def q_dot(self, alpha: np.ndarray) -> np.ndarray:
+        """Return Q alpha with Q_ij = <z_i, z_j>: the margins of `combine(alpha)`."""
+        return self.margins(self.combine(alpha))
+
+    def restrict(self, index: np.ndarray) -> "LinearSamples":
+        """Return the samples of an array of indices; their rows are copied."""
+        index = np.asarray(index)
+        part = object.__new__(LinearSamples)
+        part.X, part.y, part.norms = self.X[index], self.y[index], self.norms[index]
+        part.bias, part.is_sparse = self.bias, self.is_sparse
+        part.n, part.n_columns, part.n_features = index.size, self.n_columns, self.n_features
+        return part
+
+    def scaled_rows(self, index: np.ndarray, scales: np.ndarray):
+        """Return the rows scales_i z_i of some samples: a double-precision array or CSR."""
+        scales = scales * self.y[index]
+        if self.is_sparse:
+            out = self.X[index].astype(np.float64)
+            out.data *= np.repeat(scales, np.diff(out.indptr))
+            if self.bias != 0.0:
+                out = sparse.hstack([out, self.bias * scales[:, None]], format="csr")
+            return out
+        out = np.empty((index.size, self.n_features))
+        np.multiply(self.X[index], scales[:, None], out=out[:, : self.n_columns])
+        if self.bias != 0.0:
+            out[:, -1] = self.bias * scales
+        return out
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return Q between two sets of samples."""
+        left, right = (self.scaled_rows(index, np.ones(index.size)) for index in (rows, columns))
+        out = left @ right.T
+        return out.toarray() if self.is_sparse else out
+
+    @property
+    def _by_blas(self) -> bool:
+        # Mixed precision would make a copy of the whole matrix.
+        return not self.is_sparse and self.X.dtype == np.float64
+
+
+_NO_COLUMNS, _NO_STARTS = np.empty(0, np.uint32), np.empty(0, np.int32)
+
+
+def _rows_of(X):
+    """Return X as a C-ordered array or as CSR without repeated entries."""
+    if sparse.issparse(X):
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    else:
+        X = np.ascontiguousarray(X)
+        if X.ndim != 2:
+            raise ValueError(f"X must have two dimensions, got {X.ndim}.")
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)

@@ -1,0 +1,271 @@
+"""Bounds for samples: balls that provably hold the optimal w of a hinge-loss problem at a target C.
+
+The problem is min 1/2 |w|^2 + sum_i C_i (1 - m_i)_+ with m_i = <z_i, w>, whose dual variables lie
+in 0 <= alpha_i <= C_i. A vector is known by its margins alone, so that the same bounds serve
+linear models and kernels. There is one ball behind the names: for any w and any dual-feasible
+alpha with u = sum alpha_i z_i
+
+    |w* - (w + u)/2|^2 <= sum_i kappa_i + |w - u|^2 / 4,
+    kappa_i = C_i (1 - m_i)_+ - alpha_i (1 - m_i) >= 0,
+
+because the primal is 1-strongly convex at w and the dual is quadratic in u (add the two
+inequalities and complete the square). With w = u(alpha0) of a reference, solved for the bounds
+C_i / rho, the tests of Ogawa et al. (2014) are this ball for two choices of alpha: rho alpha0
+(BT1, Corollary 6) and C_i s_i with s_i in {0, 1} (BT2, Corollary 7). The balls of all alpha
+between the two make up the intersection test. Every radius carries the rounding errors of the
+margins that it was made from.
+
+References
+----------
+K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014). Safe sample screening for support vector
+machines. arXiv:1401.6740.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skscreen.problems.pair_kernels import EPS
+
+# Rounding error of a sum of vectors, in units of EPS times the sum of their lengths. Far above
+# what blocked sums of terms of both signs show.
+_SLACK = 8.0
+
+# Covers the last roundings of a radius: those of norms, roots and of the rules.
+_WIDER = 1.0 + 1e-9
+
+
+@dataclass(frozen=True)
+class SampleBall:
+    """A ball round a centre known by its margins; see `Segment` for what a radius includes.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n,)
+        Margins of the centre.
+    radius : float
+    """
+
+    margins: np.ndarray
+    radius: float
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A point w = u(alpha) with dual variables that are feasible for `bounds`; see `reference`.
+
+    Parameters
+    ----------
+    norms, margins, alpha, bounds : ndarray of shape (n,)
+        |z_i|, m_i = <z_i, w>, dual variables and their upper bounds.
+    square : float
+        |w|^2.
+    gap : float
+        Sum of kappa_i, which is the duality gap of the full problem, or more by rounding errors.
+    shift : float
+        How far the vector with the given margins may be from u(alpha) by rounding errors.
+    """
+
+    norms: np.ndarray
+    margins: np.ndarray
+    alpha: np.ndarray
+    bounds: np.ndarray
+    square: float
+    gap: float
+    shift: float
+
+    @property
+    def square_error(self) -> float:
+        """Rounding error of `square`."""
+        return self.shift * (2.0 * np.sqrt(self.square) + self.shift)
+
+
+def reference(
+    norms: np.ndarray, margins: np.ndarray, alpha: np.ndarray, bounds: np.ndarray
+) -> Reference:
+    """Make a reference from a solution of any accuracy; costs a few passes over the arrays.
+
+    Parameters
+    ----------
+    norms, margins, alpha, bounds : ndarray of shape (n,)
+        Of the *full* problem, 0 <= alpha <= bounds and margins those of sum alpha_i z_i.
+
+    Returns
+    -------
+    Reference
+    """
+    shift = _SLACK * EPS * float(norms @ alpha)
+    slackness = np.maximum(
+        _slackness(margins - shift * norms, alpha, bounds),
+        _slackness(margins + shift * norms, alpha, bounds),
+    )
+    square = max(float(alpha @ margins), 0.0)
+    return Reference(norms, margins, alpha, bounds, square, float(slackness.sum()), shift)
+
+
+def _slackness(margins: np.ndarray, alpha: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """kappa_i, without cancellation. Convex in the margin, so largest at an end of an interval."""
+    return np.where(margins < 1.0, (bounds - alpha) * (1.0 - margins), alpha * (margins - 1.0))
+
+
+def gap_ball(
+    norms: np.ndarray,
+    bounds: np.ndarray,
+    margins: np.ndarray,
+    alpha: np.ndarray,
+    dual_margins: np.ndarray,
+    distance: float,
+) -> SampleBall:
+    """Ball round (w + u)/2 for any w and any feasible alpha; nothing needs to be optimal.
+
+    Parameters
+    ----------
+    norms, bounds : ndarray of shape (n,)
+        |z_i| and C_i at the target.
+    margins : ndarray of shape (n,)
+        Those of w, which may carry an error of EPS times a few |z_i| |w|.
+    alpha, dual_margins : ndarray of shape (n,)
+        Dual variables, 0 <= alpha <= bounds, and the margins of u = sum alpha_i z_i.
+    distance : float
+        |w - u|, or more.
+
+    Returns
+    -------
+    SampleBall
+    """
+    dual = reference(norms, dual_margins, alpha, bounds)
+    size = float(np.sqrt(dual.square)) + distance
+    shift = dual.shift + _SLACK * EPS * size
+    slackness = np.maximum(
+        _slackness(margins - shift * norms, alpha, bounds),
+        _slackness(margins + shift * norms, alpha, bounds),
+    )
+    distance += shift
+    return _ball(
+        0.5 * (margins + dual_margins), float(slackness.sum()) + 0.25 * distance * distance, shift
+    )
+
+
+def _ball(margins: np.ndarray, square: float, shift: float) -> SampleBall:
+    radius = np.sqrt(square) if square > 0.0 else 0.0
+    return SampleBall(margins, float((radius + shift) * _WIDER))
+
+
+def relaxed_path_ball(reference: Reference, rho: float) -> SampleBall:
+    """BT1 for a reference of any accuracy, at the bounds rho times those of the reference.
+
+    Centre (1 + rho)/2 w0 and r^2 = ((rho - 1)/2)^2 |w0|^2 + rho gap0, where gap0 is the *full*
+    duality gap at the reference: the gap ball of (w0, rho alpha0). Holds for rho < 1 too.
+    """
+    return _path_ball(reference, rho, rho * reference.gap)
+
+
+def dynamic_ball(reference: Reference) -> SampleBall:
+    """Ball round w0 with r^2 = gap0, for the bounds of the reference itself.
+
+    This is `relaxed_path_ball` for rho = 1, smaller by sqrt(2) than what strong convexity of the
+    primal alone gives.
+    """
+    return relaxed_path_ball(reference, 1.0)
+
+
+def path_ball(reference: Reference, rho: float) -> SampleBall:
+    """BT1 (Corollary 6, equation 16) for a reference that *is* optimal at its bounds.
+
+    Safe only if the reference is exact, which no solver gives: for research and tests.
+    """
+    return _path_ball(reference, rho, 0.0)
+
+
+def _path_ball(reference: Reference, rho: float, slackness: float) -> SampleBall:
+    scale = 0.5 * (1.0 + rho)
+    square = 0.25 * (rho - 1.0) ** 2 * (reference.square + reference.square_error) + slackness
+    return _ball(scale * reference.margins, square, scale * reference.shift)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The balls of the dual variables between rho alpha0 and another target; see `segment`.
+
+    At t in [0, 1] the centre has margins `margins + t * slope` and the squared radius is
+    `squares[0] + squares[1] * t + squares[2] * t^2`, to which `shift`, the rounding error of the
+    centre, is still to be added. Each ball holds the optimum.
+    """
+
+    margins: np.ndarray
+    slope: np.ndarray
+    squares: tuple[float, float, float]
+    shift: float
+
+    def ball(self, t: float) -> SampleBall:
+        """Return one of the balls: at 0 relaxed BT1, at 1 BT2."""
+        constant, linear, quadratic = self.squares
+        # The terms may cancel.
+        square = constant + t * (linear + t * quadratic)
+        square += 4.0 * EPS * (constant + t * (abs(linear) + t * quadratic))
+        return _ball(self.margins + t * self.slope, square, self.shift)
+
+
+def intersection_target(reference: Reference, rho: float) -> np.ndarray:
+    """Dual variables C_i s_i that make BT2 the best partner of BT1 (equation 25).
+
+    s_i = 1 where the margin at the centre of BT1 is below 1: this maximises |m1 - m2|^2 - r2^2.
+    """
+    below = 0.5 * (1.0 + rho) * reference.margins < 1.0
+    return np.where(below, rho * reference.bounds, 0.0)
+
+
+def gradient_target(reference: Reference, rho: float) -> np.ndarray:
+    """Dual variables C_i s_i for a subgradient s of the hinge at w0: BT2 is then the ball GB.
+
+    Centre w0 - g/2 and radius |g|/2 with the gradient g of the primal at w0.
+    """
+    return np.where(reference.margins < 1.0, rho * reference.bounds, 0.0)
+
+
+def segment(
+    reference: Reference, rho: float, target: np.ndarray, difference: np.ndarray
+) -> Segment:
+    """Return the balls between BT1 and BT2 (the region of Theorem 8 as a pencil of balls).
+
+    Both share w = w0, so the gap ball of any dual variables between rho alpha0 and `target` holds
+    the optimum, and taking the best one for each sample gives the minimum over the intersection
+    of the two balls. Safety depends on no case distinction: a poor choice only loosens a bound.
+
+    Parameters
+    ----------
+    reference : Reference
+    rho : float
+        Target bounds as multiples of those of the reference.
+    target : ndarray of shape (n,)
+        Dual variables that are feasible at the target.
+    difference : ndarray of shape (n,)
+        Margins of sum_i (target_i - rho alpha0_i) z_i; few terms differ from zero.
+
+    Returns
+    -------
+    Segment
+    """
+    q, step = reference.margins, target - rho * reference.alpha
+    moved = float(np.abs(step) @ reference.norms)
+    error = _SLACK * EPS * (moved + rho * float(reference.norms @ reference.alpha))
+    length_square = max(float(step @ difference), 0.0)
+    length = float(np.sqrt(length_square))
+    # |w0 - u_t|^2 / 4 with w0 - u_t = (1 - rho) w0 - t (target's u - rho u0), in alpha-space.
+    constant = 0.25 * (rho - 1.0) ** 2 * (reference.square + reference.square_error)
+    linear = 0.5 * (rho - 1.0) * float(step @ q)
+    near, far = rho * reference.gap, _target_slackness(reference, rho, target)
+    shift = 0.5 * (1.0 + rho) * reference.shift + error
+    # Errors of the terms in t: each is an inner product of vectors known up to `shift`.
+    size = np.sqrt(reference.square) + reference.shift
+    rounding = (abs(rho - 1.0) * (size + length) + length + shift) * shift
+    squares = (constant + near, linear + far - near + rounding, 0.25 * length_square)
+    return Segment(0.5 * (1.0 + rho) * q, 0.5 * difference, squares, shift)
+
+
+def _target_slackness(reference: Reference, rho: float, target: np.ndarray) -> float:
+    width = reference.shift * reference.norms
+    low, high = reference.margins - width, reference.margins + width
+    bounds = rho * reference.bounds
+    parts = np.maximum(_slackness(low, target, bounds), _slackness(high, target, bounds))
+    return float(parts.sum())

@@ -1,0 +1,122 @@
+"""Duality gap, best intercept and gap ball of a hinge-loss problem, from margins alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+_EPS = np.finfo(np.float64).eps
+
+# Margins nearer to the kink than this stay undecided, on top of what rounding may do to them.
+_MARGIN_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some samples of a problem: the undecided ones, or all.
+
+    Parameters
+    ----------
+    C : ndarray of shape (m,)
+    norms : ndarray of shape (m,)
+    y : ndarray of shape (m,), or None
+        Labels, where the intercept is free.
+    fixed_sum : float
+        Sum of y_i C_i over the samples left out because alpha_i = C_i.
+    """
+
+    C: np.ndarray
+    norms: np.ndarray
+    y: np.ndarray | None = None
+    fixed_sum: float = 0.0
+
+    def gap(self, alpha: np.ndarray, margins: np.ndarray) -> tuple[float, float]:
+        """Return the duality gap at w = u(alpha) and the best intercept, and that intercept.
+
+        Samples left out have a loss that is linear, so they add nothing to the gap.
+        """
+        b = self.best_intercept(margins)
+        return self.gap_terms(alpha, self.shifted(margins, b)), b
+
+    def gap_terms(self, alpha: np.ndarray, shown: np.ndarray) -> float:
+        """Return sum_i C_i (1 - m_i)_+ - alpha_i (1 - m_i), terms that are not negative."""
+        return _sum_kappa(alpha, shown, self.C)
+
+    def shifted(self, margins: np.ndarray, b: float) -> np.ndarray:
+        """Return the margins with an intercept."""
+        return margins if self.y is None else margins + self.y * b
+
+    def best_intercept(self, margins: np.ndarray) -> float:
+        """Return the b that minimises the primal: a weighted quantile of y_i - f_i."""
+        if self.y is None:
+            return 0.0
+        low, high = self._quantiles(self.y * (1.0 - margins))
+        return 0.5 * (low + high)
+
+    def decide(self, centre: np.ndarray, square_radius: float, size: float) -> np.ndarray:
+        """Return codes by the ball: 1 where alpha_i = 0 at the optimum, 2 where alpha_i = C_i.
+
+        Parameters
+        ----------
+        centre : ndarray of shape (m,)
+            Margins of the centre, without intercept.
+        square_radius : float
+        size : float
+            sum_i alpha_i |z_i|: bounds the rounding errors of margins.
+        """
+        radius = np.sqrt(square_radius)
+        slack = _MARGIN_SLACK + (8.0 * _EPS * size) * self.norms
+        reach = radius * self.norms + slack
+        low, high = centre - reach, centre + reach
+        if self.y is not None:
+            # A quantile is monotone: b is between those of the ends (Ogawa et al. have no b).
+            ends = np.sort(np.stack([self.y * (1.0 - low), self.y * (1.0 - high)]), axis=0)
+            b_low, b_high = self._quantiles(ends[0])[0], self._quantiles(ends[1])[1]
+            low = low + np.minimum(self.y * b_low, self.y * b_high)
+            high = high + np.maximum(self.y * b_low, self.y * b_high)
+        return np.where(low > 1.0, 1, np.where(high < 1.0, 2, 0)).astype(np.int8)
+
+    def _quantiles(self, t: np.ndarray) -> tuple[float, float]:
+        """Return the ends of the interval of best intercepts for hinges with kinks at t."""
+        if t.size == 0:
+            return 0.0, 0.0
+        level = self.C[self.y > 0.0].sum() + self.fixed_sum
+        order = np.argsort(t)
+        cumulative = np.cumsum(self.C[order])
+        slack = 4.0 * _EPS * t.size * (cumulative[-1] + abs(level))
+        low = np.searchsorted(cumulative, level - slack)
+        high = np.searchsorted(cumulative, level + slack, side="right")
+        last = t.size - 1
+        return t[order[min(low, last)]], t[order[min(high, last)]]
+
+
+def best_multiple(part: Part, square: float, margins: np.ndarray) -> tuple[float, float]:
+    """Return the s >= 0 (and b) that minimise the primal at w = s u, where |u|^2 = square.
+
+    With u = C / C0 times the solution at C0 it is near C0 / C: w changes far less than alpha.
+    """
+    low, high = 0.0, 2.0
+    if square <= 0.0:
+        return 1.0, part.best_intercept(margins)
+    for _ in range(12):
+        s = 0.5 * (low + high)
+        b = part.best_intercept(s * margins)
+        shown = part.shifted(s * margins, b)
+        slope = s * square - part.C @ np.where(shown < 1.0, margins, 0.0)
+        low, high = (s, high) if slope < 0.0 else (low, s)
+    s = 0.5 * (low + high)
+    return s, part.best_intercept(s * margins)
+
+
+def rounding_of_gap(n: int, square: float, loss: float, total: float) -> float:
+    """Bound what rounding does to a gap: of |w|^2, the sum of losses and that of alpha."""
+    return 8.0 * _EPS * np.sqrt(n) * (square + loss + total)
+
+
+@njit(cache=True, nogil=True)
+def _sum_kappa(alpha, margins, C):
+    total = 0.0
+    for i in range(alpha.size):
+        short = 1.0 - margins[i]
+        total += (C[i] - alpha[i]) * short if short > 0.0 else -alpha[i] * short
+    return total

@@ -1,0 +1,190 @@
+"""Proximal point + primal-dual active set for the dual of a kernel SVM.
+
+Outer steps move the centre of a proximal point step (`proximal_newton`) to its solution and make
+its delta smaller: they converge faster and faster, in 4 to 8 steps. Three sets keep them cheap:
+
+    all samples      see the certificate, once at the end of the solve;
+    undecided ones   (not fixed by safe screening) have their margins kept up to date, once an
+                     outer step and from the columns of Q that changed;
+    a working set    of those that may leave their bounds in this step: only they take part in
+                     Newton's method, and Q is gathered for them alone.
+
+Samples outside the working set that turn out to belong there join it in the next outer step. No
+more than a working set is ever factored, so most of the time goes into Cholesky factors of the
+free samples, which screening cannot leave out.
+"""
+
+import numpy as np
+
+from skscreen.problems.gram_kernels import add_rows
+from skscreen.problems.memory import Pool
+from skscreen.solvers.hinge_gap import Part, best_multiple, rounding_of_gap
+from skscreen.solvers.kernel_state import KernelRun, feasible
+from skscreen.solvers.newton_kernels import square_block
+from skscreen.solvers.proximal_newton import Point, ProximalNewton, WorkingSet
+
+# First delta times the largest C. After Newton steps up to so many, delta is multiplied with so
+# much; where they do not suffice, the step is given up and delta grows. The sets of a smaller
+# delta are hard to find from afar, and steps from centre to centre are cheap.
+FIRST_DELTA, GROW = 0.3, 4.0
+SCHEDULE = ((5, 0.1), (10, 0.5), (INNER := 20, 0.7))
+
+# A working set has so many times the samples in the interior, and so many more.
+_ROOM = (1.5, 100)
+
+# Largest working set: 512 MB for its block of Q.
+LARGEST_SET = 8192
+
+# Q of the working set is copied to leave samples out if no more than this part of it stays.
+_WORTH_COPYING = 0.7
+
+# Outer steps of a run; more mean that it goes round in circles.
+_LIMIT_OUTER = 100
+
+
+class TooLarge(Exception):
+    """A working set has too many samples."""
+
+
+class ActiveSetRun(KernelRun):
+    """One solve by proximal point and active sets, on the undecided samples of a state."""
+
+    def __init__(self, samples, C, state, **settings):
+        super().__init__(samples, C, state, **settings)
+        self.pool = Pool()
+        self.delta = FIRST_DELTA / C.max()
+        self.smallest_delta = 1e-12 * samples.diagonal.max()
+        self.working, self.Q = np.empty(0, np.int64), np.empty((0, 0))
+
+    def run(self, max_steps: int) -> float:
+        """Solve until the gap of the undecided samples meets its share; return that gap."""
+        scale, self.state.b = self._best_multiple()
+        for _ in range(_LIMIT_OUTER):
+            gap, b = self.gap()
+            if self.is_solved(gap) or self.n_steps >= max_steps:
+                break
+            if scale == 1.0:
+                self.state.b = b
+                self.screen(gap)
+            self._outer_step(scale, max_steps)
+            scale = 1.0
+        return gap
+
+    def _best_multiple(self) -> tuple[float, float]:
+        """Return the multiple of the start that is best as a primal point; screen by its ball."""
+        state, S = self.state, self.S
+        total = state.alpha.sum()
+        square = max(2.0 * (total - state.dual), 0.0)
+        whole = Part(self.C, self.samples.norms, self.y)
+        s, b = best_multiple(whole, square, state.margins)
+        if self.screening:
+            shown = whole.shifted(s * state.margins, b)
+            terms = whole.gap_terms(state.alpha, shown)
+            loss = self.C @ np.maximum(1.0 - shown, 0.0)
+            noise = rounding_of_gap(self.C.size, square, loss, total)
+            square_radius = terms + 0.25 * (1.0 - s) ** 2 * square + noise
+            self._fix(0.5 * (1.0 + s) * state.margins[S], square_radius)
+        return s, b
+
+    def _left_out(self) -> None:
+        """Leave fixed samples out of the working set, if that makes it much smaller."""
+        codes, W = self.state.codes, self.working
+        keep = np.flatnonzero(codes[W] == 0)
+        if keep.size > _WORTH_COPYING * W.size:
+            codes[W] = 0
+            self._take_part()
+            return
+        Q = self.pool.empty((keep.size, keep.size))
+        square_block(self.Q, keep, Q)
+        self.working, self.Q = W[keep], Q
+
+    def _outer_step(self, scale: float, max_steps: int) -> None:
+        """Move to the solution of the proximal point step, as far as the working set knows it."""
+        state, delta = self.state, self.delta
+        self._choose_working_set(scale)
+        W = self.working
+        alpha, margins, C = state.alpha[W], state.margins[W], self.C[W]
+        own = self._q_dot(alpha)
+        y = None if self.y is None else self.y[W]
+        square = 2.0 * (state.alpha.sum() - state.dual)
+        working = WorkingSet(
+            self.Q,
+            C,
+            outer_margins=margins - own,
+            outer_square=square - alpha @ (2.0 * margins - own),
+            y=y,
+            outer_sum=0.0 if y is None else -(y @ alpha),
+        )
+        start = Point(scale, scale * alpha, scale * margins, state.b)
+        newton = ProximalNewton(working, self.pool)
+        steps = min(INNER, max_steps - self.n_steps)
+        point, n_steps, solved = newton.solve(start, alpha, delta, steps)
+        self.n_steps += max(n_steps, 1)
+        if not solved:
+            self.delta *= GROW
+            return
+        target = feasible(point.coef, C, y, -working.outer_sum)
+        moved = point.margins + (1.0 - point.outer) * working.outer_margins
+        moved += self._q_dot(target - point.coef)
+        self._move_towards(target - alpha, moved - margins)
+        state.b = point.b
+        factor = next(factor for most, factor in SCHEDULE if n_steps <= most)
+        self.delta = max(factor * delta, self.smallest_delta)
+
+    def _q_dot(self, change: np.ndarray) -> np.ndarray:
+        """Return Q_WW change."""
+        out = np.zeros(change.size)
+        index = np.flatnonzero(change)
+        add_rows(self.Q, index, change[index], out)
+        return out
+
+    def _move_towards(self, change: np.ndarray, margins_change: np.ndarray) -> None:
+        """Move alpha on the working set, no further than the dual rises."""
+        state, W = self.state, self.working
+        slope = change @ (1.0 - state.margins[W])
+        curvature = change @ margins_change
+        step = 1.0 if slope >= curvature else max(slope, 0.0) / curvature
+        state.dual += step * slope - 0.5 * step**2 * curvature
+        state.alpha[W] = np.clip(state.alpha[W] + step * change, 0.0, self.C[W])
+        state.margins[W] += step * margins_change
+        elsewhere = np.zeros(self.C.size, np.bool_)
+        elsewhere[self.S] = True
+        elsewhere[W] = False
+        columns = np.flatnonzero(elsewhere)
+        changed = np.flatnonzero(change)
+        margins = state.margins[columns]
+        self.samples.add_columns(W[changed], step * change[changed], margins, columns)
+        state.margins[columns] = margins
+
+    def _choose_working_set(self, scale: float) -> None:
+        """Add to the working set what may leave its bound at this centre and delta."""
+        state, S, part = self.state, self.S, self.part
+        alpha = state.alpha[S]
+        shown = part.shifted(scale * state.margins[S], state.b)
+        t = alpha - (shown - 1.0) / self.delta
+        beyond = np.maximum(-t, t - part.C)
+        joins = (beyond < 0.0) | (np.clip(t, 0.0, part.C) != alpha)
+        if self.working.size == 0:
+            count = int(_ROOM[0] * np.count_nonzero(joins)) + _ROOM[1]
+            if count < S.size:
+                beyond[joins] = -np.inf
+                joins = beyond <= np.partition(beyond, count)[count]
+            else:
+                joins[:] = True
+        already = np.zeros(self.C.size, np.bool_)
+        already[self.working] = True
+        self._extend_working_set(S[joins & ~already[S]])
+
+    def _extend_working_set(self, new: np.ndarray) -> None:
+        """Gather the rows of Q of new samples; those at hand are kept."""
+        if new.size == 0:
+            return
+        if self.working.size + new.size > LARGEST_SET:
+            raise TooLarge
+        old, k = self.working, self.working.size
+        self.working = np.concatenate([old, new])
+        Q = self.pool.empty((self.working.size, self.working.size))
+        Q[:k, :k] = self.Q
+        self.samples.block(new, self.working, out=Q[k:])
+        Q[:k, k:] = Q[k:, :k].T
+        self.Q = Q

@@ -1,0 +1,99 @@
+"""What the solvers of kernel SVMs share: a dual point under way and what screening fixes of it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skscreen.problems.gram import KernelSamples
+from skscreen.solvers.hinge_gap import Part, rounding_of_gap
+
+# Of the tolerance, what the undecided samples may use: the certificate of all of them decides.
+SHARE = 0.5
+
+# Screen where the gap has become this much smaller.
+_SCREEN_AT = 0.25
+
+
+@dataclass
+class State:
+    """A dual point under way; its margins (no intercept) are valid on the undecided samples."""
+
+    alpha: np.ndarray
+    margins: np.ndarray
+    codes: np.ndarray
+    dual: float
+    b: float = 0.0
+
+
+class KernelRun:
+    """A solve on the undecided samples of a state."""
+
+    def __init__(self, samples: KernelSamples, C, state: State, *, free, tol, screening):
+        self.samples, self.C, self.state = samples, C, state
+        self.y = samples.y if free else None
+        self.tol, self.screening = tol, screening
+        self.n_steps = 0
+        self.screened_at = np.inf
+        self._take_part()
+
+    def gap(self) -> tuple[float, float]:
+        """Return the gap of the undecided samples, a gap of the reduced problem, and the best b."""
+        return self.part.gap(self.state.alpha[self.S], self.state.margins[self.S])
+
+    def is_solved(self, gap: float) -> bool:
+        """Whether the undecided samples have used no more than their share of the tolerance."""
+        return gap <= SHARE * self.tol * (self.state.dual + gap)
+
+    def _take_part(self) -> None:
+        """Take what concerns the undecided samples."""
+        codes = self.state.codes
+        self.S = np.flatnonzero(codes == 0)
+        y, fixed_sum = None, 0.0
+        if self.y is not None:
+            at_C = codes == 2
+            y, fixed_sum = self.y[self.S], self.y[at_C] @ self.C[at_C]
+        self.part = Part(self.C[self.S], self.samples.norms[self.S], y, fixed_sum)
+
+    def screen(self, gap: float) -> None:
+        """Screen by the ball round the current point whose squared radius is the gap."""
+        if not self.screening or gap > _SCREEN_AT * self.screened_at:
+            return
+        state = self.state
+        self.screened_at = gap
+        total = state.alpha.sum()
+        square = 2.0 * (total - state.dual)
+        noise = rounding_of_gap(self.C.size, square, state.dual + gap, total)
+        self._fix(state.margins[self.S], gap + noise)
+
+    def _fix(self, centre: np.ndarray, square_radius: float) -> None:
+        """Fix the samples that a ball decides and that are where they belong already."""
+        state, S = self.state, self.S
+        codes = self.part.decide(centre, square_radius, state.alpha @ self.samples.norms)
+        alpha = state.alpha[S]
+        # The others go there in the next step; moving them here would be a step for its own sake.
+        codes[(codes == 1) & (alpha != 0.0) | (codes == 2) & (alpha != self.part.C)] = 0
+        if not codes.any():
+            return
+        state.codes[S] = codes
+        self._take_part()
+        self._left_out()
+
+    def _left_out(self) -> None:
+        """Do what is to be done where samples have been fixed."""
+
+
+def feasible(alpha: np.ndarray, C: np.ndarray, y: np.ndarray | None, total: float) -> np.ndarray:
+    """Return a point of the box near alpha; with labels, the nearest one with y'a = total."""
+    inside = np.clip(alpha, 0.0, C)
+    if y is None or abs(y @ inside - total) <= 1e-13 * (np.abs(inside).sum() + abs(total)):
+        return inside
+    # y'clip(a + s y) increases in s.
+    reach = C.max() + np.abs(alpha).max()
+    low, high = -reach, reach
+    for _ in range(200):
+        shift = 0.5 * (low + high)
+        if shift in (low, high):
+            break
+        inside = np.clip(alpha + shift * y, 0.0, C)
+        low, high = (shift, high) if y @ inside < total else (low, shift)
+    return inside

@@ -1,0 +1,145 @@
+"""Hinge losses over samples of a linear model: one stopping rule, two solvers, a choice."""
+
+import time
+
+import numpy as np
+
+from skscreen.problems.samples import LinearSamples
+from skscreen.solvers.coordinate_descent import coordinate_descent, epoch_work
+from skscreen.solvers.sample_solution import SampleSolution
+from skscreen.solvers.sample_state import SampleState
+from skscreen.solvers.second_order import second_order
+
+SOLVERS = ("auto", "coordinate-descent", "second-order")
+
+# Nanoseconds: to read an entry in coordinate descent and in a matrix-vector product, for a
+# multiplication of a matrix product, dense (Cholesky factors included) and sparse.
+_VISIT, _READ, _MULTIPLY, _PAIR = 1.0, 0.7, 0.05, 3.0
+# Newton steps, and what one costs besides; epochs for which nothing else is tried.
+_STEPS, _OVERHEAD, _EPOCHS = 50, 2e5, 40.0
+_POLISHING_EPOCHS = 200
+# Longest side of a Newton system, for its memory (130 MB).
+_LARGEST_SYSTEM = 4000
+
+
+def solve_linear(
+    samples: LinearSamples,
+    C: np.ndarray,
+    *,
+    start: np.ndarray | None = None,
+    fixed: np.ndarray | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 100_000,
+    solver: str = "auto",
+    screening: bool = True,
+    random_state: int | None = None,
+) -> SampleSolution:
+    """Minimise 1/2 |w|^2 + sum_i C_i (1 - <z_i, w>)_+ to a relative duality gap.
+
+    Parameters
+    ----------
+    samples : LinearSamples
+        The vectors z_i.
+    C : ndarray of shape (n,)
+        C_i >= 0, sample weights included; a sample with C_i = 0 does not exist.
+    start : ndarray of shape (n,), optional
+        Dual variables to start from, clipped to [0, C_i]; 0 by default.
+    fixed : ndarray of shape (n,), int8, optional
+        What is known about the solution at this C: 0 nothing, 1 that alpha_i = 0, 2 that
+        alpha_i = C_i. It is taken at its word; the gap, which is always that of the full problem,
+        cannot reach the tolerance if it is wrong.
+    tol : float, default=1e-6
+        Duality gap to reach, as a fraction of the primal objective.
+    max_iter : int, default=100000
+        Most epochs of coordinate descent plus Newton steps. "auto" spends at most half of them
+        before it tries the second-order method.
+    solver : {"auto", "coordinate-descent", "second-order"}, default="auto"
+        Coordinate descent reads each row twice an epoch whatever their width, but the number of
+        epochs grows with C. The second-order method takes some tens of steps at any C, which
+        cost products and a Cholesky factor of the size of min(d, samples of margin 1).
+        "auto" begins with coordinate descent, which finds out what C means for it, and goes over
+        to the second-order method, from the point reached, as soon as the latter's estimated cost
+
+            50 * (2 entries + e d r / 2 + r^3 / 6),   r = min(e, d),
+
+        (sparse: pairs of entries that meet, in place of e d r / 2) with e twice the number of
+        dual variables inside (0, C_i) and each term times the time that one of it takes, is less
+        than what coordinate descent would need at its present rate.
+        It begins with the second-order method if, with e = n / 4, that costs less than 40 epochs.
+        Systems wider than 4000 are left to coordinate descent.
+    screening : bool, default=True
+        Decide samples on the way (Ogawa et al. 2014); the solution is the same without.
+    random_state : int, optional
+        Order of visits of coordinate descent, 0 by default.
+
+    Returns
+    -------
+    SampleSolution
+        The point with the smallest gap seen. `converged` tells whether that is the tolerance.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong shape or range.
+    """
+    began = time.perf_counter()
+    C, fixed = _check(samples, C, start, fixed, solver)
+    state = SampleState(samples, C, start, fixed)
+    state.evaluate()
+    if solver == "auto" and _second_order_pays(state, _EPOCHS * epoch_work(samples)):
+        solver = "second-order"
+    descent = {"screening": screening, "seed": random_state or 0}
+    if solver == "auto":
+        coordinate_descent(
+            state, tol, max_iter // 2, **descent,
+            give_up=lambda left: _second_order_pays(state, left),
+        )  # fmt: skip
+    if solver != "coordinate-descent":
+        second_order(state, tol, max_iter, screening=screening)
+        state.restore()
+        # Where rounding errors of margins times C are more than the tolerance, single variables
+        # can often still find the better side of the kink.
+        most = state.n_iter + _POLISHING_EPOCHS if solver == "second-order" else max_iter
+        max_iter = min(max_iter, most)
+    coordinate_descent(state, tol, max_iter, **descent)
+    return state.solution(tol, time.perf_counter() - began)
+
+
+def _second_order_pays(state: SampleState, left: float) -> bool:
+    """Compare the estimated costs of going on and of changing to the second-order method."""
+    samples = state.samples
+    undecided = state.codes == 0
+    inside = undecided & (state.alpha > 0.0) & (state.alpha < state.caps)
+    e = 2 * np.count_nonzero(inside) if state.n_iter else samples.n // 4
+    e = min(e, np.count_nonzero(undecided))
+    d = samples.n_features
+    side = min(e, d)
+    if side > _LARGEST_SYSTEM:
+        return False
+    entries = samples.n_entries * np.count_nonzero(undecided) / samples.n
+    if samples.is_sparse:
+        # Pairs of entries in a row, or those of two rows that meet in a column.
+        pairs = (samples.n_entries / samples.n) ** 2 * e * (1.0 if e > d else e / d)
+        products = _PAIR * pairs + _READ * side**2
+    else:
+        products = _MULTIPLY * 0.5 * e * d * side
+    step = 2.0 * _READ * entries + products + _MULTIPLY * side**3 / 6.0 + _OVERHEAD
+    return _STEPS * step < _VISIT * left
+
+
+def _check(samples, C, start, fixed, solver) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return C and the codes as arrays, or say what is wrong."""
+    if solver not in SOLVERS:
+        raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {solver!r}.")
+    C = np.ascontiguousarray(C, dtype=np.float64)
+    if C.shape != (samples.n,):
+        raise ValueError(f"C must have shape ({samples.n},), one bound per sample, got {C.shape}.")
+    if not (np.isfinite(C).all() and (C >= 0.0).all()):
+        raise ValueError("C must be finite and not negative.")
+    if start is not None and np.shape(start) != C.shape:
+        raise ValueError(f"start must have shape {C.shape}, got {np.shape(start)}.")
+    if fixed is not None:
+        fixed = np.asarray(fixed)
+        if fixed.shape != C.shape or not np.isin(fixed, (0, 1, 2)).all():
+            raise ValueError(f"fixed must have shape {C.shape} and hold only 0, 1 and 2.")
+    return C, fixed

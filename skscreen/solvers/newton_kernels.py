@@ -1,0 +1,48 @@
+"""Compiled passes of the semismooth Newton method over a working set."""
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def newton_system(Q, index, delta, out):
+    """Write the lower triangle of Q[index, index] + delta I to out, row by row."""
+    for k in range(index.size):
+        row = Q[index[k]]
+        for j in range(k):
+            out[k, j] = row[index[j]]
+        out[k, k] = row[index[k]] + delta
+
+
+@njit(cache=True, nogil=True)
+def clipped_dual(margins, centre, C, delta, out, inside):
+    """Proximal dual variables clip(a - (m - 1) / delta, 0, C); mark those in the interior.
+
+    Returns how many marks changed.
+    """
+    changes = 0
+    for i in range(out.size):
+        t = centre[i] - (margins[i] - 1.0) / delta
+        free = 0.0 < t < C[i]
+        changes += free != inside[i]
+        inside[i] = free
+        out[i] = min(max(t, 0.0), C[i])
+    return changes
+
+
+@njit(cache=True, nogil=True)
+def slope_of_loss(margins, change, step, centre, C, delta):
+    """Return sum_i t_i(m + step dm) dm_i, minus the slope of the smoothed losses."""
+    total = 0.0
+    for i in range(margins.size):
+        t = centre[i] - (margins[i] + step * change[i] - 1.0) / delta
+        total += min(max(t, 0.0), C[i]) * change[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def square_block(Q, index, out):
+    """Write Q[index, index] to out."""
+    for k in range(index.size):
+        row = Q[index[k]]
+        for j in range(index.size):
+            out[k, j] = row[index[j]]

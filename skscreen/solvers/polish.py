@@ -1,0 +1,108 @@
+"""The last digits of a solution: linear systems on the samples of margin 1.
+
+Once it is known which samples have alpha_i = 0 (R), alpha_i = C_i (L) and a margin of 1 (E), the
+dual variables of E solve Q_EE alpha_E = 1 - Q_EL C_L. The sets of a point that a solver stopped at
+are nearly right; where the solution of the system leaves the box, or a margin turns out to be on
+the wrong side, they are corrected and the next system is solved (a primal-dual active set method).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from skscreen.solvers.sample_solution import SampleSolution
+
+# Systems wider than this cost more than they are worth; systems that are tried.
+_LARGEST, _ROUNDS = 500, 6
+
+# Ridge that makes a singular matrix (repeated samples) definite, relative to its diagonal, and the
+# steps of refinement that take its effect away again.
+_RIDGE, _REFINEMENTS = 1e-11, 3
+
+# Relative gaps below this are rounding errors.
+_EXACT = 1e-15
+
+
+def polish(
+    samples, bounds: np.ndarray, solution: SampleSolution, signs: np.ndarray | None = None
+) -> SampleSolution:
+    """Return the solution with a smaller duality gap, or itself.
+
+    Parameters
+    ----------
+    samples : LinearSamples or KernelSamples
+    bounds : ndarray of shape (n,)
+        Upper bounds C_i of the dual variables.
+    solution : SampleSolution
+    signs : ndarray of shape (n,), optional
+        Labels, for an unpenalised intercept: then margins include it, and sum y_i alpha_i = 0.
+
+    Returns
+    -------
+    SampleSolution
+    """
+    best, alpha, margins = solution, solution.alpha, solution.margins
+    curvature, before = np.maximum(samples.norms**2, 1e-300), None
+    for _ in range(_ROUNDS):
+        if best.gap <= _EXACT * best.primal:
+            break
+        # Where a step along one coordinate stays inside the box, the sample belongs to E.
+        step = np.clip(alpha + (1.0 - margins) / curvature, 0.0, bounds)
+        inside = (step > 0.0) & (step < bounds)
+        E = np.flatnonzero(inside)
+        if not 0 < E.size <= _LARGEST or (before is not None and np.array_equal(inside, before)):
+            break
+        before = inside
+        moved = np.where(inside, 0.0, step - alpha)
+        if moved.any():
+            alpha, margins = alpha + moved, margins + samples.q_dot(moved)
+        try:
+            change, shift = _change(samples, E, alpha, margins, signs)
+        except np.linalg.LinAlgError:
+            break
+        moved = np.zeros(alpha.size)
+        moved[E] = np.clip(alpha[E] + change, 0.0, bounds[E]) - alpha[E]
+        alpha, margins = alpha + moved, margins + samples.q_dot(moved)
+        if signs is not None:
+            margins += shift * signs
+        best = _better(best, alpha, margins, bounds, signs)
+    if best is solution or solution.w is None:
+        return best
+    return replace(best, w=samples.combine(best.alpha))
+
+
+def _change(samples, E, alpha, margins, signs) -> tuple[np.ndarray, float]:
+    """Solve Q_EE x + y_E b = 1 - m_E, y_E'x = - y'alpha; without labels, Q_EE x = 1 - m_E."""
+    Q, rest = samples.block(E, E), 1.0 - margins[E]
+    matrix = Q.copy()
+    matrix[np.diag_indices_from(matrix)] += _RIDGE * max(np.trace(Q) / len(Q), 1e-300)
+    factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    x, b = np.zeros(E.size), 0.0
+    if signs is not None:
+        y, excess = signs[E], -float(signs @ alpha)
+        along = cho_solve(factor, y)
+    for _ in range(_REFINEMENTS):
+        residual = rest - Q @ x
+        if signs is None:
+            x = x + cho_solve(factor, residual)
+            continue
+        step = cho_solve(factor, residual - b * y)
+        move = (y @ (x + step) - excess) / (y @ along)
+        x, b = x + step - move * along, b + move
+    return x, b
+
+
+def _better(best, alpha, margins, bounds, signs) -> SampleSolution:
+    """Return the point as a solution if it is feasible and its gap is smaller."""
+    total = float(alpha.sum())
+    if signs is not None and abs(signs @ alpha) > 1e-14 * total:
+        return best
+    rest = 1.0 - margins
+    gap = float(np.where(rest > 0.0, (bounds - alpha) * rest, -alpha * rest).sum())
+    if not gap < best.gap:
+        return best
+    # P + D = sum alpha + sum_i C_i (1 - m_i)_+ and P - D = gap.
+    both = total + float(bounds @ np.maximum(rest, 0.0))
+    primal, dual = 0.5 * (both + gap), 0.5 * (both - gap)
+    return replace(best, alpha=alpha, margins=margins, primal=primal, dual=dual, gap=gap)

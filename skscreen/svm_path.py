@@ -1,0 +1,272 @@
+"""The path of support vector machines over C."""
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils._param_validation import Interval, validate_params
+
+from skscreen.path.progress import ProgressBar
+from skscreen.path.samples import SamplePathSolver, SamplePoint, eps_limit
+from skscreen.solvers.solution import ScreeningEvent
+from skscreen.svm import ScreenedSVC, describe
+from skscreen.svm_problem import BinaryFit, Labels, SVMProblem
+
+# Share of `eps` that the duality gap at the stored points may use up.
+_GAP_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class SVCPath:
+    """Solutions along a path, C ascending.
+
+    Iterating yields the solutions; indexing gives one. The arrays below have one entry a C.
+
+    Attributes
+    ----------
+    fits : tuple of BinaryFit
+    C_min : float
+        Up to here all dual variables are at C s_i; 0 with an unpenalised intercept.
+    """
+
+    model: ScreenedSVC
+    X: object
+    labels: Labels
+    fits: tuple[BinaryFit, ...]
+    C_min: float
+
+    def __len__(self) -> int:
+        """Return the number of values of C."""
+        return len(self.fits)
+
+    def __iter__(self) -> Iterator[BinaryFit]:
+        """Iterate over the solutions."""
+        return iter(self.fits)
+
+    def __getitem__(self, index: int) -> BinaryFit:
+        """Return one solution."""
+        return self.fits[index]
+
+    @property
+    def points(self) -> list[SamplePoint]:
+        """Certificates and histories."""
+        return [fit.point for fit in self]
+
+    @property
+    def Cs(self) -> np.ndarray:
+        """Values of C, ascending."""
+        return np.array([point.C for point in self.points])
+
+    @property
+    def lams(self) -> np.ndarray:
+        """1 / C, as `inspection` draws paths."""
+        return 1.0 / self.Cs
+
+    @property
+    def coefs(self) -> np.ndarray:
+        """Weights of the features, (n_Cs, n_features); linear kernel only."""
+        if self.fits[0].coef is None:
+            raise AttributeError(
+                f"coefs exist for kernel='linear' only, not for {self.model.kernel!r}; use "
+                "dual_coefs."
+            )
+        return np.stack([fit.coef for fit in self])
+
+    @property
+    def intercepts(self) -> np.ndarray:
+        """Intercepts."""
+        return np.array([fit.intercept for fit in self])
+
+    @property
+    def dual_coefs(self) -> np.ndarray:
+        """y_i alpha_i, (n_Cs, n_samples); zero for samples of weight zero."""
+        out = np.zeros((len(self), self.X.shape[0]))
+        out[:, self.labels.rows] = [fit.coefficients for fit in self]
+        return out
+
+    @property
+    def objectives(self) -> np.ndarray:
+        """Primal objectives of the full problem."""
+        return np.array([point.solution.primal for point in self.points])
+
+    @property
+    def dual_gaps(self) -> np.ndarray:
+        """Relative duality gaps of the full problem."""
+        return np.array([point.solution.relative_gap for point in self.points])
+
+    @property
+    def n_iters(self) -> np.ndarray:
+        """Steps of the solvers."""
+        return np.array([point.solution.n_iter for point in self.points])
+
+    @property
+    def screening_rates(self) -> np.ndarray:
+        """Share of the decidable samples that were proved to be at a bound at the end."""
+        return np.array([point.screening_rate() for point in self.points])
+
+    @property
+    def path_screening_rates(self) -> np.ndarray:
+        """The same before the first step, by the reference at the C before."""
+        return np.array([point.screening_rate("path") for point in self.points])
+
+    @property
+    def seconds(self) -> np.ndarray:
+        """Time of each solve."""
+        return np.array([point.seconds for point in self.points])
+
+    @property
+    def converged(self) -> np.ndarray:
+        """Whether each duality gap met the tolerance."""
+        return np.array([point.solution.converged for point in self.points])
+
+    @property
+    def screening_history(self) -> list[ScreeningEvent]:
+        """All screening steps."""
+        return [event for point in self.points for event in point.history]
+
+    def estimator(self, index: int) -> ScreenedSVC:
+        """Return the fitted estimator of one value of C."""
+        model = clone(self.model).set_params(C=self.fits[index].point.C)
+        model.n_features_in_, model._kernel = self.model.n_features_in_, self.model._kernel
+        if hasattr(self.model, "feature_names_in_"):
+            model.feature_names_in_ = self.model.feature_names_in_
+        return model._store(self.X, self.labels, [self.fits[index]])
+
+
+@validate_params(
+    {
+        "eps": [Interval(Real, 0, 1, closed="neither"), None],
+        "C_max": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=False,
+)
+def svc_path(X, y, *, Cs=None, eps=None, C_max=1e4, sample_weight=None, **options) -> SVCPath:
+    """Fit support vector machines along a path over C, each certified and reusing the one before.
+
+    Either on the grid `Cs`, or on a grid that the data make: the eps-approximation path starts at
+    C_min, up to which the solution is known in closed form, and takes the next C so that
+    everywhere between the stored solution of smaller C stays within a relative error `eps` of the
+    optimal objective, up to `C_max` (see `eps_limit` in `skscreen.path.samples`). It ends before
+    where the last solution is that good for every larger C too, because it makes no more errors.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Labels of two classes.
+    Cs : array-like of shape (n_Cs,), optional
+        Values of C; sorted into ascending order, each once. Not with `eps`.
+    eps : float, optional
+        Relative error, in (0, 1); 1e-3 where `Cs` is not given.
+    C_max : float, default=1e4
+        Where the eps-path ends; without effect on a given grid.
+    sample_weight : array-like of shape (n_samples,), optional
+        Factors >= 0 of C.
+    **options
+        Parameters of `ScreenedSVC` but `C`.
+
+    Returns
+    -------
+    SVCPath
+        If the path is interrupted from the keyboard: what was finished by then.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments or data; the message names the argument.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` steps did not reach the tolerance at some C (see `SVCPath.converged`). An
+        eps-path ends there if the promise could not be kept any longer.
+    UserWarning
+        If the path was interrupted.
+
+    References
+    ----------
+    K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014). Safe sample screening for support vector
+    machines. arXiv:1401.6740. Appendix D, Algorithm 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from skscreen import svc_path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> path = svc_path(scale(X), y, Cs=[0.01, 0.1, 1.0])
+    >>> bool(path.dual_gaps.max() <= 1e-6)
+    True
+    """
+    if "C" in options:
+        raise TypeError("svc_path() takes Cs, not C.")
+    if Cs is not None and eps is not None:
+        raise ValueError("Cs and eps were both given; pass a grid, or the precision of one.")
+    grid = None if Cs is None else _check_Cs(Cs)
+    model = ScreenedSVC(**options)
+    model._validate_params()
+    X, problem = model._build(X, y, sample_weight)
+    if problem.labels.n_problems > 1:
+        raise ValueError(f"y must have two classes, got {problem.labels.classes.size}.")
+    solver = problem.path_solver(0)
+    if grid is None:
+        if solver.C_min == 0.0:
+            raise ValueError("eps needs intercept='penalised'; give Cs for a free intercept.")
+        points = _eps_points(solver, eps or 1e-3, float(C_max), model.tol)
+    else:
+        total = len(grid)
+        points = ((solver.solve(C, model.tol), (t + 1) / total) for t, C in enumerate(grid))
+    fits = _follow(problem, points, model.verbose > 0)
+    model._warn_unless_converged([fit.point for fit in fits])
+    return SVCPath(model, X, problem.labels, tuple(fits), solver.C_min)
+
+
+def _follow(
+    problem: SVMProblem, points: Iterator[tuple[SamplePoint, float]], verbose: bool
+) -> list[BinaryFit]:
+    """Solve along a path until it or the user ends it."""
+    fits = []
+    with ProgressBar(verbose) as bar:
+        try:
+            for point, done in points:
+                fits.append(problem.finish(0, point))
+                bar.update(done, describe(point))
+        except KeyboardInterrupt:
+            if not fits:
+                raise
+            warnings.warn(f"Interrupted: the path ends after {len(fits)} values.", stacklevel=4)
+    return fits
+
+
+def _eps_points(
+    solver: SamplePathSolver, eps: float, C_max: float, tol: float
+) -> Iterator[tuple[SamplePoint, float]]:
+    """Solve for the values of C of the eps-path; also yields how far on the way each is."""
+    C, tol = min(solver.C_min, C_max), min(tol, _GAP_SHARE * eps)
+    way = math.log(C_max / C)
+    while True:
+        point = solver.solve(C, tol)
+        solution = point.solution
+        limit = C * eps_limit(solution, eps)
+        hinge = float(solution.primal + solution.dual - solution.alpha.sum())
+        # No loss to speak of, and good for every larger C: the hard-margin solution.
+        ends = C == C_max or limit <= C or (limit >= C_max and hinge <= eps * solution.primal)
+        yield point, 1.0 if ends else 1.0 - math.log(C_max / C) / way
+        if ends:
+            return
+        C = min(limit, C_max)
+
+
+def _check_Cs(Cs) -> np.ndarray:
+    """Values of C, ascending, each once."""
+    try:
+        Cs = np.asarray(Cs, dtype=np.float64)
+    except (TypeError, ValueError):
+        Cs = np.empty(0)
+    if Cs.ndim != 1 or Cs.size == 0 or not np.all(np.isfinite(Cs)) or Cs.min() <= 0.0:
+        raise ValueError("Cs must be a non-empty list of positive finite numbers.")
+    return np.unique(Cs)

@@ -1,0 +1,277 @@
+"""What an SVM is learned from: labels, weights and a kernel, checked and brought to one form."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from skscreen.path.samples import SamplePathSolver, SamplePoint
+from skscreen.problems.gram import Gram, KernelSamples
+from skscreen.problems.samples import LinearSamples
+from skscreen.solvers import kernel, linear
+from skscreen.solvers.sample_solution import SampleSolution
+
+KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
+SOLVERS = {"linear": linear.SOLVERS, "kernel": kernel.SOLVERS}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its parameters; what decision functions need after the Gram matrix is gone.
+
+    Parameters
+    ----------
+    name : str or callable
+    gamma, degree, coef0 : float
+    """
+
+    name: str | Callable
+    gamma: float
+    degree: float
+    coef0: float
+
+    def decide(self, X, support_vectors, dual_coef: np.ndarray) -> np.ndarray:
+        """Return sum_j K(x, x_j) dual_coef_j for the rows of X, by blocks of limited size."""
+        if self.name == "precomputed":
+            return X @ dual_coef
+        out = np.empty((X.shape[0], dual_coef.shape[1]))
+        memory = get_config()["working_memory"] * 2**20
+        n_rows = max(int(memory / (8 * max(len(dual_coef), 1))), 1)
+        for first in range(0, X.shape[0], n_rows):
+            part = slice(first, first + n_rows)
+            out[part] = self._between(X[part], support_vectors) @ dual_coef
+        return out
+
+    def _between(self, X, Y) -> np.ndarray:
+        if callable(self.name):
+            return np.asarray(self.name(X, Y), dtype=np.float64)
+        settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        return pairwise_kernels(X, Y, metric=self.name, filter_params=True, **settings)
+
+    def gram(self, X, cache_size: float) -> Gram:
+        """Return the kernel matrix of training samples."""
+        settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        return Gram(X, self.name, cache_size=cache_size, **settings)
+
+
+def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
+    """Return the value of gamma, by scikit-learn's meaning of "scale" and "auto".
+
+    The variance of "scale" counts samples by their weights, as if they were repeated.
+    """
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
+    squares = X.multiply(X) if sparse.issparse(X) else X * X
+    share = weights / (weights.sum() * X.shape[1])
+    variance = float((squares.T @ share).sum() - (X.T @ share).sum() ** 2)
+    return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Classes and weights of the samples that take part.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+    rows : ndarray of shape (n,)
+        Indices of the samples of positive weight.
+    codes : ndarray of shape (n,)
+        Their classes, as indices.
+    weights : ndarray of shape (n,)
+        Products of sample and class weights, > 0.
+    repetitions : ndarray of shape (n,)
+        Sample weights.
+    """
+
+    classes: np.ndarray
+    rows: np.ndarray
+    codes: np.ndarray
+    weights: np.ndarray
+    repetitions: np.ndarray
+
+    @property
+    def n_problems(self) -> int:
+        """Number of two-class problems: one, or one for each of more than two classes."""
+        return 1 if self.classes.size == 2 else self.classes.size
+
+    def take(self, X, pairwise: bool):
+        """Return the rows of X that take part, of a kernel matrix the columns too."""
+        if self.rows.size == X.shape[0]:
+            return X
+        return X[self.rows][:, self.rows] if pairwise else X[self.rows]
+
+    def signs(self, problem: int) -> np.ndarray:
+        """Return +1 for the class that a problem tells from the rest, -1 for these."""
+        positive = 1 if self.classes.size == 2 else problem
+        return np.where(self.codes == positive, 1.0, -1.0)
+
+
+def check_labels(X, y, sample_weight, class_weight) -> Labels:
+    """Bring labels and weights to one form; samples of weight zero are left out."""
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    weights = np.ones(y.size)
+    if sample_weight is not None:
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
+        )
+    rows = np.flatnonzero(weights)
+    if rows.size == 0:
+        raise ValueError("sample_weight must have a positive entry, got only zeros.")
+    classes, codes = np.unique(y[rows], return_inverse=True)
+    repetitions = weights = weights[rows]
+    if class_weight is not None:
+        weights = weights * _class_factors(class_weight, classes, codes, weights)[codes]
+        positive = np.flatnonzero(weights)
+        rows, weights, repetitions = rows[positive], weights[positive], repetitions[positive]
+        classes, codes = np.unique(y[rows], return_inverse=True)
+    if classes.size < 2:
+        raise ValueError(
+            "The number of classes has to be greater than one; got "
+            f"{classes.size} class{'' if classes.size == 1 else 'es'}"
+            f"{'' if rows.size == y.size else ' among the samples of positive weight'}."
+        )
+    return Labels(classes, rows, codes, weights, repetitions)
+
+
+def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
+    if isinstance(class_weight, str):
+        # Sums of weights, so that weights still mean repetitions.
+        return weights.sum() / (classes.size * np.bincount(codes, weights))
+    factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+    if not np.all(np.isfinite(factors)) or factors.min() < 0.0:
+        raise ValueError("class_weight must hold finite numbers >= 0.")
+    unknown = set(class_weight) - set(classes.tolist())
+    if unknown:
+        raise ValueError(
+            f"class_weight has entries for {sorted(map(repr, unknown))}, which are not in y; the "
+            f"classes are {classes.tolist()}."
+        )
+    return factors
+
+
+def by_rows(kernel_name: str | Callable, free: bool) -> bool:
+    """Whether a problem is solved on its rows: kernels alone know an unpenalised intercept."""
+    return kernel_name == "linear" and not free
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to solve: the parameters of the estimator that reach a solver."""
+
+    bias: float
+    free: bool
+    screening: str | None
+    solver: str
+    max_iter: int | None
+    cache_size: float
+    random_state: int
+
+
+@dataclass(frozen=True)
+class BinaryFit:
+    """The solution of one two-class problem.
+
+    Parameters
+    ----------
+    point : SamplePoint
+        Without margins, and weights as a vector.
+    coefficients : ndarray of shape (n,)
+        y_i alpha_i.
+    coef : ndarray of shape (n_features,), or None
+        Weights of the features, for the linear kernel.
+    intercept : float
+    """
+
+    point: SamplePoint
+    coefficients: np.ndarray
+    coef: np.ndarray | None
+    intercept: float
+
+
+class SVMProblem:
+    """The two-class problems of a training set, which share its rows or its kernel matrix.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, n_features)
+        The samples that take part.
+    labels : Labels
+    function : Kernel
+    settings : Settings
+    """
+
+    def __init__(self, X, labels: Labels, function: Kernel, settings: Settings):
+        self.labels, self._settings = labels, settings
+        self._rows = X if function.name == "linear" else None
+        self._linear = by_rows(function.name, settings.free)
+        self._shared = X if self._linear else function.gram(X, settings.cache_size)
+
+    @property
+    def thread_safe(self) -> bool:
+        """Whether problems can be solved at the same time: not with a cache of kernel rows."""
+        return self._linear or self._shared.whole is not None
+
+    def finish(self, problem: int, point: SamplePoint) -> BinaryFit:
+        """Return what stays of a solution."""
+        solution, signs = point.solution, self.labels.signs(problem)
+        coefficients, coef = signs * solution.alpha, None
+        if self._rows is not None:
+            n_features, w = self._rows.shape[1], solution.w
+            coef = (safe_sparse_dot(coefficients, self._rows) if w is None else w)[:n_features]
+        if self._settings.free:
+            products = KernelSamples(self._shared, np.ones(signs.size)).q_dot(coefficients)
+            # The margins are y_i (f_i + b): one number up to rounding errors.
+            intercept = float(np.median(signs * solution.margins - products))
+        else:
+            intercept = float(self._settings.bias**2 * coefficients.sum())
+        lean = replace(point, solution=replace(solution, margins=np.empty(0), w=None))
+        return BinaryFit(lean, coefficients, coef, intercept)
+
+    def path_solver(self, problem: int) -> SamplePathSolver:
+        """Return what solves one of the two-class problems for values of C."""
+        signs, settings = self.labels.signs(problem), self._settings
+        if self._linear:
+            samples = LinearSamples(self._shared, signs, settings.bias)
+            solve = partial(_solve_linear, samples, settings)
+        else:
+            samples = KernelSamples(self._shared, signs, bias=settings.bias)
+            solve = partial(_solve_kernel, samples, settings)
+        screening = settings.screening
+        return SamplePathSolver(
+            samples, self.labels.weights, solve, screening, closed_form=not settings.free
+        )
+
+
+def _solve_linear(samples, settings, bounds, start, margins, codes, tol) -> SampleSolution:
+    return linear.solve_linear(
+        samples, bounds, start=start, fixed=codes, random_state=settings.random_state,
+        **_common(settings, tol),
+    )  # fmt: skip
+
+
+def _solve_kernel(samples, settings, bounds, start, margins, codes, tol) -> SampleSolution:
+    return kernel.solve_kernel(
+        samples, bounds, start=start, margins=margins, fixed=codes,
+        intercept="free" if settings.free else "none", **_common(settings, tol),
+    )  # fmt: skip
+
+
+def _common(settings: Settings, tol: float) -> dict:
+    limit = {} if settings.max_iter is None else {"max_iter": settings.max_iter}
+    return {
+        "solver": settings.solver,
+        "screening": settings.screening is not None,
+        "tol": tol,
+        **limit,
+    }

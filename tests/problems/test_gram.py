@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from skscreen.problems.gram import Gram, KernelSamples
+
+rng = np.random.default_rng(0)
+N = 700
+X = rng.normal(size=(N, 6)) * (rng.random((N, 6)) < 0.7)
+y = np.where(rng.random(N) < 0.4, 1.0, -1.0)
+SETTINGS = {"gamma": 0.3, "degree": 2, "coef0": 0.5}
+
+
+def reference(kernel):
+    return pairwise_kernels(X, metric=kernel, filter_params=True, **SETTINGS)
+
+
+def laplacian(A, B):
+    return pairwise_kernels(A, B, metric="laplacian", gamma=0.2)
+
+
+def signed(K, bias):
+    return y[:, None] * y * (K + bias**2)
+
+
+@pytest.mark.parametrize("cache_size", [1000, 2])
+@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
+def test_everything_agrees_with_the_explicit_matrix(kernel, as_csr, cache_size):
+    data = sparse.csr_array(X) if as_csr else X
+    gram = Gram(data, kernel, cache_size=cache_size, **SETTINGS)
+    assert (gram.whole is None) == (cache_size == 2)
+    check_samples(gram, signed(reference(kernel), 1.5))
+
+
+@pytest.mark.parametrize("cache_size", [1000, 2])
+def test_callable_and_precomputed(cache_size):
+    K = laplacian(X, X)
+    check_samples(Gram(X, laplacian, cache_size=cache_size), signed(K, 1.5))
+    check_samples(Gram(K, "precomputed", cache_size=cache_size), signed(K, 1.5))
+
+
+def check_samples(gram, Q):
+    samples = KernelSamples(gram, y, bias=1.5)
+    scale = np.abs(Q).max()
+    close = {"rtol": 0.0, "atol": 1e-13 * scale}
+    assert samples.n == N
+    np.testing.assert_allclose(samples.norms, np.sqrt(np.diag(Q)), rtol=1e-13)
+    alpha = np.where(rng.random(N) < 0.5, rng.random(N), 0.0)
+    np.testing.assert_allclose(samples.q_dot(alpha), Q @ alpha, rtol=0.0, atol=1e-11 * scale)
+    for _ in range(3):
+        rows, columns = rng.permutation(N)[:300], rng.permutation(N)[:50]
+        np.testing.assert_allclose(samples.rows(rows), Q[rows], **close)
+        np.testing.assert_allclose(samples.block(rows, columns), Q[np.ix_(rows, columns)], **close)
+        for some in (columns, rng.permutation(N)[:600]):
+            out = np.ones(some.size)
+            samples.add_columns(rows, alpha[rows], out, some)
+            expected = 1.0 + Q[np.ix_(some, rows)] @ alpha[rows]
+            np.testing.assert_allclose(out, expected, rtol=0.0, atol=1e-11 * scale)
+
+
+def test_one_gram_serves_several_label_vectors():
+    gram = Gram(X, gamma=0.3)
+    one, other = KernelSamples(gram, y), KernelSamples(gram, -y)
+    assert one.gram.whole is other.gram.whole
+    np.testing.assert_array_equal(one.q_dot(np.ones(N)), other.q_dot(np.ones(N)))
+
+
+def test_float32_rounds_stored_values_only():
+    samples = KernelSamples(Gram(X, gamma=0.3, dtype=np.float32), y)
+    assert samples.gram.whole.dtype == np.float32
+    Q, alpha = signed(reference("rbf"), 0.0), rng.random(N)
+    assert np.abs(samples.q_dot(alpha) - Q @ alpha).max() <= 6e-8 * (np.abs(Q) @ alpha).max()
+    exact = signed(samples.gram.whole.astype(np.float64), 0.0)
+    np.testing.assert_allclose(samples.q_dot(alpha), exact @ alpha, rtol=0.0, atol=1e-11)
+
+
+def test_duplicates_have_exactly_the_same_kernel_values():
+    gram = Gram(np.vstack([X[:50], X[:50]]), gamma=0.3)
+    K = gram.whole
+    np.testing.assert_allclose(np.diag(K[:50, 50:]), 1.0, atol=1e-14)
+    assert np.all(K <= 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((X, "sigmoid"), "not positive semi-definite"),
+        ((-np.eye(5), "precomputed"), "not positive semi-definite"),
+        ((X, lambda A, B: -laplacian(A, B)), "not positive semi-definite"),
+        ((np.triu(np.ones((5, 5))), "precomputed"), "symmetric"),
+        ((np.ones((5, 4)), "precomputed"), "square"),
+        ((np.full((5, 5), np.nan), "precomputed"), "not finite"),
+        ((X, "gaussian"), "kernel must be"),
+    ],
+)
+def test_what_is_no_kernel_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Gram(*arguments)
+
+
+def test_a_sigmoid_that_is_definite_is_accepted():
+    Gram(np.eye(3), "sigmoid", gamma=0.1)
+
+
+@pytest.mark.parametrize("labels", [np.zeros(N), y[:-1]])
+def test_labels_are_checked(labels):
+    with pytest.raises(ValueError, match="labels -1 or"):
+        KernelSamples(Gram(X), labels)

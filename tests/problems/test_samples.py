@@ -1,0 +1,82 @@
+"""Samples against the explicit matrix of their vectors z_i."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skscreen.problems.samples import LinearSamples
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 7)) * (RNG.random((30, 7)) < 0.5)
+Y = np.where(RNG.random(30) < 0.5, -1.0, 1.0)
+
+
+def wide_indices(X):
+    X = sparse.csr_array(X)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+FORMATS = {
+    "dense": np.ascontiguousarray,
+    "float32": lambda X: X.astype(np.float32),
+    "fortran": np.asfortranarray,
+    "csr_array": sparse.csr_array,
+    "csr_matrix": sparse.csr_matrix,
+    "csr float32": lambda X: sparse.csr_array(X.astype(np.float32)),
+    "csr int64": wide_indices,
+}
+formats = pytest.mark.parametrize("make", FORMATS.values(), ids=FORMATS)
+biases = pytest.mark.parametrize("bias", [0.0, 1.0, -2.5])
+
+
+@formats
+@biases
+def test_products_are_those_of_the_explicit_vectors(make, bias):
+    data = make(X)
+    exact = np.asarray(data.todense() if sparse.issparse(data) else data, dtype=np.float64)
+    Z = Y[:, None] * (np.c_[exact, np.full(30, bias)] if bias else exact)
+    samples = LinearSamples(data, Y, bias)
+    w, alpha = RNG.normal(size=Z.shape[1]), RNG.random(30) * (RNG.random(30) < 0.3)
+    close = {"rtol": 1e-13, "atol": 1e-13}
+    assert (samples.n, samples.n_features) == Z.shape
+    np.testing.assert_allclose(samples.norms, np.linalg.norm(Z, axis=1), **close)
+    np.testing.assert_allclose(samples.margins(w), Z @ w, **close)
+    for weights in (alpha, alpha + 1.0):
+        np.testing.assert_allclose(samples.combine(weights), weights @ Z, **close)
+        np.testing.assert_allclose(samples.q_dot(weights), Z @ (weights @ Z), rtol=1e-12)
+    index = np.array([4, 0, 17])
+    part = samples.restrict(index)
+    np.testing.assert_allclose(part.margins(w), Z[index] @ w, **close)
+    np.testing.assert_allclose(part.norms, samples.norms[index])
+    rows = samples.scaled_rows(index, np.array([1.0, 2.0, 3.0]))
+    rows = rows.toarray() if sparse.issparse(rows) else rows
+    np.testing.assert_allclose(rows, np.array([[1.0], [2.0], [3.0]]) * Z[index], **close)
+
+
+def test_data_are_not_copied():
+    dense, csr = np.ascontiguousarray(X), sparse.csr_array(X)
+    assert LinearSamples(dense, Y).X is dense
+    assert np.shares_memory(LinearSamples(csr, Y).X.data, csr.data)
+    assert np.shares_memory(LinearSamples(csr, Y).rows[1], csr.indices)
+
+
+def test_repeated_entries_are_summed_in_a_copy():
+    data = sparse.csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    samples = LinearSamples(data, [1.0, -1.0])
+    np.testing.assert_allclose(samples.norms, [2.0, 1.0])
+    assert data.nnz == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((X, Y[:-1]), "one sign per row"),
+        ((X, np.zeros(30)), "-1 and"),
+        ((X[0], Y), "two dimensions"),
+        ((X, Y, np.inf), "bias must be finite"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        LinearSamples(*arguments)

@@ -1,0 +1,343 @@
+import functools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import scale
+from svm_reference import dual, gap, optimum, primal, sloppy, smallest_in_dome, three_cases
+
+from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
+from skscreen.screening.sample_bounds import (
+    Segment,
+    dynamic_ball,
+    gap_ball,
+    gradient_target,
+    intersection_target,
+    path_ball,
+    reference,
+    relaxed_path_ball,
+    segment,
+)
+from skscreen.screening.sample_rules import (
+    ball_test,
+    decide,
+    dome_test,
+    intersection_test,
+    path_ball_ranges,
+)
+
+KS = ("cancer", "wine", "rbf", "weighted", "blobs")
+RATIOS = (0.5, 0.9, 1.0, 1.1, 2.0, 10.0, 100.0)
+TESTS = ("ball1", "ball2", "intersection", "gradient")
+
+
+@functools.cache
+def problem(name):
+    """Q, and sample weights."""
+    rng = np.random.default_rng(0)
+    if name == "blobs":
+        X, labels = rng.normal(size=(60, 2)), np.arange(60) % 2
+        X += 0.7 * (2 * labels - 1)[:, None]
+        # Repeated rows, and one without any length.
+        X[10:14], X[20] = X[10], 0.0
+    else:
+        X, labels = (load_wine if name == "wine" else load_breast_cancer)(return_X_y=True)
+        X, labels = scale(X)[::6], (labels == 1)[::6]
+    y = np.where(labels, 1.0, -1.0)
+    K = rbf_kernel(X, gamma=0.3 / X.shape[1]) if name in ("rbf", "weighted") else X @ X.T
+    if name == "weighted":
+        # The augmented intercept.
+        K = K + 1.0
+    weights = rng.choice([0.3, 1.0, 2.5], len(y)) if name == "weighted" else np.ones(len(y))
+    return y[:, None] * K * y, weights
+
+
+@functools.cache
+def solved(name, C):
+    Q, weights = problem(name)
+    alpha = optimum(Q, C * weights)
+    alpha.setflags(write=False)
+    return alpha
+
+
+def lowest_C(name):
+    Q, weights = problem(name)
+    return 1.0 / (Q @ weights).max()
+
+
+def reference_at(name, C, relative_gap=0.0, seed=0):
+    Q, weights = problem(name)
+    alpha = solved(name, C)
+    if relative_gap:
+        alpha = sloppy(Q, C * weights, alpha, relative_gap, np.random.default_rng(seed))
+    return reference(np.sqrt(np.diag(Q)), Q @ alpha, alpha, C * weights)
+
+
+def extremes(name, ref, rho, test):
+    Q, _ = problem(name)
+    if test == "ball1":
+        return ball_test(relaxed_path_ball(ref, rho), ref.norms)
+    target = (gradient_target if test == "gradient" else intersection_target)(ref, rho)
+    balls = segment(ref, rho, target, Q @ (target - rho * ref.alpha))
+    if test == "intersection":
+        return intersection_test(balls, ref.norms)
+    return ball_test(balls.ball(1.0), ref.norms)
+
+
+def wrong(codes, name, C):
+    """Number of wrong decisions; samples on the kink as well as the reference knows count too."""
+    Q, weights = problem(name)
+    alpha = solved(name, C)
+    accuracy = 1e-9 + np.sqrt(np.diag(Q)) * np.sqrt(gap(Q, C * weights, alpha))
+    excess = Q @ alpha - 1.0
+    # The margin must be on its side of 1, or indistinguishable from it.
+    return np.count_nonzero(
+        ((codes == ZERO) & (excess < -accuracy)) | ((codes == LINEAR) & (excess > accuracy))
+    )
+
+
+def test_the_references_are_exact():
+    for name in KS:
+        Q, weights = problem(name)
+        for factor in (20.0, 500.0):
+            C = factor * lowest_C(name)
+            alpha = solved(name, C)
+            assert gap(Q, C * weights, alpha) <= 1e-9 * primal(Q, C * weights, alpha)
+
+
+@pytest.mark.parametrize("name", KS)
+@pytest.mark.parametrize("relative_gap", [0.0, 1e-6, 1e-3, 0.1])
+def test_no_decision_is_wrong(name, relative_gap):
+    """Against optima of Clarabel, from references of any accuracy."""
+    decided = 0
+    for factor in (5.0, 100.0):
+        C0 = factor * lowest_C(name)
+        ref = reference_at(name, C0, relative_gap, seed=int(factor))
+        for rho in RATIOS:
+            for test in TESTS:
+                lower, upper = extremes(name, ref, rho, test)
+                codes = decide(lower, upper)
+                decided += np.count_nonzero(codes)
+                assert wrong(codes, name, rho * C0) == 0
+                # The intervals hold the margins themselves, decided or not.
+                Q, weights = problem(name)
+                alpha = solved(name, rho * C0)
+                slack = 1e-9 + ref.norms * np.sqrt(gap(Q, rho * C0 * weights, alpha))
+                margins = Q @ alpha
+                assert np.all(lower <= margins + slack) and np.all(margins <= upper + slack)
+    assert decided > 0
+
+
+@pytest.mark.parametrize("name", KS)
+def test_exact_path_ball_from_exact_references(name):
+    C0 = 20.0 * lowest_C(name)
+    ref = reference_at(name, C0)
+    for rho in RATIOS:
+        ball = path_ball(ref, rho)
+        assert wrong(decide(*ball_test(ball, ref.norms)), name, rho * C0) == 0
+        assert_allclose(ball.margins, 0.5 * (1.0 + rho) * ref.margins)
+        radius = 0.5 * abs(rho - 1.0) * np.sqrt(ref.square)
+        assert_allclose(ball.radius, radius, rtol=1e-6, atol=1e-7)
+
+
+def test_exact_path_ball_is_unsafe_from_loose_references():
+    """Why the relaxed form is the one to use."""
+    count = 0
+    for seed in range(10):
+        ref = reference_at("cancer", 20.0 * lowest_C("cancer"), 1e-2, seed)
+        C = 1.001 * 20.0 * lowest_C("cancer")
+        count += wrong(decide(*ball_test(path_ball(ref, 1.001), ref.norms)), "cancer", C)
+    assert count > 0
+
+
+@pytest.mark.parametrize("name", KS)
+def test_radii_are_those_of_the_formulas(name):
+    Q, weights = problem(name)
+    C0 = 20.0 * lowest_C(name)
+    ref = reference_at(name, C0, 1e-3)
+    g0 = gap(Q, C0 * weights, ref.alpha)
+    for rho in (0.7, 1.0, 1.5):
+        C = rho * C0 * weights
+        square = 0.25 * (rho - 1.0) ** 2 * (ref.alpha @ ref.margins) + rho * g0
+        assert_allclose(relaxed_path_ball(ref, rho).radius, np.sqrt(square), rtol=1e-6)
+        # Equation 25, and the radius of BT2 in the variables of the paper (Corollary 7).
+        target = intersection_target(ref, rho)
+        s = (0.5 * (1.0 + rho) * ref.margins < 1.0).astype(float)
+        assert_allclose(target, C * s)
+        ball = segment(ref, rho, target, Q @ (target - rho * ref.alpha)).ball(1.0)
+        u, v = ref.alpha, target
+        centre_square = 0.25 * (u + v) @ Q @ (u + v)
+        xi = C @ np.maximum(1.0 - ref.margins, 0.0)
+        assert_allclose(ball.radius, np.sqrt(centre_square + xi - C @ s), rtol=1e-5)
+        assert_allclose(ball.margins, 0.5 * Q @ (u + v), rtol=1e-8, atol=1e-9)
+        # GB: centre w - g/2, radius |g|/2.
+        target = gradient_target(ref, rho)
+        ball = segment(ref, rho, target, Q @ (target - rho * ref.alpha)).ball(1.0)
+        g = u - target
+        assert_allclose(ball.radius, 0.5 * np.sqrt(g @ Q @ g), rtol=1e-6)
+        assert_allclose(ball.margins, ref.margins - 0.5 * Q @ g, rtol=1e-8, atol=1e-8)
+    assert_allclose(dynamic_ball(ref).radius, np.sqrt(g0), rtol=1e-6)
+
+
+def test_gap_ball_holds_the_optimum_from_any_pair():
+    rng = np.random.default_rng(1)
+    for name in KS:
+        Q, weights = problem(name)
+        C = 20.0 * lowest_C(name) * weights
+        best = solved(name, 20.0 * lowest_C(name))
+        norms, accuracy = np.sqrt(np.diag(Q)), np.sqrt(gap(Q, C, best))
+        for _ in range(40):
+            coefficients = best + rng.choice([0.0, 0.1, 1.0]) * rng.normal(size=len(C)) * C
+            alpha = np.clip(best + rng.choice([0.0, 0.5]) * rng.normal(size=len(C)) * C, 0.0, C)
+            step = coefficients - alpha
+            distance = np.sqrt(max(step @ Q @ step, 0.0))
+            ball = gap_ball(norms, C, Q @ coefficients, alpha, Q @ alpha, distance)
+            away = best - 0.5 * (coefficients + alpha)
+            assert np.sqrt(max(away @ Q @ away, 0.0)) <= ball.radius + accuracy
+            assert_allclose(ball.margins, 0.5 * Q @ (coefficients + alpha), atol=1e-8)
+
+
+@pytest.mark.parametrize("relative_gap", [0.0, 1e-4, 1e-2])
+@pytest.mark.parametrize("name", KS)
+def test_intersection_is_never_below_its_balls_and_equals_the_printed_formula(name, relative_gap):
+    Q, _ = problem(name)
+    C0 = 50.0 * lowest_C(name)
+    ref = reference_at(name, C0, relative_gap)
+    for rho in RATIOS:
+        target = intersection_target(ref, rho)
+        step = target - rho * ref.alpha
+        balls = segment(ref, rho, target, Q @ step)
+        lower, upper = intersection_test(balls, ref.norms)
+        one, two = balls.ball(0.0), balls.ball(1.0)
+        for ball in (one, two, relaxed_path_ball(ref, rho)):
+            low, high = ball_test(ball, ref.norms)
+            slack = 1e-7 * (1.0 + ball.radius)
+            assert np.all(lower >= low - slack) and np.all(upper <= high + slack)
+        d = 0.5 * np.sqrt(max(step @ Q @ step, 0.0))
+        if d < 1e-6 or min(one.radius, two.radius) < 1e-6 or ref.norms.min() == 0.0:
+            continue
+        if one.radius + two.radius < d * (1.0 + 1e-3):
+            continue  # nearly tangent: the printed formula loses its digits
+        phi = one.margins - two.margins
+        arguments = (one.radius, two.margins, two.radius, phi, d)
+        expected = three_cases(ref.norms, one.margins, *arguments)
+        assert_allclose(lower, expected, rtol=1e-4, atol=1e-4 * (1.0 + one.radius))
+        arguments = (one.radius, -two.margins, two.radius, -phi, d)
+        expected = -three_cases(ref.norms, -one.margins, *arguments)
+        assert_allclose(upper, expected, rtol=1e-4, atol=1e-4 * (1.0 + one.radius))
+
+
+def test_degenerate_segments():
+    norms, margins = np.array([1.0, 2.0, 0.0]), np.array([0.5, 3.0, 0.0])
+    zeros = np.zeros(3)
+    # Concentric balls: the smaller one. A point: nothing to add.
+    for squares, radius in (((4.0, -3.0, 0.0), 1.0), ((0.0, 0.0, 0.0), 0.0)):
+        lower, upper = intersection_test(Segment(margins, zeros, squares, 0.0), norms)
+        assert_allclose(lower, margins - radius * norms, atol=1e-6)
+        assert_allclose(upper, margins + radius * norms, atol=1e-6)
+    # Disjoint by rounding errors: still the better ball, and no NaN.
+    broken = Segment(margins, np.array([0.5, -0.5, 0.0]), (0.01, -1.0, 0.9), 0.0)
+    assert np.all(np.isfinite(intersection_test(broken, norms)))
+
+
+def test_a_separable_problem_is_decided_as_a_whole():
+    """Once no margin is below 1 the solution stays, and the two balls touch at it."""
+    Q, _ = problem("rbf")
+    norms = np.sqrt(np.diag(Q))
+    C0 = 1e5
+    alpha = optimum(Q, np.full(len(Q), C0))
+    assert (Q @ alpha).min() > 1.0 - 1e-6
+    ref = reference(norms, Q @ alpha, alpha, np.full(len(Q), C0))
+    target = intersection_target(ref, 2.0)
+    balls = segment(ref, 2.0, target, Q @ (target - 2.0 * ref.alpha))
+    both = [decide(*intersection_test(balls, norms)), decide(*ball_test(balls.ball(0.0), norms))]
+    away = Q @ alpha > 1.01
+    assert np.mean(both[0][away] == ZERO) >= np.mean(both[1][away] == ZERO)
+    assert not np.any(both[0] == LINEAR)
+
+
+def test_kink_samples_are_never_decided():
+    for name in KS:
+        _, weights = problem(name)
+        C = 20.0 * lowest_C(name)
+        alpha = solved(name, C)
+        inside = (alpha > 1e-6 * C) & (alpha < (1.0 - 1e-6) * C * weights)
+        ref = reference_at(name, C)
+        for ball in (dynamic_ball(ref), path_ball(ref, 1.0)):
+            codes = decide(*ball_test(ball, ref.norms))
+            assert not codes[inside].any()
+            assert codes.any()
+
+
+def test_decisions():
+    lower = np.array([1.0, 1.0 + 1e-8, -5.0, -5.0, np.nan, 2.0])
+    upper = np.array([1.0, 3.0, 1.0 - 1e-8, 2.0, np.nan, 3.0])
+    codes = decide(lower, upper)
+    assert_array_equal(codes, [UNDECIDED, ZERO, LINEAR, UNDECIDED, UNDECIDED, ZERO])
+    assert codes.dtype == np.int8
+    earlier = np.array([ZERO, UNDECIDED, UNDECIDED, LINEAR, ZERO, ZERO], dtype=np.int8)
+    assert_array_equal(decide(lower, upper, earlier), [ZERO, ZERO, LINEAR, LINEAR, ZERO, ZERO])
+
+
+def test_samples_without_length_are_at_their_bound():
+    ref = reference_at("blobs", 20.0 * lowest_C("blobs"), 1e-2)
+    nothing = ref.norms == 0.0
+    assert nothing.any()
+    for test in TESTS:
+        assert np.all(decide(*extremes("blobs", ref, 3.0, test))[nothing] == LINEAR)
+    assert np.all(path_ball_ranges(ref)[1][nothing, 1] > 1e6)
+
+
+@pytest.mark.parametrize("relative_gap", [0.0, 1e-5, 1e-2, 0.1])
+@pytest.mark.parametrize("name", KS)
+def test_ranges_agree_with_the_rule(name, relative_gap):
+    ref = reference_at(name, 20.0 * lowest_C(name), relative_gap)
+    zero, linear = path_ball_ranges(ref)
+    decided = 0
+    for rho in np.concatenate([np.geomspace(0.02, 50.0, 60), 1.0 + np.geomspace(1e-4, 0.1, 10)]):
+        codes = decide(*ball_test(relaxed_path_ball(ref, rho), ref.norms))
+        for code, ranges in ((ZERO, zero), (LINEAR, linear)):
+            claimed = (ranges[:, 0] < rho) & (rho < ranges[:, 1])
+            assert not np.any(claimed & (codes != code))
+            # What is missed is within rounding errors of an end.
+            near = (ranges[:, 0] < rho * (1 + 1e-4)) & (rho * (1 - 1e-4) < ranges[:, 1])
+            missed = (codes == code) & ~claimed & ~near
+            if missed.any():
+                lower, upper = ball_test(relaxed_path_ball(ref, rho), ref.norms)
+                depth = np.maximum(lower - 1.0, 1.0 - upper)[missed]
+                assert depth.max() < 1e-5
+            decided += np.count_nonzero(claimed)
+    assert decided > 0
+
+
+def test_dome_against_cone_programmes_and_optima():
+    rng = np.random.default_rng(2)
+    X, labels = load_wine(return_X_y=True)
+    Z = scale(X)[::8, :5] * np.where(labels[::8] == 1, 1.0, -1.0)[:, None]
+    Q, norms = Z @ Z.T, np.linalg.norm(Z, axis=1)
+    alphas = [optimum(Q, np.full(len(Q), C)) for C in (0.1, 0.3, 1.0)]
+    w_a, w, w_b = (alpha @ Z for alpha in alphas)
+    smallest, largest = w_a @ w_a, (np.linalg.norm(w_b) + 1e-6) ** 2
+    # The wide dome meets the first case of the theorem too.
+    for size in (largest, 20.0 * largest):
+        lower, upper = dome_test(Z @ w_a, norms, smallest, size)
+        for i in rng.permutation(len(Z))[:15]:
+            assert_allclose(lower[i], smallest_in_dome(Z[i], w_a, smallest, size), atol=1e-5)
+            assert_allclose(upper[i], -smallest_in_dome(-Z[i], w_a, smallest, size), atol=1e-5)
+        assert np.all(lower <= Z @ w + 1e-7) and np.all(Z @ w <= upper + 1e-7)
+    whole = np.isclose(upper, np.sqrt(size) * norms)
+    assert whole.any() and not whole.all()
+
+
+def test_the_reference_counts_the_full_gap_and_its_rounding():
+    for name in KS:
+        Q, weights = problem(name)
+        C = 20.0 * lowest_C(name) * weights
+        ref = reference_at(name, 20.0 * lowest_C(name), 1e-3)
+        assert ref.gap >= gap(Q, C, ref.alpha) > 0.0
+        assert_allclose(ref.gap, primal(Q, C, ref.alpha) - dual(Q, ref.alpha), rtol=1e-6)
+        exact = reference_at(name, 20.0 * lowest_C(name))
+        # At a kink there is rounding: a radius of nothing would decide it.
+        assert exact.gap > 0.0

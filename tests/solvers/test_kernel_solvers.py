@@ -1,0 +1,300 @@
+"""Kernel SVM solvers against Clarabel, scikit-learn and each other."""
+
+from functools import cache
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.svm import SVC
+
+from skscreen.problems.gram import Gram, KernelSamples
+from skscreen.solvers import kernel_active_set
+from skscreen.solvers.kernel import solve_kernel
+
+METHODS = ("auto", "active-set", "smo")
+
+
+def standardised(X):
+    return (X - X.mean(0)) / X.std(0)
+
+
+@cache
+def case(name):
+    """Return samples and weights."""
+    rng = np.random.default_rng(3)
+    if name in ("cancer", "cancer, bias", "cancer, weights"):
+        X, y = load_breast_cancer(return_X_y=True)
+        X, y = standardised(X)[:250], np.where(y[:250], 1.0, -1.0)
+        weights = np.ones(250)
+        if "weights" in name:
+            weights = rng.integers(0, 3, 250) * 0.7
+        return KernelSamples(Gram(X, gamma=1 / 30), y, bias=2.0 * ("bias" in name)), weights
+    if name == "wine, poly":
+        X, y = load_wine(return_X_y=True)
+        gram = Gram(standardised(X), "poly", gamma=1 / 13, degree=3, coef0=1.0)
+        return KernelSamples(gram, np.where(y == 1, 1.0, -1.0)), np.ones(178)
+    X = rng.normal(size=(90, 4))
+    if name == "duplicates":
+        X = np.vstack([X, X])
+    y = np.where(rng.random(len(X)) < 0.5, 1.0, -1.0)
+    gram = Gram(X @ X.T, "precomputed")
+    return KernelSamples(gram, y), np.ones(len(X))
+
+
+CASES = ("cancer", "cancer, bias", "cancer, weights", "wine, poly", "precomputed", "duplicates")
+
+
+@cache
+def optimum(name, C, free=False):
+    """Return the optimal value by Clarabel, from a factor of Q."""
+    samples, weights = case(name)
+    Q = samples.rows(np.arange(samples.n))
+    values, vectors = np.linalg.eigh(Q)
+    factor = vectors * np.sqrt(np.maximum(values, 0.0))
+    # In units of C, so that the tolerances of Clarabel mean the same for every C.
+    alpha = cp.Variable(samples.n)
+    limits = [alpha >= 0, alpha <= weights]
+    if free:
+        limits.append(samples.y @ alpha == 0)
+    objective = cp.Maximize(cp.sum(alpha) - 0.5 * C * cp.sum_squares(factor.T @ alpha))
+    problem = cp.Problem(objective, limits)
+    tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+    problem.solve(solver=cp.CLARABEL, **tight)
+    return C * problem.value
+
+
+def check_certificate(samples, C, solution, free):
+    """Recompute everything from alpha."""
+    Q = samples.rows(np.arange(samples.n))
+    alpha = solution.alpha
+    assert np.all((alpha >= 0.0) & (alpha <= C))
+    margins = Q @ alpha
+    if free:
+        assert abs(samples.y @ alpha) <= 1e-12 * alpha.sum()
+        b = np.median(samples.y * (solution.margins - margins))
+        margins = margins + samples.y * b
+    size = 1.0 + np.abs(Q).max() * alpha.sum()
+    np.testing.assert_allclose(solution.margins, margins, rtol=0.0, atol=1e-13 * size)
+    primal = 0.5 * alpha @ Q @ alpha + C @ np.maximum(1.0 - margins, 0.0)
+    dual = alpha.sum() - 0.5 * alpha @ Q @ alpha
+    # Every sample at the kink multiplies the rounding error of its margin by C.
+    assert solution.primal == pytest.approx(primal, rel=1e-10, abs=1e-13 * C.sum())
+    assert solution.dual == pytest.approx(dual, rel=1e-10, abs=1e-13 * C.sum())
+    assert solution.gap >= 0.0
+
+
+@pytest.mark.parametrize("free", [False, True], ids=["no intercept", "free intercept"])
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("C", [1e-3, 0.3, 20.0, 1e4])
+def test_optimum_is_that_of_clarabel(name, C, free):
+    samples, weights = case(name)
+    best = optimum(name, C, free)
+    for solver in METHODS:
+        if solver == "smo" and C > 100.0 and name in ("precomputed", "duplicates", "wine, poly"):
+            continue  # a matter of 1e6 steps and more
+        solution = solve_kernel(
+            samples,
+            C * weights,
+            solver=solver,
+            tol=5e-10,
+            intercept="free" if free else "none",
+        )
+        assert solution.converged, solver
+        assert solution.relative_gap <= 5e-10
+        assert solution.primal == pytest.approx(best, rel=1e-9)
+        check_certificate(samples, C * weights, solution, free)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
+def test_decision_values_with_free_intercept_are_those_of_svc(C):
+    samples, _ = case("cancer")
+    X = samples.gram.X
+    svc = SVC(C=C, gamma=1 / 30, tol=1e-10).fit(X, samples.y)
+    solution = solve_kernel(samples, np.full(samples.n, C), intercept="free", tol=1e-13)
+    np.testing.assert_allclose(
+        samples.y * solution.margins, svc.decision_function(X), rtol=0.0, atol=1e-5
+    )
+
+
+def reference(name, C, free):
+    samples, weights = case(name)
+    intercept = "free" if free else "none"
+    return solve_kernel(samples, C * weights, intercept=intercept, tol=1e-13, screening=False)
+
+
+@pytest.mark.parametrize("free", [False, True], ids=["no intercept", "free intercept"])
+@pytest.mark.parametrize("solver", METHODS)
+@pytest.mark.parametrize("name", ["cancer", "cancer, weights", "duplicates"])
+def test_screening_while_solving_is_never_wrong(name, solver, free, monkeypatch):
+    samples, weights = case(name)
+    decided, most = [], 0
+    left_out = kernel_active_set.KernelRun._take_part
+
+    def record(run):
+        left_out(run)
+        decided.append(run.state.codes.copy())
+
+    monkeypatch.setattr(kernel_active_set.KernelRun, "_take_part", record)
+    for C in (0.03, 1.0, 30.0):
+        exact = reference(name, C, free)
+        decided.clear()
+        solve_kernel(
+            samples,
+            C * weights,
+            solver=solver,
+            tol=1e-8,
+            intercept="free" if free else "none",
+        )
+        kink = np.abs(exact.margins - 1.0) < 1e-6
+        absent = weights == 0.0
+        for codes in decided:
+            assert not np.any((codes == 1) & (exact.margins < 1.0) & ~kink & ~absent)
+            assert not np.any((codes == 2) & (exact.margins > 1.0) & ~kink)
+        most = max(most, np.count_nonzero(decided[-1]))
+    # Short runs of SMO are over before they screen.
+    assert most > 0.3 * samples.n or solver == "smo"
+
+
+@pytest.mark.parametrize("free", [False, True], ids=["no intercept", "free intercept"])
+@pytest.mark.parametrize("solver", METHODS)
+def test_fixed_samples_stay_where_they_are(solver, free):
+    samples, weights = case("cancer, weights")
+    C = 2.0 * weights
+    exact = reference("cancer, weights", 2.0, free)
+    fixed = np.where(exact.margins > 1.01, 1, np.where(exact.margins < 0.99, 2, 0)).astype(np.int8)
+    fixed[::5] = 0
+    solution = solve_kernel(
+        samples,
+        C,
+        start=np.zeros(samples.n),
+        fixed=fixed,
+        solver=solver,
+        tol=1e-9,
+        intercept="free" if free else "none",
+    )
+    assert solution.converged
+    assert np.all(solution.alpha[fixed == 1] == 0.0)
+    assert np.all(solution.alpha[fixed == 2] == C[fixed == 2])
+    assert solution.primal == pytest.approx(exact.primal, rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", METHODS)
+def test_codes_that_do_not_hold_are_found_out(solver):
+    samples, weights = case("cancer")
+    fixed = np.zeros(samples.n, np.int8)
+    fixed[np.argmax(reference("cancer", 1.0, False).alpha)] = 1
+    solution = solve_kernel(samples, weights, fixed=fixed, solver=solver, tol=1e-9)
+    assert solution.converged
+    assert solution.primal == pytest.approx(optimum("cancer", 1.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("free", [False, True], ids=["no intercept", "free intercept"])
+@pytest.mark.parametrize("solver", METHODS)
+def test_a_cache_smaller_than_the_gram_gives_the_same(solver, free):
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = standardised(X), np.where(y, 1.0, -1.0)
+    C, results = np.full(len(y), 3.0), []
+    for cache_size in (100, 1):
+        gram = Gram(X, gamma=1 / 30, cache_size=cache_size)
+        assert (gram.whole is None) == (cache_size == 1)
+        intercept = "free" if free else "none"
+        samples = KernelSamples(gram, y)
+        results.append(solve_kernel(samples, C, solver=solver, intercept=intercept, tol=1e-10))
+        assert results[-1].converged
+    np.testing.assert_allclose(results[0].margins, results[1].margins, rtol=0.0, atol=1e-4)
+    assert results[0].primal == pytest.approx(results[1].primal, rel=1e-9)
+
+
+def test_too_large_a_working_set_is_left_to_smo(monkeypatch):
+    monkeypatch.setattr(kernel_active_set, "LARGEST_SET", 20)
+    samples, weights = case("cancer")
+    assert solve_kernel(samples, weights, tol=1e-8).converged
+    with pytest.raises(ValueError, match="working set has too many samples"):
+        solve_kernel(samples, weights, solver="active-set")
+
+
+def test_float32_solves_a_problem_within_its_rounding():
+    samples, weights = case("cancer")
+    rounded = KernelSamples(Gram(samples.gram.X, gamma=1 / 30, dtype=np.float32), samples.y)
+    for C in (0.1, 10.0, 1000.0):
+        solution = solve_kernel(rounded, C * weights, tol=1e-9)
+        assert solution.converged
+        # |dP| <= 1/2 sum_ij |alpha_i dK_ij alpha_j|, dK no more than 2^-25 relative
+        rounding = 2.0**-25 * np.sum(solution.alpha) ** 2
+        best = optimum("cancer", C)
+        assert abs(solution.primal - best) <= rounding + 2e-9 * best
+
+
+def test_path_by_scaled_starts_with_known_margins_costs_few_steps():
+    samples, weights = case("cancer")
+    solution, previous = None, None
+    for C in np.geomspace(1e-2, 1e3, 11):
+        start, margins = None, None
+        if solution is not None:
+            start, margins = solution.alpha * (C / previous), solution.margins * (C / previous)
+        solution = solve_kernel(samples, C * weights, start=start, margins=margins, tol=5e-10)
+        assert solution.converged
+        assert solution.primal == pytest.approx(optimum("cancer", C), rel=1e-9)
+        previous = C
+    again = solve_kernel(samples, C * weights, start=solution.alpha, margins=solution.margins)
+    assert again.n_iter == 0
+
+
+def test_weights_are_repetitions():
+    samples, _ = case("cancer")
+    repeats = np.random.default_rng(0).integers(0, 3, samples.n)
+    rows = np.repeat(np.arange(samples.n), repeats)
+    repeated = KernelSamples(Gram(samples.gram.X[rows], gamma=1 / 30), samples.y[rows])
+    one = solve_kernel(samples, 2.0 * repeats, tol=1e-10)
+    other = solve_kernel(repeated, np.full(rows.size, 2.0), tol=1e-10)
+    assert one.primal == pytest.approx(other.primal, rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", METHODS)
+def test_running_out_of_steps_is_reported(solver):
+    samples, weights = case("cancer")
+    solution = solve_kernel(samples, 100.0 * weights, solver=solver, max_iter=3, tol=1e-9)
+    assert not solution.converged
+    assert solution.n_iter <= 8
+    assert solution.gap > 1e-9 * solution.primal
+    check_certificate(samples, 100.0 * weights, solution, False)
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_nothing_to_solve(free):
+    samples, weights = case("cancer")
+    intercept = "free" if free else "none"
+    solution = solve_kernel(samples, 0.0 * weights, intercept=intercept)
+    assert solution.converged and solution.gap == 0.0 and solution.n_iter == 0
+    one_class = KernelSamples(samples.gram, np.ones(samples.n))
+    solution = solve_kernel(one_class, weights, intercept=intercept)
+    assert solution.converged
+    if free:
+        assert np.all(solution.alpha == 0.0)
+
+
+def test_an_indefinite_kernel_that_was_not_noticed_is_reported():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(40, 40))
+    gram = Gram(np.eye(40), "precomputed")
+    gram.whole = A + A.T
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        solve_kernel(KernelSamples(gram, np.sign(A[0])), np.full(40, 10.0), solver="active-set")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"C": np.ones(3)}, "C must have shape"),
+        ({"C": np.full(250, -1.0)}, "C must be finite"),
+        ({"start": np.ones(3)}, "start must have shape"),
+        ({"margins": np.ones(250)}, "give both or none"),
+        ({"intercept": "penalised"}, "intercept must be one of"),
+        ({"solver": "newton"}, "solver must be one of"),
+    ],
+)
+def test_arguments_are_checked(changes, message):
+    samples, weights = case("cancer")
+    with pytest.raises(ValueError, match=message):
+        solve_kernel(samples, **({"C": weights} | changes))

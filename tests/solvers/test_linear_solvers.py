@@ -1,0 +1,278 @@
+"""Linear hinge solvers against a conic solver and LIBLINEAR, and what their certificates say."""
+
+from functools import cache
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.svm import LinearSVC
+
+from skscreen.problems.samples import LinearSamples
+from skscreen.solvers.linear import solve_linear
+from skscreen.solvers.sample_state import FULL, ZERO, SampleState
+
+SOLVERS = ("coordinate-descent", "second-order", "auto")
+solvers = pytest.mark.parametrize("solver", SOLVERS)
+
+
+def scaled(X):
+    return np.ascontiguousarray((X - X.mean(axis=0)) / X.std(axis=0))
+
+
+@cache
+def data(name):
+    rng = np.random.default_rng(3)
+    if name == "cancer":
+        X, y = load_breast_cancer(return_X_y=True)
+        return scaled(X), 2.0 * y - 1.0
+    if name == "wine":
+        X, y = load_wine(return_X_y=True)
+        return scaled(X), np.where(y == 1, 1.0, -1.0)
+    n, d = (40, 90) if name == "wide" else (120, 6)
+    X = rng.normal(size=(n, d))
+    y = np.where(X[:, 0] + 0.8 * rng.normal(size=n) > 0, 1.0, -1.0)
+    if name == "repeated":
+        # Duplicates, contradictions, rows of zeros, a constant and an empty column.
+        X[60:] = X[:60]
+        y[:90] = y[30:]
+        X[::17] = 0.0
+        X[:, 2], X[:, 3] = 1.0, 0.0
+    return X, y
+
+
+def caps_for(y, C, weighted):
+    if not weighted:
+        return np.full(y.size, float(C))
+    return C * np.random.default_rng(5).choice([0.0, 0.5, 1.0, 3.0], y.size)
+
+
+@cache
+def optimum(name, C, weighted=False, bias=0.0):
+    """Value of a conic solver, of the problem divided by max(C, 1)."""
+    X, y = data(name)
+    Z = y[:, None] * (np.c_[X, np.full(len(X), bias)] if bias else X)
+    caps, scale = caps_for(y, C, weighted), max(C, 1.0)
+    w = cp.Variable(Z.shape[1])
+    problem = cp.Problem(
+        cp.Minimize(cp.sum_squares(w) / (2 * scale) + (caps / scale) @ cp.pos(1 - Z @ w))
+    )
+    problem.solve(
+        solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12, max_iter=200
+    )
+    value = w.value
+    return 0.5 * value @ value + caps @ np.maximum(1 - Z @ value, 0.0)
+
+
+def check(samples, caps, solution, tol):
+    """The certificate is that of alpha, recomputed here with sums that cancel."""
+    w = samples.combine(solution.alpha)
+    margins = samples.margins(w)
+    primal = 0.5 * w @ w + caps @ np.maximum(1 - margins, 0)
+    dual = solution.alpha.sum() - 0.5 * w @ w
+    assert solution.converged
+    assert solution.relative_gap <= tol
+    assert (solution.alpha >= 0).all() and (solution.alpha <= caps).all()
+    np.testing.assert_allclose(solution.w, w, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(solution.margins, margins, rtol=1e-10, atol=1e-10)
+    assert solution.primal == pytest.approx(primal, rel=1e-12)
+    assert solution.gap == pytest.approx(primal - dual, abs=1e-11 * primal)
+    assert solution.dual == pytest.approx(dual, abs=1e-11 * primal)
+
+
+@solvers
+@pytest.mark.parametrize("name", ["cancer", "wine", "random", "wide", "repeated"])
+@pytest.mark.parametrize("C", [1e-4, 0.1, 10.0, 1e4])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_objective_is_that_of_a_conic_solver(solver, name, C, weighted):
+    if solver == "coordinate-descent" and C > 1.0 and name != "wide":
+        pytest.skip("what the second-order method is for")
+    X, y = data(name)
+    samples, caps = LinearSamples(X, y), caps_for(y, C, weighted)
+    # Separable data: rounding errors of margins, times C, are most of this.
+    tol = 5e-10 if name == "wide" else 1e-10
+    solution = solve_linear(samples, caps, solver=solver, tol=tol)
+    check(samples, caps, solution, tol)
+    best = optimum(name, C, weighted)
+    assert solution.primal <= best * (1 + 1e-9)
+    assert solution.dual <= best * (1 + 1e-12)
+
+
+FORMATS = {
+    "float32": lambda X: X.astype(np.float32),
+    "csr": sparse.csr_array,
+    "csr float32": lambda X: sparse.csr_matrix(X.astype(np.float32)),
+}
+
+
+@solvers
+@pytest.mark.parametrize("make", FORMATS.values(), ids=FORMATS)
+@pytest.mark.parametrize("bias", [0.0, 2.0])
+@pytest.mark.parametrize("name", ["random", "wide"])
+def test_formats_and_bias(solver, make, bias, name):
+    X, y = data(name)
+    samples, caps = LinearSamples(make(X), y, bias), np.full(y.size, 0.7)
+    solution = solve_linear(samples, caps, solver=solver, tol=1e-10)
+    check(samples, caps, solution, 1e-10)
+    single = samples.X.dtype == np.float32
+    assert solution.primal == pytest.approx(
+        optimum(name, 0.7, False, bias), rel=1e-6 if single else 1e-9
+    )
+
+
+@solvers
+@pytest.mark.parametrize("name", ["cancer", "wine"])
+def test_weights_are_those_of_liblinear(solver, name):
+    X, y = data(name)
+    peer = LinearSVC(
+        loss="hinge", C=0.1, fit_intercept=False, tol=1e-11, max_iter=1_000_000, random_state=0
+    )
+    w = peer.fit(X, y).coef_.ravel()
+    samples = LinearSamples(X, y)
+    solution = solve_linear(samples, np.full(y.size, 0.1), solver=solver, tol=1e-13)
+    np.testing.assert_allclose(solution.w, w, atol=1e-6 * np.abs(w).max())
+
+
+@solvers
+@pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-5])
+def test_gap_bounds_the_distance_to_the_optimum(solver, tol):
+    X, y = data("cancer")
+    samples, caps = LinearSamples(X, y), np.full(y.size, 1.0)
+    solution = solve_linear(samples, caps, solver=solver, tol=tol)
+    best = solve_linear(samples, caps, tol=1e-12)
+    check(samples, caps, solution, tol)
+    assert solution.primal - best.primal <= solution.gap + 1e-12 * best.primal
+    assert np.linalg.norm(solution.w - best.w) <= np.sqrt(solution.gap) + 1e-5
+
+
+@solvers
+def test_fixed_samples_keep_their_values(solver):
+    X, y = data("wine")
+    samples, caps = LinearSamples(X, y), np.full(y.size, 0.5)
+    free = solve_linear(samples, caps, solver=solver, tol=1e-12)
+    codes = np.zeros(y.size, np.int8)
+    codes[free.margins > 1 + 1e-4] = ZERO
+    codes[free.margins < 1 - 1e-4] = FULL
+    codes[::3] = 0
+    for fixed, converges in ((codes, True), (np.full(y.size, FULL, np.int8), False)):
+        given = fixed.copy()
+        solution = solve_linear(samples, caps, solver=solver, fixed=fixed, tol=1e-10, max_iter=5000)
+        assert solution.converged == converges
+        assert (solution.alpha[fixed == ZERO] == 0).all()
+        assert (solution.alpha[fixed == FULL] == 0.5).all()
+        np.testing.assert_array_equal(fixed, given)
+    # A wrong code: reported, with the gap of the full problem.
+    worst = int(np.argmax(free.margins))
+    codes[worst] = FULL
+    solution = solve_linear(samples, caps, solver=solver, fixed=codes, tol=1e-6, max_iter=300)
+    assert not solution.converged
+    assert solution.primal - free.primal <= solution.gap
+
+
+@solvers
+@pytest.mark.parametrize("name", ["cancer", "random", "wide", "repeated"])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+def test_screening_decides_nothing_wrong(solver, name, C, monkeypatch):
+    X, y = data(name)
+    samples, caps = LinearSamples(X, y), caps_for(y, C, True)
+    best = solve_linear(samples, caps, solver="second-order", screening=False, tol=1e-12)
+    below = (best.margins < 1 - 1e-6) | (caps == 0)
+    above = (best.margins > 1 + 1e-6) | (caps == 0)
+    seen, screen = [], SampleState.screen
+
+    def record(state):
+        count = screen(state)
+        seen.append(state.codes.copy())
+        return count
+
+    monkeypatch.setattr(SampleState, "screen", record)
+    for tol in (0.3, 1e-2, 1e-4, 1e-6, 1e-9):
+        solution = solve_linear(samples, caps, solver=solver, tol=tol, max_iter=2000)
+        if solution.converged:
+            assert solution.primal - best.primal <= solution.gap + 1e-10 * best.primal
+        else:
+            assert solver == "coordinate-descent" and C >= 1.0
+        # What the solution itself decides.
+        state = SampleState(samples, caps, solution.alpha)
+        state.evaluate()
+        decided = state.screen()
+    assert decided > 0 or not solution.converged
+    for codes in seen:
+        assert above[codes == ZERO].all()
+        assert below[codes == FULL].all()
+
+
+@solvers
+def test_start(solver):
+    X, y = data("cancer")
+    samples, caps = LinearSamples(X, y), np.full(y.size, 0.3)
+    cold = solve_linear(samples, caps, solver=solver, tol=1e-8)
+    again = solve_linear(samples, caps, solver=solver, tol=1e-8, start=cold.alpha)
+    near = solve_linear(samples, 1.05 * caps, solver=solver, tol=1e-8, start=1.05 * cold.alpha)
+    outside = solve_linear(samples, caps, solver=solver, tol=1e-8, start=cold.alpha * 9 - 1)
+    assert again.n_iter == 0
+    assert near.n_iter < cold.n_iter
+    for solution in (again, near, outside):
+        assert solution.converged
+
+
+@solvers
+def test_running_out_of_iterations_is_reported(solver):
+    X, y = data("cancer")
+    samples, caps = LinearSamples(X, y), np.full(y.size, 100.0)
+    solution = solve_linear(samples, caps, solver=solver, tol=1e-12, max_iter=3)
+    assert not solution.converged
+    assert solution.n_iter <= 4
+    assert solution.relative_gap > 1e-12
+    best = solve_linear(samples, caps, tol=1e-10)
+    assert solution.dual <= best.primal <= solution.primal
+
+
+@solvers
+def test_trivial_problems(solver):
+    X, y = data("random")
+    nothing = solve_linear(LinearSamples(X, y), np.zeros(y.size), solver=solver)
+    assert nothing.converged and nothing.primal == 0.0 and (nothing.w == 0).all()
+    zeros = solve_linear(LinearSamples(0 * X, y), np.ones(y.size), solver=solver)
+    assert zeros.converged and zeros.primal == y.size and (zeros.alpha == 1).all()
+    one_class = LinearSamples(X, np.ones(y.size), 1.0)
+    check(one_class, np.ones(y.size), solve_linear(one_class, np.ones(y.size), solver=solver), 1e-6)
+    one = LinearSamples(X[:1], y[:1])
+    check(one, np.ones(1), solve_linear(one, np.ones(1), solver=solver), 1e-6)
+
+
+def test_seed_decides_the_order_of_visits():
+    X, y = data("cancer")
+    samples, caps = LinearSamples(X, y), np.ones(y.size)
+    alphas = [
+        solve_linear(samples, caps, solver="coordinate-descent", tol=1e-4, random_state=seed).alpha
+        for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(alphas[0], alphas[1])
+    assert (alphas[0] != alphas[2]).any()
+
+
+def test_auto_leaves_coordinate_descent_where_it_stalls():
+    X, y = data("cancer")
+    samples, caps = LinearSamples(X, y), np.full(y.size, 1e4)
+    alone = solve_linear(samples, caps, solver="coordinate-descent", max_iter=1000)
+    auto = solve_linear(samples, caps, max_iter=1000)
+    assert auto.converged and not alone.converged
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"solver": "newton"}, "solver must be one of"),
+        ({"C": np.ones(3)}, "one bound per sample"),
+        ({"C": -np.ones(120)}, "not negative"),
+        ({"start": np.ones(3)}, "start must have shape"),
+        ({"fixed": np.full(120, 3)}, "only 0, 1 and 2"),
+    ],
+)
+def test_wrong_arguments_are_named(changes, message):
+    X, y = data("random")
+    arguments = {"C": np.ones(y.size), **changes}
+    with pytest.raises(ValueError, match=message):
+        solve_linear(LinearSamples(X, y), **arguments)

@@ -1,0 +1,103 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC
+from svm_reference import dual, gap, optimum, primal, sloppy
+
+from skscreen.problems.gram import Gram, KernelSamples
+from skscreen.problems.samples import LinearSamples
+from skscreen.solvers.polish import polish
+from skscreen.solvers.sample_solution import SampleSolution
+
+X, labels = load_breast_cancer(return_X_y=True)
+X, y = scale(X)[::6], np.where(labels[::6] == 1, 1.0, -1.0)
+
+
+def samples_and_matrix(kind):
+    if kind == "linear":
+        return LinearSamples(X, y, 1.0), y[:, None] * (X @ X.T + 1.0) * y
+    data = np.repeat(X[:40], 2, axis=0) if kind == "repeated" else X
+    signs = np.repeat(y[:40], 2) if kind == "repeated" else y
+    gram = Gram(data, "rbf", gamma=0.02)
+    K = gram.compute(np.arange(len(data)))
+    return KernelSamples(gram, signs, bias=1.0), signs[:, None] * (K + 1.0) * signs
+
+
+def solution_of(samples, Q, C, alpha):
+    w = samples.combine(alpha) if isinstance(samples, LinearSamples) else None
+    value = primal(Q, C, alpha)
+    return SampleSolution(
+        alpha, Q @ alpha, w, value, dual(Q, alpha), gap(Q, C, alpha), 1, True, 0.0
+    )
+
+
+@pytest.mark.parametrize("kind", ["linear", "rbf", "repeated"])
+@pytest.mark.parametrize("C", [0.01, 1.0])
+@pytest.mark.parametrize("relative_gap", [1e-8, 1e-6])
+def test_the_last_digits(kind, C, relative_gap):
+    samples, Q = samples_and_matrix(kind)
+    bounds = np.full(len(Q), C)
+    best = optimum(Q, bounds)
+    # A solver has most dual variables at their bounds; those inside are off.
+    noise = np.random.default_rng(0).normal(size=len(Q)) * C * ((best > 0.0) & (best < C))
+    alpha = best
+    for size in np.geomspace(1.0, 1e-9, 60):
+        alpha = np.clip(best + size * noise, 0.0, C)
+        if gap(Q, bounds, alpha) <= relative_gap * primal(Q, bounds, alpha):
+            break
+    rough = solution_of(samples, Q, bounds, alpha)
+    fine = polish(samples, bounds, rough)
+    assert fine.relative_gap <= 1e-13
+    assert_allclose(fine.gap, gap(Q, bounds, fine.alpha), atol=1e-13)
+    assert_allclose(fine.primal, primal(Q, bounds, fine.alpha), rtol=1e-12)
+    assert_allclose(fine.dual, dual(Q, fine.alpha), rtol=1e-12)
+    assert_allclose(fine.margins, Q @ fine.alpha, atol=1e-10)
+    assert fine.alpha.min() >= 0.0 and fine.alpha.max() <= C
+    if fine.w is not None:
+        assert_allclose(fine.w, samples.combine(fine.alpha))
+
+
+def test_never_worse():
+    samples, Q = samples_and_matrix("rbf")
+    bounds, rng = np.full(len(Q), 1.0), np.random.default_rng(0)
+    best = optimum(Q, bounds)
+    for relative_gap in (1e-4, 1e-2, 0.5):
+        rough = solution_of(samples, Q, bounds, sloppy(Q, bounds, best, relative_gap, rng))
+        fine = polish(samples, bounds, rough)
+        assert fine.gap <= rough.gap
+        assert_allclose(fine.gap, gap(Q, bounds, fine.alpha), rtol=1e-6, atol=1e-13)
+
+
+def test_nothing_to_do():
+    samples, Q = samples_and_matrix("rbf")
+    bounds = np.full(len(Q), 1e-4)
+    rough = solution_of(samples, Q, bounds, bounds.copy())
+    assert polish(samples, bounds, rough) is rough
+
+
+def test_free_intercept():
+    samples = KernelSamples(Gram(X, "rbf", gamma=0.02), y)
+    peer = SVC(C=1.0, gamma=0.02, tol=1e-4).fit(X, y)
+    alpha = np.zeros(len(y))
+    alpha[peer.support_] = np.abs(peer.dual_coef_[0])
+    bounds = np.ones(len(y))
+    alpha = np.minimum(alpha, bounds)
+    Q = samples.rows(np.arange(len(y)))
+    margins = Q @ alpha + y * peer.intercept_[0]
+    rest = 1.0 - margins
+    error = np.where(rest > 0.0, (bounds - alpha) * rest, -alpha * rest).sum()
+    both = alpha.sum() + np.maximum(rest, 0.0).sum()
+    rough = SampleSolution(
+        alpha, margins, None, 0.5 * (both + error), 0.5 * (both - error), error, 1, True, 0.0
+    )
+    fine = polish(samples, bounds, rough, y)
+    assert fine.relative_gap < 1e-13 < rough.relative_gap
+    assert abs(y @ fine.alpha) < 1e-12
+    # One intercept explains all margins.
+    shifts = y * (fine.margins - Q @ fine.alpha)
+    assert_allclose(shifts, shifts[0], atol=1e-10)
+    assert polish(samples, bounds, replace(fine, gap=0.0), y).gap == 0.0

@@ -1,0 +1,90 @@
+"""Optima of hinge-loss problems by Clarabel, and the paper's formulas; shares nothing with us."""
+
+import clarabel
+import numpy as np
+from scipy import sparse
+
+
+def box_qp(Q, C):
+    """Maximise sum alpha - alpha'Q alpha / 2 over 0 <= alpha <= C."""
+    n = len(C)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
+    P = sparse.csc_matrix(np.triu(Q))
+    A = sparse.vstack([sparse.eye(n), -sparse.eye(n)]).tocsc()
+    b = np.concatenate([C, np.zeros(n)])
+    cones = [clarabel.NonnegativeConeT(2 * n)]
+    solution = clarabel.DefaultSolver(P, -np.ones(n), A, b, cones, settings).solve()
+    return np.clip(np.array(solution.x), 0.0, C)
+
+
+def optimum(Q, C):
+    """Dual variables, exact up to rounding: Clarabel's, then a linear system on the kink."""
+    alpha = box_qp(Q, C)
+    margins = Q @ alpha
+    kink = np.abs(margins - 1.0) < 1e-5 * max(1.0, np.sqrt(np.diag(Q)).max())
+    polished = np.where(margins < 1.0, C, 0.0)
+    polished[kink] = 0.0
+    rest = 1.0 - (Q @ polished)[kink]
+    polished[kink] = np.linalg.lstsq(Q[np.ix_(kink, kink)], rest, rcond=None)[0]
+    polished = np.clip(polished, 0.0, C)
+    return polished if gap(Q, C, polished) <= gap(Q, C, alpha) else alpha
+
+
+def gap(Q, C, alpha):
+    """Duality gap of (u(alpha), alpha), as a sum of terms that are not negative."""
+    rest = 1.0 - Q @ alpha
+    return float(np.where(rest > 0.0, (C - alpha) * rest, -alpha * rest).sum())
+
+
+def primal(Q, C, alpha):
+    margins = Q @ alpha
+    return float(0.5 * alpha @ margins + C @ np.maximum(1.0 - margins, 0.0))
+
+
+def dual(Q, alpha):
+    return float(alpha.sum() - 0.5 * alpha @ Q @ alpha)
+
+
+def sloppy(Q, C, alpha, relative_gap, rng):
+    """A feasible point near an optimum with about that relative duality gap."""
+    noise = rng.normal(size=len(C)) * C * (rng.random(len(C)) < 0.3)
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        point = np.clip(alpha + middle * noise, 0.0, C)
+        if gap(Q, C, point) > relative_gap * primal(Q, C, point):
+            high = middle
+        else:
+            low = middle
+    return np.clip(alpha + low * noise, 0.0, C)
+
+
+def three_cases(k, m1, r1, m2, r2, phi, d):
+    """Smallest margin over two balls as Theorem 8 prints it; m1, m2, phi are margins."""
+    zeta = (d * d + r2 * r2 - r1 * r1) / (2.0 * d)
+    cap = np.sqrt(max(r2 * r2 - zeta * zeta, 0.0))
+    out = np.empty(len(k))
+    for i in range(len(k)):
+        c = -phi[i] / (k[i] * d)
+        if c < (zeta - d) / r1:
+            out[i] = m1[i] - r1 * k[i]
+        elif c > zeta / r2:
+            out[i] = m2[i] - r2 * k[i]
+        else:
+            t = np.sqrt(max(k[i] ** 2 - (phi[i] / d) ** 2, 0.0))
+            out[i] = m2[i] + zeta / d * phi[i] - cap * t
+    return out
+
+
+def smallest_in_dome(z, w_a, smallest, largest):
+    """min <z, w> over |w|^2 <= largest, <w_a, w> >= smallest, as a cone programme."""
+    d = len(z)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    A = sparse.csc_matrix(np.vstack([-w_a[None], np.zeros((1, d)), -np.eye(d)]))
+    b = np.concatenate([[-smallest, np.sqrt(largest)], np.zeros(d)])
+    cones = [clarabel.NonnegativeConeT(1), clarabel.SecondOrderConeT(d + 1)]
+    P = sparse.csc_matrix((d, d))
+    return clarabel.DefaultSolver(P, z, A, b, cones, settings).solve().obj_val

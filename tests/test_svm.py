@@ -1,0 +1,314 @@
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from svm_reference import optimum, primal
+
+from skscreen import ScreenedSVC
+
+# 143 tumours with 30 features; 75 irises of three classes.
+X, y = load_breast_cancer(return_X_y=True)
+X, y = scale(X[::4]), y[::4]
+IRIS_X, IRIS_Y = load_iris(return_X_y=True)
+IRIS_X, IRIS_Y = scale(IRIS_X)[::2], IRIS_Y[::2]
+for array in (X, y, IRIS_X, IRIS_Y):
+    array.setflags(write=False)
+NAMES = np.array(["benign", "malign"])
+
+KERNELS = [
+    {"kernel": "linear"},
+    {"kernel": "rbf", "gamma": 0.05},
+    {"kernel": "poly", "degree": 2, "coef0": 1.0},
+]
+
+
+def gram(X, Y=None, *, kernel="linear", gamma="scale", degree=3, coef0=0.0):
+    if gamma == "scale":
+        gamma = 1.0 / (X.shape[1] * X.var())
+    settings = {"gamma": gamma, "degree": degree, "coef0": coef0}
+    return pairwise_kernels(X, Y, metric=kernel, filter_params=True, **settings)
+
+
+@parametrize_with_checks(
+    [ScreenedSVC(), ScreenedSVC(kernel="rbf"), ScreenedSVC(kernel="rbf", intercept="free")]
+)
+def test_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("options", KERNELS)
+@pytest.mark.parametrize("C", [1e-4, 0.1, 10.0])
+@pytest.mark.parametrize("bias", [0.0, 1.0, 3.0])
+def test_optimum_of_clarabel(options, C, bias):
+    model = ScreenedSVC(
+        C, fit_intercept=bias > 0.0, intercept_scaling=bias or 1.0, tol=1e-8, **options
+    ).fit(X, y)
+    K, signs = gram(X, **options), np.where(y == 1, 1.0, -1.0)
+    Q, bounds = signs[:, None] * (K + bias**2) * signs, np.full(len(y), C)
+    best = optimum(Q, bounds)
+    value = primal(Q, bounds, best)
+    assert model.dual_gap_ <= 1e-8
+    assert_allclose(model.objective_, [value], rtol=1e-7)
+    scores = (K + bias**2) @ (signs * best)
+    accuracy = 2e-4 * np.sqrt(value) * np.sqrt(np.diag(K)).max()
+    assert_allclose(model.decision_function(X), scores, atol=accuracy)
+    assert (model.intercept_[0] == 0.0) == (bias == 0.0)
+    # The dual variables certify the objective by themselves.
+    alpha = np.zeros(len(y))
+    alpha[model.support_] = model.dual_coef_[0] * signs[model.support_]
+    assert np.all(alpha >= 0.0) and np.all(alpha <= C)
+    assert alpha.sum() - 0.5 * alpha @ Q @ alpha >= value * (1.0 - 2e-8)
+
+
+def test_linear_svc_with_its_penalised_intercept():
+    model = ScreenedSVC(0.1, intercept_scaling=2.0, tol=1e-10).fit(X, y)
+    peer = LinearSVC(
+        C=0.1, loss="hinge", intercept_scaling=2.0, tol=1e-10, max_iter=10**6, random_state=0
+    ).fit(X, y)
+    assert_allclose(model.coef_, peer.coef_, atol=1e-5)
+    assert_allclose(model.intercept_, peer.intercept_, atol=1e-5)
+    assert_array_equal(model.predict(X), peer.predict(X))
+
+
+@pytest.mark.parametrize("options", KERNELS)
+def test_svc_with_its_free_intercept(options):
+    model = ScreenedSVC(0.5, intercept="free", tol=1e-9, **options).fit(X, NAMES[y])
+    peer = SVC(C=0.5, tol=1e-8, **options).fit(X, NAMES[y])
+    assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-3)
+    assert_array_equal(model.support_, peer.support_)
+    assert_array_equal(model.n_support_, peer.n_support_)
+    assert_allclose(model.dual_coef_, peer.dual_coef_, atol=1e-3)
+    assert_array_equal(model.support_vectors_, X[model.support_])
+    assert_array_equal(model.predict(X), peer.predict(X))
+    if options["kernel"] == "linear":
+        assert_allclose(model.coef_, peer.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize("options", KERNELS)
+def test_more_classes_are_one_against_the_rest(options):
+    names = np.array(["c", "a", "b"])[IRIS_Y]
+    model = ScreenedSVC(tol=1e-9, **options).fit(IRIS_X, names)
+    assert_array_equal(model.classes_, ["a", "b", "c"])
+    parts = [ScreenedSVC(tol=1e-9, **options).fit(IRIS_X, names == name) for name in "abc"]
+    scores = np.stack([part.decision_function(IRIS_X) for part in parts], axis=1)
+    assert_allclose(model.decision_function(IRIS_X), scores, atol=2e-3)
+    assert model.dual_coef_.shape == (3, len(model.support_))
+    union = np.unique(np.concatenate([part.support_ for part in parts]))
+    assert_array_equal(np.sort(model.support_), union)
+    assert_array_equal(names[model.support_], np.repeat(["a", "b", "c"], model.n_support_))
+    assert_array_equal(
+        model.predict(IRIS_X), model.classes_[model.decision_function(IRIS_X).argmax(axis=1)]
+    )
+    assert model.n_iter_.shape == model.intercept_.shape == (3,)
+
+
+@pytest.mark.parametrize("options", KERNELS)
+def test_threads_change_nothing(options):
+    one, two = (ScreenedSVC(n_jobs=n, **options).fit(IRIS_X, IRIS_Y) for n in (1, 2))
+    assert_array_equal(one.dual_coef_, two.dual_coef_)
+    assert one.n_iter_.tolist() == two.n_iter_.tolist()
+
+
+def test_a_matrix_that_does_not_fit_is_cached_by_rows():
+    options = {"kernel": "rbf", "gamma": 0.05, "tol": 1e-9, "n_jobs": 2}
+    whole = ScreenedSVC(**options).fit(IRIS_X, IRIS_Y)
+    rows = ScreenedSVC(cache_size=1e-3, **options).fit(IRIS_X, IRIS_Y)
+    assert_allclose(rows.decision_function(X[:, :4]), whole.decision_function(X[:, :4]), atol=1e-3)
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "rbf"}, {"kernel": "rbf", "intercept": "free"}])
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 0.5, 1: 2.0}])
+def test_weights_are_repetitions_and_zero_is_removal(options, class_weight):
+    weights = np.random.default_rng(0).integers(0, 3, len(y))
+    model = ScreenedSVC(0.3, tol=1e-10, class_weight=class_weight, gamma=0.05, **options)
+    weighted = clone(model).fit(X, y, sample_weight=weights)
+    repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-3)
+    assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-8)
+    assert weights[weighted.support_].min() > 0
+
+
+def test_class_weights_are_sample_weights_by_class():
+    by_class = ScreenedSVC(class_weight={0: 3.0, 2: 0.5}, tol=1e-9).fit(IRIS_X, IRIS_Y)
+    factors = np.array([3.0, 1.0, 0.5])[IRIS_Y]
+    by_sample = ScreenedSVC(tol=1e-9).fit(IRIS_X, IRIS_Y, sample_weight=factors)
+    assert_array_equal(by_class.dual_coef_, by_sample.dual_coef_)
+    plain = ScreenedSVC(tol=1e-9).fit(IRIS_X, IRIS_Y)
+    assert not np.allclose(by_class.coef_, plain.coef_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array, sparse.coo_array])
+@pytest.mark.parametrize("options", KERNELS)
+def test_sparse_equals_dense(container, options):
+    rough = np.where(np.abs(X) > 0.5, X, 0.0)
+    options = {"tol": 1e-9, "C": 0.3, **options}
+    dense, thin = (ScreenedSVC(**options).fit(data, y) for data in (rough, container(rough)))
+    assert_allclose(thin.decision_function(container(X)), dense.decision_function(X), atol=2e-3)
+    assert_allclose(thin.objective_, dense.objective_, rtol=1e-8)
+    assert sparse.issparse(thin.support_vectors_)
+
+
+def test_precomputed_and_callable_kernels():
+    K = rbf_kernel(X, gamma=0.05)
+    model = ScreenedSVC(kernel="rbf", gamma=0.05).fit(X, y)
+    weights = np.arange(len(y)) % 5 > 0
+    for sample_weight in (None, weights):
+        model = ScreenedSVC(kernel="rbf", gamma=0.05).fit(X, y, sample_weight)
+        by_matrix = ScreenedSVC(kernel="precomputed").fit(K, y, sample_weight)
+        by_function = ScreenedSVC(kernel=gauss).fit(X, y, sample_weight)
+        assert_allclose(by_matrix.decision_function(K), model.decision_function(X), atol=1e-6)
+        assert_allclose(by_function.decision_function(X), model.decision_function(X), atol=1e-6)
+    assert by_matrix.support_vectors_.size == 0
+    assert not hasattr(by_matrix, "coef_")
+    search = GridSearchCV(ScreenedSVC(kernel="precomputed"), {"C": [0.01, 1.0]}, cv=3).fit(K, y)
+    assert search.best_score_ > 0.9
+
+
+def gauss(A, B):
+    return rbf_kernel(A, B, gamma=0.05)
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto", 0.07])
+def test_gamma_is_that_of_scikit_learn(gamma):
+    for data in (X, sparse.csr_array(X)):
+        model = ScreenedSVC(kernel="rbf", gamma=gamma, intercept="free", tol=1e-9).fit(data, y)
+        peer = SVC(gamma=gamma, tol=1e-8).fit(data, y)
+        assert_allclose(model.decision_function(data), peer.decision_function(data), atol=1e-3)
+
+
+@pytest.mark.parametrize("screening", [None, "gap", "ball1", "ball2", "intersection"])
+def test_screening_changes_nothing_but_the_history(screening):
+    model = ScreenedSVC(screening=screening, tol=1e-9).fit(X, y)
+    plain = ScreenedSVC(screening=None, tol=1e-9).fit(X, y)
+    assert_allclose(model.coef_, plain.coef_, atol=1e-4)
+    assert bool(model.screening_history_) == (screening is not None)
+    if screening is not None:
+        last = model.screening_history_[-1]
+        assert last.zero + last.linear + last.undecided == len(y)
+        assert last.zero > 0.5 * len(y)
+
+
+def test_the_smallest_C_has_a_closed_form():
+    model = ScreenedSVC(1e-6).fit(X, y)
+    assert model.n_iter_.tolist() == [0]
+    assert_allclose(np.abs(model.dual_coef_), 1e-6)
+    assert len(model.support_) == len(y)
+
+
+def test_single_precision_and_read_only_data():
+    model = ScreenedSVC(tol=1e-8).fit(X.astype(np.float32), y)
+    assert_allclose(model.coef_, ScreenedSVC(tol=1e-8).fit(X, y).coef_, atol=1e-3)
+
+
+def test_pickles_without_the_gram_matrix():
+    big = np.tile(X, (4, 1))
+    model = ScreenedSVC(kernel="rbf").fit(big, np.tile(y, 4))
+    blob = pickle.dumps(model)
+    assert len(blob) < 4 * len(big) ** 2
+    assert_array_equal(pickle.loads(blob).decision_function(X), model.decision_function(X))
+
+
+def test_pipelines_grids_and_names():
+    frame = pd.DataFrame(X).add_prefix("f")
+    model = ScreenedSVC().fit(frame, NAMES[y])
+    assert model.feature_names_in_[0] == "f0"
+    assert set(model.predict(frame)) == set(NAMES)
+    grid = {"screenedsvc__C": [0.01, 1.0], "screenedsvc__kernel": ["linear", "rbf"]}
+    search = GridSearchCV(make_pipeline(StandardScaler(), ScreenedSVC()), grid, cv=3)
+    assert search.fit(X, y).best_score_ > 0.94
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = make_pipeline(ScreenedSVC().set_fit_request(sample_weight=True))
+        routed.fit(X, y, sample_weight=np.ones(len(y)))
+
+
+def test_random_state_and_solver_reach_the_solver():
+    fits = [ScreenedSVC(solver="coordinate-descent", random_state=s).fit(X, y) for s in (0, 0, 1)]
+    assert_array_equal(fits[0].coef_, fits[1].coef_)
+    assert not np.array_equal(fits[0].coef_, fits[2].coef_)
+    other = ScreenedSVC(solver="second-order").fit(X, y)
+    assert_allclose(other.coef_, fits[0].coef_, atol=1e-2)
+    assert other.n_iter_[0] < fits[0].n_iter_[0]
+    kernel = [ScreenedSVC(kernel="rbf", solver=s).fit(X, y) for s in ("smo", "active-set")]
+    assert_allclose(kernel[0].objective_, kernel[1].objective_, rtol=2e-6)
+    assert kernel[1].n_iter_[0] < kernel[0].n_iter_[0]
+
+
+def test_few_steps_warn_with_the_gap():
+    with pytest.warns(ConvergenceWarning, match="relative duality gap of .* > tol=1e-06 at C=100"):
+        model = ScreenedSVC(100.0, solver="coordinate-descent", max_iter=3).fit(X, y)
+    assert model.dual_gap_ > 1e-6
+    assert model.n_iter_[0] <= 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        ScreenedSVC(100.0).fit(X, y)
+
+
+def test_progress_bar(capsys):
+    ScreenedSVC(verbose=1).fit(IRIS_X, IRIS_Y)
+    assert "100% C=1 gap=" in capsys.readouterr().err
+    ScreenedSVC().fit(IRIS_X, IRIS_Y)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"C": 0.0}, "'C' parameter"),
+        ({"C": np.inf}, "'C' parameter"),
+        ({"C": -1.0}, "'C' parameter"),
+        ({"kernel": "gauss"}, "'kernel' parameter"),
+        ({"gamma": 0.0}, "'gamma' parameter"),
+        ({"screening": "dome"}, "'screening' parameter"),
+        ({"solver": "simplex"}, "'solver' parameter"),
+        ({"intercept": "none"}, "'intercept' parameter"),
+        ({"tol": 0.0}, "'tol' parameter"),
+        ({"class_weight": "even"}, "'class_weight' parameter"),
+        ({"class_weight": {0: -1.0}}, "class_weight must hold"),
+        ({"class_weight": {7: 1.0}}, "class_weight has entries for .*7"),
+        ({"class_weight": {0: 0.0}}, "greater than one; got 1 class among"),
+        ({"kernel": "precomputed"}, "square kernel matrix"),
+        ({"kernel": "rbf", "solver": "second-order"}, "solver must be one of 'auto', 'active-set'"),
+        ({"solver": "smo"}, "solver must be one of 'auto', 'coordinate-descent'"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises(ValueError, match=message):
+        ScreenedSVC(**options).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "weights", "message"),
+    [
+        (np.ones(len(y)), None, "greater than one; got 1 class"),
+        (y, np.zeros(len(y)), "[Ss]ample.weight"),
+        (y, np.full(len(y), -1.0), "[Nn]egative"),
+        (y, (y == 1).astype(float), "greater than one; got 1 class among"),
+        (y, np.ones(3), "sample_weight"),
+        (X[:, 0], None, "continuous"),
+    ],
+)
+def test_bad_labels_and_weights(labels, weights, message):
+    with pytest.raises(ValueError, match=message):
+        ScreenedSVC().fit(X, labels, sample_weight=weights)
+
+
+def test_a_failed_fit_leaves_the_estimator_unfitted():
+    model = ScreenedSVC().fit(X, y)
+    with pytest.raises(ValueError, match="one; got 1 class"):
+        model.fit(X, np.ones(len(y)))
+    with pytest.raises(NotFittedError):
+        model.predict(X)

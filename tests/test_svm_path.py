@@ -1,0 +1,252 @@
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import scale
+from svm_reference import optimum, primal
+
+from skscreen import ScreenedSVC, svc_path
+from skscreen.inspection import PathDisplay, ScreeningDisplay
+from skscreen.path.samples import SamplePathSolver
+
+X, y = load_breast_cancer(return_X_y=True)
+X, y = scale(X[::4]), y[::4]
+X.setflags(write=False)
+SIGNS = np.where(y == 1, 1.0, -1.0)
+RBF = {"kernel": "rbf", "gamma": 0.05}
+GRID = np.geomspace(1e-4, 100.0, 12)
+
+
+def q_matrix(options, bias=1.0):
+    K = rbf_kernel(X, gamma=0.05) if options else X @ X.T
+    return SIGNS[:, None] * (K + bias**2) * SIGNS
+
+
+@pytest.mark.parametrize("options", [{}, RBF])
+@pytest.mark.parametrize("screening", [None, "gap", "ball1", "ball2", "intersection"])
+def test_grid_against_optima(options, screening):
+    path = svc_path(X, y, Cs=GRID[::-1], screening=screening, tol=1e-7, **options)
+    assert_array_equal(path.Cs, GRID)
+    assert path.dual_gaps.max() <= 1e-7
+    Q = q_matrix(options)
+    for C, value, dual_coef in zip(GRID, path.objectives, path.dual_coefs, strict=True):
+        bounds = np.full(len(y), C)
+        assert_allclose(value, primal(Q, bounds, optimum(Q, bounds)), rtol=2e-7)
+        alpha = dual_coef * SIGNS
+        assert alpha.min() >= 0.0 and alpha.max() <= C
+        assert_allclose(primal(Q, bounds, alpha), value, rtol=1e-9)
+
+
+def test_attributes_and_single_fits():
+    path = svc_path(X, y, Cs=[0.01, 1.0, 0.1, 1.0])
+    assert len(path) == 3 and path[1].point.C == 0.1
+    assert_array_equal(path.Cs, [0.01, 0.1, 1.0])
+    assert path.coefs.shape == (3, 30) and path.dual_coefs.shape == (3, len(y))
+    for name in ("objectives", "dual_gaps", "seconds", "screening_rates", "n_iters", "intercepts"):
+        assert getattr(path, name).shape == (3,)
+    assert_allclose(path.dual_coefs @ X, path.coefs, atol=1e-8)
+    assert_allclose(path.intercepts, path.dual_coefs.sum(axis=1))
+    assert np.all(path.converged) and np.all(path.seconds > 0.0)
+    assert_array_equal(path.lams, 1.0 / path.Cs)
+    single = ScreenedSVC(0.1).fit(X, y)
+    fitted = path.estimator(1)
+    assert_allclose(fitted.decision_function(X), single.decision_function(X), atol=2e-2)
+    assert fitted.get_params() == single.get_params()
+    assert_allclose(fitted.objective_, single.objective_, rtol=2e-6)
+
+
+def test_kernels_have_no_coefs():
+    path = svc_path(X, y, Cs=[0.1, 1.0], **RBF)
+    with pytest.raises(AttributeError, match="use dual_coefs"):
+        path.coefs  # noqa: B018
+    scores = rbf_kernel(X, gamma=0.05) @ path.dual_coefs[1] + path.intercepts[1]
+    assert_allclose(path.estimator(1).decision_function(X), scores, atol=1e-10)
+
+
+@pytest.mark.parametrize("options", [{}, RBF])
+def test_free_intercept(options):
+    path = svc_path(X, y, Cs=[0.1, 1.0, 10.0], intercept="free", tol=1e-8, **options)
+    for C, model in zip(path.Cs, map(path.estimator, range(3)), strict=True):
+        single = ScreenedSVC(C, intercept="free", tol=1e-8, **options).fit(X, y)
+        assert_allclose(model.objective_, single.objective_, rtol=2e-8)
+        assert_allclose(model.decision_function(X), single.decision_function(X), atol=5e-3)
+    with pytest.raises(ValueError, match="eps needs intercept='penalised'"):
+        svc_path(X, y, eps=1e-2, intercept="free")
+
+
+@pytest.mark.parametrize("options", [{}, RBF])
+@pytest.mark.parametrize("test", ["ball1", "intersection"])
+def test_screening_along_a_fine_grid(options, test):
+    path = svc_path(X, y, Cs=np.geomspace(1e-3, 1.0, 60), screening=test, tol=1e-8, **options)
+    assert path.path_screening_rates[1:].mean() > 0.3
+    assert path.screening_rates.min() > 0.9
+    # A decision of the path stays true to the end of the solve.
+    for point in path.points[1:]:
+        if point.C <= path.C_min:
+            continue  # known in closed form
+        first, last = point.history[0], point.history[-1]
+        assert (first.where, last.where) == ("path", "dynamic")
+        assert first.zero <= last.zero and first.linear <= last.linear
+    other = svc_path(X, y, Cs=path.Cs, screening="gap", **options)
+    assert not other.path_screening_rates.any()
+
+
+def test_the_intersection_decides_more_than_its_parts():
+    rates = {
+        test: svc_path(
+            X, y, Cs=np.geomspace(1e-2, 10.0, 30), screening=test, tol=1e-9, **RBF
+        ).path_screening_rates
+        for test in ("ball1", "ball2", "intersection")
+    }
+    assert np.all(rates["intersection"] >= np.maximum(rates["ball1"], rates["ball2"]) - 0.02)
+    assert rates["intersection"].mean() > rates["ball1"].mean() + 0.02
+
+
+@pytest.mark.parametrize("eps", [1e-1, 1e-2, 1e-3])
+@pytest.mark.parametrize("options", [{}, RBF])
+def test_eps_path_keeps_its_promise_everywhere(eps, options):
+    path = svc_path(X, y, eps=eps, C_max=50.0, **options)
+    Q, Cs = q_matrix(options), path.Cs
+    assert_allclose(Cs[0], 1.0 / Q.sum(axis=1).max())
+    assert path.C_min == Cs[0] and np.all(np.diff(Cs) > 0.0)
+    assert path.dual_gaps.max() <= 0.01 * eps
+    assert Cs[-1] == 50.0 or (Q @ (path.dual_coefs[-1] * SIGNS)).min() > 0.9
+    # The worst place is just before the next stored point.
+    tests = np.concatenate([Cs[1:] * (1.0 - 1e-9), np.geomspace(Cs[0], 50.0, 20)])
+    for C in tests[:: max(len(tests) // 15, 1)]:
+        bounds = np.full(len(y), C)
+        alpha = path.dual_coefs[np.searchsorted(Cs, C, side="right") - 1] * SIGNS
+        value, best = primal(Q, bounds, alpha), primal(Q, bounds, optimum(Q, bounds))
+        assert value - best <= eps * value * (1.0 + 1e-6)
+
+
+def test_eps_path_takes_no_more_points_than_it_needs():
+    counts = [len(svc_path(X, y, eps=eps, C_max=10.0)) for eps in (1e-1, 1e-2, 1e-3)]
+    assert counts[0] < counts[1] < counts[2] < 400
+    assert len(svc_path(X, y, C_max=10.0)) == counts[2]
+
+
+def test_eps_path_ends_where_no_loss_is_left():
+    """A separable problem: the solution no longer changes."""
+    narrow = {"kernel": "rbf", "gamma": 1.0}
+    path = svc_path(X, y, eps=1e-2, C_max=1e6, **narrow)
+    assert path.Cs[-1] < 1e3
+    assert path.estimator(-1).score(X, y) == 1.0
+
+
+def test_below_the_smallest_C():
+    path = svc_path(X, y, eps=1e-2, C_max=1e-6)
+    assert_array_equal(path.Cs, [1e-6])
+    assert path.n_iters.tolist() == [0]
+    # Symmetric data: margins of sum z_i are never positive together with ...
+    path = svc_path(np.zeros((6, 2)), [0, 1] * 3, eps=1e-2, fit_intercept=False)
+    assert np.all(path.coefs == 0.0) and np.all(path.dual_gaps == 0.0)
+
+
+def test_weights_along_the_path():
+    weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    path = svc_path(X, y, Cs=[1e-4, 0.1, 1.0], sample_weight=weights, tol=1e-9)
+    assert path.dual_coefs.shape == (3, len(y))
+    assert not path.dual_coefs[:, weights == 0.0].any()
+    keep = weights > 0.0
+    Q = q_matrix({})[np.ix_(keep, keep)]
+    for C, value in zip(path.Cs, path.objectives, strict=True):
+        bounds = C * weights[keep]
+        assert_allclose(value, primal(Q, bounds, optimum(Q, bounds)), rtol=1e-8)
+    eps_path = svc_path(X, y, eps=1e-2, C_max=0.1, sample_weight=weights)
+    assert_allclose(eps_path.C_min, 1.0 / (Q @ weights[keep]).max())
+
+
+def test_sparse_equals_dense():
+    rough = np.where(np.abs(X) > 0.5, X, 0.0)
+    dense, thin = (svc_path(data, y, Cs=GRID) for data in (rough, sparse.csr_array(rough)))
+    assert_allclose(dense.objectives, thin.objectives, rtol=2e-6)
+
+
+def test_warm_starts_pay():
+    Cs = np.geomspace(0.01, 1.0, 60)
+    path = svc_path(X, y, Cs=Cs, solver="coordinate-descent")
+    cold = [ScreenedSVC(C, solver="coordinate-descent").fit(X, y).n_iter_[0] for C in Cs]
+    assert path.n_iters.sum() < sum(cold)
+
+
+def test_an_interrupted_path_keeps_what_is_done(monkeypatch):
+    solve, calls = SamplePathSolver.solve, []
+
+    def interrupted(self, *args):
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        calls.append(args)
+        return solve(self, *args)
+
+    monkeypatch.setattr(SamplePathSolver, "solve", interrupted)
+    with pytest.warns(UserWarning, match="Interrupted: the path ends after 2 values"):
+        path = svc_path(X, y, Cs=GRID)
+    assert_array_equal(path.Cs, GRID[:2])
+    with pytest.raises(KeyboardInterrupt):
+        svc_path(X, y, Cs=GRID)
+
+
+def test_a_contradicted_decision_is_taken_back(monkeypatch):
+    """Should rounding errors ever lead to a wrong decision, the full certificate shows it."""
+    from skscreen.path import samples
+
+    def wrong(lower, upper, codes=None):
+        found = np.zeros(lower.size, dtype=np.int8)
+        found[:40] = 1
+        return found
+
+    monkeypatch.setattr(samples, "decide", wrong)
+    path = svc_path(X, y, Cs=[0.01, 0.02], max_iter=500)
+    assert "repair" in [event.where for event in path.screening_history]
+    assert np.all(path.converged)
+
+
+def test_few_steps_warn():
+    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
+        path = svc_path(X, y, Cs=[0.1, 100.0], max_iter=3, solver="coordinate-descent")
+    assert not path.converged.all()
+
+
+def test_progress_and_displays(capsys):
+    path = svc_path(X, y, eps=0.1, C_max=1.0, verbose=1)
+    err = capsys.readouterr().err
+    assert "100%" in err and "C=1 gap=" in err
+    display = ScreeningDisplay.from_path(path)
+    assert_array_equal(display.lams, path.lams)
+    PathDisplay.from_path(path, tol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"Cs": []}, ValueError, "Cs must be"),
+        ({"Cs": [1.0, -1.0]}, ValueError, "Cs must be"),
+        ({"Cs": "many"}, ValueError, "Cs must be"),
+        ({"Cs": [1.0], "eps": 1e-2}, ValueError, "Cs and eps were both given"),
+        ({"eps": 0.0}, ValueError, "'eps' parameter"),
+        ({"C_max": -1.0}, ValueError, "'C_max' parameter"),
+        ({"C": 1.0}, TypeError, "takes Cs, not C"),
+        ({"gama": 1.0}, TypeError, "gama"),
+        ({"kernel": "gauss"}, ValueError, "'kernel' parameter"),
+    ],
+)
+def test_bad_arguments(arguments, error, message):
+    with pytest.raises(error, match=message):
+        svc_path(X, y, **arguments)
+
+
+def test_three_classes_are_refused():
+    with pytest.raises(ValueError, match="y must have two classes, got 3"):
+        svc_path(*load_iris(return_X_y=True), Cs=[1.0])
+
+
+def test_no_warnings_along_a_long_path():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        svc_path(X, y, Cs=np.geomspace(1e-5, 1e4, 40), **RBF)
