@@ -23,8 +23,9 @@ def row_dot(data, columns, starts, d, i, w):
         for j in range(d):
             total += row[j] * w[j]
     else:
-        for p in range(starts[i], starts[i + 1]):
-            total += data[p] * w[columns[p]]
+        row, places = data[starts[i] : starts[i + 1]], columns[starts[i] : starts[i + 1]]
+        for j in range(row.size):
+            total += row[j] * w[places[j]]
     return total
 
 
@@ -36,8 +37,9 @@ def add_row(data, columns, starts, d, i, scale, w):
         for j in range(d):
             w[j] += scale * row[j]
     else:
-        for p in range(starts[i], starts[i + 1]):
-            w[columns[p]] += scale * data[p]
+        row, places = data[starts[i] : starts[i + 1]], columns[starts[i] : starts[i + 1]]
+        for j in range(row.size):
+            w[places[j]] += scale * row[j]
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
