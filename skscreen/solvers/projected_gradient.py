@@ -29,6 +29,9 @@ from skscreen.solvers.solution import ScreeningEvent, Solution
 # A solve of fewer steps does not earn back a screening step before the first.
 _FEW_STEPS = 5
 
+# Share of the work of an evaluation that a guess of the active items may leave.
+_WORTH_GUESSING = 0.5
+
 # Relative rounding error of an objective: smaller increases are no increases.
 _NOISE = 1e-14
 
@@ -127,9 +130,7 @@ class _Run:
             if self.work >= interior_point_work(self.objective):
                 evaluation = self._interior_point(evaluation)
                 continue
-            working, n_iter = self.objective, self.n_iter
-            if self.use_active_set:
-                working = active_part(working, evaluation)
+            working, n_iter = self._working_objective(evaluation), self.n_iter
             last, step = self._descend(working, evaluation, step)
             # No step and no tolerance: what is missing is below the rounding allowance.
             self.stalled |= self.n_iter == n_iter
@@ -137,6 +138,19 @@ class _Run:
                 evaluation = last
             else:
                 evaluation = self.objective.evaluate(last.point)
+
+    def _working_objective(self, evaluation: Evaluation) -> Objective:
+        """Leave out items without loss for a round, where that makes evaluations much cheaper.
+
+        Each new guess is a new objective, on which the memory of past steps is worth less.
+        """
+        if self.use_active_set:
+            working = active_part(self.objective, evaluation)
+            most = _WORTH_GUESSING * _evaluation_work(self.objective)
+            if working is self.objective or _evaluation_work(working) <= most:
+                return working
+            self.use_active_set = False
+        return self.objective
 
     def _interior_point(self, evaluation: Evaluation) -> Evaluation:
         """Solve the reduced problem by second-order steps; keep what they gained, if anything."""
