@@ -48,6 +48,7 @@ class Bench:
     out: Path
     quick: bool
     repeats: int
+    sets: tuple[str, ...] = tuple(SETS)
 
     def load(self, name: str):
         """Return features in [-1, 1], labels and options of a path as in the paper."""
@@ -88,7 +89,7 @@ def bounds(bench: Bench) -> None:
     """Figure 9: CPU time of the path and of its screening, ratio 0.9, no active set."""
     arms = {name: NONE if bound is None else {"bound": bound} for name, bound in BOUNDS.items()}
     ratios = {}
-    for name in ("iris", "wine") if bench.quick else SETS:
+    for name in bench.sets:
         X, y, options = bench.load(name)
         runs = bench.run(name, X, y, arms, active_set=False, **options)
         theirs = dict(zip(BOUNDS, PAPER[name], strict=False))
@@ -107,6 +108,7 @@ def bounds(bench: Bench) -> None:
                     f"{parts[label] / theirs[label]:.0%}" if part else "",
                     f"{none.visits / run.visits:.1f}",
                     run.path.n_iters.sum(),
+                    f"{run.step_ms:.2f}",
                     f"{run.path.path_screening_rates.mean():.3f}",
                     f"{run.path.screening_rates.mean():.3f}",
                 )
@@ -115,7 +117,7 @@ def bounds(bench: Bench) -> None:
                 ratios[name][label] = ours, theirs["none"] / theirs[label]
         table(
             "bound,CPU s,none / it,paper,screening,paper,visits none / it,iterations,"
-            "path rate,end rate",
+            "ms a step,path rate,end rate",
             rows,
         )
         first, last = paper.LAMBDAS[name]
@@ -336,7 +338,7 @@ def neighbours(bench: Bench) -> None:
     if bench.quick:
         X, y = X[::5], y[::5]
     ks = (2, 6, 15) if bench.quick else (2, 4, 6, 9, 12, 15, 20)
-    lams, n_splits = np.geomspace(1e5, 0.1, 28), 2 if bench.quick else 4
+    lams, n_splits = np.geomspace(1e5, 0.1, 28), bench.repeats
     scores = np.empty((n_splits, len(ks), 3))
     seconds = np.empty((n_splits, len(ks), 2))
     for split in range(n_splits):
@@ -420,7 +422,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--out", type=Path, default=Path("rtlm_paper"), help="folder for figures")
-    parser.add_argument("--repeats", type=int, default=3, help="the fastest counts")
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="the fastest counts; splits of the part neighbours"
+    )
+    parser.add_argument("--sets", default=",".join(SETS), help="data sets of the part bounds")
     parser.add_argument("--quick", action="store_true", help="a rehearsal on less data")
     args = parser.parse_args()
     unknown = set(args.parts.split(",")) - set(PARTS)
@@ -434,7 +439,7 @@ def main() -> None:
     )
     # The paper gives CPU seconds, and other programs on the machine cost none of ours.
     projected_gradient.perf_counter = time.process_time
-    bench = Bench(Data(args.data), args.out, args.quick, args.repeats)
+    bench = Bench(Data(args.data), args.out, args.quick, args.repeats, tuple(args.sets.split(",")))
     with threadpool_limits(1):
         compile_all()
         for part in args.parts.split(","):

@@ -8,6 +8,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 # Okabe and Ito's palette, distinct for colour-blind readers; first the one for "ours".
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "0.35")
@@ -35,7 +36,7 @@ def ratio_bars(out: Path, name: str, ratios: dict, title: str) -> None:
         ax.set_xticks(places, arms, rotation=60, ha="right", rotation_mode="anchor")
         ax.set_title(data_set, fontsize="medium")
         ax.spines[["top", "right"]].set_visible(False)
-    axes[0, 0].set_ylabel("CPU time without / with screening")
+    axes[0, 0].set_ylabel("CPU time without / with", fontsize="small")
     figure.suptitle(title, fontsize="medium")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
@@ -50,7 +51,9 @@ def rate_lines(out: Path, name: str, panels: dict, lams, y_label: str) -> None:
     )  # fmt: skip
     for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
         for i, (label, rates) in enumerate(lines.items()):
-            ax.plot(lams[: len(rates)], rates, STYLES[i], color=COLOURS[i], label=label)
+            # The first λ has no reference.
+            ax.plot(lams[1 : len(rates)], rates[1:], linestyle=STYLES[i], color=COLOURS[i],
+                    label=label)  # fmt: skip
         _lambda_axis(ax)
         ax.set_ylim(-0.02, 1.02)
         ax.set_title(title, fontsize="medium")
@@ -70,6 +73,7 @@ def dynamic_maps(out: Path, name: str, maps: dict, lams: dict) -> None:
         for ax, (bound, rates) in zip(row, columns.items(), strict=True):
             edges = _edges(np.log10(lams[data_set][: rates.shape[1]]))
             ax.set_facecolor("0.9")
+            ax.yaxis.set_major_locator(MaxNLocator(integer=True))
             image = ax.pcolormesh(
                 10**edges, np.arange(len(rates) + 1) - 0.5, rates, vmin=0, vmax=1, cmap="viridis",
                 rasterized=True,
@@ -92,6 +96,7 @@ def range_maps(out: Path, name: str, maps: dict, lams: dict) -> None:
         image = ax.pcolormesh(edges, edges, rates, vmin=0, vmax=1, cmap="viridis", rasterized=True)
         _lambda_axis(ax, grid=False)
         ax.set_yscale("log")
+        ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_title(title, fontsize="medium")
         ax.set_xlabel("λ to be solved")
     axes[0, 0].set_ylabel("λ of the reference")
@@ -107,9 +112,11 @@ def rates_over_iterations(out: Path, name: str, panels: dict) -> None:
     )  # fmt: skip
     for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
         for i, (label, rates) in enumerate(lines.items()):
-            ax.plot(rates, STYLES[i], color=COLOURS[i], drawstyle="steps-post", label=label)
+            ax.plot(rates, linestyle=STYLES[i], color=COLOURS[i], drawstyle="steps-post",
+                    label=label)  # fmt: skip
         ax.set_title(title, fontsize="medium")
         ax.set_xlabel("Iteration")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_ylim(-0.02, 1.02)
         ax.grid(color="0.9", linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
@@ -147,6 +154,7 @@ def _lambda_axis(ax, grid: bool = True) -> None:
     ax.set_xscale("log")
     ax.xaxis.set_inverted(True)
     ax.set_xlabel("λ")
+    ax.xaxis.set_minor_formatter(NullFormatter())
     if grid:
         ax.grid(color="0.9", linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)

@@ -53,13 +53,13 @@ def reasons(X, y, name: str, **options) -> None:
             rtlm_path(X[::5], y[::5], n_neighbors=2, n_lams=2)  # Compiles what is new.
             runs = best_of(X, y, ARMS, 1, active_set=False, **options)
             none = runs["none"]
-            n_iters = none.path.n_iters.sum()
             rows.append(
                 (
                     label,
-                    n_iters,
+                    none.path.n_iters.sum(),
                     f"{none.seconds:.2f}",
-                    f"{1e3 * none.seconds / (n_iters + len(none.path)):.2f}",
+                    f"{none.step_ms:.2f}",
+                    f"{runs['RRPB+PGB'].step_ms:.2f}",
                     *(f"{runs[arm].seconds:.2f}" for arm in list(ARMS)[1:]),
                     *(f"{none.seconds / runs[arm].seconds:.2f}" for arm in list(ARMS)[1:]),
                     f"{none.visits / runs['RRPB+PGB'].visits:.1f}",
@@ -67,12 +67,13 @@ def reasons(X, y, name: str, **options) -> None:
             )
     theirs = PAPER[name]
     rows.append(
-        ("paper", *[""] * 5, f"{theirs[0] / theirs[4]:.2f}", f"{theirs[0] / theirs[5]:.2f}", "")
+        ("paper", *[""] * 6, f"{theirs[0] / theirs[4]:.2f}", f"{theirs[0] / theirs[5]:.2f}", "")
     )
     k = options.get("n_neighbors") or "all"
     print(f"\n{name}, k={k}, {none.path.n_triplets:,} triplets\n")
     table(
-        "each line without one thing more,iterations,CPU s none,ms an evaluation,RRPB,RRPB+PGB,"
+        "each line without one thing more,iterations,CPU s none,ms a step none,ms a step RRPB+PGB,"
+        "CPU s RRPB,RRPB+PGB,"
         "none / RRPB,none / RRPB+PGB,visits none / RRPB+PGB",
         rows,
     )

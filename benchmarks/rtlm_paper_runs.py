@@ -28,6 +28,11 @@ class Run:
     screening: float
 
     @property
+    def step_ms(self) -> float:
+        """Milliseconds for the start and each iteration, without screening."""
+        return 1e3 * (self.seconds - self.screening) / (self.path.n_iters.sum() + len(self.path))
+
+    @property
     def visits(self) -> float:
         """Triplets left to look at, summed over the start and all iterations of all solves.
 
