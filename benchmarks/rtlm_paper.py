@@ -397,9 +397,9 @@ def chosen_accuracies(path, parts) -> np.ndarray:
 
 def reason(bench: Bench) -> None:
     """Take away, one by one, what makes our paths cheap without screening."""
-    for name, n_neighbors in CASES.items():
+    for name in filter(CASES.__contains__, bench.sets):
         X, y, options = bench.load(name)
-        reasons(X, y, name, **{**options, "n_neighbors": n_neighbors})
+        reasons(X, y, name, **{**options, "n_neighbors": CASES[name]})
 
 
 PARTS = {
@@ -425,7 +425,7 @@ def main() -> None:
     parser.add_argument(
         "--repeats", type=int, default=3, help="the fastest counts; splits of the part neighbours"
     )
-    parser.add_argument("--sets", default=",".join(SETS), help="data sets of the part bounds")
+    parser.add_argument("--sets", default=",".join(SETS), help="for the parts bounds and reasons")
     parser.add_argument("--quick", action="store_true", help="a rehearsal on less data")
     args = parser.parse_args()
     unknown = set(args.parts.split(",")) - set(PARTS)

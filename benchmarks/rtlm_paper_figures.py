@@ -49,8 +49,16 @@ def rate_lines(out: Path, name: str, panels: dict, lams, y_label: str) -> None:
         1, len(panels), figsize=(4.2 * len(panels), 3.4), sharey=True, layout="constrained",
         squeeze=False,
     )  # fmt: skip
+    # The same line for the same arm in every panel.
+    places = {
+        label: i
+        for i, label in enumerate(
+            dict.fromkeys(label for lines in panels.values() for label in lines)
+        )
+    }
     for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
-        for i, (label, rates) in enumerate(lines.items()):
+        for label, rates in lines.items():
+            i = places[label]
             # The first λ has no reference.
             ax.plot(lams[1 : len(rates)], rates[1:], linestyle=STYLES[i], color=COLOURS[i],
                     label=label)  # fmt: skip
