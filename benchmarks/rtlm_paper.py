@@ -65,12 +65,15 @@ class Bench:
         """Measure the arms in turn and print sizes; the fastest of the repeats counts."""
         runs = best_of(X, y, arms, repeats or self.repeats, **options)
         first = next(iter(runs.values())).path
+        grid = f"λ = {first.lams[0]:.3g}"
+        if len(first) > 1:
+            ends = f"from {first.lams[0]:.3g} to {first.lams[-1]:.3g}"
+            grid = f"{len(first)} values of λ {ends}"
         gap = max(run.path.dual_gaps.max() for run in runs.values())
         print(
             f"\n{name}: {len(X)} samples, {X.shape[1]} features, "
             f"k={options.get('n_neighbors') or 'all'}, {first.n_triplets:,} triplets, "
-            f"{len(first)} values of λ from {first.lams[0]:.3g} to {first.lams[-1]:.3g}; "
-            f"largest relative gap {gap:.1e}\n"
+            f"{grid}; largest relative gap {gap:.1e}\n"
         )
         return runs
 
@@ -398,8 +401,8 @@ def chosen_accuracies(path, parts) -> np.ndarray:
 def reason(bench: Bench) -> None:
     """Take away, one by one, what makes our paths cheap without screening."""
     for name in filter(CASES.__contains__, bench.sets):
-        X, y, options = bench.load(name)
-        reasons(X, y, name, **{**options, "n_neighbors": CASES[name]})
+        X, y, _ = bench.load(name)
+        reasons(X, y, name, **{**CASES[name], **({"n_lams": 25} if bench.quick else {})})
 
 
 PARTS = {

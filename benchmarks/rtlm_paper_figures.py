@@ -148,6 +148,7 @@ def accuracy_over_neighbours(out: Path, name: str, ks, accuracies: dict, errors,
     for i, (label, values) in enumerate(seconds.items()):
         bottom.plot(ks, values, "o", linestyle=STYLES[i], color=COLOURS[i], markersize=4,
                     label=label)  # fmt: skip
+    bottom.set_xticks(ks)
     bottom.set_xlabel("Neighbours in the triplets, k")
     bottom.set_ylabel("CPU seconds a path")
     bottom.set_ylim(bottom=0)
