@@ -40,6 +40,7 @@ from skscreen.problems.pair_kernels import (
     renumber_points,
     renumber_slots,
     row_and_frobenius_norms,
+    scale_columns,
     sort_blocks,
     squared_distances,
     used_points,
@@ -445,8 +446,8 @@ class DiagonalComparisons(Comparisons):
 
     def _embed(self, factor: np.ndarray) -> np.ndarray:
         used = np.flatnonzero(factor)
-        Z = np.zeros((len(self.X), used.size + -used.size % _LANES))
-        np.multiply(self.X[:, used], factor[used], out=Z[:, : used.size])
+        Z = self.pool.empty((len(self.X), used.size + -used.size % _LANES))
+        scale_columns(self.X, used, factor[used], Z)
         return Z
 
     def weighted_sum(self, row_weights, slot_weights) -> tuple[np.ndarray, float]:

@@ -24,6 +24,16 @@ def add_interval(coefficient, distances, noise, low, high):
         high[p] += coefficient * D + error
 
 
+@njit(cache=True, nogil=True)
+def scale_columns(X, columns, factors, out):
+    """Fill `out` with the given columns of X times their factors; columns beyond are zero."""
+    for i in range(X.shape[0]):
+        for c in range(columns.size):
+            out[i, c] = factors[c] * X[i, columns[c]]
+        for c in range(columns.size, out.shape[1]):
+            out[i, c] = 0.0
+
+
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def squared_distances(Z, pairs, out):
     """Squared Euclidean distances of pairs of rows of Z."""

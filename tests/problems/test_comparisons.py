@@ -55,6 +55,24 @@ def shrink_at_random(geometry, rng):
     return start, stop
 
 
+def test_an_embedding_is_right_in_used_memory_too():
+    """Features without weight are left out and the padding is zero, whatever the pool hands out."""
+    rng = np.random.default_rng(0)
+    X, items = rng.normal(size=(600, 9)), triplets_from_array(np.array([[0, 1, 2]]))
+    geometry = DiagonalComparisons(X, items)
+    for used in ([0, 3, 4, 7, 8], [1], [], range(9)):
+        # A buffer large enough to be kept, full of what must not be seen.
+        geometry.pool.empty((600, 12)).fill(np.nan)
+        factor = np.zeros(9)
+        factor[list(used)] = rng.uniform(0.5, 2.0, len(used))
+        Z = geometry._embed(factor)
+        expected = np.linalg.norm((X[:50] - X[50:100]) * factor, axis=1)
+        assert Z.shape[1] % 4 == 0
+        np.testing.assert_allclose(
+            np.linalg.norm(Z[:50] - Z[50:100], axis=1), expected, rtol=1e-14, atol=0.0
+        )
+
+
 @both
 @pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer"])
 def test_margins_are_inner_products_with_the_item_matrices(name, diagonal):
