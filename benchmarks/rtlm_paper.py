@@ -25,7 +25,7 @@ import scipy
 import sklearn
 from rtlm_paper_reasons import CASES, reasons
 from rtlm_paper_runs import best_of, dynamic_rates, table
-from rtlm_path import BOUNDS, PAPER, SETS, Data
+from rtlm_path import PAPER, RUNS, SETS, Data
 from sklearn.datasets import load_iris
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import NearestNeighbors
@@ -90,13 +90,13 @@ def scaled(name: str, X) -> np.ndarray:
 
 def bounds(bench: Bench) -> None:
     """Figure 9: CPU time of the path and of its screening, ratio 0.9, no active set."""
-    arms = {name: NONE if bound is None else {"bound": bound} for name, bound in BOUNDS.items()}
+    arms = RUNS
     ratios = {}
     for name in bench.sets:
         X, y, options = bench.load(name)
         runs = bench.run(name, X, y, arms, active_set=False, **options)
-        theirs = dict(zip(BOUNDS, PAPER[name], strict=False))
-        parts = dict(zip(list(BOUNDS)[1:], paper.SCREENING_SECONDS[name], strict=False))
+        theirs = dict(zip(RUNS, PAPER[name], strict=False))
+        parts = dict(zip(list(RUNS)[1:], paper.SCREENING_SECONDS[name], strict=False))
         none, rows, ratios[name] = runs["none"], [], {}
         for label, run in runs.items():
             ours = none.seconds / run.seconds
@@ -176,7 +176,7 @@ def dynamic(bench: Bench) -> None:
     arms = {
         "DGB": {"bound": "dgb"},
         "PGB": {"bound": "pgb"},
-        "RRPB+PGB": {"bound": BOUNDS["RRPB+PGB"]},
+        "RRPB+PGB": RUNS["RRPB+PGB"],
     }
     maps, lams = {}, {}
     for name in ("segment", "phishing"):
@@ -453,9 +453,9 @@ def main() -> None:
 def compile_all() -> None:
     """Compile what the parts use, before anything is measured."""
     X, y = load_iris(return_X_y=True)
-    for bound in filter(None, BOUNDS.values()):
+    for arm in RUNS.values():
         for options in ({}, {"diagonal": True}, {"loss": "hinge"}, {"n_neighbors": 5}):
-            rtlm_path(X, y, bound=bound, n_lams=3, ratio=0.5, **options)
+            rtlm_path(X, y, n_lams=3, ratio=0.5, **options, **arm)
     for rule in ("linear", "semidefinite"):
         for bound in ("gb", "dgb"):
             rtlm_path(X, y, bound=bound, rule=rule, n_lams=3, ratio=0.5)
