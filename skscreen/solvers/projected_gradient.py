@@ -144,7 +144,8 @@ class _Run:
 
         Each new guess is a new objective, on which the memory of past steps is worth less.
         """
-        if self.use_active_set:
+        too_short = self.n_iter == 0 and self.expected < _FEW_STEPS
+        if self.use_active_set and not too_short:
             working = active_part(self.objective, evaluation)
             most = _WORTH_GUESSING * _evaluation_work(self.objective)
             if working is self.objective or _evaluation_work(working) <= most:
