@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-EPS = float(np.finfo(np.float64).eps)
+from skscreen.problems.pair_kernels import EPS
 
 
 @dataclass(frozen=True)

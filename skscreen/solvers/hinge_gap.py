@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-_EPS = np.finfo(np.float64).eps
+from skscreen.problems.pair_kernels import EPS
 
 # Margins nearer to the kink than this stay undecided, on top of what rounding may do to them.
 _MARGIN_SLACK = 1e-9
@@ -65,7 +65,7 @@ class Part:
             sum_i alpha_i |z_i|: bounds the rounding errors of margins.
         """
         radius = np.sqrt(square_radius)
-        slack = _MARGIN_SLACK + (8.0 * _EPS * size) * self.norms
+        slack = _MARGIN_SLACK + (8.0 * EPS * size) * self.norms
         reach = radius * self.norms + slack
         low, high = centre - reach, centre + reach
         if self.y is not None:
@@ -83,7 +83,7 @@ class Part:
         level = self.C[self.y > 0.0].sum() + self.fixed_sum
         order = np.argsort(t)
         cumulative = np.cumsum(self.C[order])
-        slack = 4.0 * _EPS * t.size * (cumulative[-1] + abs(level))
+        slack = 4.0 * EPS * t.size * (cumulative[-1] + abs(level))
         low = np.searchsorted(cumulative, level - slack)
         high = np.searchsorted(cumulative, level + slack, side="right")
         last = t.size - 1
@@ -110,7 +110,7 @@ def best_multiple(part: Part, square: float, margins: np.ndarray) -> tuple[float
 
 def rounding_of_gap(n: int, square: float, loss: float, total: float) -> float:
     """Bound what rounding does to a gap: of |w|^2, the sum of losses and that of alpha."""
-    return 8.0 * _EPS * np.sqrt(n) * (square + loss + total)
+    return 8.0 * EPS * np.sqrt(n) * (square + loss + total)
 
 
 @njit(cache=True, nogil=True)

@@ -4,12 +4,10 @@ import numpy as np
 from numba import njit
 
 from skscreen.problems.samples import LinearSamples
+from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
+from skscreen.screening.sample_bounds import dynamic_ball, reference
+from skscreen.screening.sample_rules import ball_test, decide
 from skscreen.solvers.sample_solution import SampleSolution
-
-EPS = float(np.finfo(np.float64).eps)
-UNDECIDED, ZERO, FULL = 0, 1, 2
-# How clearly a margin must be on one side of 1 (`safe`: on top of its rounding error).
-_MARGIN_TOL = 1e-9
 
 
 class SampleState:
@@ -41,7 +39,7 @@ class SampleState:
         self.alpha = np.zeros(samples.n) if start is None else np.clip(start, 0.0, caps)
         self.codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
         # A sample of norm 0 has margin 0 < 1 whatever the weights.
-        self.codes[(samples.norms == 0.0) & (self.codes == UNDECIDED)] = FULL
+        self.codes[(samples.norms == 0.0) & (self.codes == UNDECIDED)] = LINEAR
         self.codes[caps == 0.0] = ZERO
         self.apply_codes()
         self.gap, self.best = np.inf, None
@@ -50,7 +48,7 @@ class SampleState:
     def apply_codes(self) -> None:
         """Put decided samples to their end of the box."""
         self.alpha[self.codes == ZERO] = 0.0
-        full = self.codes == FULL
+        full = self.codes == LINEAR
         self.alpha[full] = self.caps[full]
 
     def undecided(self) -> np.ndarray:
@@ -90,13 +88,13 @@ class SampleState:
         Ball: |w* - u|^2 <= gap (P is 1-strongly convex and D is quadratic in u). The dual
         variables of decided samples move to their end of the box.
         """
-        # Relative rounding error of an inner product; what it does to the gap through C_i.
-        error = EPS * (4.0 + np.sqrt(self.samples.n_features)) * float(np.linalg.norm(self.u))
-        slack = error * float(self.caps @ self.samples.norms)
-        return decide(
-            self.margins, self.samples.norms, np.sqrt(self.gap + slack), error, _MARGIN_TOL,
-            self.caps, self.codes, self.alpha,
-        )  # fmt: skip
+        norms = self.samples.norms
+        ball = dynamic_ball(reference(norms, self.margins, self.alpha, self.caps))
+        codes = decide(*ball_test(ball, norms), self.codes)
+        count = int(np.count_nonzero(codes != self.codes))
+        self.codes = codes
+        self.apply_codes()
+        return count
 
     def solution(self, tol: float, seconds: float) -> SampleSolution:
         """Return the best point evaluated."""
@@ -119,23 +117,3 @@ def certify(margins, caps, alpha):
         else:
             gap -= alpha[i] * slack
     return gap, hinge
-
-
-@njit(cache=True, nogil=True)
-def decide(margins, norms, radius, error, tol, caps, codes, alpha):
-    """Apply a ball, known by the margins of its centre, to undecided samples.
-
-    Ogawa et al. (2014), Lemma 1 and rule (9).
-    """
-    count = 0
-    for i in range(margins.size):
-        if codes[i] != 0:
-            continue
-        reach = (radius + error) * norms[i] + tol
-        if margins[i] - reach > 1.0:
-            codes[i], alpha[i] = 1, 0.0
-            count += 1
-        elif margins[i] + reach < 1.0:
-            codes[i], alpha[i] = 2, caps[i]
-            count += 1
-    return count

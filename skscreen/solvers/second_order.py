@@ -33,7 +33,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
 from skscreen.problems.sample_kernels import REORDER, sparse_products
-from skscreen.solvers.sample_state import FULL, SampleState
+from skscreen.screening.rules import LINEAR
+from skscreen.solvers.sample_state import SampleState
 
 # Widths of the zones: for each unit of the relative gap at the start, the largest, and the one that
 # suits the last steps. Factors from step to step after few, some and many Newton steps.
@@ -113,7 +114,7 @@ class _Part:
         whole = index.size == state.samples.n
         self.samples = state.samples if whole else state.samples.restrict(index)
         self.caps = state.caps[index]
-        full = np.where(state.codes == FULL, state.caps, 0.0)
+        full = np.where(state.codes == LINEAR, state.caps, 0.0)
         self.given = state.samples.combine(full)
         self.margins = self.samples.margins(self.w)
         self.beta = state.alpha[index] / self.caps

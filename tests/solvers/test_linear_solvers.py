@@ -10,8 +10,9 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import LinearSVC
 
 from skscreen.problems.samples import LinearSamples
+from skscreen.screening.rules import LINEAR, ZERO
 from skscreen.solvers.linear import solve_linear
-from skscreen.solvers.sample_state import FULL, ZERO, SampleState
+from skscreen.solvers.sample_state import SampleState
 
 SOLVERS = ("coordinate-descent", "second-order", "auto")
 solvers = pytest.mark.parametrize("solver", SOLVERS)
@@ -153,18 +154,18 @@ def test_fixed_samples_keep_their_values(solver):
     free = solve_linear(samples, caps, solver=solver, tol=1e-12)
     codes = np.zeros(y.size, np.int8)
     codes[free.margins > 1 + 1e-4] = ZERO
-    codes[free.margins < 1 - 1e-4] = FULL
+    codes[free.margins < 1 - 1e-4] = LINEAR
     codes[::3] = 0
-    for fixed, converges in ((codes, True), (np.full(y.size, FULL, np.int8), False)):
+    for fixed, converges in ((codes, True), (np.full(y.size, LINEAR, np.int8), False)):
         given = fixed.copy()
         solution = solve_linear(samples, caps, solver=solver, fixed=fixed, tol=1e-10, max_iter=5000)
         assert solution.converged == converges
         assert (solution.alpha[fixed == ZERO] == 0).all()
-        assert (solution.alpha[fixed == FULL] == 0.5).all()
+        assert (solution.alpha[fixed == LINEAR] == 0.5).all()
         np.testing.assert_array_equal(fixed, given)
     # A wrong code: reported, with the gap of the full problem.
     worst = int(np.argmax(free.margins))
-    codes[worst] = FULL
+    codes[worst] = LINEAR
     solution = solve_linear(samples, caps, solver=solver, fixed=codes, tol=1e-6, max_iter=300)
     assert not solution.converged
     assert solution.primal - free.primal <= solution.gap
@@ -200,7 +201,7 @@ def test_screening_decides_nothing_wrong(solver, name, C, monkeypatch):
     assert decided > 0 or not solution.converged
     for codes in seen:
         assert above[codes == ZERO].all()
-        assert below[codes == FULL].all()
+        assert below[codes == LINEAR].all()
 
 
 @solvers
