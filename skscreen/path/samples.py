@@ -30,6 +30,10 @@ TESTS = (*PATH_TESTS, "gap")
 # depend on it.
 _KINK = 1e-6
 
+# Margins of a set of samples are computed afresh after changes of so many times its size, for
+# their rounding errors.
+_MOST_SUMMED = 4.0
+
 
 class Samples(Protocol):
     """What the driver asks of samples z_i, whether they are rows or known by a kernel."""
@@ -112,6 +116,7 @@ class SamplePathSolver:
             self._margins_of_weights = samples.q_dot(weights)
             largest = float(self._margins_of_weights.max())
             self.C_min = 1.0 / largest if largest > 0.0 else math.inf
+        self._targets = _TargetMargins(samples, weights)
         self._last: tuple[float, SampleSolution, Reference | None] | None = None
 
     def solve(self, C: float, tol: float) -> SamplePoint:
@@ -158,8 +163,10 @@ class SamplePathSolver:
         began = time.perf_counter()
         last_C, solution, last = self._last
         rho, codes = C / last_C, None
-        # The product may exceed its bound by a rounding error.
-        start, margins = np.minimum(rho * solution.alpha, bounds), rho * solution.margins
+        # What is at its bound stays exactly there; no product exceeds it by a rounding error.
+        at_bound = solution.alpha >= last_C * self._weights
+        start = np.where(at_bound, bounds, np.minimum(rho * solution.alpha, bounds))
+        margins = rho * solution.margins
         if last is not None and self._screening in PATH_TESTS:
             codes = decide(*self._test(last, rho))
             moved = np.where(codes == ZERO, 0.0, np.where(codes == LINEAR, bounds, start))
@@ -173,7 +180,9 @@ class SamplePathSolver:
         if self._screening == "ball1":
             return ball_test(relaxed_path_ball(last, rho), norms)
         target = intersection_target(last, rho)
-        balls = segment(last, rho, target, self._samples.q_dot(target - rho * last.alpha))
+        C = rho * self._last[0]
+        margins, summed = self._targets.margins(target > 0.0)
+        balls = segment(last, rho, target, C * margins - rho * last.margins, C * summed)
         if self._screening == "ball2":
             return ball_test(balls.ball(1.0), norms)
         return intersection_test(balls, norms)
@@ -192,6 +201,30 @@ class SamplePathSolver:
         at_bound = np.minimum(solution.alpha, bounds - solution.alpha) <= _KINK * bounds
         n_decidable = int(np.count_nonzero(at_bound & (np.abs(solution.margins - 1.0) > _KINK)))
         return SamplePoint(C, solution, tuple(history), n_decidable, time.perf_counter() - began)
+
+
+class _TargetMargins:
+    """Margins of sum_i weights_i z_i over sets of samples that change little from C to C."""
+
+    def __init__(self, samples: Samples, weights: np.ndarray):
+        self._samples, self._weights = samples, weights
+        self._start_again()
+
+    def _start_again(self) -> None:
+        self._chosen = np.zeros(self._weights.size, np.bool_)
+        self._margins, self._summed = np.zeros(self._weights.size), 0.0
+
+    def margins(self, chosen: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the margins, and the sum of the lengths of all vectors added up for them."""
+        lengths = self._weights * self._samples.norms
+        if self._summed > _MOST_SUMMED * float(lengths @ chosen):
+            self._start_again()
+        change = np.where(chosen, self._weights, 0.0) - np.where(self._chosen, self._weights, 0.0)
+        if change.any():
+            self._margins = self._margins + self._samples.q_dot(change)
+            self._summed += float(np.abs(change) @ self._samples.norms)
+        self._chosen = chosen
+        return self._margins, self._summed
 
 
 def eps_limit(solution: SampleSolution, eps: float) -> float:
