@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from skscreen.path.samples import SamplePathSolver, SamplePoint
 from skscreen.problems.gram import Gram, KernelSamples
-from skscreen.problems.samples import LinearSamples
+from skscreen.problems.samples import LinearSamples, compress
 from skscreen.solvers import kernel, linear
 from skscreen.solvers.sample_solution import SampleSolution
 
@@ -216,6 +216,7 @@ class SVMProblem:
         self._rows = X if function.name == "linear" else None
         self._linear = by_rows(function.name, settings.free)
         self._shared = X if self._linear else function.gram(X, settings.cache_size)
+        self._compressed = compress(X) if self._linear else None
 
     @property
     def thread_safe(self) -> bool:
@@ -242,7 +243,7 @@ class SVMProblem:
         """Return what solves one of the two-class problems for values of C."""
         signs, settings = self.labels.signs(problem), self._settings
         if self._linear:
-            samples = LinearSamples(self._shared, signs, settings.bias)
+            samples = LinearSamples(self._shared, signs, settings.bias, self._compressed)
             solve = partial(_solve_linear, samples, settings)
         else:
             samples = KernelSamples(self._shared, signs, bias=settings.bias)

@@ -39,7 +39,7 @@ _FEWEST, _FIRST = 1.0, 4.0
 
 def epoch_work(samples: LinearSamples) -> float:
     """Return the entries that an epoch of all samples reads, each twice, and what goes with it."""
-    return 2.0 * (samples.n_entries + _VISIT * samples.n)
+    return 2.0 * (float(samples.row_lengths.sum()) + _VISIT * samples.n)
 
 
 def coordinate_descent(
@@ -77,10 +77,10 @@ def coordinate_descent(
     bool
         Whether the tolerance is reached.
     """
-    samples, rows = state.samples, state.samples.rows
+    samples, rows = state.samples, state.samples.short_rows
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
     whole = epoch_work(samples)
-    costs, inverse = _row_lengths(samples) + _VISIT, np.zeros(samples.n)
+    costs, inverse = samples.row_lengths + _VISIT, np.zeros(samples.n)
     np.divide(1.0, samples.norms**2, out=inverse, where=samples.norms > 0.0)
     bounds, memory = np.array([np.inf, -np.inf]), np.empty((SWEEPS + 1, samples.n))
     history, pause = [(0.0, state.gap)], _FIRST * whole
@@ -104,13 +104,6 @@ def coordinate_descent(
             # Ended early, nothing is left to gain among the active samples: have all back.
             bounds[:] = np.inf, -np.inf
     return state.relative_gap <= tol
-
-
-def _row_lengths(samples) -> np.ndarray:
-    """Return the number of entries of each row."""
-    if samples.is_sparse:
-        return np.diff(samples.X.indptr).astype(np.int64)
-    return np.full(samples.n, samples.n_columns, np.int64)
 
 
 def _work_left(history: list[tuple[float, float]], target: float) -> float:

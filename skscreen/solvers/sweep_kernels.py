@@ -97,9 +97,7 @@ def _sweep(
 
 
 @njit(cache=True, nogil=True)
-def _extrapolate(
-    data, columns, starts, d, y, bias, inverse, costs, caps, alpha, u, order, memory
-):
+def _extrapolate(data, columns, starts, d, y, bias, inverse, costs, caps, alpha, u, order, memory):
     """Move to the extrapolation of the last sweeps if the dual is higher there; return the work.
 
     Coordinate descent in one order is a fixed linear map once it is known which variables are at
