@@ -17,36 +17,22 @@ from pathlib import Path
 import numpy as np
 import scipy
 import sklearn
-from rtlm_path import Data as Folder
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.preprocessing import StandardScaler
+from svc_data import Sets
 from svc_peers import linear_svc, svc
+from svc_tables import tables
 from threadpoolctl import threadpool_limits
 
 import skscreen
 from skscreen import ScreenedSVC, SVCPath, svc_path
 
 GAP = 1e-6
-# The class that is told from the rest where there are more than two.
-POSITIVE = {"shuttle": [0], "satimage": [1, 3, 5], "mnist": [0, 2, 4, 6, 8], "dna": [2]}
-POSITIVE["letter"] = list(range(13))
 DENSE = {"mnist": (0.1, 10.0, 1000.0), "shuttle": (1.0, 1000.0)}
 SPARSE = ("news20_binary", "reuters_money", "w8a")
 PATHS = {"satimage": None, "spambase": None, "letter": 6000, "magic": 6000}
-SMALL = ("breast_cancer", "dna", "satimage", "spambase", "magic")
-LARGE = ("mushrooms", "shuttle", "mnist", "a9a", "ijcnn1", "news20_binary", "reuters_money")
-# Columns of the paper's Tables III and IV: solver without and with shrinking, screening.
-COLUMNS = {
-    "Full": (False, None),
-    "Shrink": (True, None),
-    "BT1": (False, "ball1"),
-    "Shr+BT1": (True, "ball1"),
-    "IT": (False, "intersection"),
-    "Shr+IT": (True, "intersection"),
-}
 
 
 def main() -> None:
@@ -71,29 +57,6 @@ def main() -> None:
             if part not in PARTS:
                 parser.error(f"unknown part {part!r}; known are {', '.join(PARTS)}")
             PARTS[part](data, wanted, args)
-
-
-class Sets:
-    """Two-class problems by name: features, standardised where dense, and signs."""
-
-    def __init__(self, folder: Path):
-        self._load = Folder(folder)
-
-    def __call__(self, name: str, n: int | None = None):
-        """Return samples (the first n of a shuffled order) and signs."""
-        if name == "breast_cancer":
-            X, y = load_breast_cancer(return_X_y=True)
-        else:
-            X, y = self._load(name)
-        if n is not None:
-            keep = np.random.default_rng(0).permutation(X.shape[0])[:n]
-            X, y = X[keep], y[keep]
-        y = np.isin(y, POSITIVE[name]) if name in POSITIVE else y == y.max()
-        if name == "mnist":
-            X = X / 255.0
-        elif not sparse.issparse(X):
-            X = StandardScaler().fit_transform(X)
-        return X, np.where(y, 1, -1)
 
 
 def compile_all() -> float:
@@ -224,7 +187,7 @@ def paths(data: Sets, wanted: set, args) -> None:
     )
 
 
-PARTS = {"dense": dense, "sparse": sparse_fits, "paths": paths}
+PARTS = {"dense": dense, "sparse": sparse_fits, "paths": paths, "tables": tables}
 
 
 if __name__ == "__main__":
