@@ -2,8 +2,9 @@
 
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_path import RTLMPath, rtlm_path
+from skscreen.path.store import Store
 from skscreen.svm import ScreenedSVC
 from skscreen.svm_path import SVCPath, svc_path
 
-__all__ = ["RTLMPath", "SVCPath", "ScreenedRTLM", "ScreenedSVC", "rtlm_path", "svc_path"]
+__all__ = ["RTLMPath", "SVCPath", "ScreenedRTLM", "ScreenedSVC", "Store", "rtlm_path", "svc_path"]
 __version__ = "0.1.0.dev0"

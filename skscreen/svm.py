@@ -1,5 +1,6 @@
 """Support vector machines, exact and with screening: the estimator."""
 
+import os
 import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.path.progress import ProgressBar
 from skscreen.path.samples import TESTS, SamplePoint
+from skscreen.path.store import Store, check_store
 from skscreen.svm_problem import (
     KERNELS,
     SOLVERS,
@@ -81,6 +83,11 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         "balanced" makes the sum of weights of all classes equal.
     cache_size : float, default=1000
         Megabytes for kernel values, > 0. A larger kernel matrix is recomputed by rows.
+    memory : str, path, Store or None, default=None
+        A folder where solved problems are kept: fits of the same data with other values of C, in
+        this process or another, start from the nearest ones and screen by them. So a grid search
+        over C costs little more than a path for each fold. The solution is the same, within `tol`.
+        See `Store`.
     n_jobs : int or None, default=None
         Threads for the problems of more than two classes.
     verbose : int, default=0
@@ -170,6 +177,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "memory": [str, os.PathLike, Store, None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -192,6 +200,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         max_iter=None,
         class_weight=None,
         cache_size=1000,
+        memory=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -210,6 +219,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.class_weight = class_weight
         self.cache_size = cache_size
+        self.memory = memory
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -322,6 +332,10 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
                 f"solver must be one of {', '.join(map(repr, known))} for kernel={self.kernel!r} "
                 f"with this intercept, got {self.solver!r}."
             )
+        if self.memory is not None and callable(self.kernel):
+            raise ValueError(
+                "memory needs a kernel with a name: the content of a function is not known."
+            )
         settings = Settings(
             bias=float(self.intercept_scaling) if self.fit_intercept and not free else 0.0,
             free=free,
@@ -330,6 +344,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
             max_iter=self.max_iter,
             random_state=seed,
             cache_size=self.cache_size,
+            store=check_store(self.memory),
         )
         return X, SVMProblem(taken, labels, self._kernel, settings)
 
@@ -338,8 +353,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         return Parallel(n_jobs, require="sharedmem", return_as="generator")
 
     def _solve(self, problem: SVMProblem, index: int) -> BinaryFit:
-        point = problem.path_solver(index).solve(float(self.C), self.tol)
-        return problem.finish(index, point)
+        return problem.finish(index, problem.solve(index, float(self.C), self.tol))
 
     def _warn_unless_converged(self, points: Sequence[SamplePoint]) -> None:
         failed = [point for point in points if not point.solution.converged]

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from skscreen.path.samples import SamplePathSolver, SamplePoint
+from skscreen.path.store import Store, content_key
 from skscreen.problems.gram import Gram, KernelSamples
 from skscreen.problems.samples import LinearSamples, compress
 from skscreen.solvers import kernel, linear
@@ -55,10 +56,14 @@ class Kernel:
         settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         return pairwise_kernels(X, Y, metric=self.name, filter_params=True, **settings)
 
-    def gram(self, X, cache_size: float) -> Gram:
+    def gram(self, X, cache_size: float, store: Store | None = None) -> Gram:
         """Return the kernel matrix of training samples."""
         settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        return Gram(X, self.name, cache_size=cache_size, **settings)
+        keep = None
+        if store is not None and self.name in ("rbf", "poly", "sigmoid"):
+            key = content_key(X, self.name, settings)
+            keep = partial(store.matrix, key)
+        return Gram(X, self.name, cache_size=cache_size, keep=keep, **settings)
 
 
 def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
@@ -176,6 +181,7 @@ class Settings:
     max_iter: int | None
     cache_size: float
     random_state: int
+    store: Store | None = None
 
 
 @dataclass(frozen=True)
@@ -215,7 +221,12 @@ class SVMProblem:
         self.labels, self._settings = labels, settings
         self._rows = X if function.name == "linear" else None
         self._linear = by_rows(function.name, settings.free)
-        self._shared = X if self._linear else function.gram(X, settings.cache_size)
+        store = settings.store
+        self._shared = X if self._linear else function.gram(X, settings.cache_size, store)
+        self._key = None
+        if store is not None:
+            # What the solutions depend on, apart from C and the signs.
+            self._key = X, labels.weights, function, settings.bias, settings.free
         self._compressed = compress(X) if self._linear else None
 
     @property
@@ -238,6 +249,21 @@ class SVMProblem:
             intercept = float(self._settings.bias**2 * coefficients.sum())
         lean = replace(point, solution=replace(solution, margins=np.empty(0), w=None))
         return BinaryFit(lean, coefficients, coef, intercept)
+
+    def solve(self, problem: int, C: float, tol: float) -> SamplePoint:
+        """Solve one of the two-class problems for one C, with what a store knows about others."""
+        solver, store = self.path_solver(problem), self._settings.store
+        if store is None:
+            return solver.solve(C, tol)
+        key = content_key(self.labels.signs(problem), *self._key)
+        for other, known in store.neighbours(key, C):
+            if known["alpha"].shape == known["margins"].shape == self.labels.rows.shape:
+                solver.recall(other, known["alpha"], known["margins"], float(known["C_min"]))
+        point = solver.solve(C, tol)
+        solution = point.solution
+        if solution.converged:
+            store.put(key, C, alpha=solution.alpha, margins=solution.margins, C_min=solver.C_min)
+        return point
 
     def path_solver(self, problem: int) -> SamplePathSolver:
         """Return what solves one of the two-class problems for values of C."""
