@@ -204,6 +204,8 @@ def svc_path(X, y, *, Cs=None, eps=None, C_max=1e4, sample_weight=None, **option
     """
     if "C" in options:
         raise TypeError("svc_path() takes Cs, not C.")
+    if options.get("memory") is not None:
+        raise ValueError("memory has no use on a path, which keeps its own references.")
     if Cs is not None and eps is not None:
         raise ValueError("Cs and eps were both given; pass a grid, or the precision of one.")
     grid = None if Cs is None else _check_Cs(Cs)
