@@ -8,16 +8,21 @@ is measured in one run, one BLAS thread; each search with a store begins with an
 
 import argparse
 import platform
+import signal
+import subprocess
+import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import sklearn
+from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC
 from svc_data import Sets
 from threadpoolctl import threadpool_limits
@@ -31,7 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
     parser.add_argument("--n-jobs", type=int, default=1)
-    parser.add_argument("--parts", default="svc,rtlm")
+    parser.add_argument("--parts", default="svc,rtlm,kills")
     args = parser.parse_args()
     print(
         f"skscreen {skscreen.__version__}, numpy {np.__version__}, scikit-learn "
@@ -43,6 +48,8 @@ def main() -> None:
             svc_searches(Sets(args.data), args.n_jobs)
         if "rtlm" in args.parts:
             rtlm_search(Sets(args.data), args.n_jobs)
+        if "kills" in args.parts:
+            kills(200)
 
 
 def warm_up() -> None:
@@ -67,11 +74,13 @@ def svc_searches(data: Sets, n_jobs: int) -> None:
     grid, against_none, against_svc = {"C": np.geomspace(1e-2, 1e2, 20)}, [], []
     for name in ("spambase", "satimage"):
         X, y = data(name)
-        options = {"kernel": "rbf", "gamma": 1.0 / X.shape[1], "cache_size": 1000}
+        common = {"kernel": "rbf", "gamma": 1.0 / X.shape[1], "cache_size": 1000}
+        # The problem of SVC.
+        options = {"intercept": "free", **common}
         with tempfile.TemporaryDirectory() as folder:
             kept, with_store = search(ScreenedSVC(memory=folder, **options), grid, X, y, n_jobs)
         bare, without = search(ScreenedSVC(**options), grid, X, y, n_jobs)
-        peer, theirs = search(SVC(**options), grid, X, y, n_jobs)
+        peer, theirs = search(SVC(**common), grid, X, y, n_jobs)
         scores = [found.cv_results_["mean_test_score"] for found in (kept, bare, peer)]
         against_none.append(without / with_store)
         against_svc.append(theirs / with_store)
@@ -88,6 +97,43 @@ def svc_searches(data: Sets, n_jobs: int) -> None:
         f"geometric means: {np.exp(np.mean(np.log(against_none))):.1f}x without store, "
         f"{np.exp(np.mean(np.log(against_svc))):.1f}x SVC"
     )
+
+
+FITTER = """
+import sys
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import scale
+from skscreen import ScreenedSVC
+X, y = load_breast_cancer(return_X_y=True)
+random = np.random.default_rng(int(sys.argv[2]))
+print("ready", flush=True)
+while True:
+    C = 10.0 ** random.integers(-8, 9) / 2.0 ** random.integers(3)
+    ScreenedSVC(C=C, kernel="rbf", memory=sys.argv[1]).fit(scale(X), y)
+"""
+
+
+def kills(n_kills: int) -> None:
+    """Kill processes that fit with a store, and fit with what they left."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X, random, worst, warned = scale(X), np.random.default_rng(0), 0.0, 0
+    exact = {C: ScreenedSVC(C=C, kernel="rbf").fit(X, y).objective_[0] for C in (0.3, 7.0, 300.0)}
+    with tempfile.TemporaryDirectory() as folder:
+        for k in range(n_kills):
+            fitter = subprocess.Popen(
+                [sys.executable, "-c", FITTER, folder, str(k)], stdout=subprocess.PIPE
+            )
+            fitter.stdout.readline()
+            time.sleep(random.uniform(0.0, 0.3))
+            fitter.send_signal(signal.SIGKILL)
+            fitter.wait()
+            C = list(exact)[k % 3]
+            with warnings.catch_warnings(record=True) as caught:
+                found = ScreenedSVC(C=C, kernel="rbf", memory=folder).fit(X, y).objective_[0]
+            warned += len(caught)
+            worst = max(worst, abs(found - exact[C]) / exact[C])
+    print(f"{n_kills} kills: largest relative difference {worst:.1e}, warnings {warned}")
 
 
 def rtlm_search(data: Sets, n_jobs: int) -> None:
