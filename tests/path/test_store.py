@@ -1,4 +1,4 @@
-"""The store of solved problems: what it returns, what it survives, and that it changes no result."""
+"""The store of solved problems: what it returns, what it survives, that it changes no result."""
 
 import os
 import signal
@@ -122,7 +122,7 @@ def test_a_folder_that_cannot_be_written_costs_nothing_but_a_warning(tmp_path):
 
 def test_a_memory_that_is_no_store_is_refused(tmp_path):
     assert check_store(None) is None and check_store(str(tmp_path)).folder == tmp_path
-    with pytest.raises(TypeError, match="memory must be None, a folder or a skscreen.Store"):
+    with pytest.raises(TypeError, match=r"memory must be None, a folder or a skscreen\.Store"):
         check_store(3)
     with pytest.raises(ValueError, match="'memory' parameter"):
         ScreenedSVC(memory=3).fit(X, y)
