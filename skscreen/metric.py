@@ -20,8 +20,8 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skscreen.path.callbacks import CallbackSupportMixin, Progress, with_callbacks
 from skscreen.path.driver import PathSolver
-from skscreen.path.progress import ProgressBar
 from skscreen.path.store import Store, check_store, content_key
 from skscreen.problems.comparisons import EPS, Comparisons, DiagonalComparisons, Items
 from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone
@@ -52,7 +52,9 @@ class MahalanobisDistance:
         return float(np.linalg.norm(self.components @ (np.asarray(u) - np.asarray(v))))
 
 
-class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ScreenedRTLM(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Mahalanobis metric from triplets, with safe screening and a certificate of optimality.
 
     Regularised triplet loss minimisation: over positive semidefinite M
@@ -251,6 +253,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y=None, *, triplets=None, quadruplets=None, pairs=None, weights=None) -> Self:
         """Learn the metric from labels, or from any lists of comparisons together.
 
@@ -283,12 +286,13 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             X, y, weights, triplets=triplets, quadruplets=quadruplets, pairs=pairs
         )
         lam = self.lam * lam_max if self.relative_lam and lam_max > 0.0 else float(self.lam)
-        with ProgressBar(self.verbose > 0) as bar:
+        with Progress(self, None, "lambda") as progress:
             solutions, solver = [], PathSolver(problem, first)
             key = self._recall(solver, lam, X, y, triplets, quadruplets, pairs, weights)
             for done, solution in solver.approach(lam, lam_max, self._options()):
                 solutions.append(solution)
-                bar.update(done, describe(solution))
+                if progress.update(done, describe(solution)):
+                    break
         if key is not None and solutions[-1].converged:
             last = solutions[-1]
             check_store(self.memory).put(

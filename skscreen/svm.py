@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skscreen.path.progress import ProgressBar
+from skscreen.path.callbacks import CallbackSupportMixin, Progress, with_callbacks
 from skscreen.path.samples import TESTS, SamplePoint
 from skscreen.path.store import Store, check_store
 from skscreen.svm_problem import (
@@ -31,7 +31,7 @@ from skscreen.svm_problem import (
 )
 
 
-class ScreenedSVC(ClassifierMixin, BaseEstimator):
+class ScreenedSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Support vector classifier, solved exactly with safe screening and a certificate.
 
     For two classes, y_i = -1 or +1, and f(x) = <w, phi(x)> + b the fit minimises
@@ -225,6 +225,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y, sample_weight=None) -> Self:
         """Learn the classifier.
 
@@ -247,10 +248,10 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         n_problems = problem.labels.n_problems
         tasks = (delayed(self._solve)(problem, k) for k in range(n_problems))
         fits = []
-        with ProgressBar(self.verbose > 0) as bar:
+        with Progress(self, n_problems, "class") as progress:
             for fit in self._parallel(problem)(tasks):
                 fits.append(fit)
-                bar.update(len(fits) / n_problems, describe(fit.point))
+                progress.update(len(fits) / n_problems, describe(fit.point))
         self._warn_unless_converged([fit.point for fit in fits])
         return self._store(X, problem.labels, fits)
 
