@@ -7,6 +7,7 @@ Then each distinct pair is listed once: its distance, and what the loss needs of
 exponential), are computed once an evaluation, and an answer costs a division and two additions.
 """
 
+from copy import copy
 from math import exp, inf, log, sqrt
 from typing import NamedTuple
 
@@ -80,27 +81,51 @@ class EmbeddingProblem:
     """
 
     def __init__(self, answers, weights, n_objects, loss: EmbeddingLoss, reg, compress=None):
-        m = len(answers)
-        self.answers, self.weights = answers, weights
-        self.n_objects, self.loss, self.reg = n_objects, loss, float(reg)
-        weight = np.empty(0) if weights is None else weights
+        self.n_objects, self.loss = n_objects, loss
         if compress is None:
-            compress = n_objects**2 < 4 * m
+            compress = n_objects**2 < 4 * len(answers)
         if compress:
             pairs, near, far = list_pairs(answers, n_objects)
-            counts = np.bincount(far, weights, len(pairs)).astype(np.float64)
         else:
-            pairs, counts = np.empty((0, 2), np.int32), np.empty(0)
-            near = far = np.empty(0, np.int32)
-        total = float(m if weights is None else weights.sum())
-        self.terms = Terms(
-            answers, weight, pairs, near, far, counts, total, loss.code, loss.shape, self.reg
+            pairs, near, far = np.empty((0, 2), np.int32), *np.empty((2, 0), np.int32)
+        weights = np.empty(0) if weights is None else weights
+        self.terms = _terms(answers, weights, pairs, near, far, loss, float(reg))
+
+    @property
+    def answers(self) -> np.ndarray:
+        """Rows of objects."""
+        return self.terms.answers
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """Weights of the answers, or None."""
+        return self.terms.weights if self.terms.weights.size else None
+
+    def split(self, size: int) -> tuple[np.ndarray, "EmbeddingProblem"]:
+        """Return the first `size` answers, and the problem of all the others."""
+        terms, rest = self.terms, copy(self)
+        rest.terms = _terms(
+            *(rows[size:] for rows in (terms.answers, terms.weights)),
+            terms.pairs,
+            *(rows[size:] for rows in (terms.near, terms.far)),
+            self.loss,
+            terms.reg,
         )
+        return terms.answers[:size], rest
+
+    @property
+    def reg(self) -> float:
+        """Strength of the ridge."""
+        return self.terms.reg
+
+    @reg.setter
+    def reg(self, value: float) -> None:
+        self.terms = self.terms._replace(reg=float(value))
 
     @property
     def width(self) -> int:
         """Objects in an answer."""
-        return self.answers.shape[1]
+        return self.terms.answers.shape[1]
 
     def workspace(self) -> np.ndarray:
         """Memory of an evaluation; threads need one each."""
@@ -110,6 +135,14 @@ class EmbeddingProblem:
         """Return F and its gradient at X, of shape (n_objects, n_components)."""
         gradient = np.empty_like(X)
         return evaluate(X, self.terms, self.workspace(), gradient), gradient
+
+
+def _terms(answers, weights, pairs, near, far, loss, reg) -> Terms:
+    counts = np.bincount(far, weights if weights.size else None, len(pairs)).astype(np.float64)
+    total = float(weights.sum() if weights.size else len(answers))
+    return Terms(
+        answers, weights, pairs, near, far, counts, total, loss.code, float(loss.shape), reg
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -339,3 +372,26 @@ def _hinges(terms, distances, links, pulls):
         pulls[near] += weight * s
         pulls[far] -= weight * s
     return total
+
+
+@njit(cache=True, nogil=True)
+def margins(X, answers):
+    """c - a of each answer: positive where it is right."""
+    m, width = answers.shape
+    l_column = 0 if width == 3 else 2
+    result = np.empty(m)
+    for q in range(m):
+        i, j = answers[q, 0], answers[q, 1]
+        l, k = answers[q, l_column], answers[q, width - 1]
+        a = c = 0.0
+        for d in range(X.shape[1]):
+            near, far = X[i, d] - X[j, d], X[l, d] - X[k, d]
+            a += near * near
+            c += far * far
+        result[q] = c - a
+    return result
+
+
+def wrong_share(X: np.ndarray, answers: np.ndarray) -> float:
+    """Share of answers that are not right; equal distances, and NaN, are wrong."""
+    return 1.0 - np.count_nonzero(margins(X, answers) > 0.0) / len(answers)

@@ -7,8 +7,9 @@ import numpy as np
 from numba import njit
 
 from skscreen.problems.embedding_terms import EmbeddingProblem, evaluate
-from skscreen.solvers.embedding_state import Progress
+from skscreen.solvers.embedding_state import Progress, Settings
 
+_EPOCHS = 100
 _MEMORY = 10
 _ARMIJO = 1e-4
 # The first step goes this share of the size of X along the gradient.
@@ -16,22 +17,10 @@ _FIRST = 0.3
 _LINE_SEARCH_STEPS = 20
 
 
-def lbfgs(problem: EmbeddingProblem, X: np.ndarray, tol: float, max_iter: int) -> Iterator[Progress]:
-    """Minimise F from X, which is overwritten.
-
-    Parameters
-    ----------
-    problem : EmbeddingProblem
-    X : ndarray of shape (n_objects, n_components)
-    tol : float
-        Relative decrease of F in one iteration at which to stop.
-    max_iter : int
-
-    Yields
-    ------
-    Progress
-        After each iteration; `passes` counts evaluations of all answers.
-    """
+def lbfgs(
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng=None
+) -> Iterator[Progress]:
+    """Minimise F from X; nothing in it is random."""
     work, terms = problem.workspace(), problem.terms
     gradient = np.empty_like(X)
     value = evaluate(X, terms, work, gradient)
@@ -40,14 +29,14 @@ def lbfgs(problem: EmbeddingProblem, X: np.ndarray, tol: float, max_iter: int) -
     # Trial point and gradient, direction.
     spare = np.empty((3, *X.shape))
     n_pairs, passes, stopped = 0, 1, False
-    for _ in range(max_iter):
+    for _ in range(settings.max_epochs or _EPOCHS):
         old = value
         value, n_pairs, evaluations, length = _iterate(
             X, value, gradient, steps, changes, curvatures, n_pairs, terms, work, spare
         )
         passes += evaluations
         # No step down even along the gradient: that is as far as rounding errors allow.
-        stopped = length == 0.0 or old - value <= tol * abs(old)
+        stopped = length == 0.0 or old - value <= settings.tol * abs(old)
         yield Progress(passes, value, length, X, stopped)
         if stopped:
             return
