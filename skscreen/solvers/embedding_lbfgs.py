@@ -9,7 +9,7 @@ from numba import njit
 from skscreen.problems.embedding_terms import EmbeddingProblem, evaluate
 from skscreen.solvers.embedding_state import Progress, Settings
 
-_EPOCHS = 100
+_EPOCHS = 200
 _MEMORY = 10
 _ARMIJO = 1e-4
 # The first step goes this share of the size of X along the gradient.

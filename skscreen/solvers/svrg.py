@@ -15,6 +15,8 @@ _FIRST_STEP, _EPSILON = 0.3, 0.1
 _RISE = 0.05
 # Epochs before a small decrease counts as the end.
 _LEAST_EPOCHS = 3
+# An epoch does the work of several iterations of other solvers.
+_TOL_FACTOR = 10.0
 
 
 def svrg_sbb(
@@ -74,7 +76,7 @@ def _epochs(problem, X, settings, rng, barzilai_borwein):
             continue
         moved, turned = (trial - X).ravel(), (trial_gradient - gradient).ravel()
         squares = moved @ moved
-        small = abs(value - new) <= settings.tol * abs(value)
+        small = abs(value - new) <= _TOL_FACTOR * settings.tol * abs(value)
         done = squares == 0.0 or (small and epoch + 1 >= _LEAST_EPOCHS)
         X[:], value, age = trial, new, age + 1
         gradient, trial_gradient = trial_gradient, gradient
