@@ -1,4 +1,4 @@
-"""What an embedding is learned from: answers about distances, in any format, brought to one form."""
+"""What an embedding is learned from: answers about distances, in any format, in one form."""
 
 import warnings
 from math import isqrt
@@ -104,7 +104,7 @@ def same_pairs(rows: np.ndarray) -> np.ndarray:
 
 
 def count_objects(rows: np.ndarray, n_objects: int | None) -> int:
-    """Number of objects, given or from the rows; raises where they do not fit together."""
+    """Return the number of objects, given or from the rows, or raise where these do not fit."""
     needed = int(rows.max()) + 1
     if n_objects is None:
         if needed > 1000 + _OBJECTS_PER_ENTRY * rows.size:

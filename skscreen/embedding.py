@@ -27,7 +27,6 @@ from skscreen.solvers.embedding_state import Progress, Settings
 
 # Few points, or points on a line, get stuck on the wrong side of each other.
 _FEW_OBJECTS, _RESTARTS = 20, 5
-_STARTS_WITH_RIDGE = ("auto",)
 
 
 class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -135,8 +134,8 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     References
     ----------
-    K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu, Y. Yao (2019). Fast stochastic ordinal embedding
-    with variance reduction and adaptive step size. arXiv:1912.00362. Algorithms 1 and 2.
+    K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu, Y. Yao (2019). Fast stochastic ordinal
+    embedding with variance reduction and adaptive step size. arXiv:1912.00362. Algorithms 1 and 2.
 
     Y. Terada, U. von Luxburg (2014). Local ordinal embedding. ICML, 847-855. Equation 2.
 
@@ -149,9 +148,8 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     --------
     >>> from skscreen import OrdinalEmbedding
     >>> from skscreen.datasets import load_eurodist, make_triplets
-    >>> from skscreen.metrics import procrustes_distance
     >>> cities = load_eurodist()
-    >>> answers = make_triplets(cities.distances, 2000, random_state=0)
+    >>> answers = make_triplets(cities.distances, 2000, metric="precomputed", random_state=0)
     >>> model = OrdinalEmbedding(n_components=2, random_state=0).fit(answers)
     >>> model.embedding_.shape
     (21, 2)
@@ -444,8 +442,9 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Set the fitted attributes."""
         if not solution.converged:
             warnings.warn(
-                f"{solution.n_iter} iterations of solver={self.solver!r} did not bring the relative "
-                f"decrease of the objective, now {solution.objective:.6g}, to tol={self.tol:g}. "
+                f"{solution.n_iter} iterations of solver={self.solver!r} did not bring the "
+                f"relative decrease of the objective, {solution.objective:.6g}, to "
+                f"tol={self.tol:g}. "
                 "Raise max_epochs or tol.",
                 ConvergenceWarning,
                 stacklevel=4,

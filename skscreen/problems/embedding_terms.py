@@ -376,7 +376,7 @@ def _hinges(terms, distances, links, pulls):
 
 @njit(cache=True, nogil=True)
 def margins(X, answers):
-    """c - a of each answer: positive where it is right."""
+    """Return c - a of each answer: positive where it is right."""
     m, width = answers.shape
     l_column = 0 if width == 3 else 2
     result = np.empty(m)

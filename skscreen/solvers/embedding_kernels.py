@@ -1,6 +1,5 @@
 """Compiled stochastic passes of ordinal embedding: SGD on single answers, and an epoch of SVRG."""
 
-import numpy as np
 from numba import njit
 
 from skscreen.problems.embedding_losses import answer
@@ -54,7 +53,7 @@ def sgd_pass(X, answers, start, n_steps, first_step, last_step, loss, shape, reg
 def svrg_epoch(
     X, snapshot, gradient, answers, start, n_steps, batch, step, loss, shape, reg, last, buffer
 ):
-    """An epoch of SVRG: `n_steps` steps on `batch` answers each, from X = snapshot.
+    """Take `n_steps` steps of SVRG on `batch` answers each, from X = snapshot.
 
     A step moves X by -batch * step * u, where u is the mean over the batch of the differences of
     gradients at X and at the snapshot, plus the full `gradient`. That last part moves every

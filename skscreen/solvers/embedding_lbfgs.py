@@ -96,7 +96,7 @@ def _iterate(X, value, gradient, steps, changes, curvatures, n_pairs, terms, wor
         if n_pairs == 0:
             step = max(_FIRST * sqrt(_dot(x, x)), 1e-8) / size
         new = np.inf
-        for attempt in range(_LINE_SEARCH_STEPS):
+        for _ in range(_LINE_SEARCH_STEPS):
             for i in range(x.size):
                 t[i] = x[i] + step * s[i]
             new = evaluate(trial, terms, work, trial_gradient)

@@ -30,8 +30,8 @@ def svrg_sbb(
 
     References
     ----------
-    K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu, Y. Yao (2018). Stochastic non-convex ordinal
-    embedding with stabilized Barzilai-Borwein step size. AAAI 32, 3738-3745. Algorithm 1.
+    K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu, Y. Yao (2019). Fast stochastic ordinal
+    embedding with variance reduction and adaptive step size. arXiv:1912.00362. Algorithms 1 and 2.
     """
     return _epochs(problem, X, settings, rng, barzilai_borwein=True)
 
