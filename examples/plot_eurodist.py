@@ -22,7 +22,9 @@ unseen = make_triplets(cities.distances, 5000, metric="precomputed", random_stat
 centring = np.eye(21) - 1.0 / 21.0
 eigenvalues, vectors = np.linalg.eigh(-0.5 * centring @ cities.distances**2 @ centring)
 classical = vectors[:, :-3:-1] * np.sqrt(eigenvalues[:-3:-1])
-classical[:, 1] *= -1.0  # north is up
+# East is right and north is up.
+at = dict(zip(cities.names, classical, strict=True))
+classical *= np.sign([at["Vienna"][0] - at["Lisbon"][0], at["Stockholm"][1] - at["Athens"][1]])
 
 model = OrdinalEmbedding(n_components=2, random_state=0).fit(answers)
 display = EmbeddingDisplay.from_estimator(

@@ -158,6 +158,8 @@ class EmbeddingDisplay:
             If matplotlib is not installed.
         """
         plt = pyplot(self)
+        from matplotlib.patheffects import withStroke
+
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
@@ -185,7 +187,9 @@ class EmbeddingDisplay:
         ]
         self.texts_ = [
             ax.annotate(
-                name, point, xytext=(4, 3), textcoords="offset points", fontsize="small", zorder=4
+                name, point, xytext=(4, 3), textcoords="offset points", fontsize="small", zorder=4,
+                # Legible over points and lines.
+                path_effects=[withStroke(linewidth=2.0, foreground="white")],
             )
             for name, point in zip(self.names or (), self.points, strict=False)
         ]
