@@ -51,7 +51,7 @@ class EmbeddingLoss:
         return linear + np.log(factor), near, far
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def power(x, h):
     """x^h for 0 < x <= 1, by multiplications where 2 h is a whole number."""
     twice = int(2.0 * h)
@@ -67,7 +67,7 @@ def power(x, h):
     return result
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def answer(loss, shape, a, c):
     """u, v, df/da, df/dc of one answer, with f = u + log v and 1 <= v."""
     if loss == GNMDS:
@@ -109,7 +109,7 @@ def answer(loss, shape, a, c):
     return s * s, 1.0, s / root_a, -s / root_c
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _answers(loss, shape, a, c):
     linear, factor = np.empty_like(a), np.empty_like(a)
     near, far = np.empty_like(a), np.empty_like(a)

@@ -145,7 +145,7 @@ def _terms(answers, weights, pairs, near, far, loss, reg) -> Terms:
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def list_pairs(answers, n_objects):
     """Distinct pairs of objects, and the rows of the near and far pair of each answer."""
     m, width = answers.shape
@@ -168,7 +168,7 @@ def list_pairs(answers, n_objects):
     return pairs[:count].copy(), rows[0], rows[1]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def evaluate(X, terms, work, gradient):
     """F at X; its gradient is written. Infinity where F overflows."""
     gradient[:] = 0.0
@@ -188,7 +188,7 @@ def evaluate(X, terms, work, gradient):
     return value if value < inf else inf
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _by_answers(X, terms, gradient):
     """Sum of the losses, one answer after the other."""
     answers, weights = terms.answers, terms.weights
@@ -229,7 +229,7 @@ def _by_answers(X, terms, gradient):
     return total + log(product)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _by_pairs(X, terms, work, gradient):
     """Sum of the losses from the distances of the distinct pairs.
 
@@ -285,7 +285,7 @@ def _by_pairs(X, terms, work, gradient):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _choices(terms, distances, links, pulls):
     """STE and t-STE: the probability of the answer is e_near / (e_near + e_far)."""
     weights = terms.weights
@@ -319,7 +319,7 @@ def _choices(terms, distances, links, pulls):
     return total - log(product)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _crowd_kernel(terms, distances, pulls):
     """CKL: log(a + c + 2 mu) by answers, log(c + mu) by pairs; its slope is left to the caller."""
     weights, mu = terms.weights, terms.shape
@@ -345,7 +345,7 @@ def _crowd_kernel(terms, distances, pulls):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _hinges(terms, distances, links, pulls):
     """GNMDS on squared distances, SOE on distances."""
     weights, shape = terms.weights, terms.shape
@@ -374,7 +374,7 @@ def _hinges(terms, distances, links, pulls):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def margins(X, answers):
     """Return c - a of each answer: positive where it is right."""
     m, width = answers.shape

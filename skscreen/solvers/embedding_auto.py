@@ -12,7 +12,7 @@ from math import nan
 import numpy as np
 
 from skscreen.problems.embedding_terms import EmbeddingProblem, wrong_share
-from skscreen.solvers.embedding_descent import FIRST_STEP, steps_for
+from skscreen.solvers.embedding_descent import FIRST_STEP, diverged, steps_for
 from skscreen.solvers.embedding_kernels import sgd_pass
 from skscreen.solvers.embedding_lbfgs import lbfgs
 from skscreen.solvers.embedding_state import Progress, Settings, shuffled
@@ -21,8 +21,7 @@ _TOUCHES = 1500
 # Extra dimensions of the start, where the embedding has at most so many.
 _LIFT, _LIFT_UP_TO = 2, 3
 _PARTS = 5
-# A start with coordinates beyond this has diverged.
-_FAR, _REPAIRS = 1e6, 5
+_REPAIRS = 5
 # Ridge for answers without noise, r of them for each coordinate: the first number over r^2, at
 # most the second (t-STE: a number over alpha, whatever r is).
 _CLEAN_RIDGES = {"gnmds": (1.0, 0.3), "ste": (0.3, 0.3), "soe": (0.1, 0.1)}
@@ -131,8 +130,7 @@ def _descend(problem, X, rows, n_steps, first, passes):
             row = sgd_pass(X, rows, row, end - done, *steps, terms.loss, terms.shape, terms.reg)
             done = end
             yield Progress(passes + done / len(problem.answers), nan, steps[0], X, False)
-        # Written so that NaN is too far.
-        if np.abs(X).max() < _FAR:
+        if not diverged(X):
             break
         X[:], first = start, 0.25 * first
     else:

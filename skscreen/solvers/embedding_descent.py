@@ -18,11 +18,19 @@ _BATCH_EPOCHS = 1000
 # Of the step on the mean gradient, in units of n; it grows after a decrease and halves else.
 _BATCH_STEP, _GROW, _SHRINK = 0.3, 1.05, 0.5
 _SHORTEST = 1e-12
+# A start with coordinates beyond this has diverged; it is repeated with a quarter of the step.
+_FAR = 1e6
 
 
 def steps_for(problem: EmbeddingProblem, touches: float) -> int:
     """Return how many answers touch each object that often."""
     return max(1, ceil(touches * problem.n_objects / problem.width))
+
+
+def diverged(X: np.ndarray) -> bool:
+    """Whether steps were too long."""
+    # Written so that NaN is too far.
+    return not np.abs(X).max() < _FAR
 
 
 def sgd(
@@ -50,7 +58,7 @@ def sgd(
             done = end
             if part + 1 < _PARTS:
                 yield Progress(done / m, nan, steps[0], X, False)
-        if settings.step is not None or np.isfinite(X).all():
+        if settings.step is not None or not diverged(X):
             break
         X[:], first = start, 0.25 * first
     value = evaluate(X, terms, problem.workspace(), np.empty_like(X))

@@ -5,7 +5,7 @@ from numba import njit
 from skscreen.problems.embedding_losses import answer
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def sgd_pass(X, answers, start, n_steps, first_step, last_step, loss, shape, reg):
     """`n_steps` steps on single answers, with lengths that go linearly from first to last.
 
@@ -30,7 +30,7 @@ def sgd_pass(X, answers, start, n_steps, first_step, last_step, loss, shape, reg
             a += near * near
             c += far * far
         _, _, slope_a, slope_c = answer(loss, shape, a, c)
-        if slope_a == 0.0 and slope_c == 0.0:
+        if slope_a == 0.0 and slope_c == 0.0 and reg == 0.0:
             continue
         step = 2.0 * (first_step + decay * t)
         slope_a *= step
@@ -49,7 +49,7 @@ def sgd_pass(X, answers, start, n_steps, first_step, last_step, loss, shape, reg
     return q
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def svrg_epoch(
     X, snapshot, gradient, answers, start, n_steps, batch, step, loss, shape, reg, last, buffer
 ):

@@ -42,7 +42,7 @@ def lbfgs(
             return
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def _dot(x, y):
     total = 0.0
     for i in range(x.size):
@@ -50,13 +50,13 @@ def _dot(x, y):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _add(scale, x, y):
     for i in range(x.size):
         y[i] += scale * x[i]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _direct(gradient, steps, changes, curvatures, n_pairs, direction):
     """Two-loop recursion (Nocedal and Wright 2006, Algorithm 7.4); pair r is in row r % memory."""
     memory = curvatures.size
@@ -79,7 +79,7 @@ def _direct(gradient, steps, changes, curvatures, n_pairs, direction):
         _add(shift, steps[row], direction)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _iterate(X, value, gradient, steps, changes, curvatures, n_pairs, terms, work, spare):
     """One iteration; new value, number of pairs, evaluations, and the length of the step (or 0)."""
     trial, trial_gradient, direction = spare[0], spare[1], spare[2]

@@ -73,7 +73,7 @@ def _evaluate(G, terms, ridge):
     return value + ridge * np.trace(G), gradient
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _sum_losses(G, terms, gradient):
     answers, weights = terms.answers, terms.weights
     m, width = answers.shape
