@@ -73,7 +73,7 @@ def usable_answers(answers: Answers) -> Answers:
         used = weights > 0.0
         rows, weights = rows[used], weights[used]
         if not used.any():
-            raise ValueError("sample_weight must not be 0 for all answers.")
+            raise ValueError("sample_weight must not be zero for all answers.")
     impossible = same_pairs(rows)
     if impossible.any():
         count, total = int(np.count_nonzero(impossible)), len(rows)
@@ -158,7 +158,9 @@ def _read_responses(y, n_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
         return y, None
     values = _as_floats(y)
     if values is None or not np.isfinite(values).all():
-        raise ValueError("y must be booleans or numbers: -1 and 1, or counts with a sign.")
+        raise ValueError(
+            "Unknown label type: y must be booleans or numbers, -1 and 1 or counts with a sign."
+        )
     known = set(np.unique(values).tolist())
     if known <= {0.0, 1.0}:
         return values == 1.0, None
@@ -198,17 +200,17 @@ def _read_tensor(X) -> tuple[np.ndarray, np.ndarray]:
     if shape not in ((n, n, n), (n, n * n), (n * n, n)):
         side = isqrt(max(shape))
         raise ValueError(
-            "X must be a tensor of shape (n, n, n), or a matrix of shape (n, n^2) or (n^2, n), got "
+            "X, if sparse, must be a tensor (n, n, n) or a matrix (n, n^2) or (n^2, n), got "
             f"shape {shape}. Its first axis are objects, not answers (there seem to be {side}): to "
             "split answers, as cross-validation does, make them a list of triplets first."
         )
-    if len(shape) == 3:
-        rows, counts = np.stack([np.asarray(axis) for axis in X.coords], axis=1), X.data
-    else:
-        matrix = sparse.coo_array(X)
-        flat = matrix.row.astype(np.int64) * shape[1] + matrix.col
-        rows, counts = np.stack(np.unravel_index(flat, (n, n, n)), axis=1), matrix.data
-    counts = np.asarray(counts)
+    matrix = X if len(shape) == 3 else sparse.coo_array(X)
+    axes = [np.asarray(axis, dtype=np.int64) for axis in matrix.coords]
+    # The same order whatever the format.
+    flat = np.ravel_multi_index(axes, shape)
+    order = np.argsort(flat, kind="stable")
+    rows = np.stack(np.unravel_index(flat[order], (n, n, n)), axis=1)
+    counts = np.asarray(matrix.data)[order]
     rows, counts = rows[counts != 0], counts[counts != 0]
     if len(rows) == 0:
         raise ValueError("X must hold at least one answer, got an empty tensor.")

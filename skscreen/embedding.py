@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.answers import Answers, count_objects, read_answers, usable_answers
@@ -29,7 +30,9 @@ from skscreen.solvers.embedding_state import Progress, Settings
 _FEW_OBJECTS, _RESTARTS = 20, 5
 
 
-class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class OrdinalEmbedding(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
     """Points whose distances agree with answers of the kind "i is nearer to j than to k".
 
     With a = |x_i - x_j|^2 and c = |x_l - x_k|^2 of an answer "i and j are nearer to each other than
@@ -288,7 +291,8 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         check_is_fitted(self)
         if X is not None:
             count_objects(read_answers(X).rows, len(self.embedding_))
-        return self.embedding_.copy()
+        points = self.embedding_.copy()
+        return _wrap_data_with_container("transform", points, points, self)
 
     def predict(self, X) -> np.ndarray:
         """Return whether answers agree with the points.
@@ -367,13 +371,12 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         -------
         ndarray of shape (n_new_objects, n_components)
         """
-        check_is_fitted(self, "feature_map_", msg="Call fit_features before map_features.")
+        check_is_fitted(self, "feature_map_", msg="%(name)s has no map yet: call fit_features.")
         return self.feature_map_.predict(check_array(F, dtype=np.float64, input_name="F"))
 
     def __sklearn_tags__(self):
-        """Tensors are sparse."""
+        """Say that indices of objects are not negative."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
 
@@ -460,6 +463,11 @@ class OrdinalEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.embedding_ = X
         return self
+
+
+# `transform` wraps its output itself, as scikit-learn's wrapper would need an X; this says that
+# `set_output` is there all the same.
+OrdinalEmbedding._sklearn_auto_wrap_output_keys = {"transform"}
 
 
 def _is_not_a_table(X) -> bool:

@@ -187,7 +187,12 @@ class EmbeddingDisplay:
         ]
         self.texts_ = [
             ax.annotate(
-                name, point, xytext=(4, 3), textcoords="offset points", fontsize="small", zorder=4,
+                name,
+                point,
+                xytext=(4, 3),
+                textcoords="offset points",
+                fontsize="small",
+                zorder=4,
                 # Legible over points and lines.
                 path_effects=[withStroke(linewidth=2.0, foreground="white")],
             )
