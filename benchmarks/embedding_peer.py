@@ -1,7 +1,7 @@
 """The peer of `embedding.py`, cblearn, in an environment of its own (it pins numpy < 2).
 
 Reads jobs from standard input, a JSON object a line with the name of a file of triplets (arrays
-`train` and `test`), loss, number of components and objects, seed; answers with a line of seconds
+`train` and `test`), loss, number of components and objects, seed; answers with a line of CPU seconds
 of `fit` and the test error. Every estimator has its default arguments.
 """
 
@@ -20,9 +20,9 @@ def run(job: dict) -> dict:
     with np.load(job["file"]) as arrays:
         train, test = arrays["train"], arrays["test"]
     model = ESTIMATORS[job["loss"]](job["n_components"], random_state=job["seed"])
-    start = time.perf_counter()
+    start = time.process_time()
     model.fit(train, n_objects=job["n_objects"])
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     X = model.embedding_
     i, j, k = test.T
     near = ((X[i] - X[j]) ** 2).sum(axis=1)

@@ -16,7 +16,7 @@ _TOUCHES = 6000
 _PARTS = 20
 _BATCH_EPOCHS = 1000
 # Of the step on the mean gradient, in units of n; it grows after a decrease and halves else.
-_BATCH_STEP, _GROW, _SHRINK = 0.3, 1.05, 0.5
+_BATCH_STEP, _GROW, _SHRINK = 0.3, 1.01, 0.5
 _SHORTEST = 1e-12
 # A start with coordinates beyond this has diverged; it is repeated with a quarter of the step.
 _FAR = 1e6
