@@ -1,8 +1,8 @@
 """The peer of `embedding.py`, cblearn, in an environment of its own (it pins numpy < 2).
 
 Reads jobs from standard input, a JSON object a line with the name of a file of triplets (arrays
-`train` and `test`), loss, number of components and objects, seed; answers with a line of CPU seconds
-of `fit` and the test error. Every estimator has its default arguments.
+`train` and `test`), loss, number of components and objects, seed; answers with a line of CPU
+seconds of `fit` and the test error. Every estimator has its default arguments.
 """
 
 import json
