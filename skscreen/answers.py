@@ -2,6 +2,7 @@
 
 import warnings
 from math import isqrt
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -113,6 +114,8 @@ def count_objects(rows: np.ndarray, n_objects: int | None) -> int:
                 "objects 0, 1, 2, ... (numpy.unique with return_inverse does), or pass n_objects."
             )
         return needed
+    if not isinstance(n_objects, Integral):
+        raise ValueError(f"n_objects must be an integer or None, got {n_objects!r}.")
     if needed > n_objects:
         raise ValueError(
             f"n_objects must be greater than every object in X, got {n_objects} and an object "

@@ -431,6 +431,8 @@ class OrdinalEmbedding(
                 f"init must have shape ({n_objects}, {self.n_components}), or one such array for "
                 f"each start, got {init.shape}."
             )
+        if np.any(np.ptp(inits, axis=1) == 0.0):
+            raise ValueError("init must not have the same value for all objects in a component.")
         return [np.ascontiguousarray(start) for start in inits]
 
     def _agree(self, rows: np.ndarray) -> np.ndarray:

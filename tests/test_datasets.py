@@ -62,3 +62,10 @@ def test_ties_are_drawn_again():
 def test_wrong_arguments_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         make_triplets(POINTS, 10, **options)
+
+
+def test_the_number_of_triplets_is_a_whole_number():
+    with pytest.raises(TypeError, match="n_triplets must be an instance of int"):
+        make_triplets(POINTS, 10.5)
+    with pytest.raises(ValueError, match="n_triplets == 0, must be >= 1"):
+        make_triplets(POINTS, 0)

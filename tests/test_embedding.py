@@ -235,6 +235,9 @@ def test_a_start_is_taken():
     assert several.objective_ <= again.objective_
     with pytest.raises(ValueError, match=r"init must have shape \(30, 2\)"):
         model().fit(T, init=POINTS[:5])
+    # Where points are equal there is no direction to go.
+    with pytest.raises(ValueError, match="init must not have the same value for all objects"):
+        model().fit(T, init=POINTS * [1.0, 0.0])
 
 
 def test_restarts_in_threads_are_those_in_turn():
@@ -308,6 +311,8 @@ def test_too_small_a_number_of_objects_is_named():
     ):
         with pytest.raises(ValueError, match="n_objects must be greater than every object in X"):
             fit()
+    with pytest.raises(ValueError, match="n_objects must be an integer or None, got 30.5"):
+        model().fit(T, n_objects=30.5)
 
 
 def test_one_and_two_are_no_responses():

@@ -1,7 +1,9 @@
 """Random answers about distances."""
 
+from numbers import Integral
+
 import numpy as np
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array, check_random_state, check_scalar
 
 # Where so many draws in a row were ties there is nothing to compare.
 _DRAWS = 100
@@ -38,6 +40,7 @@ def make_triplets(
         raise ValueError(f"metric must be 'euclidean' or 'precomputed', got {metric!r}.")
     if not 0.0 <= noise <= 1.0:
         raise ValueError(f"noise must be in [0, 1], got {noise}.")
+    check_scalar(n_triplets, "n_triplets", Integral, min_val=1)
     X = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
     if metric == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(f"X must be a square matrix of distances, got shape {X.shape}.")
