@@ -59,22 +59,15 @@ def auto(
 
     Where `settings.adapt` says so the ridge of `problem` is set anew after the start.
     """
-    passes, held_out = 0.0, None
-    n_held_out = int(_HELD_OUT * len(problem.answers))
-    if settings.adapt and _RIDGES[problem.loss.name] and n_held_out >= _LEAST_HELD_OUT:
-        held_out, part = problem.split(n_held_out)
-        for progress in _start(part, X, rng):
-            yield progress
-        passes = progress.passes
-        if wrong_share(X, held_out) > _NOISY:
-            for progress in _choose_ridge(part, X, held_out, settings):
-                yield progress._replace(passes=passes + progress.passes)
-            passes += progress.passes
-            problem.reg = part.reg
+    n_held_out = int(_HELD_OUT * len(problem.answers)) if settings.adapt else 0
+    if n_held_out < _LEAST_HELD_OUT or not _RIDGES[problem.loss.name]:
+        passes = yield from _start(problem, X, rng)
     else:
-        for progress in _start(problem, X, rng):
-            yield progress
-        passes = progress.passes
+        held_out, part = problem.split(n_held_out)
+        passes = yield from _start(part, X, rng)
+        if wrong_share(X, held_out) > _NOISY:
+            passes = yield from _choose_ridge(part, X, held_out, settings, passes)
+            problem.reg = part.reg
     for progress in lbfgs(problem, X, settings):
         yield progress._replace(passes=passes + progress.passes)
 
@@ -95,12 +88,13 @@ def _start(problem, X, rng):
         passes = yield from _descend(problem, points, rows, n_steps // 2, 0.5 * first, passes)
     X[:] = points
     yield Progress(passes, nan, 0.0, X, False)
+    return passes
 
 
-def _choose_ridge(problem, X, held_out, settings):
+def _choose_ridge(problem, X, held_out, settings, passes):
     """Raise the ridge of the problem while that makes fewer mistakes on the answers held out."""
     rough = replace(settings, tol=max(settings.tol, _ROUGH))
-    low, passes, best = problem.reg, 0.0, None
+    low, best = problem.reg, None
     for reg in (low, *(reg for reg in _RIDGES[problem.loss.name] if reg > 2.0 * low)):
         problem.reg = reg
         for progress in lbfgs(problem, X, rough):
@@ -111,7 +105,7 @@ def _choose_ridge(problem, X, held_out, settings):
             break
         best = error, reg, X.copy()
     problem.reg, X[:] = best[1], best[2]
-    yield progress._replace(passes=passes, embedding=X)
+    return passes
 
 
 def random_start(n_objects: int, n_components: int, rng: np.random.Generator) -> np.ndarray:
