@@ -131,9 +131,9 @@ class OrdinalEmbedding(
     Where n^2 < 4 |Q| the distance of each pair of objects is computed once an evaluation. Memory is
     O(n p + |Q|), and no matrix of n x n floats is formed by the nonconvex formulation.
 
-    In the tests of its authors SVRG-SBB needs far fewer passes than gradients with steps that are
-    not tuned; tuned ones are as fast. Its theorems ask for batches and steps much smaller than
-    those that are used in practice, by the authors and here.
+    SVRG-SBB is far faster than gradient methods whose steps are not tuned; with tuned steps they are
+    faster than it, and "auto" needs no tuning either. Its theorems ask for batches and steps much
+    smaller than those that are used in practice, by its authors and here.
 
     References
     ----------

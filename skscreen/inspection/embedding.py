@@ -168,7 +168,7 @@ class EmbeddingDisplay:
             for point, other in zip(self.points, self.reference, strict=True):
                 ax.plot(*np.stack([point, other], axis=1), color="0.7", linewidth=0.8, zorder=1)
             self.reference_scatter_ = ax.scatter(
-                *self.reference.T, s=22, facecolor="white", edgecolor=GREY, zorder=2,
+                *self.reference.T, s=22, facecolor="white", edgecolor=GREY, zorder=4,
                 label=self.reference_name,
             )  # fmt: skip
         classes = np.zeros(len(self.points)) if self.classes is None else self.classes
@@ -180,7 +180,7 @@ class EmbeddingDisplay:
                 color=_COLOURS[index % len(_COLOURS)],
                 # Beyond the colours the marker tells the classes apart.
                 marker=_MARKERS[(index + index // len(_COLOURS)) % len(_MARKERS)],
-                zorder=3,
+                zorder=5,
                 label="embedding" if self.classes is None else str(label),
             )
             for index, label in enumerate(labels)
@@ -192,7 +192,7 @@ class EmbeddingDisplay:
                 xytext=(4, 3),
                 textcoords="offset points",
                 fontsize="small",
-                zorder=4,
+                zorder=3,
                 # Legible over points and lines.
                 path_effects=[withStroke(linewidth=2.0, foreground="white")],
             )
