@@ -131,9 +131,9 @@ class OrdinalEmbedding(
     Where n^2 < 4 |Q| the distance of each pair of objects is computed once an evaluation. Memory is
     O(n p + |Q|), and no matrix of n x n floats is formed by the nonconvex formulation.
 
-    SVRG-SBB is far faster than gradient methods whose steps are not tuned; with tuned steps they are
-    faster than it, and "auto" needs no tuning either. Its theorems ask for batches and steps much
-    smaller than those that are used in practice, by its authors and here.
+    SVRG-SBB is far faster than gradient methods whose steps are not tuned. Tuned ones are faster
+    still, and "auto" is as fast as those without tuning. The theorems about SVRG-SBB ask for
+    batches and steps much smaller than its authors use in practice, and than are used here.
 
     References
     ----------
