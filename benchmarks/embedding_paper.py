@@ -1,8 +1,11 @@
 """The paper's experiments for `embedding.py`: Table I, Figures 1, 2 and 4, Table II."""
 
+import warnings
+
 import numpy as np
 from embedding_figures import error_curves, step_sizes
 from embedding_runs import LOSSES, Settings, curve, ms, seconds_to, split, synthetic, table
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances
 
 from skscreen import OrdinalEmbedding
@@ -213,7 +216,9 @@ def retrieval(bench) -> dict:
                 flipped = rng.uniform(size=len(answers)) < share
                 answers[flipped] = answers[flipped][:, [0, 2, 1]]
                 model = OrdinalEmbedding(10, loss=loss, solver=solver, random_state=0)
-                model.fit(answers, n_objects=n).fit_features(F)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    model.fit(answers, n_objects=n).fit_features(F)
                 row.append(measured(model.map_features(G), model.map_features(F)))
             rows.append(row)
     print(f"mnist: {n} images to learn from, {len(asked)} queries, {len(clean):,} answers.")
