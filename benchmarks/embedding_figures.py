@@ -43,7 +43,7 @@ def error_curves(out: Path, name: str, panels: dict, title: str) -> None:
         ax.set_xlabel("CPU time in ms", fontsize="small")
         ax.grid(color="0.9", linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
-        ticks = [0.02, 0.05, 0.1, 0.2, 0.5]
+        ticks = [0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5]
         ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.minorticks_off()
     lowest = min(
@@ -95,7 +95,11 @@ def growth_lines(out: Path, name: str, panels: dict) -> None:
         ax.loglog(
             sizes, seconds[0] * sizes / sizes[0] / 3, color="0.7", linewidth=1, label="linear"
         )
-        ax.set_title(title, fontsize="medium")
+        fixed, what = title.rsplit(", ", 1)
+        ax.set_title(fixed, fontsize="medium")
+        ax.set_xlabel(what, fontsize="small")
+        ax.minorticks_off()
+        ax.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
         ax.grid(color="0.9", linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("CPU seconds of a fit", fontsize="small")

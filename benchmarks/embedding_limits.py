@@ -37,9 +37,8 @@ def growth(bench) -> dict:
                         OrdinalEmbedding(5, loss=loss, solver=solver, random_state=0).fit(
                             train, n_objects=n
                         )
-                    points.append(
-                        (size if "answers" in title[10:] else n, time.process_time() - start)
-                    )
+                    x = size if title.endswith("answers") else n
+                    points.append((x, time.process_time() - start))
                 panels[title][f"{loss}, {solver}"] = points
     for title, lines in panels.items():
         xs = [x for x, _ in next(iter(lines.values()))]
