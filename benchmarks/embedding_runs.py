@@ -13,7 +13,7 @@ from skscreen.datasets import make_triplets
 from skscreen.metrics import triplet_error
 from skscreen.problems.embedding_losses import EmbeddingLoss
 from skscreen.problems.embedding_terms import EmbeddingProblem
-from skscreen.solvers.embedding import SOLVERS, HistoryEntry
+from skscreen.solvers.embedding import SOLVERS
 from skscreen.solvers.embedding_auto import clean_ridge, random_start
 from skscreen.solvers.embedding_descent import diverged
 from skscreen.solvers.embedding_kernels import sgd_pass
@@ -145,6 +145,3 @@ def ms(seconds: float) -> str:
         return "-"
     value = 1e3 * seconds
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
-
-
-__all__ = ["HistoryEntry", "Settings"]

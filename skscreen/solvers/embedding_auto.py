@@ -24,7 +24,7 @@ _PARTS = 5
 _REPAIRS = 5
 # Ridge for answers without noise, r of them for each coordinate: the first number over r^2, at
 # most the second (t-STE: a number over alpha, whatever r is).
-_CLEAN_RIDGES = {"gnmds": (1.0, 0.3), "ste": (0.3, 0.3), "soe": (0.1, 0.1)}
+_CLEAN_RIDGES = {"gnmds": (0.5, 0.3), "ste": (0.3, 0.3), "soe": (0.03, 0.1)}
 # Stronger ones, for noisy answers. CKL does not depend on it.
 _RIDGES = {
     "gnmds": (0.03, 0.1, 0.3),
@@ -44,7 +44,7 @@ def clean_ridge(problem: EmbeddingProblem, n_components: int) -> float:
     """Return the strength of the ridge for answers without noise, as measured on made ones."""
     loss = problem.loss
     if loss.name == "tste":
-        return 0.003 / loss.shape
+        return 0.001 / loss.shape
     if loss.name == "ckl":
         return 0.01
     r = len(problem.answers) / (problem.n_objects * n_components)
