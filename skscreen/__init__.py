@@ -1,10 +1,20 @@
 """scikit-learn estimators that learn large-margin models exactly, with a certificate."""
 
+from skscreen.embedding import OrdinalEmbedding
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_path import RTLMPath, rtlm_path
 from skscreen.path.store import Store
 from skscreen.svm import ScreenedSVC
 from skscreen.svm_path import SVCPath, svc_path
 
-__all__ = ["RTLMPath", "SVCPath", "ScreenedRTLM", "ScreenedSVC", "Store", "rtlm_path", "svc_path"]
+__all__ = [
+    "OrdinalEmbedding",
+    "RTLMPath",
+    "SVCPath",
+    "ScreenedRTLM",
+    "ScreenedSVC",
+    "Store",
+    "rtlm_path",
+    "svc_path",
+]
 __version__ = "0.1.0.dev0"
