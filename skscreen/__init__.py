@@ -2,8 +2,17 @@
 
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_path import RTLMPath, rtlm_path
+from skscreen.problems.projection import project_box_equality
 from skscreen.svm import ScreenedSVC
 from skscreen.svm_path import SVCPath, svc_path
 
-__all__ = ["RTLMPath", "SVCPath", "ScreenedRTLM", "ScreenedSVC", "rtlm_path", "svc_path"]
+__all__ = [
+    "RTLMPath",
+    "SVCPath",
+    "ScreenedRTLM",
+    "ScreenedSVC",
+    "project_box_equality",
+    "rtlm_path",
+    "svc_path",
+]
 __version__ = "0.1.0.dev0"
