@@ -2,11 +2,13 @@
 
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_path import RTLMPath, rtlm_path
+from skscreen.pragam import PragamSVC
 from skscreen.problems.projection import project_box_equality
 from skscreen.svm import ScreenedSVC
 from skscreen.svm_path import SVCPath, svc_path
 
 __all__ = [
+    "PragamSVC",
     "RTLMPath",
     "SVCPath",
     "ScreenedRTLM",
