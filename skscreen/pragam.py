@@ -269,6 +269,9 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
     def _check_options(self) -> None:
         for name, (algorithm, silent) in _OPTIONS.items():
             value = getattr(self, name)

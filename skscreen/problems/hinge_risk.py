@@ -136,8 +136,12 @@ class HingeRisk:
         return out
 
     def start(self, a: np.ndarray) -> np.ndarray:
-        """Return the feasible d of the largest D on the ray through `a`, made feasible."""
-        d = self.project(a / self._roots, self._zeros, 0.0)
+        """Return the feasible d of the largest D on the ray through `a`, of any scale."""
+        largest = float((a / self.caps).max())
+        if largest <= 0.0:
+            return self.centre
+        # Feasible already, up to the factor, unless labels or weights have changed.
+        d = self.project(a / (largest * self._roots), self._zeros, 0.0)
         p = self.combine(d)
         square, largest = float(p @ p), float((d / self._tops).max())
         if square == 0.0 or largest == 0.0:

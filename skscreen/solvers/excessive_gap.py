@@ -81,6 +81,7 @@ def excessive_gap(
     start: np.ndarray | None = None,
     lipschitz: float | None = None,
     restart: bool = True,
+    w: np.ndarray | None = None,
 ) -> Iterator[Iterate]:
     """Yield the iterates of Pragam; iteration 0 is the start itself.
 
@@ -98,10 +99,12 @@ def excessive_gap(
         tenth: (26) then holds from each beginning. As these come at a geometric sequence of gaps,
         the rate stays, with a constant 1 / (1 - 0.1^(1/2)) = 1.5 times as large at worst; as a
         rule convergence becomes linear.
+    w : ndarray, optional
+        Weights that iteration 0 shows, w(start) by default; nothing else depends on them.
     """
     step_size = _StepSize(risk, lipschitz)
     best = _Dual.at(risk, risk.centre if start is None else start)
-    w = best.p / risk.lam
+    w = best.p / risk.lam if w is None else w
     iterate = _iterate(risk, 0, w, risk.gradient(w), best, np.inf)
     yield iterate
     gap = iterate.primal - best.value

@@ -54,7 +54,7 @@ class Algorithm:
         start = start or Start()
         if self.name == "pragam":
             a = None if start.a is None else risk.start(start.a)
-            return excessive_gap(risk, a, self.lipschitz, self.restart)
+            return excessive_gap(risk, a, self.lipschitz, self.restart, start.w)
         if self.name == "bmrm":
             return bmrm(risk, start.w)
         if self.name == "ls-bmrm":

@@ -9,6 +9,8 @@ from skscreen.problems.pair_kernels import EPS
 # relative to the largest diagonal entry, for parallel columns. Steps are Newton steps on the rest
 # of the gradient, so that the ridge does not move the solution.
 _CHANGES, _RIDGE = 20, 1e-13
+# Newton steps spent on rounding errors.
+_REFINEMENTS = 3
 
 
 @njit(cache=True, nogil=True)
@@ -24,17 +26,17 @@ def maximise_on_simplex(G, b, x, tol):
     for j in range(n):
         ridge = max(ridge, _RIDGE * G[j, j])
     support = x > 0.0
+    settled, refinements = True, 0
     for _ in range(_CHANGES * n):
         r = b - G @ x
-        mean, top = r @ x, np.argmax(r)
-        noise = 8.0 * EPS * (np.abs(b).max() + np.abs(r).max())
-        spread = 0.0
-        for j in range(n):
-            if support[j]:
-                spread = max(spread, abs(r[j] - mean))
-        if r[top] - mean <= max(tol, noise):
+        top = np.argmax(r)
+        if r[top] - r @ x <= max(tol, 8.0 * EPS * np.abs(b).max()):
             break
-        if spread <= max(0.1 * (r[top] - mean), noise):
+        if settled:
+            # Nothing but rounding errors is left on the support.
+            refinements += support[top]
+            if refinements > _REFINEMENTS:
+                break
             support[top] = True
         inside = np.flatnonzero(support)
         direction = _newton(G, r, inside, ridge)
@@ -47,6 +49,7 @@ def maximise_on_simplex(G, b, x, tol):
         if blocking >= 0:
             x[blocking] = 0.0
             support[blocking] = False
+        settled = blocking < 0
         x /= x.sum()
     return b @ x - 0.5 * (x @ (G @ x))
 
