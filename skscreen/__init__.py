@@ -1,5 +1,6 @@
 """scikit-learn estimators that learn large-margin models exactly, with a certificate."""
 
+from skscreen.chain import KernelChainClassifier, PragamChainSVC
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_path import RTLMPath, rtlm_path
 from skscreen.pragam import PragamSVC
@@ -8,6 +9,8 @@ from skscreen.svm import ScreenedSVC
 from skscreen.svm_path import SVCPath, svc_path
 
 __all__ = [
+    "KernelChainClassifier",
+    "PragamChainSVC",
     "PragamSVC",
     "RTLMPath",
     "SVCPath",

