@@ -9,7 +9,13 @@ SCRIPT = """
 import numpy as np
 from scipy import sparse
 
-from skscreen import OrdinalEmbedding, svc_path
+from skscreen import (
+    KernelChainClassifier,
+    OrdinalEmbedding,
+    PragamChainSVC,
+    PragamSVC,
+    svc_path,
+)
 from skscreen.path.driver import PathSolver
 from skscreen.problems import comparisons
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
@@ -78,6 +84,18 @@ for rows in (answers, answers[:, 1:]):
 
 for kernel in ("linear", "rbf"):
     svc_path(X, signs, Cs=np.geomspace(1e-4, 1e2, 15), kernel=kernel)
+
+weights = rng.integers(0, 3, 30)
+for matrix in (X, sparse.csr_array(X)):
+    for intercept in (False, True):
+        for algorithm in ("pragam", "bmrm", "ls-bmrm", "pegasos"):
+            options = {"fit_intercept": intercept, "algorithm": algorithm, "max_iter": 50}
+            PragamSVC(**options).fit(matrix, signs, weights)
+    options = {"fit_intercept": False, "algorithm": "pegasos", "max_iter": 100}
+    PragamSVC(batch_size=2, **options).fit(matrix, signs, weights)
+chains = np.split(X, [1, 3, 10, 22])
+for chain in (PragamChainSVC(max_iter=50), KernelChainClassifier()):
+    chain.fit(chains, np.split(y, [1, 3, 10, 22])).predict(chains)
 """
 
 

@@ -52,6 +52,12 @@ def test_map_of_cities_runs(capsys):
     assert points[at("Stockholm"), 1] > points[at("Athens"), 1]
 
 
+def test_lower_bound_example_meets_theory(capsys):
+    result = runpy.run_path(str(ROOT / "examples" / "plot_bmrm_lower_bound.py"))
+    assert max(result["deviation"], result["deviation_errors"]) < 1e-10
+    assert "deviation from theory" in capsys.readouterr().out
+
+
 def test_demo_writes_table_and_figures(tmp_path, capsys, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "examples")
     import demo
