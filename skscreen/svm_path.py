@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, validate_params
 
-from skscreen.path.callbacks import Progress, with_callbacks
+from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.samples import SamplePathSolver, SamplePoint, eps_limit
 from skscreen.solvers.solution import ScreeningEvent
 from skscreen.svm import ScreenedSVC, describe
@@ -242,16 +242,18 @@ def _follow(
 ) -> list[BinaryFit]:
     """Solve along a path until it, a callback or the user ends it."""
     fits = []
-    with Progress(model, total, "C") as progress:
+    with Tasks(model, total, "C") as tasks:
         try:
             for point, done in points:
                 fits.append(problem.finish(0, point))
-                if progress.update(done, describe(point)):
+                if tasks.end_task(done, describe(point)):
                     break
         except KeyboardInterrupt:
             if not fits:
                 raise
-            warnings.warn(f"Interrupted: the path ends after {len(fits)} values.", stacklevel=5)
+            warnings.warn(
+                f"Interrupted: the path ends after {len(fits)} values.", stacklevel=4 + FRAMES
+            )
     return fits
 
 
