@@ -1,8 +1,10 @@
 """scikit-learn estimators that learn large-margin models exactly, with a certificate."""
 
 from skscreen.chain import KernelChainClassifier, PragamChainSVC
+from skscreen.embedding import OrdinalEmbedding
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_path import RTLMPath, rtlm_path
+from skscreen.path.store import Store
 from skscreen.pragam import PragamSVC
 from skscreen.problems.projection import project_box_equality
 from skscreen.svm import ScreenedSVC
@@ -10,12 +12,14 @@ from skscreen.svm_path import SVCPath, svc_path
 
 __all__ = [
     "KernelChainClassifier",
+    "OrdinalEmbedding",
     "PragamChainSVC",
     "PragamSVC",
     "RTLMPath",
     "SVCPath",
     "ScreenedRTLM",
     "ScreenedSVC",
+    "Store",
     "project_box_equality",
     "rtlm_path",
     "svc_path",

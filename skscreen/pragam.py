@@ -1,5 +1,6 @@
 """Linear support vector machines by Pragam and its rivals: the estimator."""
 
+import os
 import warnings
 from numbers import Integral, Real
 from typing import ClassVar, Self
@@ -12,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skscreen.path.progress import ProgressBar
+from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.path.store import Store, check_store, content_key
 from skscreen.path.threads import blas_threads_for
 from skscreen.problems.samples import LinearSamples
 from skscreen.solvers.certified import Certified, Watch
@@ -28,7 +30,7 @@ _OPTIONS = {
 }
 
 
-class PragamSVC(ClassifierMixin, BaseEstimator):
+class PragamSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Linear support vector classifier with an unpenalised intercept and a certified optimum.
 
     For two classes, y_i = -1 or +1, the fit minimises
@@ -77,6 +79,9 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
         Whether a fit starts from the solution of the one before, which must have had the same
         samples: for another C, say, or another `tol`. Not for "pegasos", whose first step forgets
         its start.
+    memory : str, path, Store or None, default=None
+        A folder where solved problems are kept: fits of the same data with other values of C start
+        from the nearest one. Not for "pegasos", nor with `warm_start`. See `Store`.
     n_jobs : int or None, default=None
         Threads for the problems of more than two classes.
     verbose : int, default=0
@@ -156,6 +161,7 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "warm_start": ["boolean"],
+        "memory": [str, os.PathLike, Store, None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -175,6 +181,7 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
         max_iter=None,
         class_weight=None,
         warm_start=False,
+        memory=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -190,11 +197,13 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.memory = memory
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y, sample_weight=None) -> Self:
         """Learn the classifier.
 
@@ -218,19 +227,26 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
         labels = check_labels(X, y, sample_weight, self.class_weight)
-        starts = self._starts(old, labels, X.shape[0])
-        taken, algorithm = labels.take(X, False), self._algorithm()
-        with ProgressBar(self.verbose > 0) as bar, blas_threads_for(X.shape[1]):
-            watch = Watch(bar, self.tol, labels.n_problems)
-            fits = Parallel(self.n_jobs, require="sharedmem")(
+        taken, algorithm, fits = labels.take(X, False), self._algorithm(), []
+        keys = self._keys(taken, labels)
+        starts = self._starts(old, labels, X.shape[0], keys)
+        with (
+            Tasks(self, labels.n_problems, "class") as tasks,
+            blas_threads_for(X.shape[1]),
+        ):
+            watch = Watch(tasks.bar, self.tol, labels.n_problems)
+            for found in Parallel(self.n_jobs, require="sharedmem", return_as="generator")(
                 delayed(solve_hinge)(
                     LinearSamples(taken, labels.signs(k)), labels.weights, float(self.C), algorithm,
                     fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter,
                     start=starts[k], watch=watch.problem(k) if self.verbose > 0 else None,
                 )
                 for k in range(labels.n_problems)
-            )  # fmt: skip
-        self._warn_unless_converged(fits)
+            ):  # fmt: skip
+                fits.append(found)
+                tasks.end_task(len(fits) / labels.n_problems, f"gap={found.gap:.1e}")
+        self._keep(keys, fits)
+        self._warn_unless_converged(fits, stacklevel=4 + FRAMES)
         return self._store(labels, X.shape[0], fits)
 
     def decision_function(self, X) -> np.ndarray:
@@ -290,6 +306,11 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "warm_start=True has no effect for algorithm='pegasos', which forgets its start."
             )
+        if self.memory is not None and (self.warm_start or self.algorithm == "pegasos"):
+            raise ValueError(
+                "memory has no effect for algorithm='pegasos', which forgets its start, nor with "
+                "warm_start=True, which has another. Set memory=None."
+            )
 
     def _algorithm(self) -> Algorithm:
         seed = self.random_state or 0
@@ -304,8 +325,33 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
             seed,
         )
 
-    def _starts(self, old: dict, labels: Labels, n_samples: int) -> list[Start | None]:
-        """Return where each problem starts: at the old solution, if that is wanted."""
+    def _keys(self, X, labels: Labels) -> list[str]:
+        """Return the names of the problems in the store, if there is one."""
+        if self.memory is None:
+            return []
+        content = content_key(X), labels.weights, self.fit_intercept, type(self).__name__
+        return [content_key(*content, labels.signs(k)) for k in range(labels.n_problems)]
+
+    def _keep(self, keys: list[str], fits: list[Certified]) -> None:
+        """Keep what was solved in the store."""
+        for key, found in zip(keys, fits, strict=False):
+            if found.converged:
+                variables = {} if found.a is None else {"a": found.a}
+                check_store(self.memory).put(key, float(self.C), w=found.w, **variables)
+
+    def _known(self, key: str, labels: Labels) -> Start | None:
+        """Return the solution at the nearest C that the store has."""
+        known = check_store(self.memory).neighbours(key, float(self.C))
+        if not known:
+            return None
+        arrays = min(known, key=lambda other: abs(np.log(other[0] / self.C)))[1]
+        a = arrays.get("a")
+        return Start(arrays["w"], a if a is not None and a.shape == labels.rows.shape else None)
+
+    def _starts(self, old: dict, labels: Labels, n_samples: int, keys) -> list[Start | None]:
+        """Return where each problem starts: at the old solution, or at one of the store."""
+        if keys:
+            return [self._known(key, labels) for key in keys]
         if not self.warm_start or old["coef_"] is None:
             return [None] * labels.n_problems
         w, duals, classes = old["coef_"], old["dual_coef_"], old["classes_"]
@@ -325,7 +371,7 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
             starts.append(Start(w[k], a))
         return starts
 
-    def _warn_unless_converged(self, fits: list[Certified]) -> None:
+    def _warn_unless_converged(self, fits: list[Certified], stacklevel: int = 4) -> None:
         failed = [found for found in fits if not found.converged]
         if failed:
             worst = max(failed, key=lambda found: found.gap)
@@ -334,7 +380,7 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
                 f"{worst.gap:.2e} > tol={self.tol:g}. Standardise X, use a smaller C, or raise "
                 "max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     def _store(self, labels: Labels, n_samples: int, fits: list[Certified]) -> Self:

@@ -1,5 +1,6 @@
 """Support vector machines, exact and with screening: the estimator."""
 
+import os
 import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -13,8 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skscreen.path.progress import ProgressBar
+from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.samples import TESTS, SamplePoint
+from skscreen.path.store import Store, check_store
 from skscreen.svm_problem import (
     KERNELS,
     SOLVERS,
@@ -29,7 +31,7 @@ from skscreen.svm_problem import (
 )
 
 
-class ScreenedSVC(ClassifierMixin, BaseEstimator):
+class ScreenedSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Support vector classifier, solved exactly with safe screening and a certificate.
 
     For two classes, y_i = -1 or +1, and f(x) = <w, phi(x)> + b the fit minimises
@@ -81,6 +83,11 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         "balanced" makes the sum of weights of all classes equal.
     cache_size : float, default=1000
         Megabytes for kernel values, > 0. A larger kernel matrix is recomputed by rows.
+    memory : str, path, Store or None, default=None
+        A folder where solved problems are kept: fits of the same data with other values of C, in
+        this process or another, start from the nearest ones and screen by them. So a grid search
+        over C costs little more than a path for each fold. The solution is the same, within `tol`.
+        See `Store`.
     n_jobs : int or None, default=None
         Threads for the problems of more than two classes.
     verbose : int, default=0
@@ -170,6 +177,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "memory": [str, os.PathLike, Store, None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -192,6 +200,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         max_iter=None,
         class_weight=None,
         cache_size=1000,
+        memory=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -210,11 +219,13 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.class_weight = class_weight
         self.cache_size = cache_size
+        self.memory = memory
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y, sample_weight=None) -> Self:
         """Learn the classifier.
 
@@ -235,13 +246,13 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         vars(self).pop("dual_coef_", None)
         X, problem = self._build(X, y, sample_weight)
         n_problems = problem.labels.n_problems
-        tasks = (delayed(self._solve)(problem, k) for k in range(n_problems))
+        solves = (delayed(self._solve)(problem, k) for k in range(n_problems))
         fits = []
-        with ProgressBar(self.verbose > 0) as bar:
-            for fit in self._parallel(problem)(tasks):
+        with Tasks(self, n_problems, "class") as tasks:
+            for fit in self._parallel(problem)(solves):
                 fits.append(fit)
-                bar.update(len(fits) / n_problems, describe(fit.point))
-        self._warn_unless_converged([fit.point for fit in fits])
+                tasks.end_task(len(fits) / n_problems, describe(fit.point))
+        self._warn_unless_converged([fit.point for fit in fits], stacklevel=4 + FRAMES)
         return self._store(X, problem.labels, fits)
 
     def decision_function(self, X) -> np.ndarray:
@@ -322,6 +333,10 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
                 f"solver must be one of {', '.join(map(repr, known))} for kernel={self.kernel!r} "
                 f"with this intercept, got {self.solver!r}."
             )
+        if self.memory is not None and callable(self.kernel):
+            raise ValueError(
+                "memory needs a kernel with a name: the content of a function is not known."
+            )
         settings = Settings(
             bias=float(self.intercept_scaling) if self.fit_intercept and not free else 0.0,
             free=free,
@@ -330,6 +345,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
             max_iter=self.max_iter,
             random_state=seed,
             cache_size=self.cache_size,
+            store=check_store(self.memory),
         )
         return X, SVMProblem(taken, labels, self._kernel, settings)
 
@@ -338,10 +354,9 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         return Parallel(n_jobs, require="sharedmem", return_as="generator")
 
     def _solve(self, problem: SVMProblem, index: int) -> BinaryFit:
-        point = problem.path_solver(index).solve(float(self.C), self.tol)
-        return problem.finish(index, point)
+        return problem.finish(index, problem.solve(index, float(self.C), self.tol))
 
-    def _warn_unless_converged(self, points: Sequence[SamplePoint]) -> None:
+    def _warn_unless_converged(self, points: Sequence[SamplePoint], stacklevel: int = 4) -> None:
         failed = [point for point in points if not point.solution.converged]
         if failed:
             worst = max(failed, key=lambda point: point.solution.relative_gap)
@@ -350,7 +365,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
                 f"{worst.solution.relative_gap:.2e} > tol={self.tol:g} at C={worst.C:g}. "
                 "Standardise X, use a smaller C, or raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     def _store(self, X, labels: Labels, fits: Sequence[BinaryFit]) -> Self:

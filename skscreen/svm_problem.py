@@ -13,8 +13,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from skscreen.path.samples import SamplePathSolver, SamplePoint
+from skscreen.path.store import Store, content_key
 from skscreen.problems.gram import Gram, KernelSamples
-from skscreen.problems.samples import LinearSamples
+from skscreen.problems.samples import LinearSamples, compress
 from skscreen.solvers import kernel, linear
 from skscreen.solvers.sample_solution import SampleSolution
 
@@ -55,10 +56,10 @@ class Kernel:
         settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         return pairwise_kernels(X, Y, metric=self.name, filter_params=True, **settings)
 
-    def gram(self, X, cache_size: float) -> Gram:
+    def gram(self, X, cache_size: float, keep: Callable | None = None) -> Gram:
         """Return the kernel matrix of training samples."""
         settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        return Gram(X, self.name, cache_size=cache_size, **settings)
+        return Gram(X, self.name, cache_size=cache_size, keep=keep, **settings)
 
 
 def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
@@ -176,6 +177,7 @@ class Settings:
     max_iter: int | None
     cache_size: float
     random_state: int
+    store: Store | None = None
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,14 @@ class SVMProblem:
         self.labels, self._settings = labels, settings
         self._rows = X if function.name == "linear" else None
         self._linear = by_rows(function.name, settings.free)
-        self._shared = X if self._linear else function.gram(X, settings.cache_size)
+        store, keep = settings.store, None
+        if store is not None:
+            content = content_key(X)
+            keep = partial(store.matrix, content_key(content, function))
+            # What the solutions depend on, apart from C and the signs.
+            self._key = content, labels.weights, function, settings.bias, settings.free
+        self._shared = X if self._linear else function.gram(X, settings.cache_size, keep)
+        self._compressed = compress(X) if self._linear else None
 
     @property
     def thread_safe(self) -> bool:
@@ -238,11 +247,26 @@ class SVMProblem:
         lean = replace(point, solution=replace(solution, margins=np.empty(0), w=None))
         return BinaryFit(lean, coefficients, coef, intercept)
 
+    def solve(self, problem: int, C: float, tol: float) -> SamplePoint:
+        """Solve one of the two-class problems for one C, with what a store knows about others."""
+        solver, store = self.path_solver(problem), self._settings.store
+        if store is None:
+            return solver.solve(C, tol)
+        key = content_key(self.labels.signs(problem), *self._key)
+        for other, known in store.neighbours(key, C):
+            if known["alpha"].shape == known["margins"].shape == self.labels.rows.shape:
+                solver.recall(other, known["alpha"], known["margins"], float(known["C_min"]))
+        point = solver.solve(C, tol)
+        solution = point.solution
+        if solution.converged:
+            store.put(key, C, alpha=solution.alpha, margins=solution.margins, C_min=solver.C_min)
+        return point
+
     def path_solver(self, problem: int) -> SamplePathSolver:
         """Return what solves one of the two-class problems for values of C."""
         signs, settings = self.labels.signs(problem), self._settings
         if self._linear:
-            samples = LinearSamples(self._shared, signs, settings.bias)
+            samples = LinearSamples(self._shared, signs, settings.bias, self._compressed)
             solve = partial(_solve_linear, samples, settings)
         else:
             samples = KernelSamples(self._shared, signs, bias=settings.bias)

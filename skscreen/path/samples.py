@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -29,6 +30,10 @@ TESTS = (*PATH_TESTS, "gap")
 # Samples this near to the kink, or to the inside of [0, C_i], count as undecidable. Only rates
 # depend on it.
 _KINK = 1e-6
+
+# Margins of a set of samples are computed afresh after changes of so many times its size, for
+# their rounding errors.
+_MOST_SUMMED = 4.0
 
 
 class Samples(Protocol):
@@ -74,6 +79,16 @@ class SamplePoint:
         return screening_rate(self.history, self.n_decidable, where)
 
 
+@dataclass(frozen=True)
+class _Known:
+    """A point known for one C; `reference` is None where the problem is not in closed form."""
+
+    C: float
+    alpha: np.ndarray
+    margins: np.ndarray
+    reference: Reference | None
+
+
 class SamplePathSolver:
     """Solves one C after the other, best in increasing order and closely spaced.
 
@@ -90,10 +105,6 @@ class SamplePathSolver:
         Whether the problem is that of `sample_bounds`. With an unpenalised intercept it is not:
         then only the start carries over, and the solver alone screens.
 
-    Attributes
-    ----------
-    C_min : float
-        Up to here the solution is alpha_i = C_i (Lemma 9 of Ogawa et al. 2014); 0 if not known.
     """
 
     def __init__(
@@ -107,12 +118,46 @@ class SamplePathSolver:
     ):
         self._samples, self._weights = samples, weights
         self._solve, self._screening = solve, screening
-        self._closed_form, self.C_min = closed_form, 0.0
-        if closed_form:
-            self._margins_of_weights = samples.q_dot(weights)
-            largest = float(self._margins_of_weights.max())
-            self.C_min = 1.0 / largest if largest > 0.0 else math.inf
-        self._last: tuple[float, SampleSolution, Reference | None] | None = None
+        self._closed_form, self._on_path = closed_form, False
+        self._targets = _TargetMargins(samples, weights)
+        self._known: list[_Known] = []
+
+    @cached_property
+    def C_min(self) -> float:
+        """Up to here the solution is alpha_i = C_i (Lemma 9 of Ogawa et al. 2014).
+
+        0 if not known: with an unpenalised intercept.
+        """
+        if not self._closed_form:
+            return 0.0
+        largest = float(self._margins_of_weights.max())
+        return 1.0 / largest if largest > 0.0 else math.inf
+
+    @cached_property
+    def _margins_of_weights(self) -> np.ndarray:
+        return self._samples.q_dot(self._weights)
+
+    def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray, C_min: float) -> None:
+        """Take in a point known for some C; up to two, one on either side, help the next solve.
+
+        It screens by relaxed BT1 alone: IT would cost a product with the whole kernel matrix.
+
+        Parameters
+        ----------
+        C : float
+        alpha, margins : ndarray of shape (n,)
+            Dual variables, clipped to their box, and the margins that belong to them, those of an
+            unpenalised intercept included.
+        C_min : float
+            That of the problem.
+        """
+        self.C_min = C_min
+        bounds = C * self._weights
+        alpha = np.clip(alpha, 0.0, bounds)
+        known = None
+        if self._closed_form:
+            known = reference(self._samples.norms, margins, alpha, bounds)
+        self._known.append(_Known(C, alpha, margins, known))
 
     def solve(self, C: float, tol: float) -> SamplePoint:
         """Solve for one C to a relative duality gap of the full problem."""
@@ -122,7 +167,7 @@ class SamplePathSolver:
             return self._finish(C, bounds, self._first(C, bounds), [], None, began)
         start = margins = codes = None
         history: list[ScreeningEvent] = []
-        if self._last is not None:
+        if self._known:
             start, margins, codes = self._carry_over(C, bounds, history)
         solution = self._polished(bounds, start, margins, codes, tol)
         if not solution.converged and codes is not None and codes.any():
@@ -154,26 +199,55 @@ class SamplePathSolver:
         )  # fmt: skip
 
     def _carry_over(self, C: float, bounds: np.ndarray, history: list[ScreeningEvent]):
-        """Start, its margins and decisions for C from the last solution."""
+        """Start, its margins and decisions for C from what is known."""
         began = time.perf_counter()
-        last_C, solution, last = self._last
-        rho, codes = C / last_C, None
-        # The product may exceed its bound by a rounding error.
-        start, margins = np.minimum(rho * solution.alpha, bounds), rho * solution.margins
-        if last is not None and self._screening in PATH_TESTS:
-            codes = decide(*self._test(last, rho))
+        nearest = min(self._known, key=lambda known: abs(math.log(C / known.C)))
+        start, margins = self._scaled(nearest, C, bounds)
+        ends = sorted(self._known, key=lambda known: known.C)
+        between = len(ends) == 2 and ends[0].C < C < ends[1].C
+        if between:
+            start, margins = self._interpolated(*ends, C, bounds)
+        codes = None
+        if self._closed_form and self._screening in PATH_TESTS:
+            if between:
+                inside = reference(self._samples.norms, margins, start, bounds)
+                codes = decide(*ball_test(dynamic_ball(inside), inside.norms))
+            else:
+                codes = decide(*self._test(nearest, C))
             moved = np.where(codes == ZERO, 0.0, np.where(codes == LINEAR, bounds, start))
-            margins += self._samples.q_dot(moved - start)
+            margins = margins + self._samples.q_dot(moved - start)
             start = moved
             history.append(_event("path", C, 0, codes, time.perf_counter() - began))
         return start, margins, codes
 
-    def _test(self, last: Reference, rho: float) -> Extremes:
-        norms = self._samples.norms
-        if self._screening == "ball1":
+    def _scaled(self, known: "_Known", C: float, bounds: np.ndarray):
+        """Return C / C0 times a point; what is at its bound stays exactly there."""
+        rho = C / known.C
+        at_bound = known.alpha >= known.C * self._weights
+        start = np.where(at_bound, bounds, np.minimum(rho * known.alpha, bounds))
+        return start, rho * known.margins
+
+    def _interpolated(self, below: "_Known", above: "_Known", C: float, bounds: np.ndarray):
+        """Return the point between two, linear in C as the box is.
+
+        The solution is piecewise linear in C: where no sample changes sides in between, the point
+        is the solution.
+        """
+        share = (C - below.C) / (above.C - below.C)
+        at_bound = (below.alpha >= below.C * self._weights) & (
+            above.alpha >= above.C * self._weights
+        )
+        alpha = below.alpha + share * (above.alpha - below.alpha)
+        start = np.where(at_bound, bounds, np.minimum(alpha, bounds))
+        return start, below.margins + share * (above.margins - below.margins)
+
+    def _test(self, known: "_Known", C: float) -> Extremes:
+        norms, last, rho = self._samples.norms, known.reference, C / known.C
+        if self._screening == "ball1" or not self._on_path:
             return ball_test(relaxed_path_ball(last, rho), norms)
         target = intersection_target(last, rho)
-        balls = segment(last, rho, target, self._samples.q_dot(target - rho * last.alpha))
+        margins, summed = self._targets.margins(target > 0.0)
+        balls = segment(last, rho, target, C * margins - rho * last.margins, C * summed)
         if self._screening == "ball2":
             return ball_test(balls.ball(1.0), norms)
         return intersection_test(balls, norms)
@@ -183,7 +257,8 @@ class SamplePathSolver:
         last = None
         if self._closed_form:
             last = reference(self._samples.norms, solution.margins, solution.alpha, bounds)
-        self._last = (C, solution, last)
+        self._on_path = True
+        self._known = [_Known(C, solution.alpha, solution.margins, last)]
         if self._screening is not None and last is not None:
             start = time.perf_counter()
             codes = decide(*ball_test(dynamic_ball(last), last.norms), codes)
@@ -192,6 +267,30 @@ class SamplePathSolver:
         at_bound = np.minimum(solution.alpha, bounds - solution.alpha) <= _KINK * bounds
         n_decidable = int(np.count_nonzero(at_bound & (np.abs(solution.margins - 1.0) > _KINK)))
         return SamplePoint(C, solution, tuple(history), n_decidable, time.perf_counter() - began)
+
+
+class _TargetMargins:
+    """Margins of sum_i weights_i z_i over sets of samples that change little from C to C."""
+
+    def __init__(self, samples: Samples, weights: np.ndarray):
+        self._samples, self._weights = samples, weights
+        self._start_again()
+
+    def _start_again(self) -> None:
+        self._chosen = np.zeros(self._weights.size, np.bool_)
+        self._margins, self._summed = np.zeros(self._weights.size), 0.0
+
+    def margins(self, chosen: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the margins, and the sum of the lengths of all vectors added up for them."""
+        lengths = self._weights * self._samples.norms
+        if self._summed > _MOST_SUMMED * float(lengths @ chosen):
+            self._start_again()
+        change = np.where(chosen, self._weights, 0.0) - np.where(self._chosen, self._weights, 0.0)
+        if change.any():
+            self._margins = self._margins + self._samples.q_dot(change)
+            self._summed += float(np.abs(change) @ self._samples.norms)
+        self._chosen = chosen
+        return self._margins, self._summed
 
 
 def eps_limit(solution: SampleSolution, eps: float) -> float:

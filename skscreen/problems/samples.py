@@ -23,6 +23,8 @@ class LinearSamples:
         -1 or +1.
     bias : float, default=0.0
         B; 0 for no intercept.
+    compressed : CSR array, optional
+        The same data without zeros (see `compress`), for algorithms that read single rows.
 
     Attributes
     ----------
@@ -33,8 +35,8 @@ class LinearSamples:
         Euclidean norms of z_i, which count B.
     """
 
-    def __init__(self, X, y, bias: float = 0.0):
-        self.X = _rows_of(X)
+    def __init__(self, X, y, bias: float = 0.0, compressed: sparse.csr_array | None = None):
+        self.X, self._compressed = _rows_of(X), compressed
         self.y = np.ascontiguousarray(y, dtype=np.float64)
         self.bias = float(bias)
         self.n, self.n_columns = self.X.shape
@@ -51,11 +53,20 @@ class LinearSamples:
     @property
     def rows(self) -> tuple:
         """Data, columns, starts of rows and number of columns for compiled code."""
-        if self.is_sparse:
-            X = self.X
-            unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
-            return X.data, X.indices.view(unsigned), X.indptr, self.n_columns
-        return self.X.reshape(-1), _NO_COLUMNS, _NO_STARTS, self.n_columns
+        return _flat_rows(self.X)
+
+    @property
+    def short_rows(self) -> tuple:
+        """The same without zeros, if they are known."""
+        return self.rows if self._compressed is None else _flat_rows(self._compressed)
+
+    @property
+    def row_lengths(self) -> np.ndarray:
+        """Number of entries in each of `short_rows`."""
+        X = self.X if self._compressed is None else self._compressed
+        if sparse.issparse(X):
+            return np.diff(X.indptr).astype(np.int64)
+        return np.full(self.n, self.n_columns, np.int64)
 
     @property
     def n_entries(self) -> int:
@@ -96,6 +107,7 @@ class LinearSamples:
         index = np.asarray(index)
         part = object.__new__(LinearSamples)
         part.X, part.y, part.norms = self.X[index], self.y[index], self.norms[index]
+        part._compressed = None
         part.bias, part.is_sparse = self.bias, self.is_sparse
         part.n, part.n_columns, part.n_features = index.size, self.n_columns, self.n_features
         return part
@@ -128,6 +140,20 @@ class LinearSamples:
 
 
 _NO_COLUMNS, _NO_STARTS = np.empty(0, np.uint32), np.empty(0, np.int32)
+
+
+def compress(X) -> sparse.csr_array | None:
+    """Return dense data as CSR if that is half as large or less; None otherwise."""
+    if sparse.issparse(X) or 3 * np.count_nonzero(X) > X.size:
+        return None
+    return sparse.csr_array(X)
+
+
+def _flat_rows(X) -> tuple:
+    if sparse.issparse(X):
+        unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
+        return X.data, X.indices.view(unsigned), X.indptr, X.shape[1]
+    return X.reshape(-1), _NO_COLUMNS, _NO_STARTS, X.shape[1]
 
 
 def _rows_of(X):

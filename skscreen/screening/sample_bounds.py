@@ -224,7 +224,11 @@ def gradient_target(reference: Reference, rho: float) -> np.ndarray:
 
 
 def segment(
-    reference: Reference, rho: float, target: np.ndarray, difference: np.ndarray
+    reference: Reference,
+    rho: float,
+    target: np.ndarray,
+    difference: np.ndarray,
+    summed: float = 0.0,
 ) -> Segment:
     """Return the balls between BT1 and BT2 (the region of Theorem 8 as a pencil of balls).
 
@@ -241,6 +245,9 @@ def segment(
         Dual variables that are feasible at the target.
     difference : ndarray of shape (n,)
         Margins of sum_i (target_i - rho alpha0_i) z_i; few terms differ from zero.
+    summed : float, default=0
+        Sum of the lengths of the vectors whose margins were added up to `difference`, where it
+        was not computed from that sum at once: rounding errors grow with it.
 
     Returns
     -------
@@ -248,7 +255,7 @@ def segment(
     """
     q, step = reference.margins, target - rho * reference.alpha
     moved = float(np.abs(step) @ reference.norms)
-    error = _SLACK * EPS * (moved + rho * float(reference.norms @ reference.alpha))
+    error = _SLACK * EPS * (moved + summed + rho * float(reference.norms @ reference.alpha))
     length_square = max(float(step @ difference), 0.0)
     length = float(np.sqrt(length_square))
     # |w0 - u_t|^2 / 4 with w0 - u_t = (1 - rho) w0 - t (target's u - rho u0), in alpha-space.

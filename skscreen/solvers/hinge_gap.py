@@ -6,9 +6,8 @@ import numpy as np
 from numba import njit
 
 from skscreen.problems.pair_kernels import EPS
-
-# Margins nearer to the kink than this stay undecided, on top of what rounding may do to them.
-_MARGIN_SLACK = 1e-9
+from skscreen.screening.sample_bounds import SampleBall
+from skscreen.screening.sample_rules import ball_test, decide
 
 
 @dataclass(frozen=True)
@@ -64,17 +63,15 @@ class Part:
         size : float
             sum_i alpha_i |z_i|: bounds the rounding errors of margins.
         """
-        radius = np.sqrt(square_radius)
-        slack = _MARGIN_SLACK + (8.0 * EPS * size) * self.norms
-        reach = radius * self.norms + slack
-        low, high = centre - reach, centre + reach
+        ball = SampleBall(centre, float(np.sqrt(square_radius)) + 8.0 * EPS * size)
+        low, high = ball_test(ball, self.norms)
         if self.y is not None:
             # A quantile is monotone: b is between those of the ends (Ogawa et al. have no b).
             ends = np.sort(np.stack([self.y * (1.0 - low), self.y * (1.0 - high)]), axis=0)
             b_low, b_high = self._quantiles(ends[0])[0], self._quantiles(ends[1])[1]
             low = low + np.minimum(self.y * b_low, self.y * b_high)
             high = high + np.maximum(self.y * b_low, self.y * b_high)
-        return np.where(low > 1.0, 1, np.where(high < 1.0, 2, 0)).astype(np.int8)
+        return decide(low, high)
 
     def _quantiles(self, t: np.ndarray) -> tuple[float, float]:
         """Return the ends of the interval of best intercepts for hinges with kinks at t."""

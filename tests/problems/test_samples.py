@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skscreen.problems.samples import LinearSamples
+from skscreen.problems.samples import LinearSamples, compress
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 7)) * (RNG.random((30, 7)) < 0.5)
@@ -80,3 +80,15 @@ def test_repeated_entries_are_summed_in_a_copy():
 def test_wrong_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         LinearSamples(*arguments)
+
+
+def test_mostly_zero_dense_data_have_short_rows():
+    assert compress(X) is None and compress(sparse.csr_array(X)) is None
+    thin = np.where(RNG.random(X.shape) < 0.2, X, 0.0)
+    short = compress(thin)
+    np.testing.assert_array_equal(short.toarray(), thin)
+    samples = LinearSamples(thin, Y, 1.0, short)
+    assert samples.row_lengths.sum() == short.nnz < thin.size
+    data, columns, starts, d = samples.short_rows
+    np.testing.assert_array_equal(data[starts[3] : starts[4]], thin[3][thin[3] != 0.0])
+    assert d == 7 and columns.size == short.nnz

@@ -9,8 +9,9 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import LinearSVC
 
-from skscreen.problems.samples import LinearSamples
+from skscreen.problems.samples import LinearSamples, compress
 from skscreen.screening.rules import LINEAR, ZERO
+from skscreen.solvers.coordinate_descent import coordinate_descent
 from skscreen.solvers.linear import solve_linear
 from skscreen.solvers.sample_state import SampleState
 
@@ -277,3 +278,26 @@ def test_wrong_arguments_are_named(changes, message):
     arguments = {"C": np.ones(y.size), **changes}
     with pytest.raises(ValueError, match=message):
         solve_linear(LinearSamples(X, y), **arguments)
+
+
+def test_short_rows_give_the_same_solution():
+    X, y = data("wine")
+    thin = np.where(np.abs(X) > 1.2, X, 0.0)
+    caps = np.full(y.size, 2.0)
+    dense = solve_linear(LinearSamples(thin, y, 1.0), caps, tol=1e-10)
+    short = solve_linear(LinearSamples(thin, y, 1.0, compress(thin)), caps, tol=1e-10)
+    assert compress(thin) is not None
+    assert abs(short.primal - dense.primal) <= 2e-10 * dense.primal
+
+
+@pytest.mark.parametrize("shrinking", [True, False])
+def test_extrapolation_never_lowers_the_dual(shrinking):
+    X, y = data("cancer")
+    state = SampleState(LinearSamples(X, y, 1.0), np.full(y.size, 10.0))
+    state.evaluate()
+    values = [state.dual]
+    for epochs in range(1, 400, 7):
+        coordinate_descent(state, 1e-9, epochs, shrinking=shrinking, screening=False)
+        values.append(state.dual)
+    assert np.all(np.diff(values) >= -1e-12 * np.abs(values[-1]))
+    assert values[-1] > values[0]

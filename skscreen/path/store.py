@@ -1,0 +1,223 @@
+"""Solved problems kept in a folder, so that fits on the same data use each other.
+
+A grid search fits the same data again and again with another C or lambda, each time from nothing,
+often in another process. A store keeps what was solved, as plain arrays: the nearest solved values
+on both sides are the screening references and the start of the next fit.
+
+Any number of processes may use one folder, and any of them may be killed at any time. A file gets
+its name only once it is complete, is never changed after that, and one that cannot be read is
+ignored. What is read back is a start and a reference whose certificate the solver computes anew:
+the solution of a fit is the same with a store and without, within the tolerance.
+"""
+
+import contextlib
+import os
+import time
+import uuid
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import joblib
+import numpy as np
+
+# Changes with the meaning of the files.
+_FORMAT = 1
+
+# An unfinished file older than so many seconds was left by a process that is no more.
+_ABANDONED = 3600.0
+
+# Eviction makes this much room at once, as a share of the limit.
+_ROOM = 0.1
+
+_DAMAGES = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
+
+
+class Store:
+    """Solved problems and kernel matrices in a folder of limited size.
+
+    Parameters
+    ----------
+    folder : str or path
+        Made if it does not exist. Only files of stores are touched there.
+    max_bytes : int, default=4 * 2**30
+        Files used least recently are removed when all together are larger.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from skscreen import ScreenedSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> with TemporaryDirectory() as folder:
+    ...     first = ScreenedSVC(C=1.0, kernel="rbf", memory=folder).fit(scale(X), y)
+    ...     second = ScreenedSVC(C=1.1, kernel="rbf", memory=folder).fit(scale(X), y)
+    >>> bool(second.n_iter_ < first.n_iter_)
+    True
+    """
+
+    def __init__(self, folder: str | os.PathLike, max_bytes: int = 4 * 2**30):
+        self.folder, self.max_bytes = Path(folder), int(max_bytes)
+
+    def __repr__(self) -> str:
+        """Show where."""
+        return f"Store({str(self.folder)!r}, max_bytes={self.max_bytes})"
+
+    def neighbours(self, key: str, value: float) -> list[tuple[float, dict[str, np.ndarray]]]:
+        """Return the solved values nearest to a value, one from either side if there are both.
+
+        Parameters
+        ----------
+        key : str
+            Of the problem; see `content_key`.
+        value : float
+            C or lambda.
+
+        Returns
+        -------
+        list of (float, dict)
+            Values, ascending, with their arrays; one entry if the value itself was solved.
+        """
+        values = sorted(self._values(key))
+        below = [other for other in values if other <= value]
+        above = [other for other in values if other > value]
+        found = []
+        while below and not found:
+            found = self._read(key, below.pop())
+        if found and found[0][0] == value:
+            return found
+        for other in above:
+            if nearest := self._read(key, other):
+                return found + nearest
+        return found
+
+    def put(self, key: str, value: float, /, **arrays: np.ndarray) -> None:
+        """Keep the arrays of a solved problem."""
+        content = {"format": np.array(_FORMAT), "key": np.array(key), **arrays}
+        self._write(self._file(key, value), lambda file: np.savez(file, **content))
+
+    def matrix(self, key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        """Return a matrix: mapped into memory if it is there, else computed and kept."""
+        path = self.folder / key / "matrix.npy"
+        matrix = self._mapped(path)
+        if matrix is None:
+            matrix = compute()
+            if matrix.nbytes <= (1.0 - _ROOM) * self.max_bytes:
+                self._write(path, lambda file: np.save(file, matrix))
+        return matrix
+
+    def _file(self, key: str, value: float) -> Path:
+        return self.folder / key / f"{float(value)!r}.npz"
+
+    def _values(self, key: str) -> Iterator[float]:
+        for path in self._listed(self.folder / key):
+            if path.suffix == ".npz":
+                with contextlib.suppress(ValueError):
+                    yield float(path.stem)
+
+    def _read(self, key: str, value: float) -> list[tuple[float, dict[str, np.ndarray]]]:
+        """Return the arrays of one solved value in a list, empty if they cannot be read."""
+        path = self._file(key, value)
+        try:
+            with np.load(path, allow_pickle=False) as content:
+                arrays = {name: content[name] for name in content.files}
+            if int(arrays.pop("format")) != _FORMAT or str(arrays.pop("key")) != key:
+                raise ValueError("it belongs to something else")
+            _touch(path)
+        except FileNotFoundError:
+            # Removed by another process in between.
+            return []
+        except _DAMAGES as error:
+            warnings.warn(f"Ignored the damaged file {path.name} of {self}: {error}", stacklevel=2)
+            return []
+        return [(value, arrays)]
+
+    def _mapped(self, path: Path) -> np.ndarray | None:
+        try:
+            # Copy on write: nothing that is done to the matrix reaches the file.
+            matrix = np.load(path, mmap_mode="c", allow_pickle=False)
+            _touch(path)
+        except FileNotFoundError:
+            return None
+        except _DAMAGES as error:
+            warnings.warn(f"Ignored the damaged file {path.name} of {self}: {error}", stacklevel=2)
+            return None
+        return np.asarray(matrix)
+
+    def _write(self, path: Path, save: Callable) -> None:
+        """Write a file under another name, and give it its own when it is complete."""
+        unfinished = path.with_name(f"{uuid.uuid4().hex}.tmp")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with unfinished.open("wb") as file:
+                save(file)
+            os.replace(unfinished, path)
+        except OSError as error:
+            # A full disk must not cost the user the fit.
+            warnings.warn(f"{self} could not keep a solution: {error}", stacklevel=2)
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
+            return
+        except BaseException:
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
+            raise
+        self._evict(path)
+
+    def _evict(self, keep: Path) -> None:
+        """Remove the files used least recently, and what killed processes left."""
+        files, total, now = [], 0, time.time()
+        for folder in self._listed(self.folder):
+            for path in self._listed(folder):
+                if path.suffix not in (".npz", ".npy", ".tmp"):
+                    continue
+                with contextlib.suppress(OSError):
+                    status = path.stat()
+                    if path.suffix != ".tmp":
+                        files.append((status.st_mtime, status.st_size, path))
+                        total += status.st_size
+                    elif now - status.st_mtime > _ABANDONED:
+                        path.unlink()
+        if total <= self.max_bytes:
+            return
+        for _, size, path in sorted(files):
+            if total <= (1.0 - _ROOM) * self.max_bytes:
+                break
+            if path != keep:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                    total -= size
+
+    def _listed(self, folder: Path) -> list[Path]:
+        try:
+            return list(folder.iterdir())
+        except OSError:
+            return []
+
+
+def check_store(memory) -> Store | None:
+    """Return the store that a parameter `memory` means.
+
+    Raises
+    ------
+    TypeError
+        Neither None, nor a folder, nor a Store.
+    """
+    if memory is None or isinstance(memory, Store):
+        return memory
+    if isinstance(memory, str | os.PathLike):
+        return Store(memory)
+    raise TypeError(f"memory must be None, a folder or a skscreen.Store, got {memory!r}.")
+
+
+def content_key(*parts) -> str:
+    """Return a name for a content: arrays, sparse matrices, numbers and names."""
+    return joblib.hash(parts)
+
+
+def _touch(path: Path) -> None:
+    """Note the time of use, which eviction goes by."""
+    with contextlib.suppress(OSError):
+        os.utime(path)
