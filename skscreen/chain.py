@@ -146,8 +146,7 @@ class PragamChainSVC(CallbackSupportMixin, _ChainClassifier):
     --------
     >>> import numpy as np
     >>> from skscreen import PragamChainSVC
-    >>> y = ["aab", "abbba", "ba", "aaabb"]
-    >>> y = [np.array(list(labels)) for labels in y]
+    >>> y = [np.array(list(labels)) for labels in ("aab", "abbba", "ba", "aaabb")]
     >>> X = [np.c_[labels == "a", labels == "b"].astype(float) for labels in y]
     >>> model = PragamChainSVC().fit(X, y)
     >>> model.score(X, y)
@@ -300,6 +299,15 @@ class KernelChainClassifier(_ChainClassifier):
     annotating sequences. ICML.
     A. Saha, X. Zhang, S.V.N. Vishwanathan (2010). Lower bounds for BMRM and faster rates for
     training SVMs. arXiv:0909.1334. Appendix E.2, equation (32).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skscreen import KernelChainClassifier
+    >>> y = [np.array(list(labels)) for labels in ("aab", "abbba", "ba", "aaabb")]
+    >>> X = [np.c_[labels == "a", labels == "b"].astype(float) for labels in y]
+    >>> KernelChainClassifier().fit(X, y).score(X, y)
+    1.0
     """
 
     _parameter_constraints: ClassVar[dict] = {

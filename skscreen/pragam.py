@@ -53,7 +53,8 @@ class PragamSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "pragam": Nesterov's excessive gap technique; J - D <= tol after O(1 / sqrt(lam tol))
         iterations. "bmrm": cutting planes with a quadratic programme. "ls-bmrm": cutting planes
         with a line search. "pegasos": subgradient steps. The last three are there to be compared
-        with, and because BMRM is fast where a moderate accuracy will do.
+        with, and because BMRM is fast where a moderate accuracy will do; it keeps a vector of
+        n_features numbers an iteration.
     lipschitz : "auto" or float, default="auto"
         Of "pragam": the constant L of the gradient of D. "auto" finds one step by step, much
         smaller than the one that holds everywhere, |X|_2^2 / lam. A number > 0 is kept; the
