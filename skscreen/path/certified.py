@@ -1,0 +1,335 @@
+"""Adaptive search over C for the smallest validation error, with bounds for every C of a range."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from skscreen.path.samples import SamplePathSolver, SamplePoint
+from skscreen.screening.score_bounds import Between, Geometry, ScoredPoint
+
+# Where a bound fails: parts of an interval are halved until they are this share of it; then, or
+# where it fails at a single C, the next solve is in the middle of the interval.
+_FIRST_PARTS, _SMALLEST_PART = 4, 1.0 / 64.0
+
+# Intervals of smaller relative width are not divided further: rounding errors are near.
+_NARROWEST = 1e-9
+
+# Share of eps that unknown signs at a solved point may use up before it is solved better; factor
+# of the tolerance then, and the smallest tolerance.
+_POINT_SHARE, _TIGHTER, _TIGHTEST = 0.25, 1e-2, 1e-14
+
+# Without a better gap the bounds of small ranges would be those of the accuracy, and the last
+# digits cost little.
+_LARGEST_TOL = 1e-9
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Part [start, stop] of the way from one solved C to the next, and what is known there."""
+
+    first: float
+    last: float
+    start: float = 0.0
+    stop: float = 1.0
+    lower: float = 0.0
+    upper: float = 1.0
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Values of C between which it lies."""
+        return self._at(self.start), self._at(self.stop)
+
+    def _at(self, t: float) -> float:
+        # Neighbours must share their ends exactly.
+        if t in (0.0, 1.0):
+            return self.last if t else self.first
+        return self.first + t * (self.last - self.first)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The solved values of C between which it lies."""
+        return self.first, self.last
+
+    def parts(self) -> list["Piece"]:
+        """Return the whole interval in equal parts, about which nothing is known yet."""
+        return [self.part(k / _FIRST_PARTS, (k + 1) / _FIRST_PARTS) for k in range(_FIRST_PARTS)]
+
+    def middle(self) -> "Piece":
+        """Return the single C in the middle."""
+        t = 0.5 * (self.start + self.stop)
+        return self.part(t, t)
+
+    def part(self, start: float, stop: float) -> "Piece":
+        """Return another part of the same interval, about which nothing is known yet."""
+        return Piece(self.first, self.last, start, stop)
+
+
+@dataclass(frozen=True)
+class ErrorBounds:
+    """Bounds on the validation error of the optimum for every C of a range.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_parts + 1,)
+        Ends of consecutive parts of the range of C.
+    lower, upper : ndarray of shape (n_parts,)
+        For every C of a part, ends included, the error is between these.
+    Cs : ndarray of shape (n_solved,)
+        Values of C that were solved, ascending.
+    errors : ndarray of shape (n_solved,)
+        Errors of the solutions there.
+    errors_upper : ndarray of shape (n_solved,)
+        Proven upper bounds on the errors of the optima there.
+    """
+
+    edges: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    Cs: np.ndarray
+    errors: np.ndarray
+    errors_upper: np.ndarray
+
+    @property
+    def best(self) -> int:
+        """Index of the solved C with the smallest proven error."""
+        return int(np.argmin(self.errors_upper))
+
+    @property
+    def eps(self) -> float:
+        """How much smaller the error can at most be anywhere in the range."""
+        return float(self.errors_upper.min() - self.lower.min())
+
+
+@dataclass
+class Fold:
+    """One training set with its validation samples.
+
+    Parameters
+    ----------
+    new_solver : callable
+        Returns a new `SamplePathSolver` of the training set.
+    geometry : Geometry
+    score : callable
+        Takes dual variables, returns the scores of the validation samples, see `ScoredPoint`.
+    wrong : callable
+        Takes scores, returns which samples are predicted wrongly; ties depend on the label.
+    """
+
+    new_solver: Callable[[], SamplePathSolver]
+    geometry: Geometry
+    score: Callable[[np.ndarray], np.ndarray]
+    wrong: Callable[[np.ndarray], np.ndarray]
+    points: dict[float, ScoredPoint] = field(default_factory=dict)
+    solved: dict[float, SamplePoint] = field(default_factory=dict)
+    _C_min: float = 0.0
+
+    @property
+    def n_validation(self) -> int:
+        """Number of validation samples."""
+        return self.geometry.validation_norms.size
+
+    def solve(self, Cs: Iterable[float], tol: float, share: float) -> list[tuple[float, float]]:
+        """Solve for ascending values of C; return the error and its upper bound at each.
+
+        A point is solved better where more than a share of its signs is unknown.
+        """
+        path = None if self.points else self.new_solver()
+        out = []
+        for C in Cs:
+            solver = path or self._between_neighbours(C)
+            out.append(self._take(C, solver.solve(C, tol)))
+            while out[-1][2] > share and self.solved[C].solution.converged and tol > _TIGHTEST:
+                tol = max(_TIGHTER * tol, _TIGHTEST)
+                out[-1] = self._take(C, solver.solve(C, tol))
+            if path is not None:
+                self._C_min = path.C_min
+        return [(error, upper) for error, upper, _ in out]
+
+    def _between_neighbours(self, C: float) -> SamplePathSolver:
+        known, solver = sorted(self.points), self.new_solver()
+        place = int(np.searchsorted(known, C))
+        for other in known[max(place - 1, 0) : place + 1]:
+            point = self.points[other]
+            solver.recall(other, point.alpha, point.margins, self._C_min)
+        return solver
+
+    def _take(self, C: float, solved: SamplePoint) -> tuple[float, float, float]:
+        """Keep a solution; return error, upper bound, and the share of unknown signs."""
+        alpha, margins = solved.solution.alpha, solved.solution.margins
+        point = ScoredPoint(C, alpha, margins, self.score(alpha))
+        self.points[C], self.solved[C] = point, solved
+        signs = Between(self.geometry, point, point).signs(0.0, 0.0)
+        counts = self.wrong(point.scores), signs != 1, signs == 0
+        return tuple(np.count_nonzero(count) / self.n_validation for count in counts)
+
+    def bounds(self, pieces: Iterable[Piece], wanted: str) -> list[tuple[float, float]]:
+        """Lower and upper bounds on the error in pieces; the upper one is 1 if not wanted."""
+        out, ends, between = [], None, None
+        for piece in pieces:
+            if ends != (piece.first, piece.last):
+                ends = piece.first, piece.last
+                between = Between(self.geometry, *(self.points[C] for C in ends))
+            signs = between.signs(piece.start, piece.stop, wanted)
+            counts = np.count_nonzero(signs == -1), np.count_nonzero(signs != 1)
+            lower, upper = (count / self.n_validation for count in counts)
+            out.append((lower, upper if wanted == "both" else 1.0))
+        return out
+
+
+class CertifiedSearch:
+    """Solves where it must until no C of the range can be better than the best by more than eps.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        The error is the mean of those of the folds.
+    eps : float
+    tol : float
+        Relative duality gap of the solutions; smaller ones are used where signs need it.
+    max_solves : int
+        Values of C at most.
+    n_jobs : int or None
+        Threads for the folds.
+    report : callable, optional
+        Takes the share of the range that is settled and a line of text.
+    """
+
+    def __init__(
+        self,
+        folds: Sequence[Fold],
+        eps: float,
+        *,
+        tol: float,
+        max_solves: int,
+        n_jobs: int | None = None,
+        report: Callable[[float, str], None] | None = None,
+    ):
+        self._folds, self._eps = folds, eps
+        self._tol, self._max_solves = min(tol, _LARGEST_TOL), max_solves
+        self._parallel = Parallel(n_jobs, require="sharedmem")
+        self._report = report or (lambda done, text: None)
+        self._errors: dict[float, tuple[float, float]] = {}
+
+    def run(self, Cs: np.ndarray) -> ErrorBounds:
+        """Search between the first and the last of ascending values of C, at least two.
+
+        All of them are solved.
+        """
+        self._solve([float(C) for C in Cs])
+        known = sorted(self._errors)
+        pieces = self._examine(list(pairwise(known)))
+        while True:
+            failing = [piece for piece in pieces if piece.lower < self._target()]
+            self._tell(pieces, failing)
+            halves, stuck = self._divide(failing)
+            chosen = self._choose(failing, stuck)
+            if not halves and not chosen:
+                return self._result(pieces)
+            # Halves replace the failing pieces of their interval, a solve all that its had.
+            pieces = [
+                piece
+                for piece in pieces
+                if piece.interval not in chosen
+                and (piece.lower >= self._target() or piece.interval in stuck)
+            ]
+            pieces += halves + self._bisect(sorted(chosen))
+
+    def _target(self) -> float:
+        """Error that no C of the range may go below; a little less, for rounding of fractions."""
+        return min(upper for _, upper in self._errors.values()) - self._eps - 1e-12
+
+    def _choose(self, failing: list[Piece], stuck: set) -> set:
+        """Return the intervals to solve in next, the worst first if not all can be."""
+        worst: dict[tuple[float, float], float] = {}
+        for piece in failing:
+            first, last = piece.interval
+            if piece.interval in stuck and last > first * (1.0 + _NARROWEST):
+                worst[piece.interval] = min(piece.lower, worst.get(piece.interval, 1.0))
+        room = self._max_solves - len(self._errors)
+        return set(sorted(worst, key=worst.__getitem__)[: max(room, 0)])
+
+    def _solve(self, Cs: list[float]) -> None:
+        share = _POINT_SHARE * self._eps
+        tasks = (delayed(fold.solve)(Cs, self._tol, share) for fold in self._folds)
+        found = np.mean(self._parallel(tasks), axis=0)
+        for C, (error, upper) in zip(Cs, found, strict=True):
+            self._errors[C] = float(error), float(upper)
+
+    def _bounds(self, pieces: list[Piece], wanted: str = "wrong") -> list[Piece]:
+        """Return the pieces with their bounds."""
+        if not pieces:
+            return []
+        tasks = (delayed(fold.bounds)(pieces, wanted) for fold in self._folds)
+        found = np.mean(self._parallel(tasks), axis=0)
+        return [
+            replace(piece, lower=max(float(lower), piece.lower), upper=float(upper))
+            for piece, (lower, upper) in zip(pieces, found, strict=True)
+        ]
+
+    def _examine(self, intervals: list[tuple[float, float]]) -> list[Piece]:
+        """Bound new intervals in parts, but those at once whose middle shows it to be in vain."""
+        parts, hopeless = [], []
+        for middle in self._bounds([Piece(*interval).middle() for interval in intervals]):
+            if middle.lower < self._target():
+                hopeless.append(middle.part(0.0, 1.0))
+            else:
+                parts += middle.parts()
+        return self._bounds(parts) + hopeless
+
+    def _divide(self, failing: list[Piece]) -> tuple[list[Piece], set]:
+        """Halve pieces where that can help; return the halves, and intervals where it cannot."""
+        stuck = {
+            piece.interval
+            for piece in failing
+            if piece.stop - piece.start in (0.0, 1.0) or piece.stop - piece.start <= _SMALLEST_PART
+        }
+        points = [piece.middle() for piece in failing if piece.interval not in stuck]
+        points = self._bounds(points)
+        stuck |= {point.interval for point in points if point.lower < self._target()}
+        halves = []
+        for piece in failing:
+            if piece.interval not in stuck:
+                t = 0.5 * (piece.start + piece.stop)
+                halves += [piece.part(piece.start, t), piece.part(t, piece.stop)]
+        return self._bounds(halves), stuck
+
+    def _bisect(self, intervals: list[tuple[float, float]]) -> list[Piece]:
+        """Solve in the middle of intervals, and bound their halves."""
+        if not intervals:
+            return []
+        middles = [math.sqrt(first * last) for first, last in intervals]
+        self._solve(middles)
+        new = []
+        for (first, last), C in zip(intervals, middles, strict=True):
+            new += [(first, C), (C, last)]
+        return self._examine(new)
+
+    def _result(self, pieces: list[Piece]) -> ErrorBounds:
+        pieces = [
+            part
+            for piece in sorted(pieces, key=lambda piece: piece.ends)
+            for part in (piece.parts() if piece.stop - piece.start == 1.0 else [piece])
+        ]
+        pieces = self._bounds(pieces, "both")
+        Cs = sorted(self._errors)
+        errors = np.array([self._errors[C] for C in Cs])
+        return ErrorBounds(
+            edges=np.array([piece.ends[0] for piece in pieces] + [pieces[-1].ends[1]]),
+            lower=np.array([piece.lower for piece in pieces]),
+            upper=np.array([piece.upper for piece in pieces]),
+            Cs=np.array(Cs),
+            errors=errors[:, 0],
+            errors_upper=errors[:, 1],
+        )
+
+    def _tell(self, pieces: list[Piece], failing: list[Piece]) -> None:
+        def width(some):
+            return sum(math.log(piece.ends[1] / piece.ends[0]) for piece in some)
+
+        best = min(upper for _, upper in self._errors.values())
+        text = f"solved={len(self._errors)} best={best:.4g}"
+        self._report(1.0 - width(failing) / max(width(pieces), 1e-300), text)
