@@ -275,7 +275,7 @@ class Training:
 
 
 def _wrong(signs: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Samples that `predict` gets wrong: f = 0 is the first class."""
+    """Return which samples `predict` gets wrong: f = 0 is the first class."""
     return np.where(signs > 0.0, scores <= 0.0, scores < 0.0)
 
 

@@ -22,6 +22,9 @@ _NARROWEST = 1e-9
 # of the tolerance then, and the smallest tolerance.
 _POINT_SHARE, _TIGHTER, _TIGHTEST = 0.25, 1e-2, 1e-14
 
+# Intervals for which matrices of up to half a megabyte are kept.
+_MOST_KEPT = 64
+
 # Without a better gap the bounds of small ranges would be those of the accuracy, and the last
 # digits cost little.
 _LARGEST_TOL = 1e-9
@@ -36,7 +39,6 @@ class Piece:
     start: float = 0.0
     stop: float = 1.0
     lower: float = 0.0
-    upper: float = 1.0
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -53,6 +55,11 @@ class Piece:
     def interval(self) -> tuple[float, float]:
         """The solved values of C between which it lies."""
         return self.first, self.last
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all of its interval."""
+        return self.stop - self.start == 1.0
 
     def parts(self) -> list["Piece"]:
         """Return the whole interval in equal parts, about which nothing is known yet."""
@@ -125,6 +132,7 @@ class Fold:
     wrong: Callable[[np.ndarray], np.ndarray]
     points: dict[float, ScoredPoint] = field(default_factory=dict)
     solved: dict[float, SamplePoint] = field(default_factory=dict)
+    _between: dict[tuple[float, float], Between] = field(default_factory=dict)
     _C_min: float = 0.0
 
     @property
@@ -162,21 +170,34 @@ class Fold:
         alpha, margins = solved.solution.alpha, solved.solution.margins
         point = ScoredPoint(C, alpha, margins, self.score(alpha))
         self.points[C], self.solved[C] = point, solved
-        signs = Between(self.geometry, point, point).signs(0.0, 0.0)
-        counts = self.wrong(point.scores), signs != 1, signs == 0
+        here = Between(self.geometry, point, point)
+        wrong, right = (here.sure(0.0, 0.0, side) for side in (-1, 1))
+        counts = self.wrong(point.scores), ~right, ~(wrong | right)
         return tuple(np.count_nonzero(count) / self.n_validation for count in counts)
 
-    def bounds(self, pieces: Iterable[Piece], wanted: str) -> list[tuple[float, float]]:
-        """Lower and upper bounds on the error in pieces; the upper one is 1 if not wanted."""
-        out, ends, between = [], None, None
+    def bounds(self, pieces: Iterable[Piece], side: int) -> list[float]:
+        """Bounds on the error in pieces, from the samples that are surely wrong or right.
+
+        Parameters
+        ----------
+        pieces : iterable of Piece
+        side : {-1, 1}
+            -1 for lower bounds, 1 for upper ones.
+
+        Returns
+        -------
+        list of float
+        """
+        out = []
         for piece in pieces:
-            if ends != (piece.first, piece.last):
-                ends = piece.first, piece.last
-                between = Between(self.geometry, *(self.points[C] for C in ends))
-            signs = between.signs(piece.start, piece.stop, wanted)
-            counts = np.count_nonzero(signs == -1), np.count_nonzero(signs != 1)
-            lower, upper = (count / self.n_validation for count in counts)
-            out.append((lower, upper if wanted == "both" else 1.0))
+            if piece.interval not in self._between:
+                if len(self._between) >= _MOST_KEPT:
+                    self._between.clear()
+                ends = (self.points[C] for C in piece.interval)
+                self._between[piece.interval] = Between(self.geometry, *ends)
+            found = self._between[piece.interval].sure(piece.start, piece.stop, side)
+            count = np.count_nonzero(found if side < 0 else ~found)
+            out.append(count / self.n_validation)
         return out
 
 
@@ -259,16 +280,16 @@ class CertifiedSearch:
         for C, (error, upper) in zip(Cs, found, strict=True):
             self._errors[C] = float(error), float(upper)
 
-    def _bounds(self, pieces: list[Piece], wanted: str = "wrong") -> list[Piece]:
-        """Return the pieces with their bounds."""
+    def _bounds(self, pieces: list[Piece]) -> list[Piece]:
+        """Return the pieces with their lower bounds."""
+        lower = self._mean(pieces, -1)
+        return [replace(piece, lower=low) for piece, low in zip(pieces, lower, strict=True)]
+
+    def _mean(self, pieces: list[Piece], side: int) -> list[float]:
         if not pieces:
             return []
-        tasks = (delayed(fold.bounds)(pieces, wanted) for fold in self._folds)
-        found = np.mean(self._parallel(tasks), axis=0)
-        return [
-            replace(piece, lower=max(float(lower), piece.lower), upper=float(upper))
-            for piece, (lower, upper) in zip(pieces, found, strict=True)
-        ]
+        tasks = (delayed(fold.bounds)(pieces, side) for fold in self._folds)
+        return np.mean(self._parallel(tasks), axis=0).tolist()
 
     def _examine(self, intervals: list[tuple[float, float]]) -> list[Piece]:
         """Bound new intervals in parts, but those at once whose middle shows it to be in vain."""
@@ -285,7 +306,7 @@ class CertifiedSearch:
         stuck = {
             piece.interval
             for piece in failing
-            if piece.stop - piece.start in (0.0, 1.0) or piece.stop - piece.start <= _SMALLEST_PART
+            if piece.whole or piece.stop - piece.start <= _SMALLEST_PART
         }
         points = [piece.middle() for piece in failing if piece.interval not in stuck]
         points = self._bounds(points)
@@ -309,18 +330,17 @@ class CertifiedSearch:
         return self._examine(new)
 
     def _result(self, pieces: list[Piece]) -> ErrorBounds:
-        pieces = [
-            part
-            for piece in sorted(pieces, key=lambda piece: piece.ends)
-            for part in (piece.parts() if piece.stop - piece.start == 1.0 else [piece])
-        ]
-        pieces = self._bounds(pieces, "both")
+        found = []
+        for piece in sorted(pieces, key=lambda piece: piece.ends):
+            # Of intervals that were left only their middle was looked at.
+            found += self._bounds(piece.parts()) if piece.whole else [piece]
+        pieces, upper = found, self._mean(found, 1)
         Cs = sorted(self._errors)
         errors = np.array([self._errors[C] for C in Cs])
         return ErrorBounds(
             edges=np.array([piece.ends[0] for piece in pieces] + [pieces[-1].ends[1]]),
             lower=np.array([piece.lower for piece in pieces]),
-            upper=np.array([piece.upper for piece in pieces]),
+            upper=np.array(upper),
             Cs=np.array(Cs),
             errors=errors[:, 0],
             errors_upper=errors[:, 1],

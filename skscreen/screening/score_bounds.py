@@ -49,7 +49,10 @@ from skscreen.problems.pair_kernels import EPS
 from skscreen.screening.sample_bounds import _SLACK, _WIDER
 
 # Samples that validation vectors are regressed on: those furthest inside their box.
-_MOST_FREE = 400
+_MOST_FREE = 256
+
+# Of the ridge in these regressions, see `_ridge`.
+_RIDGE = 0.1
 
 # A sample nearer to an end of its box than this share of it does not count as inside.
 _INSIDE = 1e-6
@@ -122,37 +125,35 @@ class Between:
         )  # fmt: skip
         return total * _WIDER
 
-    def signs(self, start: float, stop: float, wanted: str = "both") -> np.ndarray:
-        """Return which validation samples are surely right or wrong for all t in [start, stop].
+    def sure(self, start: float, stop: float, side: int) -> np.ndarray:
+        """Return which validation samples are on one side for all t in [start, stop].
 
         Parameters
         ----------
         start, stop : float
             0 <= start <= stop <= 1.
-        wanted : {"wrong", "both"}, default="both"
-            "wrong" leaves out the dearer half of the work for samples that look right.
+        side : {-1, 1}
+            -1 asks for samples that are surely wrong, 1 for those that are surely right. A score
+            of 0 is neither.
 
         Returns
         -------
-        ndarray of shape (n_val,), int8
-            -1 surely wrong, 1 surely right, 0 unknown: a score of 0 is never sure.
+        ndarray of shape (n_val,), bool
         """
-        first, last, norms = self._first, self._last, self._geometry.validation_norms
-        low, high = (first.scores + t * (last.scores - first.scores) for t in (start, stop))
-        gap = self.gap(start, stop)
-        size = np.maximum(np.abs(low), np.abs(high))
-        reach = (np.sqrt(gap) + self._shift) * norms * _WIDER + _SLACK * EPS * size
-        signs = np.zeros(norms.size, dtype=np.int8)
-        wrong, right = np.maximum(low, high), np.minimum(low, high)
-        signs[wrong + reach < 0.0] = -1
-        signs[right - reach > 0.0] = 1
-        for side in (-1, 1) if wanted == "both" else (-1,):
-            ends = -side * low, -side * high
-            rows = np.flatnonzero((signs == 0) & (np.maximum(*ends) < 0.0))
-            if rows.size:
-                bounds = self._regressed(rows, -side, ends, gap, start, stop)
-                signs[rows[bounds < 0.0]] = side
-        return signs
+        norms, gap = self._geometry.validation_norms, self.gap(start, stop)
+        # Of -side z: what is linear in t is largest at an end.
+        ends = [-side * self._scores(t) for t in (start, stop)]
+        largest = np.maximum(*ends)
+        reach = (np.sqrt(gap) + self._shift) * norms * _WIDER
+        sure = largest + reach + _SLACK * EPS * np.abs(ends).max(axis=0) < 0.0
+        rows = np.flatnonzero(~sure & (largest < 0.0))
+        if rows.size and gap > 0.0:
+            sure[rows] = self._regressed(rows, -side, ends, gap, start, stop) < 0.0
+        return sure
+
+    def _scores(self, t: float) -> np.ndarray:
+        first, last = self._first.scores, self._last.scores
+        return first + t * (last - first)
 
     @cached_property
     def _inside(self) -> tuple[np.ndarray, np.ndarray]:
@@ -193,11 +194,9 @@ class Between:
         rests = rests[0][keep], rests[1][keep]
         norms, own = geometry.norms[index], geometry.validation_norms[rows]
         products = sign * geometry.cross(rows, index)
-        beta = _ridge(matrix, room, np.sqrt(gap) * norms.max(), products)
+        beta, square = _ridge(matrix, room, np.sqrt(gap) * norms.max(), products, own)
         multiplier = np.maximum(beta / below, -beta / above).max(axis=1)
         sizes = own + np.abs(beta) @ norms
-        square = own**2 + np.einsum("ij,ij->i", beta, beta @ matrix - 2.0 * products)
-        square = np.maximum(square, 0.0) + _SLACK * EPS * sizes**2
         loss = _best_multiplier(multiplier, square, gap)
         centre = np.maximum(low + beta @ rests[0], high + beta @ rests[1])
         terms = np.abs(beta) @ (1.0 + np.abs(rests[0]) + np.abs(rests[1]))
@@ -205,21 +204,30 @@ class Between:
         return centre + loss * _WIDER + 2.0 * self._shift * sizes + _SLACK * EPS * terms
 
 
-def _ridge(matrix, room, reach, products) -> np.ndarray:
-    """Coefficients of validation vectors on samples, each allowed in proportion to its room.
+def _ridge(matrix, room, reach, products, own) -> tuple[np.ndarray, np.ndarray]:
+    """Regress validation vectors on samples, each allowed in proportion to its room.
 
-    beta = room z_F' (mu I + sum_i room_i z_i z_i')^-1 z leaves z - sum_i beta_i z_i of length
-    mu |y| for B of at most |y| times the largest norm, and both terms of the bound are equally
-    large at mu = 2 sqrt(G) times that norm. Any beta is valid.
+    With beta = room z_F' y and y = (mu I + sum_i room_i z_i z_i')^-1 z what is left of z is mu y,
+    and B is at most |y| times the largest norm. Both terms of the bound are equally large at
+    mu = 2 sqrt(G) times that norm; as most samples are shorter along y, less is better.
+
+    Returns
+    -------
+    beta, square : ndarray
+        Coefficients, and |z - sum_i beta_i z_i|^2 or more by rounding errors.
     """
-    ridge = max(2.0 * reach, 1e-12 * float(np.trace(matrix)))
+    ridge = max(_RIDGE * reach, 1e-12 * float(np.trace(matrix))) / room
     system = matrix.copy()
-    system[np.diag_indices_from(system)] += ridge / room
+    system[np.diag_indices_from(system)] += ridge
     try:
         factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError:
-        return np.zeros_like(products)
-    return cho_solve(factor, products.T, check_finite=False).T
+        return np.zeros_like(products), own**2
+    beta = cho_solve(factor, products.T, check_finite=False).T
+    # (Q + ridge) beta = products up to a backward error of a Cholesky factorisation.
+    square = own**2 - np.einsum("ij,ij->i", beta, products) - beta**2 @ ridge
+    lengths = own + np.abs(beta) @ np.sqrt(np.diagonal(matrix) + ridge)
+    return beta, np.maximum(square, 0.0) + _SLACK * (len(ridge) + 1) * EPS * lengths**2
 
 
 def _best_multiplier(smallest, square, gap) -> np.ndarray:
