@@ -4,7 +4,20 @@ from skscreen.metric import ScreenedRTLM
 from skscreen.metric_path import RTLMPath, rtlm_path
 from skscreen.path.store import Store
 from skscreen.svm import ScreenedSVC
+from skscreen.svm_certified import CertifiedC, svc_certified_C
+from skscreen.svm_cv import ScreenedSVCCV
 from skscreen.svm_path import SVCPath, svc_path
 
-__all__ = ["RTLMPath", "SVCPath", "ScreenedRTLM", "ScreenedSVC", "Store", "rtlm_path", "svc_path"]
+__all__ = [
+    "CertifiedC",
+    "RTLMPath",
+    "SVCPath",
+    "ScreenedRTLM",
+    "ScreenedSVC",
+    "ScreenedSVCCV",
+    "Store",
+    "rtlm_path",
+    "svc_certified_C",
+    "svc_path",
+]
 __version__ = "0.1.0.dev0"

@@ -9,7 +9,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
@@ -19,6 +18,7 @@ from skscreen.path.progress import ProgressBar
 from skscreen.problems.samples import LinearSamples
 from skscreen.screening.score_bounds import Geometry
 from skscreen.svm import ScreenedSVC
+from skscreen.svm_path import fitted
 from skscreen.svm_problem import Kernel, by_rows
 
 
@@ -266,12 +266,8 @@ class Training:
 
     def estimator(self, fold: Fold, C: float) -> ScreenedSVC:
         """Return the fitted estimator of a solved C."""
-        model = clone(self._model).set_params(C=C)
-        model.n_features_in_, model._kernel = self._model.n_features_in_, self._model._kernel
-        if hasattr(self._model, "feature_names_in_"):
-            model.feature_names_in_ = self._model.feature_names_in_
         fit = self._problem.finish(0, fold.solved[C])
-        return model._store(self._X, self._problem.labels, [fit])
+        return fitted(self._model, self._X, self._problem.labels, [fit])
 
 
 def _wrong(signs: np.ndarray, scores: np.ndarray) -> np.ndarray:

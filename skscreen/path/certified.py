@@ -172,8 +172,12 @@ class Fold:
         self.points[C], self.solved[C] = point, solved
         here = Between(self.geometry, point, point)
         wrong, right = (here.sure(0.0, 0.0, side) for side in (-1, 1))
-        counts = self.wrong(point.scores), ~right, ~(wrong | right)
-        return tuple(np.count_nonzero(count) / self.n_validation for count in counts)
+        upper, unknown = np.count_nonzero(~right), np.count_nonzero(~(wrong | right))
+        return self.error(C), upper / self.n_validation, unknown / self.n_validation
+
+    def error(self, C: float) -> float:
+        """Error of the solution for a solved C."""
+        return np.count_nonzero(self.wrong(self.points[C].scores)) / self.n_validation
 
     def bounds(self, pieces: Iterable[Piece], side: int) -> list[float]:
         """Bounds on the error in pieces, from the samples that are surely wrong or right.
