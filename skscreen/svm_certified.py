@@ -11,7 +11,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_params
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
 
 from skscreen.path.certified import CertifiedSearch, ErrorBounds, Fold
 from skscreen.path.progress import ProgressBar
@@ -78,6 +83,7 @@ def svc_certified_C(
     eps=0.01,
     *,
     sample_weight=None,
+    sample_weight_val=None,
     diagonal_val=None,
     n_grid=20,
     max_solves=1000,
@@ -105,7 +111,9 @@ def svc_certified_C(
     eps : float, default=0.01
         Precision in (0, 1), as a share of the validation samples.
     sample_weight : array-like of shape (n_samples,), optional
-        Factors >= 0 of C for the training samples. Validation samples count alike.
+        Factors >= 0 of C for the training samples.
+    sample_weight_val : array-like of shape (n_validation,), optional
+        Factors >= 0 of the validation samples in E.
     diagonal_val : array-like of shape (n_validation,), optional
         Kernel values K(x, x) of the validation samples, for ``kernel="precomputed"`` only.
     n_grid : int, default=20
@@ -162,7 +170,7 @@ def svc_certified_C(
     model = ScreenedSVC(**options)
     model._validate_params()
     training = Training(model, X, y, sample_weight)
-    fold = training.fold(X_val, y_val, diagonal_val)
+    fold = training.fold(X_val, y_val, sample_weight_val, diagonal_val)
     with ProgressBar(model.verbose > 0) as bar:
         search = CertifiedSearch(
             [fold], eps, tol=model.tol, max_solves=max_solves, report=bar.update
@@ -243,7 +251,7 @@ class Training:
             raise ValueError(f"y must have two classes, got {labels.classes.size}.")
         self._bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
 
-    def fold(self, X_val, y_val, diagonal=None) -> Fold:
+    def fold(self, X_val, y_val, weights=None, diagonal=None) -> Fold:
         """Return the search's view of the training set with some validation samples."""
         model, problem, bias = self._model, self._problem, self._bias
         labels = problem.labels
@@ -262,7 +270,11 @@ class Training:
             geometry, score = _of_kernel(
                 labels, model._kernel, taken, X_val, signs_val, bias, diagonal, model.cache_size
             )
-        return Fold(partial(problem.path_solver, 0), geometry, score, partial(_wrong, signs_val))
+        if weights is not None and not np.any(weights):
+            raise ValueError("sample_weight_val must have a positive entry, got only zeros.")
+        weights = _check_sample_weight(weights, X_val, dtype=np.float64, ensure_non_negative=True)
+        solver, wrong = partial(problem.path_solver, 0), partial(_wrong, signs_val)
+        return Fold(solver, geometry, score, wrong, weights)
 
     def estimator(self, fold: Fold, C: float) -> ScreenedSVC:
         """Return the fitted estimator of a solved C."""

@@ -1,6 +1,7 @@
 """Support vector machines that choose C by cross-validation, one path for each fold."""
 
 from collections.abc import Iterable
+from inspect import signature
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -178,7 +179,7 @@ class ScreenedSVCCV(ScreenedSVC):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), optional
-            Factors >= 0 of C. Scores count all samples alike.
+            Factors >= 0 of C, and in the scores of scorers that take weights.
         groups : array-like of shape (n_samples,), optional
             For splitters that keep groups together.
 
@@ -249,14 +250,12 @@ class ScreenedSVCCV(ScreenedSVC):
         folds = []
         for train, test in splits:
             model = self._model()
-            (X_train, y_train), (X_test, y_test), weights = _cut(
-                model, X, y, train, test, sample_weight
-            )
+            training, validation, weights = _cut(model, X, y, train, test, sample_weight)
             diagonal = None
             if self.kernel == "precomputed":
                 diagonal = np.asarray(X, dtype=np.float64)[test, test]
-            training = Training(model, X_train, y_train, weights)
-            folds.append(training.fold(X_test, y_test, diagonal))
+            bounded = Training(model, *training, weights[0])
+            folds.append(bounded.fold(*validation, weights[1], diagonal))
         with ProgressBar(self.verbose > 0) as bar:
             search = CertifiedSearch(
                 folds, float(self.certify), tol=self.tol, max_solves=_MAX_SOLVES,
@@ -274,9 +273,18 @@ class ScreenedSVCCV(ScreenedSVC):
 
 
 def _cut(model, X, y, train, test, sample_weight) -> tuple:
-    """Return training samples, validation samples, and the weights of the former."""
-    weights = None if sample_weight is None else sample_weight[train]
+    """Return training samples, validation samples, and the weights of both."""
+    weights = (None, None)
+    if sample_weight is not None:
+        weights = sample_weight[train], sample_weight[test]
     return _safe_split(model, X, y, train), _safe_split(model, X, y, test, train), weights
+
+
+def _takes_weights(scorer) -> bool:
+    if hasattr(scorer, "_accept_sample_weight"):
+        return scorer._accept_sample_weight()
+    parameters = signature(scorer).parameters.values()
+    return any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def _fold_scores(
@@ -284,11 +292,15 @@ def _fold_scores(
 ) -> tuple[list[float], list[SamplePoint]]:
     """Follow the path of one fold; return the scores, and the solutions that missed `tol`."""
     training, validation, weights = _cut(model, X, y, train, test, sample_weight)
-    X_train, problem = model._build(*training, weights)
+    X_train, problem = model._build(*training, weights[0])
+    weighted = {}
+    if sample_weight is not None and _takes_weights(scorer):
+        weighted["sample_weight"] = weights[1]
     solvers = [problem.path_solver(k) for k in range(problem.labels.n_problems)]
     scores, failed = [], []
     for C in map(float, Cs):
         fits = [problem.finish(k, solver.solve(C, model.tol)) for k, solver in enumerate(solvers)]
-        scores.append(float(scorer(fitted(model, X_train, problem.labels, fits), *validation)))
+        classifier = fitted(model, X_train, problem.labels, fits)
+        scores.append(float(scorer(classifier, *validation, **weighted)))
         failed += [fit.point for fit in fits if not fit.point.solution.converged]
     return scores, failed

@@ -94,6 +94,19 @@ def test_weights_and_intercepts(options):
         assert np.all(best.bounds.upper[at(best.bounds, C)] >= error - 1e-12)
 
 
+def test_weights_of_validation_samples_are_repetitions():
+    X, y, X_val, y_val = halves("made")
+    counts = np.random.default_rng(1).integers(0, 3, len(y_val))
+    repeated = svc_certified_C(
+        X, y, np.repeat(X_val, counts, axis=0), np.repeat(y_val, counts), RANGE, 0.02
+    )
+    weighted = svc_certified_C(X, y, X_val, y_val, RANGE, 0.02, sample_weight_val=counts)
+    assert_allclose(weighted.bounds.errors, repeated.bounds.errors, atol=1e-12)
+    assert_allclose(weighted.lower_bound, repeated.lower_bound, atol=1e-12)
+    with pytest.raises(ValueError, match="sample_weight_val must have a positive entry"):
+        svc_certified_C(X, y, X_val, y_val, RANGE, sample_weight_val=0 * counts)
+
+
 def test_too_few_solves_are_told():
     X, y, X_val, y_val = halves("made")
     with pytest.warns(ConvergenceWarning, match=r"not within eps=0\.005: max_solves"):

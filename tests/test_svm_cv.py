@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
@@ -73,13 +74,20 @@ def test_without_refit():
 def test_jobs_weights_groups_and_sparse():
     X, y = data("cancer")
     one = ScreenedSVCCV(4, cv=3).fit(X, y)
-    two = ScreenedSVCCV(4, cv=3, n_jobs=2).fit(sparse.csr_array(X), y)
+    with parallel_config("threading"):
+        two = ScreenedSVCCV(4, cv=3, n_jobs=2).fit(sparse.csr_array(X), y)
     assert_allclose(one.scores_, two.scores_)
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     weighted = ScreenedSVCCV(4, cv=3).fit(X, y, weights)
     grid = GridSearchCV(ScreenedSVC(), {"C": weighted.Cs_}, cv=3).fit(X, y, sample_weight=weights)
     assert_allclose(weighted.best_score_, grid.best_score_)
     assert_allclose(weighted.coef_, grid.best_estimator_.coef_, atol=1e-9)
+    proved = ScreenedSVCCV(4, cv=3, certify=0.05).fit(X, y, weights)
+    assert_allclose(proved.scores_, weighted.scores_)
+    unweighted = ScreenedSVCCV(4, cv=3, scoring=lambda model, X, y: model.score(X, y)).fit(
+        X, y, weights
+    )
+    assert np.any(unweighted.scores_ != weighted.scores_)
     groups = np.arange(len(y)) % 5
     grouped = ScreenedSVCCV(4, cv=GroupKFold(5)).fit(X, y, groups=groups)
     assert grouped.scores_.shape == (5, 4)

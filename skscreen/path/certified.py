@@ -124,21 +124,19 @@ class Fold:
         Takes dual variables, returns the scores of the validation samples, see `ScoredPoint`.
     wrong : callable
         Takes scores, returns which samples are predicted wrongly; ties depend on the label.
+    weights : ndarray of shape (n_val,)
+        Of the validation samples, not all zero.
     """
 
     new_solver: Callable[[], SamplePathSolver]
     geometry: Geometry
     score: Callable[[np.ndarray], np.ndarray]
     wrong: Callable[[np.ndarray], np.ndarray]
+    weights: np.ndarray
     points: dict[float, ScoredPoint] = field(default_factory=dict)
     solved: dict[float, SamplePoint] = field(default_factory=dict)
     _between: dict[tuple[float, float], Between] = field(default_factory=dict)
     _C_min: float = 0.0
-
-    @property
-    def n_validation(self) -> int:
-        """Number of validation samples."""
-        return self.geometry.validation_norms.size
 
     def solve(self, Cs: Iterable[float], tol: float, share: float) -> list[tuple[float, float]]:
         """Solve for ascending values of C; return the error and its upper bound at each.
@@ -172,12 +170,15 @@ class Fold:
         self.points[C], self.solved[C] = point, solved
         here = Between(self.geometry, point, point)
         wrong, right = (here.sure(0.0, 0.0, side) for side in (-1, 1))
-        upper, unknown = np.count_nonzero(~right), np.count_nonzero(~(wrong | right))
-        return self.error(C), upper / self.n_validation, unknown / self.n_validation
+        return self.error(C), self._share(~right), self._share(~(wrong | right))
+
+    def _share(self, found: np.ndarray) -> float:
+        # One division, at the end: counts of samples are exact.
+        return float((self.weights @ found) / self.weights.sum())
 
     def error(self, C: float) -> float:
         """Error of the solution for a solved C."""
-        return np.count_nonzero(self.wrong(self.points[C].scores)) / self.n_validation
+        return self._share(self.wrong(self.points[C].scores))
 
     def bounds(self, pieces: Iterable[Piece], side: int) -> list[float]:
         """Bounds on the error in pieces, from the samples that are surely wrong or right.
@@ -200,8 +201,7 @@ class Fold:
                 ends = (self.points[C] for C in piece.interval)
                 self._between[piece.interval] = Between(self.geometry, *ends)
             found = self._between[piece.interval].sure(piece.start, piece.stop, side)
-            count = np.count_nonzero(found if side < 0 else ~found)
-            out.append(count / self.n_validation)
+            out.append(self._share(found if side < 0 else ~found))
         return out
 
 
