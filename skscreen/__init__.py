@@ -1,6 +1,7 @@
 """scikit-learn estimators that learn large-margin models exactly, with a certificate."""
 
 from skscreen.metric import ScreenedRTLM
+from skscreen.metric_cv import ScreenedRTLMCV
 from skscreen.metric_path import RTLMPath, rtlm_path
 from skscreen.path.store import Store
 from skscreen.svm import ScreenedSVC
@@ -13,6 +14,7 @@ __all__ = [
     "RTLMPath",
     "SVCPath",
     "ScreenedRTLM",
+    "ScreenedRTLMCV",
     "ScreenedSVC",
     "ScreenedSVCCV",
     "Store",
