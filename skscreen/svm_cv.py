@@ -106,7 +106,7 @@ class ScreenedSVCCV(ScreenedSVC):
     >>> from skscreen import ScreenedSVCCV
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = ScreenedSVCCV(certify=0.01).fit(scale(X), y)
-    >>> 1.0 - model.best_score_ - model.bounds_.lower.min() <= 0.01
+    >>> bool(1.0 - model.best_score_ - model.bounds_.lower.min() <= 0.01)
     True
     """
 

@@ -114,6 +114,16 @@ def test_too_few_solves_are_told():
     assert not best.converged and best.n_solved <= 4 and best.eps > 0.005
 
 
+def test_scores_of_zero_are_told_as_what_they_are():
+    """Nothing can be proved about ties, and no solve is wasted on them."""
+    X, y = np.zeros((6, 2)), [0, 1] * 3
+    with pytest.warns(ConvergenceWarning, match="rounding errors allow no more"):
+        best = svc_certified_C(X, y, X, y, RANGE, fit_intercept=False)
+    assert best.n_solved == 20
+    assert (best.lower_bound, best.validation_error, best.upper_bound) == (0.0, 0.5, 1.0)
+    assert repr(best.bounds).startswith("ErrorBounds(57 parts of C from 0.01 to 100, 20 values")
+
+
 def test_jumps_smaller_than_a_sample():
     """An eps below one sample can be met where the smallest error is not next to a jump."""
     X, y, X_val, y_val = halves("wine")

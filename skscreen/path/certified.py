@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -11,9 +12,9 @@ from joblib import Parallel, delayed
 from skscreen.path.samples import SamplePathSolver, SamplePoint
 from skscreen.screening.score_bounds import Between, Geometry, ScoredPoint
 
-# Where a bound fails: parts of an interval are halved until they are this share of it; then, or
-# where it fails at a single C, the next solve is in the middle of the interval.
-_FIRST_PARTS, _SMALLEST_PART = 4, 1.0 / 64.0
+# First parts of an interval. Where a bound fails they are halved down to this share; then, or where
+# it fails at a single C, the next solve is in the middle of the interval.
+_FIRST_EDGES, _SMALLEST_PART = (0.0, 0.25, 0.75, 1.0), 1.0 / 64.0
 
 # Intervals of smaller relative width are not divided further: rounding errors are near.
 _NARROWEST = 1e-9
@@ -62,8 +63,8 @@ class Piece:
         return self.stop - self.start == 1.0
 
     def parts(self) -> list["Piece"]:
-        """Return the whole interval in equal parts, about which nothing is known yet."""
-        return [self.part(k / _FIRST_PARTS, (k + 1) / _FIRST_PARTS) for k in range(_FIRST_PARTS)]
+        """Return the whole interval in parts, about which nothing is known yet."""
+        return [self.part(*ends) for ends in pairwise(_FIRST_EDGES)]
 
     def middle(self) -> "Piece":
         """Return the single C in the middle."""
@@ -100,6 +101,13 @@ class ErrorBounds:
     errors: np.ndarray
     errors_upper: np.ndarray
 
+    def __repr__(self) -> str:
+        """Return a summary."""
+        return (
+            f"ErrorBounds({self.lower.size} parts of C from {self.edges[0]:g} to "
+            f"{self.edges[-1]:g}, {self.Cs.size} values solved, eps={self.eps:.4g})"
+        )
+
     @property
     def best(self) -> int:
         """Index of the solved C with the smallest proven error."""
@@ -109,6 +117,14 @@ class ErrorBounds:
     def eps(self) -> float:
         """How much smaller the error can at most be anywhere in the range."""
         return float(self.errors_upper.min() - self.lower.min())
+
+
+class PointError(NamedTuple):
+    """Error of a solution, and bounds on that of the optimum."""
+
+    lower: float
+    error: float
+    upper: float
 
 
 @dataclass
@@ -138,8 +154,8 @@ class Fold:
     _between: dict[tuple[float, float], Between] = field(default_factory=dict)
     _C_min: float = 0.0
 
-    def solve(self, Cs: Iterable[float], tol: float, share: float) -> list[tuple[float, float]]:
-        """Solve for ascending values of C; return the error and its upper bound at each.
+    def solve(self, Cs: Iterable[float], tol: float, share: float) -> list[PointError]:
+        """Solve for ascending values of C; return the errors there.
 
         A point is solved better where more than a share of its signs is unknown.
         """
@@ -148,12 +164,16 @@ class Fold:
         for C in Cs:
             solver = path or self._between_neighbours(C)
             out.append(self._take(C, solver.solve(C, tol)))
-            while out[-1][2] > share and self.solved[C].solution.converged and tol > _TIGHTEST:
+            while (
+                out[-1].upper - out[-1].lower > share
+                and self.solved[C].solution.converged
+                and tol > _TIGHTEST
+            ):
                 tol = max(_TIGHTER * tol, _TIGHTEST)
                 out[-1] = self._take(C, solver.solve(C, tol))
             if path is not None:
                 self._C_min = path.C_min
-        return [(error, upper) for error, upper, _ in out]
+        return out
 
     def _between_neighbours(self, C: float) -> SamplePathSolver:
         known, solver = sorted(self.points), self.new_solver()
@@ -163,14 +183,14 @@ class Fold:
             solver.recall(other, point.alpha, point.margins, self._C_min)
         return solver
 
-    def _take(self, C: float, solved: SamplePoint) -> tuple[float, float, float]:
-        """Keep a solution; return error, upper bound, and the share of unknown signs."""
+    def _take(self, C: float, solved: SamplePoint) -> PointError:
+        """Keep a solution and return its error."""
         alpha, margins = solved.solution.alpha, solved.solution.margins
         point = ScoredPoint(C, alpha, margins, self.score(alpha))
         self.points[C], self.solved[C] = point, solved
         here = Between(self.geometry, point, point)
         wrong, right = (here.sure(0.0, 0.0, side) for side in (-1, 1))
-        return self.error(C), self._share(~right), self._share(~(wrong | right))
+        return PointError(self._share(wrong), self.error(C), self._share(~right))
 
     def _share(self, found: np.ndarray) -> float:
         # One division, at the end: counts of samples are exact.
@@ -237,7 +257,7 @@ class CertifiedSearch:
         self._tol, self._max_solves = min(tol, _LARGEST_TOL), max_solves
         self._parallel = Parallel(n_jobs, require="sharedmem")
         self._report = report or (lambda done, text: None)
-        self._errors: dict[float, tuple[float, float]] = {}
+        self._errors: dict[float, PointError] = {}
 
     def run(self, Cs: np.ndarray) -> ErrorBounds:
         """Search between the first and the last of ascending values of C, at least two.
@@ -265,14 +285,16 @@ class CertifiedSearch:
 
     def _target(self) -> float:
         """Error that no C of the range may go below; a little less, for rounding of fractions."""
-        return min(upper for _, upper in self._errors.values()) - self._eps - 1e-12
+        return min(point.upper for point in self._errors.values()) - self._eps - 1e-12
 
     def _choose(self, failing: list[Piece], stuck: set) -> set:
         """Return the intervals to solve in next, the worst first if not all can be."""
         worst: dict[tuple[float, float], float] = {}
         for piece in failing:
             first, last = piece.interval
-            if piece.interval in stuck and last > first * (1.0 + _NARROWEST):
+            # No closer to a C at which even the solution leaves too many signs open.
+            open_ends = any(self._errors[C].lower < self._target() for C in piece.interval)
+            if piece.interval in stuck and last > first * (1.0 + _NARROWEST) and not open_ends:
                 worst[piece.interval] = min(piece.lower, worst.get(piece.interval, 1.0))
         room = self._max_solves - len(self._errors)
         return set(sorted(worst, key=worst.__getitem__)[: max(room, 0)])
@@ -281,8 +303,8 @@ class CertifiedSearch:
         share = _POINT_SHARE * self._eps
         tasks = (delayed(fold.solve)(Cs, self._tol, share) for fold in self._folds)
         found = np.mean(self._parallel(tasks), axis=0)
-        for C, (error, upper) in zip(Cs, found, strict=True):
-            self._errors[C] = float(error), float(upper)
+        for C, errors in zip(Cs, found.tolist(), strict=True):
+            self._errors[C] = PointError(*errors)
 
     def _bounds(self, pieces: list[Piece]) -> list[Piece]:
         """Return the pieces with their lower bounds."""
@@ -340,20 +362,20 @@ class CertifiedSearch:
             found += self._bounds(piece.parts()) if piece.whole else [piece]
         pieces, upper = found, self._mean(found, 1)
         Cs = sorted(self._errors)
-        errors = np.array([self._errors[C] for C in Cs])
+        points = [self._errors[C] for C in Cs]
         return ErrorBounds(
             edges=np.array([piece.ends[0] for piece in pieces] + [pieces[-1].ends[1]]),
             lower=np.array([piece.lower for piece in pieces]),
             upper=np.array(upper),
             Cs=np.array(Cs),
-            errors=errors[:, 0],
-            errors_upper=errors[:, 1],
+            errors=np.array([point.error for point in points]),
+            errors_upper=np.array([point.upper for point in points]),
         )
 
     def _tell(self, pieces: list[Piece], failing: list[Piece]) -> None:
         def width(some):
             return sum(math.log(piece.ends[1] / piece.ends[0]) for piece in some)
 
-        best = min(upper for _, upper in self._errors.values())
+        best = min(point.upper for point in self._errors.values())
         text = f"solved={len(self._errors)} best={best:.4g}"
         self._report(1.0 - width(failing) / max(width(pieces), 1e-300), text)

@@ -52,7 +52,7 @@ from skscreen.screening.sample_bounds import _SLACK, _WIDER
 _MOST_FREE = 256
 
 # Of the ridge in these regressions, see `_ridge`.
-_RIDGE = 0.1
+_RIDGE = 0.05
 
 # A sample nearer to an end of its box than this share of it does not count as inside.
 _INSIDE = 1e-6

@@ -85,5 +85,5 @@ def test_pieces():
     piece = Piece(1.0, 3.0)
     assert piece.whole and piece.interval == (1.0, 3.0) and piece.ends == (1.0, 3.0)
     parts = piece.parts()
-    assert [part.ends for part in parts] == [(1.0, 1.5), (1.5, 2.0), (2.0, 2.5), (2.5, 3.0)]
-    assert parts[1].middle().ends == (1.75, 1.75)
+    assert [part.ends for part in parts] == [(1.0, 1.5), (1.5, 2.5), (2.5, 3.0)]
+    assert parts[1].middle().ends == (2.0, 2.0)
