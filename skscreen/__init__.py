@@ -7,6 +7,7 @@ from skscreen.metric_cv import ScreenedRTLMCV
 from skscreen.metric_path import RTLMPath, rtlm_path
 from skscreen.path.store import Store
 from skscreen.pragam import PragamSVC
+from skscreen.pragam_cv import PragamSVCCV
 from skscreen.problems.projection import project_box_equality
 from skscreen.svm import ScreenedSVC
 from skscreen.svm_certified import CertifiedC, svc_certified_C
@@ -19,6 +20,7 @@ __all__ = [
     "OrdinalEmbedding",
     "PragamChainSVC",
     "PragamSVC",
+    "PragamSVCCV",
     "RTLMPath",
     "SVCPath",
     "ScreenedRTLM",

@@ -189,7 +189,7 @@ class ScreenedSVCCV(ScreenedSVC):
         """
         for name in ("dual_coef_", "bounds_"):
             vars(self).pop(name, None)
-        self.Cs_ = self._grid()
+        self.Cs_ = C_grid(self.Cs)
         checked, y_checked = validate_data(self, X, y, **self._accepted())
         check_labels(checked, y_checked, sample_weight, self.class_weight)
         if sample_weight is not None:
@@ -201,17 +201,6 @@ class ScreenedSVCCV(ScreenedSVC):
         else:
             self._search_with_proof(X, y, splits, sample_weight)
         return super().fit(X, y, sample_weight) if self.refit else self
-
-    def _grid(self) -> np.ndarray:
-        if isinstance(self.Cs, Integral):
-            return np.geomspace(_SMALLEST_C, _LARGEST_C, int(self.Cs))
-        try:
-            Cs = np.unique(np.asarray(self.Cs, dtype=np.float64))
-        except (TypeError, ValueError):
-            Cs = np.empty(0)
-        if Cs.size == 0 or np.ndim(self.Cs) != 1 or not np.all(np.isfinite(Cs)) or Cs[0] <= 0.0:
-            raise ValueError("Cs must be a number of values, or a list of positive finite numbers.")
-        return Cs
 
     def _model(self) -> ScreenedSVC:
         """Return the estimator of a fold."""
@@ -250,7 +239,7 @@ class ScreenedSVCCV(ScreenedSVC):
         folds = []
         for train, test in splits:
             model = self._model()
-            training, validation, weights = _cut(model, X, y, train, test, sample_weight)
+            training, validation, weights = cut(model, X, y, train, test, sample_weight)
             diagonal = None
             if self.kernel == "precomputed":
                 diagonal = np.asarray(X, dtype=np.float64)[test, test]
@@ -272,7 +261,20 @@ class ScreenedSVCCV(ScreenedSVC):
         return problem.finish(index, problem.solve(index, self.C_, self.tol))
 
 
-def _cut(model, X, y, train, test, sample_weight) -> tuple:
+def C_grid(Cs) -> np.ndarray:
+    """Return the values of C, ascending, that a parameter `Cs` means."""
+    if isinstance(Cs, Integral):
+        return np.geomspace(_SMALLEST_C, _LARGEST_C, int(Cs))
+    try:
+        grid = np.unique(np.asarray(Cs, dtype=np.float64))
+    except (TypeError, ValueError):
+        grid = np.empty(0)
+    if grid.size == 0 or np.ndim(Cs) != 1 or not np.all(np.isfinite(grid)) or grid[0] <= 0.0:
+        raise ValueError("Cs must be a number of values, or a list of positive finite numbers.")
+    return grid
+
+
+def cut(model, X, y, train, test, sample_weight) -> tuple:
     """Return training samples, validation samples, and the weights of both."""
     weights = (None, None)
     if sample_weight is not None:
@@ -280,7 +282,8 @@ def _cut(model, X, y, train, test, sample_weight) -> tuple:
     return _safe_split(model, X, y, train), _safe_split(model, X, y, test, train), weights
 
 
-def _takes_weights(scorer) -> bool:
+def takes_weights(scorer) -> bool:
+    """Whether a scorer has a use for sample weights."""
     if hasattr(scorer, "_accept_sample_weight"):
         return scorer._accept_sample_weight()
     parameters = signature(scorer).parameters.values()
@@ -291,10 +294,10 @@ def _fold_scores(
     model: ScreenedSVC, X, y, train, test, Cs: Iterable[float], scorer, sample_weight
 ) -> tuple[list[float], list[SamplePoint]]:
     """Follow the path of one fold; return the scores, and the solutions that missed `tol`."""
-    training, validation, weights = _cut(model, X, y, train, test, sample_weight)
+    training, validation, weights = cut(model, X, y, train, test, sample_weight)
     X_train, problem = model._build(*training, weights[0])
     weighted = {}
-    if sample_weight is not None and _takes_weights(scorer):
+    if sample_weight is not None and takes_weights(scorer):
         weighted["sample_weight"] = weights[1]
     solvers = [problem.path_solver(k) for k in range(problem.labels.n_problems)]
     scores, failed = [], []
