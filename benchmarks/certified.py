@@ -105,7 +105,7 @@ def row(name: str, X, y, options: dict, args) -> None:
     if args.brute:
         against_brute_force(best.bounds, X, y, options, args.brute)
     if args.figures is not None:
-        from skscreen.certified_display import CertifiedPathDisplay
+        from skscreen.inspection import CertifiedPathDisplay
 
         display = CertifiedPathDisplay.from_result(best)
         display.ax_.set_title(name, loc="left", fontsize="medium")

@@ -106,6 +106,10 @@ class Data:
             return bundled[name](return_X_y=True)
         return self._module.load(name)
 
+    def test_mask(self, name: str) -> np.ndarray | None:
+        """Return which samples are stored as test samples, if any are."""
+        return self._module.info(name).get("test")
+
 
 def path_table(name: str, X, y, repeats: int) -> None:
     """Print one line a bound: seconds, ratios to no screening, rates, iterations."""

@@ -1,9 +1,13 @@
 """scikit-learn estimators that learn large-margin models exactly, with a certificate."""
 
+from skscreen.chain import KernelChainClassifier, PragamChainSVC
+from skscreen.embedding import OrdinalEmbedding
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_cv import ScreenedRTLMCV
 from skscreen.metric_path import RTLMPath, rtlm_path
 from skscreen.path.store import Store
+from skscreen.pragam import PragamSVC
+from skscreen.problems.projection import project_box_equality
 from skscreen.svm import ScreenedSVC
 from skscreen.svm_certified import CertifiedC, svc_certified_C
 from skscreen.svm_cv import ScreenedSVCCV
@@ -11,6 +15,10 @@ from skscreen.svm_path import SVCPath, svc_path
 
 __all__ = [
     "CertifiedC",
+    "KernelChainClassifier",
+    "OrdinalEmbedding",
+    "PragamChainSVC",
+    "PragamSVC",
     "RTLMPath",
     "SVCPath",
     "ScreenedRTLM",
@@ -18,6 +26,7 @@ __all__ = [
     "ScreenedSVC",
     "ScreenedSVCCV",
     "Store",
+    "project_box_equality",
     "rtlm_path",
     "svc_certified_C",
     "svc_path",

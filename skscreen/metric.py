@@ -1,8 +1,10 @@
 """Mahalanobis metric learning from comparisons of distances: the estimator."""
 
+import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -18,8 +20,9 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
-from skscreen.path.progress import ProgressBar
+from skscreen.path.store import Store, check_store, content_key
 from skscreen.problems.comparisons import EPS, Comparisons, DiagonalComparisons, Items
 from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone
 from skscreen.problems.losses import SmoothedHinge
@@ -49,7 +52,9 @@ class MahalanobisDistance:
         return float(np.linalg.norm(self.components @ (np.asarray(u) - np.asarray(v))))
 
 
-class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ScreenedRTLM(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Mahalanobis metric from triplets, with safe screening and a certificate of optimality.
 
     Regularised triplet loss minimisation: over positive semidefinite M
@@ -105,6 +110,10 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Relative duality gap of the full problem at which the fit stops.
     max_iter : int, default=10000
         Steps of the solvers for one value of lambda.
+    memory : str, path, Store or None, default=None
+        A folder where solved problems are kept: fits of the same data with other values of `lam`,
+        in this process or another, start from the nearest ones and screen by them. The solution is
+        the same, within `tol`. See `Store`.
     n_jobs : int or None, default=None
         Parallel jobs of the neighbour search.
     verbose : int, default=0
@@ -199,6 +208,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         "active_set": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "memory": [str, os.PathLike, Store, None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
@@ -220,6 +230,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         active_set=True,
         tol=1e-6,
         max_iter=10_000,
+        memory=None,
         n_jobs=None,
         verbose=0,
     ):
@@ -237,10 +248,12 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.active_set = active_set
         self.tol = tol
         self.max_iter = max_iter
+        self.memory = memory
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y=None, *, triplets=None, quadruplets=None, pairs=None, weights=None) -> Self:
         """Learn the metric from labels, or from any lists of comparisons together.
 
@@ -273,14 +286,19 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             X, y, weights, triplets=triplets, quadruplets=quadruplets, pairs=pairs
         )
         lam = self.lam * lam_max if self.relative_lam and lam_max > 0.0 else float(self.lam)
-        with ProgressBar(self.verbose > 0) as bar:
-            solutions = []
-            for done, solution in PathSolver(problem, first).approach(
-                lam, lam_max, self._options()
-            ):
+        with Tasks(self, None, "lambda") as tasks:
+            solutions, solver = [], PathSolver(problem, first)
+            key = self._recall(solver, lam, X, y, triplets, quadruplets, pairs, weights)
+            for done, solution in solver.approach(lam, lam_max, self._options()):
                 solutions.append(solution)
-                bar.update(done, describe(solution))
-        self._warn_unless_converged(solutions[-1:])
+                if tasks.end_task(done, describe(solution)):
+                    break
+        if key is not None and solutions[-1].converged:
+            last = solutions[-1]
+            check_store(self.memory).put(
+                key, lam, parameter=last.point.value, step=last.step, n_iter=last.n_iter
+            )
+        self._warn_unless_converged(solutions[-1:], stacklevel=4 + FRAMES)
         return self._store(solutions, lam_max, problem.geometry.n_items)
 
     def transform(self, X) -> np.ndarray:
@@ -396,6 +414,21 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             )
         return problem, lam_max, first
 
+    def _recall(self, solver: PathSolver, lam: float, *data) -> str | None:
+        """Tell a path what a store knows about its problem; return the problem's key."""
+        store = check_store(self.memory)
+        if store is None:
+            return None
+        arrays = [
+            part if part is None or isinstance(part, tuple) else np.asarray(part) for part in data
+        ]
+        options = self.n_neighbors, self.loss, self.gamma, self.pull, self.diagonal
+        key = content_key(*arrays, *options)
+        known = sorted(store.neighbours(key, lam), key=lambda other: -abs(np.log(other[0] / lam)))
+        for other, arrays in known:
+            solver.recall(other, arrays["parameter"], float(arrays["step"]), int(arrays["n_iter"]))
+        return key
+
     def _check_no_labels(self, y, given: list[str]) -> None:
         if y is not None:
             raise ValueError(
@@ -418,9 +451,12 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             )
         # The hinge keeps two dual variables for each triplet.
         extra = 0 if loss.gamma > 0.0 else 16
-        return triplets_from_labels(X, codes, self.n_neighbors, self.n_jobs, extra)
+        keep, store = None, check_store(self.memory)
+        if store is not None:
+            keep = partial(store.matrix, content_key(X, codes, self.n_neighbors))
+        return triplets_from_labels(X, codes, self.n_neighbors, self.n_jobs, extra, keep)
 
-    def _warn_unless_converged(self, solutions: Sequence[Solution]) -> None:
+    def _warn_unless_converged(self, solutions: Sequence[Solution], stacklevel: int = 4) -> None:
         failed = [solution for solution in solutions if not solution.converged]
         if failed:
             worst = max(failed, key=lambda solution: solution.certificate.relative_gap)
@@ -433,7 +469,7 @@ class ScreenedRTLM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 f"{worst.certificate.relative_gap:.2e} > tol={self.tol:g} at lam={worst.lam:g}. "
                 + advice,
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     def _store(self, solutions: Sequence[Solution], lam_max: float, n_triplets: int) -> Self:

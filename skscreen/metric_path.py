@@ -14,8 +14,8 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.metric import ScreenedRTLM, describe
+from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
-from skscreen.path.progress import ProgressBar
 from skscreen.problems.objective import Problem
 from skscreen.screening.ranges import count_in_range
 from skscreen.solvers.solution import Solution
@@ -149,6 +149,7 @@ def rtlm_path(
     quadruplets=None,
     pairs=None,
     weights=None,
+    callbacks=(),
     **options,
 ) -> RTLMPath:
     """Learn metrics along the regularisation path, each certified and reusing the ones before.
@@ -179,6 +180,8 @@ def rtlm_path(
         keeps the pairs, for `RTLMPath.range_rates`.
     triplets, quadruplets, pairs, weights : optional
         Comparisons instead of labels, as in `ScreenedRTLM.fit`.
+    callbacks : sequence of callbacks, optional
+        Of scikit-learn >= 1.9; each lambda is a task. One that asks to stop ends the path.
     **options
         Parameters of `ScreenedRTLM` but `lam` and `relative_lam`.
 
@@ -212,6 +215,8 @@ def rtlm_path(
     for name in ("lam", "relative_lam"):
         if name in options:
             raise TypeError(f"rtlm_path() takes lams, not {name}.")
+    if options.get("memory") is not None:
+        raise ValueError("memory has no use on a path, which keeps its own references.")
     model = ScreenedRTLM(**options)
     model._validate_params()
     grid = None if lams is None else _check_lams(lams)[:n_lams]
@@ -227,31 +232,34 @@ def rtlm_path(
     else:
         grid = [1.0]
     solver = PathSolver(problem, first, ranges and model.screening)
-    solutions = tuple(_follow(solver, grid, model, stop, n_lams))
+    if callbacks:
+        model.set_callbacks(*callbacks)
+    solutions = tuple(_follow(model, solver, grid, stop, n_lams))
     model._warn_unless_converged(solutions)
     kept = problem if ranges else None
     return RTLMPath(model, solutions, lam_max, problem.geometry.n_items, kept)
 
 
+@with_callbacks
 def _follow(
-    solver: PathSolver, grid: Iterable[float], model: ScreenedRTLM, stop: float, n_lams: int | None
+    model: ScreenedRTLM, solver: PathSolver, grid: Iterable[float], stop: float, n_lams: int | None
 ) -> list[Solution]:
-    """Solve along a grid until it, the stopping rule or the user ends it."""
+    """Solve along a grid until it, the stopping rule, a callback or the user ends it."""
     options, solutions = model._options(), []
     total = len(grid) if isinstance(grid, Sized) else n_lams
-    with ProgressBar(model.verbose > 0) as bar:
+    with Tasks(model, total, "lambda") as tasks:
         try:
             for lam in itertools.islice(grid, n_lams):
                 solutions.append(solver.solve(lam, options).without_evaluation())
-                bar.update(_progress(solutions, total), describe(solutions[-1]))
-                if len(solutions) > 1 and _ends(*solutions[-2:], stop):
+                ends = len(solutions) > 1 and _ends(*solutions[-2:], stop)
+                done = 1.0 if ends else _progress(solutions, total)
+                if tasks.end_task(done, describe(solutions[-1])) or ends:
                     break
-            bar.update(1.0, describe(solutions[-1]))
         except KeyboardInterrupt:
             if not solutions:
                 raise
             warnings.warn(
-                f"Interrupted: the path ends after {len(solutions)} values.", stacklevel=4
+                f"Interrupted: the path ends after {len(solutions)} values.", stacklevel=4 + FRAMES
             )
     return solutions
 

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skscreen.path.progress import ProgressBar
+from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.samples import TESTS, SamplePoint
 from skscreen.path.store import Store, check_store
 from skscreen.svm_problem import (
@@ -31,7 +31,7 @@ from skscreen.svm_problem import (
 )
 
 
-class ScreenedSVC(ClassifierMixin, BaseEstimator):
+class ScreenedSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Support vector classifier, solved exactly with safe screening and a certificate.
 
     For two classes, y_i = -1 or +1, and f(x) = <w, phi(x)> + b the fit minimises
@@ -225,6 +225,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y, sample_weight=None) -> Self:
         """Learn the classifier.
 
@@ -245,13 +246,13 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
         vars(self).pop("dual_coef_", None)
         X, problem = self._build(X, y, sample_weight)
         n_problems = problem.labels.n_problems
-        tasks = (delayed(self._solve)(problem, k) for k in range(n_problems))
+        solves = (delayed(self._solve)(problem, k) for k in range(n_problems))
         fits = []
-        with ProgressBar(self.verbose > 0) as bar:
-            for fit in self._parallel(problem)(tasks):
+        with Tasks(self, n_problems, "class") as tasks:
+            for fit in self._parallel(problem)(solves):
                 fits.append(fit)
-                bar.update(len(fits) / n_problems, describe(fit.point))
-        self._warn_unless_converged([fit.point for fit in fits])
+                tasks.end_task(len(fits) / n_problems, describe(fit.point))
+        self._warn_unless_converged([fit.point for fit in fits], stacklevel=4 + FRAMES)
         return self._store(X, problem.labels, fits)
 
     def decision_function(self, X) -> np.ndarray:
@@ -355,7 +356,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
     def _solve(self, problem: SVMProblem, index: int) -> BinaryFit:
         return problem.finish(index, problem.solve(index, float(self.C), self.tol))
 
-    def _warn_unless_converged(self, points: Sequence[SamplePoint]) -> None:
+    def _warn_unless_converged(self, points: Sequence[SamplePoint], stacklevel: int = 4) -> None:
         failed = [point for point in points if not point.solution.converged]
         if failed:
             worst = max(failed, key=lambda point: point.solution.relative_gap)
@@ -364,7 +365,7 @@ class ScreenedSVC(ClassifierMixin, BaseEstimator):
                 f"{worst.solution.relative_gap:.2e} > tol={self.tol:g} at C={worst.C:g}. "
                 "Standardise X, use a smaller C, or raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     def _store(self, X, labels: Labels, fits: Sequence[BinaryFit]) -> Self:

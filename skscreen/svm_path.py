@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, validate_params
 
-from skscreen.path.progress import ProgressBar
+from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.samples import SamplePathSolver, SamplePoint, eps_limit
 from skscreen.solvers.solution import ScreeningEvent
 from skscreen.svm import ScreenedSVC, describe
@@ -158,7 +158,9 @@ def fitted(model: ScreenedSVC, X, labels: Labels, fits: Sequence[BinaryFit]) -> 
     },
     prefer_skip_nested_validation=False,
 )
-def svc_path(X, y, *, Cs=None, eps=None, C_max=1e4, sample_weight=None, **options) -> SVCPath:
+def svc_path(
+    X, y, *, Cs=None, eps=None, C_max=1e4, sample_weight=None, callbacks=(), **options
+) -> SVCPath:
     """Fit support vector machines along a path over C, each certified and reusing the one before.
 
     Either on the grid `Cs`, or on a grid that the data make: the eps-approximation path starts at
@@ -180,6 +182,8 @@ def svc_path(X, y, *, Cs=None, eps=None, C_max=1e4, sample_weight=None, **option
         Where the eps-path ends; without effect on a given grid.
     sample_weight : array-like of shape (n_samples,), optional
         Factors >= 0 of C.
+    callbacks : sequence of callbacks, optional
+        Of scikit-learn >= 1.9; each value of C is a task. One that asks to stop ends the path.
     **options
         Parameters of `ScreenedSVC` but `C`.
 
@@ -218,6 +222,8 @@ def svc_path(X, y, *, Cs=None, eps=None, C_max=1e4, sample_weight=None, **option
     """
     if "C" in options:
         raise TypeError("svc_path() takes Cs, not C.")
+    if options.get("memory") is not None:
+        raise ValueError("memory has no use on a path, which keeps its own references.")
     if Cs is not None and eps is not None:
         raise ValueError("Cs and eps were both given; pass a grid, or the precision of one.")
     grid = None if Cs is None else _check_Cs(Cs)
@@ -234,25 +240,34 @@ def svc_path(X, y, *, Cs=None, eps=None, C_max=1e4, sample_weight=None, **option
     else:
         total = len(grid)
         points = ((solver.solve(C, model.tol), (t + 1) / total) for t, C in enumerate(grid))
-    fits = _follow(problem, points, model.verbose > 0)
+    if callbacks:
+        model.set_callbacks(*callbacks)
+    fits = _follow(model, problem, points, None if grid is None else len(grid))
     model._warn_unless_converged([fit.point for fit in fits])
     return SVCPath(model, X, problem.labels, tuple(fits), solver.C_min)
 
 
+@with_callbacks
 def _follow(
-    problem: SVMProblem, points: Iterator[tuple[SamplePoint, float]], verbose: bool
+    model: ScreenedSVC,
+    problem: SVMProblem,
+    points: Iterator[tuple[SamplePoint, float]],
+    total: int | None,
 ) -> list[BinaryFit]:
-    """Solve along a path until it or the user ends it."""
+    """Solve along a path until it, a callback or the user ends it."""
     fits = []
-    with ProgressBar(verbose) as bar:
+    with Tasks(model, total, "C") as tasks:
         try:
             for point, done in points:
                 fits.append(problem.finish(0, point))
-                bar.update(done, describe(point))
+                if tasks.end_task(done, describe(point)):
+                    break
         except KeyboardInterrupt:
             if not fits:
                 raise
-            warnings.warn(f"Interrupted: the path ends after {len(fits)} values.", stacklevel=4)
+            warnings.warn(
+                f"Interrupted: the path ends after {len(fits)} values.", stacklevel=4 + FRAMES
+            )
     return fits
 
 

@@ -56,13 +56,9 @@ class Kernel:
         settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         return pairwise_kernels(X, Y, metric=self.name, filter_params=True, **settings)
 
-    def gram(self, X, cache_size: float, store: Store | None = None) -> Gram:
+    def gram(self, X, cache_size: float, keep: Callable | None = None) -> Gram:
         """Return the kernel matrix of training samples."""
         settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        keep = None
-        if store is not None and self.name in ("rbf", "poly", "sigmoid"):
-            key = content_key(X, self.name, settings)
-            keep = partial(store.matrix, key)
         return Gram(X, self.name, cache_size=cache_size, keep=keep, **settings)
 
 
@@ -221,12 +217,13 @@ class SVMProblem:
         self.labels, self._settings = labels, settings
         self._rows = X if function.name == "linear" else None
         self._linear = by_rows(function.name, settings.free)
-        store = settings.store
-        self._shared = X if self._linear else function.gram(X, settings.cache_size, store)
-        self._key = None
+        store, keep = settings.store, None
         if store is not None:
+            content = content_key(X)
+            keep = partial(store.matrix, content_key(content, function))
             # What the solutions depend on, apart from C and the signs.
-            self._key = X, labels.weights, function, settings.bias, settings.free
+            self._key = content, labels.weights, function, settings.bias, settings.free
+        self._shared = X if self._linear else function.gram(X, settings.cache_size, keep)
         self._compressed = compress(X) if self._linear else None
 
     @property

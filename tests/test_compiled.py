@@ -9,7 +9,13 @@ SCRIPT = """
 import numpy as np
 from scipy import sparse
 
-from skscreen import svc_path
+from skscreen import (
+    KernelChainClassifier,
+    OrdinalEmbedding,
+    PragamChainSVC,
+    PragamSVC,
+    svc_path,
+)
 from skscreen.path.driver import PathSolver
 from skscreen.problems import comparisons
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
@@ -65,8 +71,31 @@ for matrix in (X, wide, X.astype(np.float32), sparse.csr_array(X), sparse.csr_ma
         for C in (1e-3, 1.0, 1e3):
             for name in SOLVERS:
                 solve_linear(samples, np.full(30, C), solver=name, tol=1e-9, max_iter=500)
+answers = np.stack([rng.permutation(30)[:4] for _ in range(300)])
+weights = rng.choice([0.5, 2.0], 300)
+for rows in (answers, answers[:, 1:]):
+    for loss in ("gnmds", "ckl", "ste", "tste", "soe"):
+        for solver in ("auto", "svrg-sbb", "svrg", "sgd", "batch"):
+            for n_objects in (30, 60):
+                model = OrdinalEmbedding(loss=loss, solver=solver, batch_size=7, n_init=1)
+                model.fit(rows, n_objects=n_objects, sample_weight=weights)
+                model.set_params(max_epochs=3).fit(rows, n_objects=n_objects).score(rows)
+        OrdinalEmbedding(loss=loss, formulation="convex", max_epochs=3).fit(rows)
+
 for kernel in ("linear", "rbf"):
     svc_path(X, signs, Cs=np.geomspace(1e-4, 1e2, 15), kernel=kernel)
+
+weights = rng.integers(0, 3, 30)
+for matrix in (X, sparse.csr_array(X)):
+    for intercept in (False, True):
+        for algorithm in ("pragam", "bmrm", "ls-bmrm", "pegasos"):
+            options = {"fit_intercept": intercept, "algorithm": algorithm, "max_iter": 50}
+            PragamSVC(**options).fit(matrix, signs, weights)
+    options = {"fit_intercept": False, "algorithm": "pegasos", "max_iter": 100}
+    PragamSVC(batch_size=2, **options).fit(matrix, signs, weights)
+chains = np.split(X, [1, 3, 10, 22])
+for chain in (PragamChainSVC(max_iter=50), KernelChainClassifier()):
+    chain.fit(chains, np.split(y, [1, 3, 10, 22])).predict(chains)
 """
 
 

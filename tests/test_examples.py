@@ -40,6 +40,24 @@ def test_first_example_runs(capsys):
     assert "values of λ" in capsys.readouterr().out
 
 
+def test_map_of_cities_runs(capsys):
+    result = runpy.run_path(str(ROOT / "examples" / "plot_eurodist.py"))
+    wrong, classical, distance = re.findall(r"[\d.]+", capsys.readouterr().out)
+    assert float(wrong) < 6.0
+    assert float(classical) < 6.0
+    assert float(distance) < 0.05
+    points, at = result["display"].points, result["cities"].names.index
+    # East is right and north is up, as on the map it is turned to.
+    assert points[at("Vienna"), 0] > points[at("Lisbon"), 0]
+    assert points[at("Stockholm"), 1] > points[at("Athens"), 1]
+
+
+def test_lower_bound_example_meets_theory(capsys):
+    result = runpy.run_path(str(ROOT / "examples" / "plot_bmrm_lower_bound.py"))
+    assert max(result["deviation"], result["deviation_errors"]) < 1e-10
+    assert "deviation from theory" in capsys.readouterr().out
+
+
 def test_demo_writes_table_and_figures(tmp_path, capsys, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "examples")
     import demo

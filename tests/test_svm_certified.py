@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
 from skscreen import ScreenedSVC, svc_certified_C, svc_path
-from skscreen.certified_display import CertifiedPathDisplay
+from skscreen.inspection import CertifiedPathDisplay
 
 RBF = {"kernel": "rbf", "gamma": 0.05}
 RANGE = (1e-2, 1e2)
@@ -158,6 +158,7 @@ def test_progress_and_display(capsys):
         ({"n_grid": 1}, ValueError, "'n_grid' parameter"),
         ({"C": 1.0}, TypeError, "takes C_range, not C"),
         ({"gama": 1.0}, TypeError, "gama"),
+        ({"memory": "folder"}, ValueError, "memory has no use"),
         ({"intercept": "free"}, ValueError, "intercept must be 'penalised'"),
         ({"diagonal_val": np.ones(3)}, ValueError, "diagonal_val is for"),
         ({"y_val": None}, ValueError, "y_val must hold"),

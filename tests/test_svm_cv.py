@@ -13,7 +13,7 @@ from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skscreen import ScreenedSVC, ScreenedSVCCV
-from skscreen.certified_display import CertifiedPathDisplay
+from skscreen.inspection import CertifiedPathDisplay
 
 CS = np.geomspace(0.01, 100.0, 7)
 

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from skscreen.path.threads import blas_threads_for
 from skscreen.problems.domains import Point
 from skscreen.problems.objective import Objective, Problem, Proximal
@@ -54,6 +56,32 @@ class PathSolver:
         self._reference: Solution | None = None
         self._before: tuple[float, Point] | None = None
 
+    def recall(self, lam: float, value: np.ndarray, step: float, n_iter: int) -> None:
+        """Take in the solution of another lambda; call it last with the one nearest to the next.
+
+        Costs an evaluation, which makes a screening reference of a parameter of any accuracy.
+
+        Parameters
+        ----------
+        lam : float
+        value : ndarray
+            The parameter.
+        step : float
+            Last step length.
+        n_iter : int
+            Steps it took.
+        """
+        if self._reference is not None:
+            self._before = self._reference.lam, self._reference.point
+        point = self._problem.domain.project(value)
+        objective = self._problem.at(lam, self._proximal)
+        with blas_threads_for(objective.geometry.n_features):
+            evaluation = objective.evaluate(point)
+        self._reference = Solution(
+            lam, point, evaluation.certificate(lam), evaluation.loss, evaluation, 0, n_iter, True,
+            (), step, 0.0,
+        )  # fmt: skip
+
     def solve(self, lam: float, options: Options) -> Solution:
         """Solve for one lambda to the certified tolerance."""
         reference = self._reference
@@ -99,15 +127,16 @@ class PathSolver:
     def approach(
         self, lam: float, lam_max: float, options: Options
     ) -> Iterator[tuple[float, Solution]]:
-        """Solve for one lambda over a coarse path from `lam_max`.
+        """Solve for one lambda over a coarse path from `lam_max`, or from what is known.
 
         Yields the fraction of the way that is done, and a solution; the last is the one wanted.
         """
         loose = replace(options, tol=max(options.tol, _APPROACH_TOL))
-        ratio = lam / lam_max if 0.0 < lam < lam_max else 1.0
+        first = lam_max if self._reference is None else min(lam_max, self._reference.lam)
+        ratio = lam / first if 0.0 < lam < first else 1.0
         n_steps = max(math.ceil(math.log(ratio, _APPROACH_RATIO)), 1)
         for step in range(1, n_steps):
-            yield step / n_steps, self.solve(lam_max * ratio ** (step / n_steps), loose)
+            yield step / n_steps, self.solve(first * ratio ** (step / n_steps), loose)
         yield 1.0, self.solve(lam, options)
 
     def _predict(self, lam: float) -> Point:

@@ -93,7 +93,7 @@ class Store:
                 return found + nearest
         return found
 
-    def put(self, key: str, value: float, **arrays: np.ndarray) -> None:
+    def put(self, key: str, value: float, /, **arrays: np.ndarray) -> None:
         """Keep the arrays of a solved problem."""
         content = {"format": np.array(_FORMAT), "key": np.array(key), **arrays}
         self._write(self._file(key, value), lambda file: np.savez(file, **content))

@@ -1,5 +1,7 @@
 """Which pairs are compared: from class labels, or from explicit comparisons."""
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
@@ -16,6 +18,7 @@ def triplets_from_labels(
     n_neighbors: int | None,
     n_jobs: int | None = None,
     bytes_per_triplet: int = 0,
+    keep: Callable[[Callable[[], np.ndarray]], np.ndarray] | None = None,
 ) -> Items:
     """Build all triplets (i, j, l) with j among the nearest of i's class and l among the others.
 
@@ -31,6 +34,8 @@ def triplets_from_labels(
         For the neighbour search.
     bytes_per_triplet : int
         What the solver will need for each triplet, beside the pairs.
+    keep : callable, optional
+        Gets a function that searches the pairs, and returns them: found, or kept from before.
 
     Raises
     ------
@@ -43,21 +48,26 @@ def triplets_from_labels(
     n_near, n_far = np.minimum(most, sizes - 1), np.minimum(most, n - sizes)
     n_pairs, n_triplets = np.sum(sizes * (n_near + n_far)), np.sum(sizes * n_near * n_far)
     _check_memory(int(n_pairs), int(n_triplets), bytes_per_triplet)
-    near, far, n_rows, n_slots = [], [], [], []
-    for code in range(sizes.size):
-        own, other = np.flatnonzero(y == code), np.flatnonzero(y != code)
-        near.append(_nearest(X, own, None, n_near[code], n_jobs))
-        far.append(_nearest(X, other, own, n_far[code], n_jobs))
-        n_rows.append(np.full(own.size, n_near[code]))
-        n_slots.append(np.full(own.size, n_far[code]))
+
+    def search() -> np.ndarray:
+        near, far = [], []
+        for code in range(sizes.size):
+            own, other = np.flatnonzero(y == code), np.flatnonzero(y != code)
+            near.append(_nearest(X, own, None, n_near[code], n_jobs))
+            far.append(_nearest(X, other, own, n_far[code], n_jobs))
+        return np.concatenate(near + far)
+
+    pairs = search() if keep is None else keep(search)
+    if pairs.shape != (n_pairs, 2):
+        pairs = search()
     # One block of slots for each anchor; anchors in the order of their classes.
-    blocks = np.concatenate(([0], np.cumsum(np.concatenate(n_slots))))
-    anchor_of_row = np.repeat(np.arange(n), np.concatenate(n_rows))
+    blocks = np.concatenate(([0], np.cumsum(np.repeat(n_far, sizes))))
+    anchor_of_row = np.repeat(np.arange(n), np.repeat(n_near, sizes))
     start, stop = blocks[anchor_of_row], blocks[anchor_of_row + 1]
     lengths = stop - start
     return Items(
-        near=np.concatenate(near),
-        far=np.concatenate(far),
+        near=pairs[: anchor_of_row.size],
+        far=pairs[anchor_of_row.size :],
         slots=None,
         blocks=blocks,
         start=start,

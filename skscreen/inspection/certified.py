@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skscreen.inspection import _BLUE, _GREY, _VERMILION, _legend_above, _pyplot
+from skscreen.inspection.style import BLUE, GREY, VERMILION, legend_above, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ class CertifiedPathDisplay:
 
     Examples
     --------
-    >>> from skscreen.certified_display import CertifiedPathDisplay
+    >>> from skscreen.inspection import CertifiedPathDisplay
     >>> display = CertifiedPathDisplay.from_result(result)  # doctest: +SKIP
     >>> display.figure_.savefig("certified.png")  # doctest: +SKIP
     """
@@ -137,7 +137,7 @@ class CertifiedPathDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        plt = _pyplot(self)
+        plt = pyplot(self)
         from matplotlib.ticker import PercentFormatter
 
         if ax is None:
@@ -145,24 +145,24 @@ class CertifiedPathDisplay:
         # Bounds hold on whole parts: steps, not lines from one to the next.
         low, high = (np.append(bound, bound[-1]) for bound in (self.lower, self.upper))
         self.band_ = ax.fill_between(
-            self.edges, low, high, step="post", color=_BLUE, alpha=0.25, linewidth=0.8,
+            self.edges, low, high, step="post", color=BLUE, alpha=0.25, linewidth=0.8,
             label="proved for every C",
         )  # fmt: skip
         (self.points_,) = ax.plot(
-            self.Cs, self.errors, color=_BLUE, marker="o", markersize=2.5, linestyle="none",
+            self.Cs, self.errors, color=BLUE, marker="o", markersize=2.5, linestyle="none",
             clip_on=False,
             label=f"solved ({len(self.Cs)})",
         )  # fmt: skip
         smallest = float(np.min(self.lower))
         self.lower_line_ = ax.axhline(
-            smallest, color=_GREY, linestyle="--", linewidth=1.0,
+            smallest, color=GREY, linestyle="--", linewidth=1.0,
             label=f"no C is below {smallest:.2%}",
         )  # fmt: skip
         self.best_point_ = None
         if self.C is not None:
             error = float(self.errors[np.argmin(np.abs(self.Cs - self.C))])
             (self.best_point_,) = ax.plot(
-                self.C, error, color=_VERMILION, marker="o", markersize=7,
+                self.C, error, color=VERMILION, marker="o", markersize=7,
                 markeredgecolor="white", linestyle="none",
                 label=f"chosen ({error:.2%} at C = {self.C:.3g})",
             )  # fmt: skip
@@ -176,7 +176,7 @@ class CertifiedPathDisplay:
         ax.set_ylim(bottom=0.0)
         ax.set_xlabel("Weight of the losses C (log scale)")
         ax.set_ylabel("Validation error")
-        _legend_above(ax)
+        legend_above(ax)
         self.ax_ = ax
         self.figure_ = ax.figure
         return self

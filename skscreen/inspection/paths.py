@@ -1,8 +1,6 @@
 """Figures of regularisation paths.
 
-Each class is a Display in scikit-learn's sense: it holds the data of one figure, `from_path`
-collects them from a path and draws, and `plot` draws again, on other axes if wanted. Matplotlib is
-imported only when something is drawn.
+`from_path` collects the data of a figure from a path and draws it.
 """
 
 from __future__ import annotations
@@ -13,14 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skscreen.inspection.style import BLUE, GREEN, GREY, ORANGE, VERMILION, legend_above, pyplot
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-
-__all__ = ["PathDisplay", "ScreeningDisplay"]
-
-# Okabe and Ito's palette: distinct for colour-blind readers and in grey print.
-_BLUE, _ORANGE, _GREEN, _VERMILION, _GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "0.35"
 
 _LAMBDA_LABEL = "Regularisation parameter λ (log scale)"
 
@@ -121,7 +116,7 @@ class ScreeningDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        plt = _pyplot(self)
+        plt = pyplot(self)
         from matplotlib.ticker import PercentFormatter
 
         if ax is None:
@@ -133,8 +128,8 @@ class ScreeningDisplay:
         by_path_rule = np.nan_to_num(self.path_screening_rates)
         self.lines_, self.fills_ = [], []
         for lower, upper, rates, colour, label in [
-            (floor, by_path_rule, self.path_screening_rates, _ORANGE, "path rule, at the start"),
-            (by_path_rule, self.screening_rates, self.screening_rates, _BLUE, "end of the solve"),
+            (floor, by_path_rule, self.path_screening_rates, ORANGE, "path rule, at the start"),
+            (by_path_rule, self.screening_rates, self.screening_rates, BLUE, "end of the solve"),
         ]:
             self.lines_ += ax.plot(self.lams, rates, color=colour, label=label, **style)
             self.fills_.append(
@@ -147,7 +142,7 @@ class ScreeningDisplay:
         ax.set_ylim(-0.02, 1.02)
         ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
         ax.set_ylabel("Screening rate (% of decidable items)")
-        _legend_above(ax)
+        legend_above(ax)
 
         self.ax_ = ax
         self.figure_ = ax.figure
@@ -302,7 +297,7 @@ class PathDisplay:
         ValueError
             If `ax` has not one Axes for each panel.
         """
-        plt = _pyplot(self)
+        plt = pyplot(self)
         n_panels = 2 if self.scores is None else 3
         if ax is None:
             _, ax = plt.subplots(
@@ -329,7 +324,7 @@ class PathDisplay:
 
     def _plot_objective(self, ax: Axes) -> None:
         (self.objective_line_,) = ax.plot(
-            self.lams, self.objectives, color=_BLUE, **_line_style(self.lams.size)
+            self.lams, self.objectives, color=BLUE, **_line_style(self.lams.size)
         )
         if np.all(self.objectives > 0):
             ax.set_yscale("log")
@@ -339,19 +334,17 @@ class PathDisplay:
     def _plot_gap(self, ax: Axes) -> None:
         # Rounding can make a gap zero or negative, which has no place on a logarithmic axis.
         gaps = np.maximum(self.dual_gaps, np.finfo(float).eps)
-        (self.gap_line_,) = ax.plot(
-            self.lams, gaps, color=_VERMILION, **_line_style(self.lams.size)
-        )
+        (self.gap_line_,) = ax.plot(self.lams, gaps, color=VERMILION, **_line_style(self.lams.size))
         self.tol_line_ = None
         if self.tol is not None:
             self.tol_line_ = ax.axhline(
                 self.tol,
-                color=_GREY,
+                color=GREY,
                 linestyle="--",
                 linewidth=1.0,
                 label=f"tolerance {self.tol:g}",
             )
-            _legend_above(ax)
+            legend_above(ax)
         ax.set_yscale("log")
         # At the first λ the solution has a closed form and the gap is rounding: there the line may
         # leave the panel rather than flatten all the rest.
@@ -365,18 +358,18 @@ class PathDisplay:
         if self.baseline is not None:
             self.baseline_line_ = ax.axhline(
                 self.baseline,
-                color=_GREY,
+                color=GREY,
                 linestyle="--",
                 linewidth=1.0,
                 label=f"{self.baseline_name} ({self.baseline:.3g})",
             )
         (self.score_line_,) = ax.plot(
-            self.lams, self.scores, color=_GREEN, **_line_style(self.lams.size)
+            self.lams, self.scores, color=GREEN, **_line_style(self.lams.size)
         )
         (self.best_point_,) = ax.plot(
             best_lam,
             best_score,
-            color=_GREEN,
+            color=GREEN,
             marker="o",
             markersize=7,
             markeredgecolor="white",
@@ -384,19 +377,7 @@ class PathDisplay:
             label=f"best ({best_score:.3g} at λ = {best_lam:.3g})",
         )
         ax.set_ylabel(self.score_name)
-        _legend_above(ax)
-
-
-def _pyplot(display: object) -> Any:
-    """Import pyplot, or say how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{type(display).__name__} draws with matplotlib, which is not installed: "
-            "pip install skscreen[plot]"
-        ) from error
-    return plt
+        legend_above(ax)
 
 
 def _along_path(values: ArrayLike, lams: np.ndarray, name: str) -> np.ndarray:
@@ -433,16 +414,3 @@ def _label_log_axis(axis: Axis, values: np.ndarray) -> None:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf)))
         axis.set_minor_formatter(NullFormatter())
-
-
-def _legend_above(ax: Axes) -> None:
-    """Put the legend over the axes, where it cannot hide data whatever the path looks like."""
-    ax.legend(
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        ncols=2,
-        frameon=False,
-        fontsize="small",
-        borderaxespad=0.2,
-        handlelength=1.8,
-    )

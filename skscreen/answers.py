@@ -1,0 +1,229 @@
+"""What an embedding is learned from: answers about distances, in any format, in one form."""
+
+import warnings
+from math import isqrt
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array, column_or_1d
+
+# Numbers of objects far beyond what the answers can name are identifiers, not indices.
+_OBJECTS_PER_ENTRY = 100
+_MOST_OBJECTS = 2**31 - 1
+
+
+class Answers(NamedTuple):
+    """Answers in one form.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (m, 3) or (m, 4), int32
+        (i, j, k): i is nearer to j than to k; (i, j, l, k): i is nearer to j than l to k.
+    weights : ndarray of shape (m,), or None
+        Positive numbers; None where all are one.
+    """
+
+    rows: np.ndarray
+    weights: np.ndarray | None
+
+
+def read_answers(X, y=None, sample_weight=None) -> Answers:
+    """Read answers as `OrdinalEmbedding.fit` takes them; objects may be any integers >= 0.
+
+    Parameters
+    ----------
+    X : array-like of shape (m, 3) or (m, 4), or a sparse tensor of shape (n, n, n)
+        A tensor holds numbers of answers: entry (i, j, k) > 0 says how often i was nearer to j
+        than to k, < 0 how often it was not. Also as a SciPy matrix of shape (n, n^2) or (n^2, n).
+    y : array-like of shape (m,), optional
+        Responses: booleans, {-1, 1} or {0, 1}; or counts, whose sign is the response.
+    sample_weight : array-like of shape (m,), optional
+        Numbers >= 0.
+
+    Returns
+    -------
+    Answers
+        Of all rows, with weights of zero too.
+    """
+    if _is_tensor(X):
+        rows, counts = _read_tensor(X)
+        if y is not None:
+            raise ValueError("y must be None with a tensor of answers, which holds the responses.")
+        right, weights = counts > 0, np.abs(counts).astype(np.float64)
+    else:
+        rows = _read_rows(X)
+        right, weights = _read_responses(y, len(rows))
+    if not right.all():
+        # What was said to be nearer is the far pair.
+        flipped = [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]
+        rows = np.where(right[:, None], rows, rows[:, flipped])
+    if sample_weight is not None:
+        factors = _read_weights(sample_weight, len(rows))
+        weights = factors if weights is None else weights * factors
+    if weights is not None and np.all(weights == 1.0):
+        weights = None
+    return Answers(np.ascontiguousarray(rows), weights)
+
+
+def usable_answers(answers: Answers) -> Answers:
+    """Leave out answers of weight zero and, with a warning, those that nothing could satisfy."""
+    rows, weights = answers
+    if weights is not None:
+        used = weights > 0.0
+        rows, weights = rows[used], weights[used]
+        if not used.any():
+            raise ValueError("sample_weight must not be zero for all answers.")
+    impossible = same_pairs(rows)
+    if impossible.any():
+        count, total = int(np.count_nonzero(impossible)), len(rows)
+        if count == total:
+            raise ValueError(
+                "X must compare the distances of two different pairs of different objects; none "
+                f"of its {total} rows does, the first is {rows[0].tolist()}."
+            )
+        warnings.warn(
+            f"{count} of {total} answers in X compare a pair of objects with itself, or an object "
+            f"with itself, as {rows[np.argmax(impossible)].tolist()} does: they are left out.",
+            stacklevel=5,
+        )
+        rows = rows[~impossible]
+        weights = None if weights is None else weights[~impossible]
+    if weights is not None and np.all(weights == weights[0]):
+        weights = None
+    return Answers(rows, weights)
+
+
+def same_pairs(rows: np.ndarray) -> np.ndarray:
+    """Where a row compares a pair with itself or names a pair of one object."""
+    if rows.shape[1] == 3:
+        i, j, k = rows.T
+        return (i == j) | (i == k) | (j == k)
+    i, j, l, k = rows.T
+    return (i == j) | (l == k) | ((i == l) & (j == k)) | ((i == k) & (j == l))
+
+
+def count_objects(rows: np.ndarray, n_objects: int | None) -> int:
+    """Return the number of objects, given or from the rows, or raise where these do not fit."""
+    needed = int(rows.max()) + 1
+    if n_objects is None:
+        if needed > 1000 + _OBJECTS_PER_ENTRY * rows.size:
+            raise ValueError(
+                f"X names an object {needed - 1}, but has only {len(rows)} answers: number the "
+                "objects 0, 1, 2, ... (numpy.unique with return_inverse does), or pass n_objects."
+            )
+        return needed
+    if not isinstance(n_objects, Integral):
+        raise ValueError(f"n_objects must be an integer or None, got {n_objects!r}.")
+    if needed > n_objects:
+        raise ValueError(
+            f"n_objects must be greater than every object in X, got {n_objects} and an object "
+            f"{needed - 1} in X."
+        )
+    return int(n_objects)
+
+
+def _read_rows(X) -> np.ndarray:
+    """Rows of object indices as int32."""
+    rows = check_array(X, dtype="numeric", input_name="X")
+    if rows.shape[1] not in (3, 4):
+        raise ValueError(
+            "X must have 3 columns (triplets i, j, k) or 4 (quadruplets i, j, l, k), got "
+            f"{rows.shape[1]} feature(s), shape {rows.shape}."
+        )
+    if rows.dtype.kind not in "iu":
+        whole = rows.dtype.kind == "f" and np.all(rows == np.floor(rows))
+        if not whole:
+            raise ValueError(
+                f"X must hold integers, the indices of objects, got dtype {rows.dtype} with other "
+                "values."
+            )
+    # Before the cast: it would wrap.
+    if rows.min() < 0:
+        raise ValueError(
+            f"X must hold indices of objects, 0, 1, 2, ...; got {rows.min()}. Negative values in "
+            "data passed to OrdinalEmbedding are not counted from the end."
+        )
+    if rows.max() > _MOST_OBJECTS:
+        raise ValueError(f"X must hold indices up to {_MOST_OBJECTS}, got {rows.max()}.")
+    return rows.astype(np.int32)
+
+
+def _read_responses(y, n_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Whether each answer is as its row says, and weights from counts."""
+    if y is None:
+        return np.ones(n_rows, dtype=bool), None
+    y = column_or_1d(y, warn=True)
+    if len(y) != n_rows:
+        raise ValueError(f"y must have one response for each of the {n_rows} rows, got {len(y)}.")
+    if y.dtype == bool:
+        return y, None
+    values = _as_floats(y)
+    if values is None or not np.isfinite(values).all():
+        raise ValueError(
+            "Unknown label type: y must be booleans or numbers, -1 and 1 or counts with a sign."
+        )
+    known = set(np.unique(values).tolist())
+    if known <= {0.0, 1.0}:
+        return values == 1.0, None
+    if known == {1.0, 2.0}:
+        raise ValueError(
+            "y must be booleans, -1 and 1, or counts with a sign; got 1 and 2, which may be two "
+            "classes or counts. Pass y == 1, or counts as sample_weight."
+        )
+    if 0.0 in known:
+        raise ValueError(
+            "y must not hold 0 beside other numbers than 1: undecided answers say nothing about an "
+            "order. Leave those rows out."
+        )
+    counts = np.abs(values)
+    return values > 0.0, None if np.all(counts == 1.0) else counts
+
+
+def _read_weights(sample_weight, n_rows: int) -> np.ndarray:
+    weights = _as_floats(sample_weight)
+    if weights is None or weights.shape != (n_rows,):
+        got = "something else" if weights is None else f"shape {weights.shape}"
+        raise ValueError(f"sample_weight must be one number for each of {n_rows} rows, got {got}.")
+    # Written so that NaN is out of range.
+    if not np.all((weights >= 0.0) & (weights < np.inf)):
+        raise ValueError("sample_weight must be finite numbers >= 0.")
+    return weights
+
+
+def _is_tensor(X) -> bool:
+    return sparse.issparse(X) or (hasattr(X, "coords") and getattr(X, "ndim", 0) == 3)
+
+
+def _read_tensor(X) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and counts of a sparse tensor."""
+    shape = X.shape
+    n = shape[0] if len(shape) == 3 else min(shape)
+    if shape not in ((n, n, n), (n, n * n), (n * n, n)):
+        side = isqrt(max(shape))
+        raise ValueError(
+            "X, if sparse, must be a tensor (n, n, n) or a matrix (n, n^2) or (n^2, n), got "
+            f"shape {shape}. Its first axis are objects, not answers (there seem to be {side}): to "
+            "split answers, as cross-validation does, make them a list of triplets first."
+        )
+    matrix = X if len(shape) == 3 else sparse.coo_array(X)
+    axes = [np.asarray(axis, dtype=np.int64) for axis in matrix.coords]
+    # The same order whatever the format.
+    flat = np.ravel_multi_index(axes, shape)
+    order = np.argsort(flat, kind="stable")
+    rows = np.stack(np.unravel_index(flat[order], (n, n, n)), axis=1)
+    counts = np.asarray(matrix.data)[order]
+    rows, counts = rows[counts != 0], counts[counts != 0]
+    if len(rows) == 0:
+        raise ValueError("X must hold at least one answer, got an empty tensor.")
+    return rows.astype(np.int32), counts
+
+
+def _as_floats(values) -> np.ndarray | None:
+    """Return a float64 array, or None for what is no array of numbers."""
+    try:
+        values = np.asarray(values)
+    except ValueError:
+        return None
+    return values.astype(np.float64) if values.dtype.kind in "biuf" else None

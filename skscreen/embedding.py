@@ -1,0 +1,488 @@
+"""Ordinal embedding from answers about distances: the estimator."""
+
+import warnings
+from numbers import Integral, Real
+from typing import ClassVar, Self
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._set_output import _wrap_data_with_container
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skscreen.answers import Answers, count_objects, read_answers, usable_answers
+from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.problems.embedding_losses import EmbeddingLoss
+from skscreen.problems.embedding_terms import EmbeddingProblem, margins
+from skscreen.solvers.embedding import EmbeddingSolution, solve_from
+from skscreen.solvers.embedding_auto import clean_ridge
+from skscreen.solvers.embedding_state import Progress, Settings
+
+# Few points, or points on a line, get stuck on the wrong side of each other.
+_FEW_OBJECTS, _RESTARTS = 20, 5
+
+
+class OrdinalEmbedding(
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+    auto_wrap_output_keys=None,
+):
+    """Points whose distances agree with answers of the kind "i is nearer to j than to k".
+
+    With a = |x_i - x_j|^2 and c = |x_l - x_k|^2 of an answer "i and j are nearer to each other than
+    l and k" (l = i for triplets), and weights w_q, the fit minimises over points x_1, ..., x_n
+
+        F(X) = sum_q w_q f(a_q, c_q) / sum_q w_q + reg / n sum_i |x_i|^2
+
+    The solution is unique at best up to rotation, reflection and, without the ridge, scale; the
+    problem is not convex. The embedding is centred.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimensions p of the points.
+    loss : {"soe", "ste", "tste", "gnmds", "ckl"}, default="soe"
+        f(a, c): "soe" max(0, sqrt(a) + margin - sqrt(c))^2; "ste" log(1 + exp(a - c)); "tste"
+        log(1 + ((alpha + a) / (alpha + c))^((alpha + 1) / 2)); "gnmds" max(0, 1 + a - c), smoothed;
+        "ckl" log((a + c + 2 mu) / (c + mu)).
+    solver : {"auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"}, default="auto"
+        "auto" is a short stochastic start (for up to three components in two more) and then
+        L-BFGS. "svrg-sbb" is the variance-reduced stochastic gradient with stabilised
+        Barzilai-Borwein steps; "svrg" has constant steps, "sgd" falling ones, "batch" is gradient
+        descent.
+    formulation : {"nonconvex", "convex"}, default="nonconvex"
+        "convex" minimises over the Gram matrix, which is a convex problem for "gnmds" and "ste",
+        by projected gradients at O(n^3) a step, and keeps the largest `n_components` eigenpairs.
+        Slow and less accurate; for comparison. Not with another `solver` than "auto".
+    reg : float or "auto", default="auto"
+        Strength >= 0 of the ridge. "auto" follows the number of answers for each coordinate; with
+        the solver "auto" a tenth of the answers then chooses a stronger one where they are noisy.
+    epsilon : float or "auto", default="auto"
+        Of "svrg-sbb", >= 0: bounds the steps; 0 is SVRG-BB. "auto" is 0.1 / n.
+    batch_size : int, default=1
+        Answers in a step of "svrg-sbb" and "svrg".
+    module_epochs : int or None, default=None
+        Epochs after which "svrg-sbb" begins anew from its best point (Algorithm 2 of the paper).
+    max_epochs : int or None, default=None
+        Iterations or epochs at most; None takes the solver's number (L-BFGS 200, SVRG 50).
+    n_init : int or "auto", default="auto"
+        Random starts, of which the lowest objective counts. "auto" is 5 for up to 20 objects or
+        one component, else 1.
+    alpha : float or None, default=None
+        Degrees of freedom > 0 of "tste"; None is max(n_components - 1, 1).
+    mu : float, default=1e-3
+        Of "ckl", > 0.
+    margin : float, default=0.1
+        Of "soe", > 0.
+    smoothing : float, default=1.0
+        Width >= 0 of the quadratic piece of "gnmds"; 0 is the plain hinge.
+    tol : float, default=1e-4
+        Relative decrease of F in an iteration at which to stop (ten times that in an epoch of
+        "svrg-sbb" and "svrg").
+    n_objects : int or None, default=None
+        Number of objects; None takes the largest index in X. Needed where the answers of a fold of
+        a cross-validation may lack the last ones, and they shall have a place.
+    n_jobs : int or None, default=None
+        Threads for the starts after the first.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_objects, n_components)
+        Objects that are in no answer are in the middle.
+    compared_ : ndarray of shape (n_objects,), bool
+        Objects that are in an answer.
+    objective_ : float
+        F; of the Gram matrix for the convex formulation.
+    stress_ : float
+        F without the ridge, at `embedding_`.
+    reg_ : float
+        Strength of the ridge.
+    n_iter_ : int
+        Entries of the history: iterations or epochs.
+    history_ : list of HistoryEntry
+        Passes over the answers ("epoch"), seconds, objective ("loss") and step of the start that
+        counts. With a ridge chosen on the way objectives are those of different ridges.
+    n_features_in_ : int
+        Columns of the answers.
+
+    Raises
+    ------
+    ValueError
+        For invalid parameters, answers, responses or weights; the message names the argument.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_epochs` did not reach `tol`.
+    UserWarning
+        If answers are left out because no embedding could satisfy them.
+
+    Notes
+    -----
+    Where n^2 < 4 |Q| the distance of each pair of objects is computed once an evaluation. Memory is
+    O(n p + |Q|), and no matrix of n x n floats is formed by the nonconvex formulation.
+
+    SVRG-SBB is far faster than gradient methods whose steps are not tuned. Tuned ones are faster
+    still, and "auto" is as fast as those without tuning. The theorems about SVRG-SBB ask for
+    batches and steps much smaller than its authors use in practice, and than are used here.
+
+    References
+    ----------
+    K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu, Y. Yao (2019). Fast stochastic ordinal
+    embedding with variance reduction and adaptive step size. arXiv:1912.00362. Algorithms 1 and 2.
+
+    Y. Terada, U. von Luxburg (2014). Local ordinal embedding. ICML, 847-855. Equation 2.
+
+    L. van der Maaten, K. Weinberger (2012). Stochastic triplet embedding. MLSP. Equations 3 and 6.
+
+    O. Tamuz, C. Liu, S. Belongie, O. Shamir, A. T. Kalai (2011). Adaptively learning the crowd
+    kernel. ICML, 673-680. Section 3.
+
+    Examples
+    --------
+    >>> from skscreen import OrdinalEmbedding
+    >>> from skscreen.datasets import load_eurodist, make_triplets
+    >>> cities = load_eurodist()
+    >>> answers = make_triplets(cities.distances, 2000, metric="precomputed", random_state=0)
+    >>> model = OrdinalEmbedding(n_components=2, random_state=0).fit(answers)
+    >>> model.embedding_.shape
+    (21, 2)
+    >>> model.score(answers) > 0.9
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "loss": [StrOptions({"soe", "ste", "tste", "gnmds", "ckl"})],
+        "solver": [StrOptions({"auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"})],
+        "formulation": [StrOptions({"nonconvex", "convex"})],
+        "reg": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "epsilon": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "module_epochs": [Interval(Integral, 1, None, closed="left"), None],
+        "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="neither"), None],
+        "mu": [Interval(Real, 0, None, closed="neither")],
+        "margin": [Interval(Real, 0, None, closed="neither")],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_objects": [Interval(Integral, 1, None, closed="left"), None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        loss="soe",
+        solver="auto",
+        formulation="nonconvex",
+        reg="auto",
+        epsilon="auto",
+        batch_size=1,
+        module_epochs=None,
+        max_epochs=None,
+        n_init="auto",
+        alpha=None,
+        mu=1e-3,
+        margin=0.1,
+        smoothing=1.0,
+        tol=1e-4,
+        n_objects=None,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.loss = loss
+        self.solver = solver
+        self.formulation = formulation
+        self.reg = reg
+        self.epsilon = epsilon
+        self.batch_size = batch_size
+        self.module_epochs = module_epochs
+        self.max_epochs = max_epochs
+        self.n_init = n_init
+        self.alpha = alpha
+        self.mu = mu
+        self.margin = margin
+        self.smoothing = smoothing
+        self.tol = tol
+        self.n_objects = n_objects
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X, y=None, *, init=None, n_objects=None, sample_weight=None) -> Self:
+        """Find the points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_answers, 3) or (n_answers, 4), or sparse tensor
+            Triplets (i, j, k): object i is nearer to j than to k. Quadruplets (i, j, l, k): i and j
+            are nearer to each other than l and k. Objects are 0, 1, 2, ... Or numbers of answers
+            as a sparse tensor of shape (n, n, n), also as a SciPy matrix (n, n^2) or (n^2, n).
+        y : array-like of shape (n_answers,), optional
+            Responses, True or False, 1 and -1 or 1 and 0: the second of them turns the answer
+            round. Or counts, how often an answer was given, negative where it is to be turned.
+        init : array-like of shape (n_objects, n_components), optional
+            Where to start; of shape (n_starts, n_objects, n_components) for several starts.
+        n_objects : int, optional
+            In place of the parameter.
+        sample_weight : array-like of shape (n_answers,), optional
+            Weights >= 0 of the answers.
+
+        Returns
+        -------
+        OrdinalEmbedding
+        """
+        # A fit that fails or is interrupted leaves the estimator unfitted, not with old points.
+        vars(self).pop("embedding_", None)
+        answers, n_objects = self._read(X, y, n_objects, sample_weight)
+        rng = check_random_state(self.random_state)
+        order = rng.permutation(len(answers.rows))
+        # Stochastic passes take the answers as they come.
+        weights = None if answers.weights is None else answers.weights[order]
+        loss = EmbeddingLoss(self.loss, self._shape())
+        problem = EmbeddingProblem(answers.rows[order], weights, n_objects, loss, 0.0)
+        adapt = self.reg == "auto"
+        problem.reg = clean_ridge(problem, self.n_components) if adapt else self.reg
+        inits = self._inits(init, n_objects)
+        seeds = rng.randint(2**31 - 1, size=len(inits)).tolist()
+        solver = "gram" if self.formulation == "convex" else self.solver
+        with Tasks(self, 0) as tasks:
+            solution = solve_from(
+                problem,
+                self.n_components,
+                solver,
+                self._settings(adapt),
+                seeds,
+                inits,
+                self.n_jobs,
+                lambda progress: tasks.bar.update(
+                    1.0 - 30.0 / (30.0 + progress.passes), _line(progress)
+                ),
+            )
+        return self._store(solution, problem)
+
+    def transform(self, X=None) -> np.ndarray:
+        """Return the points; new answers do not move them.
+
+        Parameters
+        ----------
+        X : array-like of answers, optional
+            Not used, except that its objects must be known.
+
+        Returns
+        -------
+        ndarray of shape (n_objects, n_components)
+        """
+        check_is_fitted(self)
+        if X is not None:
+            count_objects(read_answers(X).rows, len(self.embedding_))
+        points = self.embedding_.copy()
+        return _wrap_data_with_container("transform", points, points, self)
+
+    def predict(self, X) -> np.ndarray:
+        """Return whether answers agree with the points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_answers, 3) or (n_answers, 4), or sparse tensor
+            Triplets or quadruplets, whichever the points were learned from.
+
+        Returns
+        -------
+        ndarray of shape (n_answers,), int
+            1 where the pair that X says to be nearer is nearer, -1 where it is farther; 0 where
+            both are equally far, or where an object was in no answer of the fit.
+        """
+        check_is_fitted(self)
+        return self._agree(read_answers(X).rows)
+
+    def score(self, X, y=None, sample_weight=None) -> float:
+        """Return the share of answers that agree with the points.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        float
+            Ties, and objects that were in no answer of the fit, count as disagreement.
+        """
+        check_is_fitted(self)
+        rows, weights = read_answers(X, y, sample_weight)
+        return float(np.average(self._agree(rows) > 0, weights=weights))
+
+    def fit_features(self, F, *, alpha=0.1, gamma=None) -> Self:
+        """Learn a map from features of the objects to their points.
+
+        Kernel ridge regression with the kernel exp(-gamma |f - f'|^2), for the objects that were
+        compared.
+
+        Parameters
+        ----------
+        F : array-like of shape (n_objects, n_features)
+        alpha : float, default=0.1
+            Strength > 0 of its ridge.
+        gamma : float, optional
+            1 / (mean squared distance of the features) by default.
+
+        Returns
+        -------
+        OrdinalEmbedding
+        """
+        check_is_fitted(self)
+        F = check_array(F, dtype=np.float64, input_name="F")
+        if len(F) != len(self.embedding_):
+            raise ValueError(
+                f"F must have a row for each of {len(self.embedding_)} objects, got {len(F)}."
+            )
+        F = F[self.compared_]
+        spread = 2.0 * F.var(axis=0).sum()
+        if gamma is None:
+            gamma = 1.0 / spread if spread > 0.0 else 1.0
+        model = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
+        self.feature_map_ = model.fit(F, self.embedding_[self.compared_])
+        return self
+
+    def map_features(self, F) -> np.ndarray:
+        """Return points for objects of which only features are known.
+
+        Parameters
+        ----------
+        F : array-like of shape (n_new_objects, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_new_objects, n_components)
+        """
+        check_is_fitted(self, "feature_map_", msg="%(name)s has no map yet: call fit_features.")
+        return self.feature_map_.predict(check_array(F, dtype=np.float64, input_name="F"))
+
+    def __sklearn_tags__(self):
+        """Say that indices of objects are not negative."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "embedding_")
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]
+
+    def _read(self, X, y, n_objects, sample_weight) -> tuple[Answers, int]:
+        """Validate answers and parameters that depend on each other."""
+        if self.formulation == "convex" and self.solver != "auto":
+            raise ValueError(
+                f"solver must be 'auto' for formulation='convex', got {self.solver!r}: projected "
+                "gradients are its only solver."
+            )
+        answers = read_answers(X, y, sample_weight)
+        validate_data(self, answers.rows if _is_not_a_table(X) else X, skip_check_array=True)
+        if n_objects is None:
+            n_objects = self.n_objects
+        n_objects = count_objects(answers.rows, n_objects)
+        return usable_answers(answers), n_objects
+
+    def _shape(self) -> float:
+        alpha = max(self.n_components - 1, 1) if self.alpha is None else self.alpha
+        shapes = {"gnmds": self.smoothing, "ckl": self.mu, "tste": alpha, "soe": self.margin}
+        return float(shapes.get(self.loss, 1.0))
+
+    def _settings(self, adapt: bool) -> Settings:
+        return Settings(
+            tol=self.tol,
+            max_epochs=self.max_epochs,
+            epsilon=None if self.epsilon == "auto" else self.epsilon,
+            batch_size=self.batch_size,
+            module_epochs=self.module_epochs,
+            adapt=adapt,
+        )
+
+    def _inits(self, init, n_objects: int) -> list[np.ndarray | None]:
+        """One start each, None for a random one."""
+        if init is None:
+            few = n_objects <= _FEW_OBJECTS or self.n_components == 1
+            count = (_RESTARTS if few else 1) if self.n_init == "auto" else self.n_init
+            if self.formulation == "convex":
+                count = 1
+            return [None] * count
+        init = check_array(init, dtype=np.float64, allow_nd=True, input_name="init")
+        inits = init if init.ndim == 3 else init[None]
+        if inits.shape[1:] != (n_objects, self.n_components):
+            raise ValueError(
+                f"init must have shape ({n_objects}, {self.n_components}), or one such array for "
+                f"each start, got {init.shape}."
+            )
+        if np.any(np.ptp(inits, axis=1) == 0.0):
+            raise ValueError("init must not have the same value for all objects in a component.")
+        return [np.ascontiguousarray(start) for start in inits]
+
+    def _agree(self, rows: np.ndarray) -> np.ndarray:
+        n = len(self.embedding_)
+        known = (rows < n).all(axis=1)
+        known[known] = self.compared_[rows[known]].all(axis=1)
+        agree = np.zeros(len(rows), dtype=np.int64)
+        agree[known] = np.sign(margins(self.embedding_, rows[known]))
+        return agree
+
+    def _store(self, solution: EmbeddingSolution, problem: EmbeddingProblem) -> Self:
+        """Set the fitted attributes."""
+        if not solution.converged:
+            warnings.warn(
+                f"{solution.n_iter} iterations of solver={self.solver!r} did not bring the "
+                f"relative decrease of the objective, {solution.objective:.6g}, to "
+                f"tol={self.tol:g}. "
+                "Raise max_epochs or tol.",
+                ConvergenceWarning,
+                stacklevel=4 + FRAMES,
+            )
+        X, compared = solution.embedding, np.zeros(problem.n_objects, dtype=bool)
+        compared[problem.answers] = True
+        X = X - X[compared].mean(axis=0)
+        X[~compared] = 0.0
+        problem.reg = 0.0
+        self.stress_ = problem.evaluate(X)[0]
+        self.compared_ = compared
+        self.objective_, self.reg_ = solution.objective, solution.reg
+        self.n_iter_, self.history_ = solution.n_iter, solution.history
+        self.embedding_ = X
+        return self
+
+
+# `transform` wraps its output itself, as scikit-learn's wrapper would need an X; this says that
+# `set_output` is there all the same.
+OrdinalEmbedding._sklearn_auto_wrap_output_keys = {"transform"}
+
+
+def _is_not_a_table(X) -> bool:
+    return not hasattr(X, "columns") and not isinstance(X, np.ndarray)
+
+
+def _line(progress: Progress) -> str:
+    """Return the line that a progress bar shows."""
+    return f"objective={progress.value:.4g} passes={progress.passes:.0f}"

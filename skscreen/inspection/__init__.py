@@ -1,0 +1,12 @@
+"""Figures: Displays in scikit-learn's sense.
+
+Each class holds the data of one figure, a class method (`from_path`, `from_estimator`) collects
+them and draws, and `plot` draws again, on other axes if wanted. Matplotlib is imported only when
+something is drawn.
+"""
+
+from skscreen.inspection.certified import CertifiedPathDisplay
+from skscreen.inspection.embedding import EmbeddingDisplay
+from skscreen.inspection.paths import PathDisplay, ScreeningDisplay
+
+__all__ = ["CertifiedPathDisplay", "EmbeddingDisplay", "PathDisplay", "ScreeningDisplay"]

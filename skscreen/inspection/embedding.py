@@ -1,0 +1,223 @@
+"""Figure of an embedding: a map of its objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skscreen.inspection.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    YELLOW,
+    pyplot,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, "black")
+_MARKERS = "osD^vP*X"
+
+
+class EmbeddingDisplay:
+    """Show the points of an embedding in the plane, with names or colours of classes.
+
+    An embedding of more than two components is shown along its two principal axes. Distances are
+    to scale; the axes have no unit, and their directions no meaning.
+
+    It is recommended to use :meth:`from_estimator` to create a display.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_objects, 2)
+    names : sequence of str, default=None
+        Written beside the points.
+    classes : ndarray of shape (n_objects,), default=None
+        Class of each object: a colour and a marker each.
+    reference : ndarray of shape (n_objects, 2), default=None
+        Other positions of the same objects, joined with their points by lines.
+    reference_name : str, default="reference"
+        For the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    scatters_ : list of matplotlib PathCollection
+        One for each class, in sorted order.
+    texts_ : list of matplotlib Text
+        Names.
+    reference_scatter_ : matplotlib PathCollection or None
+    """
+
+    def __init__(
+        self,
+        *,
+        points: np.ndarray,
+        names: Sequence[str] | None = None,
+        classes: np.ndarray | None = None,
+        reference: np.ndarray | None = None,
+        reference_name: str = "reference",
+    ) -> None:
+        self.points = points
+        self.names = names
+        self.classes = classes
+        self.reference = reference
+        self.reference_name = reference_name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        names: Sequence[str] | None = None,
+        classes: ArrayLike | None = None,
+        reference: ArrayLike | None = None,
+        reference_name: str = "reference",
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the embedding of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : OrdinalEmbedding
+            Or anything with an `embedding_`, of at least two components.
+        names : sequence of str, default=None
+            Written beside the points.
+        classes : array-like of shape (n_objects,), default=None
+            Class of each object: a colour and a marker each.
+        reference : array-like of shape (n_objects, 2), default=None
+            Other positions of the same objects. The points are shifted, scaled, rotated and
+            reflected to agree with them as well as possible (Procrustes).
+        reference_name : str, default="reference"
+            For the legend.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is made.
+
+        Returns
+        -------
+        display : EmbeddingDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If there are fewer than two components, or not one name, class or position for each
+            object.
+        """
+        points = np.asarray(estimator.embedding_, dtype=float)
+        if points.shape[1] < 2:
+            raise ValueError("`estimator` has one component: a map needs at least two.")
+        if points.shape[1] > 2:
+            points = points - points.mean(axis=0)
+            points = points @ np.linalg.svd(points, full_matrices=False)[2][:2].T
+        for label, values in (("names", names), ("classes", classes), ("reference", reference)):
+            if values is not None and len(values) != len(points):
+                raise ValueError(
+                    f"`{label}` has {len(values)} entries, but there are {len(points)} objects."
+                )
+        if reference is not None:
+            reference = np.asarray(reference, dtype=float)
+            if reference.ndim != 2 or reference.shape[1] != 2:
+                raise ValueError(f"`reference` must have two columns, got {reference.shape}.")
+            points = _turned(points, reference)
+        return cls(
+            points=points,
+            names=names,
+            classes=None if classes is None else np.asarray(classes),
+            reference=reference,
+            reference_name=reference_name,
+        ).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is made.
+
+        Returns
+        -------
+        display : EmbeddingDisplay
+            The object itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        plt = pyplot(self)
+        from matplotlib.patheffects import withStroke
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        self.reference_scatter_ = None
+        if self.reference is not None:
+            for point, other in zip(self.points, self.reference, strict=True):
+                ax.plot(*np.stack([point, other], axis=1), color="0.7", linewidth=0.8, zorder=1)
+            self.reference_scatter_ = ax.scatter(
+                *self.reference.T, s=22, facecolor="white", edgecolor=GREY, zorder=4,
+                label=self.reference_name,
+            )  # fmt: skip
+        classes = np.zeros(len(self.points)) if self.classes is None else self.classes
+        labels = np.unique(classes)
+        self.scatters_ = [
+            ax.scatter(
+                *self.points[classes == label].T,
+                s=24,
+                color=_COLOURS[index % len(_COLOURS)],
+                # Beyond the colours the marker tells the classes apart.
+                marker=_MARKERS[(index + index // len(_COLOURS)) % len(_MARKERS)],
+                zorder=5,
+                label="embedding" if self.classes is None else str(label),
+            )
+            for index, label in enumerate(labels)
+        ]
+        self.texts_ = [
+            ax.annotate(
+                name,
+                point,
+                xytext=(4, 3),
+                textcoords="offset points",
+                fontsize="small",
+                zorder=3,
+                # Legible over points and lines.
+                path_effects=[withStroke(linewidth=2.0, foreground="white")],
+            )
+            for name, point in zip(self.names or (), self.points, strict=False)
+        ]
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.margins(0.08)
+        ax.set(xticks=[], yticks=[])
+        if self.classes is not None or self.reference is not None:
+            ax.legend(
+                loc="lower left",
+                bbox_to_anchor=(0.0, 1.0),
+                ncols=4,
+                frameon=False,
+                fontsize="small",
+                borderaxespad=0.2,
+            )
+        return self
+
+
+def _turned(points: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return the points as near to the reference as a similarity brings them."""
+    middle = reference.mean(axis=0)
+    centred, target = points - points.mean(axis=0), reference - middle
+    u, sizes, v = np.linalg.svd(centred.T @ target)
+    total = np.sum(centred**2)
+    scale = sizes.sum() / total if total > 0.0 else 1.0
+    return scale * centred @ u @ v + middle

@@ -1,0 +1,85 @@
+"""What follows a fit or a path on its way: the bar of `verbose`, and scikit-learn's callbacks.
+
+scikit-learn has callbacks from version 1.9 on; before that there is only the bar.
+"""
+
+from collections.abc import Callable
+from typing import Self
+
+from skscreen.path.progress import ProgressBar
+
+# Frames that `with_callbacks` puts between a method and its caller, for the levels of warnings.
+FRAMES = 1
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+    FRAMES = 0
+
+    class CallbackSupportMixin:
+        """Stands in for that of scikit-learn >= 1.9."""
+
+    def with_callbacks(method: Callable) -> Callable:
+        """Return the method: there are no callbacks to end."""
+        return method
+
+
+class Tasks:
+    """Tells the user's bar and callbacks about the tasks of a fit.
+
+    They are tasks of scikit-learn's callback protocol, children of the one of the fit. Costs
+    nothing where there are neither bar nor callbacks.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With `verbose` and perhaps callbacks; its method is decorated by `with_callbacks`.
+    n_tasks : int or None
+        None if not known.
+    name : str
+        Of a task.
+
+    Attributes
+    ----------
+    bar : ProgressBar
+        For what is finer than tasks.
+    """
+
+    def __init__(self, estimator, n_tasks: int | None, name: str = ""):
+        self.bar = ProgressBar(estimator.verbose > 0)
+        self._estimator, self._n_tasks, self._name = estimator, n_tasks, name
+        self._fit = self._task = None
+        self._begun = 0
+
+    def __enter__(self) -> Self:
+        self.bar.__enter__()
+        if hasattr(self._estimator, "_skl_callbacks"):
+            self._fit = self._estimator._init_callback_context(max_subtasks=self._n_tasks)
+            self._fit.call_on_fit_task_begin(estimator=self._estimator)
+            self._begin_task()
+        return self
+
+    def end_task(self, fraction: float, message: str) -> bool:
+        """Tell that a task has ended and how far the fit is; return whether to end with it."""
+        self.bar.update(fraction, message)
+        if self._task is None:
+            return False
+        stop = self._task.call_on_fit_task_end(estimator=self._estimator)
+        self._begin_task()
+        return bool(stop)
+
+    def _begin_task(self) -> None:
+        self._task = None
+        if self._begun == self._n_tasks:
+            return
+        self._begun += 1
+        self._task = self._fit.subcontext(task_name=self._name)
+        self._task.call_on_fit_task_begin(estimator=self._estimator)
+
+    def __exit__(self, kind, *exc_info: object) -> None:
+        self.bar.__exit__(kind, *exc_info)
+        if self._fit is not None and kind is None:
+            if self._task is not None:
+                # Empty: it was not known that there are no more. Every task that begins also ends.
+                self._task.call_on_fit_task_end(estimator=self._estimator)
+            self._fit.call_on_fit_task_end(estimator=self._estimator)

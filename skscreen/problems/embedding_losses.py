@@ -1,0 +1,118 @@
+"""Losses of ordinal embedding: how badly a squared distance a < c is violated.
+
+An answer "i and j are nearer to each other than l and k" is right where a = |x_i - x_j|^2 is below
+c = |x_l - x_k|^2. Each loss f(a, c) is handed out as numbers u, v >= 0, df/da and df/dc with
+f = u + log v: sums of logarithms become one logarithm of a product (see `embedding_terms.py`).
+"""
+
+from dataclasses import dataclass
+from math import exp, log, sqrt
+
+import numpy as np
+from numba import njit
+
+GNMDS, CKL, STE, TSTE, SOE = range(5)
+CODES = {"gnmds": GNMDS, "ckl": CKL, "ste": STE, "tste": TSTE, "soe": SOE}
+
+# Below this a distance counts as this one: the square root has no slope at 0.
+SMALLEST = 1e-12
+# The reciprocal of a smaller number is too large for a factor.
+_TINY = 1e-100
+
+
+@dataclass(frozen=True)
+class EmbeddingLoss:
+    """A loss with its one parameter.
+
+    Parameters
+    ----------
+    name : {"gnmds", "ckl", "ste", "tste", "soe"}
+        "gnmds": hinge max(0, 1 + a - c), with a quadratic piece of width `shape` >= 0 (Agarwal et
+        al. 2007); "ckl": log((a + c + 2 mu) / (c + mu)) with mu = `shape` > 0 (Tamuz et al. 2011);
+        "ste": log(1 + exp(a - c)), and "tste": log(1 + ((alpha + a) / (alpha + c))^h) with
+        alpha = `shape` > 0 and h = (alpha + 1) / 2 (van der Maaten and Weinberger 2012); "soe":
+        max(0, sqrt(a) + delta - sqrt(c))^2 with delta = `shape` > 0 (Terada and von Luxburg 2014).
+    shape : float
+        Not used by "ste".
+    """
+
+    name: str
+    shape: float = 1.0
+
+    @property
+    def code(self) -> int:
+        """The number by which kernels know the loss."""
+        return CODES[self.name]
+
+    def values(self, a, c) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return f, df/da and df/dc for arrays of squared distances."""
+        a, c = np.atleast_1d(a).astype(float), np.atleast_1d(c).astype(float)
+        linear, factor, near, far = _answers(self.code, self.shape, a, c)
+        return linear + np.log(factor), near, far
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def power(x, h):
+    """x^h for 0 < x <= 1, by multiplications where 2 h is a whole number."""
+    twice = int(2.0 * h)
+    if twice != 2.0 * h or twice > 64:
+        return exp(h * log(x))
+    result = sqrt(x) if twice & 1 else 1.0
+    n = twice >> 1
+    while n:
+        if n & 1:
+            result *= x
+        x *= x
+        n >>= 1
+    return result
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def answer(loss, shape, a, c):
+    """u, v, df/da, df/dc of one answer, with f = u + log v and 1 <= v."""
+    if loss == GNMDS:
+        s = 1.0 + a - c
+        if s <= 0.0:
+            return 0.0, 1.0, 0.0, 0.0
+        if s < shape:
+            return s * s / (2.0 * shape), 1.0, s / shape, -s / shape
+        return s - 0.5 * shape, 1.0, 1.0, -1.0
+    if loss == STE:
+        z = a - c
+        e = exp(-abs(z))
+        if z > 0.0:
+            slope = 1.0 / (1.0 + e)
+            return z, 1.0 + e, slope, -slope
+        slope = e / (1.0 + e)
+        return 0.0, 1.0 + e, slope, -slope
+    if loss == TSTE:
+        h = 0.5 * (shape + 1.0)
+        near, far = shape + a, shape + c
+        if a > c:
+            x = far / near
+            e = power(x, h)
+            slope = h / (1.0 + e)
+            if e < _TINY:
+                return -h * log(x), 1.0, slope / near, -slope / far
+            return 0.0, 1.0 + 1.0 / e, slope / near, -slope / far
+        e = power(near / far, h)
+        slope = h * e / (1.0 + e)
+        return 0.0, 1.0 + e, slope / near, -slope / far
+    if loss == CKL:
+        near = 1.0 / (a + c + 2.0 * shape)
+        far = 1.0 / (c + shape)
+        return 0.0, far / near, near, near - far
+    root_a, root_c = sqrt(max(a, SMALLEST)), sqrt(max(c, SMALLEST))
+    s = root_a + shape - root_c
+    if s <= 0.0:
+        return 0.0, 1.0, 0.0, 0.0
+    return s * s, 1.0, s / root_a, -s / root_c
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _answers(loss, shape, a, c):
+    linear, factor = np.empty_like(a), np.empty_like(a)
+    near, far = np.empty_like(a), np.empty_like(a)
+    for q in range(a.size):
+        linear[q], factor[q], near[q], far[q] = answer(loss, shape, a[q], c[q])
+    return linear, factor, near, far

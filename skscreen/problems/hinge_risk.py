@@ -1,0 +1,261 @@
+"""The mean hinge loss as a maximum over dual variables, with or without a free intercept.
+
+With z_i = y_i x_i, weights s_i and caps u_i = s_i / sum s,
+
+    R(w) = sum_i u_i (1 - <z_i, w>)_+                     = max <a, 1 - Z w> over 0 <= a <= u,
+    R(w) = min_b sum_i u_i (1 - <z_i, w> - y_i b)_+       = the same with sum_i y_i a_i = 0 too.
+
+The problem is J(w) = lam/2 |w|^2 + R(w), its dual D(a) = sum_i a_i - |Z'a|^2 / (2 lam); with lam =
+1 / (C sum s), J = lam (1/2 |w|^2 + C sum_i s_i loss_i) and a = lam alpha for the alpha in [0, C s].
+
+First-order methods measure distances between dual variables. Here they see a_i / s_i^(1/2) =: d_i
+in place of a_i, so that a sample of weight 2 and two equal samples are the same to them; for
+weights of one that is the a of the paper.
+"""
+
+import numpy as np
+from numba import njit
+
+from skscreen.problems.projection import project
+from skscreen.problems.sample_kernels import REORDER
+from skscreen.problems.samples import LinearSamples
+
+# Samples this near to the kink are taken first where the dual variables are brought to balance.
+_TIE = 1e-12
+# Where the best intercept is looked for first, in multiples of its last change.
+_WIDER = 4.0
+
+
+class HingeRisk:
+    """The mean hinge loss over the samples of a linear classifier.
+
+    Parameters
+    ----------
+    samples : LinearSamples
+        Without a penalised intercept (`bias`). Its `margins` and `combine` are the only products
+        with data.
+    weights : ndarray of shape (n,)
+        s > 0.
+    lam : float
+        Of the penalty lam/2 |w|^2, > 0.
+    free_intercept : bool
+        Whether the loss is the one of the best b.
+
+    Attributes
+    ----------
+    size : int
+        Number of dual variables.
+    n_weights : int
+        Length of w.
+    caps : ndarray of shape (n,)
+        u.
+    floor : float
+        A number that J never goes below.
+    """
+
+    floor = 0.0
+
+    def __init__(
+        self, samples: LinearSamples, weights: np.ndarray, lam: float, free_intercept: bool
+    ):
+        self.lam, self.size, self.n_weights = lam, samples.n, samples.n_features
+        self.caps = weights / weights.sum()
+        self.free_intercept = free_intercept
+        self._samples, self._b, self._around = samples, 0.0, (-np.inf, np.inf)
+        self._roots = np.sqrt(weights)
+        self._tops, self._zeros = self.caps / self._roots, np.zeros(samples.n)
+        self._normal = self._roots * samples.y
+        self._positive = float(self.caps[samples.y > 0.0].sum())
+
+    @property
+    def centre(self) -> np.ndarray:
+        """Feasible d from which a cold start begins."""
+        return np.zeros(self.size)
+
+    @property
+    def curvatures(self) -> tuple[float, float]:
+        """A lower and an upper bound of the Lipschitz constant of the gradient of D in d."""
+        total = float(((self._roots * self._samples.norms) ** 2).sum()) / self.lam
+        # All samples at the origin: D is linear, and any constant will do.
+        return (total / float((self._roots**2).sum()), total) if total > 0.0 else (1.0, 1.0)
+
+    def variables(self, d: np.ndarray) -> np.ndarray:
+        """Return a for d."""
+        return self._roots * d
+
+    def gradient(self, w: np.ndarray) -> np.ndarray:
+        """Return the gradient of <a, 1 - Z w> in d."""
+        margins = self._samples.margins(w)
+        shortfalls(margins, self._roots, margins)
+        return margins
+
+    def combine(self, d: np.ndarray) -> np.ndarray:
+        """Return Z'a."""
+        return self._samples.combine(self._roots * d)
+
+    def gain(self, d: np.ndarray) -> float:
+        """Return the linear part of D."""
+        return float(self._roots @ d)
+
+    def value(self, g: np.ndarray) -> tuple[float, float]:
+        """Return R and the best intercept for a `gradient`."""
+        if not self.free_intercept:
+            return hinge_sum(g, self._tops, self._normal, 0.0), 0.0
+        # The kink of the loss of sample i is at b = y_i (1 - <z_i, w>).
+        kinks, (low, high) = g / self._normal, self._around
+        b = quantile_between(kinks, self.caps, self._positive, low, high)
+        width = _WIDER * abs(b - 0.5 * (low + high)) if np.isfinite(low + high) else 1.0
+        self._around = b - width, b + width
+        return hinge_sum(g, self._tops, self._normal, b), b
+
+    def cut(self, w: np.ndarray) -> tuple[float, float, np.ndarray, float]:
+        """Return R(w), the best b, and slope and offset of an affine function below R, equal at w.
+
+        R(w') >= slope . w' + offset for all w'.
+        """
+        g = self.gradient(w)
+        value, b = self.value(g)
+        if self.free_intercept:
+            g -= self._normal * b
+        a = np.where(g > 0.0, self.caps, 0.0)
+        if self.free_intercept:
+            balance(g / self._roots, self._samples.y, self.caps, a)
+        return value, b, -self._samples.combine(a), float(a.sum())
+
+    def project(self, base: np.ndarray, g: np.ndarray, scale: float) -> np.ndarray:
+        """Return the feasible d nearest to base + scale g."""
+        out = np.empty(self.size)
+        move(base, g, scale, out)
+        if not self.free_intercept:
+            return np.clip(out, 0.0, self._tops, out=out)
+        # The multiplier is -scale times an intercept, which changes little from call to call.
+        normal, guess = self._normal, -scale * self._b
+        t = project(out, normal, normal, self._zeros, self._tops, 0.0, guess, out)
+        if np.isfinite(t) and scale > 0.0:
+            self._b = -t / scale
+        return out
+
+    def start(self, a: np.ndarray) -> np.ndarray:
+        """Return the feasible d of the largest D on the ray through `a`, of any scale."""
+        largest = float((a / self.caps).max())
+        if largest <= 0.0:
+            return self.centre
+        # Feasible already, up to the factor, unless labels or weights have changed.
+        d = self.project(a / (largest * self._roots), self._zeros, 0.0)
+        p = self.combine(d)
+        square, largest = float(p @ p), float((d / self._tops).max())
+        if square == 0.0 or largest == 0.0:
+            return d
+        return min(self.lam * self.gain(d) / square, 1.0 / largest) * d
+
+    def reach(self, centre: np.ndarray) -> float:
+        """Return (an upper bound of) the largest 1/2 |d - centre|^2 over feasible d."""
+        box = 0.5 * float((np.maximum(centre, self._tops - centre) ** 2).sum())
+        if not self.free_intercept or centre.any():
+            return box
+        # |d|^2 = sum a_i d_i, with d_i <= top_i and sums of at most the lighter class.
+        lighter = min(self._positive, 1.0 - self._positive)
+        sides = [
+            self._tops[self._samples.y == sign] / self._roots[self._samples.y == sign]
+            for sign in (-1.0, 1.0)
+        ]
+        return min(box, 0.5 * lighter * sum(float(side.max()) for side in sides))
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def hinge_sum(g, tops, normal, b):
+    """Sum of tops_i max(g_i - b normal_i, 0)."""
+    total = 0.0
+    for i in range(g.size):
+        total += tops[i] * max(g[i] - b * normal[i], 0.0)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def shortfalls(margins, roots, out):
+    """Fill `out` (which may be `margins`) with roots_i (1 - margins_i)."""
+    for i in range(margins.size):
+        out[i] = roots[i] * (1.0 - margins[i])
+
+
+@njit(cache=True, nogil=True)
+def move(base, g, scale, out):
+    """Fill `out` with base + scale g."""
+    for i in range(g.size):
+        out[i] = base[i] + scale * g[i]
+
+
+@njit(cache=True, nogil=True)
+def balance(g, y, caps, a):
+    """Make the sum of y_i a_i vanish by the samples nearest to the kink, g_i = 0.
+
+    Where b is the best one these are the samples on the kink, so that <a, g> stays the same.
+    """
+    missing = 0.0
+    for i in range(a.size):
+        missing -= y[i] * a[i]
+    for i in range(a.size):
+        if missing != 0.0 and abs(g[i]) <= _TIE:
+            missing -= _shift(i, missing, y, caps, a)
+    if missing != 0.0:
+        for i in np.argsort(np.abs(g)):
+            missing -= _shift(i, missing, y, caps, a)
+
+
+@njit(cache=True, nogil=True)
+def _shift(i, missing, y, caps, a):
+    """Move a_i as far as the box and `missing` allow; return what that adds to the sum."""
+    old = a[i]
+    a[i] = min(max(old + y[i] * missing, 0.0), caps[i])
+    return missing if a[i] == old + y[i] * missing else y[i] * (a[i] - old)
+
+
+@njit(cache=True, nogil=True)
+def quantile_between(values, weights, level, low, high):
+    """Return `weighted_quantile`; in one pass where it is one of few values from low to high."""
+    n = values.size
+    v, u, inside, below, within = np.empty(n), np.empty(n), 0, 0.0, 0.0
+    for i in range(n):
+        if values[i] < low:
+            below += weights[i]
+        elif values[i] <= high:
+            v[inside], u[inside] = values[i], weights[i]
+            within += weights[i]
+            inside += 1
+    if below < level <= below + within:
+        return weighted_quantile(v[:inside], u[:inside], level - below)
+    return weighted_quantile(values, weights, level)
+
+
+@njit(cache=True, nogil=True)
+def weighted_quantile(values, weights, level):
+    """Return the smallest value at which the cumulative weight reaches a level, by selection."""
+    v, u = values.copy(), weights.copy()
+    first, last, below = 0, v.size, 0.0
+    while last - first > 1:
+        a, b, c = v[first], v[(first + last) // 2], v[last - 1]
+        pivot = max(min(a, b), min(max(a, b), c))
+        # Three parts: smaller [first, left), equal [left, right), larger [right, last).
+        left, k, right, smaller, equal = first, first, last, 0.0, 0.0
+        while k < right:
+            if v[k] < pivot:
+                smaller += u[k]
+                v[k], v[left] = v[left], v[k]
+                u[k], u[left] = u[left], u[k]
+                left += 1
+                k += 1
+            elif v[k] > pivot:
+                right -= 1
+                v[k], v[right] = v[right], v[k]
+                u[k], u[right] = u[right], u[k]
+            else:
+                equal += u[k]
+                k += 1
+        if left > first and below + smaller >= level:
+            last = left
+        elif right == last or below + smaller + equal >= level:
+            return pivot
+        else:
+            below += smaller + equal
+            first = right
+    return v[first]

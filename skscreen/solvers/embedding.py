@@ -1,0 +1,138 @@
+"""Solve an ordinal embedding problem: choice of the solver, and restarts."""
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from skscreen.problems.embedding_terms import EmbeddingProblem
+from skscreen.solvers.embedding_auto import auto, random_start
+from skscreen.solvers.embedding_descent import batch, sgd
+from skscreen.solvers.embedding_lbfgs import lbfgs
+from skscreen.solvers.embedding_state import Progress, Settings
+from skscreen.solvers.gram_embedding import gram_descent
+from skscreen.solvers.svrg import svrg, svrg_sbb
+
+SOLVERS = {
+    "auto": auto,
+    "svrg-sbb": svrg_sbb,
+    "svrg": svrg,
+    "sgd": sgd,
+    "batch": batch,
+    "lbfgs": lbfgs,
+    "gram": gram_descent,
+}
+
+
+class HistoryEntry(NamedTuple):
+    """A line of the history of a fit.
+
+    Parameters
+    ----------
+    epoch : float
+        Gradients of answers so far, divided by the number of answers.
+    seconds : float
+        Since the start.
+    loss : float
+        Objective; NaN where the solver did not compute it.
+    step : float
+        Length of the step: that of the iteration for L-BFGS, else the factor of a gradient.
+    """
+
+    epoch: float
+    seconds: float
+    loss: float
+    step: float
+
+
+@dataclass(frozen=True)
+class EmbeddingSolution:
+    """Where a solver ended.
+
+    Parameters
+    ----------
+    embedding : ndarray of shape (n_objects, n_components)
+    objective : float
+    reg : float
+        Strength of the ridge, which "auto" may have chosen.
+    converged : bool
+    n_iter : int
+        Steps that were reported: iterations of L-BFGS, epochs of SVRG, parts of an SGD pass.
+    history : list of HistoryEntry
+    """
+
+    embedding: np.ndarray
+    objective: float
+    reg: float
+    converged: bool
+    n_iter: int
+    history: list[HistoryEntry]
+
+
+def steps(problem, n_components, solver, settings, rng, init=None) -> Iterator[Progress]:
+    """Run a solver from `init`, or from a random start; see `SOLVERS`."""
+    X = random_start(problem.n_objects, n_components, rng) if init is None else init.copy()
+    if init is not None and solver == "auto":
+        # Its stochastic start would forget the given one.
+        solver = "lbfgs"
+    return SOLVERS[solver](problem, X, settings, rng)
+
+
+def solve(
+    problem: EmbeddingProblem,
+    n_components: int,
+    solver: str,
+    settings: Settings,
+    seed: int,
+    init: np.ndarray | None = None,
+    report: Callable[[Progress], None] | None = None,
+) -> EmbeddingSolution:
+    """Solve once."""
+    problem, rng = copy(problem), np.random.default_rng(seed)
+    history, start = [], perf_counter()
+    for progress in steps(problem, n_components, solver, settings, rng, init):
+        entry = progress.passes, perf_counter() - start, progress.value, progress.step
+        history.append(HistoryEntry(*entry))
+        if report is not None:
+            report(progress)
+    return EmbeddingSolution(
+        embedding=progress.embedding,
+        objective=progress.value,
+        reg=problem.reg,
+        converged=progress.converged,
+        n_iter=len(history),
+        history=history,
+    )
+
+
+def solve_from(
+    problem: EmbeddingProblem,
+    n_components: int,
+    solver: str,
+    settings: Settings,
+    seeds: list[int],
+    inits: list[np.ndarray | None],
+    n_jobs: int | None,
+    report: Callable[[Progress], None] | None = None,
+) -> EmbeddingSolution:
+    """Solve from several starts and return the lowest objective.
+
+    The ridge that the first start chooses is that of all the others: objectives with different
+    ridges cannot be compared.
+    """
+    first = solve(problem, n_components, solver, settings, seeds[0], inits[0], report)
+    if len(seeds) == 1:
+        return first
+    fixed, settings = copy(problem), replace(settings, adapt=False)
+    fixed.reg = first.reg
+    tasks = (
+        delayed(solve)(fixed, n_components, solver, settings, seed, init)
+        for seed, init in zip(seeds[1:], inits[1:], strict=True)
+    )
+    others = Parallel(n_jobs, require="sharedmem")(tasks)
+    # Written so that NaN is never the lowest.
+    return min((first, *others), key=lambda found: (not found.objective < np.inf, found.objective))

@@ -1,0 +1,132 @@
+"""The default solver of ordinal embedding: a short stochastic start, then L-BFGS.
+
+In up to three dimensions the start is made in two more, where fewer points are on the wrong side
+of others, and projected. Where the strength of the ridge is free a tenth of the answers is kept out
+of the start; if it gets many of these wrong, they choose a stronger ridge.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import nan
+
+import numpy as np
+
+from skscreen.problems.embedding_terms import EmbeddingProblem, wrong_share
+from skscreen.solvers.embedding_descent import FIRST_STEP, diverged, steps_for
+from skscreen.solvers.embedding_kernels import sgd_pass
+from skscreen.solvers.embedding_lbfgs import lbfgs
+from skscreen.solvers.embedding_state import Progress, Settings, shuffled
+
+_TOUCHES = 1500
+# Extra dimensions of the start, where the embedding has at most so many.
+_LIFT, _LIFT_UP_TO = 2, 3
+_PARTS = 5
+_REPAIRS = 5
+# Ridge for answers without noise, r of them for each coordinate: the first number over r^2, at
+# most the second (t-STE: a number over alpha, whatever r is).
+_CLEAN_RIDGES = {"gnmds": (0.5, 0.3), "ste": (0.3, 0.3), "soe": (0.03, 0.1)}
+# Stronger ones, for noisy answers. CKL does not depend on it.
+_RIDGES = {
+    "gnmds": (0.03, 0.1, 0.3),
+    "ste": (0.03, 0.1, 0.3),
+    "soe": (0.03, 0.1, 0.3),
+    "tste": (0.01, 0.03, 0.1),
+    "ckl": (),
+}
+# Answers count as noisy where the start gets more than this share of unseen ones wrong.
+_NOISY = 0.04
+_HELD_OUT, _LEAST_HELD_OUT = 0.1, 20
+# Precise enough to choose a ridge.
+_ROUGH = 1e-3
+
+
+def clean_ridge(problem: EmbeddingProblem, n_components: int) -> float:
+    """Return the strength of the ridge for answers without noise, as measured on made ones."""
+    loss = problem.loss
+    if loss.name == "tste":
+        return 0.001 / loss.shape
+    if loss.name == "ckl":
+        return 0.01
+    r = len(problem.answers) / (problem.n_objects * n_components)
+    scale, most = _CLEAN_RIDGES[loss.name]
+    return min(scale / r**2, most)
+
+
+def auto(
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator
+) -> Iterator[Progress]:
+    """Minimise F; X, of shape (n_objects, n_components), is only written to.
+
+    Where `settings.adapt` says so the ridge of `problem` is set anew after the start.
+    """
+    n_held_out = int(_HELD_OUT * len(problem.answers)) if settings.adapt else 0
+    if n_held_out < _LEAST_HELD_OUT or not _RIDGES[problem.loss.name]:
+        passes = yield from _start(problem, X, rng)
+    else:
+        held_out, part = problem.split(n_held_out)
+        passes = yield from _start(part, X, rng)
+        if wrong_share(X, held_out) > _NOISY:
+            passes = yield from _choose_ridge(part, X, held_out, settings, passes)
+            problem.reg = part.reg
+    for progress in lbfgs(problem, X, settings):
+        yield progress._replace(passes=passes + progress.passes)
+
+
+def _start(problem, X, rng):
+    """Descend along single answers, at first in more dimensions where X has few."""
+    p = X.shape[1]
+    lift = _LIFT if p <= _LIFT_UP_TO else 0
+    n_steps = steps_for(problem, _TOUCHES)
+    rows = shuffled(problem, rng)
+    first = FIRST_STEP[problem.loss.name]
+    points = random_start(problem.n_objects, p + lift, rng)
+    passes = yield from _descend(problem, points, rows, n_steps, first, 0.0)
+    if lift:
+        points -= points.mean(axis=0)
+        axes = np.linalg.eigh(points.T @ points)[1][:, : -p - 1 : -1]
+        points = np.ascontiguousarray(points @ axes)
+        passes = yield from _descend(problem, points, rows, n_steps // 2, 0.5 * first, passes)
+    X[:] = points
+    yield Progress(passes, nan, 0.0, X, False)
+    return passes
+
+
+def _choose_ridge(problem, X, held_out, settings, passes):
+    """Raise the ridge of the problem while that makes fewer mistakes on the answers held out."""
+    rough = replace(settings, tol=max(settings.tol, _ROUGH))
+    low, best = problem.reg, None
+    for reg in (low, *(reg for reg in _RIDGES[problem.loss.name] if reg > 2.0 * low)):
+        problem.reg = reg
+        for progress in lbfgs(problem, X, rough):
+            yield progress._replace(passes=passes + progress.passes)
+        passes += progress.passes
+        error = wrong_share(X, held_out)
+        if best is not None and error > best[0]:
+            break
+        best = error, reg, X.copy()
+    problem.reg, X[:] = best[1], best[2]
+    return passes
+
+
+def random_start(n_objects: int, n_components: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw points with a mean squared distance of 1."""
+    return rng.normal(scale=(2.0 * n_components) ** -0.5, size=(n_objects, n_components))
+
+
+def _descend(problem, X, rows, n_steps, first, passes):
+    """Take SGD steps with lengths from `first` to 0; with shorter ones where those diverge."""
+    terms, start = problem.terms, X.copy()
+    for _ in range(_REPAIRS):
+        row = done = 0
+        for part in range(_PARTS):
+            end = n_steps * (part + 1) // _PARTS
+            steps = [first * (1.0 - at / n_steps) for at in (done, end)]
+            row = sgd_pass(X, rows, row, end - done, *steps, terms.loss, terms.shape, terms.reg)
+            done = end
+            yield Progress(passes + done / len(problem.answers), nan, steps[0], X, False)
+        if not diverged(X):
+            break
+        X[:], first = start, 0.25 * first
+    else:
+        X[:] = start
+    return passes + done / len(problem.answers)

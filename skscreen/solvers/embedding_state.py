@@ -1,0 +1,78 @@
+"""What solvers of ordinal embedding are given, and what they tell while they run."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from skscreen.problems.embedding_terms import EmbeddingProblem
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user can choose about a solver.
+
+    Parameters
+    ----------
+    tol : float
+        Relative decrease of the objective, in an iteration or epoch, at which to stop.
+    max_epochs : int or None
+        Iterations or epochs at most; None takes the solver's own number.
+    epsilon : float or None
+        Of SVRG-SBB, >= 0; None takes 0.1 / n_objects.
+    batch_size : int
+        Of SVRG and SVRG-SBB.
+    module_epochs : int or None
+        Epochs after which SVRG-SBB begins anew (its Algorithm 2); None never does.
+    step : float or None
+        Length of the first step; None takes the solver's own.
+    adapt : bool
+        Whether the solver may set the ridge by the noise that it finds.
+    """
+
+    tol: float = 1e-4
+    max_epochs: int | None = None
+    epsilon: float | None = None
+    batch_size: int = 1
+    module_epochs: int | None = None
+    step: float | None = None
+    adapt: bool = False
+
+
+class Progress(NamedTuple):
+    """Where a solver stands.
+
+    Parameters
+    ----------
+    passes : float
+        Gradients of answers so far, divided by the number of answers.
+    value : float
+        Objective at `embedding`; NaN where it is not known.
+    step : float
+        Length of the step: that of the iteration for L-BFGS, else the factor of a gradient.
+    embedding : ndarray of shape (n_objects, n_components)
+        The best so far; overwritten by the next step.
+    converged : bool
+        Whether the solver has met its tolerance.
+    """
+
+    passes: float
+    value: float
+    step: float
+    embedding: np.ndarray
+    converged: bool
+
+
+def shuffled(problem: EmbeddingProblem, rng: np.random.Generator) -> np.ndarray:
+    """Return the answers for stochastic passes, which take them as they come.
+
+    They are in random order as it is. With weights, rows are repeated or left out in proportion to
+    them (systematic sampling): a step on a row then counts as any other, whatever its weight.
+    """
+    answers, weights = problem.answers, problem.weights
+    if weights is None:
+        return answers
+    m = len(answers)
+    positions = (np.arange(m) + rng.random()) / m * weights.sum()
+    order = np.searchsorted(np.cumsum(weights), positions, side="right")
+    return answers[rng.permutation(np.minimum(order, m - 1))]

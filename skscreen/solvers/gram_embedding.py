@@ -1,0 +1,101 @@
+"""The Gram formulation of ordinal embedding, for comparison and teaching.
+
+Over positive semidefinite G, squared distances g_ii - 2 g_ij + g_jj are linear in G, so that the
+losses GNMDS and STE are convex (t-STE, CKL and SOE are not). Every step takes a full eigenvalue
+decomposition: O(n^3), for a few hundred objects.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numba import njit
+
+from skscreen.problems.embedding_losses import answer
+from skscreen.problems.embedding_terms import EmbeddingProblem
+from skscreen.solvers.embedding_state import Progress, Settings
+
+_EPOCHS = 1000
+# Of the step on the mean gradient, in units of n; it grows after a decrease and halves else.
+_STEP, _GROW, _SHRINK, _SHORTEST = 1.0, 1.2, 0.5, 1e-12
+
+
+def gram_descent(
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng=None
+) -> Iterator[Progress]:
+    """Minimise mean_q w_q f(a_q, c_q) + reg / n tr(G) by projected gradients from G = X X^T.
+
+    The embedding that is yielded has the columns of the largest eigenvalues, the objective is that
+    of G. A centred start stays centred: rows of the gradient of the losses sum to zero.
+
+    References
+    ----------
+    S. Agarwal, J. Wills, L. Cayton, G. Lanckriet, D. Kriegman, S. Belongie (2007). Generalized
+    non-metric multidimensional scaling. AISTATS, 11-18. Section 4.
+    """
+    n, p = X.shape
+    centred = X - X.mean(axis=0)
+    G = centred @ centred.T
+    terms, ridge = problem.terms, problem.reg / n
+    value, gradient = _evaluate(G, terms, ridge)
+    step = settings.step or _STEP * n
+    for epoch in range(settings.max_epochs or _EPOCHS):
+        factor = _project(G - step * gradient)
+        trial = factor @ factor.T
+        new, trial_gradient = _evaluate(trial, terms, ridge)
+        used = step
+        if new <= value:
+            done = value - new <= settings.tol * abs(value)
+            G, value, gradient = trial, new, trial_gradient
+            X[:] = 0.0
+            X[:, : factor.shape[1]] = factor[:, :p]
+            step *= _GROW
+        else:
+            step *= _SHRINK
+            done = step < _SHORTEST * n
+        yield Progress(epoch + 2.0, value, used, X, done)
+        if done:
+            return
+
+
+def _project(G: np.ndarray) -> np.ndarray:
+    """Factor of the nearest positive semidefinite matrix, largest eigenvalue first."""
+    eigenvalues, vectors = np.linalg.eigh(G)
+    positive = np.flatnonzero(eigenvalues > 0.0)[::-1]
+    return vectors[:, positive] * np.sqrt(eigenvalues[positive])
+
+
+def _evaluate(G, terms, ridge):
+    gradient = np.zeros_like(G)
+    value = _sum_losses(G, terms, gradient) / terms.total
+    gradient /= terms.total
+    # The projection leaves it in the space of centred matrices, where I and the centring agree.
+    gradient[np.diag_indices_from(gradient)] += ridge
+    return value + ridge * np.trace(G), gradient
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sum_losses(G, terms, gradient):
+    answers, weights = terms.answers, terms.weights
+    m, width = answers.shape
+    l_column = 0 if width == 3 else 2
+    total = 0.0
+    for q in range(m):
+        i, j = answers[q, 0], answers[q, 1]
+        l, k = answers[q, l_column], answers[q, width - 1]
+        # Rounding can make the distance of equal points negative.
+        a = max(G[i, i] - 2.0 * G[i, j] + G[j, j], 0.0)
+        c = max(G[l, l] - 2.0 * G[l, k] + G[k, k], 0.0)
+        linear, factor, slope_a, slope_c = answer(terms.loss, terms.shape, a, c)
+        weight = weights[q] if weights.size else 1.0
+        total += weight * (linear + np.log(factor))
+        slope_a *= weight
+        slope_c *= weight
+        gradient[i, i] += slope_a
+        gradient[j, j] += slope_a
+        gradient[i, j] -= slope_a
+        gradient[j, i] -= slope_a
+        gradient[l, l] += slope_c
+        gradient[k, k] += slope_c
+        gradient[l, k] -= slope_c
+        gradient[k, l] -= slope_c
+    return total

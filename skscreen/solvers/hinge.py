@@ -1,0 +1,115 @@
+"""The algorithms for the mean hinge loss over samples of a linear classifier, by name."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skscreen.problems.hinge_risk import HingeRisk
+from skscreen.problems.samples import LinearSamples
+from skscreen.solvers.bundle import bmrm, ls_bmrm
+from skscreen.solvers.certified import Certified, Iterate, follow
+from skscreen.solvers.excessive_gap import excessive_gap
+from skscreen.solvers.hinge_gap import Part
+from skscreen.solvers.pegasos import pegasos, stochastic_pegasos
+
+# Most iterations by default; BMRM keeps a plane for each.
+LIMITS = {"pragam": 100_000, "bmrm": 2_000, "ls-bmrm": 100_000, "pegasos": 100_000}
+# The same for small batches, in passes over the data.
+_PASSES = 1_000
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An algorithm with its options; see `PragamSVC` for their meaning.
+
+    Parameters
+    ----------
+    name : {"pragam", "bmrm", "ls-bmrm", "pegasos"}
+    lipschitz : float or None
+        None finds one.
+    restart : bool
+    batch_size : int or None
+    projection : bool
+    seed : int
+    """
+
+    name: str = "pragam"
+    lipschitz: float | None = None
+    restart: bool = True
+    batch_size: int | None = None
+    projection: bool = True
+    seed: int = 0
+
+    def limit(self, n_samples: int) -> int:
+        """Return the most iterations for a problem of that size."""
+        if self.batch_size is None:
+            return LIMITS[self.name]
+        return _PASSES * -(-n_samples // self.batch_size)
+
+    def iterates(
+        self, risk: HingeRisk, samples: LinearSamples, start: "Start | None" = None
+    ) -> Iterator[Iterate]:
+        """Return the algorithm at work on a problem."""
+        start = start or Start()
+        if self.name == "pragam":
+            a = None if start.a is None else risk.start(start.a)
+            return excessive_gap(risk, a, self.lipschitz, self.restart, start.w)
+        if self.name == "bmrm":
+            return bmrm(risk, start.w)
+        if self.name == "ls-bmrm":
+            return ls_bmrm(risk, start.w)
+        if self.batch_size is None:
+            return pegasos(risk, self.projection)
+        return stochastic_pegasos(risk, samples, self.batch_size, self.seed, self.projection)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A solution of another problem on the same samples: weights and dual variables."""
+
+    w: np.ndarray | None = None
+    a: np.ndarray | None = None
+
+
+def solve_hinge(
+    samples: LinearSamples,
+    weights: np.ndarray,
+    C: float,
+    algorithm: Algorithm,
+    *,
+    fit_intercept: bool,
+    tol: float,
+    max_iter: int | None = None,
+    start: Start | None = None,
+    watch: Callable[[Iterate], None] | None = None,
+) -> Certified:
+    """Minimise lam/2 |w|^2 + 1/S sum_i s_i (1 - <z_i, w> - y_i b)_+, S = sum s, lam = 1 / (C S).
+
+    Parameters
+    ----------
+    samples : LinearSamples
+    weights : ndarray of shape (n,)
+        s > 0.
+    C : float
+    algorithm : Algorithm
+    fit_intercept : bool
+        Else b = 0.
+    tol : float
+        Absolute duality gap.
+    max_iter : int, optional
+    start : Start, optional
+    watch : callable, optional
+        Called with every iterate.
+
+    Returns
+    -------
+    Certified
+        With the middle one of the best intercepts, and a as in the dual problem.
+    """
+    risk = HingeRisk(samples, weights, 1.0 / (C * float(weights.sum())), fit_intercept)
+    max_iter = algorithm.limit(samples.n) if max_iter is None else max_iter
+    found = follow(algorithm.iterates(risk, samples, start), tol, max_iter, watch)
+    part = Part(risk.caps, samples.norms, samples.y if fit_intercept else None)
+    b = part.best_intercept(samples.margins(found.w))
+    return replace(found, b=b, a=None if found.a is None else risk.variables(found.a))

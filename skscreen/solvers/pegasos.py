@@ -1,0 +1,131 @@
+"""Pegasos: subgradient steps of length 1 / (lam t) for a linear classifier with hinge loss.
+
+The iterates are w_t = Z'a_t / lam for dual variables a_t that are sums of the shares of the samples
+in the steps. Over all samples a_t is feasible by itself, else once clipped to its box; so there is
+a lower bound of the optimum here too.
+
+References
+----------
+S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter (2011). Pegasos: primal estimated sub-gradient
+solver for SVM. Mathematical Programming 127. Figure 1, and its optional projection.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numba import njit
+
+from skscreen.problems.hinge_risk import HingeRisk
+from skscreen.problems.sample_kernels import add_row, row_dot
+from skscreen.problems.samples import LinearSamples
+from skscreen.solvers.certified import Iterate
+
+
+def pegasos(risk: HingeRisk, projection: bool = True) -> Iterator[Iterate]:
+    """Yield the iterates of Pegasos in steps of all samples.
+
+    Parameters
+    ----------
+    risk : HingeRisk
+    projection : bool, default=True
+        Whether w is brought back to the ball of radius lam^(-1/2), which holds the optimum.
+    """
+    lam, t = risk.lam, 0
+    w, height = np.zeros(risk.n_weights), 0.0
+    value, b, slope, offset = risk.cut(w)
+    yield Iterate(0, w, b, value, risk.floor)
+    while True:
+        t += 1
+        # The plane a'(1 - Z w) of the mean a of all steps so far; w = Z'a / lam.
+        w = (1.0 - 1.0 / t) * w - slope / (lam * t)
+        height = (1.0 - 1.0 / t) * height + offset / t
+        scale = _to_ball(lam, w) if projection else 1.0
+        w, height = scale * w, scale * height
+        value, b, slope, offset = risk.cut(w)
+        penalty = 0.5 * lam * float(w @ w)
+        yield Iterate(t, w, b, penalty + value, height - penalty)
+
+
+def stochastic_pegasos(
+    risk: HingeRisk,
+    samples: LinearSamples,
+    batch_size: int,
+    seed: int,
+    projection: bool = True,
+) -> Iterator[Iterate]:
+    """Yield an iterate after each pass over the data, in steps of a few random samples.
+
+    Parameters
+    ----------
+    risk : HingeRisk
+        Without intercept.
+    samples : LinearSamples
+        Of the risk.
+    batch_size : int
+        Samples a step, drawn by weight with replacement.
+    seed : int
+    projection : bool, default=True
+        Whether w is brought back to the ball of radius lam^(-1/2) after each step.
+    """
+    lam, t = risk.lam, 0
+    rng = np.random.default_rng(seed)
+    w, a = np.zeros(risk.n_weights), np.zeros(risk.size)
+    yield Iterate(0, w, 0.0, risk.value(risk.gradient(w))[0], risk.floor)
+    n_steps = -(-risk.size // batch_size)
+    cumulative = np.cumsum(risk.caps)
+    cumulative /= cumulative[-1]
+    while True:
+        drawn = np.searchsorted(cumulative, rng.random((n_steps, batch_size)), side="right")
+        w = w.copy()
+        _steps(*samples.rows, samples.y, drawn, lam, t, projection, w, a)
+        t += n_steps
+        primal = 0.5 * lam * float(w @ w) + risk.value(risk.gradient(w))[0]
+        feasible = np.minimum(a, risk.caps)
+        p = samples.combine(feasible)
+        dual = float(feasible.sum()) - 0.5 * float(p @ p) / lam
+        yield Iterate(t, w, 0.0, primal, dual)
+
+
+def _to_ball(lam: float, w: np.ndarray) -> float:
+    norm = float(np.linalg.norm(w))
+    return min(1.0, 1.0 / (np.sqrt(lam) * norm)) if norm > 0.0 else 1.0
+
+
+@njit(cache=True, nogil=True)
+def _steps(data, columns, starts, d, y, drawn, lam, t, projection, w, a):
+    """Make one step for each row of `drawn`, from step t on; w and a change in place.
+
+    w is held as `scale` times a vector v, whose square is kept: a step costs no more than its rows.
+    """
+    scale, square = 1.0, 0.0
+    for j in range(d):
+        square += w[j] * w[j]
+    share = 1.0 / drawn.shape[1]
+    shown = np.empty(drawn.shape[1])
+    for step in range(drawn.shape[0]):
+        t += 1
+        for k in range(shown.size):
+            i = drawn[step, k]
+            shown[k] = y[i] * scale * row_dot(data, columns, starts, d, i, w)
+        if t == 1:
+            w[:], a[:], scale, square = 0.0, 0.0, 1.0, 0.0
+        else:
+            scale *= 1.0 - 1.0 / t
+        for k in range(shown.size):
+            i = drawn[step, k]
+            if shown[k] < 1.0:
+                # v += change x_i, and what that does to |v|^2.
+                change = y[i] * share / (lam * t * scale)
+                before = row_dot(data, columns, starts, d, i, w)
+                add_row(data, columns, starts, d, i, change, w)
+                square += change * (before + row_dot(data, columns, starts, d, i, w))
+                a[i] += share / (t * scale)
+        if projection and scale * scale * square * lam > 1.0:
+            scale = 1.0 / np.sqrt(lam * square)
+        if scale < 1e-9:
+            w *= scale
+            a *= scale
+            square *= scale * scale
+            scale = 1.0
+    w *= scale
+    a *= scale

@@ -1,0 +1,55 @@
+"""A quadratic programme over the simplex that grows by one variable at a time."""
+
+import numpy as np
+
+from skscreen.problems.pair_kernels import EPS
+
+# Largest number of changes of the support, as a multiple of the number of variables; and a ridge,
+# relative to the largest diagonal entry, for parallel columns. Steps are Newton steps on the rest
+# of the gradient, so that the ridge does not move the solution.
+_CHANGES, _RIDGE = 20, 1e-13
+# Newton steps spent on rounding errors.
+_REFINEMENTS = 3
+
+
+def maximise_on_simplex(G: np.ndarray, b: np.ndarray, x: np.ndarray, tol: float) -> float:
+    """Maximise b'x - x'G x / 2 over x >= 0, sum x = 1, from a feasible x, in place.
+
+    An active-set method: Newton steps on the support until it stays positive, then the variable
+    of largest gradient joins. With the gradient r = b - G x at most max_j r_j - r'x is missing; the
+    solve ends when that is at most `tol` or rounding. Returns the value.
+    """
+    # Where all columns are zero the gradient alone decides.
+    ridge = _RIDGE * float(G.diagonal().max()) or 1.0
+    tol = max(tol, 8.0 * EPS * float(np.abs(b).max()))
+    support, settled, refinements = x > 0.0, True, 0
+    for _ in range(_CHANGES * x.size):
+        r = b - G @ x
+        top = int(np.argmax(r))
+        if r[top] - r @ x <= tol:
+            break
+        if settled:
+            # Nothing but rounding errors is left on the support.
+            refinements += bool(support[top])
+            if refinements > _REFINEMENTS:
+                break
+            support[top] = True
+        inside = np.flatnonzero(support)
+        direction = _newton(G[np.ix_(inside, inside)], r[inside], ridge)
+        ratios = np.full(inside.size, np.inf)
+        np.divide(-x[inside], direction, out=ratios, where=direction < 0.0)
+        blocking = int(np.argmin(ratios))
+        settled = bool(ratios[blocking] >= 1.0)
+        x[inside] = np.maximum(x[inside] + min(ratios[blocking], 1.0) * direction, 0.0)
+        if not settled:
+            x[inside[blocking]] = 0.0
+            support[inside[blocking]] = False
+        x /= x.sum()
+    return float(b @ x - 0.5 * (x @ (G @ x)))
+
+
+def _newton(G: np.ndarray, r: np.ndarray, ridge: float) -> np.ndarray:
+    """Return the step that maximises the quadratic model and keeps the sum."""
+    G[np.diag_indices_from(G)] += ridge
+    step, ones = np.linalg.solve(G, np.stack([r, np.ones(r.size)], axis=1)).T
+    return step - step.sum() / ones.sum() * ones

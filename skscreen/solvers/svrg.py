@@ -1,0 +1,91 @@
+"""SVRG-SBB: variance-reduced stochastic gradients with stabilised Barzilai-Borwein steps."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from skscreen.problems.embedding_terms import EmbeddingProblem, evaluate
+from skscreen.solvers.embedding_kernels import svrg_epoch
+from skscreen.solvers.embedding_state import Progress, Settings, shuffled
+
+_EPOCHS = 50
+# In units of n / |Q| for steps and 1 / n for epsilon: an answer touches 3 of n objects.
+_FIRST_STEP, _EPSILON = 0.3, 0.1
+# An epoch that raises the objective by more than this share is undone.
+_RISE = 0.05
+# Epochs before a small decrease counts as the end.
+_LEAST_EPOCHS = 3
+# An epoch does the work of several iterations of other solvers.
+_TOL_FACTOR = 10.0
+
+
+def svrg_sbb(
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator
+) -> Iterator[Progress]:
+    """Minimise F from X by SVRG-SBB (Algorithms 1 and 2 of the paper, misprints corrected).
+
+    Each epoch evaluates the gradient g at a snapshot and makes |Q| / b steps of length b eta,
+    with eta = |dx|^2 / (|<dx, dg>| + epsilon |dx|^2) / |Q|, where dx and dg are the changes of the
+    snapshot and of g. An epoch that raises F is undone and repeated with a quarter of the step.
+
+    References
+    ----------
+    K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu, Y. Yao (2019). Fast stochastic ordinal
+    embedding with variance reduction and adaptive step size. arXiv:1912.00362. Algorithms 1 and 2.
+    """
+    return _epochs(problem, X, settings, rng, barzilai_borwein=True)
+
+
+def svrg(
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng: np.random.Generator
+) -> Iterator[Progress]:
+    """Minimise F from X by SVRG with a constant step (Johnson and Zhang 2013)."""
+    return _epochs(problem, X, settings, rng, barzilai_borwein=False)
+
+
+def _epochs(problem, X, settings, rng, barzilai_borwein):
+    terms, work = problem.terms, problem.workspace()
+    n, p = X.shape
+    m, batch = len(problem.answers), min(settings.batch_size, len(problem.answers))
+    rows = shuffled(problem, rng)
+    epsilon = _EPSILON / n if settings.epsilon is None else settings.epsilon
+    first_step = settings.step or (_FIRST_STEP if barzilai_borwein else 1.0) * n / m
+    step, age, passes = first_step, 0, 1.0
+    last, buffer = np.empty(n, np.int64), np.empty((batch, 2 * p))
+    gradient, trial_gradient = np.empty_like(X), np.empty_like(X)
+    value = evaluate(X, terms, work, gradient)
+    best, best_value = X.copy(), value
+    for epoch in range(settings.max_epochs or _EPOCHS):
+        if age > 0 and age == settings.module_epochs:
+            # Algorithm 2: the next module begins at the best point of this one.
+            X[:], step, age = best, first_step, 0
+            value = evaluate(X, terms, work, gradient)
+        trial, used = X.copy(), step
+        svrg_epoch(
+            trial, X, gradient, rows, rng.integers(m), m // batch, batch, step,
+            terms.loss, terms.shape, terms.reg, last, buffer,
+        )  # fmt: skip
+        new = evaluate(trial, terms, work, trial_gradient)
+        passes += 3.0
+        # Written so that NaN is a rise.
+        if not new <= (1.0 + _RISE) * value:
+            step *= 0.25
+            if barzilai_borwein:
+                epsilon = max(epsilon, 0.25 / (step * m))
+            yield Progress(passes, best_value, used, best, False)
+            continue
+        moved, turned = (trial - X).ravel(), (trial_gradient - gradient).ravel()
+        squares = moved @ moved
+        small = abs(value - new) <= _TOL_FACTOR * settings.tol * abs(value)
+        done = squares == 0.0 or (small and epoch + 1 >= _LEAST_EPOCHS)
+        X[:], value, age = trial, new, age + 1
+        gradient, trial_gradient = trial_gradient, gradient
+        if barzilai_borwein and squares > 0.0:
+            below = abs(moved @ turned) + epsilon * squares
+            # Zero only without epsilon, where the gradient does not change: keep the step.
+            step = squares / below / m if below > 0.0 else step
+        if value < best_value:
+            best[:], best_value = X, value
+        yield Progress(passes, best_value, used, best, done)
+        if done:
+            return

@@ -1,0 +1,36 @@
+"""Ordinal embedding by short code that shares nothing with the package, for the tests."""
+
+import numpy as np
+
+
+def columns(rows):
+    """i, j, l, k of triplets or quadruplets."""
+    return rows.T if rows.shape[1] == 4 else rows[:, [0, 1, 0, 2]].T
+
+
+def share_right(X, rows):
+    i, j, l, k = columns(np.asarray(rows))
+    return np.mean(((X[i] - X[j]) ** 2).sum(axis=1) < ((X[l] - X[k]) ** 2).sum(axis=1))
+
+
+def triplets_of(points, size, seed, noise=0.0):
+    """Random true answers about points; a share `noise` of them turned round."""
+    rng, n = np.random.default_rng(seed), len(points)
+    rows = np.array([rng.choice(n, 3, replace=False) for _ in range(size)])
+    far = ((points[rows[:, 0]] - points[rows[:, 1]]) ** 2).sum(axis=1)
+    near = ((points[rows[:, 0]] - points[rows[:, 2]]) ** 2).sum(axis=1)
+    turn = (far > near) != (rng.uniform(size=size) < noise)
+    rows[turn] = rows[turn][:, [0, 2, 1]]
+    return rows
+
+
+def gradient(loss, rows, X, reg=0.0):
+    """Gradient of the mean loss and the ridge, answer by answer."""
+    result = 2.0 * reg / len(X) * X
+    for i, j, l, k in columns(rows).T:
+        _, near, far = loss.values(np.sum((X[i] - X[j]) ** 2), np.sum((X[l] - X[k]) ** 2))
+        for u, v, slope in ((i, j, near[0]), (l, k, far[0])):
+            push = 2.0 * slope * (X[u] - X[v]) / len(rows)
+            result[u] += push
+            result[v] -= push
+    return result

@@ -1,0 +1,84 @@
+"""Progress and early stop by scikit-learn's callback protocol."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import scale
+from sklearn.utils.fixes import parse_version
+
+from skscreen import ScreenedRTLM, ScreenedSVC, rtlm_path, svc_path
+
+pytestmark = pytest.mark.skipif(
+    parse_version(sklearn.__version__) < parse_version("1.9"),
+    reason="scikit-learn has callbacks from 1.9 on",
+)
+X, y = load_breast_cancer(return_X_y=True)
+X = scale(X)
+WINE = load_wine(return_X_y=True)
+
+
+class Recorder:
+    """Counts tasks by name, and asks to stop after some of them."""
+
+    def __init__(self, stop_after=None):
+        self.begun, self.ended, self.stop_after = [], [], stop_after
+        self.open = 0
+
+    def setup(self, estimator, context):
+        self.open += 1
+
+    def teardown(self, estimator, context):
+        self.open -= 1
+
+    def on_fit_task_begin(self, estimator, context):
+        self.begun.append(context.task_name)
+
+    def on_fit_task_end(self, estimator, context):
+        self.ended.append(context.task_name)
+        steps = sum(name != "fit" for name in self.ended)
+        return self.stop_after is not None and steps >= self.stop_after
+
+
+def test_every_task_of_a_path_begins_and_ends():
+    recorder = Recorder()
+    path = svc_path(X, y, Cs=[0.01, 0.1, 1.0], callbacks=[recorder])
+    assert len(path) == 3 and recorder.open == 0
+    assert recorder.begun == ["fit"] + 3 * ["C"]
+    assert recorder.ended == 3 * ["C"] + ["fit"]
+
+
+def test_a_callback_ends_a_path():
+    path = svc_path(X, y, Cs=np.geomspace(0.01, 1.0, 9), callbacks=[Recorder(stop_after=4)])
+    assert len(path) == 4
+    path = rtlm_path(*WINE, ratio=0.5, callbacks=[Recorder(stop_after=2)])
+    assert len(path) == 2 and path.converged.all()
+
+
+def test_fits_have_tasks_too():
+    recorder = Recorder()
+    ScreenedSVC().set_callbacks(recorder).fit(scale(WINE[0]), WINE[1])
+    assert recorder.ended == 3 * ["class"] + ["fit"]
+    recorder = Recorder()
+    ScreenedRTLM(0.3).set_callbacks(recorder).fit(scale(WINE[0]), WINE[1])
+    assert recorder.begun.count("lambda") == recorder.ended.count("lambda") >= 2
+    assert recorder.open == 0
+
+
+def test_a_fit_that_fails_tears_its_callbacks_down():
+    recorder = Recorder()
+    with pytest.raises(ValueError, match="classes"):
+        ScreenedSVC().set_callbacks(recorder).fit(X, np.zeros(len(X)))
+    assert recorder.open == 0
+
+
+def test_searches_pass_callbacks_on():
+    class Propagated(Recorder):
+        max_propagation_depth = None
+
+    recorder = Propagated()
+    search = GridSearchCV(ScreenedSVC(), {"C": [0.01, 0.1]}, cv=2)
+    search.set_callbacks(recorder).fit(X, y)
+    assert recorder.ended.count("class") >= 2 * 2
+    assert recorder.open == 0

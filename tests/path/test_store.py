@@ -1,0 +1,251 @@
+"""The store of solved problems: what it returns, what it survives, that it changes no result."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import scale
+
+from skscreen import PragamSVC, ScreenedRTLM, ScreenedSVC, Store
+from skscreen.path.store import check_store, content_key
+
+X, y = load_breast_cancer(return_X_y=True)
+X = scale(X)
+
+
+def test_neighbours_are_the_nearest_on_both_sides(tmp_path):
+    store = Store(tmp_path)
+    assert store.neighbours("a", 1.0) == []
+    for value in (0.1, 0.5, 2.0, 8.0):
+        store.put("a", value, alpha=np.full(3, value))
+        store.put("b", value, alpha=np.zeros(2))
+    assert [value for value, _ in store.neighbours("a", 1.0)] == [0.5, 2.0]
+    assert [value for value, _ in store.neighbours("a", 2.0)] == [2.0]
+    assert [value for value, _ in store.neighbours("a", 0.01)] == [0.1]
+    assert [value for value, _ in store.neighbours("a", 9.0)] == [8.0]
+    np.testing.assert_array_equal(store.neighbours("a", 2.0)[0][1]["alpha"], np.full(3, 2.0))
+
+
+def test_a_value_is_found_to_its_last_digit(tmp_path):
+    store, value = Store(tmp_path), 0.1 + 0.2
+    store.put("a", value, alpha=np.ones(1))
+    assert store.neighbours("a", value)[0][0] == value
+    assert store.neighbours("a", 0.3)[0][0] == value != 0.3
+
+
+def test_a_matrix_is_computed_once_and_never_written_through(tmp_path):
+    store, calls = Store(tmp_path), []
+
+    def compute():
+        calls.append(1)
+        return np.eye(3)
+
+    store.matrix("a", compute)[0, 0] = 7.0
+    kept = store.matrix("a", compute)
+    kept[1, 1] = 5.0
+    np.testing.assert_array_equal(Store(tmp_path).matrix("a", compute), np.eye(3))
+    assert len(calls) == 1
+
+
+def test_what_was_used_least_recently_makes_room(tmp_path):
+    store = Store(tmp_path)
+    store.put("a", 0.0, alpha=np.zeros(250))
+    store.max_bytes = int(4.5 * (tmp_path / "a" / "0.0.npz").stat().st_size)
+    for value in range(4):
+        store.put("a", value, alpha=np.zeros(250))
+        os.utime(tmp_path / "a" / f"{float(value)!r}.npz", (value, value))
+    store.neighbours("a", 0.0)
+    store.put("a", 10.0, alpha=np.zeros(250))
+    left = {path.stem for path in (tmp_path / "a").iterdir()}
+    assert "0.0" in left and "10.0" in left and "1.0" not in left
+    assert sum(path.stat().st_size for path in (tmp_path / "a").iterdir()) <= store.max_bytes
+
+
+def test_an_abandoned_file_is_removed_a_young_one_is_not(tmp_path):
+    store = Store(tmp_path)
+    store.put("a", 1.0, alpha=np.zeros(1))
+    for name, age in (("old.tmp", 10_000), ("young.tmp", 0)):
+        path = tmp_path / "a" / name
+        path.write_bytes(b"unfinished")
+        os.utime(path, (time.time() - age, time.time() - age))
+    store.put("a", 2.0, alpha=np.zeros(1))
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {"1.0.npz", "2.0.npz", "young.tmp"}
+
+
+def damage(path, how):
+    content = path.read_bytes()
+    if how == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    elif how == "bit":
+        middle = len(content) // 2
+        path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+    elif how == "text":
+        path.write_bytes(b"something else")
+    else:
+        np.savez(path, alpha=np.zeros(3))
+
+
+@pytest.mark.parametrize("how", ["cut", "bit", "text", "foreign"])
+def test_a_damaged_file_is_ignored_with_a_warning(tmp_path, how):
+    store = Store(tmp_path)
+    store.put("a", 1.0, alpha=np.arange(500.0))
+    store.put("a", 0.5, alpha=np.arange(500.0))
+    damage(tmp_path / "a" / "1.0.npz", how)
+    with pytest.warns(UserWarning, match="Ignored the damaged file 1.0.npz"):
+        found = store.neighbours("a", 1.0)
+    assert [value for value, _ in found] == [0.5]
+
+
+def test_files_of_others_do_not_disturb(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    store = Store(tmp_path, max_bytes=1)
+    store.put("a", 1.0, alpha=np.zeros(10))
+    (tmp_path / "a" / "notes.npz").write_text("mine")
+    assert store.neighbours("a", 2.0)[0][0] == 1.0
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing_but_a_warning(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    with pytest.warns(UserWarning, match="could not keep a solution"):
+        model = ScreenedSVC(memory=blocked).fit(X, y)
+    assert model.dual_gap_ <= 1e-6
+
+
+def test_a_memory_that_is_no_store_is_refused(tmp_path):
+    assert check_store(None) is None and check_store(str(tmp_path)).folder == tmp_path
+    with pytest.raises(TypeError, match=r"memory must be None, a folder or a skscreen\.Store"):
+        check_store(3)
+    with pytest.raises(ValueError, match="'memory' parameter"):
+        ScreenedSVC(memory=3).fit(X, y)
+    with pytest.raises(ValueError, match="memory needs a kernel with a name"):
+        ScreenedSVC(memory=tmp_path, kernel=lambda A, B: A @ B.T).fit(X, y)
+
+
+def test_keys_tell_contents_apart():
+    keys = {
+        content_key(X, 1.0), content_key(X + 1e-9, 1.0), content_key(X, 1.5),
+        content_key(X[:-1], 1.0), content_key(X.astype(np.float32), 1.0),
+    }  # fmt: skip
+    assert len(keys) == 5
+    assert content_key(X.copy(), "rbf") == content_key(X, "rbf")
+
+
+MODELS = {
+    "linear": ScreenedSVC(tol=1e-8),
+    "rbf": ScreenedSVC(kernel="rbf", tol=1e-8),
+    "gap": ScreenedSVC(kernel="rbf", screening="gap", tol=1e-8),
+    "unscreened": ScreenedSVC(kernel="rbf", screening=None, tol=1e-8),
+    "free": ScreenedSVC(kernel="rbf", intercept="free", tol=1e-8),
+    "precomputed": ScreenedSVC(kernel="precomputed", tol=1e-8),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_solution_is_that_of_no_store(name, tmp_path):
+    data = X @ X.T if name == "precomputed" else X
+    weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], y.size)
+    for C in (0.01, 5.0, 0.2, 0.2, 40.0, 1e-5):
+        kept = clone(MODELS[name]).set_params(C=C, memory=tmp_path)
+        kept.fit(data, y, sample_weight=weights)
+        bare = clone(MODELS[name]).set_params(C=C).fit(data, y, sample_weight=weights)
+        np.testing.assert_allclose(kept.objective_, bare.objective_, rtol=2e-8)
+        assert kept.dual_gap_ <= 1e-8
+    again = clone(MODELS[name]).set_params(C=5.0, memory=tmp_path)
+    again.fit(data, y, sample_weight=weights)
+    assert again.n_iter_[0] == 0
+    # Other weights are another problem.
+    other = clone(MODELS[name]).set_params(C=5.0, memory=tmp_path).fit(data, y)
+    assert other.n_iter_[0] > 0
+
+
+def test_more_classes_and_metrics_with_a_store(tmp_path):
+    data, labels = load_wine(return_X_y=True)
+    data = scale(data)
+    for value in (1.0, 0.1, 0.4):
+        svc = ScreenedSVC(value, memory=tmp_path, n_jobs=2).fit(data, labels)
+        np.testing.assert_allclose(
+            svc.objective_, ScreenedSVC(value).fit(data, labels).objective_, rtol=2e-6
+        )
+        metric = ScreenedRTLM(0.1 * value, memory=tmp_path, tol=1e-7).fit(data, labels)
+        bare = ScreenedRTLM(0.1 * value, tol=1e-7).fit(data, labels)
+        assert metric.objective_ == pytest.approx(bare.objective_, rel=2e-7)
+        assert metric.dual_gap_ <= 1e-7
+    again = ScreenedRTLM(0.04, memory=tmp_path, tol=1e-7).fit(data, labels)
+    assert again.n_iter_ == 0
+
+
+def test_neighbours_in_lambda_save_steps(tmp_path):
+    data, labels = load_wine(return_X_y=True)
+    data = scale(data)
+    for lam in (0.02, 0.01):
+        ScreenedRTLM(lam, memory=tmp_path).fit(data, labels)
+    between = ScreenedRTLM(0.015, memory=tmp_path).fit(data, labels)
+    assert between.n_iter_ < ScreenedRTLM(0.015).fit(data, labels).n_iter_
+    assert "path" in {event.where for event in between.screening_history_}
+
+
+def test_a_search_in_two_processes_has_the_scores_of_one_without_store(tmp_path):
+    grid = {"C": np.geomspace(0.01, 10.0, 5)}
+    kept = GridSearchCV(ScreenedSVC(kernel="rbf", memory=Store(tmp_path)), grid, cv=3, n_jobs=2)
+    bare = GridSearchCV(ScreenedSVC(kernel="rbf"), grid, cv=3)
+    kept.fit(X, y), bare.fit(X, y)
+    np.testing.assert_allclose(
+        kept.cv_results_["mean_test_score"], bare.cv_results_["mean_test_score"], atol=1e-12
+    )
+    assert kept.best_params_ == bare.best_params_
+
+
+WRITER = """
+import sys
+import numpy as np
+from skscreen.path.store import Store
+store = Store(sys.argv[1], max_bytes=300_000)
+print("ready", flush=True)
+for k in range(10**6):
+    store.put("a", float(k % 50), alpha=np.full(2000, k % 50))
+    store.matrix(f"m{k % 9}", lambda: np.full((60, 60), 1.0))
+"""
+
+
+def test_a_writer_killed_at_any_moment_leaves_the_store_sound(tmp_path):
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE
+        )
+        writer.stdout.readline()
+        time.sleep(rng.uniform(0.0, 0.1))
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+        store = Store(tmp_path, max_bytes=300_000)
+        for value in range(50):
+            for found, arrays in store.neighbours("a", float(value)):
+                np.testing.assert_array_equal(arrays["alpha"], np.full(2000, found))
+        for k in range(9):
+            np.testing.assert_array_equal(
+                store.matrix(f"m{k}", lambda: np.full((60, 60), 1.0)), np.ones((60, 60))
+            )
+
+
+def test_pragam_starts_from_the_nearest_solution(tmp_path):
+    for fit_intercept in (True, False):
+        options = {"fit_intercept": fit_intercept, "tol": 1e-5}
+        for C in (0.1, 1.0):
+            PragamSVC(C, memory=tmp_path, **options).fit(X, y)
+        kept = PragamSVC(0.9, memory=tmp_path, **options).fit(X, y)
+        bare = PragamSVC(0.9, **options).fit(X, y)
+        assert kept.n_iter_[0] < bare.n_iter_[0]
+        assert abs(kept.objective_ - bare.objective_)[0] <= 1e-5 >= kept.dual_gap_
+        again = PragamSVC(0.9, memory=tmp_path, **options).fit(X, y)
+        assert again.n_iter_[0] <= 1
+    with pytest.raises(ValueError, match="memory has no effect for algorithm='pegasos'"):
+        PragamSVC(algorithm="pegasos", memory=tmp_path).fit(X, y)

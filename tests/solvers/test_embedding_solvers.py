@@ -1,0 +1,228 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from embedding_reference import gradient, share_right, triplets_of
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+from skscreen.problems.embedding_losses import CODES, EmbeddingLoss
+from skscreen.problems.embedding_terms import EmbeddingProblem
+from skscreen.solvers import svrg as svrg_module
+from skscreen.solvers.embedding import SOLVERS, solve, solve_from
+from skscreen.solvers.embedding_auto import clean_ridge, random_start
+from skscreen.solvers.embedding_kernels import sgd_pass, svrg_epoch
+from skscreen.solvers.embedding_lbfgs import lbfgs
+from skscreen.solvers.embedding_state import Settings, shuffled
+
+N, P = 25, 2
+POINTS = np.random.default_rng(0).normal(scale=0.5, size=(N, P))
+ROWS = triplets_of(POINTS, 1200, 1).astype(np.int32)
+UNSEEN = triplets_of(POINTS, 2000, 2)
+QUADRUPLETS = np.insert(ROWS, 2, ROWS[:, 0], axis=1)
+LOSSES = {
+    "gnmds": EmbeddingLoss("gnmds", 1.0),
+    "ckl": EmbeddingLoss("ckl", 1e-3),
+    "ste": EmbeddingLoss("ste"),
+    "tste": EmbeddingLoss("tste", 2.0),
+    "soe": EmbeddingLoss("soe", 0.1),
+}
+losses = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+
+
+def problem(loss, rows=ROWS, weights=None, reg=0.01, **options):
+    return EmbeddingProblem(rows, weights, N, loss, reg, **options)
+
+
+def start(seed=0):
+    return random_start(N, P, np.random.default_rng(seed))
+
+
+@losses
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name not in ("gram", "sgd")])
+def test_every_solver_meets_its_tolerance_and_predicts(loss, solver):
+    settings = Settings(tol=1e-4, max_epochs=2000)
+    solution = solve(problem(loss), P, solver, settings, 0)
+    assert solution.converged
+    assert share_right(solution.embedding, UNSEEN) > 0.9
+    assert_allclose(solution.objective, problem(loss).evaluate(solution.embedding)[0], rtol=1e-12)
+    assert solution.n_iter == len(solution.history)
+    passes = [entry.epoch for entry in solution.history]
+    assert passes == sorted(passes)
+
+
+@losses
+def test_sgd_predicts_and_its_steps_fall(loss):
+    solution = solve(problem(loss), P, "sgd", Settings(), 0)
+    assert share_right(solution.embedding, UNSEEN) > 0.9
+    lengths = [entry.step for entry in solution.history]
+    assert lengths == sorted(lengths, reverse=True)
+
+
+@losses
+def test_lbfgs_finds_the_minimum_that_scipy_finds(loss):
+    X = start()
+    *_, last = lbfgs(problem(loss), X, Settings(tol=1e-14, max_epochs=5000))
+    assert last.converged
+
+    def value_and_gradient(x):
+        value, slope = problem(loss).evaluate(x.reshape(N, P))
+        return value, slope.ravel()
+
+    # From the same point it may find another minimum: start near this one.
+    near = X + 1e-3 * start(1)
+    found = minimize(
+        value_and_gradient, near.ravel(), jac=True, method="L-BFGS-B",
+        options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 5000},
+    )  # fmt: skip
+    assert_allclose(last.value, found.fun, rtol=1e-6)
+    assert np.linalg.norm(problem(loss).evaluate(X)[1]) < 1e-5
+
+
+def test_lbfgs_goes_down_and_stops_at_a_minimum_at_once():
+    X = start()
+    steps = list(lbfgs(problem(LOSSES["ste"]), X, Settings(tol=1e-12, max_epochs=1000)))
+    values = [progress.value for progress in steps]
+    assert all(after <= before for before, after in pairwise(values))
+    again = list(lbfgs(problem(LOSSES["ste"]), X, Settings(tol=1e-6)))
+    assert len(again) == 1
+    assert again[0].converged
+
+
+@pytest.mark.parametrize("rows", [ROWS[:60], QUADRUPLETS[:60]], ids=["triplets", "quadruplets"])
+@pytest.mark.parametrize("batch", [1, 7])
+@losses
+def test_an_epoch_of_svrg_is_that_of_the_plain_formula(loss, rows, batch):
+    """The kernel adds the full gradient to an object only when it is needed: that is exact."""
+    snapshot, step, first = start(), 0.01, 50
+    full = gradient(loss, rows, snapshot)
+    plain, lazy = snapshot.copy(), snapshot.copy()
+    for t in range(60 // batch):
+        block = rows[(first + t * batch + np.arange(batch)) % 60]
+        u = gradient(loss, block, plain) - gradient(loss, block, snapshot) + full
+        plain = plain - batch * step * u
+    svrg_epoch(
+        lazy, snapshot, full, rows, first, 60 // batch, batch, step, loss.code, loss.shape, 0.0,
+        np.empty(N, np.int64), np.empty((batch, 2 * P)),
+    )  # fmt: skip
+    assert_allclose(lazy, plain, atol=1e-13)
+
+
+@losses
+def test_an_sgd_pass_is_that_of_the_plain_formula(loss):
+    plain, passed = start(), start()
+    for t in range(100):
+        plain = plain - (0.1 - 0.001 * t) * gradient(loss, ROWS[[(1150 + t) % 1200]], plain)
+    row = sgd_pass(passed, ROWS, 1150, 100, 0.1, 0.0, loss.code, loss.shape, 0.0)
+    assert row == 50
+    assert_allclose(passed, plain, atol=1e-12)
+
+
+@losses
+def test_stochastic_ridges_have_the_same_minimum(loss):
+    """The ridge enters by touches; the noise of the steps is the only difference."""
+    strong = problem(loss, reg=0.3)
+    exact = solve(strong, P, "lbfgs", Settings(tol=1e-9, max_epochs=1000), 0)
+    init = exact.embedding + 1e-3
+    for solver in ("svrg-sbb", "sgd"):
+        found = solve(strong, P, solver, Settings(tol=1e-7, max_epochs=60), 0, init)
+        assert found.objective <= 1.1 * exact.objective
+
+
+@losses
+def test_steps_of_svrg_sbb_keep_their_bounds(loss):
+    """1 / (m epsilon) bounds the step; without epsilon it may be larger (equation 34)."""
+    m, epsilon = len(ROWS), 0.5
+    steps = [
+        progress.step
+        for progress in svrg_module.svrg_sbb(
+            problem(loss), start(), Settings(epsilon=epsilon, max_epochs=20, tol=0.0),
+            np.random.default_rng(0),
+        )
+    ]  # fmt: skip
+    assert max(steps[1:]) <= 1.0 / (m * epsilon)
+    free = [
+        progress.step
+        for progress in svrg_module.svrg_sbb(
+            problem(loss), start(), Settings(epsilon=0.0, max_epochs=20, tol=0.0),
+            np.random.default_rng(0),
+        )
+    ]  # fmt: skip
+    assert max(free[1:]) > 1.0 / (m * epsilon)
+
+
+def test_modules_begin_with_the_first_step_at_the_best_point():
+    def steps(module_epochs):
+        settings = Settings(module_epochs=module_epochs, max_epochs=9, tol=0.0)
+        rng = np.random.default_rng(0)
+        found = svrg_module.svrg_sbb(problem(LOSSES["ste"]), start(), settings, rng)
+        return [progress.step for progress in found]
+
+    with_modules, without = steps(3), steps(None)
+    assert with_modules[:3] == without[:3]
+    assert with_modules[0] == with_modules[3] == with_modules[6]
+    assert without[3] != without[0]
+
+
+@losses
+def test_an_epoch_that_diverges_is_undone(loss):
+    """A first step that is far too long must not ruin the result."""
+    for solver in ("svrg-sbb", "svrg", "batch"):
+        settings = Settings(step=1e3, max_epochs=500, tol=1e-3)
+        values = [entry.loss for entry in solve(problem(loss), P, solver, settings, 0).history]
+        assert np.isfinite(values).all()
+        assert all(after <= before for before, after in pairwise(values))
+        assert values[-1] <= problem(loss).evaluate(start())[0]
+
+
+@losses
+def test_a_stochastic_start_that_diverges_is_repaired(loss, monkeypatch):
+    monkeypatch.setitem(SOLVERS["auto"].__globals__["FIRST_STEP"], loss.name, 1e9)
+    for solver in ("auto", "sgd"):
+        solution = solve(problem(loss), P, solver, Settings(), 0)
+        assert np.isfinite(solution.embedding).all()
+        assert np.isfinite(solution.objective)
+
+
+def test_shuffled_rows_follow_the_weights():
+    weights = np.zeros(1200) + 1e-9
+    weights[:300] = [1.0, 3.0, 8.0] * 100
+    rows = shuffled(problem(LOSSES["ste"], weights=weights), np.random.default_rng(0))
+    assert len(rows) == 1200
+    keys = {tuple(row): index % 3 for index, row in enumerate(ROWS[:300])}
+    drawn = np.bincount([keys[tuple(row)] for row in rows], minlength=3)
+    # Rows may be equal: the counts are near those of the weights.
+    assert_allclose(drawn, [100, 300, 800], rtol=0.1)
+    assert shuffled(problem(LOSSES["ste"]), np.random.default_rng(0)) is not None
+
+
+@losses
+def test_the_lowest_of_several_starts_is_returned(loss):
+    seeds = [3, 4, 5, 6]
+    best = solve_from(problem(loss), 1, "auto", Settings(), seeds, [None] * 4, None)
+    each = [solve(problem(loss), 1, "auto", Settings(), seed).objective for seed in seeds]
+    assert best.objective == min(each)
+    parallel = solve_from(problem(loss), 1, "auto", Settings(), seeds, [None] * 4, 2)
+    assert_array_equal(best.embedding, parallel.embedding)
+
+
+def test_noisy_answers_choose_a_stronger_ridge():
+    """And so do more components than the answers need."""
+    loss, noisy = LOSSES["soe"], triplets_of(POINTS, 1200, 3, noise=0.3).astype(np.int32)
+    for rows, n_components, stronger in ((ROWS, 2, False), (noisy, 5, True)):
+        task = problem(loss, rows)
+        task.reg = clean = clean_ridge(task, n_components)
+        solution = solve(task, n_components, "auto", Settings(adapt=True), 0)
+        assert (solution.reg > clean) == stronger
+        task.reg = solution.reg
+        assert_allclose(task.evaluate(solution.embedding)[0], solution.objective)
+
+
+def test_more_answers_need_a_weaker_ridge():
+    for name, loss in LOSSES.items():
+        few, many = (clean_ridge(problem(loss, rows), P) for rows in (ROWS[:300], ROWS))
+        assert few == many if name in ("tste", "ckl") else few > many
+
+
+def test_kinds_of_loss_are_known_by_their_codes():
+    assert set(CODES) == set(LOSSES)

@@ -1,0 +1,48 @@
+import cvxpy as cp
+import numpy as np
+import pytest
+from embedding_reference import triplets_of
+from numpy.testing import assert_allclose
+
+from skscreen.problems.embedding_losses import EmbeddingLoss
+from skscreen.problems.embedding_terms import EmbeddingProblem
+from skscreen.solvers.embedding_auto import random_start
+from skscreen.solvers.embedding_state import Settings
+from skscreen.solvers.gram_embedding import gram_descent
+
+N, REG = 7, 0.02
+POINTS = np.random.default_rng(0).normal(size=(N, 2))
+ROWS = triplets_of(POINTS, 60, 1, noise=0.1).astype(np.int32)
+WEIGHTS = np.random.default_rng(1).uniform(0.5, 2.0, size=60)
+
+
+def optimum(loss, weights):
+    """By an interior-point method."""
+    G = cp.Variable((N, N), PSD=True)
+    i, j, k = ROWS.T
+    differences = cp.hstack(
+        [2.0 * G[u, w] - 2.0 * G[u, v] + G[v, v] - G[w, w] for u, v, w in zip(i, j, k, strict=True)]
+    )
+    if loss.name == "ste":
+        losses = cp.logistic(differences)
+    else:
+        # The hinge with a quadratic piece of width 1 is Huber's loss on one side.
+        losses = 0.5 * cp.huber(cp.pos(1.0 + differences), 1.0)
+    mean = weights @ losses / weights.sum()
+    return cp.Problem(cp.Minimize(mean + REG / N * cp.trace(G))).solve(solver=cp.CLARABEL)
+
+
+@pytest.mark.parametrize("loss", [EmbeddingLoss("gnmds", 1.0), EmbeddingLoss("ste")], ids=str)
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_the_optimum_is_that_of_an_interior_point_method(loss, weights):
+    problem = EmbeddingProblem(ROWS, weights, N, loss, REG)
+    X = random_start(N, 2, np.random.default_rng(0))
+    *_, last = gram_descent(problem, X, Settings(tol=1e-11, max_epochs=20_000))
+    expected = optimum(loss, np.ones(60) if weights is None else weights)
+    assert_allclose(last.value, expected, rtol=1e-5)
+    assert last.converged
+    # Centred, largest axis first, orthogonal.
+    assert_allclose(X.mean(axis=0), 0.0, atol=1e-10)
+    products = X.T @ X
+    assert products[0, 0] >= products[1, 1]
+    assert_allclose(products[0, 1], 0.0, atol=1e-10)

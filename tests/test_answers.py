@@ -1,0 +1,161 @@
+"""Formats of answers, and what is wrong with them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from skscreen.answers import read_answers, usable_answers
+
+T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1]])
+Q = np.array([[0, 1, 2, 3], [1, 2, 3, 0]])
+FLIPPED = T[:, [0, 2, 1]]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [T, T.tolist(), T.astype(np.uint32), T.astype(np.uint8), T.astype(np.int64), T.astype(float)],
+    ids=["array", "list", "uint32", "uint8", "int64", "float"],
+)
+def test_rows_of_any_kind_of_numbers(rows):
+    answers = read_answers(rows)
+    assert_array_equal(answers.rows, T)
+    assert answers.rows.dtype == np.int32
+    assert answers.weights is None
+
+
+@pytest.mark.parametrize(
+    "y",
+    [[True, False, True, False], [1, -1, 1, -1], [1.0, -1.0, 1.0, -1.0], [1, 0, 1, 0]],
+    ids=["bool", "int", "float", "zero-one"],
+)
+def test_responses_turn_answers_round(y):
+    expected = np.where(np.array([1, 0, 1, 0], dtype=bool)[:, None], T, FLIPPED)
+    assert_array_equal(read_answers(T, y).rows, expected)
+    assert read_answers(T, y).weights is None
+
+
+def test_quadruplets_are_turned_round_by_pairs():
+    assert_array_equal(read_answers(Q, [1, -1]).rows, [[0, 1, 2, 3], [3, 0, 1, 2]])
+
+
+def test_counts_are_signs_and_weights():
+    answers = read_answers(T, [3, -1, 1, -2])
+    assert_array_equal(answers.rows, [T[0], FLIPPED[1], T[2], FLIPPED[3]])
+    assert_array_equal(answers.weights, [3.0, 1.0, 1.0, 2.0])
+    both = read_answers(T, [3, -1, 1, -2], sample_weight=[1.0, 0.5, 0.0, 2.0])
+    assert_array_equal(both.weights, [3.0, 0.5, 0.0, 4.0])
+
+
+def tensor():
+    counts = np.zeros((3, 3, 3))
+    counts[0, 1, 2], counts[1, 0, 2], counts[2, 0, 1] = 2.0, -1.0, 1.0
+    return counts
+
+
+class COO:
+    """As the package `sparse` has it."""
+
+    def __init__(self, dense):
+        self.coords, self.shape = np.array(np.nonzero(dense)), dense.shape
+        self.data, self.ndim = dense[np.nonzero(dense)], dense.ndim
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        COO,
+        lambda dense: sparse.csr_array(dense.reshape(3, 9)),
+        lambda dense: sparse.csc_matrix(dense.reshape(9, 3)),
+    ],
+)
+def test_tensors_of_counts(make):
+    answers = read_answers(make(tensor()))
+    assert_array_equal(answers.rows, [[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+    assert_array_equal(answers.weights, [2.0, 1.0, 1.0])
+
+
+def test_a_part_of_a_tensor_is_refused():
+    """Cross-validation cuts along the first axis: these are objects, not answers."""
+    with pytest.raises(
+        ValueError, match=r"X, if sparse, must be .* got shape \(2, 9\).*list of trip"
+    ):
+        read_answers(sparse.csr_array(tensor().reshape(3, 9))[:2])
+    with pytest.raises(ValueError, match="X, if sparse, must be"):
+        read_answers(COO(tensor()[:2]))
+    with pytest.raises(ValueError, match="at least one answer"):
+        read_answers(COO(np.zeros((3, 3, 3))))
+    with pytest.raises(ValueError, match="y must be None with a tensor"):
+        read_answers(COO(tensor()), [1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([[0, 1]], "3 columns .* or 4"),
+        ([[0, 1, 2, 3, 4]], "3 columns .* or 4"),
+        ([[0, 1, -1]], "X must hold indices of objects.* got -1"),
+        ([[0, 1, 2.5]], "X must hold integers"),
+        ([[0, 1, np.nan]], "NaN"),
+        ([[0, 1, 2**40]], "indices up to"),
+        ([0, 1, 2], "2D array"),
+        ([["a", "b", "c"]], "numeric"),
+        (np.empty((0, 3), dtype=int), "0 sample"),
+    ],
+)
+def test_wrong_rows_are_named(X, message):
+    with pytest.raises(ValueError, match=message):
+        read_answers(X)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1, 2, 1, 2], "got 1 and 2.*sample_weight"),
+        ([1, 0, -1, 1], "y must not hold 0"),
+        ([2, 0, 1, 1], "y must not hold 0"),
+        ([1, 1, 1], "one response for each of the 4 rows, got 3"),
+        (["yes", "no", "yes", "no"], "y must be booleans or numbers"),
+        ([1, np.inf, 1, 1], "y must be booleans or numbers"),
+    ],
+)
+def test_wrong_responses_are_named(y, message):
+    with pytest.raises(ValueError, match=message):
+        read_answers(T, y)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 2.0], [1, -1, 1, 1], [1, np.nan, 1, 1], ["a"] * 4])
+def test_wrong_weights_are_named(weights):
+    with pytest.raises(ValueError, match="sample_weight must be"):
+        read_answers(T, sample_weight=weights)
+
+
+def test_impossible_answers_are_left_out_with_a_warning():
+    rows = [[0, 1, 2], [0, 0, 1], [0, 1, 0], [0, 1, 1]]
+    with pytest.warns(UserWarning, match=r"3 of 4 answers in X .* \[0, 0, 1\]"):
+        usable = usable_answers(read_answers(rows, sample_weight=[2, 1, 1, 1]))
+    assert_array_equal(usable.rows, rows[:1])
+    assert usable.weights is None
+    quadruplets = [[0, 1, 2, 3], [0, 1, 0, 1], [0, 1, 1, 0], [0, 0, 1, 2], [0, 1, 2, 2]]
+    with pytest.warns(UserWarning, match=r"4 of 5 answers"):
+        assert_array_equal(usable_answers(read_answers(quadruplets)).rows, quadruplets[:1])
+
+
+def test_nothing_usable_is_an_error():
+    with pytest.raises(ValueError, match="none of its 1 rows does"):
+        usable_answers(read_answers([[0, 0, 1]]))
+    with pytest.raises(ValueError, match="sample_weight must not be zero for all"):
+        usable_answers(read_answers(T, sample_weight=[0, 0, 0, 0]))
+
+
+def test_answers_of_weight_zero_are_left_out():
+    usable = usable_answers(read_answers(T, sample_weight=[0.0, 2.0, 2.0, 0.0]))
+    assert_array_equal(usable.rows, T[1:3])
+    assert usable.weights is None
+
+
+def test_the_input_is_not_changed():
+    rows = T.copy()
+    rows.setflags(write=False)
+    read_answers(rows, [1, -1, 1, 1])
+    assert_array_equal(rows, T)

@@ -1,0 +1,435 @@
+"""OrdinalEmbedding: its contract with scikit-learn, and what it promises beyond."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from embedding_reference import share_right, triplets_of
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import estimator_checks
+
+from skscreen import OrdinalEmbedding
+from skscreen.metrics import procrustes_distance
+
+POINTS = np.random.default_rng(0).normal(size=(30, 2))
+T = triplets_of(POINTS, 1500, 1)
+UNSEEN = triplets_of(POINTS, 2000, 2)
+SIGNS = np.where(np.arange(len(T)) % 3 == 0, -1, 1)
+# The same answers, asked the other way round where SIGNS are -1.
+ASKED = np.where(SIGNS[:, None] == 1, T, T[:, [0, 2, 1]])
+Q = np.insert(T, 2, T[:, 0], axis=1)
+LOSSES = ["soe", "ste", "tste", "gnmds", "ckl"]
+SOLVERS = ["auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"]
+
+
+def model(**options):
+    return OrdinalEmbedding(**{"random_state": 0, **options})
+
+
+# -- the contract of scikit-learn ----------------------------------------------------------------
+
+FEATURES = "the check passes features, which are no indices of objects"
+PER_OBJECT = "transform returns the points of the objects, not a row for each answer"
+EXPECTED_FAILURES = {
+    "check_methods_sample_order_invariance": PER_OBJECT,
+    "check_methods_subset_invariance": PER_OBJECT,
+    "check_n_features_in_after_fitting": "predict takes triplets and quadruplets after either",
+    "check_sample_weight_equivalence_on_dense_data": FEATURES,
+    "check_sample_weight_equivalence_on_sparse_data": FEATURES,
+    "check_sample_weights_not_overwritten": FEATURES,
+    "check_sample_weights_pandas_series": FEATURES,
+    "check_sample_weights_not_an_array": FEATURES,
+    "check_sample_weights_shape": FEATURES,
+}
+
+
+def triplets_for_rows(estimator, X, X_test=None, kernel=None):
+    """A triplet in place of each row of features."""
+    first = np.arange(len(X))
+    return np.stack([first, first + 1, first + 2], axis=1) % max(len(X), 3)
+
+
+@pytest.fixture
+def answers_for_features(monkeypatch):
+    monkeypatch.setattr(estimator_checks, "_enforce_estimator_tags_X", triplets_for_rows)
+    monkeypatch.setattr(
+        estimator_checks,
+        "_enforce_estimator_tags_y",
+        lambda estimator, y: np.where(np.arange(len(y)) % 2 == 0, 1, -1),
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+@estimator_checks.parametrize_with_checks(
+    [OrdinalEmbedding(), OrdinalEmbedding(1, loss="tste", solver="svrg-sbb")],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+)
+def test_sklearn_contract(estimator, check, answers_for_features):
+    check(estimator)
+
+
+def test_constructor_stores_and_only_n_components_is_positional():
+    assert OrdinalEmbedding(3).get_params()["n_components"] == 3
+    with pytest.raises(TypeError, match="positional"):
+        OrdinalEmbedding(2, "ste")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda model: model.transform(),
+        lambda model: model.predict(T),
+        lambda model: model.score(T),
+        lambda model: model.fit_features(POINTS),
+        lambda model: model.map_features(POINTS),
+    ],
+)
+def test_methods_need_a_fit(call):
+    with pytest.raises(NotFittedError, match="OrdinalEmbedding"):
+        call(model())
+
+
+def test_pickle_and_clone():
+    fitted = model().fit(T)
+    loaded = pickle.loads(pickle.dumps(fitted))
+    assert_array_equal(loaded.embedding_, fitted.embedding_)
+    assert_array_equal(loaded.predict(UNSEEN), fitted.predict(UNSEEN))
+    with pytest.raises(NotFittedError):
+        clone(fitted).transform()
+
+
+def test_set_output_and_pipelines():
+    frame = model().set_output(transform="pandas").fit_transform(T)
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns) == ["ordinalembedding0", "ordinalembedding1"]
+    assert frame.shape == (30, 2)
+    columns = pd.DataFrame(T, columns=["head", "near", "far"])
+    from_frame = model().set_output(transform="pandas").fit(columns)
+    assert from_frame.feature_names_in_.tolist() == ["head", "near", "far"]
+    assert_array_equal(from_frame.transform(columns), frame)
+    labels = make_pipeline(model(), KMeans(3, n_init=1, random_state=0)).fit_predict(T)
+    assert labels.shape == (30,)
+
+
+def test_grid_search_over_rows_of_answers():
+    grid = {"loss": ["soe", "tste"], "n_components": [1, 2], "reg": ["auto", 0.01]}
+    search = GridSearchCV(model(n_objects=30), grid, cv=3, error_score="raise").fit(T)
+    assert search.best_params_["n_components"] == 2
+    assert search.best_score_ > 0.9
+    asked = GridSearchCV(model(n_objects=30), {"n_components": [1, 2]}, cv=3).fit(ASKED, SIGNS)
+    assert asked.best_params_["n_components"] == 2
+    assert asked.best_score_ > 0.9
+
+
+# -- what is learned -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_loss_and_solver_orders_unseen_answers(loss, solver):
+    fitted = model(loss=loss, solver=solver, max_epochs=3000, n_init=4).fit(T)
+    assert share_right(fitted.embedding_, UNSEEN) > (0.88 if loss == "ckl" else 0.9)
+    assert_allclose(fitted.score(UNSEEN), share_right(fitted.embedding_, UNSEEN))
+    assert_allclose(fitted.embedding_.mean(axis=0), 0.0, atol=1e-12)
+    assert fitted.n_iter_ == len(fitted.history_)
+    squares = np.mean((fitted.embedding_**2).sum(axis=1))
+    # Centring can only lower the ridge.
+    assert fitted.stress_ + fitted.reg_ * squares <= fitted.objective_ * (1.0 + 1e-12)
+
+
+def test_the_shape_of_the_points_is_found():
+    assert procrustes_distance(POINTS, model().fit_transform(T)) < 0.02
+
+
+@pytest.mark.parametrize("loss", ["gnmds", "ste"])
+def test_the_convex_formulation(loss):
+    fitted = model(loss=loss, formulation="convex").fit(T)
+    assert fitted.embedding_.shape == (30, 2)
+    assert fitted.score(UNSEEN) > 0.8
+    with pytest.raises(ValueError, match="solver must be 'auto' for formulation='convex'"):
+        model(formulation="convex", solver="sgd").fit(T)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_seeds_repeat_exactly_and_differ(solver):
+    first, again = (model(solver=solver).fit(T) for _ in range(2))
+    assert_array_equal(first.embedding_, again.embedding_)
+    other = model(solver=solver, random_state=1).fit(T)
+    assert not np.array_equal(first.embedding_, other.embedding_)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"alpha": 3.0, "loss": "tste"},
+        {"mu": 0.5, "loss": "ckl"},
+        {"margin": 0.5},
+        {"smoothing": 0.1, "loss": "gnmds"},
+        {"reg": 0.1},
+        {"tol": 0.05},
+        {"max_epochs": 3},
+        {"n_init": 3},
+        {"epsilon": 1.0, "solver": "svrg-sbb"},
+        {"batch_size": 5, "solver": "svrg-sbb"},
+        {"module_epochs": 2, "solver": "svrg-sbb"},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_every_parameter_has_an_effect(change):
+    same = {name: change[name] for name in ("loss", "solver") if name in change}
+    # Twelve answers a coordinate, so that the lowest of three starts is another one.
+    changed, plain = model(**change).fit(T[:700]), model(**same).fit(T[:700])
+    if "n_init" in change:
+        assert changed.objective_ <= plain.objective_
+    else:
+        assert not np.array_equal(changed.embedding_, plain.embedding_)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_random_starts_never_end_in_nan(loss):
+    """Few, contradictory answers are the hardest."""
+    rng = np.random.default_rng(0)
+    for seed in range(40):
+        rows = np.array([rng.permutation(6)[:3] for _ in range(15)])
+        fitted = model(loss=loss, random_state=seed, n_init=1).fit(rows)
+        assert np.isfinite(fitted.embedding_).all()
+        assert np.isfinite(fitted.objective_)
+
+
+def test_lifting_reaches_the_best_optimum():
+    """In the plane a start in four dimensions finds what one in the plane often misses."""
+    points = np.random.default_rng(3).normal(scale=0.5, size=(50, 2))
+    rows = triplets_of(points, 2500, 4, noise=0.1)
+
+    def objectives(solver):
+        return np.array(
+            [
+                model(loss="tste", solver=solver, reg=0.003, random_state=seed).fit(rows).objective_
+                for seed in range(10)
+            ]
+        )
+
+    lifted, flat = objectives("auto"), objectives("lbfgs")
+    best = min(lifted.min(), flat.min())
+    assert np.mean(lifted < 1.02 * best) >= 0.9
+    assert np.mean(lifted < 1.02 * best) > np.mean(flat < 1.02 * best)
+
+
+def test_a_start_is_taken():
+    fitted = model().fit(T)
+    again = model(reg=fitted.reg_).fit(T, init=fitted.embedding_)
+    assert again.n_iter_ <= 5
+    assert again.objective_ <= fitted.objective_
+    several = model(reg=fitted.reg_).fit(T, init=np.stack([POINTS, fitted.embedding_]))
+    assert several.objective_ <= again.objective_
+    with pytest.raises(ValueError, match=r"init must have shape \(30, 2\)"):
+        model().fit(T, init=POINTS[:5])
+    # Where points are equal there is no direction to go.
+    with pytest.raises(ValueError, match="init must not have the same value for all objects"):
+        model().fit(T, init=POINTS * [1.0, 0.0])
+
+
+def test_restarts_in_threads_are_those_in_turn():
+    alone, threads = (model(n_components=1, n_jobs=n_jobs).fit(T) for n_jobs in (None, 2))
+    assert_array_equal(alone.embedding_, threads.embedding_)
+
+
+def test_verbose_writes_to_stderr_only(capsys):
+    model(verbose=1).fit(T)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "objective=" in err
+    model().fit(T)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_too_few_epochs_are_said():
+    with pytest.warns(ConvergenceWarning, match="2 iterations of solver='batch'.*max_epochs"):
+        model(solver="batch", max_epochs=2).fit(T)
+
+
+def test_weights_are_repetitions_and_zero_leaves_out():
+    options = {"solver": "lbfgs", "reg": 0.01, "tol": 1e-12, "max_epochs": 3000}
+    counts = np.arange(len(T)) % 3
+    init = POINTS + 0.1
+    weighted = model(**options).fit(T, sample_weight=counts, init=init)
+    repeated = model(**options).fit(np.repeat(T, counts, axis=0), init=init)
+    by_counts = model(**options).fit(T[counts > 0], SIGNED(counts), init=init)
+    for other in (repeated, by_counts):
+        assert_allclose(weighted.objective_, other.objective_, rtol=1e-8)
+        assert procrustes_distance(weighted.embedding_, other.embedding_) < 1e-6
+    assert_allclose(
+        model().fit(T).score(T, sample_weight=counts),
+        model().fit(T).score(np.repeat(T, counts, axis=0)),
+    )
+
+
+def SIGNED(counts):
+    """All answers are as they say; a negative one makes sure that counts are not two classes."""
+    return counts[counts > 0].astype(float) * 1.5
+
+
+# -- better than the peer ------------------------------------------------------------------------
+
+
+def test_quadruplets_can_be_predicted_and_scored():
+    by_pairs, by_triplets = model().fit(Q), model().fit(T)
+    for fitted in (by_pairs, by_triplets):
+        assert_array_equal(fitted.predict(Q), fitted.predict(T))
+        assert fitted.score(Q) == fitted.score(T) > 0.95
+    far = np.random.default_rng(0).permuted(np.tile(np.arange(30), (500, 1)), axis=1)[:, :4]
+    right = by_pairs.predict(far)
+    assert by_pairs.score(far, right) == 1.0
+    assert set(right) == {-1, 1}
+
+
+def test_negative_objects_are_refused_before_memory_is_taken():
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="got -1"):
+        model().fit([[0, 1, -1]])
+    with pytest.raises(ValueError, match=r"X names an object 2000000000.*pass n_objects"):
+        model().fit([[0, 1, 2_000_000_000]])
+    assert tracemalloc.get_traced_memory()[1] < 1e7
+    tracemalloc.stop()
+
+
+def test_too_small_a_number_of_objects_is_named():
+    for fit in (
+        lambda: model().fit(T, n_objects=10),
+        lambda: model(n_objects=10).fit(T),
+    ):
+        with pytest.raises(ValueError, match="n_objects must be greater than every object in X"):
+            fit()
+    with pytest.raises(ValueError, match=r"n_objects must be an integer or None, got 30\.5"):
+        model().fit(T, n_objects=30.5)
+
+
+def test_one_and_two_are_no_responses():
+    with pytest.raises(ValueError, match="got 1 and 2"):
+        model().fit(ASKED, np.where(SIGNS == 1, 2, 1))
+    fitted = model().fit(T)
+    with pytest.raises(ValueError, match="got 1 and 2"):
+        fitted.score(ASKED, np.where(SIGNS == 1, 2, 1))
+
+
+def test_cross_validation_where_a_fold_lacks_the_last_object():
+    rows = np.vstack([T[(T < 29).all(axis=1)], [[0, 1, 29]]])
+    for options in ({}, {"n_objects": 30}):
+        scores = cross_val_score(model(**options), rows, cv=5)
+        assert np.isfinite(scores).all()
+        assert scores.min() > 0.85
+
+
+def test_objects_that_were_never_compared_are_finite_and_tie():
+    fitted = model(n_objects=33).fit(T)
+    assert fitted.embedding_.shape == (33, 2)
+    assert_array_equal(fitted.compared_, np.arange(33) < 30)
+    assert_array_equal(fitted.embedding_[30:], 0.0)
+    unknown = [[0, 1, 31], [0, 31, 1], [31, 0, 1], [0, 1, 500]]
+    assert_array_equal(fitted.predict(unknown), 0)
+    assert fitted.score(unknown) == fitted.score(unknown, [-1, -1, -1, -1]) == 0.0
+
+
+def test_degenerate_rows_change_nothing_but_warn():
+    bad = np.vstack([T, [[0, 0, 1], [0, 1, 1], [2, 3, 2]]])
+    for loss in LOSSES:
+        with pytest.warns(UserWarning, match="3 of 1503 answers"):
+            fitted = model(loss=loss).fit(bad)
+        assert fitted.score(UNSEEN) > 0.9
+
+
+def test_a_tie_is_wrong_whatever_was_asked():
+    fitted = model().fit(T)
+    fitted.embedding_ = np.zeros_like(fitted.embedding_)
+    assert_array_equal(fitted.predict(T), 0)
+    assert fitted.score(T) == fitted.score(T, -np.ones(len(T))) == 0.0
+
+
+def test_tensors_in_fit_predict_score_and_cross_validation():
+    counts = np.zeros((30, 30, 30))
+    np.add.at(counts, tuple(T.T), 1.0)
+    tensor = sparse.csr_array(counts.reshape(30, 900))
+    fitted = model().fit(tensor)
+    assert fitted.score(UNSEEN) > 0.93
+    assert len(fitted.predict(tensor)) == tensor.nnz
+    assert_allclose(fitted.score(tensor), fitted.score(T))
+    # Cut along objects, as cross-validation does, it is refused, not misread.
+    with pytest.raises(ValueError, match="make them a list of triplets first"):
+        cross_val_score(model(), tensor, cv=3, error_score="raise")
+
+
+def test_transform_knows_its_objects():
+    fitted = model().fit(T)
+    assert_array_equal(fitted.transform(), fitted.transform(UNSEEN))
+    fitted.transform()[0] = 99.0
+    assert fitted.embedding_.max() < 99.0
+    with pytest.raises(ValueError, match="n_objects must be greater"):
+        fitted.transform([[0, 1, 30]])
+
+
+def test_a_failed_fit_leaves_no_old_points():
+    fitted = model().fit(T)
+    with pytest.raises(ValueError, match="3 columns"):
+        fitted.fit(T[:, :2])
+    with pytest.raises(NotFittedError):
+        fitted.transform()
+
+
+def test_no_matrix_of_all_pairs_is_formed():
+    n = 4000
+    rng = np.random.default_rng(0)
+    rows = np.stack([rng.permutation(n)[:3] for _ in range(2000)])
+    task = model(n_components=2, loss="tste").fit(T).set_params(max_epochs=2)
+    tracemalloc.start()
+    with pytest.warns(ConvergenceWarning):
+        task.fit(rows, n_objects=n)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # L-BFGS keeps twenty arrays of the size of the points; n^2 floats would be 128 MB.
+    assert peak < 40 * 8 * 2 * n + 200 * len(rows)
+
+
+# -- objects outside -----------------------------------------------------------------------------
+
+
+def test_new_objects_are_mapped_by_their_features():
+    features = np.hstack([POINTS @ [[1.0, 2.0], [-1.0, 1.0]], POINTS**2])
+    rows = triplets_of(POINTS[:25], 1500, 5)
+    fitted = model().fit(rows).fit_features(features[:25])
+    mapped = fitted.map_features(features)
+    assert mapped.shape == (30, 2)
+    assert procrustes_distance(POINTS[:25], mapped[:25]) < 0.1
+    new = UNSEEN[(UNSEEN >= 25).any(axis=1)]
+    assert share_right(mapped, new) > 0.8
+
+
+def test_features_of_objects_without_answers_are_not_learned_from():
+    near, far = (
+        model(n_objects=31).fit(T).fit_features(np.vstack([POINTS, stranger])).map_features(POINTS)
+        for stranger in ([[0.0, 0.0]], [[1e6, -1e6]])
+    )
+    assert_array_equal(near, far)
+    with pytest.raises(ValueError, match="F must have a row for each of 30 objects, got 5"):
+        model().fit(T).fit_features(POINTS[:5])
+    with pytest.raises(NotFittedError, match="fit_features"):
+        model().fit(T).map_features(POINTS)
+
+
+def test_retrieval_by_mapped_features():
+    from skscreen.metrics import mean_average_precision
+
+    relevant = np.random.default_rng(0).uniform(size=(4, 20)) < 0.4
+    distances = np.random.default_rng(1).uniform(size=(4, 20))
+    expected = [average_precision_score(r, -d) for r, d in zip(relevant, distances, strict=True)]
+    assert_allclose(mean_average_precision(relevant, distances), np.mean(expected))

@@ -1,0 +1,108 @@
+import sys
+from types import SimpleNamespace
+
+import matplotlib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skscreen.inspection import EmbeddingDisplay
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+POINTS = np.random.default_rng(0).normal(size=(6, 2))
+NAMES = list("abcdef")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def fitted(points=POINTS):
+    return SimpleNamespace(embedding_=points)
+
+
+def test_points_and_names():
+    display = EmbeddingDisplay.from_estimator(fitted(), names=NAMES)
+    (scatter,) = display.scatters_
+    assert_array_equal(scatter.get_offsets(), POINTS)
+    assert [text.get_text() for text in display.texts_] == NAMES
+    assert [text.xy for text in display.texts_] == [tuple(point) for point in POINTS]
+    # Distances are what a map shows.
+    assert display.ax_.get_aspect() == 1.0
+    assert display.ax_.get_legend() is None
+    assert display.figure_ is display.ax_.figure
+
+
+def test_classes_have_a_colour_and_a_marker_each():
+    classes = ["x", "y", "x", "z", "z", "y"]
+    display = EmbeddingDisplay.from_estimator(fitted(), classes=classes)
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["x", "y", "z"]
+    assert_array_equal(display.scatters_[1].get_offsets(), POINTS[[1, 5]])
+    colours = {tuple(scatter.get_facecolor()[0]) for scatter in display.scatters_}
+    assert len(colours) == 3
+    many = EmbeddingDisplay.from_estimator(
+        fitted(np.arange(40.0).reshape(20, 2)), classes=np.arange(20)
+    )
+    looks = {
+        (*scatter.get_facecolor()[0], scatter.get_paths()[0].vertices.tobytes())
+        for scatter in many.scatters_
+    }
+    assert len(looks) == 20
+
+
+def test_a_reference_is_matched_by_rotation_scale_and_reflection():
+    turn = 2.5 * np.array([[0.6, 0.8], [0.8, -0.6]])
+    display = EmbeddingDisplay.from_estimator(
+        fitted(POINTS @ turn + 3.0), reference=POINTS, reference_name="truth"
+    )
+    assert_allclose(display.points, POINTS, atol=1e-12)
+    assert_array_equal(display.reference_scatter_.get_offsets(), POINTS)
+    assert len(display.ax_.lines) == 6
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts == ["truth", "embedding"]
+
+
+def test_more_components_are_shown_along_the_principal_axes():
+    flat = (
+        np.hstack([POINTS, np.zeros((6, 2))])
+        @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    )
+    display = EmbeddingDisplay.from_estimator(fitted(flat))
+    centred = POINTS - POINTS.mean(axis=0)
+    assert_allclose(
+        np.linalg.norm(display.points, axis=1), np.linalg.norm(centred, axis=1), rtol=1e-10
+    )
+    variances = display.points.var(axis=0)
+    assert variances[0] >= variances[1]
+
+
+def test_given_axes_are_used_and_drawn_on_again():
+    _, (first, second) = plt.subplots(1, 2)
+    display = EmbeddingDisplay.from_estimator(fitted(), ax=first)
+    assert display.ax_ is first
+    assert display.plot(ax=second) is display
+    assert display.ax_ is second
+
+
+@pytest.mark.parametrize(
+    ("points", "options", "message"),
+    [
+        (POINTS[:, :1], {}, "one component"),
+        (POINTS, {"names": NAMES[:3]}, "`names` has 3 entries, but there are 6 objects"),
+        (POINTS, {"classes": [1, 2]}, "`classes` has 2 entries"),
+        (POINTS, {"reference": POINTS[:, :1]}, "`reference` must have two columns"),
+    ],
+)
+def test_wrong_arguments_are_named(points, options, message):
+    with pytest.raises(ValueError, match=message):
+        EmbeddingDisplay.from_estimator(fitted(points), **options)
+
+
+def test_missing_matplotlib_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"EmbeddingDisplay .* pip install skscreen\[plot\]"):
+        EmbeddingDisplay.from_estimator(fitted())

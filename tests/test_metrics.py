@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import average_precision_score
+
+from skscreen.metrics import (
+    mean_average_precision,
+    precision_at_k,
+    procrustes_distance,
+    recall_at_k,
+    triplet_error,
+)
+
+LINE = [[0.0], [1.0], [3.0], [-1.0]]
+RELEVANT = np.array([[1, 0, 1, 0], [0, 1, 0, 0]], dtype=bool)
+# Ranks: relevant, not, not, relevant; and not, relevant, not, not.
+DISTANCES = np.array([[0.1, 0.2, 0.9, 0.3], [0.1, 0.2, 0.3, 0.4]])
+
+
+def test_triplet_error_counts_ties_and_nan_as_wrong():
+    assert triplet_error(LINE, [[0, 1, 2]]) == 0.0
+    assert triplet_error(LINE, [[0, 1, 2], [0, 2, 1], [0, 1, 3], [1, 0, 2]]) == 0.5
+    assert triplet_error(LINE, [[0, 1, 2], [0, 2, 1]], [1, -1]) == 0.0
+    assert triplet_error(LINE, [[0, 1, 3]], [-1]) == 1.0
+    assert triplet_error(np.full((3, 2), np.nan), [[0, 1, 2]]) == 1.0
+    assert triplet_error(LINE, [[0, 1, 1, 2]]) == 0.0
+    weights = [3.0, 1.0]
+    assert triplet_error(LINE, [[0, 1, 2], [0, 2, 1]], sample_weight=weights) == 0.25
+    with pytest.raises(ValueError, match="X must name objects of the embedding, 0 to 3, got 4"):
+        triplet_error(LINE, [[0, 1, 4]])
+
+
+def test_procrustes_distance_ignores_what_answers_cannot_tell():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 2))
+    turn = np.array([[0.6, -0.8], [-0.8, -0.6]])
+    assert_allclose(procrustes_distance(X, 3.0 * X @ turn + 5.0), 0.0, atol=1e-12)
+    assert 0.0 < procrustes_distance(X, X + 0.1 * rng.normal(size=X.shape)) < 0.05
+    with pytest.raises(ValueError, match="same shape"):
+        procrustes_distance(X, X[:5])
+
+
+def test_retrieval_by_hand():
+    assert precision_at_k(RELEVANT, DISTANCES, 1) == 0.5
+    assert precision_at_k(RELEVANT, DISTANCES, 2) == 0.5
+    assert recall_at_k(RELEVANT, DISTANCES, 2) == 0.75
+    assert recall_at_k(RELEVANT, DISTANCES, 4) == 1.0
+    assert_allclose(mean_average_precision(RELEVANT, DISTANCES), ((1.0 + 2 / 4) / 2 + 1 / 2) / 2)
+
+
+def test_average_precision_is_that_of_scikit_learn():
+    """Over the whole ranking, and not cut after the number of relevant items."""
+    rng = np.random.default_rng(0)
+    relevant, distances = rng.uniform(size=(30, 200)) < 0.3, rng.uniform(size=(30, 200))
+    each = [average_precision_score(*row) for row in zip(relevant, -distances, strict=True)]
+    assert_allclose(mean_average_precision(relevant, distances), np.mean(each), rtol=1e-12)
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(ValueError, match="k must be from 1 to 4"):
+        precision_at_k(RELEVANT, DISTANCES, 5)
+    with pytest.raises(ValueError, match="same shape"):
+        recall_at_k(RELEVANT, DISTANCES[:, :3], 1)
+    with pytest.raises(ValueError, match=r"relevant must name an item .*row 1"):
+        mean_average_precision([[1, 0], [0, 0]], [[1.0, 2.0], [1.0, 2.0]])

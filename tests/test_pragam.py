@@ -1,0 +1,313 @@
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from pragam_reference import objective, optimum
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skscreen import PragamSVC
+
+# 143 tumours with 30 features; 75 irises of three classes.
+X, y = load_breast_cancer(return_X_y=True)
+X, y = scale(X[::4]), y[::4]
+IRIS_X, IRIS_Y = load_iris(return_X_y=True)
+IRIS_X, IRIS_Y = scale(IRIS_X)[::2], IRIS_Y[::2]
+DIGITS_X, DIGITS_Y = load_digits(return_X_y=True)
+for array in (X, y, IRIS_X, IRIS_Y):
+    array.setflags(write=False)
+NAMES = np.array(["benign", "malign"])
+SIGNS = np.where(y == 1, 1.0, -1.0)
+ALGORITHMS = ["pragam", "bmrm", "ls-bmrm", "pegasos"]
+
+
+@parametrize_with_checks([PragamSVC(), PragamSVC(algorithm="bmrm")])
+def test_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("algorithm", ["pragam", "bmrm"])
+@pytest.mark.parametrize("C", [0.01, 0.1, 1.0])
+@pytest.mark.parametrize("data", ["cancer", "digits", "iris"])
+def test_decision_values_of_svc(algorithm, C, data):
+    A, b = {
+        "cancer": (X, y),
+        "digits": (DIGITS_X[::5] / 16.0, DIGITS_Y[::5] == 8),
+        "iris": (IRIS_X, IRIS_Y == 1),
+    }[data]
+    peer = SVC(kernel="linear", C=C, tol=1e-8).fit(A, b)
+    # The planes of BMRM are nearly parallel at last: its programme has fewer digits.
+    tol = 1e-12 if algorithm == "pragam" else 1e-10
+    model = PragamSVC(C, algorithm=algorithm, tol=tol).fit(A, b)
+    assert_allclose(model.decision_function(A), peer.decision_function(A), rtol=0.0, atol=1e-4)
+    assert_array_equal(model.predict(A), peer.predict(A))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("C", [0.05, 7.0])
+def test_conic_solver(algorithm, fit_intercept, C):
+    lam = 1.0 / (C * len(y))
+    best = optimum(X, SIGNS, lam, fit_intercept)
+    for tol in (1e-4, 1e-6) if algorithm in ("pragam", "bmrm") else (1e-2,):
+        model = PragamSVC(
+            C, algorithm=algorithm, fit_intercept=fit_intercept, tol=tol, max_iter=5000
+        ).fit(X, y)
+        assert 0.0 <= model.dual_gap_ <= tol
+        (value,), (b,) = model.objective_, model.intercept_
+        assert best - 1e-10 <= value <= best + tol
+        assert value - model.dual_gap_ <= best + 1e-10
+        assert_allclose(objective(X, SIGNS, lam, model.coef_[0], b), value, rtol=1e-12)
+        assert (b == 0.0) == (not fit_intercept)
+
+
+def test_liblinear_without_intercept():
+    peer = LinearSVC(
+        C=0.1, loss="hinge", fit_intercept=False, tol=1e-10, max_iter=10**6, random_state=0
+    ).fit(X, y)
+    model = PragamSVC(0.1, fit_intercept=False, tol=1e-12).fit(X, y)
+    assert_allclose(model.coef_, peer.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_history(algorithm):
+    model = PragamSVC(algorithm=algorithm, tol=0.02).fit(X, y)
+    history = model.history_
+    assert history.dtype.names == ("iteration", "seconds", "primal", "dual")
+    assert_array_equal(history["iteration"], np.arange(model.n_iter_[0] + 1))
+    gaps = history["primal"] - history["dual"]
+    assert np.all(np.diff(gaps) <= 0.0) and np.all(np.diff(history["seconds"]) >= 0.0)
+    assert gaps[-1] == model.dual_gap_ <= 0.02 < gaps[-2]
+    assert history["primal"][-1] == model.objective_[0]
+    assert history["primal"][0] == pytest.approx(2.0 * np.mean(y == 0))
+
+
+def test_dual_variables_certify_by_themselves():
+    C = 0.3
+    model = PragamSVC(C, tol=1e-6).fit(X, y)
+    alpha = SIGNS * model.dual_coef_[0]
+    w = model.dual_coef_[0] @ X
+    assert np.all(alpha >= 0.0) and np.all(alpha <= C * (1.0 + 1e-14))
+    assert abs(model.dual_coef_.sum()) < 1e-12
+    lam = 1.0 / (C * len(y))
+    assert_allclose(lam * (alpha.sum() - 0.5 * w @ w), model.history_["dual"][-1], rtol=1e-10)
+
+
+def test_more_classes_are_one_against_the_rest():
+    names = np.array(["c", "a", "b"])[IRIS_Y]
+    model = PragamSVC(tol=1e-6).fit(IRIS_X, names)
+    parts = [PragamSVC(tol=1e-6).fit(IRIS_X, names == name) for name in "abc"]
+    assert_array_equal(model.classes_, ["a", "b", "c"])
+    assert_array_equal(model.coef_, [part.coef_[0] for part in parts])
+    assert_array_equal(model.intercept_, [part.intercept_[0] for part in parts])
+    assert model.dual_gap_ == max(part.dual_gap_ for part in parts)
+    assert_array_equal(model.n_iter_, [part.n_iter_[0] for part in parts])
+    assert [len(history) for history in model.history_] == (model.n_iter_ + 1).tolist()
+    scores = model.decision_function(IRIS_X)
+    assert_array_equal(model.predict(IRIS_X), model.classes_[scores.argmax(axis=1)])
+    threads = PragamSVC(tol=1e-6, n_jobs=2).fit(IRIS_X, names)
+    assert_array_equal(threads.coef_, model.coef_)
+
+
+@pytest.mark.parametrize("algorithm", ["pragam", "bmrm"])
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 0.5, 1: 2.0}])
+def test_weights_are_repetitions_and_zero_is_removal(algorithm, class_weight):
+    weights = np.random.default_rng(0).integers(0, 3, len(y))
+    model = PragamSVC(0.3, algorithm=algorithm, tol=1e-10, class_weight=class_weight)
+    weighted = clone(model).fit(X, y, sample_weight=weights)
+    repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-5)
+    assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-8)
+    if algorithm == "pragam":
+        assert not weighted.dual_coef_[0, weights == 0].any()
+
+
+def test_weights_of_svc():
+    weights = np.random.default_rng(1).random(len(y))
+    peer = SVC(kernel="linear", C=0.5, tol=1e-8, class_weight={0: 3.0}).fit(X, y, weights)
+    model = PragamSVC(0.5, tol=1e-12, class_weight={0: 3.0}).fit(X, y, weights)
+    assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-4)
+    value = optimum(
+        X, SIGNS, 1.0 / (0.5 * (w := weights * np.where(y == 0, 3.0, 1.0)).sum()), True, w
+    )
+    assert_allclose(model.objective_, [value], rtol=1e-8)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array, sparse.coo_array])
+def test_sparse_equals_dense(algorithm, container):
+    rough = np.where(np.abs(X) > 0.5, X, 0.0)
+    model = PragamSVC(0.1, algorithm=algorithm, tol=1e-2)
+    dense, thin = (clone(model).fit(data, y) for data in (rough, container(rough)))
+    assert_allclose(
+        thin.decision_function(container(X)), dense.decision_function(X), rtol=1e-6, atol=1e-8
+    )
+    assert_array_equal(thin.n_iter_, dense.n_iter_)
+
+
+def test_small_batches():
+    options = {"algorithm": "pegasos", "fit_intercept": False, "tol": 0.01, "C": 0.05}
+    models = [
+        PragamSVC(batch_size=size, random_state=seed, **options).fit(X, y)
+        for size, seed in ((1, 0), (1, None), (1, 1), (20, 0))
+    ]
+    assert_array_equal(models[0].coef_, models[1].coef_)
+    assert not np.array_equal(models[0].coef_, models[2].coef_)
+    assert not np.array_equal(models[0].coef_, models[3].coef_)
+    state = np.random.RandomState(3)
+    again = [PragamSVC(batch_size=1, random_state=state, **options).fit(X, y) for _ in range(2)]
+    assert not np.array_equal(again[0].coef_, again[1].coef_)
+    # A line for each pass over the data.
+    assert_array_equal(np.diff(models[0].history_["iteration"]), len(y))
+    best = optimum(X, SIGNS, 1.0 / (0.05 * len(y)), False)
+    for model in (*models, *again):
+        assert best <= model.objective_[0] <= best + 0.01
+        assert not hasattr(model, "dual_coef_")
+
+
+def test_options_of_the_algorithms_reach_them():
+    plain = PragamSVC(tol=1e-6).fit(X, y)
+    exact = PragamSVC(tol=1e-6, lipschitz=len(y) * np.linalg.norm(X, 2) ** 2).fit(X, y)
+    published = PragamSVC(tol=1e-6, restart=False).fit(X, y)
+    assert plain.n_iter_[0] < 0.5 * exact.n_iter_[0]
+    assert plain.n_iter_[0] < 0.5 * published.n_iter_[0]
+    wild, tame = (
+        PragamSVC(algorithm="pegasos", fit_intercept=False, tol=0.05, projection=p).fit(X, y)
+        for p in (False, True)
+    )
+    assert not np.array_equal(wild.history_["primal"], tame.history_["primal"][: wild.n_iter_[0]])
+
+
+def test_warm_start():
+    model = PragamSVC(0.1, tol=1e-6, warm_start=True).fit(X, y)
+    cold = PragamSVC(0.12, tol=1e-6).fit(X, y)
+    assert model.fit(X, y).n_iter_[0] == 0
+    model.set_params(C=0.12).fit(X, y)
+    assert 0 < model.n_iter_[0] < cold.n_iter_[0]
+    assert_allclose(model.objective_, cold.objective_, atol=1e-6)
+    weights = np.where(np.arange(len(y)) % 5, 1.0, 0.0)
+    model.fit(X, y, weights)
+    assert_allclose(
+        model.objective_, PragamSVC(0.12, tol=1e-6).fit(X, y, weights).objective_, atol=1e-6
+    )
+    many = PragamSVC(0.1, tol=1e-6, warm_start=True).fit(IRIS_X, IRIS_Y).fit(IRIS_X, IRIS_Y)
+    assert many.n_iter_.tolist() == [0, 0, 0]
+    # Other labels of the same samples are another problem, solved all the same.
+    flipped = model.fit(X, 1 - y)
+    assert_allclose(flipped.coef_, -PragamSVC(0.12, tol=1e-6).fit(X, y).coef_, atol=1e-2)
+
+
+@pytest.mark.parametrize("algorithm", ["bmrm", "ls-bmrm"])
+def test_warm_start_of_bundles(algorithm):
+    model = PragamSVC(0.1, tol=1e-2, algorithm=algorithm, warm_start=True).fit(X, y)
+    first = model.objective_[0]
+    model.fit(X, y)
+    assert model.history_["primal"][0] == pytest.approx(first, rel=1e-12)
+    # Dual variables are not kept by bundles: Pragam then begins from nothing.
+    assert model.set_params(algorithm="pragam").fit(X, y).history_["dual"][0] == 0.0
+
+
+def test_warm_start_of_other_samples():
+    model = PragamSVC(warm_start=True).fit(X, y)
+    for data, labels in ((X[:50], y[:50]), (X[:, :5], y), (X, NAMES[y])):
+        with pytest.raises(ValueError, match="warm_start=True needs the samples of the fit before"):
+            model.fit(data, labels)
+        model.fit(X, y)
+    model.set_params(warm_start=False).fit(X[:50], y[:50])
+
+
+def test_few_iterations_warn_with_the_gap():
+    with pytest.warns(ConvergenceWarning, match=r"3 iterations .* gap of \d.*e-0\d > tol=0.0001"):
+        model = PragamSVC(max_iter=3).fit(X, y)
+    assert model.dual_gap_ > 1e-4 and model.n_iter_[0] == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        PragamSVC().fit(X, y)
+
+
+def test_single_precision_and_read_only_data():
+    model = PragamSVC(tol=1e-6).fit(X.astype(np.float32), y)
+    assert_allclose(model.coef_, PragamSVC(tol=1e-6).fit(X, y).coef_, atol=1e-3)
+
+
+def test_progress_bar(capsys):
+    PragamSVC(verbose=1).fit(IRIS_X, IRIS_Y)
+    shown = capsys.readouterr().err
+    assert "100% gap=" in shown and "iterations=" in shown
+    PragamSVC().fit(IRIS_X, IRIS_Y)
+    assert capsys.readouterr().err == ""
+
+
+def test_pipelines_grids_and_names():
+    frame = pd.DataFrame(X).add_prefix("f")
+    model = PragamSVC().fit(frame, NAMES[y])
+    assert model.feature_names_in_[0] == "f0"
+    assert set(model.predict(frame)) == set(NAMES)
+    grid = {"pragamsvc__C": [0.01, 1.0], "pragamsvc__algorithm": ["pragam", "bmrm"]}
+    search = GridSearchCV(make_pipeline(StandardScaler(), PragamSVC()), grid, cv=3)
+    assert search.fit(X, y).best_score_ > 0.94
+    assert_array_equal(
+        pickle.loads(pickle.dumps(model)).decision_function(frame), model.decision_function(frame)
+    )
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = make_pipeline(PragamSVC().set_fit_request(sample_weight=True))
+        routed.fit(X, y, sample_weight=np.ones(len(y)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"C": 0.0}, "'C' parameter"),
+        ({"C": np.inf}, "'C' parameter"),
+        ({"algorithm": "sgd"}, "'algorithm' parameter"),
+        ({"lipschitz": 0.0}, "'lipschitz' parameter"),
+        ({"lipschitz": "exact"}, "'lipschitz' parameter"),
+        ({"tol": 0.0}, "'tol' parameter"),
+        ({"max_iter": 0}, "'max_iter' parameter"),
+        ({"batch_size": 0}, "'batch_size' parameter"),
+        ({"class_weight": {7: 1.0}}, "class_weight has entries for .*7"),
+        ({"batch_size": 1}, "batch_size=1 has an effect for algorithm='pegasos' alone"),
+        ({"projection": False}, "projection=False has an effect for algorithm='pegasos' alone"),
+        ({"lipschitz": 1.0, "algorithm": "bmrm"}, "lipschitz=1.0 has an effect for"),
+        ({"restart": False, "algorithm": "bmrm"}, "restart=False has an effect for"),
+        ({"batch_size": 1, "algorithm": "pegasos"}, "needs fit_intercept=False"),
+        ({"warm_start": True, "algorithm": "pegasos"}, "warm_start=True has no effect"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises(ValueError, match=message):
+        PragamSVC(**options).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "weights", "message"),
+    [
+        (np.ones(len(y)), None, "greater than one; got 1 class"),
+        (y, np.zeros(len(y)), "[Ss]ample.weight"),
+        (y, np.full(len(y), -1.0), "[Nn]egative"),
+        (y, (y == 1).astype(float), "greater than one; got 1 class among"),
+        (X[:, 0], None, "continuous"),
+    ],
+)
+def test_bad_labels_and_weights(labels, weights, message):
+    with pytest.raises(ValueError, match=message):
+        PragamSVC().fit(X, labels, sample_weight=weights)
+
+
+def test_a_failed_fit_leaves_the_estimator_unfitted():
+    model = PragamSVC().fit(X, y)
+    with pytest.raises(ValueError, match="one; got 1 class"):
+        model.fit(X, np.ones(len(y)))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
