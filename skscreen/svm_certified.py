@@ -121,7 +121,7 @@ def svc_certified_C(
     max_solves : int, default=1000
         Values of C to solve at most.
     **options
-        Parameters of `ScreenedSVC` but `C`. The intercept must be penalised, or absent.
+        Parameters of `ScreenedSVC` but `C` and `memory`. The intercept must be penalised, or none.
 
     Returns
     -------
@@ -166,6 +166,8 @@ def svc_certified_C(
     began = time.perf_counter()
     if "C" in options:
         raise TypeError("svc_certified_C() takes C_range, not C.")
+    if options.get("memory") is not None:
+        raise ValueError("memory has no use here: the search keeps its own references.")
     first, last = check_C_range(C_range)
     model = ScreenedSVC(**options)
     model._validate_params()
