@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
@@ -17,6 +17,7 @@ from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_ca
 from skscreen.path.store import Store, check_store, content_key
 from skscreen.path.threads import blas_threads_for
 from skscreen.problems.samples import LinearSamples
+from skscreen.score_classifier import ScoreClassifierMixin
 from skscreen.solvers.certified import Certified, Watch
 from skscreen.solvers.hinge import LIMITS, Algorithm, Start, solve_hinge
 from skscreen.svm_problem import Labels, check_labels
@@ -30,7 +31,7 @@ _OPTIONS = {
 }
 
 
-class PragamSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     """Linear support vector classifier with an unpenalised intercept and a certified optimum.
 
     For two classes, y_i = -1 or +1, the fit minimises
@@ -264,21 +265,6 @@ class PragamSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X) -> np.ndarray:
-        """Return the class of each sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        scores = self.decision_function(X)
-        winners = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[winners]
 
     def __sklearn_tags__(self):
         """Sparse data are accepted."""

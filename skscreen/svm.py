@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.samples import TESTS, SamplePoint
 from skscreen.path.store import Store, check_store
+from skscreen.score_classifier import ScoreClassifierMixin
 from skscreen.svm_problem import (
     KERNELS,
     SOLVERS,
@@ -31,7 +32,7 @@ from skscreen.svm_problem import (
 )
 
 
-class ScreenedSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     """Support vector classifier, solved exactly with safe screening and a certificate.
 
     For two classes, y_i = -1 or +1, and f(x) = <w, phi(x)> + b the fit minimises
@@ -276,21 +277,6 @@ class ScreenedSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             scores = self._kernel.decide(columns, self.support_vectors_, self.dual_coef_.T)
         scores = scores + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X) -> np.ndarray:
-        """Return the class of each sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        scores = self.decision_function(X)
-        winners = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[winners]
 
     def __sklearn_tags__(self):
         """Sparse data are accepted; a precomputed kernel is cut along both axes."""
