@@ -4,8 +4,8 @@
 
 FOLDER holds the benchmark data and a `load.py` with `load(name) -> (X, y)`; breast cancer comes
 with scikit-learn. Everything in one table is measured in one run, one thread, in CPU seconds,
-compilation excluded (it is printed apart). Gaps are relative duality gaps of the full problem; those of the
-peers are computed from what they return.
+compilation excluded (it is printed apart). Gaps are relative duality gaps of the full problem;
+those of the peers are computed from what they return.
 """
 
 import argparse
