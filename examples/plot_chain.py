@@ -12,7 +12,7 @@ import numpy as np
 from skscreen import PragamChainSVC, PragamSVC
 
 rng = np.random.default_rng(0)
-n_sequences, length, n_labels, stays = 60, 50, 3, 0.9
+n_sequences, length, n_labels, stays = 50, 40, 3, 0.9
 
 
 def draw():
@@ -24,9 +24,9 @@ def draw():
 
 
 X, y = zip(*(draw() for _ in range(n_sequences)), strict=True)
-X, X_test, y, y_test = X[:30], X[30:], y[:30], y[30:]
+X, X_test, y, y_test = X[:20], X[20:], y[:20], y[20:]
 
-chain = PragamChainSVC(C=1.0, tol=0.05).fit(X, y)
+chain = PragamChainSVC(C=1.0, tol=0.1).fit(X, y)
 single = PragamSVC(C=0.1).fit(np.concatenate(X), np.concatenate(y))
 accuracy_chain = chain.score(X_test, y_test)
 accuracy_single = single.score(np.concatenate(X_test), np.concatenate(y_test))
@@ -44,7 +44,8 @@ left.set_yticks(
     range(3), ["true", f"single ({accuracy_single:.0%})", f"chain ({accuracy_chain:.0%})"]
 )
 left.set(xlabel="Position", title="Labels of one test sequence (accuracy on all 30)")
-image = right.imshow(chain.transition_, cmap="RdBu", vmin=-1, vmax=1)
+most = np.abs(chain.transition_).max()
+image = right.imshow(chain.transition_, cmap="RdBu", vmin=-most, vmax=most)
 right.set(title="Learned transitions", xlabel="to label", ylabel="from label",
           xticks=range(3), yticks=range(3))  # fmt: skip
 fig.colorbar(image, ax=right, shrink=0.8)

@@ -2,8 +2,8 @@
 Which features matter?
 ======================
 
-A diagonal metric is one weight for each feature. Here half of the features are noise; the weights
-of most of these become exactly zero as λ falls, and nearest neighbours gain from that.
+A diagonal metric is one weight for each feature. Here half of the features are noise: their
+weights stay near zero along the whole path, many exactly at zero, and nearest neighbours gain.
 """
 
 import matplotlib.pyplot as plt

@@ -33,7 +33,11 @@ for ax, name, model in [(axes[0], "principal components", pca), (axes[1], "learn
     ):
         shown = test[y_test == label]
         ax.scatter(*shown[:, :2].T, s=18, color=colour, marker=marker, label=f"class {label}")
-    ax.set(title=f"{name} (5-NN {accuracy:.3f})", xlabel="first direction", aspect="equal")
+    ax.set(
+        title=f"{name} (5-NN in all directions: {accuracy:.3f})",
+        xlabel="first direction",
+        aspect="equal",
+    )
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("second direction")
 axes[1].legend(frameon=False)

@@ -2,8 +2,8 @@
 Can a metric be learned from pairs alone?
 =========================================
 
-No class labels for most samples: only 300 pairs that are said to be alike or not. Squared distances
-of pairs that are alike shall be at most U, those of the others at least L.
+No class labels, only 200 pairs that are said to be alike or not. Squared distances of pairs that
+are alike shall be at most U, those of the others at least L. Shown are pairs of other samples.
 """
 
 import matplotlib.pyplot as plt
@@ -16,29 +16,27 @@ from skscreen import ScreenedRTLM
 X, y = load_breast_cancer(return_X_y=True)
 X = StandardScaler().fit_transform(X)
 rng = np.random.default_rng(0)
-first, second = rng.permutation(len(X))[:568].reshape(2, 284)
-alike = y[first] == y[second]
-pairs = np.stack([first, second], axis=1)
+order = rng.permutation(len(X))
+pairs, unseen = rng.choice(order[:284], (200, 2)), rng.choice(order[284:], (5000, 2))
+pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+alike, alike_unseen = (y[part[:, 0]] == y[part[:, 1]] for part in (pairs, unseen))
 U, L = 1.0, 4.0
 
-learn, unseen = np.arange(284) < 200, np.arange(284) >= 200
-metric = ScreenedRTLM(lam=1e-4).fit(X, pairs=(pairs[learn & alike], pairs[learn & ~alike], U, L))
-
-
-def squared(part):
-    both = np.stack([X[pairs[part, 0]], X[pairs[part, 1]]], axis=1)
-    euclidean = np.sum((both[:, 0] - both[:, 1]) ** 2, axis=1)
-    return euclidean, metric.pair_distance(both) ** 2
-
+metric = ScreenedRTLM(lam=1e-4).fit(X, pairs=(pairs[alike], pairs[~alike], U, L))
+both = X[unseen]
+squares = {
+    "Euclidean": np.sum((both[:, 0] - both[:, 1]) ** 2, axis=1),
+    "learned": metric.pair_distance(both) ** 2,
+}
 
 fig, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
-for ax, which, title in zip(axes, (0, 1), ("Euclidean", "learned"), strict=True):
-    values = [squared(unseen & alike)[which], squared(unseen & ~alike)[which]]
-    bins = np.linspace(0.0, np.quantile(np.concatenate(values), 0.95), 25)
+for ax, (title, distances) in zip(axes, squares.items(), strict=True):
+    values = [distances[alike_unseen], distances[~alike_unseen]]
+    bins = np.linspace(0.0, np.quantile(distances, 0.9), 30)
     for part, label, colour in zip(
         values, ("alike", "not alike"), ("#0072B2", "#E69F00"), strict=True
     ):
-        ax.hist(np.minimum(part, bins[-1]), bins, color=colour, alpha=0.6, label=label)
+        ax.hist(part, bins, color=colour, alpha=0.6, label=label)
     # How often a pair that is not alike is farther apart than one that is.
     auc = np.mean(values[1][:, None] > values[0][None])
     ax.set(

@@ -19,8 +19,8 @@ X, signs = scale(X), 2 * y - 1
 data = np.hstack([X, np.ones((len(X), 1))]) * signs[:, None]
 eps, C_max = 0.05, 1.0
 path = svc_path(X, y, eps=eps, C_max=C_max)
-checks = np.geomspace(path.Cs[0], C_max, 120)
-optima = svc_path(X, y, Cs=checks, tol=1e-8)
+checks = np.geomspace(path.Cs[0], C_max, 100)
+optima = svc_path(X, y, Cs=checks, tol=1e-6)
 
 
 def dual(C):
