@@ -71,6 +71,7 @@ html_theme_options = {
     "show_prev_next": False,
     "show_nav_level": 2,
     "navigation_with_keys": False,
+    "navbar_persistent": ["search-button"],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

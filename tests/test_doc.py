@@ -12,6 +12,7 @@ import skscreen
 import skscreen.datasets
 import skscreen.inspection
 import skscreen.metrics
+from skscreen.screening.bounds import BOUNDS
 
 DOC = Path(__file__).parents[1] / "doc"
 PAGES = sorted(path for folder in ("guide", "coming_from") for path in (DOC / folder).glob("*.md"))
@@ -23,6 +24,15 @@ METRICS = [
     for name in vars(skscreen.metrics)
     if getattr(vars(skscreen.metrics)[name], "__module__", "") == "skscreen.metrics"
 ]
+
+
+@pytest.fixture(autouse=True)
+def bounds_as_before():
+    """The page on extensions adds one."""
+    before = dict(BOUNDS)
+    yield
+    BOUNDS.clear()
+    BOUNDS.update(before)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
