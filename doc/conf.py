@@ -78,6 +78,8 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "pygments_light_style": "tango",
 }
+html_static_path = ["_static"]
+html_css_files = ["skscreen.css"]
 html_show_sourcelink = False
 
 # Docstrings are read as plain text, too: |x| is a norm there, and x_ a fitted attribute.
