@@ -20,6 +20,9 @@ exclude_patterns = ["_build", "_templates", "auto_examples/**.ipynb", "auto_exam
 templates_path = ["_templates"]
 # A name in single backticks is a link where it is one of ours.
 default_role = "py:obj"
+# Roles that are written out must find their target; backticks are for parameters as well.
+nitpicky = True
+nitpick_ignore_regex = [("py:obj", ".*")]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3

@@ -36,9 +36,9 @@ for solver, colour in [
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(answers, init=start)
     passes = [event.epoch for event in model.history_]
+    losses = np.array([event.loss for event in model.history_])
     # SGD looks at the objective once, at its end.
-    marker = "o" if len(passes) == 1 else None
-    losses = [event.loss for event in model.history_]
+    marker = "o" if np.isfinite(losses).sum() == 1 else None
     ax.plot(passes, losses, color=colour, marker=marker, label=solver)
     print(f"{solver:9} objective {model.objective_:.4f} after {passes[-1]:.0f} passes")
 ax.set(xlabel="Passes over the answers", ylabel="Objective", yscale="log", xlim=(0, 60))
