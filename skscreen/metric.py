@@ -317,7 +317,12 @@ class ScreenedRTLM(
         return X @ self.components_.T
 
     def get_mahalanobis_matrix(self) -> np.ndarray:
-        """Return M, of shape (n_features, n_features)."""
+        """Return the matrix M of the metric.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+        """
         check_is_fitted(self)
         return self.components_.T @ self.components_
 
@@ -343,7 +348,13 @@ class ScreenedRTLM(
         return np.linalg.norm((pairs[:, 0] - pairs[:, 1]) @ self.components_.T, axis=1)
 
     def get_metric(self) -> MahalanobisDistance:
-        """Return the learned distance as a function of two vectors, for `metric=` arguments."""
+        """Return the learned distance as a function of two vectors, for `metric=` arguments.
+
+        Returns
+        -------
+        callable
+            Takes two arrays of shape (n_features,); can be pickled.
+        """
         check_is_fitted(self)
         return MahalanobisDistance(self.components_)
 

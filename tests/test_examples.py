@@ -5,6 +5,8 @@ import runpy
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -13,8 +15,6 @@ GAP = re.compile(r"\d\.\de-\d\d")
 
 @pytest.fixture(autouse=True)
 def close_figures():
-    import matplotlib.pyplot as plt
-
     matplotlib.use("agg")
     yield
     plt.close("all")
@@ -56,6 +56,64 @@ def test_lower_bound_example_meets_theory(capsys):
     result = runpy.run_path(str(ROOT / "examples" / "plot_bmrm_lower_bound.py"))
     assert max(result["deviation"], result["deviation_errors"]) < 1e-10
     assert "deviation from theory" in capsys.readouterr().out
+
+
+def run(name: str) -> dict:
+    return runpy.run_path(str(ROOT / "examples" / f"plot_{name}.py"))
+
+
+def test_certificate_example_bounds_the_error(capsys):
+    result = run("certificate")
+    assert np.all(result["errors"] <= result["gaps"] + 1e-11)
+    assert np.all(result["distances"] <= result["radii"])
+
+
+def test_pair_bounds_example_orders_unseen_pairs(capsys):
+    run("pair_bounds")
+    euclidean, learned = map(float, re.findall(r"([\d.]+)%", capsys.readouterr().out))
+    assert learned > euclidean
+
+
+def test_eps_path_example_keeps_its_promise(capsys):
+    result = run("svc_eps_path")
+    assert result["errors"].max() <= result["eps"]
+
+
+def test_store_example_saves_steps_and_keeps_scores(capsys):
+    result = run("grid_search_store")
+    alone, stored = result["alone"].cv_results_, result["stored"].cv_results_
+    assert np.allclose(alone["mean_test_accuracy"], stored["mean_test_accuracy"], atol=0.005)
+    steps = [results["mean_test_iterations"].sum() for results in (alone, stored)]
+    assert steps[1] < 0.5 * steps[0]
+
+
+def test_chain_example_beats_single_positions(capsys):
+    result = run("chain")
+    assert result["accuracy_chain"] > result["accuracy_single"] + 0.1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "embedding_losses",
+        "embedding_solvers",
+        "feature_weights",
+        "learned_space",
+        "new_objects",
+        "pragam",
+        "screening_bounds",
+        "svc_screening",
+    ],
+)
+def test_example_draws_a_figure_and_says_something(name, capsys):
+    run(name)
+    assert plt.get_fignums() and capsys.readouterr().out
+
+
+def test_every_example_is_run():
+    run_here = Path(__file__).read_text(encoding="utf-8")
+    for path in (ROOT / "examples").glob("plot_*.py"):
+        assert re.search(rf'"(plot_)?{path.stem.removeprefix("plot_")}(\.py)?"', run_here), path
 
 
 def test_demo_writes_table_and_figures(tmp_path, capsys, monkeypatch):

@@ -94,12 +94,35 @@ class Store:
         return found
 
     def put(self, key: str, value: float, /, **arrays: np.ndarray) -> None:
-        """Keep the arrays of a solved problem."""
+        """Keep the arrays of a solved problem.
+
+        Parameters
+        ----------
+        key : str
+            Of the problem; see `content_key`.
+        value : float
+            C or lambda.
+        **arrays : ndarray
+            By name, as `neighbours` returns them.
+        """
         content = {"format": np.array(_FORMAT), "key": np.array(key), **arrays}
         self._write(self._file(key, value), lambda file: np.savez(file, **content))
 
     def matrix(self, key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
-        """Return a matrix: mapped into memory if it is there, else computed and kept."""
+        """Return a matrix: mapped into memory if it is there, else computed and kept.
+
+        Parameters
+        ----------
+        key : str
+            Of the matrix; see `content_key`.
+        compute : callable
+            Returns the matrix.
+
+        Returns
+        -------
+        ndarray
+            Changes of it do not reach the file.
+        """
         path = self.folder / key / "matrix.npy"
         matrix = self._mapped(path)
         if matrix is None:

@@ -1,0 +1,105 @@
+"""How the site is built; `make doc` runs it."""
+
+import re
+
+import skscreen
+
+project = "skscreen"
+author = copyright = "The skscreen developers"
+version = release = skscreen.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "_templates", "auto_examples/**.ipynb", "auto_examples/**.py"]
+templates_path = ["_templates"]
+# A name in single backticks is a link where it is one of ours.
+default_role = "py:obj"
+# Roles that are written out must find their target; backticks are for parameters as well.
+nitpicky = True
+nitpick_ignore_regex = [("py:obj", ".*")]
+
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+mathjax3_config = mathjax4_config = {
+    "tex": {
+        "macros": {
+            "inner": [r"\langle #1, #2\rangle", 2],
+            "norm": [r"\lVert #1\rVert", 1],
+            "clip": r"\operatorname{clip}",
+        }
+    }
+}
+
+# Signatures name what docstrings say already.
+autodoc_typehints = "none"
+autosummary_generate = True
+autosummary_ignore_module_all = False
+numpydoc_show_class_members = False
+numpydoc_attributes_as_param_list = True
+# What can be checked without an opinion on style.
+numpydoc_validation_checks = {
+    *("GL02", "GL03", "GL05", "GL06", "GL07", "GL09", "GL10"),  # sections: known, in order, closed
+    *("SS01", "SS02", "SS03", "SS04", "SS05"),  # a summary, one sentence in the imperative
+    *("PR01", "PR02", "PR03", "PR05", "PR10"),  # every parameter, in order, and no other
+    *("RT01", "RT04", "RT05", "YD01", "SA04"),  # what is returned
+}
+numpydoc_validation_exclude = {
+    # Made by functions, not by users: their fields are attributes.
+    r"\.RTLMPath",
+    r"\.SVCPath",
+}
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"demo\.py|__init__\.py",
+    "backreferences_dir": "generated/backreferences",
+    "doc_module": ("skscreen",),
+    "write_computation_times": False,
+    "show_memory": False,
+    "download_all_examples": False,
+    "abort_on_example_error": True,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"skscreen {release}"
+html_theme_options = {
+    "show_prev_next": False,
+    "show_nav_level": 2,
+    "navigation_with_keys": False,
+    "navbar_persistent": ["search-button"],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "header_links_before_dropdown": 6,
+    "pygments_light_style": "tango",
+}
+html_static_path = ["_static"]
+html_css_files = ["skscreen.css"]
+html_show_sourcelink = False
+
+# Docstrings are read as plain text, too: |x| is a norm there, and x_ a fitted attribute.
+_LITERAL = re.compile(r"(``.*?``|`[^`]*`|\*\*.*?\*\*)")
+
+
+def escape(app, what, name, obj, options, lines):
+    """Keep bars and trailing underscores of docstrings from being markup."""
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith((">>>", "...", "..")):
+            continue
+        # What scikit-learn's docstrings refer to is on its own pages.
+        parts = _LITERAL.split(re.sub(r":ref:`([^`<]*\w)[^`]*`", r"\1", line))
+        parts[::2] = [re.sub(r"\||(?<=\w)_(?!\w)", r"\\\g<0>", part) for part in parts[::2]]
+        lines[number] = "".join(parts)
+
+
+def setup(app):
+    # After numpydoc, which writes reStructuredText.
+    app.connect("autodoc-process-docstring", escape, priority=900)

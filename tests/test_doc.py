@@ -1,0 +1,67 @@
+"""The code on the pages of the documentation runs, and prints what they say."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import sklearn
+from sklearn.utils.fixes import parse_version
+
+import skscreen
+import skscreen.datasets
+import skscreen.inspection
+import skscreen.metrics
+from skscreen.screening.bounds import BOUNDS
+
+DOC = Path(__file__).parents[1] / "doc"
+PAGES = sorted(path for folder in ("guide", "coming_from") for path in (DOC / folder).glob("*.md"))
+BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+# What is left of a tolerance differs between machines.
+GAP = re.compile(r"\d(\.\d)?e-\d\d")
+METRICS = [
+    name
+    for name in vars(skscreen.metrics)
+    if getattr(vars(skscreen.metrics)[name], "__module__", "") == "skscreen.metrics"
+]
+
+
+@pytest.fixture(autouse=True)
+def bounds_as_before():
+    """The page on extensions adds one."""
+    before = dict(BOUNDS)
+    yield
+    BOUNDS.clear()
+    BOUNDS.update(before)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_page_prints_what_it_says(page, capsys):
+    text = page.read_text(encoding="utf-8")
+    if "callbacks=" in text and parse_version(sklearn.__version__) < parse_version("1.9"):
+        pytest.skip("scikit-learn has callbacks from 1.9 on")
+    blocks = BLOCK.findall(text)
+    names = {"__name__": "__main__"}
+    for (kind, code), (next_kind, said) in pairwise([*blocks, ("", "")]):
+        if kind == "python":
+            exec(compile(code, page.name, "exec"), names)
+            printed = capsys.readouterr().out
+            if next_kind == "text":
+                assert GAP.sub("gap", printed) == GAP.sub("gap", said)
+            else:
+                assert printed == ""
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        skscreen.__all__,
+        skscreen.inspection.__all__,
+        skscreen.datasets.__all__,
+        [name for name in METRICS if not name.startswith("_")],
+    ],
+    ids=["skscreen", "inspection", "datasets", "metrics"],
+)
+def test_every_public_name_is_in_the_reference(names):
+    listed = (DOC / "api" / "index.md").read_text(encoding="utf-8").split()
+    assert set(names) <= set(listed)
