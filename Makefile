@@ -15,8 +15,8 @@ demo: $(VENV)/.installed-plot ## learn metrics on real data; figures go to demo-
 	@mkdir -p demo-output
 	@$(RUN) examples/demo.py --output demo-output
 
-test: $(VENV)/.installed-test ## run the tests
-	@$(RUN) -m pytest -q
+test: $(VENV)/.installed-test ## run the tests, on all cores
+	@$(RUN) -m pytest -q -n auto --dist worksteal
 
 bench: $(VENV)/.installed-bench ## run all benchmarks: make bench DATA=FOLDER [OUT=DIR]
 	@test -n "$(DATA)" || { echo "Name the folder of the data: make bench DATA=FOLDER"; exit 1; }

@@ -385,7 +385,7 @@ def test_all_distances_are_the_same_distance(kind):
         ({"screen_every": 2}, history),
         ({"tol": 1e-12}, lambda model: model.dual_gap_),
     ],
-    ids=str,
+    ids=lambda value: "" if callable(value) else str(value),
 )
 def test_every_parameter_has_an_effect(params, observe):
     assert observe(rtlm().fit(X, y)) != observe(rtlm(**params).fit(X, y))
