@@ -1,6 +1,7 @@
 """Linear support vector machines by Pragam and its rivals: the estimator."""
 
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -211,26 +212,15 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
         PragamSVC
         """
         self._check_options()
-        # A fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
-        old = {name: vars(self).pop(name, None) for name in ("coef_", "dual_coef_", "classes_")}
+        old = self._forget()
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
         labels = check_labels(X, y, sample_weight, self.class_weight)
-        starts = self._starts(old, labels, X.shape[0])
-        taken, algorithm = labels.take(X, False), self._algorithm()
-        with ProgressBar(self.verbose > 0) as bar, blas_threads_for(X.shape[1]):
-            watch = Watch(bar, self.tol, labels.n_problems)
-            fits = Parallel(self.n_jobs, require="sharedmem")(
-                delayed(solve_hinge)(
-                    LinearSamples(taken, labels.signs(k)), labels.weights, float(self.C), algorithm,
-                    fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter,
-                    start=starts[k], watch=watch.problem(k) if self.verbose > 0 else None,
-                )
-                for k in range(labels.n_problems)
-            )  # fmt: skip
-        self._warn_unless_converged(fits)
-        return self._store(labels, X.shape[0], fits)
+        taken = labels.take(X, False)
+        return self._fit_problems(
+            labels, X.shape[0], old, lambda signs: LinearSamples(taken, signs)
+        )
 
     def decision_function(self, X) -> np.ndarray:
         """Return <w, x> + b: positive for the second of two classes, else one column a class.
@@ -290,6 +280,29 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
                 "warm_start=True has no effect for algorithm='pegasos', which forgets its start."
             )
 
+    def _forget(self) -> dict:
+        """Forget the last fit and return it.
+
+        A fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
+        """
+        return {name: vars(self).pop(name, None) for name in ("coef_", "dual_coef_", "classes_")}
+
+    def _fit_problems(self, labels: Labels, n_samples: int, old: dict, samples: Callable) -> Self:
+        """Solve the problem of each class; `samples` makes those of positive weight, from signs."""
+        starts, algorithm = self._starts(old, labels, n_samples), self._algorithm()
+        with ProgressBar(self.verbose > 0) as bar, blas_threads_for(self.n_features_in_):
+            watch = Watch(bar, self.tol, labels.n_problems)
+            fits = Parallel(self.n_jobs, require="sharedmem")(
+                delayed(solve_hinge)(
+                    samples(labels.signs(k)), labels.weights, float(self.C), algorithm,
+                    fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter,
+                    start=starts[k], watch=watch.problem(k) if self.verbose > 0 else None,
+                )
+                for k in range(labels.n_problems)
+            )  # fmt: skip
+        self._warn_unless_converged(fits)
+        return self._store(labels, n_samples, fits)
+
     def _algorithm(self) -> Algorithm:
         seed = self.random_state or 0
         if not isinstance(seed, Integral):
@@ -333,7 +346,7 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
                 f"{worst.gap:.2e} > tol={self.tol:g}. Standardise X, use a smaller C, or raise "
                 "max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _store(self, labels: Labels, n_samples: int, fits: list[Certified]) -> Self:

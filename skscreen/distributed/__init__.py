@@ -1,0 +1,13 @@
+"""Estimators for data that are spread over the workers of a Dask cluster."""
+
+try:
+    import dask.array
+    import distributed  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "skscreen.distributed needs Dask, which is not installed: pip install 'skscreen[dask]'."
+    ) from error
+
+from skscreen.distributed.pragam import DistributedPragamSVC
+
+__all__ = ["DistributedPragamSVC"]
