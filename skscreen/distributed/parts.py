@@ -29,8 +29,8 @@ def connected() -> Client:
         pass
     else:
         raise RuntimeError(
-            "A distributed estimator cannot be fitted inside a task of the cluster: its parts would "
-            "wait for the worker that waits for them. Fit it where the Client is, or use the "
+            "A distributed estimator cannot be fitted inside a task of the cluster: its parts "
+            "would wait for the worker that waits for them. Fit it where the Client is, or use the "
             "estimator of the same name without Distributed."
         )
     try:
@@ -95,13 +95,9 @@ class Parts:
         each : sequence of sequences, optional
             Further arguments, futures among them, each with one entry for every part.
         """
-        columns = [column.futures if isinstance(column, Parts) else column for column in each]
-        submit = self.client.submit
-        futures = [
-            submit(function, part, *shared, *own, pure=False)
-            for part, *own in zip(self.futures, *columns, strict=True)
-        ]
-        return Parts(self.client, futures)
+        columns = [[value] * len(self) for value in shared]
+        columns += [column.futures if isinstance(column, Parts) else column for column in each]
+        return Parts(self.client, self.client.map(function, self.futures, *columns, pure=False))
 
     def collect(self) -> list:
         """Return the parts themselves, in order; waits for them."""

@@ -57,8 +57,9 @@ class DistributedPragamSVC(PragamSVC):
 
     Attributes
     ----------
-    classes_, coef_, intercept_, dual_coef_, objective_, dual_gap_, n_iter_, history_, n_features_in_
+    classes_, coef_, intercept_, dual_coef_, objective_, dual_gap_, n_iter_, history_
         As those of `PragamSVC`: NumPy arrays and numbers. A fitted model needs no cluster.
+    n_features_in_ : int
 
     Raises
     ------
@@ -239,8 +240,8 @@ def _check_rows(X) -> da.Array:
     """Return a dask array of numbers with known, non-empty chunks of whole rows."""
     if not isinstance(X, da.Array):
         raise TypeError(
-            f"X must be a dask array, got {type(X).__name__}. Make one by dask.array.from_array, or "
-            "use PragamSVC for data in memory."
+            f"X must be a dask array, got {type(X).__name__}. Make one by dask.array.from_array, "
+            "or use PragamSVC for data in memory."
         )
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}.")

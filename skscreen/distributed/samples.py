@@ -7,6 +7,7 @@ and of one number a sample come to the driver; rows never do.
 from typing import Self
 
 import numpy as np
+from dask.sizeof import sizeof
 
 from skscreen.distributed.parts import Parts
 from skscreen.path.threads import blas_threads_for
@@ -87,12 +88,14 @@ def pragam_block(rows, n_features: int, index: np.ndarray | None) -> LinearSampl
     """Return the samples of a chunk, or those of an index."""
     if rows.ndim != 2 or rows.shape[1] != n_features:
         raise ValueError(f"A chunk of X has shape {rows.shape}, but X has {n_features} columns.")
-    samples = LinearSamples(rows if index is None else rows[index], np.ones(_count(rows, index)))
-    return samples
+    rows = rows if index is None else rows[index]
+    return LinearSamples(rows, np.ones(rows.shape[0]))
 
 
-def _count(rows, index: np.ndarray | None) -> int:
-    return rows.shape[0] if index is None else index.size
+@sizeof.register(LinearSamples)
+def _(block: LinearSamples) -> int:
+    """Tell Dask what it would have to move."""
+    return block.X.data.nbytes + 16 * block.n + (4 * block.X.nnz if block.is_sparse else 0)
 
 
 def pragam_norms(block: LinearSamples) -> np.ndarray:
