@@ -5,9 +5,9 @@ import pytest
 from distributed import Client, LocalCluster
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def client():
-    """A client of two worker processes of one thread."""
+    """A client of two worker processes of one thread; starting them is most of the time."""
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,

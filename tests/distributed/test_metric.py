@@ -81,7 +81,7 @@ def test_a_part_may_have_no_triplet_left(client):
     codes = np.repeat([0, 1, 2], 20)
     points = rng.standard_normal((60, 3)) * 0.3 + 100.0 * (codes == 0)[:, None]
     points[codes == 2] += 0.5
-    settings = {"lam": 1e-5, "tol": 1e-8, "n_neighbors": 3}
+    settings = {"lam": 1e-3, "tol": 1e-8, "n_neighbors": 3}
     there = DistributedRTLM(**settings, n_partitions=3).fit(points, codes)
     here = ScreenedRTLM(**settings, active_set=False).fit(points, codes)
     assert_allclose(there.objective_, here.objective_, rtol=1e-7)

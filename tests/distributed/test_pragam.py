@@ -28,7 +28,7 @@ ROWS = da.from_array(X, chunks=(100, -1))
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"C": 0.001, "tol": 1e-8},
+        {"C": 0.001, "tol": 1e-6},
         {"C": 0.001, "tol": 1e-3, "fit_intercept": False, "restart": False},
         {"C": 0.001, "tol": 1e-11, "algorithm": "bmrm"},
         {"C": 0.001, "tol": 1e-4, "algorithm": "ls-bmrm"},
