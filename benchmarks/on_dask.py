@@ -5,8 +5,9 @@
 FOLDER holds the benchmark data and a `load.py` with `load(name) -> (X, y)`. One BLAS thread here
 and on each worker, compilation excluded, the fastest of some repeats. Both sides take the same
 steps: the estimator in memory runs without the active set, and once more as it comes. What a step
-costs is without what comes before the first: checks, and the way of rows into blocks. Memory is the largest increase of the resident set over the
-idle process. Prints tables in Markdown. --quick is a rehearsal on small data.
+costs is without what comes before the first: checks, and the way of rows into blocks. Memory is
+the largest increase of the resident set over the idle process. Prints tables in Markdown. --quick
+is a rehearsal on small data.
 """
 
 import argparse
@@ -91,7 +92,8 @@ def rtlm(client: Client, data: Data, args) -> None:
         print(
             f"| {name} | {k or 'all'} | {here.n_triplets_:,} | {usual:.2f} | {same:.2f} | "
             f"{dask:.2f} | {same / dask:.2f} | {here.n_iter_}, {there.n_iter_} | "
-            f"{peak_there:.0f} | {peak_here:.0f} | {abs(here.objective_ / there.objective_ - 1.0):.0e} |",
+            f"{peak_there:.0f} | {peak_here:.0f} | "
+            f"{abs(here.objective_ / there.objective_ - 1.0):.0e} |",
             flush=True,
         )
     print()

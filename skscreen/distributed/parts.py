@@ -8,11 +8,13 @@ scheduler, for the same reason.
 from collections.abc import Callable, Sequence
 from typing import Self
 
+import dask
 import numpy as np
-from distributed import Client, get_client, get_worker
+from distributed import Client, get_client, get_worker, wait
 
-# Arrays go to the scheduler in pieces, as Dask dislikes large arguments of tasks.
-_PIECE = 2**22
+# Dask warns of arguments of more than 10 MB, and advises to load them on workers: those here are
+# made by the driver, and have to be in the task that a lost worker's successor repeats.
+_QUIET = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}
 
 
 def connected() -> Client:
@@ -50,22 +52,36 @@ def addresses(client: Client) -> list[str]:
     return [address for turn in turns for address, count in threads.items() if turn < count]
 
 
+def spread(client: Client, futures: Sequence, sizes: Sequence[int]) -> list[str]:
+    """Return a worker for each of some results: where it is, unless that has its share already.
+
+    Dask likes to keep what was made from one array on one worker, where the others would idle.
+    """
+    wait(futures)
+    held, threads = client.who_has(futures), dict(sorted(client.nthreads().items()))
+    share, load = sum(sizes) / max(sum(threads.values()), 1), dict.fromkeys(threads, 0.0)
+    places = []
+    for future, size in zip(futures, sizes, strict=True):
+        here = [
+            worker
+            for worker in held.get(future.key, ())
+            if worker in load and load[worker] + 0.5 * size <= share * threads[worker]
+        ]
+        place = min(here or load, key=lambda worker: (load[worker] + size) / threads[worker])
+        load[place] += size
+        places.append(place)
+    return places
+
+
 def sent(client: Client, array: np.ndarray):
     """Return a future of an array that Dask can restore whichever worker is lost."""
-    rows = max(_PIECE // max(array[:1].nbytes, 1), 1)
-    pieces = [
-        client.submit(_piece, array[first : first + rows], pure=False)
-        for first in range(0, max(len(array), 1), rows)
-    ]
-    return client.submit(_join, pieces, pure=False)
+    with dask.config.set(_QUIET):
+        return client.submit(broadcast, array, pure=False)
 
 
-def _piece(array: np.ndarray) -> np.ndarray:
+def broadcast(array: np.ndarray) -> np.ndarray:
+    """Return the array, on a worker."""
     return array
-
-
-def _join(pieces: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate(pieces)
 
 
 class Parts:
@@ -97,7 +113,8 @@ class Parts:
         """
         columns = [[value] * len(self) for value in shared]
         columns += [column.futures if isinstance(column, Parts) else column for column in each]
-        return Parts(self.client, self.client.map(function, self.futures, *columns, pure=False))
+        with dask.config.set(_QUIET):
+            return Parts(self.client, self.client.map(function, self.futures, *columns, pure=False))
 
     def collect(self) -> list:
         """Return the parts themselves, in order; waits for them."""

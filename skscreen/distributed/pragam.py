@@ -83,7 +83,7 @@ class DistributedPragamSVC(PragamSVC):
     copied; samples of weight zero are left out, which copies the others of their chunk.
 
     The sums over blocks are taken in a fixed order. The solution is that of `PragamSVC` but for
-    rounding errors and `tol`, and does not depend on which worker holds what.
+    rounding errors, whichever worker holds what.
 
     References
     ----------

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from dask.sizeof import sizeof
 
-from skscreen.distributed.parts import Parts
+from skscreen.distributed.parts import Parts, spread
 from skscreen.path.threads import blas_threads_for
 from skscreen.problems.samples import LinearSamples
 
@@ -18,7 +18,7 @@ class PartitionedSamples:
     """Rows z_i = y_i x_i in blocks on workers; does what the risks ask of `LinearSamples`.
 
     Products are summed in the order of the blocks, so that they do not depend on which worker did
-    what.
+    what (but for the last bit, where BLAS looks at how memory is aligned).
 
     Parameters
     ----------
@@ -54,14 +54,22 @@ class PartitionedSamples:
         rows : ndarray of shape (n,)
             The rows that take part, in ascending order.
         """
-        chunks = Parts(client, client.compute(list(X.to_delayed().ravel())))
+        chunks = client.compute(list(X.to_delayed().ravel()))
         ends = np.cumsum(X.chunks[0])
         kept = np.split(rows, np.searchsorted(rows, ends[:-1]))
         kept = [own - end for own, end in zip(kept, ends - X.chunks[0], strict=True)]
         # None: all of them. No chunk is copied then.
         whole = [own.size == size for own, size in zip(kept, X.chunks[0], strict=True)]
         index = [None if full else own for own, full in zip(kept, whole, strict=True)]
-        blocks = chunks.then(pragam_block, X.shape[1], each=[index])
+        places = spread(client, chunks, X.chunks[0])
+        futures = [
+            client.submit(
+                pragam_block, chunk, X.shape[1], own, pure=False, workers=[place],
+                allow_other_workers=True,
+            )
+            for chunk, own, place in zip(chunks, index, places, strict=True)
+        ]  # fmt: skip
+        blocks = Parts(client, futures)
         norms = blocks.map(pragam_norms)
         if not all(np.isfinite(part).all() for part in norms):
             raise ValueError("X contains NaN, infinity or values too large to be squared.")
