@@ -4,16 +4,18 @@
 
 FOLDER holds the benchmark data and a `load.py` with `load(name) -> (X, y)`. One BLAS thread here
 and on each worker, compilation excluded, the fastest of some repeats. Both sides take the same
-steps: the estimator in memory runs without the active set, and once more as it comes. What a step
-costs is without what comes before the first: checks, and the way of rows into blocks. Memory is
-the largest increase of the resident set over the idle process. Prints tables in Markdown. --quick
-is a rehearsal on small data.
+steps: the estimator in memory runs without the active set, and once more as it comes. In brackets
+are CPU seconds, of the driver and of the busier worker, because others may use the machine: their
+sum is what a fit would take on idle cores. Memory is the largest increase of a resident set in the
+first fit, for Pragam that with rows which the fit itself has loaded. Prints tables in Markdown.
+--quick is a rehearsal on small data.
 """
 
 import argparse
 import os
 import platform
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
@@ -31,10 +33,32 @@ from skscreen import PragamSVC, ScreenedRTLM
 from skscreen.distributed import DistributedPragamSVC, DistributedRTLM
 
 # Neighbours, and lambda as a share of lambda_max.
-RTLM = [("segment", 20, 1e-2), ("segment", None, 1e-2), ("letter", 20, 1e-2), ("letter", 60, 1e-2)]
+RTLM = [("segment", 20, 1e-2), ("letter", 20, 1e-2), ("letter", 60, 1e-2), ("segment", None, 1e-2)]
 # How often the rows are repeated, with noise.
-PRAGAM = [("a9a", 1), ("a9a", 8), ("covtype", 1), ("covtype", 4)]
-STEPS = 30
+PRAGAM = [("a9a", 1), ("covtype", 1), ("covtype", 3)]
+STEPS = 10
+
+
+@dataclass
+class Cost:
+    """What a fit took: seconds, and CPU seconds of the driver and of the busier worker.
+
+    With idle cores, a fit that waits for its workers at every step takes the sum of the last two.
+    """
+
+    seconds: float
+    driver: float
+    worker: float = 0.0
+
+    @property
+    def on_idle_cores(self) -> float:
+        """CPU seconds one after the other."""
+        return self.driver + self.worker
+
+    def __str__(self) -> str:
+        if not self.worker:
+            return f"{self.seconds:.2f} ({self.driver:.2f})"
+        return f"{self.seconds:.2f} ({self.driver:.2f} + {self.worker:.2f})"
 
 
 def main() -> None:
@@ -53,7 +77,7 @@ def main() -> None:
     )
     with (
         threadpool_limits(1),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         for part in args.parts.split(","):
@@ -76,24 +100,24 @@ def latency(client: Client, data: Data, args) -> None:
 def rtlm(client: Client, data: Data, args) -> None:
     """Print a table of fits of a metric."""
     print(
-        "| data | k | triplets | as it comes, s | same steps, s | Dask, s | ratio | steps |", end=""
+        "| data | k | triplets | steps | as it comes, s | same steps, s | Dask, s | ratio |", end=""
     )
-    print(" worker, MB | here, MB | difference of objectives |\n|" + "---|" * 11)
+    print(" worker, MB | here, MB | objectives differ by |\n|" + "---|" * 11)
     for name, k, lam in RTLM[:1] if args.quick else RTLM:
         X, y = data(name)
         X = MinMaxScaler((-1, 1)).fit_transform(X)
         settings = {"lam": lam, "n_neighbors": k}
-        warm_up(ScreenedRTLM(n_neighbors=3), DistributedRTLM(n_neighbors=3), X[:200], y[:200])
-        usual, _ = fastest(ScreenedRTLM(**settings), X, y, args.repeats)
-        same, here = fastest(ScreenedRTLM(**settings, active_set=False), X, y, args.repeats)
-        dask, there = fastest(DistributedRTLM(**settings), X, y, args.repeats)
-        peak_there = growth(client, memory(client), DistributedRTLM(**settings), X, y)
-        peak_here = growth(None, memory(None), ScreenedRTLM(**settings), X, y)
+        here, same = ScreenedRTLM(**settings), ScreenedRTLM(**settings, active_set=False)
+        there = DistributedRTLM(**settings)
+        warm_up(ScreenedRTLM(n_neighbors=3), X[:200], y[:200])
+        warm_up(DistributedRTLM(n_neighbors=3), X[:200], y[:200])
+        peak_there, dask = fastest(client, there, X, y, args.repeats)
+        peak_here, usual = fastest(None, here, X, y, args.repeats)
+        _, plain = fastest(None, same, X, y, args.repeats)
         print(
-            f"| {name} | {k or 'all'} | {here.n_triplets_:,} | {usual:.2f} | {same:.2f} | "
-            f"{dask:.2f} | {same / dask:.2f} | {here.n_iter_}, {there.n_iter_} | "
-            f"{peak_there:.0f} | {peak_here:.0f} | "
-            f"{abs(here.objective_ / there.objective_ - 1.0):.0e} |",
+            f"| {name} | {k or 'all'} | {here.n_triplets_:,} | {same.n_iter_}, {there.n_iter_} | "
+            f"{usual} | {plain} | {dask} | {ratio(plain, dask)} | {peak_there:.0f} | "
+            f"{peak_here:.0f} | {abs(same.objective_ / there.objective_ - 1.0):.0e} |",
             flush=True,
         )
     print()
@@ -101,8 +125,8 @@ def rtlm(client: Client, data: Data, args) -> None:
 
 def pragam(client: Client, data: Data, args) -> None:
     """Print a table of fits of a linear classifier, of a fixed number of steps."""
-    print("| data | rows | MB | in memory, s | Dask, s | in memory, ms a step |", end="")
-    print(" Dask, ms a step | ratio | worker, MB | difference of objectives |\n|" + "---|" * 10)
+    print("| data | rows | MB | in memory, s | Dask, s | ratio | worker, MB |", end="")
+    print(" objectives differ by |\n|" + "---|" * 8)
     for name, times in PRAGAM[:1] if args.quick else PRAGAM:
         X, y = data(name)
         y = y == np.argmax(np.bincount(y))
@@ -110,35 +134,32 @@ def pragam(client: Client, data: Data, args) -> None:
         half = len(X) // 2
         y = np.concatenate([np.tile(y[:half], times), np.tile(y[half:], times)])
         sizes = half * times, (len(X) - half) * times
-        steps = 5 if args.quick else STEPS
-        settings = {"C": 1e-4, "tol": 1e-12, "max_iter": steps}
-        warm_up(
-            PragamSVC(max_iter=2), DistributedPragamSVC(max_iter=2), X[:500], y[:500], by_rows=True
-        )
-        before = memory(client)
+        settings = {"C": 1e-4, "tol": 1e-12, "max_iter": STEPS}
+        here, there = PragamSVC(**settings), DistributedPragamSVC(**settings)
+        warm_up(PragamSVC(max_iter=2), X[:500], y[:500])
+        few = da.from_array(X[:500], chunks=(125, -1))
+        warm_up(DistributedPragamSVC(max_iter=2), few, y[:500])
         rows = da.from_array(X, chunks=((half, len(X) - half), -1))
-        rows = rows.map_blocks(repeated, times, chunks=(sizes, X.shape[1:])).persist()
+        rows = rows.map_blocks(repeated, times, chunks=(sizes, X.shape[1:]))
+        peak, dask = fastest(client, there, rows, y, 1)
+        rows = rows.persist()
         distributed.wait(rows)
         X = rows.compute()
-        here, model = fastest(PragamSVC(**settings), X, y, args.repeats)
-        there, spread = fastest(DistributedPragamSVC(**settings), rows, y, args.repeats)
-        peak = growth(client, before, DistributedPragamSVC(**settings), rows, y)
-        here_step, there_step = a_step(model), a_step(spread)
-        difference = abs(model.objective_[0] / spread.objective_[0] - 1.0)
+        _, dask = fastest(client, there, rows, y, args.repeats)
+        _, plain = fastest(None, here, X, y, args.repeats)
         print(
-            f"| {name} | {len(X):,} | {X.nbytes / 2**20:.0f} | {here:.2f} | {there:.2f} | "
-            f"{here_step:.1f} | {there_step:.1f} | {here_step / there_step:.2f} | {peak:.0f} | "
-            f"{difference:.0e} |",
+            f"| {name} | {len(X):,} | {X.nbytes / 2**20:.0f} | {plain} | {dask} | "
+            f"{ratio(plain, dask)} | {peak:.0f} | "
+            f"{abs(here.objective_[0] / there.objective_[0] - 1.0):.0e} |",
             flush=True,
         )
         del rows
     print()
 
 
-def a_step(model) -> float:
-    """Return the milliseconds of an iteration."""
-    seconds = model.history_["seconds"]
-    return 1e3 * float(seconds[-1] - seconds[0]) / (seconds.size - 1)
+def ratio(here: Cost, there: Cost) -> str:
+    """Return how many times as fast Dask was, and would be on idle cores."""
+    return f"{here.seconds / there.seconds:.2f} ({here.driver / there.on_idle_cores:.2f})"
 
 
 def repeated(X: np.ndarray, times: int) -> np.ndarray:
@@ -148,53 +169,47 @@ def repeated(X: np.ndarray, times: int) -> np.ndarray:
     return np.concatenate([X, *more])
 
 
-def warm_up(here, there, X, y, by_rows=False) -> None:
+def warm_up(model, X, y) -> None:
     """Load what is compiled, here and on the workers."""
-    here.set_params(tol=1e-2).fit(X, y)
-    there.set_params(tol=1e-2).fit(da.from_array(X, chunks=(len(X) // 4, -1)) if by_rows else X, y)
+    model.set_params(tol=1e-2).fit(X, y)
 
 
-def fastest(model, X, y, repeats: int):
-    """Return the seconds of the fastest fit, and the model."""
-    seconds = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        model.fit(X, y)
-        seconds.append(time.perf_counter() - started)
-    return min(seconds), model
+def fastest(client: Client | None, model, X, y, repeats: int) -> tuple[float, Cost]:
+    """Fit some times; return by how many MB a process grew at most, and the least cost."""
+    found = [fitted(client, model, X, y) for _ in range(repeats)]
+    return found[0][0], min((cost for _, cost in found), key=lambda cost: cost.seconds)
 
 
-def resident() -> float:
-    """Return the resident set of this process in MB."""
-    return psutil.Process().memory_info().rss / 2**20
-
-
-def memory(client: Client | None) -> list[float]:
-    """Return the resident sets of all workers, or of this process, in MB."""
-    return [resident()] if client is None else list(client.run(resident).values())
-
-
-def growth(client: Client | None, before: list[float], model, X, y) -> float:
-    """Return by how many MB a process has grown at most during a fit, by samples."""
+def fitted(client: Client | None, model, X, y) -> tuple[float, Cost]:
+    """Fit; return by how many MB a process grew at most, by samples, and the cost."""
     processes = [psutil.Process()]
     if client is not None:
         processes = [psutil.Process(pid) for pid in client.run(os.getpid).values()]
+    before = [process.memory_info().rss for process in processes]
     most, done = list(before), []
 
     def sample():
         while not done:
             for k, process in enumerate(processes):
-                most[k] = max(most[k], process.memory_info().rss / 2**20)
-            time.sleep(0.02)
+                most[k] = max(most[k], process.memory_info().rss)
+            time.sleep(0.05)
 
     thread = Thread(target=sample)
     thread.start()
     try:
+        spent = [sum(process.cpu_times()[:2]) for process in processes]
+        started, cpu = time.perf_counter(), time.process_time()
         model.fit(X, y)
+        seconds, driver = time.perf_counter() - started, time.process_time() - cpu
+        spent = [
+            sum(process.cpu_times()[:2]) - old
+            for process, old in zip(processes, spent, strict=True)
+        ]
     finally:
         done.append(True)
         thread.join()
-    return max(high - low for high, low in zip(most, before, strict=True))
+    growth = max(high - low for high, low in zip(most, before, strict=True)) / 2**20
+    return growth, Cost(seconds, driver, 0.0 if client is None else max(spent))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from distributed import Client, LocalCluster
 def client():
     """A client of two worker processes of one thread; starting them is most of the time."""
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         yield client
