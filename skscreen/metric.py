@@ -23,8 +23,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
 from skscreen.path.store import Store, check_store, content_key
-from skscreen.problems.comparisons import EPS, Comparisons, DiagonalComparisons, Items
-from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone
+from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
+from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone, components
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
 from skscreen.problems.triplets import comparisons_from_arrays, triplets_from_labels
@@ -405,16 +405,11 @@ class ScreenedRTLM(
             items = comparisons_from_arrays(
                 *check_comparisons(len(X), loss.threshold, lists, weights)
             )
+            geometry = self._kind(X, items)
         else:
-            items = self._items_from_labels(X, y, weights, loss)
-        geometry = (DiagonalComparisons if self.diagonal else Comparisons)(X, items)
+            geometry = self._geometry_from_labels(X, self._codes(X, y, weights), loss)
         domain = NonnegativeOrthant() if self.diagonal else PSDCone()
-        linear_term = (None, 0.0)
-        if self.pull > 0.0:
-            # - sum_(i,j) d_M^2(x_i, x_j) = <B, M>, and near pairs enter sums of items negatively.
-            linear_term = geometry.weighted_sum(
-                np.full(len(items.near), float(self.pull)), np.zeros(items.n_slots)
-            )
+        linear_term = geometry.near_term(float(self.pull)) if self.pull > 0.0 else (None, 0.0)
         problem = Problem(geometry, loss, domain, *linear_term)
         lam_max, first = problem.lam_max()
         if lam_max == 0.0:
@@ -451,7 +446,11 @@ class ScreenedRTLM(
                 "target neighbours. Similar pairs (pairs) with a small U do what it does."
             )
 
-    def _items_from_labels(self, X, y, weights, loss: SmoothedHinge) -> Items:
+    @property
+    def _kind(self) -> type[Comparisons]:
+        return DiagonalComparisons if self.diagonal else Comparisons
+
+    def _codes(self, X, y, weights) -> np.ndarray:
         codes = class_codes(X, y)
         if weights is not None:
             raise ValueError("weights are those of explicit comparisons; with labels pass none.")
@@ -460,12 +459,16 @@ class ScreenedRTLM(
                 f"n_neighbors must be below the number of samples, got {self.n_neighbors} for "
                 f"{len(X)} samples."
             )
+        return codes
+
+    def _geometry_from_labels(self, X, codes, loss: SmoothedHinge) -> Comparisons:
         # The hinge keeps two dual variables for each triplet.
         extra = 0 if loss.gamma > 0.0 else 16
         keep, store = None, check_store(self.memory)
         if store is not None:
             keep = partial(store.matrix, content_key(X, codes, self.n_neighbors))
-        return triplets_from_labels(X, codes, self.n_neighbors, self.n_jobs, extra, keep)
+        items = triplets_from_labels(X, codes, self.n_neighbors, self.n_jobs, extra, keep)
+        return self._kind(X, items)
 
     def _warn_unless_converged(self, solutions: Sequence[Solution], stacklevel: int = 4) -> None:
         failed = [solution for solution in solutions if not solution.converged]
@@ -487,7 +490,7 @@ class ScreenedRTLM(
         """Set the fitted attributes from the last solution."""
         solution = solutions[-1]
         certificate = solution.certificate
-        self.components_ = _components(solution.point)
+        self.components_ = components(solution.point)
         self.lam_, self.lam_max_ = solution.lam, lam_max
         self.objective_, self.dual_objective_ = certificate.primal, certificate.dual
         self.dual_gap_ = certificate.relative_gap
@@ -495,17 +498,6 @@ class ScreenedRTLM(
         self.n_triplets_ = n_triplets
         self.screening_history_ = [event for solution in solutions for event in solution.history]
         return self
-
-
-def _components(point: Point) -> np.ndarray:
-    """Rows whose outer products add up to the metric, largest first; at least one row."""
-    diagonal = point.factor.ndim == 1
-    factor = np.diag(point.factor) if diagonal else point.factor
-    sizes = np.einsum("ij,ij->j", factor, factor)
-    # Eigenvalues of this size are rounding errors; weights of features are exact.
-    noise = 0.0 if diagonal else len(factor) * EPS * sizes.max(initial=0.0)
-    order = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes > noise)]
-    return np.ascontiguousarray(factor[:, order].T) if order.size else np.zeros((1, len(factor)))
 
 
 def describe(solution: Solution) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -222,33 +223,16 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         PragamSVC
         """
         self._check_options()
-        # A fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
-        old = {name: vars(self).pop(name, None) for name in ("coef_", "dual_coef_", "classes_")}
+        old = self._forget()
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
         labels = check_labels(X, y, sample_weight, self.class_weight)
-        taken, algorithm, fits = labels.take(X, False), self._algorithm(), []
+        taken = labels.take(X, False)
         keys = self._keys(taken, labels)
-        starts = self._starts(old, labels, X.shape[0], keys)
-        with (
-            Tasks(self, labels.n_problems, "class") as tasks,
-            blas_threads_for(X.shape[1]),
-        ):
-            watch = Watch(tasks.bar, self.tol, labels.n_problems)
-            for found in Parallel(self.n_jobs, require="sharedmem", return_as="generator")(
-                delayed(solve_hinge)(
-                    LinearSamples(taken, labels.signs(k)), labels.weights, float(self.C), algorithm,
-                    fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter,
-                    start=starts[k], watch=watch.problem(k) if self.verbose > 0 else None,
-                )
-                for k in range(labels.n_problems)
-            ):  # fmt: skip
-                fits.append(found)
-                tasks.end_task(len(fits) / labels.n_problems, f"gap={found.gap:.1e}")
-        self._keep(keys, fits)
-        self._warn_unless_converged(fits, stacklevel=4 + FRAMES)
-        return self._store(labels, X.shape[0], fits)
+        return self._fit_problems(
+            labels, X.shape[0], old, lambda signs: LinearSamples(taken, signs), keys
+        )
 
     def decision_function(self, X) -> np.ndarray:
         """Return <w, x> + b: positive for the second of two classes, else one column a class.
@@ -297,6 +281,35 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
                 "memory has no effect for algorithm='pegasos', which forgets its start, nor with "
                 "warm_start=True, which has another. Set memory=None."
             )
+
+    def _forget(self) -> dict:
+        """Forget the last fit and return it.
+
+        A fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
+        """
+        return {name: vars(self).pop(name, None) for name in ("coef_", "dual_coef_", "classes_")}
+
+    def _fit_problems(
+        self, labels: Labels, n_samples: int, old: dict, samples: Callable, keys: Sequence[str] = ()
+    ) -> Self:
+        """Solve the problem of each class; `samples` makes those of positive weight, from signs."""
+        starts, algorithm = self._starts(old, labels, n_samples, keys), self._algorithm()
+        n_problems, fits = labels.n_problems, []
+        with Tasks(self, n_problems, "class") as tasks, blas_threads_for(self.n_features_in_):
+            watch = Watch(tasks.bar, self.tol, n_problems)
+            for found in Parallel(self.n_jobs, require="sharedmem", return_as="generator")(
+                delayed(solve_hinge)(
+                    samples(labels.signs(k)), labels.weights, float(self.C), algorithm,
+                    fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter,
+                    start=starts[k], watch=watch.problem(k) if self.verbose > 0 else None,
+                )
+                for k in range(n_problems)
+            ):  # fmt: skip
+                fits.append(found)
+                tasks.end_task(len(fits) / n_problems, f"gap={found.gap:.1e}")
+        self._keep(keys, fits)
+        self._warn_unless_converged(fits, stacklevel=5 + FRAMES)
+        return self._store(labels, n_samples, fits)
 
     def _algorithm(self) -> Algorithm:
         seed = self.random_state or 0

@@ -156,7 +156,7 @@ def _proximal(problem: Problem) -> Proximal | None:
     geometry, loss = problem.geometry, problem.loss
     # Negative thresholds are met at zero: the positive ones, if any, tell the size of the margins.
     scale = abs(float(geometry.thresholds(loss).max()))
-    if loss.gamma > (0.0 if geometry.items.thresholds is None else _NARROW * scale):
+    if loss.gamma > (_NARROW * scale if geometry.has_thresholds else 0.0):
         return None
     # From lambda_max on, where paths start, the dual variables are those of the zero metric.
     dual = geometry.duals_at_zero(loss)

@@ -133,6 +133,8 @@ class Comparisons:
 
     # Whether |H_t| is that of the diagonal of H_t only.
     diagonal = False
+    # Whether `list_items` is there, for solvers that need every item.
+    lists_items = True
 
     def __init__(self, X: np.ndarray, items: Items):
         # Rows in one piece: loops over pairs take twice as long over columns.
@@ -250,6 +252,13 @@ class Comparisons:
             SORT_FROM,
         )  # fmt: skip
 
+    def loss_bound(self, margins: PairDistances, loss: SmoothedHinge, upper: bool) -> float:
+        """Return what the sum of losses is at most or at least, all rounding errors included."""
+        near_low, near_high, far_low, far_high = self.intervals(((1.0, margins),))
+        ends = (near_high, far_low) if upper else (near_low, far_high)
+        value, error = self.loss_value(PairDistances(*ends, 0.0), loss)
+        return value + error if upper else value - error
+
     def proximal_loss(self, margins: PairDistances, loss: SmoothedHinge, width, centre, alpha):
         """Like `loss` for the proximal smoothing of the dual round `centre`; fills `alpha`.
 
@@ -290,6 +299,12 @@ class Comparisons:
         duals = np.empty(self.n_items)
         duals[self.item_numbers(rows, slots)] = loss.duals_at_zero(self.items.thresholds)[rows]
         return duals
+
+    def near_term(self, weight: float) -> tuple[np.ndarray, float]:
+        """Return B with <B, M> = -weight times the sum of near distances, and its error."""
+        return self.weighted_sum(
+            np.full(len(self.items.near), weight), np.zeros(self.items.n_slots)
+        )
 
     def largest_ratio(self, margins: PairDistances, loss: SmoothedHinge) -> float:
         """Largest ratio of a margin to the one at which the item leaves its piece at zero."""
@@ -362,6 +377,17 @@ class Comparisons:
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Zero weights for the rows and for the slots."""
         return self.pool.zeros(len(self.items.near)), self.pool.zeros(self.items.n_slots)
+
+    @property
+    def has_thresholds(self) -> bool:
+        """Whether items have thresholds of their own."""
+        return self.items.thresholds is not None
+
+    @property
+    def evaluation_work(self) -> float:
+        """Work of an evaluation with its projection, in units of a simple operation."""
+        d, pairs = self.n_features, self.items.start.size + self.items.n_slots
+        return 2e5 + 12.0 * pairs * d + 0.4 * len(self.X) * d**2 + 10.0 * d**3 + self.n_items
 
     def thresholds(self, loss: SmoothedHinge) -> np.ndarray:
         """Return the threshold of each row; constants take no memory."""

@@ -82,3 +82,14 @@ class NonnegativeOrthant:
     def split(self, value: np.ndarray) -> tuple[Point, Point]:
         """Split by the sign of the entries, O(d)."""
         return self.project(value), self.project(-value)
+
+
+def components(point: Point) -> np.ndarray:
+    """Return rows whose outer products add up to the metric, largest first; at least one row."""
+    diagonal = point.factor.ndim == 1
+    factor = np.diag(point.factor) if diagonal else point.factor
+    sizes = np.einsum("ij,ij->j", factor, factor)
+    # Eigenvalues of this size are rounding errors; weights of features are exact.
+    noise = 0.0 if diagonal else len(factor) * EPS * sizes.max(initial=0.0)
+    order = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes > noise)]
+    return np.ascontiguousarray(factor[:, order].T) if order.size else np.zeros((1, len(factor)))

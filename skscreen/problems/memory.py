@@ -2,6 +2,7 @@
 
 import sys
 from math import prod
+from threading import Lock
 
 import numpy as np
 
@@ -15,11 +16,16 @@ class Pool:
     Fresh large arrays come from the system page by page, which on the problems here costs as much
     as the arithmetic. Buffers are kept by powers of two (pages never touched cost nothing); one is
     free again when no array refers to it, so an array taken from the pool behaves like any other.
+    Threads may share a pool; a copy of it, or a pickle, is a new one.
     """
 
     def __init__(self):
         self._buffers: dict[int, list[np.ndarray]] = {0: [np.empty(0)]}
         self._idle = sys.getrefcount(self._buffers[0][0])
+        self._lock = Lock()
+
+    def __reduce__(self):
+        return Pool, ()
 
     def empty(self, shape: int | tuple[int, ...], dtype=np.float64) -> np.ndarray:
         """Return an uninitialised array; the element size must be 8 bytes or less."""
@@ -27,14 +33,15 @@ class Pool:
         if size < _SMALL:
             return np.empty(shape, dtype)
         power = size.bit_length()
-        for near in (power, power + 1, power + 2):
-            buffers = self._buffers.get(near, [])
-            for i in range(len(buffers)):
-                if sys.getrefcount(buffers[i]) == self._idle:
-                    return buffers[i].view(dtype)[:size].reshape(shape)
-        buffers = self._buffers.setdefault(power, [])
-        buffers.append(np.empty(1 << power))
-        return buffers[-1].view(dtype)[:size].reshape(shape)
+        with self._lock:
+            for near in (power, power + 1, power + 2):
+                buffers = self._buffers.get(near, [])
+                for i in range(len(buffers)):
+                    if sys.getrefcount(buffers[i]) == self._idle:
+                        return buffers[i].view(dtype)[:size].reshape(shape)
+            buffers = self._buffers.setdefault(power, [])
+            buffers.append(np.empty(1 << power))
+            return buffers[-1].view(dtype)[:size].reshape(shape)
 
     def zeros(self, shape: int | tuple[int, ...]) -> np.ndarray:
         """Return a float64 array of zeros."""

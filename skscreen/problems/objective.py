@@ -243,6 +243,11 @@ class Objective:
         value, error = self.geometry.loss_value(margins, self.loss)
         return value + fixed, error
 
+    def loss_bound(self, point: Point, margins: PairDistances, upper: bool) -> float:
+        """Return what everything in P but the regulariser is at most or at least."""
+        fixed = self.linear_constant - inner(self.linear_term, point.value)
+        return self.geometry.loss_bound(margins, self.loss, upper) + fixed
+
 
 def extend(evaluation: Evaluation, full: Objective) -> Evaluation:
     """Return an evaluation of a reduced objective as one of the full objective.

@@ -19,6 +19,7 @@ def triplets_from_labels(
     n_jobs: int | None = None,
     bytes_per_triplet: int = 0,
     keep: Callable[[Callable[[], np.ndarray]], np.ndarray] | None = None,
+    anchors: np.ndarray | None = None,
 ) -> Items:
     """Build all triplets (i, j, l) with j among the nearest of i's class and l among the others.
 
@@ -36,6 +37,8 @@ def triplets_from_labels(
         What the solver will need for each triplet, beside the pairs.
     keep : callable, optional
         Gets a function that searches the pairs, and returns them: found, or kept from before.
+    anchors : ndarray of shape (m,), optional
+        Build the triplets (i, j, l) of these i alone: a part of all those without.
 
     Raises
     ------
@@ -46,23 +49,26 @@ def triplets_from_labels(
     sizes = np.unique(y, return_counts=True)[1]
     most = n if n_neighbors is None else n_neighbors
     n_near, n_far = np.minimum(most, sizes - 1), np.minimum(most, n - sizes)
-    n_pairs, n_triplets = np.sum(sizes * (n_near + n_far)), np.sum(sizes * n_near * n_far)
+    # Anchors of each class.
+    counts = sizes if anchors is None else np.bincount(y[anchors], minlength=sizes.size)
+    n_pairs, n_triplets = np.sum(counts * (n_near + n_far)), np.sum(counts * n_near * n_far)
     _check_memory(int(n_pairs), int(n_triplets), bytes_per_triplet)
 
     def search() -> np.ndarray:
         near, far = [], []
-        for code in range(sizes.size):
+        for code in np.flatnonzero(counts):
             own, other = np.flatnonzero(y == code), np.flatnonzero(y != code)
-            near.append(_nearest(X, own, None, n_near[code], n_jobs))
-            far.append(_nearest(X, other, own, n_far[code], n_jobs))
+            of = own if anchors is None else anchors[y[anchors] == code]
+            near.append(_nearest(X, own, None if anchors is None else of, n_near[code], n_jobs))
+            far.append(_nearest(X, other, of, n_far[code], n_jobs))
         return np.concatenate(near + far)
 
     pairs = search() if keep is None else keep(search)
     if pairs.shape != (n_pairs, 2):
         pairs = search()
     # One block of slots for each anchor; anchors in the order of their classes.
-    blocks = np.concatenate(([0], np.cumsum(np.repeat(n_far, sizes))))
-    anchor_of_row = np.repeat(np.arange(n), np.repeat(n_near, sizes))
+    blocks = np.concatenate(([0], np.cumsum(np.repeat(n_far, counts))))
+    anchor_of_row = np.repeat(np.arange(counts.sum()), np.repeat(n_near, counts))
     start, stop = blocks[anchor_of_row], blocks[anchor_of_row + 1]
     lengths = stop - start
     return Items(
@@ -130,12 +136,21 @@ def comparisons_from_arrays(
 
 
 def _nearest(X, among, anchors, n_neighbors, n_jobs):
-    """Pairs (anchor, neighbour) with the nearest of `among`; anchors None: the same, not itself."""
-    search = NearestNeighbors(n_neighbors=int(n_neighbors), n_jobs=n_jobs).fit(X[among])
-    found = search.kneighbors(None if anchors is None else X[anchors], return_distance=False)
-    anchors = among if anchors is None else anchors
-    pairs = (np.repeat(anchors, int(n_neighbors)), among[found].ravel())
-    return np.stack(pairs, axis=1).astype(np.int32)
+    """Pairs (anchor, neighbour) with the nearest of `among`, not itself; anchors None: the same."""
+    k = int(n_neighbors)
+    search = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(X[among])
+    if anchors is None:
+        anchors, found = among, among[search.kneighbors(return_distance=False)]
+    elif np.isin(anchors[:1], among).any():
+        # Without itself, or without the first where that many others are in the same place: so does
+        # scikit-learn.
+        found = among[search.kneighbors(X[anchors], k + 1, return_distance=False)]
+        others = found != anchors[:, None]
+        others[others.all(axis=1), 0] = False
+        found = found[others]
+    else:
+        found = among[search.kneighbors(X[anchors], return_distance=False)]
+    return np.stack((np.repeat(anchors, k), found.ravel()), axis=1).astype(np.int32)
 
 
 def _positions(sizes: np.ndarray) -> np.ndarray:

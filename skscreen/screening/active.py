@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 
 import numpy as np
 from numba import njit
 
+from skscreen.problems.comparisons import Comparisons
+from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import EPS, Evaluation, Objective
 from skscreen.screening.bounds import Ball
 from skscreen.screening.refine import refine
@@ -65,7 +68,19 @@ def decide(
     """
     if rule not in RULES:
         raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}, got {rule!r}.")
-    geometry, loss = objective.geometry, objective.loss
+    return decide_items(objective.geometry, objective, balls, codes, rule)
+
+
+@singledispatch
+def decide_items(
+    geometry, objective: Objective, balls: Sequence[Ball], codes: np.ndarray | None, rule: str
+) -> Decision:
+    """Do what `decide` promises, for the type of geometry of an objective.
+
+    Other types than `Comparisons` register their own. Of its result no more is used than `n_zero`,
+    `n_linear` and, with proximal smoothing, `codes`; the rest is for `keep_undecided`.
+    """
+    loss = objective.loss
     if codes is None and objective.proximal is not None:
         codes = np.zeros(objective.proximal.centre.size, dtype=np.int8)
     start, stop = _ranges(objective)
@@ -89,27 +104,30 @@ def leave_out(objective: Objective, decision: Decision) -> Objective:
     """
     if decision.n_zero + decision.n_linear == 0:
         return objective
-    geometry = objective.geometry
     if objective.proximal is not None:
         objective.proximal.fix(decision.codes == ZERO, decision.codes == LINEAR)
-    linear_term, linear_error = objective.linear_term, objective.linear_error
-    linear_constant = objective.linear_constant
-    if decision.n_linear:
-        slot_linear = np.cumsum(decision.slot_steps)
-        added, error, constant = geometry.linear_part(
-            decision.row_linear, slot_linear, objective.loss
-        )
-        linear_term, linear_error = linear_term + added, linear_error + error
-        linear_constant += constant
+    geometry, (term, error, constant) = keep_undecided(objective.geometry, decision, objective.loss)
     return replace(
         objective,
-        geometry=geometry.restrict(decision.start, decision.stop),
-        linear_term=linear_term,
-        linear_error=linear_error,
-        linear_constant=linear_constant,
+        geometry=geometry,
+        linear_term=objective.linear_term + term,
+        linear_error=objective.linear_error + error,
+        linear_constant=objective.linear_constant + constant,
         n_zero=objective.n_zero + decision.n_zero,
         n_linear=objective.n_linear + decision.n_linear,
     )
+
+
+@singledispatch
+def keep_undecided(
+    geometry, decision: Decision, loss: SmoothedHinge
+) -> tuple[Comparisons, tuple[np.ndarray, float, float]]:
+    """Return the geometry of the undecided items, and the `linear_part` of the others."""
+    linear = np.zeros(geometry.shape), 0.0, 0.0
+    if decision.n_linear:
+        slot_linear = np.cumsum(decision.slot_steps)
+        linear = geometry.linear_part(decision.row_linear, slot_linear, loss)
+    return geometry.restrict(decision.start, decision.stop), linear
 
 
 def active_part(objective: Objective, evaluation: Evaluation) -> Objective:

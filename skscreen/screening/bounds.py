@@ -131,15 +131,11 @@ def constrained_duality_gap_ball(
     Costs a pass of pair distances and two of losses: the loss of u is taken at the ends of the
     intervals of its margins and so is that of theta, from which D(alpha) = P - gap follows.
     """
-    objective, geometry = evaluation.objective, evaluation.objective.geometry
+    objective = evaluation.objective
     u = evaluation.adjoint_split[0].scaled(1.0 / lam)
     at_u = margins(u)
-    _, near_high, far_low, _ = geometry.intervals(((1.0, at_u),))
-    highest, error = objective.loss_value(u, PairDistances(near_high, far_low, 0.0))
-    highest += error
-    near_low, _, _, far_high = geometry.intervals(((1.0, evaluation.margins),))
-    lowest, error = objective.loss_value(evaluation.point, PairDistances(near_low, far_high, 0.0))
-    lowest -= error
+    highest = objective.loss_bound(u, at_u, upper=True)
+    lowest = objective.loss_bound(evaluation.point, evaluation.margins, upper=False)
     squares = [0.5 * lam * norm(value) ** 2 for value in (u.value, evaluation.point.value)]
     square = (highest + squares[0] - lowest - squares[1] + evaluation.gap(lam)) / lam
     size = abs(highest) + abs(lowest) + sum(squares)

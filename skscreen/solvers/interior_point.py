@@ -28,12 +28,12 @@ _TO_BOUNDARY = 0.98
 
 
 def interior_point_work(objective: Objective) -> float:
-    """Work of a solve in units of a simple operation; infinite where it does not fit.
+    """Work of a solve in units of a simple operation; infinite where items do not fit or list.
 
     Matrix products run about ten times faster than other loops.
     """
     m, p = objective.geometry.n_items, _svec_size(objective)
-    if m * p > _MAX_ENTRIES or p > _MAX_SIZE:
+    if not objective.geometry.lists_items or m * p > _MAX_ENTRIES or p > _MAX_SIZE:
         return np.inf
     return 20.0 * (1e6 + 10.0 * p * (m + p) + 0.1 * p * p * (m + p / 3.0))
 

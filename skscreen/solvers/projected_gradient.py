@@ -147,8 +147,8 @@ class _Run:
         too_short = self.n_iter == 0 and self.expected < _FEW_STEPS
         if self.use_active_set and not too_short:
             working = active_part(self.objective, evaluation)
-            most = _WORTH_GUESSING * _evaluation_work(self.objective)
-            if working is self.objective or _evaluation_work(working) <= most:
+            most = _WORTH_GUESSING * self.objective.geometry.evaluation_work
+            if working is self.objective or working.geometry.evaluation_work <= most:
                 return working
             self.use_active_set = False
         return self.objective
@@ -213,7 +213,7 @@ class _Run:
         """Step to the projection of Z, if the objective is no higher there."""
         trial = objective.evaluate(objective.domain.project(Z))
         self.n_iter += 1
-        self.work += _evaluation_work(objective)
+        self.work += objective.geometry.evaluation_work
         value = evaluation.smoothed_primal(self.lam)
         if trial.smoothed_primal(self.lam) > value + _NOISE * abs(value):
             return None
@@ -326,13 +326,6 @@ def _projection_gap(evaluation: Evaluation, Z: np.ndarray, lam: float) -> float:
     small = _NOISE * inner(evaluation.point.value, evaluation.point.value)
     scale = max(inner(gradient, rest), 0.0) / square if square > small else 0.0
     return norm(gradient - scale * rest) ** 2 / (2.0 * lam)
-
-
-def _evaluation_work(objective: Objective) -> float:
-    """Work of a projected-gradient step in the units of `interior_point_work`."""
-    geometry = objective.geometry
-    d, pairs = geometry.n_features, geometry.items.start.size + geometry.items.n_slots
-    return 2e5 + 12.0 * pairs * d + 0.4 * len(geometry.X) * d**2 + 10.0 * d**3 + geometry.n_items
 
 
 def _mean_bb_step(move: np.ndarray, change: np.ndarray, step: float) -> float:

@@ -1,3 +1,7 @@
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -74,3 +78,26 @@ def test_take_is_fancy_indexing(dtype):
     for source in (values, values[:, 0].copy()):
         np.testing.assert_array_equal(Pool().take(source, index), source[index])
     assert Pool().take(values, index[:0]).shape == (0, 3)
+
+
+def test_a_pickle_is_a_new_pool():
+    pool = Pool()
+    array = pool.zeros(LARGE)
+    pickle.loads(pickle.dumps(pool)).empty(LARGE).fill(1.0)
+    assert not array.any()
+
+
+def test_threads_share_a_pool():
+    pool, interval = Pool(), sys.getswitchinterval()
+
+    def use(stamp):
+        array = pool.empty(LARGE)
+        array.fill(stamp)
+        return bool(np.all(array == stamp))
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            assert all(threads.map(use, range(400)))
+    finally:
+        sys.setswitchinterval(interval)

@@ -54,6 +54,23 @@ def test_duplicate_rows_give_valid_triplets():
     assert len(np.unique(triplets, axis=0)) == len(triplets)
 
 
+@pytest.mark.parametrize("k", [2, 6, None])
+def test_the_triplets_of_some_anchors_are_a_part_of_all(k):
+    X, y = labelled((6, 9, 2))
+    whole = expand(triplets_from_labels(X, y, k))
+    order = np.argsort(y, kind="stable")
+    parts = [triplets_from_labels(X, y, k, anchors=own) for own in np.array_split(order, 5)]
+    np.testing.assert_array_equal(np.concatenate([expand(part) for part in parts]), whole)
+
+
+def test_an_anchor_with_many_copies_is_not_its_own_neighbour():
+    X, y = labelled((12, 7))
+    X[y == 0] = 1.0
+    items = triplets_from_labels(X, y, 3, anchors=np.arange(len(X)))
+    assert np.all(items.near[:, 0] != items.near[:, 1])
+    assert items.n_items == triplets_from_labels(X, y, 3).n_items
+
+
 def test_explicit_triplets_keep_their_row_numbers():
     rng = np.random.default_rng(0)
     triplets = np.stack([rng.permutation(9)[:3] for _ in range(200)])

@@ -1,0 +1,14 @@
+"""Estimators for data that are spread over the workers of a Dask cluster."""
+
+try:
+    import dask.array  # noqa: F401
+    import distributed  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "skscreen.distributed needs Dask, which is not installed: pip install 'skscreen[dask]'."
+    ) from error
+
+from skscreen.distributed.metric import DistributedRTLM
+from skscreen.distributed.pragam import DistributedPragamSVC
+
+__all__ = ["DistributedPragamSVC", "DistributedRTLM"]

@@ -1,0 +1,298 @@
+"""Relative comparisons whose anchors are spread over Dask workers.
+
+A part holds the triplets of some anchors: their pairs, and the rows of data that these name. What
+comes to the driver are sums over parts: values, counts, and matrices of the size of a parameter.
+Margins never do. Where the solver and the bounds hand margins on, here they hand on the point at
+which a part will compute them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from dask.sizeof import sizeof
+
+from skscreen.distributed.parts import Parts, addresses, sent
+from skscreen.path.threads import blas_threads_for
+from skscreen.problems.comparisons import EPS, Comparisons
+from skscreen.problems.domains import Domain, Point
+from skscreen.problems.losses import SmoothedHinge
+from skscreen.problems.objective import Objective
+from skscreen.problems.triplets import triplets_from_labels
+from skscreen.screening.active import Decision, decide, decide_items, keep_undecided
+from skscreen.screening.bounds import Ball
+
+
+@dataclass(frozen=True)
+class MarginsAt:
+    """Stands for the margins of all items at a point, in whatever order the parts keep them."""
+
+    point: Point
+
+
+@dataclass(frozen=True)
+class PartitionedDecision:
+    """What balls prove: a `Decision` for each part, on its worker, and the counts of all.
+
+    Parameters
+    ----------
+    decisions : Parts
+    n_zero, n_linear : int
+    """
+
+    decisions: Parts
+    n_zero: int
+    n_linear: int
+
+
+class PartitionedComparisons:
+    """Comparisons in parts on workers; does what solver and screening ask of `Comparisons`.
+
+    Sums are taken in the order of the parts, so that they do not depend on which worker did what.
+
+    Parameters
+    ----------
+    parts : Parts
+        Of `Comparisons`.
+    kind : type
+        That of the parts.
+    n_features, n_items : int
+    """
+
+    # They are on the workers; so no interior point, which an evaluation would have to cost
+    # something for, either.
+    lists_items = has_thresholds = False
+    evaluation_work = 0.0
+
+    def __init__(self, parts: Parts, kind: type[Comparisons], n_features: int, n_items: int):
+        self.parts, self.kind = parts, kind
+        self.n_features, self.n_items = n_features, n_items
+
+    @classmethod
+    def from_labels(
+        cls,
+        client,
+        X: np.ndarray,
+        codes: np.ndarray,
+        n_neighbors: int | None,
+        kind: type[Comparisons],
+        n_parts: int | None = None,
+    ) -> Self:
+        """Build the triplets of nearest neighbours on the workers.
+
+        Parameters
+        ----------
+        client : Client
+        X : ndarray of shape (n, d)
+            Goes to every worker that builds a part.
+        codes : ndarray of shape (n,)
+        n_neighbors : int or None
+        kind : type
+        n_parts : int, optional
+            One for each thread of the workers when not given.
+        """
+        places = addresses(client)
+        n_parts = min(len(places) if n_parts is None else n_parts, len(X))
+        # By class: what neighbours there are is then shared by the anchors of a part.
+        anchors = np.array_split(np.argsort(codes, kind="stable"), n_parts)
+        data, labels = sent(client, X), sent(client, codes)
+        futures = [
+            client.submit(
+                rtlm_triplets, data, labels, own, n_neighbors, kind, pure=False,
+                workers=[places[k % len(places)]], allow_other_workers=True,
+            )
+            for k, own in enumerate(anchors)
+        ]  # fmt: skip
+        parts = Parts(client, futures)
+        return cls(parts, kind, X.shape[1], sum(parts.map(rtlm_count)))
+
+    def _like(self, parts: Parts, n_items: int) -> Self:
+        return type(self)(parts, self.kind, self.n_features, n_items)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a parameter."""
+        return (self.n_features,) if self.kind.diagonal else (self.n_features, self.n_features)
+
+    def thresholds(self, loss: SmoothedHinge) -> np.ndarray:
+        """Return the one threshold that all rows have."""
+        return np.array([loss.threshold])
+
+    def margins(self, point: Point) -> MarginsAt:
+        """Return what stands for the margins at a point."""
+        return MarginsAt(point)
+
+    def loss(self, margins: MarginsAt, loss: SmoothedHinge):
+        """Return value, adjoint and its error as `Comparisons.loss` does: one pass on workers."""
+        found = self.parts.map(rtlm_loss, margins.point, loss)
+        values, adjoints, errors = zip(*found, strict=True)
+        return sum(values), *self._sum(adjoints, errors)
+
+    def loss_value(self, margins: MarginsAt, loss: SmoothedHinge) -> tuple[float, float]:
+        """Sum of losses alone, and a bound on its rounding error."""
+        found = self.parts.map(rtlm_loss_value, margins.point, loss)
+        values, errors = zip(*found, strict=True)
+        # Losses are not negative.
+        return sum(values), sum(errors) + len(values) * EPS * sum(values)
+
+    def loss_bound(self, margins: MarginsAt, loss: SmoothedHinge, upper: bool) -> float:
+        """Return what the sum of losses is at most or at least."""
+        found = self.parts.map(rtlm_loss_bound, margins.point, loss, upper)
+        error = len(found) * EPS * sum(abs(value) for value in found)
+        return sum(found) + error if upper else sum(found) - error
+
+    def near_term(self, weight: float) -> tuple[np.ndarray, float]:
+        """Return B with <B, M> = -weight times the sum of near distances, and its error."""
+        return self._sum(*zip(*self.parts.map(rtlm_near_term, weight), strict=True))
+
+    def adjoint_at_zero(self, loss: SmoothedHinge) -> tuple[np.ndarray, float]:
+        """Return the adjoint at the zero metric, and its error."""
+        return self._sum(*zip(*self.parts.map(rtlm_adjoint_at_zero, loss), strict=True))
+
+    def largest_ratio(self, margins: MarginsAt, loss: SmoothedHinge) -> float:
+        """Largest ratio of a margin to the one at which the item leaves its piece at zero."""
+        return max(self.parts.map(rtlm_largest_ratio, margins.point, loss))
+
+    def count_decidable(self, margins: MarginsAt, loss: SmoothedHinge) -> int:
+        """Count the items off the quadratic piece: the most that screening could decide."""
+        return sum(self.parts.map(rtlm_count_decidable, margins.point, loss))
+
+    def sort_slots(self, margins: MarginsAt) -> tuple[Self, MarginsAt]:
+        """Sort the slots of each block by distance; nothing waits for it."""
+        return self._like(self.parts.then(rtlm_sorted, margins.point), self.n_items), margins
+
+    def _sum(self, adjoints: Sequence[np.ndarray], errors: Sequence[float]):
+        total = sum(adjoints, np.zeros(self.shape))
+        sizes = sum(float(np.linalg.norm(adjoint)) for adjoint in adjoints)
+        return total, sum(errors) + len(errors) * EPS * sizes
+
+
+@decide_items.register
+def _(geometry: PartitionedComparisons, objective: Objective, balls, codes, rule):
+    """Decide on the workers; `codes`, a number for every item, would have to come to the driver."""
+    decisions = geometry.parts.then(
+        rtlm_decide, balls, rule, objective.loss, objective.domain, objective.lam
+    )
+    n_zero, n_linear = np.sum(decisions.map(rtlm_decided), axis=0)
+    return PartitionedDecision(decisions, int(n_zero), int(n_linear))
+
+
+@keep_undecided.register
+def _(geometry: PartitionedComparisons, decision: PartitionedDecision, loss: SmoothedHinge):
+    """Compact on the workers."""
+    kept = geometry.parts.then(rtlm_undecided, loss, each=[decision.decisions])
+    adjoints, errors, constants = zip(*kept.map(rtlm_linear_part), strict=True)
+    n_items = geometry.n_items - decision.n_zero - decision.n_linear
+    reduced = geometry._like(kept.then(rtlm_part), n_items)
+    return reduced, (*reduced._sum(adjoints, errors), sum(constants))
+
+
+@sizeof.register(Comparisons)
+def _(part: Comparisons) -> int:
+    """Tell Dask what it would have to move."""
+    items = part.items
+    arrays = part.X, part.near_sizes, part.far_sizes, items.near, items.far, items.rank
+    return sum(array.nbytes for array in arrays) + 4 * items.start.nbytes
+
+
+# -- what runs on workers; dashboards show these names ------------------------------------------
+
+
+def rtlm_triplets(X, codes, anchors, n_neighbors, kind) -> Comparisons:
+    """Build a part, which keeps the rows of X that it needs and no others."""
+    items = triplets_from_labels(X, codes, n_neighbors, anchors=anchors)
+    return kind(X, items).restrict(items.start, items.stop)
+
+
+def rtlm_count(part: Comparisons) -> int:
+    """Return the number of items."""
+    return part.n_items
+
+
+def rtlm_loss(part: Comparisons, point: Point, loss: SmoothedHinge):
+    """Evaluate value and gradient."""
+    with blas_threads_for(part.n_features):
+        return part.loss(part.margins(point), loss)
+
+
+def rtlm_loss_value(part: Comparisons, point: Point, loss: SmoothedHinge):
+    """Evaluate the value."""
+    with blas_threads_for(part.n_features):
+        return part.loss_value(part.margins(point), loss)
+
+
+def rtlm_loss_bound(part: Comparisons, point: Point, loss: SmoothedHinge, upper: bool) -> float:
+    """Bound the value."""
+    with blas_threads_for(part.n_features):
+        return part.loss_bound(part.margins(point), loss, upper)
+
+
+def rtlm_near_term(part: Comparisons, weight: float):
+    """Return the linear term of near distances."""
+    with blas_threads_for(part.n_features):
+        return part.near_term(weight)
+
+
+def rtlm_adjoint_at_zero(part: Comparisons, loss: SmoothedHinge):
+    """Return the adjoint at the zero metric."""
+    with blas_threads_for(part.n_features):
+        return part.adjoint_at_zero(loss)
+
+
+def rtlm_largest_ratio(part: Comparisons, point: Point, loss: SmoothedHinge) -> float:
+    """Return the part's share in lambda_max."""
+    with blas_threads_for(part.n_features):
+        return part.largest_ratio(part.margins(point), loss)
+
+
+def rtlm_count_decidable(part: Comparisons, point: Point, loss: SmoothedHinge) -> int:
+    """Count the items that could be decided."""
+    with blas_threads_for(part.n_features):
+        return part.count_decidable(part.margins(point), loss)
+
+
+def rtlm_sorted(part: Comparisons, point: Point) -> Comparisons:
+    """Sort the slots of a part."""
+    with blas_threads_for(part.n_features):
+        return part.sort_slots(part.margins(point))[0]
+
+
+def rtlm_decide(
+    part: Comparisons,
+    balls: Sequence[Ball],
+    rule: str,
+    loss: SmoothedHinge,
+    domain: Domain,
+    lam: float,
+) -> Decision:
+    """Screen a part by balls whose margins are yet to be computed."""
+    with blas_threads_for(part.n_features):
+        known = [
+            replace(ball, terms=tuple((share, part.margins(at.point)) for share, at in ball.terms))
+            for ball in balls
+        ]
+        # Items that were fixed before have no part in what is decided about others.
+        objective = Objective(part, loss, domain, lam, np.zeros(part.shape))
+        return decide(objective, known, rule=rule)
+
+
+def rtlm_decided(decision: Decision) -> tuple[int, int]:
+    """Count what was decided."""
+    return decision.n_zero, decision.n_linear
+
+
+def rtlm_undecided(part: Comparisons, loss: SmoothedHinge, decision: Decision):
+    """Compact a part; also the linear part of what leaves it."""
+    with blas_threads_for(part.n_features):
+        return keep_undecided(part, decision, loss)
+
+
+def rtlm_linear_part(kept: tuple):
+    """Return the linear part of what has left."""
+    return kept[1]
+
+
+def rtlm_part(kept: tuple) -> Comparisons:
+    """Return the compacted part."""
+    return kept[0]

@@ -1,0 +1,188 @@
+"""Mahalanobis metric learning with the triplets spread over Dask workers."""
+
+from numbers import Integral
+from typing import ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from skscreen.distributed.comparisons import PartitionedComparisons
+from skscreen.distributed.parts import connected
+from skscreen.metric import ScreenedRTLM
+from skscreen.problems.losses import SmoothedHinge
+
+
+class DistributedRTLM(ScreenedRTLM):
+    """Mahalanobis metric from class labels, with the triplets on Dask workers; certified.
+
+    The problem, the solver and the certificate are those of `ScreenedRTLM`: over positive
+    semidefinite M
+
+        P(M) = sum_(i,j,l) loss(d_M^2(x_i, x_l) - d_M^2(x_i, x_j)) + lam / 2 |M|_F^2
+
+    where x_j is of the class of x_i and x_l is not. The anchors i are divided among the workers,
+    which find their neighbours, keep the pairs, evaluate, screen and drop what is decided. The
+    driver sees sums: values, counts and matrices of shape (d, d). A lost worker costs time only,
+    as Dask builds its triplets again.
+
+    Parameters
+    ----------
+    lam : float, default=0.01
+        Strength of the regularisation, > 0.
+    relative_lam : bool, default=True
+        Whether `lam` is a fraction of the data's lambda_max.
+    n_neighbors : int or None, default=5
+        Neighbours of the same class and of the other classes for each sample (Euclidean; fewer
+        where a class is smaller). None takes all.
+    loss : {"smoothed_hinge"}, default="smoothed_hinge"
+        The hinge of `ScreenedRTLM` needs a dual variable for each triplet, which does not exist
+        here.
+    gamma : float, default=0.05
+        Width of the quadratic piece of the loss, in (0, 1).
+    pull : float, default=0.0
+        Weight, >= 0, of the sum of d_M^2(x_i, x_j) over the target neighbours in the objective.
+    diagonal : bool, default=False
+        Learn feature weights (a diagonal M >= 0) instead of a full matrix.
+    bound : str or sequence of str, default=("gap",)
+        Bounds that screen, any of "gap", "gb", "pgb", "dgb", "cdgb", "rrpb".
+    rule : {"sphere", "linear", "semidefinite"}, default="sphere"
+        What decides from a bound.
+    screening : bool, default=True
+        Whether to screen at all; the solution is the same.
+    screen_every : int, default=10
+        Iterations between two dynamic screening steps.
+    tol : float, default=1e-6
+        Relative duality gap of the full problem at which the fit stops.
+    max_iter : int, default=10000
+        Steps of the solver for one value of lambda.
+    n_partitions : int or None, default=None
+        Parts that the anchors are divided into; None makes one for each thread of the workers.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (r, n_features_in_)
+        Linear map with M = components_.T @ components_, largest eigenvalue first; r is the rank.
+    lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
+        As those of `ScreenedRTLM`.
+    screening_history_ : list of ScreeningEvent
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    Raises
+    ------
+    ValueError
+        For invalid parameters, data or labels; the message names the argument.
+    MemoryError
+        If the pairs of a part would not fit into the free memory of its worker.
+    RuntimeError
+        If there is no Dask client, or `fit` is called inside a task of the cluster.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` steps did not reach `tol`; names the gap that was reached.
+
+    Notes
+    -----
+    X and the labels go to all workers, and a copy stays with the scheduler. A worker needs memory
+    for its share of the pairs, about 280 bytes each.
+
+    An evaluation is one round trip to the workers, of some milliseconds: it pays where it takes
+    much longer than that on one machine, or where the pairs do not fit into one. Neither the active
+    set nor the interior-point method of `ScreenedRTLM` is used, so that at small `lam` there may
+    be more iterations.
+
+    Where several samples are at the same distance, the neighbours that a worker takes of them
+    need not be those of `ScreenedRTLM`.
+
+    References
+    ----------
+    T. Yoshida, I. Takeuchi, M. Karasuyama (2019). Safe triplet screening for distance metric
+    learning. Neural Computation 31, 2432-2491. Equations 2.1 to 2.6, Algorithm 1.
+
+    Examples
+    --------
+    >>> from dask.distributed import Client
+    >>> from sklearn.datasets import load_iris
+    >>> from skscreen.distributed import DistributedRTLM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with Client(processes=False, n_workers=1, dashboard_address=None):
+    ...     model = DistributedRTLM().fit(X, y)
+    >>> model.dual_gap_ <= 1e-6
+    True
+    """
+
+    # They need single items on the driver, or one machine.
+    active_set, memory, n_jobs = False, None, None
+
+    _parameter_constraints: ClassVar[dict] = {
+        **{
+            name: kinds
+            for name, kinds in ScreenedRTLM._parameter_constraints.items()
+            if name not in ("active_set", "memory", "n_jobs")
+        },
+        "n_partitions": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        lam=0.01,
+        *,
+        relative_lam=True,
+        n_neighbors=5,
+        loss="smoothed_hinge",
+        gamma=0.05,
+        pull=0.0,
+        diagonal=False,
+        bound=("gap",),
+        rule="sphere",
+        screening=True,
+        screen_every=10,
+        tol=1e-6,
+        max_iter=10_000,
+        n_partitions=None,
+        verbose=0,
+    ):
+        self.lam = lam
+        self.relative_lam = relative_lam
+        self.n_neighbors = n_neighbors
+        self.loss = loss
+        self.gamma = gamma
+        self.pull = pull
+        self.diagonal = diagonal
+        self.bound = bound
+        self.rule = rule
+        self.screening = screening
+        self.screen_every = screen_every
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_partitions = n_partitions
+        self.verbose = verbose
+
+    def fit(self, X, y) -> Self:
+        """Learn the metric from labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Best standardised. A dask array is brought to the driver.
+        y : array-like of shape (n_samples,)
+            Class labels, at least two members a class.
+
+        Returns
+        -------
+        DistributedRTLM
+        """
+        return super().fit(X, y)
+
+    def _geometry_from_labels(self, X: np.ndarray, codes: np.ndarray, loss: SmoothedHinge):
+        if loss.gamma == 0.0:
+            raise ValueError(
+                "loss must be 'smoothed_hinge', got 'hinge', which keeps a dual variable for each "
+                "triplet. A small gamma is nearly the hinge; ScreenedRTLM has it."
+            )
+        return PartitionedComparisons.from_labels(
+            connected(), X, codes, self.n_neighbors, self._kind, self.n_partitions
+        )

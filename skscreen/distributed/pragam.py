@@ -1,0 +1,270 @@
+"""Linear support vector machines on rows that are spread over Dask workers."""
+
+from typing import ClassVar, Self
+
+import dask.array as da
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from skscreen.distributed.parts import connected
+from skscreen.distributed.samples import PartitionedSamples
+from skscreen.path.callbacks import with_callbacks
+from skscreen.pragam import PragamSVC
+from skscreen.svm_problem import check_labels
+
+
+class DistributedPragamSVC(PragamSVC):
+    """Linear support vector classifier with a certified optimum, for rows on Dask workers.
+
+    The problem, the algorithms and the certificate are those of `PragamSVC`:
+
+        J(w, b) = lam/2 |w|^2 + 1/S sum_i s_i max(0, 1 - y_i (<w, x_i> + b)),
+        lam = 1 / (C S),  S = sum_i s_i.
+
+    The rows stay where Dask puts them. The driver sends w and dual variables and gets margins and
+    sums of rows: vectors of n and of d numbers. A lost worker costs time only, as Dask loads its
+    rows again.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses, > 0; lam = 1 / (n C).
+    fit_intercept : bool, default=True
+        Whether there is a b. It is not penalised. Without it b = 0.
+    algorithm : {"pragam", "bmrm", "ls-bmrm", "pegasos"}, default="pragam"
+        See `PragamSVC`. "pegasos" takes all samples in every step.
+    lipschitz : "auto" or float, default="auto"
+        Of "pragam": the constant L of the gradient of D.
+    restart : bool, default=True
+        Of "pragam": whether to start again each time the gap is a tenth of what it was.
+    projection : bool, default=True
+        Of "pegasos": whether steps end in the ball of radius 1 / sqrt(lam).
+    tol : float, default=1e-4
+        Absolute duality gap J - D at which the fit stops, > 0. J is at most 1.
+    max_iter : int or None, default=None
+        Most iterations (steps) for each problem. None: 2000 for "bmrm", else 100000.
+    class_weight : dict, "balanced" or None, default=None
+        Factors >= 0 of the weights of samples by class; one for those that a dict lacks.
+    warm_start : bool, default=False
+        Whether a fit starts from the solution of the one before, which must have had the same
+        samples. Not for "pegasos".
+    n_jobs : int or None, default=None
+        Threads of the driver for the problems of more than two classes, whose products then run on
+        the cluster at the same time.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, dual_coef_, objective_, dual_gap_, n_iter_, history_
+        As those of `PragamSVC`: NumPy arrays and numbers. A fitted model needs no cluster.
+    n_features_in_ : int
+
+    Raises
+    ------
+    TypeError
+        If X of `fit` is no dask array.
+    ValueError
+        For invalid parameters, data, labels or weights, and for parameters without effect; the
+        message names the argument.
+    RuntimeError
+        If there is no Dask client, or `fit` is called inside a task of the cluster.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` iterations did not reach `tol`; names the gap that was reached.
+
+    Notes
+    -----
+    Each product with X is one task for each chunk of rows, and a round trip of a few milliseconds:
+    about as many chunks as the cluster has threads are best. A chunk of C-ordered floats is not
+    copied; samples of weight zero are left out, which copies the others of their chunk.
+
+    The sums over blocks are taken in a fixed order. The solution is that of `PragamSVC` but for
+    rounding errors, whichever worker holds what.
+
+    References
+    ----------
+    A. Saha, X. Zhang, S.V.N. Vishwanathan (2010). Lower bounds for BMRM and faster rates for
+    training SVMs. arXiv:0909.1334. Algorithm 1, equations (4) and (23) to (26).
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from dask.distributed import Client
+    >>> from sklearn.datasets import load_iris
+    >>> from skscreen.distributed import DistributedPragamSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with Client(processes=False, n_workers=1, dashboard_address=None):
+    ...     model = DistributedPragamSVC().fit(da.from_array(X, chunks=(50, 4)), y > 1)
+    >>> model.dual_gap_ <= 1e-4
+    True
+    """
+
+    # Small batches read single rows, which are not here; a store wants the content of X.
+    batch_size = random_state = memory = None
+
+    _parameter_constraints: ClassVar[dict] = {
+        name: kinds
+        for name, kinds in PragamSVC._parameter_constraints.items()
+        if name not in ("batch_size", "random_state", "memory")
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        fit_intercept=True,
+        algorithm="pragam",
+        lipschitz="auto",
+        restart=True,
+        projection=True,
+        tol=1e-4,
+        max_iter=None,
+        class_weight=None,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.algorithm = algorithm
+        self.lipschitz = lipschitz
+        self.restart = restart
+        self.projection = projection
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None) -> Self:
+        """Learn the classifier.
+
+        Parameters
+        ----------
+        X : dask array of shape (n_samples, n_features)
+            Dense chunks, or chunks of CSR. Best standardised; best of one chunk of columns, to
+            which others are brought together.
+        y : array-like or dask array of shape (n_samples,)
+            Class labels; they come to the driver.
+        sample_weight : array-like or dask array of shape (n_samples,), optional
+            Factors >= 0 of the losses.
+
+        Returns
+        -------
+        DistributedPragamSVC
+        """
+        client = connected()
+        self._check_options()
+        old = self._forget()
+        X, y, sample_weight = _check_rows(X), _in_memory(y), _in_memory(sample_weight)
+        check_consistent_length(X, y, sample_weight)
+        labels = check_labels(y, y, sample_weight, self.class_weight)
+        self.n_features_in_ = X.shape[1]
+        samples = PartitionedSamples.of(client, X, labels.rows)
+        return self._fit_problems(labels, X.shape[0], old, samples.signed)
+
+    def decision_function(self, X):
+        """Return <w, x> + b: positive for the second of two classes, else one column a class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dask array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask array of shape (n_samples,) or (n_samples, n_classes)
+            A dask array, yet to be computed, for a dask array.
+        """
+        if not isinstance(X, da.Array):
+            return super().decision_function(X)
+        n_columns = len(self._in_memory().coef_)
+        if n_columns == 1:
+            return self._by_blocks("decision_function", X, np.empty(0), drop_axis=1)
+        return self._by_blocks(
+            "decision_function", X, np.empty((0, 0)), chunks=(X.chunks[0], (n_columns,))
+        )
+
+    def predict(self, X):
+        """Return the class of each sample.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dask array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask array of shape (n_samples,)
+            A dask array, yet to be computed, for a dask array.
+        """
+        if not isinstance(X, da.Array):
+            return super().predict(X)
+        return self._by_blocks("predict", X, self._in_memory().classes_[:0], drop_axis=1)
+
+    def score(self, X, y, sample_weight=None) -> float:
+        """Return the accuracy, as a number also for dask arrays.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or dask array of shape (n_samples, n_features)
+        y : array-like or dask array of shape (n_samples,)
+        sample_weight : array-like or dask array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        y, weights = _in_memory(y), _in_memory(sample_weight)
+        return accuracy_score(y, _in_memory(self.predict(X)), sample_weight=weights)
+
+    def _in_memory(self) -> PragamSVC:
+        """Return a model with what predictions need, and no more, to be sent to workers."""
+        check_is_fitted(self)
+        model = PragamSVC()
+        for name in ("classes_", "coef_", "intercept_", "n_features_in_"):
+            setattr(model, name, getattr(self, name))
+        return model
+
+    def _by_blocks(self, method: str, X: da.Array, meta: np.ndarray, **shape) -> da.Array:
+        _check_columns(X, self.n_features_in_)
+        function = getattr(self._in_memory(), method)
+        return _one_column_chunk(X).map_blocks(function, meta=meta, dtype=meta.dtype, **shape)
+
+
+def _check_rows(X) -> da.Array:
+    """Return a dask array of numbers with known, non-empty chunks of whole rows."""
+    if not isinstance(X, da.Array):
+        raise TypeError(
+            f"X must be a dask array, got {type(X).__name__}. Make one by dask.array.from_array, "
+            "or use PragamSVC for data in memory."
+        )
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}.")
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold real numbers, got dtype {X.dtype}.")
+    X = _one_column_chunk(X)
+    if np.isnan(X.shape[0]):
+        X = X.persist().compute_chunk_sizes()
+    if 0 in X.shape:
+        raise ValueError(f"X must have at least one row and one column, got shape {X.shape}.")
+    return X
+
+
+def _check_columns(X: da.Array, n_features: int) -> None:
+    if X.ndim != 2 or X.shape[1] != n_features:
+        raise ValueError(f"X must have shape (n, {n_features}), as in fit, got {X.shape}.")
+
+
+def _one_column_chunk(X: da.Array) -> da.Array:
+    return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+
+
+def _in_memory(values):
+    return values.compute() if isinstance(values, da.Array) else values

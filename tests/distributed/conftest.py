@@ -1,0 +1,41 @@
+import os
+import signal
+
+import pytest
+from distributed import Client, LocalCluster
+
+
+@pytest.fixture(scope="session")
+def client():
+    """A client of two worker processes of one thread; starting them is most of the time."""
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def lose_worker(client, monkeypatch):
+    """Return a function that has a worker killed at a given call of a method."""
+    lost = []
+
+    def at_call(kind, name, number):
+        method, calls = getattr(kind, name), []
+
+        def counting(self, *args):
+            calls.append(name)
+            if len(calls) == number:
+                held = client.has_what()
+                address = max(held, key=lambda worker: len(held[worker]))
+                assert held[address]
+                pids = client.run(os.getpid)
+                os.kill(pids[address], signal.SIGKILL)
+                lost.append(address)
+            return method(self, *args)
+
+        monkeypatch.setattr(kind, name, counting)
+        return lost
+
+    yield at_call
+    client.wait_for_workers(2, timeout=30)

@@ -1,0 +1,42 @@
+"""What is parallel by joblib runs on a Dask cluster unchanged, with the same results."""
+
+import joblib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import scale
+
+from skscreen import OrdinalEmbedding, PragamSVC, ScreenedSVC
+from skscreen.datasets import make_triplets
+
+X, y = load_iris(return_X_y=True)
+X = scale(X)
+
+
+def both(fit):
+    """Return what is fitted without and with the cluster."""
+    plain = fit()
+    with joblib.parallel_config("dask"):
+        return plain, fit()
+
+
+def test_grid_search(client):
+    search = GridSearchCV(ScreenedSVC(), {"C": [0.1, 1.0]}, cv=2, n_jobs=2)
+    plain, spread = both(lambda: search.fit(X, y).cv_results_["mean_test_score"])
+    assert_array_equal(plain, spread)
+
+
+@pytest.mark.parametrize("model", [ScreenedSVC(n_jobs=2), PragamSVC(C=0.1, n_jobs=2)])
+def test_one_against_the_rest(client, model):
+    plain, spread = both(lambda: model.fit(X, y).decision_function(X))
+    assert_array_equal(plain, spread)
+
+
+def test_restarts(client):
+    points = np.random.default_rng(0).standard_normal((12, 2))
+    answers = make_triplets(points, 150, random_state=0)
+    model = OrdinalEmbedding(n_init=4, n_jobs=2, random_state=0)
+    plain, spread = both(lambda: model.fit(answers).embedding_)
+    assert_allclose(plain, spread, rtol=1e-9, atol=1e-9)
