@@ -283,7 +283,7 @@ class ScreenedRTLM(
         # A fit that fails or is interrupted leaves the estimator unfitted, not with an old metric.
         vars(self).pop("components_", None)
         problem, lam_max, first = self._build(
-            X, y, weights, triplets=triplets, quadruplets=quadruplets, pairs=pairs
+            X, y, weights, 4 + FRAMES, triplets=triplets, quadruplets=quadruplets, pairs=pairs
         )
         lam = self.lam * lam_max if self.relative_lam and lam_max > 0.0 else float(self.lam)
         with Tasks(self, None, "lambda") as tasks:
@@ -389,7 +389,7 @@ class ScreenedRTLM(
             max_iter=self.max_iter,
         )
 
-    def _build(self, X, y, weights, **lists) -> tuple[Problem, float, Point]:
+    def _build(self, X, y, weights, stacklevel: int = 4, **lists) -> tuple[Problem, float, Point]:
         """Validate the data and set the problem up; also lambda_max and its S_K."""
         self._options()
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
@@ -416,7 +416,7 @@ class ScreenedRTLM(
             warnings.warn(
                 f"No metric brings the near samples of the {given[0] if given else 'triplets'} "
                 "nearer than the far ones on average: the zero matrix is optimal for every lam.",
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
         return problem, lam_max, first
 
