@@ -6,7 +6,7 @@ RUN := $(VENV)/bin/python
 .DELETE_ON_ERROR:
 # Two extras share one environment, and two pips must not write to it at the same time.
 .NOTPARALLEL:
-.PHONY: help demo test doc lint clean
+.PHONY: help demo test bench doc lint clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,10 @@ demo: $(VENV)/.installed-plot ## learn metrics on real data; figures go to demo-
 test: $(VENV)/.installed-test ## run the tests
 	@$(RUN) -m pytest -q
 
+bench: $(VENV)/.installed-bench ## run all benchmarks: make bench DATA=FOLDER [OUT=DIR]
+	@test -n "$(DATA)" || { echo "Name the folder of the data: make bench DATA=FOLDER"; exit 1; }
+	@$(RUN) benchmarks/run_all.py --data $(DATA) --out $(or $(OUT),bench-output)
+
 doc: $(VENV)/.installed-doc ## build the documentation, with its figures, in doc/_build/
 	@$(RUN) -m sphinx -W --keep-going -q doc doc/_build
 	@echo "Documentation: doc/_build/index.html"
@@ -27,7 +31,8 @@ lint: $(VENV)/.installed-dev ## check style and format
 	@$(RUN) -m ruff format --check .
 
 clean: ## remove the environment and everything that can be made again
-	@rm -rf $(VENV) demo-output doc/_build doc/auto_examples doc/generated build dist .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) demo-output bench-output build dist .pytest_cache .ruff_cache .hypothesis
+	@rm -rf doc/_build doc/auto_examples doc/generated
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp for each extra: dependencies are installed again only when pyproject.toml changes.

@@ -3,25 +3,34 @@
 from skscreen.chain import KernelChainClassifier, PragamChainSVC
 from skscreen.embedding import OrdinalEmbedding
 from skscreen.metric import ScreenedRTLM
+from skscreen.metric_cv import ScreenedRTLMCV
 from skscreen.metric_path import RTLMPath, rtlm_path
 from skscreen.path.store import Store
 from skscreen.pragam import PragamSVC
+from skscreen.pragam_cv import PragamSVCCV
 from skscreen.problems.projection import project_box_equality
 from skscreen.svm import ScreenedSVC
+from skscreen.svm_certified import CertifiedC, svc_certified_C
+from skscreen.svm_cv import ScreenedSVCCV
 from skscreen.svm_path import SVCPath, svc_path
 
 __all__ = [
+    "CertifiedC",
     "KernelChainClassifier",
     "OrdinalEmbedding",
     "PragamChainSVC",
     "PragamSVC",
+    "PragamSVCCV",
     "RTLMPath",
     "SVCPath",
     "ScreenedRTLM",
+    "ScreenedRTLMCV",
     "ScreenedSVC",
+    "ScreenedSVCCV",
     "Store",
     "project_box_equality",
     "rtlm_path",
+    "svc_certified_C",
     "svc_path",
 ]
 __version__ = "0.1.0.dev0"

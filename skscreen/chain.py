@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.path.progress import ProgressBar
+from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.problems.chain_kernels import best_labels
 from skscreen.problems.chain_likelihood import ChainLikelihood
 from skscreen.problems.chain_risk import ChainRisk
@@ -72,7 +72,7 @@ class _ChainClassifier(BaseEstimator):
         return sequences, codes
 
 
-class PragamChainSVC(_ChainClassifier):
+class PragamChainSVC(CallbackSupportMixin, _ChainClassifier):
     """Max-margin Markov chain for labelling sequences, with a certified optimum.
 
     A labelling y of a sequence x of feature vectors has the score
@@ -146,8 +146,7 @@ class PragamChainSVC(_ChainClassifier):
     --------
     >>> import numpy as np
     >>> from skscreen import PragamChainSVC
-    >>> y = ["aab", "abbba", "ba", "aaabb"]
-    >>> y = [np.array(list(labels)) for labels in y]
+    >>> y = [np.array(list(labels)) for labels in ("aab", "abbba", "ba", "aaabb")]
     >>> X = [np.c_[labels == "a", labels == "b"].astype(float) for labels in y]
     >>> model = PragamChainSVC().fit(X, y)
     >>> model.score(X, y)
@@ -184,6 +183,7 @@ class PragamChainSVC(_ChainClassifier):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y) -> Self:
         """Learn the weights.
 
@@ -204,12 +204,12 @@ class PragamChainSVC(_ChainClassifier):
         n_threads = effective_n_jobs(self.n_jobs)
         with (
             Parallel(n_threads, require="sharedmem") as pool,
-            ProgressBar(self.verbose > 0) as bar,
+            Tasks(self, 0) as tasks,
         ):
             risk = ChainRisk(
                 sequences.X, codes, sequences.first, m, lam, pool if n_threads > 1 else None
             )
-            watch = Watch(bar, self.tol, 1).problem(0) if self.verbose > 0 else None
+            watch = Watch(tasks.bar, self.tol, 1).problem(0) if self.verbose > 0 else None
             iterates = excessive_gap(risk, lipschitz=L, restart=self.restart)
             found = follow(iterates, self.tol, self.max_iter, watch)
         if not found.converged:
@@ -217,7 +217,7 @@ class PragamChainSVC(_ChainClassifier):
                 f"{found.n_iter} iterations reached a duality gap of {found.gap:.2e} > "
                 f"tol={self.tol:g}. Standardise X, use a smaller C, or raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=3 + FRAMES,
             )
         n_nodes = m * self.n_features_in_
         self.objective_, self.dual_gap_ = found.primal, found.gap
@@ -299,6 +299,15 @@ class KernelChainClassifier(_ChainClassifier):
     annotating sequences. ICML.
     A. Saha, X. Zhang, S.V.N. Vishwanathan (2010). Lower bounds for BMRM and faster rates for
     training SVMs. arXiv:0909.1334. Appendix E.2, equation (32).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skscreen import KernelChainClassifier
+    >>> y = [np.array(list(labels)) for labels in ("aab", "abbba", "ba", "aaabb")]
+    >>> X = [np.c_[labels == "a", labels == "b"].astype(float) for labels in y]
+    >>> KernelChainClassifier().fit(X, y).score(X, y)
+    1.0
     """
 
     _parameter_constraints: ClassVar[dict] = {

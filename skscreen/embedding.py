@@ -19,7 +19,7 @@ from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.answers import Answers, count_objects, read_answers, usable_answers
-from skscreen.path.progress import ProgressBar
+from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.problems.embedding_losses import EmbeddingLoss
 from skscreen.problems.embedding_terms import EmbeddingProblem, margins
 from skscreen.solvers.embedding import EmbeddingSolution, solve_from
@@ -31,7 +31,11 @@ _FEW_OBJECTS, _RESTARTS = 20, 5
 
 
 class OrdinalEmbedding(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+    auto_wrap_output_keys=None,
 ):
     """Points whose distances agree with answers of the kind "i is nearer to j than to k".
 
@@ -226,6 +230,7 @@ class OrdinalEmbedding(
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y=None, *, init=None, n_objects=None, sample_weight=None) -> Self:
         """Find the points.
 
@@ -263,7 +268,7 @@ class OrdinalEmbedding(
         inits = self._inits(init, n_objects)
         seeds = rng.randint(2**31 - 1, size=len(inits)).tolist()
         solver = "gram" if self.formulation == "convex" else self.solver
-        with ProgressBar(self.verbose > 0) as bar:
+        with Tasks(self, 0) as tasks:
             solution = solve_from(
                 problem,
                 self.n_components,
@@ -272,7 +277,9 @@ class OrdinalEmbedding(
                 seeds,
                 inits,
                 self.n_jobs,
-                lambda progress: bar.update(1.0 - 30.0 / (30.0 + progress.passes), _line(progress)),
+                lambda progress: tasks.bar.update(
+                    1.0 - 30.0 / (30.0 + progress.passes), _line(progress)
+                ),
             )
         return self._store(solution, problem)
 
@@ -452,7 +459,7 @@ class OrdinalEmbedding(
                 f"tol={self.tol:g}. "
                 "Raise max_epochs or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=4 + FRAMES,
             )
         X, compared = solution.embedding, np.zeros(problem.n_objects, dtype=bool)
         compared[problem.answers] = True

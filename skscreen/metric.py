@@ -20,7 +20,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skscreen.path.callbacks import CallbackSupportMixin, Progress, with_callbacks
+from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
 from skscreen.path.store import Store, check_store, content_key
 from skscreen.problems.comparisons import EPS, Comparisons, DiagonalComparisons, Items
@@ -286,19 +286,19 @@ class ScreenedRTLM(
             X, y, weights, triplets=triplets, quadruplets=quadruplets, pairs=pairs
         )
         lam = self.lam * lam_max if self.relative_lam and lam_max > 0.0 else float(self.lam)
-        with Progress(self, None, "lambda") as progress:
+        with Tasks(self, None, "lambda") as tasks:
             solutions, solver = [], PathSolver(problem, first)
             key = self._recall(solver, lam, X, y, triplets, quadruplets, pairs, weights)
             for done, solution in solver.approach(lam, lam_max, self._options()):
                 solutions.append(solution)
-                if progress.update(done, describe(solution)):
+                if tasks.end_task(done, describe(solution)):
                     break
         if key is not None and solutions[-1].converged:
             last = solutions[-1]
             check_store(self.memory).put(
                 key, lam, parameter=last.point.value, step=last.step, n_iter=last.n_iter
             )
-        self._warn_unless_converged(solutions[-1:])
+        self._warn_unless_converged(solutions[-1:], stacklevel=4 + FRAMES)
         return self._store(solutions, lam_max, problem.geometry.n_items)
 
     def transform(self, X) -> np.ndarray:
@@ -467,7 +467,7 @@ class ScreenedRTLM(
             keep = partial(store.matrix, content_key(X, codes, self.n_neighbors))
         return triplets_from_labels(X, codes, self.n_neighbors, self.n_jobs, extra, keep)
 
-    def _warn_unless_converged(self, solutions: Sequence[Solution]) -> None:
+    def _warn_unless_converged(self, solutions: Sequence[Solution], stacklevel: int = 4) -> None:
         failed = [solution for solution in solutions if not solution.converged]
         if failed:
             worst = max(failed, key=lambda solution: solution.certificate.relative_gap)
@@ -480,7 +480,7 @@ class ScreenedRTLM(
                 f"{worst.certificate.relative_gap:.2e} > tol={self.tol:g} at lam={worst.lam:g}. "
                 + advice,
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     def _store(self, solutions: Sequence[Solution], lam_max: float, n_triplets: int) -> Self:

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.metric import ScreenedRTLM, describe
-from skscreen.path.callbacks import Progress, with_callbacks
+from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
 from skscreen.problems.objective import Problem
 from skscreen.screening.ranges import count_in_range
@@ -247,19 +247,19 @@ def _follow(
     """Solve along a grid until it, the stopping rule, a callback or the user ends it."""
     options, solutions = model._options(), []
     total = len(grid) if isinstance(grid, Sized) else n_lams
-    with Progress(model, total, "lambda") as progress:
+    with Tasks(model, total, "lambda") as tasks:
         try:
             for lam in itertools.islice(grid, n_lams):
                 solutions.append(solver.solve(lam, options).without_evaluation())
                 ends = len(solutions) > 1 and _ends(*solutions[-2:], stop)
                 done = 1.0 if ends else _progress(solutions, total)
-                if progress.update(done, describe(solutions[-1])) or ends:
+                if tasks.end_task(done, describe(solutions[-1])) or ends:
                     break
         except KeyboardInterrupt:
             if not solutions:
                 raise
             warnings.warn(
-                f"Interrupted: the path ends after {len(solutions)} values.", stacklevel=5
+                f"Interrupted: the path ends after {len(solutions)} values.", stacklevel=4 + FRAMES
             )
     return solutions
 

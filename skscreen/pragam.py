@@ -1,20 +1,23 @@
 """Linear support vector machines by Pragam and its rivals: the estimator."""
 
+import os
 import warnings
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skscreen.path.progress import ProgressBar
+from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.path.store import Store, check_store, content_key
 from skscreen.path.threads import blas_threads_for
 from skscreen.problems.samples import LinearSamples
+from skscreen.score_classifier import ScoreClassifierMixin
 from skscreen.solvers.certified import Certified, Watch
 from skscreen.solvers.hinge import LIMITS, Algorithm, Start, solve_hinge
 from skscreen.svm_problem import Labels, check_labels
@@ -28,7 +31,7 @@ _OPTIONS = {
 }
 
 
-class PragamSVC(ClassifierMixin, BaseEstimator):
+class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     """Linear support vector classifier with an unpenalised intercept and a certified optimum.
 
     For two classes, y_i = -1 or +1, the fit minimises
@@ -51,7 +54,8 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
         "pragam": Nesterov's excessive gap technique; J - D <= tol after O(1 / sqrt(lam tol))
         iterations. "bmrm": cutting planes with a quadratic programme. "ls-bmrm": cutting planes
         with a line search. "pegasos": subgradient steps. The last three are there to be compared
-        with, and because BMRM is fast where a moderate accuracy will do.
+        with, and because BMRM is fast where a moderate accuracy will do; it keeps a vector of
+        n_features numbers an iteration.
     lipschitz : "auto" or float, default="auto"
         Of "pragam": the constant L of the gradient of D. "auto" finds one step by step, much
         smaller than the one that holds everywhere, |X|_2^2 / lam. A number > 0 is kept; the
@@ -76,6 +80,9 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
         Whether a fit starts from the solution of the one before, which must have had the same
         samples: for another C, say, or another `tol`. Not for "pegasos", whose first step forgets
         its start.
+    memory : str, path, Store or None, default=None
+        A folder where solved problems are kept: fits of the same data with other values of C start
+        from the nearest one. Not for "pegasos", nor with `warm_start`. See `Store`.
     n_jobs : int or None, default=None
         Threads for the problems of more than two classes.
     verbose : int, default=0
@@ -155,6 +162,7 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "warm_start": ["boolean"],
+        "memory": [str, os.PathLike, Store, None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -174,6 +182,7 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
         max_iter=None,
         class_weight=None,
         warm_start=False,
+        memory=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -189,11 +198,13 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.memory = memory
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y, sample_weight=None) -> Self:
         """Learn the classifier.
 
@@ -217,19 +228,26 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
         labels = check_labels(X, y, sample_weight, self.class_weight)
-        starts = self._starts(old, labels, X.shape[0])
-        taken, algorithm = labels.take(X, False), self._algorithm()
-        with ProgressBar(self.verbose > 0) as bar, blas_threads_for(X.shape[1]):
-            watch = Watch(bar, self.tol, labels.n_problems)
-            fits = Parallel(self.n_jobs, require="sharedmem")(
+        taken, algorithm, fits = labels.take(X, False), self._algorithm(), []
+        keys = self._keys(taken, labels)
+        starts = self._starts(old, labels, X.shape[0], keys)
+        with (
+            Tasks(self, labels.n_problems, "class") as tasks,
+            blas_threads_for(X.shape[1]),
+        ):
+            watch = Watch(tasks.bar, self.tol, labels.n_problems)
+            for found in Parallel(self.n_jobs, require="sharedmem", return_as="generator")(
                 delayed(solve_hinge)(
                     LinearSamples(taken, labels.signs(k)), labels.weights, float(self.C), algorithm,
                     fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter,
                     start=starts[k], watch=watch.problem(k) if self.verbose > 0 else None,
                 )
                 for k in range(labels.n_problems)
-            )  # fmt: skip
-        self._warn_unless_converged(fits)
+            ):  # fmt: skip
+                fits.append(found)
+                tasks.end_task(len(fits) / labels.n_problems, f"gap={found.gap:.1e}")
+        self._keep(keys, fits)
+        self._warn_unless_converged(fits, stacklevel=4 + FRAMES)
         return self._store(labels, X.shape[0], fits)
 
     def decision_function(self, X) -> np.ndarray:
@@ -247,21 +265,6 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X) -> np.ndarray:
-        """Return the class of each sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        scores = self.decision_function(X)
-        winners = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[winners]
 
     def __sklearn_tags__(self):
         """Sparse data are accepted."""
@@ -289,6 +292,11 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "warm_start=True has no effect for algorithm='pegasos', which forgets its start."
             )
+        if self.memory is not None and (self.warm_start or self.algorithm == "pegasos"):
+            raise ValueError(
+                "memory has no effect for algorithm='pegasos', which forgets its start, nor with "
+                "warm_start=True, which has another. Set memory=None."
+            )
 
     def _algorithm(self) -> Algorithm:
         seed = self.random_state or 0
@@ -303,8 +311,33 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
             seed,
         )
 
-    def _starts(self, old: dict, labels: Labels, n_samples: int) -> list[Start | None]:
-        """Return where each problem starts: at the old solution, if that is wanted."""
+    def _keys(self, X, labels: Labels) -> list[str]:
+        """Return the names of the problems in the store, if there is one."""
+        if self.memory is None:
+            return []
+        content = content_key(X), labels.weights, self.fit_intercept, type(self).__name__
+        return [content_key(*content, labels.signs(k)) for k in range(labels.n_problems)]
+
+    def _keep(self, keys: list[str], fits: list[Certified]) -> None:
+        """Keep what was solved in the store."""
+        for key, found in zip(keys, fits, strict=False):
+            if found.converged:
+                variables = {} if found.a is None else {"a": found.a}
+                check_store(self.memory).put(key, float(self.C), w=found.w, **variables)
+
+    def _known(self, key: str, labels: Labels) -> Start | None:
+        """Return the solution at the nearest C that the store has."""
+        known = check_store(self.memory).neighbours(key, float(self.C))
+        if not known:
+            return None
+        arrays = min(known, key=lambda other: abs(np.log(other[0] / self.C)))[1]
+        a = arrays.get("a")
+        return Start(arrays["w"], a if a is not None and a.shape == labels.rows.shape else None)
+
+    def _starts(self, old: dict, labels: Labels, n_samples: int, keys) -> list[Start | None]:
+        """Return where each problem starts: at the old solution, or at one of the store."""
+        if keys:
+            return [self._known(key, labels) for key in keys]
         if not self.warm_start or old["coef_"] is None:
             return [None] * labels.n_problems
         w, duals, classes = old["coef_"], old["dual_coef_"], old["classes_"]
@@ -324,7 +357,7 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
             starts.append(Start(w[k], a))
         return starts
 
-    def _warn_unless_converged(self, fits: list[Certified]) -> None:
+    def _warn_unless_converged(self, fits: list[Certified], stacklevel: int = 4) -> None:
         failed = [found for found in fits if not found.converged]
         if failed:
             worst = max(failed, key=lambda found: found.gap)
@@ -333,7 +366,7 @@ class PragamSVC(ClassifierMixin, BaseEstimator):
                 f"{worst.gap:.2e} > tol={self.tol:g}. Standardise X, use a smaller C, or raise "
                 "max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     def _store(self, labels: Labels, n_samples: int, fits: list[Certified]) -> Self:

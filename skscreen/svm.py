@@ -8,15 +8,16 @@ from typing import ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skscreen.path.callbacks import CallbackSupportMixin, Progress, with_callbacks
+from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.samples import TESTS, SamplePoint
 from skscreen.path.store import Store, check_store
+from skscreen.score_classifier import ScoreClassifierMixin
 from skscreen.svm_problem import (
     KERNELS,
     SOLVERS,
@@ -31,7 +32,7 @@ from skscreen.svm_problem import (
 )
 
 
-class ScreenedSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     """Support vector classifier, solved exactly with safe screening and a certificate.
 
     For two classes, y_i = -1 or +1, and f(x) = <w, phi(x)> + b the fit minimises
@@ -246,13 +247,13 @@ class ScreenedSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         vars(self).pop("dual_coef_", None)
         X, problem = self._build(X, y, sample_weight)
         n_problems = problem.labels.n_problems
-        tasks = (delayed(self._solve)(problem, k) for k in range(n_problems))
+        solves = (delayed(self._solve)(problem, k) for k in range(n_problems))
         fits = []
-        with Progress(self, n_problems, "class") as progress:
-            for fit in self._parallel(problem)(tasks):
+        with Tasks(self, n_problems, "class") as tasks:
+            for fit in self._parallel(problem)(solves):
                 fits.append(fit)
-                progress.update(len(fits) / n_problems, describe(fit.point))
-        self._warn_unless_converged([fit.point for fit in fits])
+                tasks.end_task(len(fits) / n_problems, describe(fit.point))
+        self._warn_unless_converged([fit.point for fit in fits], stacklevel=4 + FRAMES)
         return self._store(X, problem.labels, fits)
 
     def decision_function(self, X) -> np.ndarray:
@@ -276,21 +277,6 @@ class ScreenedSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             scores = self._kernel.decide(columns, self.support_vectors_, self.dual_coef_.T)
         scores = scores + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X) -> np.ndarray:
-        """Return the class of each sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        scores = self.decision_function(X)
-        winners = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[winners]
 
     def __sklearn_tags__(self):
         """Sparse data are accepted; a precomputed kernel is cut along both axes."""
@@ -356,7 +342,7 @@ class ScreenedSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _solve(self, problem: SVMProblem, index: int) -> BinaryFit:
         return problem.finish(index, problem.solve(index, float(self.C), self.tol))
 
-    def _warn_unless_converged(self, points: Sequence[SamplePoint]) -> None:
+    def _warn_unless_converged(self, points: Sequence[SamplePoint], stacklevel: int = 4) -> None:
         failed = [point for point in points if not point.solution.converged]
         if failed:
             worst = max(failed, key=lambda point: point.solution.relative_gap)
@@ -365,7 +351,7 @@ class ScreenedSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"{worst.solution.relative_gap:.2e} > tol={self.tol:g} at C={worst.C:g}. "
                 "Standardise X, use a smaller C, or raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     def _store(self, X, labels: Labels, fits: Sequence[BinaryFit]) -> Self:

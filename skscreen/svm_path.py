@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
 
@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, validate_params
 
-from skscreen.path.callbacks import Progress, with_callbacks
+from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.samples import SamplePathSolver, SamplePoint, eps_limit
 from skscreen.solvers.solution import ScreeningEvent
 from skscreen.svm import ScreenedSVC, describe
@@ -130,11 +130,25 @@ class SVCPath:
 
     def estimator(self, index: int) -> ScreenedSVC:
         """Return the fitted estimator of one value of C."""
-        model = clone(self.model).set_params(C=self.fits[index].point.C)
-        model.n_features_in_, model._kernel = self.model.n_features_in_, self.model._kernel
-        if hasattr(self.model, "feature_names_in_"):
-            model.feature_names_in_ = self.model.feature_names_in_
-        return model._store(self.X, self.labels, [self.fits[index]])
+        return fitted(self.model, self.X, self.labels, [self.fits[index]])
+
+
+def fitted(model: ScreenedSVC, X, labels: Labels, fits: Sequence[BinaryFit]) -> ScreenedSVC:
+    """Return the fitted estimator of one value of C, all of whose problems are solved.
+
+    Parameters
+    ----------
+    model : ScreenedSVC
+        What built the problems on X.
+    X : array or CSR of shape (n_samples, n_features)
+    labels : Labels
+    fits : sequence of BinaryFit
+    """
+    out = clone(model).set_params(C=fits[0].point.C)
+    out.n_features_in_, out._kernel = model.n_features_in_, model._kernel
+    if hasattr(model, "feature_names_in_"):
+        out.feature_names_in_ = model.feature_names_in_
+    return out._store(X, labels, fits)
 
 
 @validate_params(
@@ -242,16 +256,18 @@ def _follow(
 ) -> list[BinaryFit]:
     """Solve along a path until it, a callback or the user ends it."""
     fits = []
-    with Progress(model, total, "C") as progress:
+    with Tasks(model, total, "C") as tasks:
         try:
             for point, done in points:
                 fits.append(problem.finish(0, point))
-                if progress.update(done, describe(point)):
+                if tasks.end_task(done, describe(point)):
                     break
         except KeyboardInterrupt:
             if not fits:
                 raise
-            warnings.warn(f"Interrupted: the path ends after {len(fits)} values.", stacklevel=5)
+            warnings.warn(
+                f"Interrupted: the path ends after {len(fits)} values.", stacklevel=4 + FRAMES
+            )
     return fits
 
 

@@ -390,8 +390,7 @@ def test_no_matrix_of_all_pairs_is_formed():
     n = 4000
     rng = np.random.default_rng(0)
     rows = np.stack([rng.permutation(n)[:3] for _ in range(2000)])
-    task = model(n_components=2, max_epochs=2, loss="tste")
-    task.fit(T)
+    task = model(n_components=2, loss="tste").fit(T).set_params(max_epochs=2)
     tracemalloc.start()
     with pytest.warns(ConvergenceWarning):
         task.fit(rows, n_objects=n)

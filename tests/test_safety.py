@@ -1,5 +1,6 @@
-"""A small run of `benchmarks/safety.py`, and that it finds balls that are too small."""
+"""Small runs of `benchmarks/safety*.py`, and that they find balls that are too small."""
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -10,15 +11,23 @@ from skscreen.screening.bounds import BOUNDS
 from skscreen.screening.rules import RULES
 
 
-@pytest.fixture(scope="module")
-def safety():
+def benchmark(name):
     folder = str(Path(__file__).parents[1] / "benchmarks")
     sys.path.insert(0, folder)
     try:
-        import safety
+        return importlib.import_module(name)
     finally:
         sys.path.remove(folder)
-    return safety
+
+
+@pytest.fixture(scope="module")
+def safety():
+    return benchmark("safety")
+
+
+@pytest.fixture(scope="module")
+def samples():
+    return benchmark("safety_samples")
 
 
 KINDS = ("iris", "outliers", "ill-conditioned", "nearly tied", "mixed comparisons")
@@ -65,3 +74,21 @@ def test_proven_distances_are_true(safety):
             moved = np.linalg.norm(plain.theta - sharp.theta)
             assert moved <= plain.radius + sharp.radius
             assert sharp.radius <= plain.radius <= 1e-3 * np.linalg.norm(sharp.theta)
+
+
+def test_no_decision_about_samples_is_wrong(samples):
+    totals = samples.run(n=60, n_rounds=1)
+    assert samples.total(totals, "wrong") == 0
+    assert samples.total(totals, "checked") > 50_000
+    assert samples.total(totals, "not judged") <= 5e-3 * samples.total(totals, "checked")
+    for test in samples.TESTS:
+        assert samples.total(totals, "checked", test=test) > 1000
+
+
+def test_balls_round_samples_that_are_too_small_are_found_out(samples, capsys):
+    totals = samples.run(kinds=("cancer", "blobs", "nearly tied"), n=60, shrink=0.3)
+    for test in set(samples.TESTS) - {"ranges"}:
+        assert samples.total(totals, "wrong", test=test) > 0, test
+    assert samples.main(["--decisions", "1", "--kinds", "blobs"]) == 0
+    assert samples.main(["--decisions", "1", "--kinds", "blobs", "--shrink", "0.3"]) == 1
+    assert "all problems" in capsys.readouterr().out

@@ -5,7 +5,8 @@ them and draws, and `plot` draws again, on other axes if wanted. Matplotlib is i
 something is drawn.
 """
 
+from skscreen.inspection.certified import CertifiedPathDisplay
 from skscreen.inspection.embedding import EmbeddingDisplay
 from skscreen.inspection.paths import PathDisplay, ScreeningDisplay
 
-__all__ = ["EmbeddingDisplay", "PathDisplay", "ScreeningDisplay"]
+__all__ = ["CertifiedPathDisplay", "EmbeddingDisplay", "PathDisplay", "ScreeningDisplay"]

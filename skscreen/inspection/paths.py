@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skscreen.inspection.style import BLUE, GREEN, GREY, ORANGE, VERMILION, pyplot
+from skscreen.inspection.style import BLUE, GREEN, GREY, ORANGE, VERMILION, legend_above, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -142,7 +142,7 @@ class ScreeningDisplay:
         ax.set_ylim(-0.02, 1.02)
         ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
         ax.set_ylabel("Screening rate (% of decidable items)")
-        _legend_above(ax)
+        legend_above(ax)
 
         self.ax_ = ax
         self.figure_ = ax.figure
@@ -344,7 +344,7 @@ class PathDisplay:
                 linewidth=1.0,
                 label=f"tolerance {self.tol:g}",
             )
-            _legend_above(ax)
+            legend_above(ax)
         ax.set_yscale("log")
         # At the first λ the solution has a closed form and the gap is rounding: there the line may
         # leave the panel rather than flatten all the rest.
@@ -377,7 +377,7 @@ class PathDisplay:
             label=f"best ({best_score:.3g} at λ = {best_lam:.3g})",
         )
         ax.set_ylabel(self.score_name)
-        _legend_above(ax)
+        legend_above(ax)
 
 
 def _along_path(values: ArrayLike, lams: np.ndarray, name: str) -> np.ndarray:
@@ -414,16 +414,3 @@ def _label_log_axis(axis: Axis, values: np.ndarray) -> None:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf)))
         axis.set_minor_formatter(NullFormatter())
-
-
-def _legend_above(ax: Axes) -> None:
-    """Put the legend over the axes, where it cannot hide data whatever the path looks like."""
-    ax.legend(
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        ncols=2,
-        frameon=False,
-        fontsize="small",
-        borderaxespad=0.2,
-        handlelength=1.8,
-    )

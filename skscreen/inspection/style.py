@@ -17,3 +17,16 @@ def pyplot(display: object) -> Any:
             "pip install skscreen[plot]"
         ) from error
     return plt
+
+
+def legend_above(ax: Any) -> None:
+    """Put the legend over the axes, where it cannot hide data whatever the path looks like."""
+    ax.legend(
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=2,
+        frameon=False,
+        fontsize="small",
+        borderaxespad=0.2,
+        handlelength=1.8,
+    )

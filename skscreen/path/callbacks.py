@@ -8,9 +8,13 @@ from typing import Self
 
 from skscreen.path.progress import ProgressBar
 
+# Frames that `with_callbacks` puts between a method and its caller, for the levels of warnings.
+FRAMES = 1
+
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
+    FRAMES = 0
 
     class CallbackSupportMixin:
         """Stands in for that of scikit-learn >= 1.9."""
@@ -20,57 +24,62 @@ except ImportError:
         return method
 
 
-class Progress:
-    """Tells the user's bar and callbacks about the steps of a fit.
+class Tasks:
+    """Tells the user's bar and callbacks about the tasks of a fit.
 
-    Every step is a task of scikit-learn's callback protocol, a child of the one of the fit. Costs
-    nothing where there are neither.
+    They are tasks of scikit-learn's callback protocol, children of the one of the fit. Costs
+    nothing where there are neither bar nor callbacks.
 
     Parameters
     ----------
     estimator : estimator
         With `verbose` and perhaps callbacks; its method is decorated by `with_callbacks`.
-    n_steps : int or None
+    n_tasks : int or None
         None if not known.
     name : str
-        Of a step.
+        Of a task.
+
+    Attributes
+    ----------
+    bar : ProgressBar
+        For what is finer than tasks.
     """
 
-    def __init__(self, estimator, n_steps: int | None, name: str):
-        self._bar = ProgressBar(estimator.verbose > 0)
-        self._estimator, self._n_steps, self._name = estimator, n_steps, name
-        self._fit = self._step = None
+    def __init__(self, estimator, n_tasks: int | None, name: str = ""):
+        self.bar = ProgressBar(estimator.verbose > 0)
+        self._estimator, self._n_tasks, self._name = estimator, n_tasks, name
+        self._fit = self._task = None
         self._begun = 0
 
     def __enter__(self) -> Self:
-        self._bar.__enter__()
+        self.bar.__enter__()
         if hasattr(self._estimator, "_skl_callbacks"):
-            self._fit = self._estimator._init_callback_context(max_subtasks=self._n_steps)
+            self._fit = self._estimator._init_callback_context(max_subtasks=self._n_tasks)
             self._fit.call_on_fit_task_begin(estimator=self._estimator)
-            self._begin_step()
+            self._begin_task()
         return self
 
-    def update(self, fraction: float, message: str) -> bool:
-        """Tell that a step has ended; return whether a callback asks to end with it."""
-        self._bar.update(fraction, message)
-        if self._step is None:
+    def end_task(self, fraction: float, message: str) -> bool:
+        """Tell that a task has ended and how far the fit is; return whether to end with it."""
+        self.bar.update(fraction, message)
+        if self._task is None:
             return False
-        stop = self._step.call_on_fit_task_end(estimator=self._estimator)
-        self._begin_step()
+        stop = self._task.call_on_fit_task_end(estimator=self._estimator)
+        self._begin_task()
         return bool(stop)
 
-    def _begin_step(self) -> None:
-        self._step = None
-        if self._begun == self._n_steps:
+    def _begin_task(self) -> None:
+        self._task = None
+        if self._begun == self._n_tasks:
             return
         self._begun += 1
-        self._step = self._fit.subcontext(task_name=self._name)
-        self._step.call_on_fit_task_begin(estimator=self._estimator)
+        self._task = self._fit.subcontext(task_name=self._name)
+        self._task.call_on_fit_task_begin(estimator=self._estimator)
 
     def __exit__(self, kind, *exc_info: object) -> None:
-        self._bar.__exit__(kind, *exc_info)
+        self.bar.__exit__(kind, *exc_info)
         if self._fit is not None and kind is None:
-            if self._step is not None:
+            if self._task is not None:
                 # Empty: it was not known that there are no more. Every task that begins also ends.
-                self._step.call_on_fit_task_end(estimator=self._estimator)
+                self._task.call_on_fit_task_end(estimator=self._estimator)
             self._fit.call_on_fit_task_end(estimator=self._estimator)

@@ -184,7 +184,7 @@ def sort_blocks(blocks, distances, order):
     for b in range(blocks.size - 1):
         first, last = blocks[b], blocks[b + 1]
         if last - first > _INSERTION:
-            order[first:last] = first + np.argsort(distances[first:last])
+            _merge_sort(distances, first, last, order)
             continue
         for s in range(first, last):
             at = s
@@ -193,6 +193,29 @@ def sort_blocks(blocks, distances, order):
                 at -= 1
             order[at] = s
     return True
+
+
+@njit(cache=True, nogil=True)
+def _merge_sort(distances, first, last, order):
+    """Fill in the order of distances[first:last]; np.argsort takes seconds to compile."""
+    size = last - first
+    source, target = np.arange(first, last), np.empty(size, np.int64)
+    width = 1
+    while width < size:
+        for low in range(0, size, 2 * width):
+            middle, high = min(low + width, size), min(low + 2 * width, size)
+            i, j = low, middle
+            for k in range(low, high):
+                if i < middle and (j >= high or distances[source[i]] <= distances[source[j]]):
+                    target[k] = source[i]
+                    i += 1
+                else:
+                    target[k] = source[j]
+                    j += 1
+        source, target = target, source
+        width *= 2
+    for k in range(size):
+        order[first + k] = source[k]
 
 
 # Slices and loops from zero below: numba vectorises only loops whose indices it knows to be

@@ -62,7 +62,7 @@ def bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
         # A new plane has no share yet, but for the first.
         shares = np.append(shares, 0.0 if t > 1 else 1.0)
         tol = _INNER * max(lowest - iterate.dual, 0.0) if np.isfinite(iterate.dual) else 0.0
-        bound = maximise_on_simplex(gram[:t, :t].copy(), offsets[:t], shares, tol)
+        bound = maximise_on_simplex(gram[:t, :t], offsets[:t], shares, tol)
         if t > 1 and shares[-1] == 0.0 and bound <= iterate.dual:
             # A plane that changes nothing would come again and again.
             return

@@ -34,7 +34,7 @@ _RIDGES = {
     "ckl": (),
 }
 # Answers count as noisy where the start gets more than this share of unseen ones wrong.
-_NOISY = 0.08
+_NOISY = 0.04
 _HELD_OUT, _LEAST_HELD_OUT = 0.1, 20
 # Precise enough to choose a ridge.
 _ROUGH = 1e-3

@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 
-from skscreen import ScreenedRTLM, ScreenedSVC, Store
+from skscreen import PragamSVC, ScreenedRTLM, ScreenedSVC, Store
 from skscreen.path.store import check_store, content_key
 
 X, y = load_breast_cancer(return_X_y=True)
@@ -234,3 +234,18 @@ def test_a_writer_killed_at_any_moment_leaves_the_store_sound(tmp_path):
             np.testing.assert_array_equal(
                 store.matrix(f"m{k}", lambda: np.full((60, 60), 1.0)), np.ones((60, 60))
             )
+
+
+def test_pragam_starts_from_the_nearest_solution(tmp_path):
+    for fit_intercept in (True, False):
+        options = {"fit_intercept": fit_intercept, "tol": 1e-5}
+        for C in (0.1, 1.0):
+            PragamSVC(C, memory=tmp_path, **options).fit(X, y)
+        kept = PragamSVC(0.9, memory=tmp_path, **options).fit(X, y)
+        bare = PragamSVC(0.9, **options).fit(X, y)
+        assert kept.n_iter_[0] < bare.n_iter_[0]
+        assert abs(kept.objective_ - bare.objective_)[0] <= 1e-5 >= kept.dual_gap_
+        again = PragamSVC(0.9, memory=tmp_path, **options).fit(X, y)
+        assert again.n_iter_[0] <= 1
+    with pytest.raises(ValueError, match="memory has no effect for algorithm='pegasos'"):
+        PragamSVC(algorithm="pegasos", memory=tmp_path).fit(X, y)

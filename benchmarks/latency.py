@@ -1,0 +1,93 @@
+"""What a new process pays before the first result: import, compilation, loading of compiled code.
+
+    python benchmarks/latency.py
+
+Each line is a process of its own. "First" has an empty cache of compiled code, as after install;
+"second" finds it. "Warm" is the same fit again in that process: the fit itself.
+"""
+
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import numba
+import numpy as np
+import sklearn
+
+import skscreen
+
+DATA = """
+import time
+import numpy as np
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
+import skscreen
+from skscreen import *
+from skscreen.datasets import make_triplets
+X, y = load_wine(return_X_y=True)
+X, b = scale(X), y == 1
+T = make_triplets(X[::4, :2], 500, random_state=0)
+seqs, labels = np.split(X, [30, 70, 100]), np.split(y, [30, 70, 100])
+def fit():
+    {fit}
+times = []
+for _ in range(3):
+    started = time.perf_counter()
+    fit()
+    times.append(time.perf_counter() - started)
+print(times[0], min(times[1:]))
+"""
+FITS = {
+    "ScreenedRTLM": "ScreenedRTLM(0.01).fit(X, y)",
+    "rtlm_path": "rtlm_path(X, y, ratio=0.5)",
+    "ScreenedSVC": "ScreenedSVC().fit(X, b)",
+    "ScreenedSVC, rbf": "ScreenedSVC(kernel='rbf').fit(X, b)",
+    "svc_path, rbf": "svc_path(X, b, kernel='rbf', Cs=[0.1, 1.0])",
+    "PragamSVC": "PragamSVC().fit(X, b)",
+    "PragamChainSVC": "PragamChainSVC(tol=1e-2).fit(seqs, labels)",
+    "KernelChainClassifier": "KernelChainClassifier().fit(seqs, labels)",
+    "OrdinalEmbedding": "OrdinalEmbedding(random_state=0).fit(T)",
+}
+
+
+def run(code: str, **environment: str) -> list[float]:
+    """Run code in a process; return the numbers it prints."""
+    shown = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True,
+        env=os.environ | environment,
+    )  # fmt: skip
+    return [float(word) for word in shown.stdout.split()]
+
+
+def import_seconds(name: str) -> float:
+    """Median time of an import in a new process."""
+    code = f"import time; t = time.perf_counter(); import {name}; print(time.perf_counter() - t)"
+    return statistics.median(run(code)[0] for _ in range(5))
+
+
+def main() -> None:
+    """Print the table."""
+    print(
+        f"skscreen {skscreen.__version__}, numba {numba.__version__}, numpy {np.__version__}, "
+        f"scikit-learn {sklearn.__version__}, Python {platform.python_version()}, "
+        f"{platform.machine()}"
+    )
+    peer = import_seconds("sklearn.svm, sklearn.neighbors")
+    ours = import_seconds("skscreen")
+    print(f"import: scikit-learn {peer:.2f} s, skscreen {ours:.2f} s, beyond {ours - peer:.2f} s")
+    print("                        first, s  second, s   warm, s  second - warm")
+    for name, fit in FITS.items():
+        code = DATA.replace("{fit}", fit)
+        with tempfile.TemporaryDirectory() as cache:
+            first, _ = run(code, NUMBA_CACHE_DIR=cache)
+            second, warm = run(code, NUMBA_CACHE_DIR=cache)
+        print(
+            f"{name:22s} {first:9.2f} {second:10.2f} {warm:9.3f} {second - warm:14.2f}", flush=True
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,308 @@
+"""Screening decisions about samples against independent optima: not one may be wrong.
+
+    python benchmarks/safety_samples.py [--decisions 100_000_000] [--seed 0] [--kinds cancer,...]
+
+needs the `test` extra. Hinge-loss problems with linear, RBF and polynomial kernels, from real and
+from adversarial data, are solved without any code of skscreen (Clarabel, then linear systems). All
+tests of samples then decide from references of any accuracy at other values of C, and from the
+point between two of them, and each decision is compared with the optimum. The optimum comes with
+its duality gap, hence with a proven distance; a sample nearer to the kink than that is counted as
+*not judged*, never as right. The exit code is 1 if a decision is wrong. That the check can fail is
+seen with `--shrink 0.9`, which makes every ball too small. Everything follows from the seed.
+"""
+
+import argparse
+import platform
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+
+import clarabel
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.preprocessing import scale
+from threadpoolctl import threadpool_limits
+
+import skscreen
+from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
+from skscreen.screening.sample_bounds import (
+    dynamic_ball,
+    gradient_target,
+    intersection_target,
+    reference,
+    relaxed_path_ball,
+    segment,
+)
+from skscreen.screening.sample_rules import (
+    ball_test,
+    decide,
+    intersection_test,
+    path_ball_ranges,
+)
+
+EPS = np.finfo(np.float64).eps
+FACTORS = (1.0, 1.02, 1.2, 2.0, 10.0, 100.0)
+NOISES = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3)
+TESTS = ("ball1", "ball2", "intersection", "gradient", "ranges", "dynamic", "between")
+
+
+# -- problems ------------------------------------------------------------------------------------
+
+
+def real(load):
+    """Rows of a real set, standardised."""
+
+    def draw(rng, n):
+        X, y = load(return_X_y=True)
+        keep = rng.permutation(len(X))[:n]
+        return scale(X)[keep], y[keep] == 1
+
+    return draw
+
+
+def blobs(rng, n, d=None):
+    """Two overlapping clouds."""
+    d = rng.integers(2, 20) if d is None else d
+    labels = np.arange(n) % 2 == 0
+    return rng.normal(size=(n, d)) + rng.uniform(0.1, 2.0) * labels[:, None], labels
+
+
+def duplicates(rng, n):
+    X, labels = blobs(rng, n)
+    again = rng.integers(n, size=n)
+    return X[again], labels[rng.integers(n, size=n)]
+
+
+def outliers(rng, n):
+    X, labels = blobs(rng, n)
+    X[rng.random(n) < 0.03] *= 1e6
+    return X, labels
+
+
+def ill_conditioned(rng, n):
+    X, labels = blobs(rng, n)
+    return X * np.geomspace(1.0, 1e-12, X.shape[1]), labels
+
+
+def collinear(rng, n):
+    X, labels = blobs(rng, n)
+    X[:, -1] = X[:, 0]
+    return np.c_[X, np.ones(n)], labels
+
+
+def flipped(rng, n):
+    X, labels = blobs(rng, n)
+    return X, labels ^ (rng.random(n) < 0.2)
+
+
+def nearly_tied(rng, n):
+    X, labels = blobs(rng, n)
+    return np.round(X) + 1e-9 * rng.normal(size=X.shape), labels
+
+
+def wide(rng, n):
+    return blobs(rng, max(n // 3, 10), 3 * n)
+
+
+def single_precision(rng, n):
+    X, labels = blobs(rng, n)
+    return X.astype(np.float32).astype(np.float64), labels
+
+
+KINDS = {
+    "cancer": real(load_breast_cancer), "wine": real(load_wine), "blobs": blobs,
+    "duplicates": duplicates, "outliers": outliers, "ill-conditioned": ill_conditioned,
+    "collinear": collinear, "flipped labels": flipped, "nearly tied": nearly_tied, "wide": wide,
+    "single precision": single_precision,
+}  # fmt: skip
+
+
+def problem(kind: str, rng, n: int):
+    """Return Q and weights: any kernel, with and without a penalised intercept."""
+    X, labels = KINDS[kind](rng, n)
+    y, kernel = np.where(labels, 1.0, -1.0), rng.choice(["linear", "rbf", "poly"])
+    size = max(float(np.median((X**2).sum(axis=1))), 1e-300)
+    K = X @ X.T
+    if kernel == "rbf":
+        squares = np.diag(K)
+        K = np.exp(-rng.choice([0.1, 1.0, 10.0]) / size * (squares[:, None] + squares - 2.0 * K))
+    elif kernel == "poly":
+        K = (K / size + 1.0) ** 2
+    weights = rng.choice([0.3, 1.0, 2.5], y.size) if rng.random() < 0.5 else np.ones(y.size)
+    return y[:, None] * (K + rng.choice([0.0, 1.0])) * y, weights
+
+
+# -- independent optima --------------------------------------------------------------------------
+
+
+def gap(Q, C, alpha) -> float:
+    """Duality gap as a sum of terms that are not negative."""
+    rest = 1.0 - Q @ alpha
+    return float(np.where(rest > 0.0, (C - alpha) * rest, -alpha * rest).sum())
+
+
+def optimum(Q, C):
+    """Dual variables by Clarabel, with the last digits from linear systems."""
+    n, top = len(C), max(float(np.diag(Q).max()), 1e-300)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
+    A = sparse.vstack([sparse.eye(n), -sparse.eye(n)]).tocsc()
+    # Scaled to entries of size one.
+    P, bounds = sparse.csc_matrix(np.triu(Q / top)), np.concatenate([C * top, np.zeros(n)])
+    cones = [clarabel.NonnegativeConeT(2 * n)]
+    found = clarabel.DefaultSolver(P, -np.ones(n), A, bounds, cones, settings).solve()
+    best = np.clip(np.array(found.x) / top, 0.0, C)
+    for width in (1e-3, 1e-5, 1e-7):
+        margins = Q @ best
+        kink = (np.abs(margins - 1.0) < width) | ((best > 1e-6 * C) & (best < (1.0 - 1e-6) * C))
+        polished = np.where(margins < 1.0, C, 0.0)
+        polished[kink] = 0.0
+        rest = 1.0 - (Q @ polished)[kink]
+        polished[kink] = np.linalg.lstsq(Q[np.ix_(kink, kink)], rest, rcond=1e-14)[0]
+        polished = np.clip(polished, 0.0, C)
+        if gap(Q, C, polished) < gap(Q, C, best):
+            best = polished
+    return best
+
+
+# -- the check -----------------------------------------------------------------------------------
+
+
+def shrunken(ball, factor: float):
+    return replace(ball, radius=factor * ball.radius)
+
+
+def decisions(test: str, ref, ends, rho: float, Q, shrink: float):
+    """Codes of one test, from a reference (or between two), for bounds rho times its own."""
+    if test == "dynamic":
+        return decide(*ball_test(shrunken(dynamic_ball(ref), shrink), ref.norms))
+    if test == "between":
+        return decide(*ball_test(shrunken(dynamic_ball(ends), shrink), ref.norms))
+    if test == "ball1":
+        return decide(*ball_test(shrunken(relaxed_path_ball(ref, rho), shrink), ref.norms))
+    if test == "ranges":
+        zero, linear = path_ball_ranges(ref)
+        inside = [(low < rho) & (rho < high) for low, high in (zero.T, linear.T)]
+        return np.where(inside[0], ZERO, np.where(inside[1], LINEAR, UNDECIDED))
+    target = (gradient_target if test == "gradient" else intersection_target)(ref, rho)
+    balls = segment(ref, rho, target, Q @ (target - rho * ref.alpha))
+    if test == "intersection" and shrink == 1.0:
+        return decide(*intersection_test(balls, ref.norms))
+    return decide(*ball_test(shrunken(balls.ball(1.0), shrink), ref.norms))
+
+
+def check(Q, weights, rng, counts: Counter, shrink: float) -> None:
+    """Screen one problem from references at several values of C, and judge every decision."""
+    norms = np.sqrt(np.diag(Q))
+    largest = float((Q @ weights).max())
+    C0 = 10.0 ** rng.uniform(-0.5, 4.0) / max(largest, 1e-300)
+    values = [C0 * factor for factor in FACTORS]
+    optima = {C: optimum(Q, C * weights) for C in values}
+    proofs = {}
+    for C, alpha in optima.items():
+        margins = Q @ alpha
+        rounding = 8.0 * EPS * float(norms @ alpha)
+        proofs[C] = margins, (np.sqrt(gap(Q, C * weights, alpha)) + rounding) * norms
+    for C, alpha in optima.items():
+        for noise in NOISES:
+            point = noisy(alpha, C * weights, noise, rng)
+            ref = reference(norms, Q @ point, point, C * weights)
+            for target, proof in proofs.items():
+                ends = between(Q, weights, norms, (C, point), optima, target, noise, rng)
+                for test in TESTS:
+                    if (test == "dynamic" and target != C) or (test == "between" and ends is None):
+                        continue
+                    codes = decisions(test, ref, ends, target / C, Q, shrink)
+                    judge(test, codes, *proof, counts)
+
+
+def noisy(alpha, bounds, noise: float, rng):
+    moved = rng.random(alpha.size) < 0.3
+    return np.clip(alpha + noise * moved * rng.normal(size=alpha.size) * bounds, 0.0, bounds)
+
+
+def between(Q, weights, norms, known, optima, target: float, noise: float, rng):
+    """The point at the target between a known one and another beyond, or None."""
+    C, point = known
+    others = [other for other in optima if (other - target) * (C - target) < 0.0]
+    if not others:
+        return None
+    other = others[rng.integers(len(others))]
+    share = (target - C) / (other - C)
+    beyond = noisy(optima[other], other * weights, noise, rng)
+    middle = np.clip(point + share * (beyond - point), 0.0, target * weights)
+    return reference(norms, Q @ middle, middle, target * weights)
+
+
+def judge(test, codes, margins, uncertainty, counts: Counter) -> None:
+    """Count decisions that the optimum proves right or wrong, and those it says nothing about."""
+    low, high = margins - uncertainty, margins + uncertainty
+    zero, linear = codes == ZERO, codes == LINEAR
+    right = int(np.sum(zero & (low >= 1.0)) + np.sum(linear & (high <= 1.0)))
+    wrong = int(np.sum(zero & (high < 1.0)) + np.sum(linear & (low > 1.0)))
+    counts[test, "checked"] += right + wrong
+    counts[test, "wrong"] += wrong
+    counts[test, "not judged"] += int(np.sum(zero | linear)) - right - wrong
+    counts[test, "undecided"] += int(np.sum(codes == UNDECIDED))
+
+
+def run(n_decisions=0, seed=0, kinds=tuple(KINDS), n=150, shrink=1.0, n_rounds=1):
+    """Check rounds of all kinds of problems until there are enough decisions."""
+    totals, done = {kind: Counter() for kind in kinds}, 0
+    while done < n_rounds or total(totals, "checked") < n_decisions:
+        for kind in kinds:
+            rng = np.random.default_rng([seed, done, list(KINDS).index(kind)])
+            check(*problem(kind, rng, n), rng, totals[kind], shrink)
+        done += 1
+    return totals
+
+
+def total(totals, column: str, kind: str | None = None, test: str | None = None) -> int:
+    """Sum of a column over what is not given."""
+    return sum(
+        count
+        for name, counts in totals.items()
+        for (key, what), count in counts.items()
+        if what == column and kind in (None, name) and test in (None, key)
+    )
+
+
+def main(arguments=None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--decisions", type=int, default=100_000_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kinds", default=",".join(KINDS), help="separated by commas")
+    parser.add_argument("--shrink", type=float, default=1.0, help="factor of every radius")
+    args = parser.parse_args(arguments)
+    kinds = args.kinds.split(",")
+    if unknown := set(kinds) - set(KINDS):
+        parser.error(f"unknown kinds {sorted(unknown)}; there are {', '.join(KINDS)}")
+    print(
+        f"skscreen {skscreen.__version__}, numpy {np.__version__}, clarabel "
+        f"{clarabel.__version__}, Python {platform.python_version()}, {platform.machine()}; "
+        f"seed {args.seed}\n"
+    )
+    started = time.perf_counter()
+    with threadpool_limits(1):
+        totals = run(args.decisions, args.seed, kinds, shrink=args.shrink)
+    print(f"{'problem':18s} {'test':13s} {'checked':>13s} {'und.%':>6s} {'not judged':>11s} wrong")
+    for kind in (*kinds, None):
+        for test in (*TESTS, None) if kind is None else (None,):
+            checked, undecided, unjudged, wrong = (
+                total(totals, column, kind, test)
+                for column in ("checked", "undecided", "not judged", "wrong")
+            )
+            share = 100.0 * undecided / max(checked + undecided + unjudged, 1)
+            print(
+                f"{kind or 'all problems':18s} {test or 'all tests':13s} {checked:>13,} "
+                f"{share:6.1f} {unjudged:>11,} {wrong:>5,}"
+            )
+    print(f"\n{time.perf_counter() - started:.0f} s")
+    return int(total(totals, "wrong") > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""Figure of a certified choice of C."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from skscreen.inspection.style import BLUE, GREY, VERMILION, legend_above, pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from skscreen.path.certified import ErrorBounds
+
+__all__ = ["CertifiedPathDisplay"]
+
+
+class CertifiedPathDisplay:
+    """Show what is proved about the validation error for every C of a range.
+
+    The band lies between the lower and the upper bounds, points are the values of C that were
+    solved, and the line is the error that nothing in the range falls below.
+
+    It is recommended to use :meth:`from_result` to create a display.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (n_parts + 1,)
+        Ends of the parts of the range, ascending.
+    lower, upper : ndarray of shape (n_parts,)
+        Bounds on the error in each part.
+    Cs, errors : ndarray of shape (n_solved,)
+        Solved values of C and their errors.
+    C : float, default=None
+        The value chosen, marked if given.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        Figure that holds the axes.
+    band_ : matplotlib artist
+        Area between the bounds.
+    lower_line_ : matplotlib Line2D
+        The smallest lower bound.
+    points_ : matplotlib Line2D
+        Solved values.
+    best_point_ : matplotlib Line2D or None
+        The value chosen.
+
+    Examples
+    --------
+    >>> from skscreen.inspection import CertifiedPathDisplay
+    >>> display = CertifiedPathDisplay.from_result(result)  # doctest: +SKIP
+    >>> display.figure_.savefig("certified.png")  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        *,
+        edges: np.ndarray,
+        lower: np.ndarray,
+        upper: np.ndarray,
+        Cs: np.ndarray,
+        errors: np.ndarray,
+        C: float | None = None,
+    ) -> None:
+        self.edges = edges
+        self.lower = lower
+        self.upper = upper
+        self.Cs = Cs
+        self.errors = errors
+        self.C = C
+
+    @classmethod
+    def from_result(cls, result: Any, *, ax: Axes | None = None) -> Self:
+        """Collect the bounds of a certified choice and draw them.
+
+        Parameters
+        ----------
+        result : CertifiedC, ScreenedSVCCV or ErrorBounds
+            What `svc_certified_C` returned, or an estimator fitted with `certify`.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is made.
+
+        Returns
+        -------
+        display : CertifiedPathDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If the result has no bounds.
+        """
+        bounds, C = cls._parts(result)
+        return cls(
+            edges=bounds.edges,
+            lower=bounds.lower,
+            upper=bounds.upper,
+            Cs=bounds.Cs,
+            errors=bounds.errors,
+            C=C,
+        ).plot(ax=ax)
+
+    @staticmethod
+    def _parts(result: Any) -> tuple[ErrorBounds, float]:
+        for name in ("bounds", "bounds_"):
+            if hasattr(result, name):
+                result = getattr(result, name)
+        if not hasattr(result, "edges"):
+            raise ValueError(
+                f"result must be what svc_certified_C returns, or an estimator fitted with certify "
+                f"set; {type(result).__name__} has no bounds."
+            )
+        return result, float(result.Cs[result.best])
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is made.
+
+        Returns
+        -------
+        display : CertifiedPathDisplay
+            The object itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        plt = pyplot(self)
+        from matplotlib.ticker import PercentFormatter
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.0, 3.6), layout="constrained")
+        # Bounds hold on whole parts: steps, not lines from one to the next.
+        low, high = (np.append(bound, bound[-1]) for bound in (self.lower, self.upper))
+        self.band_ = ax.fill_between(
+            self.edges, low, high, step="post", color=BLUE, alpha=0.25, linewidth=0.8,
+            label="proved for every C",
+        )  # fmt: skip
+        (self.points_,) = ax.plot(
+            self.Cs, self.errors, color=BLUE, marker="o", markersize=2.5, linestyle="none",
+            clip_on=False,
+            label=f"solved ({len(self.Cs)})",
+        )  # fmt: skip
+        smallest = float(np.min(self.lower))
+        self.lower_line_ = ax.axhline(
+            smallest, color=GREY, linestyle="--", linewidth=1.0,
+            label=f"no C is below {smallest:.2%}",
+        )  # fmt: skip
+        self.best_point_ = None
+        if self.C is not None:
+            error = float(self.errors[np.argmin(np.abs(self.Cs - self.C))])
+            (self.best_point_,) = ax.plot(
+                self.C, error, color=VERMILION, marker="o", markersize=7,
+                markeredgecolor="white", linestyle="none",
+                label=f"chosen ({error:.2%} at C = {self.C:.3g})",
+            )  # fmt: skip
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(color="0.9", linewidth=0.6)
+        ax.set_axisbelow(True)
+        ax.set_xscale("log")
+        ax.set_xlim(self.edges[0], self.edges[-1])
+        ax.margins(x=0.01)
+        ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
+        ax.set_ylim(bottom=0.0)
+        ax.set_xlabel("Weight of the losses C (log scale)")
+        ax.set_ylabel("Validation error")
+        legend_above(ax)
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        return self

@@ -1,0 +1,253 @@
+"""Metric learning that chooses the strength of its regularisation by cross-validation."""
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import ClassVar, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils import indexable
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import validate_data
+
+from skscreen.metric import ScreenedRTLM
+from skscreen.metric_path import RTLMPath
+from skscreen.path.driver import PathSolver
+from skscreen.path.progress import ProgressBar
+from skscreen.solvers.solution import Solution
+from skscreen.supervision import class_codes
+
+# Fractions of lambda_max where the grid begins and ends if only the number of values is given.
+_LARGEST_LAM, _SMALLEST_LAM = 0.3, 1e-3
+
+
+class ScreenedRTLMCV(ScreenedRTLM):
+    """`ScreenedRTLM` with the strength of the regularisation chosen by cross-validation.
+
+    Each fold is one path over lambda: every solution is the start of the next and screens for it.
+    What is scored is a classifier that sees samples as the metric of each lambda maps them: nearest
+    neighbours, if not told otherwise.
+
+    Parameters
+    ----------
+    lams : int or array-like of shape (n_lams,), default=12
+        Values of `lam`, as fractions of the lambda_max of the samples learned from; positive. An
+        int is the number of values from 0.3 down to 0.001 in geometric progression.
+    cv : int, cross-validation generator or iterable, default=None
+        How to split, as in scikit-learn; None is 5 stratified folds.
+    scoring : str or callable, default=None
+        Score of the fitted classifier on the mapped validation samples of a fold, greater is
+        better; None is its own, the accuracy.
+    classifier : estimator, default=None
+        What is learned from the mapped samples of each fold; None is `KNeighborsClassifier()`.
+    refit : bool, default=True
+        Whether to learn the metric from all samples with the value chosen; without that there is
+        nothing to transform with.
+    n_neighbors, loss, gamma, pull, diagonal, bound, rule, screening, screen_every, active_set
+        See `ScreenedRTLM`.
+    tol, max_iter
+        See `ScreenedRTLM`.
+    n_jobs : int or None, default=None
+        Folds at a time; then parallel jobs of the neighbour search.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    best_lam_ : float
+        The value of `lams_` chosen: of equal ones the largest.
+    lams_ : ndarray of shape (n_lams,)
+        The grid, descending, as fractions of lambda_max.
+    scores_ : ndarray of shape (n_folds, n_lams)
+    best_score_ : float
+        Mean over the folds of the score for `best_lam_`.
+    lam_, lam_max_, components_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
+        Of the metric learned from all samples, as for `ScreenedRTLM`; `lam_` is absolute.
+    screening_history_, n_features_in_, feature_names_in_
+        The same.
+
+    Raises
+    ------
+    ValueError
+        For invalid parameters, data or labels; the message names the argument.
+    MemoryError
+        If the pairs would not fit into the free memory.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` steps did not reach `tol` in some fold.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from skscreen import ScreenedRTLMCV
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = ScreenedRTLMCV(4).fit(scale(X), y)
+    >>> model.best_score_ > 0.95
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **{
+            key: value
+            for key, value in ScreenedRTLM._parameter_constraints.items()
+            if key not in ("lam", "relative_lam")
+        },
+        "lams": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "cv": ["cv_object"],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "classifier": [HasMethods(["fit", "predict"]), None],
+        "refit": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        lams=12,
+        *,
+        cv=None,
+        scoring=None,
+        classifier=None,
+        refit=True,
+        n_neighbors=5,
+        loss="smoothed_hinge",
+        gamma=0.05,
+        pull=0.0,
+        diagonal=False,
+        bound=("gap",),
+        rule="sphere",
+        screening=True,
+        screen_every=10,
+        active_set=True,
+        tol=1e-6,
+        max_iter=10_000,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.lams = lams
+        self.cv = cv
+        self.scoring = scoring
+        self.classifier = classifier
+        self.refit = refit
+        self.n_neighbors = n_neighbors
+        self.loss = loss
+        self.gamma = gamma
+        self.pull = pull
+        self.diagonal = diagonal
+        self.bound = bound
+        self.rule = rule
+        self.screening = screening
+        self.screen_every = screen_every
+        self.active_set = active_set
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, *, groups=None) -> Self:
+        """Choose the strength of the regularisation and learn the metric.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Best standardised: the triplets are those of Euclidean neighbours.
+        y : array-like of shape (n_samples,)
+            Class labels, in the training part of each fold at least two members a class.
+        groups : array-like of shape (n_samples,), optional
+            For splitters that keep groups together.
+
+        Returns
+        -------
+        ScreenedRTLMCV
+        """
+        vars(self).pop("components_", None)
+        self.lams_ = self._grid()
+        self._options()
+        checked = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        codes = class_codes(checked, y)
+        X, y, groups = indexable(X, y, groups)
+        splits = list(check_cv(self.cv, codes, classifier=True).split(X, y, groups))
+        classifier = KNeighborsClassifier() if self.classifier is None else self.classifier
+        scorer = check_scoring(classifier, self.scoring)
+        tasks = (
+            delayed(_fold_scores)(
+                self._model(), clone(classifier), X, y, *split, self.lams_, scorer
+            )
+            for split in splits
+        )
+        scores, failed = [], []
+        with ProgressBar(self.verbose > 0) as bar:
+            for fold, solutions in Parallel(self.n_jobs, return_as="generator")(tasks):
+                scores.append(fold)
+                failed += solutions
+                bar.update(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
+        self._warn_unless_converged(failed)
+        self.scores_ = np.array(scores)
+        means = self.scores_.mean(axis=0)
+        best = int(np.argmax(means))
+        self.best_lam_, self.best_score_ = float(self.lams_[best]), float(means[best])
+        if self.refit:
+            model = self._model().set_params(
+                lam=self.best_lam_, n_jobs=self.n_jobs, verbose=self.verbose
+            )
+            learned = vars(model.fit(X, y)).items()
+            vars(self).update({name: value for name, value in learned if name.endswith("_")})
+        return self
+
+    def _grid(self) -> np.ndarray:
+        if isinstance(self.lams, Integral):
+            return np.geomspace(_LARGEST_LAM, _SMALLEST_LAM, int(self.lams))
+        try:
+            lams = np.unique(np.asarray(self.lams, dtype=np.float64))[::-1]
+        except (TypeError, ValueError):
+            lams = np.empty(0)
+        if (
+            lams.size == 0
+            or np.ndim(self.lams) != 1
+            or not np.all(np.isfinite(lams))
+            or lams[-1] <= 0.0
+        ):
+            raise ValueError(
+                "lams must be a number of values, or a list of positive finite numbers."
+            )
+        return lams
+
+    def _model(self) -> ScreenedRTLM:
+        """Return the estimator of a fold."""
+        names = set(ScreenedRTLM().get_params()) & set(self.get_params(deep=False))
+        names -= {"n_jobs", "verbose"}
+        return ScreenedRTLM(**{name: getattr(self, name) for name in names})
+
+
+def _fold_scores(
+    model: ScreenedRTLM, classifier: BaseEstimator, X, y, train, test, lams: Iterable[float], scorer
+) -> tuple[list[float], list[Solution]]:
+    """Follow the path of one fold; return the scores, and the solutions that missed `tol`."""
+    X_train, y_train = _safe_split(model, X, y, train)
+    X_test, y_test = _safe_split(model, X, y, test, train)
+    empty = dict.fromkeys(("triplets", "quadruplets", "pairs"))
+    problem, lam_max, first = model._build(X_train, y_train, None, **empty)
+    solver, options = PathSolver(problem, first), model._options()
+    scores, failed = [], []
+    for index, lam in enumerate(lams):
+        # Without any metric but zero, every strength is as good.
+        absolute = float(lam) * (lam_max or 1.0)
+        if index == 0:
+            *_, (_, solution) = solver.approach(absolute, lam_max, options)
+        else:
+            solution = solver.solve(absolute, options)
+        solution = solution.without_evaluation()
+        path = RTLMPath(model, (solution,), lam_max, problem.geometry.n_items)
+        metric = path.estimator(0)
+        classifier.fit(metric.transform(X_train), y_train)
+        scores.append(float(scorer(classifier, metric.transform(X_test), y_test)))
+        if not solution.converged:
+            failed.append(solution)
+    return scores, failed

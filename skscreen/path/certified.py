@@ -1,0 +1,381 @@
+"""Adaptive search over C for the smallest validation error, with bounds for every C of a range."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from skscreen.path.samples import SamplePathSolver, SamplePoint
+from skscreen.screening.score_bounds import Between, Geometry, ScoredPoint
+
+# First parts of an interval. Where a bound fails they are halved down to this share; then, or where
+# it fails at a single C, the next solve is in the middle of the interval.
+_FIRST_EDGES, _SMALLEST_PART = (0.0, 0.25, 0.75, 1.0), 1.0 / 64.0
+
+# Intervals of smaller relative width are not divided further: rounding errors are near.
+_NARROWEST = 1e-9
+
+# Share of eps that unknown signs at a solved point may use up before it is solved better; factor
+# of the tolerance then, and the smallest tolerance.
+_POINT_SHARE, _TIGHTER, _TIGHTEST = 0.25, 1e-2, 1e-14
+
+# Intervals for which matrices of up to half a megabyte are kept.
+_MOST_KEPT = 64
+
+# Without a better gap the bounds of small ranges would be those of the accuracy, and the last
+# digits cost little.
+_LARGEST_TOL = 1e-9
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Part [start, stop] of the way from one solved C to the next, and what is known there."""
+
+    first: float
+    last: float
+    start: float = 0.0
+    stop: float = 1.0
+    lower: float = 0.0
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Values of C between which it lies."""
+        return self._at(self.start), self._at(self.stop)
+
+    def _at(self, t: float) -> float:
+        # Neighbours must share their ends exactly.
+        if t in (0.0, 1.0):
+            return self.last if t else self.first
+        return self.first + t * (self.last - self.first)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The solved values of C between which it lies."""
+        return self.first, self.last
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is all of its interval."""
+        return self.stop - self.start == 1.0
+
+    def parts(self) -> list["Piece"]:
+        """Return the whole interval in parts, about which nothing is known yet."""
+        return [self.part(*ends) for ends in pairwise(_FIRST_EDGES)]
+
+    def middle(self) -> "Piece":
+        """Return the single C in the middle."""
+        t = 0.5 * (self.start + self.stop)
+        return self.part(t, t)
+
+    def part(self, start: float, stop: float) -> "Piece":
+        """Return another part of the same interval, about which nothing is known yet."""
+        return Piece(self.first, self.last, start, stop)
+
+
+@dataclass(frozen=True)
+class ErrorBounds:
+    """Bounds on the validation error of the optimum for every C of a range.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_parts + 1,)
+        Ends of consecutive parts of the range of C.
+    lower, upper : ndarray of shape (n_parts,)
+        For every C of a part, ends included, the error is between these.
+    Cs : ndarray of shape (n_solved,)
+        Values of C that were solved, ascending.
+    errors : ndarray of shape (n_solved,)
+        Errors of the solutions there.
+    errors_upper : ndarray of shape (n_solved,)
+        Proven upper bounds on the errors of the optima there.
+    """
+
+    edges: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    Cs: np.ndarray
+    errors: np.ndarray
+    errors_upper: np.ndarray
+
+    def __repr__(self) -> str:
+        """Return a summary."""
+        return (
+            f"ErrorBounds({self.lower.size} parts of C from {self.edges[0]:g} to "
+            f"{self.edges[-1]:g}, {self.Cs.size} values solved, eps={self.eps:.4g})"
+        )
+
+    @property
+    def best(self) -> int:
+        """Index of the solved C with the smallest proven error."""
+        return int(np.argmin(self.errors_upper))
+
+    @property
+    def eps(self) -> float:
+        """How much smaller the error can at most be anywhere in the range."""
+        return float(self.errors_upper.min() - self.lower.min())
+
+
+class PointError(NamedTuple):
+    """Error of a solution, and bounds on that of the optimum."""
+
+    lower: float
+    error: float
+    upper: float
+
+
+@dataclass
+class Fold:
+    """One training set with its validation samples.
+
+    Parameters
+    ----------
+    new_solver : callable
+        Returns a new `SamplePathSolver` of the training set.
+    geometry : Geometry
+    score : callable
+        Takes dual variables, returns the scores of the validation samples, see `ScoredPoint`.
+    wrong : callable
+        Takes scores, returns which samples are predicted wrongly; ties depend on the label.
+    weights : ndarray of shape (n_val,)
+        Of the validation samples, not all zero.
+    """
+
+    new_solver: Callable[[], SamplePathSolver]
+    geometry: Geometry
+    score: Callable[[np.ndarray], np.ndarray]
+    wrong: Callable[[np.ndarray], np.ndarray]
+    weights: np.ndarray
+    points: dict[float, ScoredPoint] = field(default_factory=dict)
+    solved: dict[float, SamplePoint] = field(default_factory=dict)
+    _between: dict[tuple[float, float], Between] = field(default_factory=dict)
+    _C_min: float = 0.0
+
+    def solve(self, Cs: Iterable[float], tol: float, share: float) -> list[PointError]:
+        """Solve for ascending values of C; return the errors there.
+
+        A point is solved better where more than a share of its signs is unknown.
+        """
+        path = None if self.points else self.new_solver()
+        out = []
+        for C in Cs:
+            solver = path or self._between_neighbours(C)
+            out.append(self._take(C, solver.solve(C, tol)))
+            while (
+                out[-1].upper - out[-1].lower > share
+                and self.solved[C].solution.converged
+                and tol > _TIGHTEST
+            ):
+                tol = max(_TIGHTER * tol, _TIGHTEST)
+                out[-1] = self._take(C, solver.solve(C, tol))
+            if path is not None:
+                self._C_min = path.C_min
+        return out
+
+    def _between_neighbours(self, C: float) -> SamplePathSolver:
+        known, solver = sorted(self.points), self.new_solver()
+        place = int(np.searchsorted(known, C))
+        for other in known[max(place - 1, 0) : place + 1]:
+            point = self.points[other]
+            solver.recall(other, point.alpha, point.margins, self._C_min)
+        return solver
+
+    def _take(self, C: float, solved: SamplePoint) -> PointError:
+        """Keep a solution and return its error."""
+        alpha, margins = solved.solution.alpha, solved.solution.margins
+        point = ScoredPoint(C, alpha, margins, self.score(alpha))
+        self.points[C], self.solved[C] = point, solved
+        here = Between(self.geometry, point, point)
+        wrong, right = (here.sure(0.0, 0.0, side) for side in (-1, 1))
+        return PointError(self._share(wrong), self.error(C), self._share(~right))
+
+    def _share(self, found: np.ndarray) -> float:
+        # One division, at the end: counts of samples are exact.
+        return float((self.weights @ found) / self.weights.sum())
+
+    def error(self, C: float) -> float:
+        """Error of the solution for a solved C."""
+        return self._share(self.wrong(self.points[C].scores))
+
+    def bounds(self, pieces: Iterable[Piece], side: int) -> list[float]:
+        """Bounds on the error in pieces, from the samples that are surely wrong or right.
+
+        Parameters
+        ----------
+        pieces : iterable of Piece
+        side : {-1, 1}
+            -1 for lower bounds, 1 for upper ones.
+
+        Returns
+        -------
+        list of float
+        """
+        out = []
+        for piece in pieces:
+            if piece.interval not in self._between:
+                if len(self._between) >= _MOST_KEPT:
+                    self._between.clear()
+                ends = (self.points[C] for C in piece.interval)
+                self._between[piece.interval] = Between(self.geometry, *ends)
+            found = self._between[piece.interval].sure(piece.start, piece.stop, side)
+            out.append(self._share(found if side < 0 else ~found))
+        return out
+
+
+class CertifiedSearch:
+    """Solves where it must until no C of the range can be better than the best by more than eps.
+
+    Parameters
+    ----------
+    folds : sequence of Fold
+        The error is the mean of those of the folds.
+    eps : float
+    tol : float
+        Relative duality gap of the solutions; smaller ones are used where signs need it.
+    max_solves : int
+        Values of C at most.
+    n_jobs : int or None
+        Threads for the folds.
+    report : callable, optional
+        Takes the share of the range that is settled and a line of text.
+    """
+
+    def __init__(
+        self,
+        folds: Sequence[Fold],
+        eps: float,
+        *,
+        tol: float,
+        max_solves: int,
+        n_jobs: int | None = None,
+        report: Callable[[float, str], None] | None = None,
+    ):
+        self._folds, self._eps = folds, eps
+        self._tol, self._max_solves = min(tol, _LARGEST_TOL), max_solves
+        self._parallel = Parallel(n_jobs, require="sharedmem")
+        self._report = report or (lambda done, text: None)
+        self._errors: dict[float, PointError] = {}
+
+    def run(self, Cs: np.ndarray) -> ErrorBounds:
+        """Search between the first and the last of ascending values of C, at least two.
+
+        All of them are solved.
+        """
+        self._solve([float(C) for C in Cs])
+        known = sorted(self._errors)
+        pieces = self._examine(list(pairwise(known)))
+        while True:
+            failing = [piece for piece in pieces if piece.lower < self._target()]
+            self._tell(pieces, failing)
+            halves, stuck = self._divide(failing)
+            chosen = self._choose(failing, stuck)
+            if not halves and not chosen:
+                return self._result(pieces)
+            # Halves replace the failing pieces of their interval, a solve all that its had.
+            pieces = [
+                piece
+                for piece in pieces
+                if piece.interval not in chosen
+                and (piece.lower >= self._target() or piece.interval in stuck)
+            ]
+            pieces += halves + self._bisect(sorted(chosen))
+
+    def _target(self) -> float:
+        """Error that no C of the range may go below; a little less, for rounding of fractions."""
+        return min(point.upper for point in self._errors.values()) - self._eps - 1e-12
+
+    def _choose(self, failing: list[Piece], stuck: set) -> set:
+        """Return the intervals to solve in next, the worst first if not all can be."""
+        worst: dict[tuple[float, float], float] = {}
+        for piece in failing:
+            first, last = piece.interval
+            # No closer to a C at which even the solution leaves too many signs open.
+            open_ends = any(self._errors[C].lower < self._target() for C in piece.interval)
+            if piece.interval in stuck and last > first * (1.0 + _NARROWEST) and not open_ends:
+                worst[piece.interval] = min(piece.lower, worst.get(piece.interval, 1.0))
+        room = self._max_solves - len(self._errors)
+        return set(sorted(worst, key=worst.__getitem__)[: max(room, 0)])
+
+    def _solve(self, Cs: list[float]) -> None:
+        share = _POINT_SHARE * self._eps
+        tasks = (delayed(fold.solve)(Cs, self._tol, share) for fold in self._folds)
+        found = np.mean(self._parallel(tasks), axis=0)
+        for C, errors in zip(Cs, found.tolist(), strict=True):
+            self._errors[C] = PointError(*errors)
+
+    def _bounds(self, pieces: list[Piece]) -> list[Piece]:
+        """Return the pieces with their lower bounds."""
+        lower = self._mean(pieces, -1)
+        return [replace(piece, lower=low) for piece, low in zip(pieces, lower, strict=True)]
+
+    def _mean(self, pieces: list[Piece], side: int) -> list[float]:
+        if not pieces:
+            return []
+        tasks = (delayed(fold.bounds)(pieces, side) for fold in self._folds)
+        return np.mean(self._parallel(tasks), axis=0).tolist()
+
+    def _examine(self, intervals: list[tuple[float, float]]) -> list[Piece]:
+        """Bound new intervals in parts, but those at once whose middle shows it to be in vain."""
+        parts, hopeless = [], []
+        for middle in self._bounds([Piece(*interval).middle() for interval in intervals]):
+            if middle.lower < self._target():
+                hopeless.append(middle.part(0.0, 1.0))
+            else:
+                parts += middle.parts()
+        return self._bounds(parts) + hopeless
+
+    def _divide(self, failing: list[Piece]) -> tuple[list[Piece], set]:
+        """Halve pieces where that can help; return the halves, and intervals where it cannot."""
+        stuck = {
+            piece.interval
+            for piece in failing
+            if piece.whole or piece.stop - piece.start <= _SMALLEST_PART
+        }
+        points = [piece.middle() for piece in failing if piece.interval not in stuck]
+        points = self._bounds(points)
+        stuck |= {point.interval for point in points if point.lower < self._target()}
+        halves = []
+        for piece in failing:
+            if piece.interval not in stuck:
+                t = 0.5 * (piece.start + piece.stop)
+                halves += [piece.part(piece.start, t), piece.part(t, piece.stop)]
+        return self._bounds(halves), stuck
+
+    def _bisect(self, intervals: list[tuple[float, float]]) -> list[Piece]:
+        """Solve in the middle of intervals, and bound their halves."""
+        if not intervals:
+            return []
+        middles = [math.sqrt(first * last) for first, last in intervals]
+        self._solve(middles)
+        new = []
+        for (first, last), C in zip(intervals, middles, strict=True):
+            new += [(first, C), (C, last)]
+        return self._examine(new)
+
+    def _result(self, pieces: list[Piece]) -> ErrorBounds:
+        found = []
+        for piece in sorted(pieces, key=lambda piece: piece.ends):
+            # Of intervals that were left only their middle was looked at.
+            found += self._bounds(piece.parts()) if piece.whole else [piece]
+        pieces, upper = found, self._mean(found, 1)
+        Cs = sorted(self._errors)
+        points = [self._errors[C] for C in Cs]
+        return ErrorBounds(
+            edges=np.array([piece.ends[0] for piece in pieces] + [pieces[-1].ends[1]]),
+            lower=np.array([piece.lower for piece in pieces]),
+            upper=np.array(upper),
+            Cs=np.array(Cs),
+            errors=np.array([point.error for point in points]),
+            errors_upper=np.array([point.upper for point in points]),
+        )
+
+    def _tell(self, pieces: list[Piece], failing: list[Piece]) -> None:
+        def width(some):
+            return sum(math.log(piece.ends[1] / piece.ends[0]) for piece in some)
+
+        best = min(point.upper for point in self._errors.values())
+        text = f"solved={len(self._errors)} best={best:.4g}"
+        self._report(1.0 - width(failing) / max(width(pieces), 1e-300), text)

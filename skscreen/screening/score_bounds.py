@@ -1,0 +1,271 @@
+"""Bounds on validation scores for every C between two solved points, without solving.
+
+The problem is that of `sample_bounds`: min 1/2 |w|^2 + sum_i C_i (1 - m_i)_+ with C_i = C s_i. Take
+dual variables alpha1, alpha2 that are feasible at two values of C. The box is linear in C, so
+
+    alpha(t) = (1 - t) alpha1 + t alpha2   is feasible at   C(t) = (1 - t) C1 + t C2,
+
+and the margins of u(t) = sum alpha_i(t) z_i are interpolated as well. The gap ball of
+(w, alpha) = (u(t), alpha(t)) then holds the optimum of C(t):
+
+    |w* - u(t)|^2 <= G(t) = sum_i kappa_i(t),
+    kappa_i = max((C_i - alpha_i)(1 - m_i), alpha_i (m_i - 1)),
+
+where each branch is a product of two linear functions of t: its maximum over a part [ta, tb] is
+known in closed form. Optimal dual variables are piecewise linear in C, so G vanishes where no
+sample changes sides in between.
+
+The ball alone is loose, because the losses curve the objective far more than 1/2 |w|^2 does. But w
+= u(t) may be kept and alpha replaced by any other feasible point, one for each validation vector z.
+With alpha(t) - beta / B the ball of (w, alpha) says, for any beta and any B > 0 that keep it in the
+box,
+
+    <z, w*> <= <z, u> + sum_i beta_i (1 - m_i) + B G + |z - sum_i beta_i z_i|^2 / (4 B),
+    B >= beta_i / alpha_i and B >= -beta_i / (C_i - alpha_i) for all i.
+
+(Add <z, w* - u> = sum_i beta_i (1 - m_i) - sum_i beta_i (1 - m*_i) + <rest, w* - u> to the identity
+|w* - u|^2 + sum_i kappa_i(w*, alpha) + sum_i kappa_i(u, alpha*) = G.) With beta = 0 and the best B
+it is |z| sqrt(G). A ridge regression of z on the samples inside their box makes the last term
+small; in few dimensions the bound then shrinks like G, not like its root.
+
+References
+----------
+A. Shibagaki, Y. Suzuki, M. Karasuyama, I. Takeuchi (2015). Regularization path of cross-validation
+error lower bounds. Advances in Neural Information Processing Systems 28. (The idea.)
+
+K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014). Safe sample screening for support vector
+machines. arXiv:1401.6740. Equations 9 and 16. (Balls.)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+from scipy.linalg import cho_factor, cho_solve
+
+from skscreen.problems.pair_kernels import EPS
+from skscreen.screening.sample_bounds import _SLACK, _WIDER
+
+# Samples that validation vectors are regressed on: those furthest inside their box.
+_MOST_FREE = 256
+
+# Of the ridge in these regressions, see `_ridge`.
+_RIDGE = 0.05
+
+# A sample nearer to an end of its box than this share of it does not count as inside.
+_INSIDE = 1e-6
+
+
+@dataclass(frozen=True)
+class ScoredPoint:
+    """Dual variables at one C, with what they say about training and validation samples.
+
+    Parameters
+    ----------
+    C : float
+    alpha, margins : ndarray of shape (n,)
+        0 <= alpha <= C s and the margins of sum alpha_i z_i, of the full problem; of any accuracy.
+    scores : ndarray of shape (n_val,)
+        <z, sum alpha_i z_i> of the validation samples, z = y phi(x): above 0 where right.
+    """
+
+    C: float
+    alpha: np.ndarray
+    margins: np.ndarray
+    scores: np.ndarray
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What bounds need to know about training and validation samples.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n,)
+        s_i = C_i / C.
+    norms : ndarray of shape (n,)
+    validation_norms : ndarray of shape (n_val,)
+    block : callable
+        Takes indices of training samples, returns their matrix <z_i, z_j>.
+    cross : callable
+        Takes indices of validation and of training samples, returns the matrix <z, z_i>.
+    """
+
+    weights: np.ndarray
+    norms: np.ndarray
+    validation_norms: np.ndarray
+    block: Callable[[np.ndarray], np.ndarray]
+    cross: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+class Between:
+    """Bounds on scores between two points; of one point alone if both are the same.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    first, last : ScoredPoint
+        first.C <= last.C.
+    """
+
+    def __init__(self, geometry: Geometry, first: ScoredPoint, last: ScoredPoint):
+        self._geometry, self._first, self._last = geometry, first, last
+        # How far vectors with the stored margins may be from those of the dual variables.
+        largest = max(float(geometry.norms @ point.alpha) for point in (first, last))
+        self._shift = _SLACK * EPS * largest
+
+    def gap(self, start: float, stop: float) -> float:
+        """Return a number that G(t) does not exceed for any t in [start, stop]."""
+        first, last, geometry = self._first, self._last, self._geometry
+        total = _largest_slackness(
+            geometry.norms, geometry.weights, first.alpha, last.alpha, first.margins, last.margins,
+            first.C, last.C, self._shift, start, stop,
+        )  # fmt: skip
+        return total * _WIDER
+
+    def sure(self, start: float, stop: float, side: int) -> np.ndarray:
+        """Return which validation samples are on one side for all t in [start, stop].
+
+        Parameters
+        ----------
+        start, stop : float
+            0 <= start <= stop <= 1.
+        side : {-1, 1}
+            -1 asks for samples that are surely wrong, 1 for those that are surely right. A score
+            of 0 is neither.
+
+        Returns
+        -------
+        ndarray of shape (n_val,), bool
+        """
+        norms, gap = self._geometry.validation_norms, self.gap(start, stop)
+        # Of -side z: what is linear in t is largest at an end.
+        ends = [-side * self._scores(t) for t in (start, stop)]
+        largest = np.maximum(*ends)
+        reach = (np.sqrt(gap) + self._shift) * norms * _WIDER
+        sure = largest + reach + _SLACK * EPS * np.abs(ends).max(axis=0) < 0.0
+        rows = np.flatnonzero(~sure & (largest < 0.0))
+        if rows.size and gap > 0.0:
+            sure[rows] = self._regressed(rows, -side, ends, gap, start, stop) < 0.0
+        return sure
+
+    def _scores(self, t: float) -> np.ndarray:
+        first, last = self._first.scores, self._last.scores
+        return first + t * (last - first)
+
+    @cached_property
+    def _inside(self) -> tuple[np.ndarray, np.ndarray]:
+        """Samples inside their box somewhere in between, and their matrix."""
+        weights = self._geometry.weights
+        alpha = 0.5 * (self._first.alpha + self._last.alpha)
+        bounds = 0.5 * (self._first.C + self._last.C) * weights
+        room = np.minimum(alpha, bounds - alpha)
+        index = np.flatnonzero(room > _INSIDE * bounds)
+        if index.size > _MOST_FREE:
+            chosen = np.argpartition(-(room / weights)[index], _MOST_FREE)[:_MOST_FREE]
+            index = np.sort(index[chosen])
+        return index, self._geometry.block(index)
+
+    def _regressed(self, rows, sign, ends, gap, start, stop) -> np.ndarray:
+        """Upper bounds on <sign z, w*> for some validation samples, by the regression.
+
+        `ends` are the values <sign z, u(t)> at both ends: what is linear in t is largest at one.
+        """
+        first, last, geometry = self._first, self._last, self._geometry
+        low, high = ends[0][rows], ends[1][rows]
+        index, matrix = self._inside
+        below, above, rests = [], [], []
+        for t in (start, stop):
+            alpha = first.alpha[index] + t * (last.alpha - first.alpha)[index]
+            bounds = (first.C + t * (last.C - first.C)) * geometry.weights[index]
+            below.append(alpha)
+            above.append(bounds - alpha)
+            rests.append(1.0 - first.margins[index] - t * (last.margins - first.margins)[index])
+        # Linear in t, so smallest at an end.
+        below, above = (np.minimum(*pair) / _WIDER for pair in (below, above))
+        room = np.minimum(below, above)
+        keep = room > _INSIDE * geometry.weights[index] * last.C
+        if not keep.any():
+            return np.full(rows.size, np.inf)
+        index, matrix = index[keep], matrix[np.ix_(keep, keep)]
+        below, above, room = below[keep], above[keep], room[keep]
+        rests = rests[0][keep], rests[1][keep]
+        norms, own = geometry.norms[index], geometry.validation_norms[rows]
+        products = sign * geometry.cross(rows, index)
+        beta, square = _ridge(matrix, room, np.sqrt(gap) * norms.max(), products, own)
+        multiplier = np.maximum(beta / below, -beta / above).max(axis=1)
+        sizes = own + np.abs(beta) @ norms
+        loss = _best_multiplier(multiplier, square, gap)
+        centre = np.maximum(low + beta @ rests[0], high + beta @ rests[1])
+        terms = np.abs(beta) @ (1.0 + np.abs(rests[0]) + np.abs(rests[1]))
+        terms += np.maximum(np.abs(low), np.abs(high))
+        return centre + loss * _WIDER + 2.0 * self._shift * sizes + _SLACK * EPS * terms
+
+
+def _ridge(matrix, room, reach, products, own) -> tuple[np.ndarray, np.ndarray]:
+    """Regress validation vectors on samples, each allowed in proportion to its room.
+
+    With beta = room z_F' y and y = (mu I + sum_i room_i z_i z_i')^-1 z what is left of z is mu y,
+    and B is at most |y| times the largest norm. Both terms of the bound are equally large at
+    mu = 2 sqrt(G) times that norm; as most samples are shorter along y, less is better.
+
+    Returns
+    -------
+    beta, square : ndarray
+        Coefficients, and |z - sum_i beta_i z_i|^2 or more by rounding errors.
+    """
+    ridge = max(_RIDGE * reach, 1e-12 * float(np.trace(matrix))) / room
+    system = matrix.copy()
+    system[np.diag_indices_from(system)] += ridge
+    try:
+        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return np.zeros_like(products), own**2
+    beta = cho_solve(factor, products.T, check_finite=False).T
+    # (Q + ridge) beta = products up to a backward error of a Cholesky factorisation.
+    square = own**2 - np.einsum("ij,ij->i", beta, products) - beta**2 @ ridge
+    lengths = own + np.abs(beta) @ np.sqrt(np.diagonal(matrix) + ridge)
+    return beta, np.maximum(square, 0.0) + _SLACK * (len(ridge) + 1) * EPS * lengths**2
+
+
+def _best_multiplier(smallest, square, gap) -> np.ndarray:
+    """Minimum of B G + square / (4 B) over B >= smallest."""
+    free = np.sqrt(square * gap)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        bound = smallest * gap + square / (4.0 * smallest)
+    return np.where(2.0 * smallest * np.sqrt(gap) <= np.sqrt(square), free, bound)
+
+
+@njit(cache=True, nogil=True)
+def _largest_slackness(norms, weights, alpha0, alpha1, margins0, margins1, C0, C1, shift, ta, tb):
+    """Sum of max over [ta, tb] of kappa_i, for all margins within their rounding errors."""
+    total = 0.0
+    for i in range(norms.size):
+        a0, da = alpha0[i], alpha1[i] - alpha0[i]
+        r0 = max(C0 * weights[i] - a0, 0.0)
+        dr = max(C1 * weights[i] - alpha1[i], 0.0) - r0
+        e0, de = 1.0 - margins0[i], margins0[i] - margins1[i]
+        wide = shift * norms[i]
+        total += max(
+            _largest_product(
+                r0 + ta * dr, r0 + tb * dr, e0 + ta * de + wide, e0 + tb * de + wide
+            ),
+            _largest_product(
+                a0 + ta * da, a0 + tb * da, wide - e0 - ta * de, wide - e0 - tb * de
+            ),
+        )  # fmt: skip
+    return total
+
+
+@njit(inline="always")
+def _largest_product(p0, p1, q0, q1):
+    """Maximum of p q, or 0, where both run linearly from their first to their second value."""
+    best = max(max(p0 * q0, p1 * q1), 0.0)
+    dp, dq = p1 - p0, q1 - q0
+    if dp * dq < 0.0:
+        t = -0.5 * (p0 / dp + q0 / dq)
+        if 0.0 < t < 1.0:
+            best = max(best, (p0 + t * dp) * (q0 + t * dq))
+    return best

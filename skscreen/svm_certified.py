@@ -1,0 +1,365 @@
+"""A value of C whose validation error is provably near the best of a whole range."""
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from skscreen.path.certified import CertifiedSearch, ErrorBounds, Fold
+from skscreen.path.progress import ProgressBar
+from skscreen.problems.samples import LinearSamples
+from skscreen.screening.score_bounds import Geometry
+from skscreen.svm import ScreenedSVC
+from skscreen.svm_path import fitted
+from skscreen.svm_problem import Kernel, by_rows
+
+
+@dataclass(frozen=True)
+class CertifiedC:
+    """A value of C and the proof that no other of the range has a much smaller validation error.
+
+    Attributes
+    ----------
+    C : float
+        The solved value with the smallest proven validation error.
+    validation_error : float
+        Share of the validation samples that `estimator` classifies wrongly.
+    upper_bound : float
+        No less than the validation error of the exact optimum for `C`, nor of `estimator`.
+    lower_bound : float
+        No C of the range has a smaller validation error.
+    eps : float
+        upper_bound - lower_bound: what was proved, at most what was asked for if `converged`.
+    converged : bool
+        Whether the search reached the precision asked for.
+    estimator : ScreenedSVC
+        Fitted on the training samples for `C`.
+    bounds : ErrorBounds
+        The curve: lower and upper bounds for every C of the range, and the solved values.
+    n_solved : int
+        Values of C that were solved.
+    seconds : float
+    """
+
+    C: float
+    validation_error: float
+    upper_bound: float
+    lower_bound: float
+    eps: float
+    converged: bool
+    estimator: ScreenedSVC = field(repr=False)
+    bounds: ErrorBounds = field(repr=False)
+    n_solved: int
+    seconds: float
+
+
+@validate_params(
+    {
+        "eps": [Interval(Real, 0, 1, closed="neither")],
+        "n_grid": [Interval(Integral, 2, None, closed="left")],
+        "max_solves": [Interval(Integral, 2, None, closed="left")],
+    },
+    prefer_skip_nested_validation=False,
+)
+def svc_certified_C(
+    X,
+    y,
+    X_val,
+    y_val,
+    C_range,
+    eps=0.01,
+    *,
+    sample_weight=None,
+    sample_weight_val=None,
+    diagonal_val=None,
+    n_grid=20,
+    max_solves=1000,
+    **options,
+) -> CertifiedC:
+    """Find a C whose validation error is within `eps` of the best in a whole range, with proof.
+
+    Let E(C) be the share of the validation samples that the support vector machine of `ScreenedSVC`
+    for C, trained on X and y, classifies wrongly. A grid search knows E on a grid. Here bounds on
+    the scores between two solved values of C, which cost no further solve, prove E(C) >= E(C^) -
+    `eps` for *every* C of the range. More values are solved only where bounds need it.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Training samples, best standardised; the kernel matrix for ``kernel="precomputed"``.
+    y : array-like of shape (n_samples,)
+        Labels of two classes.
+    X_val : array-like or sparse matrix of shape (n_validation, n_features)
+        Validation samples; kernel values with the training samples for ``kernel="precomputed"``.
+    y_val : array-like of shape (n_validation,)
+        Their labels, among those of `y`.
+    C_range : tuple of float
+        Smallest and largest C, positive.
+    eps : float, default=0.01
+        Precision in (0, 1), as a share of the validation samples.
+    sample_weight : array-like of shape (n_samples,), optional
+        Factors >= 0 of C for the training samples.
+    sample_weight_val : array-like of shape (n_validation,), optional
+        Factors >= 0 of the validation samples in E.
+    diagonal_val : array-like of shape (n_validation,), optional
+        Kernel values K(x, x) of the validation samples, for ``kernel="precomputed"`` only.
+    n_grid : int, default=20
+        Values of C, in geometric progression, to begin with.
+    max_solves : int, default=1000
+        Values of C to solve at most.
+    **options
+        Parameters of `ScreenedSVC` but `C` and `memory`. The intercept must be penalised, or none.
+
+    Returns
+    -------
+    CertifiedC
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments or data; the message names the argument.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If less was proved than asked for, because of `max_solves` or of rounding errors; names the
+        precision that was proved.
+
+    Notes
+    -----
+    Bounds hold for the exact optima, rounding errors included; a score of exactly 0 counts as
+    wrong in the upper bound and as right in the lower one. E may jump anywhere, so an `eps` below
+    one validation sample can ask for many solves next to one jump.
+
+    References
+    ----------
+    A. Shibagaki, Y. Suzuki, M. Karasuyama, I. Takeuchi (2015). Regularization path of
+    cross-validation error lower bounds. Advances in Neural Information Processing Systems 28.
+
+    K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014). Safe sample screening for support vector
+    machines. arXiv:1401.6740. Equations 9 and 16.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from skscreen import svc_certified_C
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = scale(X)
+    >>> best = svc_certified_C(X[::2], y[::2], X[1::2], y[1::2], (0.01, 100.0), eps=0.01)
+    >>> best.validation_error - best.lower_bound <= 0.01
+    True
+    """
+    began = time.perf_counter()
+    if "C" in options:
+        raise TypeError("svc_certified_C() takes C_range, not C.")
+    if options.get("memory") is not None:
+        raise ValueError("memory has no use here: the search keeps its own references.")
+    first, last = check_C_range(C_range)
+    model = ScreenedSVC(**options)
+    model._validate_params()
+    training = Training(model, X, y, sample_weight)
+    fold = training.fold(X_val, y_val, sample_weight_val, diagonal_val)
+    with ProgressBar(model.verbose > 0) as bar:
+        search = CertifiedSearch(
+            [fold], eps, tol=model.tol, max_solves=max_solves, report=bar.update
+        )
+        grid = np.geomspace(first, last, n_grid)
+        grid[0], grid[-1] = first, last
+        bounds = search.run(grid)
+    best, proved = bounds.best, bounds.eps
+    warn_if_less(proved, eps, len(bounds.Cs) >= max_solves, stacklevel=4)
+    C = float(bounds.Cs[best])
+    return CertifiedC(
+        C=C,
+        validation_error=float(bounds.errors[best]),
+        upper_bound=float(bounds.errors_upper[best]),
+        lower_bound=float(bounds.lower.min()),
+        eps=proved,
+        converged=proved <= eps + _ROUNDING,
+        estimator=training.estimator(fold, C),
+        bounds=bounds,
+        n_solved=len(bounds.Cs),
+        seconds=time.perf_counter() - began,
+    )
+
+
+# Of sums of shares of samples.
+_ROUNDING = 1e-10
+
+
+def warn_if_less(proved: float, eps: float, stopped: bool, stacklevel: int) -> None:
+    """Warn if a search proved less than was asked for."""
+    if proved <= eps + _ROUNDING:
+        return
+    reason = "max_solves was reached" if stopped else "rounding errors allow no more"
+    advice = "Raise max_solves or eps." if stopped else "Raise eps."
+    warnings.warn(
+        f"The error was proved to be within {proved:.4g} of the smallest, not within eps={eps:g}: "
+        f"{reason}. {advice}",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def check_C_range(C_range) -> tuple[float, float]:
+    """Return the ends of a range of C."""
+    try:
+        first, last = map(float, C_range)
+    except (TypeError, ValueError):
+        first, last = 0.0, 0.0
+    if not (0.0 < first < last < np.inf):
+        raise ValueError(
+            "C_range must be a pair of positive finite numbers, the smaller one first, got "
+            f"{C_range!r}."
+        )
+    return first, last
+
+
+class Training:
+    """A training set whose error on validation samples is to be bounded.
+
+    Parameters
+    ----------
+    model : ScreenedSVC
+        Its parameters but C count; becomes fitted as far as data are concerned.
+    X, y, sample_weight
+        As for `ScreenedSVC.fit`.
+    """
+
+    def __init__(self, model: ScreenedSVC, X, y, sample_weight):
+        if model.fit_intercept and model.intercept == "free":
+            raise ValueError(
+                "intercept must be 'penalised', or fit_intercept=False: the bounds know no free "
+                "intercept."
+            )
+        self._model = model
+        self._X, self._problem = model._build(X, y, sample_weight)
+        labels = self._problem.labels
+        if labels.n_problems > 1:
+            raise ValueError(f"y must have two classes, got {labels.classes.size}.")
+        self._bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
+
+    def fold(self, X_val, y_val, weights=None, diagonal=None) -> Fold:
+        """Return the search's view of the training set with some validation samples."""
+        model, problem, bias = self._model, self._problem, self._bias
+        labels = problem.labels
+        X_val = validate_data(model, X_val, reset=False, **model._accepted())
+        y_val = None if y_val is None else column_or_1d(y_val, warn=True)
+        signs_val = _signs_of(y_val, labels.classes, X_val)
+        taken = labels.take(self._X, model.kernel == "precomputed")
+        if model.kernel != "precomputed" and diagonal is not None:
+            raise ValueError("diagonal_val is for kernel='precomputed' only.")
+        if by_rows(model.kernel, False):
+            geometry, score = _of_rows(labels, taken, X_val, signs_val, bias)
+        else:
+            if model.kernel == "precomputed":
+                X_val = X_val[:, labels.rows]
+                diagonal = _check_diagonal(diagonal, X_val.shape[0])
+            geometry, score = _of_kernel(
+                labels, model._kernel, taken, X_val, signs_val, bias, diagonal, model.cache_size
+            )
+        if weights is not None and not np.any(weights):
+            raise ValueError("sample_weight_val must have a positive entry, got only zeros.")
+        weights = _check_sample_weight(weights, X_val, dtype=np.float64, ensure_non_negative=True)
+        solver, wrong = partial(problem.path_solver, 0), partial(_wrong, signs_val)
+        return Fold(solver, geometry, score, wrong, weights)
+
+    def estimator(self, fold: Fold, C: float) -> ScreenedSVC:
+        """Return the fitted estimator of a solved C."""
+        fit = self._problem.finish(0, fold.solved[C])
+        return fitted(self._model, self._X, self._problem.labels, [fit])
+
+
+def _wrong(signs: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return which samples `predict` gets wrong: f = 0 is the first class."""
+    return np.where(signs > 0.0, scores <= 0.0, scores < 0.0)
+
+
+def _signs_of(y_val, classes: np.ndarray, X_val) -> np.ndarray:
+    if y_val is None:
+        raise ValueError("y_val must hold the labels of the validation samples, got None.")
+    check_consistent_length(X_val, y_val)
+    unknown = np.setdiff1d(y_val, classes)
+    if unknown.size:
+        raise ValueError(
+            f"y_val holds the labels {unknown.tolist()}, which are not among those of y, "
+            f"{classes.tolist()}."
+        )
+    return np.where(y_val == classes[1], 1.0, -1.0)
+
+
+def _check_diagonal(diagonal, n: int) -> np.ndarray:
+    if diagonal is None:
+        raise ValueError("diagonal_val is needed for kernel='precomputed': K(x, x) of X_val.")
+    diagonal = np.asarray(diagonal, dtype=np.float64)
+    if diagonal.shape != (n,) or not np.all(diagonal >= 0.0):
+        raise ValueError(f"diagonal_val must hold {n} numbers >= 0, one for each row of X_val.")
+    return diagonal
+
+
+def _of_rows(labels, X, X_val, signs_val, bias) -> tuple[Geometry, Callable]:
+    training = LinearSamples(X, labels.signs(0), bias)
+    validation = LinearSamples(X_val, signs_val, bias)
+
+    def block(index):
+        return training.block(index, index)
+
+    def cross(rows, index):
+        left = validation.scaled_rows(rows, np.ones(rows.size))
+        out = left @ training.scaled_rows(index, np.ones(index.size)).T
+        return out.toarray() if sparse.issparse(out) else out
+
+    def score(alpha):
+        return validation.margins(training.combine(alpha))
+
+    return Geometry(labels.weights, training.norms, validation.norms, block, cross), score
+
+
+def _of_kernel(labels, kernel: Kernel, X, X_val, signs_val, bias, diagonal, cache_size):
+    signs, square, size = labels.signs(0), bias * bias, 8.0 * X_val.shape[0] * X.shape[0]
+    precomputed = kernel.name == "precomputed"
+    # One block of rows of the cache is enough to learn the diagonal.
+    own = kernel.gram(X, 1e-9).diagonal
+    if not precomputed:
+        diagonal = kernel.gram(X_val, 1e-9).diagonal
+    table = X_val if precomputed else None
+    if table is None and size <= cache_size * 2**20:
+        table = kernel._between(X_val, X)
+
+    def block(index):
+        K = X[np.ix_(index, index)] if precomputed else kernel._between(X[index], X[index])
+        return signs[index, None] * (K + square) * signs[index]
+
+    def cross(rows, index):
+        if table is None:
+            K = kernel._between(X_val[rows], X[index])
+        else:
+            K = table[np.ix_(rows, index)]
+        return signs_val[rows, None] * (K + square) * signs[index]
+
+    def score(alpha):
+        coefficients = signs * alpha
+        index = np.flatnonzero(alpha)
+        if table is None:
+            products = kernel.decide(X_val, X[index], coefficients[index, None])[:, 0]
+        else:
+            products = table @ coefficients
+        return signs_val * (products + square * coefficients.sum())
+
+    norms = np.sqrt(np.maximum(own, 0.0) + square)
+    validation_norms = np.sqrt(np.maximum(diagonal, 0.0) + square)
+    return Geometry(labels.weights, norms, validation_norms, block, cross), score

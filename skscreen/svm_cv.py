@@ -1,0 +1,309 @@
+"""Support vector machines that choose C by cross-validation, one path for each fold."""
+
+from collections.abc import Iterable
+from inspect import signature
+from numbers import Integral, Real
+from typing import ClassVar, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import _fit_context
+from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.utils import indexable
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from skscreen.path.certified import CertifiedSearch, ErrorBounds
+from skscreen.path.progress import ProgressBar
+from skscreen.path.samples import SamplePoint
+from skscreen.svm import ScreenedSVC
+from skscreen.svm_certified import Training, warn_if_less
+from skscreen.svm_path import fitted
+from skscreen.svm_problem import BinaryFit, SVMProblem, check_labels
+
+# Where the grid begins and ends if only the number of its values is given.
+_SMALLEST_C, _LARGEST_C = 1e-2, 1e2
+
+# Values of C that a certified choice may solve at most.
+_MAX_SOLVES = 1000
+
+
+class ScreenedSVCCV(ScreenedSVC):
+    """`ScreenedSVC` with C chosen by cross-validation, or with proof from a whole range.
+
+    Each fold is one path over C: every solution is the start of the next and screens for it. The
+    scores are those of `GridSearchCV(ScreenedSVC(), {"C": Cs})`, up to the tolerance of the fits.
+
+    With `certify` the choice is not limited to the grid, and comes with a proof: no C between the
+    smallest and the largest of `Cs` has a validation error, averaged over the folds, that is
+    smaller by more than `certify` than that of the C chosen. See `svc_certified_C`.
+
+    Parameters
+    ----------
+    Cs : int or array-like of shape (n_Cs,), default=20
+        Values of C, positive; an int is the number of values from 0.01 to 100 in geometric
+        progression.
+    cv : int, cross-validation generator or iterable, default=None
+        How to split, as in scikit-learn; None is 5 stratified folds.
+    scoring : str or callable, default=None
+        Score of a fitted estimator on the validation samples of a fold, greater is better; None
+        is the accuracy. With `certify` nothing else is possible.
+    refit : bool, default=True
+        Whether to learn the classifier from all samples with the C chosen; without that there is
+        nothing to predict with.
+    certify : float or None, default=None
+        Precision of a certified choice as a share of the validation samples, in (0, 1). Two
+        classes and a penalised intercept, or none.
+    kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling, screening, solver
+        See `ScreenedSVC`.
+    tol, max_iter, class_weight, cache_size, random_state
+        See `ScreenedSVC`.
+    memory : str, path, Store or None, default=None
+        See `ScreenedSVC`; for the last fit. The folds need no store.
+    n_jobs : int or None, default=None
+        Folds at a time.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    C_ : float
+        The C chosen: of equal ones the smallest.
+    Cs_ : ndarray of shape (n_Cs,)
+        The grid, ascending.
+    scores_ : ndarray of shape (n_folds, n_Cs)
+    best_score_ : float
+        Mean over the folds of the score for `C_`.
+    bounds_ : ErrorBounds
+        With `certify` only: lower and upper bounds on the validation error, averaged over folds,
+        for every C of the range, and the values that were solved.
+    classes_, coef_, intercept_, support_, support_vectors_, dual_coef_, n_support_
+        Of the classifier, as for `ScreenedSVC`.
+    objective_, dual_gap_, n_iter_, screening_history_, n_features_in_, feature_names_in_
+        The same.
+
+    Raises
+    ------
+    ValueError
+        For invalid parameters, data, labels or weights; the message names the argument.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` steps did not reach `tol` in some fold, or less was proved than asked for.
+
+    References
+    ----------
+    A. Shibagaki, Y. Suzuki, M. Karasuyama, I. Takeuchi (2015). Regularization path of
+    cross-validation error lower bounds. Advances in Neural Information Processing Systems 28.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from skscreen import ScreenedSVCCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = ScreenedSVCCV(certify=0.01).fit(scale(X), y)
+    >>> bool(1.0 - model.best_score_ - model.bounds_.lower.min() <= 0.01)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **{key: value for key, value in ScreenedSVC._parameter_constraints.items() if key != "C"},
+        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "cv": ["cv_object"],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "refit": ["boolean"],
+        "certify": [Interval(Real, 0, 1, closed="neither"), None],
+    }
+
+    def __init__(
+        self,
+        Cs=20,
+        *,
+        cv=None,
+        scoring=None,
+        refit=True,
+        certify=None,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        intercept="penalised",
+        intercept_scaling=1.0,
+        screening="intersection",
+        solver="auto",
+        tol=1e-6,
+        max_iter=None,
+        class_weight=None,
+        cache_size=1000,
+        memory=None,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.certify = certify
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.screening = screening
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.cache_size = cache_size
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, *, groups=None) -> Self:
+        """Choose C and learn the classifier.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Best standardised. The square kernel matrix for ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors >= 0 of C, and in the scores of scorers that take weights.
+        groups : array-like of shape (n_samples,), optional
+            For splitters that keep groups together.
+
+        Returns
+        -------
+        ScreenedSVCCV
+        """
+        for name in ("dual_coef_", "bounds_"):
+            vars(self).pop(name, None)
+        self.Cs_ = C_grid(self.Cs)
+        checked, y_checked = validate_data(self, X, y, **self._accepted())
+        check_labels(checked, y_checked, sample_weight, self.class_weight)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
+        X, y, groups = indexable(X, y, groups)
+        splits = list(check_cv(self.cv, y_checked, classifier=True).split(X, y, groups))
+        if self.certify is None:
+            self._search(X, y, splits, sample_weight)
+        else:
+            self._search_with_proof(X, y, splits, sample_weight)
+        return super().fit(X, y, sample_weight) if self.refit else self
+
+    def _model(self) -> ScreenedSVC:
+        """Return the estimator of a fold."""
+        names = set(ScreenedSVC().get_params()) - {"C", "memory", "n_jobs", "verbose"}
+        return ScreenedSVC(**{name: getattr(self, name) for name in names})
+
+    def _search(self, X, y, splits, sample_weight) -> None:
+        """Score the grid."""
+        model = self._model()
+        scorer = check_scoring(model, self.scoring)
+        tasks = (
+            delayed(_fold_scores)(self._model(), X, y, *split, self.Cs_, scorer, sample_weight)
+            for split in splits
+        )
+        scores, failed = [], []
+        with ProgressBar(self.verbose > 0) as bar:
+            for fold, points in Parallel(self.n_jobs, return_as="generator")(tasks):
+                scores.append(fold)
+                failed += points
+                bar.update(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
+        self.scores_ = np.array(scores)
+        means = self.scores_.mean(axis=0)
+        best = int(np.argmax(means))
+        self.C_, self.best_score_ = float(self.Cs_[best]), float(means[best])
+        self._warn_unless_converged(failed)
+
+    def _search_with_proof(self, X, y, splits, sample_weight) -> None:
+        """Choose from the range of the grid, within `certify` of the best."""
+        if self.scoring not in (None, "accuracy"):
+            raise ValueError(
+                f"scoring must be None or 'accuracy' with certify, got {self.scoring!r}: bounds "
+                "are those of the validation error."
+            )
+        if self.Cs_.size < 2:
+            raise ValueError("Cs must have at least two values with certify.")
+        folds = []
+        for train, test in splits:
+            model = self._model()
+            training, validation, weights = cut(model, X, y, train, test, sample_weight)
+            diagonal = None
+            if self.kernel == "precomputed":
+                diagonal = np.asarray(X, dtype=np.float64)[test, test]
+            bounded = Training(model, *training, weights[0])
+            folds.append(bounded.fold(*validation, weights[1], diagonal))
+        with ProgressBar(self.verbose > 0) as bar:
+            search = CertifiedSearch(
+                folds, float(self.certify), tol=self.tol, max_solves=_MAX_SOLVES,
+                n_jobs=self.n_jobs, report=bar.update,
+            )  # fmt: skip
+            self.bounds_: ErrorBounds = search.run(self.Cs_)
+        self.C_ = float(self.bounds_.Cs[self.bounds_.best])
+        self.best_score_ = 1.0 - float(self.bounds_.errors[self.bounds_.best])
+        self.scores_ = 1.0 - np.array([[fold.error(C) for C in self.Cs_] for fold in folds])
+        stopped = self.bounds_.Cs.size >= _MAX_SOLVES
+        warn_if_less(self.bounds_.eps, float(self.certify), stopped, stacklevel=5)
+
+    def _solve(self, problem: SVMProblem, index: int) -> BinaryFit:
+        return problem.finish(index, problem.solve(index, self.C_, self.tol))
+
+
+def C_grid(Cs) -> np.ndarray:
+    """Return the values of C, ascending, that a parameter `Cs` means."""
+    if isinstance(Cs, Integral):
+        return np.geomspace(_SMALLEST_C, _LARGEST_C, int(Cs))
+    try:
+        grid = np.unique(np.asarray(Cs, dtype=np.float64))
+    except (TypeError, ValueError):
+        grid = np.empty(0)
+    if grid.size == 0 or np.ndim(Cs) != 1 or not np.all(np.isfinite(grid)) or grid[0] <= 0.0:
+        raise ValueError("Cs must be a number of values, or a list of positive finite numbers.")
+    return grid
+
+
+def cut(model, X, y, train, test, sample_weight) -> tuple:
+    """Return training samples, validation samples, and the weights of both."""
+    weights = (None, None)
+    if sample_weight is not None:
+        weights = sample_weight[train], sample_weight[test]
+    return _safe_split(model, X, y, train), _safe_split(model, X, y, test, train), weights
+
+
+def takes_weights(scorer) -> bool:
+    """Whether a scorer has a use for sample weights."""
+    if hasattr(scorer, "_accept_sample_weight"):
+        return scorer._accept_sample_weight()
+    parameters = signature(scorer).parameters.values()
+    return any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def _fold_scores(
+    model: ScreenedSVC, X, y, train, test, Cs: Iterable[float], scorer, sample_weight
+) -> tuple[list[float], list[SamplePoint]]:
+    """Follow the path of one fold; return the scores, and the solutions that missed `tol`."""
+    training, validation, weights = cut(model, X, y, train, test, sample_weight)
+    X_train, problem = model._build(*training, weights[0])
+    weighted = {}
+    if sample_weight is not None and takes_weights(scorer):
+        weighted["sample_weight"] = weights[1]
+    solvers = [problem.path_solver(k) for k in range(problem.labels.n_problems)]
+    scores, failed = [], []
+    for C in map(float, Cs):
+        fits = [problem.finish(k, solver.solve(C, model.tol)) for k, solver in enumerate(solvers)]
+        classifier = fitted(model, X_train, problem.labels, fits)
+        scores.append(float(scorer(classifier, *validation, **weighted)))
+        failed += [fit.point for fit in fits if not fit.point.solution.converged]
+    return scores, failed

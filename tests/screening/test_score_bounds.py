@@ -1,0 +1,133 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import scale
+from svm_reference import gap, optimum, sloppy
+
+from skscreen.screening.score_bounds import Between, Geometry, ScoredPoint
+
+
+def data(name):
+    if name == "cancer":
+        X, y = load_breast_cancer(return_X_y=True)
+        X, y = scale(X[::5]), y[::5]
+    else:
+        X, y = make_classification(
+            150, 5, n_informative=3, n_redundant=0, flip_y=0.2, random_state=3
+        )
+    return X, np.where(y == 1, 1.0, -1.0)
+
+
+class Case:
+    """A training and a validation set, known by their matrices."""
+
+    def __init__(self, name, kernel, weighted=False):
+        X, signs = data(name)
+        K = (X @ X.T if kernel == "linear" else rbf_kernel(X, gamma=0.1)) + 1.0
+        Q = signs[:, None] * K * signs
+        train, val = np.arange(len(X)) % 3 > 0, np.arange(len(X)) % 3 == 0
+        self.Q, self.cross = Q[np.ix_(train, train)], Q[np.ix_(val, train)]
+        n = int(train.sum())
+        self.weights = np.random.default_rng(0).uniform(0.3, 3.0, n) if weighted else np.ones(n)
+        self.geometry = Geometry(
+            self.weights,
+            np.sqrt(np.diag(self.Q)),
+            np.sqrt(np.diag(Q)[val]),
+            lambda index: self.Q[np.ix_(index, index)],
+            lambda rows, index: self.cross[np.ix_(rows, index)],
+        )
+
+    def point(self, C, relative_gap=None, seed=0):
+        bounds = C * self.weights
+        alpha = optimum(self.Q, bounds)
+        if relative_gap is not None:
+            alpha = sloppy(self.Q, bounds, alpha, relative_gap, np.random.default_rng(seed))
+        return ScoredPoint(C, alpha, self.Q @ alpha, self.cross @ alpha)
+
+
+CASES = [("cancer", "linear"), ("cancer", "rbf"), ("made", "linear"), ("made", "rbf")]
+
+
+@pytest.mark.parametrize(("name", "kernel"), CASES)
+def test_the_gap_is_the_largest_of_the_part(name, kernel):
+    case = Case(name, kernel)
+    first, last = case.point(0.1), case.point(0.3, 1e-4)
+    between = Between(case.geometry, first, last)
+    for start, stop in [(0.0, 1.0), (0.2, 0.4), (0.5, 0.5), (0.0, 0.0), (1.0, 1.0)]:
+        gaps = []
+        for t in np.linspace(start, stop, 50):
+            alpha = (1.0 - t) * first.alpha + t * last.alpha
+            C = (1.0 - t) * first.C + t * last.C
+            gaps.append(gap(case.Q, C * case.weights, alpha))
+        found = between.gap(start, stop)
+        assert found >= max(gaps) * (1.0 - 1e-12)
+        if start == stop:
+            assert_allclose(found, max(gaps), rtol=1e-6, atol=1e-9)
+    # No looser than the parts' sum of maxima can be.
+    fine = np.linspace(0.0, 1.0, 101)
+    assert max(between.gap(*ends) for ends in pairwise(fine)) <= between.gap(0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "weighted"), [(None, False), (1e-6, True), (1e-3, False), (1e-1, True)]
+)
+@pytest.mark.parametrize(("name", "kernel"), CASES)
+def test_what_is_sure_holds_at_independent_optima(name, kernel, accuracy, weighted):
+    case = Case(name, kernel, weighted)
+    n_sure = 0
+    for low, high in [(0.02, 0.03), (0.5, 0.6), (5.0, 20.0)]:
+        first = case.point(low, accuracy, seed=1)
+        between = Between(case.geometry, first, case.point(high, accuracy, seed=2))
+        for start, stop in [(0.0, 1.0), (0.4, 0.6), (0.75, 1.0), (0.5, 0.5)]:
+            wrong, right = (between.sure(start, stop, side) for side in (-1, 1))
+            n_sure += int((wrong | right).sum())
+            assert not np.any(wrong & right)
+            for t in np.linspace(start, stop, 3):
+                C = (1.0 - t) * low + t * high
+                scores = case.point(C).scores
+                assert np.all(scores[wrong] < 0.0)
+                assert np.all(scores[right] > 0.0)
+    assert n_sure > 0 or accuracy == 1e-1
+
+
+def test_the_bound_itself_at_independent_optima():
+    """Not only its sign: for every validation sample, whatever its score."""
+    for name, kernel in CASES:
+        case = Case(name, kernel)
+        first, last = case.point(0.4), case.point(0.6)
+        between = Between(case.geometry, first, last)
+        rows = np.arange(len(first.scores))
+        for sign in (-1, 1):
+            for start, stop in [(0.25, 0.5), (0.5, 0.5)]:
+                scores = [first.scores + t * (last.scores - first.scores) for t in (start, stop)]
+                G = between.gap(start, stop)
+                bound = between._regressed(rows, sign, [sign * s for s in scores], G, start, stop)
+                for t in np.linspace(start, stop, 4):
+                    exact = sign * case.point(0.4 + 0.2 * t).scores
+                    assert np.all(exact <= bound)
+
+
+def test_the_regression_decides_more_than_the_ball(monkeypatch):
+    case = Case("made", "linear")
+    between = Between(case.geometry, case.point(0.4), case.point(0.6))
+    with_regression = sum(between.sure(0.25, 0.75, side).sum() for side in (-1, 1))
+    monkeypatch.setattr(Between, "_regressed", lambda self, rows, *args: np.full(rows.size, np.inf))
+    ball_alone = sum(between.sure(0.25, 0.75, side).sum() for side in (-1, 1))
+    assert with_regression > ball_alone
+
+
+def test_a_score_of_zero_is_never_sure():
+    Q = np.eye(2)
+    geometry = Geometry(
+        np.ones(2), np.ones(2), np.array([1.0, 1.0, 0.0]),
+        lambda index: Q[np.ix_(index, index)],
+        lambda rows, index: np.zeros((rows.size, index.size)),
+    )  # fmt: skip
+    point = ScoredPoint(2.0, np.ones(2), np.ones(2), np.array([0.0, -1e-16, 0.0]))
+    between = Between(geometry, point, point)
+    assert between.gap(0.0, 0.0) < 1e-13
+    assert not between.sure(0.0, 0.0, -1).any() and not between.sure(0.0, 0.0, 1).any()

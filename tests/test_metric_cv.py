@@ -1,0 +1,113 @@
+import pickle
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skscreen import ScreenedRTLM, ScreenedRTLMCV
+
+LAMS = [0.2, 0.05, 0.01]
+X, y = load_wine(return_X_y=True)
+X = scale(X)
+X.setflags(write=False)
+CV = StratifiedKFold(3, shuffle=True, random_state=0)
+
+
+@pytest.mark.filterwarnings("ignore:No metric brings the near samples")
+@parametrize_with_checks(
+    [ScreenedRTLMCV([0.3, 0.1], cv=2, n_neighbors=2)],
+    expected_failed_checks=lambda estimator: {
+        "check_fit2d_1feature": "half of ten samples hold one member of some class"
+    },
+)
+def test_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("options", [{}, {"diagonal": True}, {"n_neighbors": 2}])
+@pytest.mark.parametrize("scoring", [None, "balanced_accuracy"])
+def test_same_as_a_grid_search(scoring, options):
+    model = ScreenedRTLMCV(LAMS, cv=CV, scoring=scoring, tol=1e-8, **options).fit(X, y)
+    pipeline = make_pipeline(ScreenedRTLM(tol=1e-8, **options), KNeighborsClassifier())
+    names = {"screenedrtlm__lam": LAMS}
+    grid = GridSearchCV(pipeline, names, cv=CV, scoring=scoring).fit(X, y)
+    scores = [grid.cv_results_[f"split{k}_test_score"] for k in range(3)]
+    # One neighbour may change places with another between two solutions.
+    assert_allclose(model.scores_, scores, atol=0.02)
+    assert model.scores_.shape == (3, 3)
+    assert_allclose(model.best_score_, model.scores_.mean(axis=0).max())
+    single = ScreenedRTLM(model.best_lam_, tol=1e-8, **options).fit(X, y)
+    assert_allclose(model.get_mahalanobis_matrix(), single.get_mahalanobis_matrix())
+    assert_allclose(model.transform(X), single.transform(X))
+    assert model.lam_ == single.lam_ and model.lam_max_ == single.lam_max_
+    assert_allclose(model.lam_, model.best_lam_ * model.lam_max_)
+
+
+def test_attributes():
+    model = ScreenedRTLMCV(3, cv=CV).fit(X, y)
+    assert_allclose(model.lams_, np.geomspace(0.3, 1e-3, 3))
+    assert model.best_lam_ in model.lams_
+    assert model.dual_gap_ <= 1e-6 and model.n_triplets_ > 0
+    assert model.get_feature_names_out()[0] == "screenedrtlmcv0"
+    for copy in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
+        assert_allclose(copy.transform(X), model.transform(X))
+    assert_array_equal(ScreenedRTLMCV([0.1, 0.3, 0.1], cv=CV).fit(X, y).lams_, [0.3, 0.1])
+    with parallel_config("threading"):
+        parallel = ScreenedRTLMCV(3, cv=CV, n_jobs=2).fit(X, y)
+    assert_allclose(parallel.scores_, model.scores_)
+
+
+def test_classifier_groups_and_refit():
+    groups = np.arange(len(y)) % 4
+    model = ScreenedRTLMCV(
+        LAMS, cv=GroupKFold(4), classifier=LogisticRegression(), scoring="neg_log_loss",
+        refit=False,
+    ).fit(X, y, groups=groups)  # fmt: skip
+    assert model.scores_.shape == (4, 3) and np.all(model.scores_ < 0.0)
+    with pytest.raises(NotFittedError):
+        model.transform(X)
+
+
+def test_in_a_pipeline():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = scale(X[::3]), y[::3]
+    pipeline = make_pipeline(ScreenedRTLMCV(2, cv=2), KNeighborsClassifier())
+    assert pipeline.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
+
+
+def test_few_steps_warn():
+    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
+        ScreenedRTLMCV([1e-3], cv=CV, max_iter=2, refit=False).fit(X, y)
+
+
+def test_progress(capsys):
+    ScreenedRTLMCV([0.1], cv=CV, verbose=1).fit(X, y)
+    assert "3 of 3 folds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lams": []}, "lams must be"),
+        ({"lams": [0.1, -0.1]}, "lams must be"),
+        ({"lams": "many"}, "'lams' parameter|lams must be"),
+        ({"lams": 0}, "'lams' parameter"),
+        ({"classifier": 3}, "'classifier' parameter"),
+        ({"scoring": "speed"}, "'scoring' parameter"),
+        ({"bound": "none"}, "'bound' parameter"),
+        ({"bound": ["none"]}, "bound must name"),
+    ],
+)
+def test_bad_arguments(options, message):
+    with pytest.raises(ValueError, match=message):
+        ScreenedRTLMCV(**options).fit(X, y)

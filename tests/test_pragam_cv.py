@@ -1,0 +1,44 @@
+"""PragamSVCCV: the scores of a grid search, and scikit-learn's contract."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.preprocessing import scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skscreen import PragamSVC, PragamSVCCV
+
+X, y = load_breast_cancer(return_X_y=True)
+X = scale(X)
+CS = [0.003, 0.03, 0.3]
+
+
+@parametrize_with_checks([PragamSVCCV(Cs=[0.1, 1.0], cv=2)])
+def test_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("data", ["cancer", "wine"])
+def test_scores_are_those_of_a_grid_search(data):
+    features, labels = (X, y) if data == "cancer" else load_wine(return_X_y=True)
+    features = scale(features)
+    model = PragamSVCCV(Cs=CS, tol=1e-6).fit(features, labels)
+    search = GridSearchCV(PragamSVC(tol=1e-6), {"C": CS}).fit(features, labels)
+    np.testing.assert_allclose(model.scores_.mean(axis=0), search.cv_results_["mean_test_score"])
+    assert model.C_ == search.best_params_["C"] and model.best_score_ == search.best_score_
+    np.testing.assert_allclose(model.coef_, search.best_estimator_.coef_, atol=1e-3)
+    assert model.dual_gap_ <= 1e-6
+
+
+def test_options_reach_the_folds():
+    model = PragamSVCCV(
+        Cs=CS, cv=GroupKFold(3), scoring="roc_auc", algorithm="bmrm", refit=False, n_jobs=2
+    )
+    model.fit(X, y, np.ones(len(y)), groups=np.arange(len(y)) % 3)
+    assert model.scores_.shape == (3, 3) and not hasattr(model, "coef_")
+    assert model.best_score_ > 0.99
+    plain = PragamSVCCV(Cs=CS, algorithm="pegasos", fit_intercept=False, max_iter=300, tol=0.5)
+    assert plain.fit(X, y).score(X, y) > 0.9
+    with pytest.raises(ValueError, match="Cs must be a number of values"):
+        PragamSVCCV(Cs=[1.0, -1.0]).fit(X, y)

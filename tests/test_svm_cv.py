@@ -1,0 +1,170 @@
+import pickle
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
+from sklearn.preprocessing import scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skscreen import ScreenedSVC, ScreenedSVCCV
+from skscreen.inspection import CertifiedPathDisplay
+
+CS = np.geomspace(0.01, 100.0, 7)
+
+
+def data(name):
+    X, y = {"cancer": load_breast_cancer, "wine": load_wine}[name](return_X_y=True)
+    X = scale(X)
+    return (X[::2], y[::2]) if name == "cancer" else (X, y)
+
+
+@parametrize_with_checks([ScreenedSVCCV(Cs=3)])
+def test_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "rbf"}])
+@pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "f1_macro"])
+@pytest.mark.parametrize("name", ["cancer", "wine"])
+def test_same_as_a_grid_search(name, scoring, options):
+    X, y = data(name)
+    cv = StratifiedKFold(3, shuffle=True, random_state=0)
+    model = ScreenedSVCCV(CS, cv=cv, scoring=scoring, **options).fit(X, y)
+    grid = GridSearchCV(ScreenedSVC(**options), {"C": CS}, cv=cv, scoring=scoring).fit(X, y)
+    scores = [grid.cv_results_[f"split{k}_test_score"] for k in range(3)]
+    assert_allclose(model.scores_, scores)
+    assert model.scores_.shape == (3, 7)
+    assert model.C_ == grid.best_params_["C"]
+    assert_allclose(model.best_score_, grid.best_score_)
+    assert_allclose(model.decision_function(X), grid.decision_function(X), atol=1e-9)
+    assert_array_equal(model.predict(X), grid.predict(X))
+    assert_array_equal(model.classes_, np.unique(y))
+
+
+def test_attributes():
+    X, y = data("cancer")
+    model = ScreenedSVCCV(5).fit(X, y)
+    assert_allclose(model.Cs_, np.geomspace(0.01, 100.0, 5))
+    single = ScreenedSVC(model.C_).fit(X, y)
+    assert_allclose(model.coef_, single.coef_)
+    assert_array_equal(model.support_, single.support_)
+    assert not hasattr(model, "bounds_")
+    for copy in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
+        assert_allclose(copy.decision_function(X), model.decision_function(X))
+    assert cross_val_score(ScreenedSVCCV(3, cv=2), X, y, cv=2).mean() > 0.9
+    # The order in which values are given does not count, nor how often.
+    other = ScreenedSVCCV([1.0, 0.01, 1.0]).fit(X, y)
+    assert_array_equal(other.Cs_, [0.01, 1.0])
+
+
+def test_without_refit():
+    X, y = data("cancer")
+    model = ScreenedSVCCV(3, refit=False).fit(X, y)
+    assert model.C_ in model.Cs_
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_jobs_weights_groups_and_sparse():
+    X, y = data("cancer")
+    one = ScreenedSVCCV(4, cv=3).fit(X, y)
+    with parallel_config("threading"):
+        two = ScreenedSVCCV(4, cv=3, n_jobs=2).fit(sparse.csr_array(X), y)
+    assert_allclose(one.scores_, two.scores_)
+    weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    weighted = ScreenedSVCCV(4, cv=3).fit(X, y, weights)
+    grid = GridSearchCV(ScreenedSVC(), {"C": weighted.Cs_}, cv=3).fit(X, y, sample_weight=weights)
+    assert_allclose(weighted.best_score_, grid.best_score_)
+    assert_allclose(weighted.coef_, grid.best_estimator_.coef_, atol=1e-9)
+    proved = ScreenedSVCCV(4, cv=3, certify=0.05).fit(X, y, weights)
+    assert_allclose(proved.scores_, weighted.scores_)
+    unweighted = ScreenedSVCCV(4, cv=3, scoring=lambda model, X, y: model.score(X, y)).fit(
+        X, y, weights
+    )
+    assert np.any(unweighted.scores_ != weighted.scores_)
+    groups = np.arange(len(y)) % 5
+    grouped = ScreenedSVCCV(4, cv=GroupKFold(5)).fit(X, y, groups=groups)
+    assert grouped.scores_.shape == (5, 4)
+
+
+def test_precomputed_kernel():
+    X, y = data("cancer")
+    for certify in (None, 0.03):
+        by_rows = ScreenedSVCCV(6, cv=3, certify=certify).fit(X, y)
+        model = ScreenedSVCCV(6, cv=3, certify=certify, kernel="precomputed").fit(X @ X.T, y)
+        assert_allclose(model.scores_, by_rows.scores_)
+        assert_allclose(model.best_score_, by_rows.best_score_, atol=0.03)
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "rbf"}])
+def test_a_certified_choice(options):
+    X, y = data("cancer")
+    cv = StratifiedKFold(4, shuffle=True, random_state=1)
+    model = ScreenedSVCCV(8, cv=cv, certify=0.02, **options).fit(X, y)
+    bounds = model.bounds_
+    assert bounds.eps <= 0.02 + 1e-10
+    assert_allclose(model.best_score_, 1.0 - bounds.errors[bounds.best])
+    assert model.C_ == bounds.Cs[bounds.best]
+    assert bounds.edges[0] == model.Cs_[0] and bounds.edges[-1] == model.Cs_[-1]
+    fine = ScreenedSVCCV(
+        np.geomspace(0.01, 100.0, 100), cv=cv, tol=1e-10, refit=False, **options
+    ).fit(X, y)
+    errors = 1.0 - fine.scores_.mean(axis=0)
+    for C, error in zip(fine.Cs_, errors, strict=True):
+        parts = (bounds.edges[:-1] <= C) & (bounds.edges[1:] >= C)
+        assert np.all(bounds.lower[parts] <= error + 1e-12)
+        assert np.all(bounds.upper[parts] >= error - 1e-12)
+    assert 1.0 - model.best_score_ <= errors.min() + 0.02 + 1e-12
+    plain = ScreenedSVCCV(8, cv=cv, **options).fit(X, y)
+    assert_allclose(model.scores_, plain.scores_, atol=0.015)
+    assert_allclose(
+        model.decision_function(X),
+        ScreenedSVC(model.C_, **options).fit(X, y).decision_function(X),
+    )
+    assert CertifiedPathDisplay.from_result(model).C == model.C_
+    assert not hasattr(model.set_params(certify=None).fit(X, y), "bounds_")
+
+
+def test_few_steps_warn_once():
+    X, y = data("cancer")
+    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
+        ScreenedSVCCV([100.0, 1000.0], max_iter=2, solver="coordinate-descent").fit(X, y)
+
+
+def test_progress(capsys):
+    X, y = data("cancer")
+    ScreenedSVCCV(3, verbose=1).fit(X, y)
+    assert "5 of 5 folds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"Cs": []}, "Cs must be"),
+        ({"Cs": [1.0, -1.0]}, "Cs must be"),
+        ({"Cs": [[1.0]]}, "Cs must be"),
+        ({"Cs": 0}, "'Cs' parameter"),
+        ({"certify": 1.5}, "'certify' parameter"),
+        ({"certify": 0.1, "scoring": "f1"}, "scoring must be None or 'accuracy'"),
+        ({"certify": 0.1, "Cs": 1}, "Cs must have at least two values"),
+        ({"certify": 0.1, "intercept": "free"}, "intercept must be 'penalised'"),
+        ({"scoring": "speed"}, "'scoring' parameter"),
+        ({"kernel": "gauss"}, "'kernel' parameter"),
+    ],
+)
+def test_bad_arguments(options, message):
+    X, y = data("cancer")
+    with pytest.raises(ValueError, match=message):
+        ScreenedSVCCV(**options).fit(X, y)
+
+
+def test_three_classes_have_no_certificate():
+    X, y = data("wine")
+    with pytest.raises(ValueError, match="y must have two classes, got 3"):
+        ScreenedSVCCV(certify=0.1).fit(X, y)
