@@ -53,6 +53,7 @@ numpydoc_validation_exclude = {
     # Made by functions, not by users: their fields are attributes.
     r"\.RTLMPath",
     r"\.SVCPath",
+    r"\.CertifiedC",
 }
 
 sphinx_gallery_conf = {

@@ -95,6 +95,7 @@ def test_chain_example_beats_single_positions(capsys):
 @pytest.mark.parametrize(
     "name",
     [
+        "certified_C",
         "embedding_losses",
         "embedding_solvers",
         "feature_weights",
