@@ -25,7 +25,7 @@ for ax, title, result in [
     (axes[1], "mean of five folds", folds),
 ]:
     CertifiedPathDisplay.from_result(result, ax=ax)
-    ax.set_title(title, loc="left", pad=24)
+    ax.set_title(title, loc="left", pad=38)
 axes[1].set_ylabel("")
 
 print(f"One set: C = {best.C:.3g}, error {best.validation_error:.3f}, ", end="")
