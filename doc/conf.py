@@ -101,6 +101,12 @@ def escape(app, what, name, obj, options, lines):
         lines[number] = "".join(parts)
 
 
+def skip_fields(app, what, name, obj, skip, options):
+    """Leave out the fields of dataclasses, which the docstrings describe; keep properties."""
+    return True if what == "attribute" else None
+
+
 def setup(app):
+    app.connect("autodoc-skip-member", skip_fields)
     # After numpydoc, which writes reStructuredText.
     app.connect("autodoc-process-docstring", escape, priority=900)
