@@ -24,8 +24,8 @@ for ax, title, result in [
     (axes[0], "one validation set", best),
     (axes[1], "mean of five folds", folds),
 ]:
-    CertifiedPathDisplay.from_result(result, ax=ax)
-    ax.set_title(title, loc="left", pad=38)
+    display = CertifiedPathDisplay.from_result(result, ax=ax)
+    display.ax_.set_title(title, loc="left", pad=38)
 axes[1].set_ylabel("")
 
 print(f"One set: C = {best.C:.3g}, error {best.validation_error:.3f}, ", end="")

@@ -102,6 +102,7 @@ def test_chain_example_beats_single_positions(capsys):
         "learned_space",
         "new_objects",
         "pragam",
+        "projection",
         "screening_bounds",
         "svc_screening",
     ],
