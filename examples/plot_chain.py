@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
 
-from skscreen import KernelChainClassifier, PragamChainSVC, PragamSVC
+from skscreen import KernelChainClassifier, PragamChainSVC, PragamSVCCV
 
 rng = np.random.default_rng(0)
 n_sequences, length, n_labels, stays = 50, 40, 3, 0.9
@@ -29,7 +29,7 @@ X, y = zip(*(draw() for _ in range(n_sequences)), strict=True)
 X, X_test, y, y_test = X[:20], X[20:], y[:20], y[20:]
 
 chain = PragamChainSVC(C=1.0, tol=0.1).fit(X, y)
-single = PragamSVC(C=0.1).fit(np.concatenate(X), np.concatenate(y))
+single = PragamSVCCV([0.01, 0.1, 1.0]).fit(np.concatenate(X), np.concatenate(y))
 kernel = KernelChainClassifier(C=1.0).fit(X, y)
 accuracy_chain = chain.score(X_test, y_test)
 accuracy_kernel = kernel.score(X_test, y_test)

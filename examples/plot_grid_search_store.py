@@ -2,7 +2,7 @@
 What does a store save in a grid search?
 ========================================
 
-A grid search fits the same folds again and again with another C. With `memory=` a fit starts from
+A grid search fits the same folds again and again with another C. With ``memory=`` a fit starts from
 the nearest values that were solved before, and screens by them. The scores are the same.
 """
 
@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 
-from skscreen import ScreenedSVC
+from skscreen import ScreenedSVC, Store
 
 X, y = load_breast_cancer(return_X_y=True)
 X = scale(X)
@@ -34,7 +34,8 @@ def search(memory):
 
 alone = search(None)
 with TemporaryDirectory() as folder:
-    stored = search(folder)
+    store = Store(folder, max_bytes=2**30)
+    stored = search(store)
 
 fig, (top, bottom) = plt.subplots(2, sharex=True, figsize=(6.6, 5.2), layout="constrained")
 for result, label, colour, marker in [

@@ -3,7 +3,8 @@ What does a learned metric do to the data?
 ==========================================
 
 The learned linear map of wine, its two strongest directions, beside the two principal components
-of the standardised features. The metric is learned from one half and shown on the other.
+of the standardised features. The metric is learned from one half, its λ chosen there by
+cross-validation, and shown on the other.
 """
 
 import matplotlib.pyplot as plt
@@ -13,14 +14,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from skscreen import ScreenedRTLM
+from skscreen import ScreenedRTLMCV
 
 X, y = load_wine(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
 scaler = StandardScaler().fit(X_train)
 X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
 
-metric = ScreenedRTLM(lam=0.01, n_neighbors=None).fit(X_train, y_train)
+metric = ScreenedRTLMCV().fit(X_train, y_train)
 pca = PCA().fit(X_train)
 
 fig, axes = plt.subplots(1, 2, figsize=(9.0, 4.2), layout="constrained")
@@ -41,5 +42,6 @@ for ax, name, model in [(axes[0], "principal components", pca), (axes[1], "learn
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("second direction")
 axes[1].legend(frameon=False)
-print(f"Rank of the learned metric: {len(metric.components_)} of {X.shape[1]}")
+print(f"λ is {metric.best_lam_:.2g} λ_max; ", end="")
+print(f"rank of the learned metric: {len(metric.components_)} of {X.shape[1]}")
 plt.show()

@@ -18,8 +18,8 @@ X = MinMaxScaler((-1.0, 1.0)).fit_transform(X)
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10.0, 3.8), sharey=True, layout="constrained")
 path = rtlm_path(X, y, n_neighbors=10)
-ScreeningDisplay.from_path(path, ax=left)
-left.set_title("the default, gap", loc="left", pad=22)
+display = ScreeningDisplay.from_path(path, ax=left)
+display.ax_.set_title("the default, gap", loc="left", pad=22)
 
 colours = {"gap": "#0072B2", "rrpb": "#E69F00", "dgb": "#009E73", "gb": "#D55E00"}
 for name, colour in colours.items():

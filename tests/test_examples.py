@@ -95,12 +95,14 @@ def test_chain_example_beats_single_positions(capsys):
 @pytest.mark.parametrize(
     "name",
     [
+        "certified_C",
         "embedding_losses",
         "embedding_solvers",
         "feature_weights",
         "learned_space",
         "new_objects",
         "pragam",
+        "projection",
         "screening_bounds",
         "svc_screening",
     ],
