@@ -35,7 +35,7 @@ from skscreen.distributed import DistributedPragamSVC, DistributedRTLM
 # Neighbours, and lambda as a share of lambda_max.
 RTLM = [("segment", 20, 1e-2), ("letter", 20, 1e-2), ("letter", 60, 1e-2), ("segment", None, 1e-2)]
 # How often the rows are repeated, with noise.
-PRAGAM = [("a9a", 1), ("covtype", 1), ("covtype", 3)]
+PRAGAM = [("covtype", 1), ("a9a", 1), ("covtype", 20), ("covtype", 60)]
 STEPS = 10
 
 

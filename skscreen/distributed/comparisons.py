@@ -60,8 +60,8 @@ class PartitionedComparisons:
     n_features, n_items : int
     """
 
-    # They are on the workers; so no interior point, which an evaluation would have to cost
-    # something for, either.
+    # Single items are on the workers, out of reach of the interior-point method; so nobody needs to
+    # know what an evaluation costs in comparison.
     lists_items = has_thresholds = False
     evaluation_work = 0.0
 
