@@ -28,7 +28,7 @@ SCRIPTS = {
     "certified": (["--data"], False, False),
     "pragam": (["--data"], True, False),
     "embedding": (["--data"], True, True),
-    "distributed": (["--data"], False, False),
+    "on_dask": (["--data"], False, False),
     "safety": ([], False, False),
     "safety_samples": ([], False, False),
 }
