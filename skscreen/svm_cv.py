@@ -189,7 +189,7 @@ class ScreenedSVCCV(ScreenedSVC):
         """
         for name in ("dual_coef_", "bounds_"):
             vars(self).pop(name, None)
-        self.Cs_ = C_grid(self.Cs)
+        self.Cs_, self._starts = C_grid(self.Cs), None
         checked, y_checked = validate_data(self, X, y, **self._accepted())
         check_labels(checked, y_checked, sample_weight, self.class_weight)
         if sample_weight is not None:
@@ -200,7 +200,14 @@ class ScreenedSVCCV(ScreenedSVC):
             self._search(X, y, splits, sample_weight)
         else:
             self._search_with_proof(X, y, splits, sample_weight)
-        return super().fit(X, y, sample_weight) if self.refit else self
+        try:
+            if self.refit:
+                super().fit(X, y, sample_weight)
+                # A fold's solution may be that of all samples; scikit-learn counts from 1.
+                self.n_iter_ = np.maximum(self.n_iter_, 1)
+        finally:
+            del self._starts
+        return self
 
     def _model(self) -> ScreenedSVC:
         """Return the estimator of a fold."""
@@ -212,12 +219,15 @@ class ScreenedSVCCV(ScreenedSVC):
         model = self._model()
         scorer = check_scoring(model, self.scoring)
         tasks = (
-            delayed(_fold_scores)(self._model(), X, y, *split, self.Cs_, scorer, sample_weight)
-            for split in splits
+            delayed(_fold_scores)(
+                self._model(), X, y, *split, self.Cs_, scorer, sample_weight, keep=k == 0
+            )
+            for k, split in enumerate(splits)
         )
-        scores, failed = [], []
+        scores, failed, starts = [], [], []
         with ProgressBar(self.verbose > 0) as bar:
-            for fold, points in Parallel(self.n_jobs, return_as="generator")(tasks):
+            for fold, points, solutions in Parallel(self.n_jobs, return_as="generator")(tasks):
+                starts = starts or solutions
                 scores.append(fold)
                 failed += points
                 bar.update(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
@@ -225,6 +235,7 @@ class ScreenedSVCCV(ScreenedSVC):
         means = self.scores_.mean(axis=0)
         best = int(np.argmax(means))
         self.C_, self.best_score_ = float(self.Cs_[best]), float(means[best])
+        self._starts = starts[best]
         self._warn_unless_converged(failed)
 
     def _search_with_proof(self, X, y, splits, sample_weight) -> None:
@@ -258,7 +269,11 @@ class ScreenedSVCCV(ScreenedSVC):
         warn_if_less(self.bounds_.eps, float(self.certify), stopped, stacklevel=5)
 
     def _solve(self, problem: SVMProblem, index: int) -> BinaryFit:
-        return problem.finish(index, problem.solve(index, self.C_, self.tol))
+        """Solve on all samples, from the solution of the first fold if that has been kept."""
+        start = None
+        if self._starts is not None:
+            start = self._starts[index][problem.labels.rows]
+        return problem.finish(index, problem.solve(index, self.C_, self.tol, start))
 
 
 def C_grid(Cs) -> np.ndarray:
@@ -291,19 +306,27 @@ def takes_weights(scorer) -> bool:
 
 
 def _fold_scores(
-    model: ScreenedSVC, X, y, train, test, Cs: Iterable[float], scorer, sample_weight
-) -> tuple[list[float], list[SamplePoint]]:
-    """Follow the path of one fold; return the scores, and the solutions that missed `tol`."""
+    model: ScreenedSVC, X, y, train, test, Cs: Iterable[float], scorer, sample_weight, keep: bool
+) -> tuple[list[float], list[SamplePoint], list[list[np.ndarray]]]:
+    """Follow the path of one fold.
+
+    Returns the scores, the solutions that missed `tol`, and if they are to be kept the dual
+    variables for each C and class, 0 for the samples that are not in the fold.
+    """
     training, validation, weights = cut(model, X, y, train, test, sample_weight)
     X_train, problem = model._build(*training, weights[0])
     weighted = {}
     if sample_weight is not None and takes_weights(scorer):
         weighted["sample_weight"] = weights[1]
     solvers = [problem.path_solver(k) for k in range(problem.labels.n_problems)]
-    scores, failed = [], []
+    scores, failed, kept = [], [], []
     for C in map(float, Cs):
         fits = [problem.finish(k, solver.solve(C, model.tol)) for k, solver in enumerate(solvers)]
         classifier = fitted(model, X_train, problem.labels, fits)
         scores.append(float(scorer(classifier, *validation, **weighted)))
         failed += [fit.point for fit in fits if not fit.point.solution.converged]
-    return scores, failed
+        if keep:
+            kept.append([np.zeros(len(y)) for _ in fits])
+            for fit, alpha in zip(fits, kept[-1], strict=True):
+                alpha[np.asarray(train)[problem.labels.rows]] = fit.point.solution.alpha
+    return scores, failed, kept

@@ -247,9 +247,17 @@ class SVMProblem:
         lean = replace(point, solution=replace(solution, margins=np.empty(0), w=None))
         return BinaryFit(lean, coefficients, coef, intercept)
 
-    def solve(self, problem: int, C: float, tol: float) -> SamplePoint:
-        """Solve one of the two-class problems for one C, with what a store knows about others."""
+    def solve(
+        self, problem: int, C: float, tol: float, start: np.ndarray | None = None
+    ) -> SamplePoint:
+        """Solve one of the two-class problems for one C, with what a store knows about others.
+
+        `start` are dual variables to start from, where they are known.
+        """
         solver, store = self.path_solver(problem), self._settings.store
+        if start is not None:
+            solver.recall(C, start, solver.margins(start), solver.C_min)
+            return solver.solve(C, tol)
         if store is None:
             return solver.solve(C, tol)
         key = content_key(self.labels.signs(problem), *self._key)

@@ -137,6 +137,10 @@ class SamplePathSolver:
     def _margins_of_weights(self) -> np.ndarray:
         return self._samples.q_dot(self._weights)
 
+    def margins(self, alpha: np.ndarray) -> np.ndarray:
+        """Return the margins that belong to dual variables."""
+        return self._samples.q_dot(alpha)
+
     def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray, C_min: float) -> None:
         """Take in a point known for some C; up to two, one on either side, help the next solve.
 
