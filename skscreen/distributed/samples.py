@@ -11,6 +11,7 @@ from dask.sizeof import sizeof
 
 from skscreen.distributed.parts import Parts, spread
 from skscreen.path.threads import blas_threads_for
+from skscreen.problems.memory import aligned
 from skscreen.problems.samples import LinearSamples
 
 
@@ -97,7 +98,7 @@ def pragam_block(rows, n_features: int, index: np.ndarray | None) -> LinearSampl
     if rows.ndim != 2 or rows.shape[1] != n_features:
         raise ValueError(f"A chunk of X has shape {rows.shape}, but X has {n_features} columns.")
     rows = rows if index is None else rows[index]
-    return LinearSamples(rows, np.ones(rows.shape[0]))
+    return LinearSamples(aligned(rows), np.ones(rows.shape[0]))
 
 
 @sizeof.register(LinearSamples)
@@ -114,10 +115,10 @@ def pragam_norms(block: LinearSamples) -> np.ndarray:
 def pragam_margins(block: LinearSamples, w: np.ndarray) -> np.ndarray:
     """Return X w of a block."""
     with blas_threads_for(block.n_features):
-        return block.margins(w)
+        return block.margins(aligned(w))
 
 
 def pragam_combine(block: LinearSamples, scales: np.ndarray) -> np.ndarray:
     """Return X' scales of a block."""
     with blas_threads_for(block.n_features):
-        return block.combine(scales)
+        return block.combine(aligned(scales))

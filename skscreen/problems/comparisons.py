@@ -25,7 +25,7 @@ import numpy as np
 
 from skscreen.problems.domains import Point
 from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.memory import Pool
+from skscreen.problems.memory import Pool, aligned
 from skscreen.problems.pair_kernels import (
     EPS,
     add_edges,
@@ -158,6 +158,9 @@ class Comparisons:
         self.n_items = items.n_items
         self.near_sizes = near_sizes
         self.far_sizes = far_sizes
+
+    def __setstate__(self, state: dict) -> None:
+        vars(self).update((name, aligned(value)) for name, value in state.items())
 
     def _like(self, X, items, near_sizes, far_sizes) -> "Comparisons":
         other = object.__new__(type(self))

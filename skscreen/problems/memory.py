@@ -1,6 +1,7 @@
 """A pool of reusable work arrays."""
 
 import sys
+from dataclasses import fields, is_dataclass, replace
 from math import prod
 from threading import Lock
 
@@ -53,3 +54,18 @@ class Pool:
         """Return values[index] along the first axis."""
         out = self.empty((index.size, *values.shape[1:]), values.dtype)
         return np.take(values, index, axis=0, out=out, mode="clip")
+
+
+def aligned(values):
+    """Return an array, or a dataclass or CSR of arrays, of numbers at multiples of their size.
+
+    What another process has sent may lie anywhere. BLAS would copy it at every product.
+    """
+    if isinstance(values, np.ndarray):
+        return np.require(values, requirements="A")
+    if is_dataclass(values):
+        return replace(values, **{f.name: aligned(getattr(values, f.name)) for f in fields(values)})
+    if hasattr(values, "indptr"):
+        for name in ("data", "indices", "indptr"):
+            setattr(values, name, aligned(getattr(values, name)))
+    return values

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skscreen.problems import sample_kernels
+from skscreen.problems.memory import aligned
 
 
 class LinearSamples:
@@ -49,6 +50,9 @@ class LinearSamples:
         self.is_sparse = sparse.issparse(self.X)
         self.n_features = self.n_columns + (self.bias != 0.0)
         self.norms = np.sqrt(sample_kernels.squared_norms(*self.rows, self.n) + self.bias**2)
+
+    def __setstate__(self, state: dict) -> None:
+        vars(self).update((name, aligned(value)) for name, value in state.items())
 
     @property
     def rows(self) -> tuple:

@@ -4,8 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from skscreen.problems.memory import Pool
+from skscreen.problems.memory import Pool, aligned
+from skscreen.problems.samples import LinearSamples
 
 # From arrays that are not worth keeping to those that are.
 LARGE = 50_000
@@ -101,3 +103,24 @@ def test_threads_share_a_pool():
             assert all(threads.map(use, range(400)))
     finally:
         sys.setswitchinterval(interval)
+
+
+def unaligned(array):
+    out = np.empty(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+    out[:] = array
+    assert not out.flags.aligned
+    return out
+
+
+def test_what_was_sent_is_aligned():
+    X = unaligned(np.eye(3))
+    assert aligned(X).flags.aligned
+    kept = np.eye(3)
+    assert aligned(kept) is kept
+    samples = LinearSamples(np.eye(3), np.ones(3))
+    # As an array that came out of band.
+    samples.__setstate__(vars(samples) | {"X": X})
+    assert samples.X.flags.aligned
+    csr = sparse.csr_array(np.eye(3))
+    csr.data = unaligned(csr.data)
+    assert aligned(csr).data.flags.aligned
