@@ -41,8 +41,9 @@ def decide(lower: np.ndarray, upper: np.ndarray, codes: np.ndarray | None = None
 
 def ball_test(ball: SampleBall, norms: np.ndarray) -> Extremes:
     """Smallest and largest margin of each sample over a ball (Lemma 1)."""
-    reach = ball.radius
-    return sphere_lower(ball.margins, norms, reach), sphere_upper(ball.margins, norms, reach)
+    # As Python functions: to compile them for arrays would cost every process a quarter second.
+    arguments = ball.margins, norms, ball.radius
+    return sphere_lower.py_func(*arguments), sphere_upper.py_func(*arguments)
 
 
 def intersection_test(segment: Segment, norms: np.ndarray) -> Extremes:
