@@ -16,6 +16,7 @@ import time
 import uuid
 import warnings
 import zipfile
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -30,6 +31,11 @@ _ABANDONED = 3600.0
 
 # Eviction makes this much room at once, as a share of the limit.
 _ROOM = 0.1
+
+# Matrices mapped by this process, the ones used last: mapped again, every page would cost a fault.
+# They are the files' own pages, which the system takes back when memory is short.
+_MAPS: OrderedDict[Path, np.ndarray] = OrderedDict()
+_MOST_MAPS = 16
 
 _DAMAGES = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
 
@@ -159,15 +165,20 @@ class Store:
 
     def _mapped(self, path: Path) -> np.ndarray | None:
         try:
-            # Copy on write: nothing that is done to the matrix reaches the file.
-            matrix = np.load(path, mmap_mode="c", allow_pickle=False)
             _touch(path)
+            matrix = _MAPS.pop(path, None)
+            if matrix is None:
+                # Copy on write: nothing that is done to the matrix reaches the file.
+                matrix = np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
         except FileNotFoundError:
             return None
         except _DAMAGES as error:
             warnings.warn(f"Ignored the damaged file {path.name} of {self}: {error}", stacklevel=2)
             return None
-        return np.asarray(matrix)
+        _MAPS[path] = matrix
+        while len(_MAPS) > _MOST_MAPS:
+            _MAPS.popitem(last=False)
+        return matrix
 
     def _write(self, path: Path, save: Callable) -> None:
         """Write a file under another name, and give it its own when it is complete."""

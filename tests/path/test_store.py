@@ -40,7 +40,7 @@ def test_a_value_is_found_to_its_last_digit(tmp_path):
     assert store.neighbours("a", 0.3)[0][0] == value != 0.3
 
 
-def test_a_matrix_is_computed_once_and_never_written_through(tmp_path):
+def test_a_matrix_is_computed_once_and_its_file_never_changes(tmp_path):
     store, calls = Store(tmp_path), []
 
     def compute():
@@ -50,8 +50,8 @@ def test_a_matrix_is_computed_once_and_never_written_through(tmp_path):
     store.matrix("a", compute)[0, 0] = 7.0
     kept = store.matrix("a", compute)
     kept[1, 1] = 5.0
-    np.testing.assert_array_equal(Store(tmp_path).matrix("a", compute), np.eye(3))
-    assert len(calls) == 1
+    np.testing.assert_array_equal(np.load(tmp_path / "a" / "matrix.npy"), np.eye(3))
+    assert len(calls) == 1 and store.matrix("a", compute) is kept
 
 
 def test_what_was_used_least_recently_makes_room(tmp_path):
