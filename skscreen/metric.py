@@ -3,7 +3,6 @@
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar, Self
@@ -20,6 +19,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skscreen.mahalanobis import MahalanobisDistance
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
 from skscreen.path.store import Store, check_store, content_key
@@ -33,23 +33,6 @@ from skscreen.screening.rules import RULES
 from skscreen.solvers.projected_gradient import Options
 from skscreen.solvers.solution import Solution
 from skscreen.supervision import check_comparisons, class_codes
-
-
-@dataclass(frozen=True)
-class MahalanobisDistance:
-    """Distance of two vectors under a learned metric; picklable.
-
-    Parameters
-    ----------
-    components : ndarray of shape (r, d)
-        d(u, v) = |components (u - v)|.
-    """
-
-    components: np.ndarray
-
-    def __call__(self, u: np.ndarray, v: np.ndarray) -> float:
-        """Return the distance of two vectors of shape (d,)."""
-        return float(np.linalg.norm(self.components @ (np.asarray(u) - np.asarray(v))))
 
 
 class ScreenedRTLM(
