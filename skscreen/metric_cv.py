@@ -178,13 +178,14 @@ class ScreenedRTLMCV(ScreenedRTLM):
         scorer = check_scoring(classifier, self.scoring)
         tasks = (
             delayed(_fold_scores)(
-                self._model(), clone(classifier), X, y, *split, self.lams_, scorer
+                self._model(), clone(classifier), X, y, *split, self.lams_, scorer, keep=k == 0
             )
-            for split in splits
+            for k, split in enumerate(splits)
         )
-        scores, failed = [], []
+        scores, failed, starts = [], [], []
         with ProgressBar(self.verbose > 0) as bar:
-            for fold, solutions in Parallel(self.n_jobs, return_as="generator")(tasks):
+            for fold, solutions, kept in Parallel(self.n_jobs, return_as="generator")(tasks):
+                starts = starts or kept
                 scores.append(fold)
                 failed += solutions
                 bar.update(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
@@ -194,9 +195,10 @@ class ScreenedRTLMCV(ScreenedRTLM):
         best = int(np.argmax(means))
         self.best_lam_, self.best_score_ = float(self.lams_[best]), float(means[best])
         if self.refit:
-            model = self._model().set_params(
+            model = self._model(_FromFold).set_params(
                 lam=self.best_lam_, n_jobs=self.n_jobs, verbose=self.verbose
             )
+            model.start = starts[best]
             learned = vars(model.fit(X, y)).items()
             vars(self).update({name: value for name, value in learned if name.endswith("_")})
         return self
@@ -219,23 +221,44 @@ class ScreenedRTLMCV(ScreenedRTLM):
             )
         return lams
 
-    def _model(self) -> ScreenedRTLM:
+    def _model(self, kind: type[ScreenedRTLM] = ScreenedRTLM) -> ScreenedRTLM:
         """Return the estimator of a fold."""
         names = set(ScreenedRTLM().get_params()) & set(self.get_params(deep=False))
         names -= {"n_jobs", "verbose"}
-        return ScreenedRTLM(**{name: getattr(self, name) for name in names})
+        return kind(**{name: getattr(self, name) for name in names})
+
+
+class _FromFold(ScreenedRTLM):
+    """The refit: it starts from the metric of a fold."""
+
+    start: tuple[np.ndarray, float, int]
+
+    def _recall(self, solver: PathSolver, lam: float, *data) -> None:
+        solver.recall(lam, *self.start)
 
 
 def _fold_scores(
-    model: ScreenedRTLM, classifier: BaseEstimator, X, y, train, test, lams: Iterable[float], scorer
-) -> tuple[list[float], list[Solution]]:
-    """Follow the path of one fold; return the scores, and the solutions that missed `tol`."""
+    model: ScreenedRTLM,
+    classifier: BaseEstimator,
+    X,
+    y,
+    train,
+    test,
+    lams: Iterable[float],
+    scorer,
+    keep: bool,
+) -> tuple[list[float], list[Solution], list[tuple[np.ndarray, float, int]]]:
+    """Follow the path of one fold.
+
+    Returns the scores, the solutions that missed `tol`, and if they are to be kept, for each
+    lambda, the metric, the last step length and the number of steps.
+    """  # fmt: skip
     X_train, y_train = _safe_split(model, X, y, train)
     X_test, y_test = _safe_split(model, X, y, test, train)
     empty = dict.fromkeys(("triplets", "quadruplets", "pairs"))
     problem, lam_max, first = model._build(X_train, y_train, None, **empty)
     solver, options = PathSolver(problem, first), model._options()
-    scores, failed = [], []
+    scores, failed, kept = [], [], []
     for index, lam in enumerate(lams):
         # Without any metric but zero, every strength is as good.
         absolute = float(lam) * (lam_max or 1.0)
@@ -250,4 +273,6 @@ def _fold_scores(
         scores.append(float(scorer(classifier, metric.transform(X_test), y_test)))
         if not solution.converged:
             failed.append(solution)
-    return scores, failed
+        if keep:
+            kept.append((solution.point.value, solution.step, solution.n_iter))
+    return scores, failed, kept
