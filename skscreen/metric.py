@@ -274,8 +274,8 @@ class ScreenedRTLM(
             key = self._recall(solver, lam, X, y, triplets, quadruplets, pairs, weights)
             for done, solution in solver.approach(lam, lam_max, self._options()):
                 solutions.append(solution)
-                if tasks.end_task(done, describe(solution)):
-                    break
+                # A callback cannot end it: on the way there is no solution for this lambda.
+                tasks.end_task(done, describe(solution))
         if key is not None and solutions[-1].converged:
             last = solutions[-1]
             check_store(self.memory).put(

@@ -18,6 +18,7 @@ from sklearn.utils.validation import validate_data
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_path import RTLMPath
 from skscreen.path.driver import PathSolver
+from skscreen.path.grid import positive_values
 from skscreen.path.progress import ProgressBar
 from skscreen.solvers.solution import Solution
 from skscreen.supervision import class_codes
@@ -206,20 +207,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
     def _grid(self) -> np.ndarray:
         if isinstance(self.lams, Integral):
             return np.geomspace(_LARGEST_LAM, _SMALLEST_LAM, int(self.lams))
-        try:
-            lams = np.unique(np.asarray(self.lams, dtype=np.float64))[::-1]
-        except (TypeError, ValueError):
-            lams = np.empty(0)
-        if (
-            lams.size == 0
-            or np.ndim(self.lams) != 1
-            or not np.all(np.isfinite(lams))
-            or lams[-1] <= 0.0
-        ):
-            raise ValueError(
-                "lams must be a number of values, or a list of positive finite numbers."
-            )
-        return lams
+        return positive_values("lams", self.lams, "a number of values, or a list")[::-1]
 
     def _model(self, kind: type[ScreenedRTLM] = ScreenedRTLM) -> ScreenedRTLM:
         """Return the estimator of a fold."""

@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from skscreen.metric import ScreenedRTLM, describe
 from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
+from skscreen.path.grid import positive_values
 from skscreen.problems.objective import Problem
 from skscreen.screening.ranges import count_in_range
 from skscreen.solvers.solution import Solution
@@ -219,7 +220,7 @@ def rtlm_path(
         raise ValueError("memory has no use on a path, which keeps its own references.")
     model = ScreenedRTLM(**options)
     model._validate_params()
-    grid = None if lams is None else _check_lams(lams)[:n_lams]
+    grid = None if lams is None else positive_values("lams", lams)[::-1][:n_lams]
     problem, lam_max, first = model._build(
         X, y, weights, triplets=triplets, quadruplets=quadruplets, pairs=pairs
     )
@@ -281,14 +282,3 @@ def _progress(solutions: list[Solution], total: int | None) -> float:
     if total is not None:
         return len(solutions) / total
     return min(math.log10(solutions[0].lam / solutions[-1].lam) / 7.5, 0.99)
-
-
-def _check_lams(lams) -> np.ndarray:
-    """Values of lambda, descending, each once."""
-    try:
-        lams = np.asarray(lams, dtype=np.float64)
-    except (TypeError, ValueError):
-        lams = np.empty(0)
-    if lams.ndim != 1 or lams.size == 0 or not np.all(np.isfinite(lams)) or lams.min() <= 0.0:
-        raise ValueError("lams must be a non-empty list of positive finite numbers.")
-    return np.unique(lams)[::-1]

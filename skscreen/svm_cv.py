@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.path.certified import CertifiedSearch, ErrorBounds
+from skscreen.path.grid import positive_values
 from skscreen.path.progress import ProgressBar
 from skscreen.path.samples import SamplePoint
 from skscreen.svm import ScreenedSVC
@@ -280,13 +281,7 @@ def C_grid(Cs) -> np.ndarray:
     """Return the values of C, ascending, that a parameter `Cs` means."""
     if isinstance(Cs, Integral):
         return np.geomspace(_SMALLEST_C, _LARGEST_C, int(Cs))
-    try:
-        grid = np.unique(np.asarray(Cs, dtype=np.float64))
-    except (TypeError, ValueError):
-        grid = np.empty(0)
-    if grid.size == 0 or np.ndim(Cs) != 1 or not np.all(np.isfinite(grid)) or grid[0] <= 0.0:
-        raise ValueError("Cs must be a number of values, or a list of positive finite numbers.")
-    return grid
+    return positive_values("Cs", Cs, "a number of values, or a list")
 
 
 def cut(model, X, y, train, test, sample_weight) -> tuple:

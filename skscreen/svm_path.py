@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
+from skscreen.path.grid import positive_values
 from skscreen.path.samples import SamplePathSolver, SamplePoint, eps_limit
 from skscreen.solvers.solution import ScreeningEvent
 from skscreen.svm import ScreenedSVC, describe
@@ -226,7 +227,7 @@ def svc_path(
         raise ValueError("memory has no use on a path, which keeps its own references.")
     if Cs is not None and eps is not None:
         raise ValueError("Cs and eps were both given; pass a grid, or the precision of one.")
-    grid = None if Cs is None else _check_Cs(Cs)
+    grid = None if Cs is None else positive_values("Cs", Cs)
     model = ScreenedSVC(**options)
     model._validate_params()
     X, problem = model._build(X, y, sample_weight)
@@ -288,14 +289,3 @@ def _eps_points(
         if ends:
             return
         C = min(limit, C_max)
-
-
-def _check_Cs(Cs) -> np.ndarray:
-    """Values of C, ascending, each once."""
-    try:
-        Cs = np.asarray(Cs, dtype=np.float64)
-    except (TypeError, ValueError):
-        Cs = np.empty(0)
-    if Cs.ndim != 1 or Cs.size == 0 or not np.all(np.isfinite(Cs)) or Cs.min() <= 0.0:
-        raise ValueError("Cs must be a non-empty list of positive finite numbers.")
-    return np.unique(Cs)

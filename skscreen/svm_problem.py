@@ -254,19 +254,18 @@ class SVMProblem:
 
         `start` are dual variables to start from, where they are known.
         """
-        solver, store = self.path_solver(problem), self._settings.store
+        solver, store, key = self.path_solver(problem), self._settings.store, None
+        if store is not None:
+            key = content_key(self.labels.signs(problem), *self._key)
         if start is not None:
             solver.recall(C, start, solver.margins(start), solver.C_min)
-            return solver.solve(C, tol)
-        if store is None:
-            return solver.solve(C, tol)
-        key = content_key(self.labels.signs(problem), *self._key)
-        for other, known in store.neighbours(key, C):
-            if known["alpha"].shape == known["margins"].shape == self.labels.rows.shape:
-                solver.recall(other, known["alpha"], known["margins"], float(known["C_min"]))
+        elif key is not None:
+            for other, known in store.neighbours(key, C):
+                if known["alpha"].shape == known["margins"].shape == self.labels.rows.shape:
+                    solver.recall(other, known["alpha"], known["margins"], float(known["C_min"]))
         point = solver.solve(C, tol)
         solution = point.solution
-        if solution.converged:
+        if key is not None and solution.converged:
             store.put(key, C, alpha=solution.alpha, margins=solution.margins, C_min=solver.C_min)
         return point
 

@@ -1,0 +1,21 @@
+"""Values of C or lambda that a user gives."""
+
+import numpy as np
+
+
+def positive_values(name: str, values, kind: str = "a non-empty list") -> np.ndarray:
+    """Return values in ascending order, each once.
+
+    Raises
+    ------
+    ValueError
+        They are not positive finite numbers in a list; the message says that `name` must be `kind`
+        of these.
+    """
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.ndim != 1 or found.size == 0 or not np.all(np.isfinite(found)) or found.min() <= 0.0:
+        raise ValueError(f"{name} must be {kind} of positive finite numbers.")
+    return np.unique(found)
