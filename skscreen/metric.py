@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skscreen.mahalanobis import MahalanobisDistance
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
+from skscreen.path.matrices import kept_matrix
 from skscreen.path.store import Store, check_store, content_key
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone, components
@@ -447,9 +448,9 @@ class ScreenedRTLM(
     def _geometry_from_labels(self, X, codes, loss: SmoothedHinge) -> Comparisons:
         # The hinge keeps two dual variables for each triplet.
         extra = 0 if loss.gamma > 0.0 else 16
-        keep, store = None, check_store(self.memory)
-        if store is not None:
-            keep = partial(store.matrix, content_key(X, codes, self.n_neighbors))
+        keep = None
+        if self.memory is not None:
+            keep = partial(kept_matrix, content_key(X, codes, self.n_neighbors))
         items = triplets_from_labels(X, codes, self.n_neighbors, self.n_jobs, extra, keep)
         return self._kind(X, items)
 

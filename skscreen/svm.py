@@ -88,7 +88,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         A folder where solved problems are kept: fits of the same data with other values of C, in
         this process or another, start from the nearest ones and screen by them. So a grid search
         over C costs little more than a path for each fold. The solution is the same, within `tol`.
-        See `Store`.
+        Kernel matrices stay in memory after the fit, `cache_size` in all. See `Store`.
     n_jobs : int or None, default=None
         Threads for the problems of more than two classes.
     verbose : int, default=0

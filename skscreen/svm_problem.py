@@ -12,6 +12,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
+from skscreen.path.matrices import kept_matrix
 from skscreen.path.samples import SamplePathSolver, SamplePoint
 from skscreen.path.store import Store, content_key
 from skscreen.problems.gram import Gram, KernelSamples
@@ -220,7 +221,8 @@ class SVMProblem:
         store, keep = settings.store, None
         if store is not None:
             content = content_key(X)
-            keep = partial(store.matrix, content_key(content, function))
+            size = settings.cache_size * 2**20
+            keep = partial(kept_matrix, content_key(content, function), max_bytes=size)
             # What the solutions depend on, apart from C and the signs.
             self._key = content, labels.weights, function, settings.bias, settings.free
         self._shared = X if self._linear else function.gram(X, settings.cache_size, keep)

@@ -16,7 +16,6 @@ import time
 import uuid
 import warnings
 import zipfile
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,16 +31,11 @@ _ABANDONED = 3600.0
 # Eviction makes this much room at once, as a share of the limit.
 _ROOM = 0.1
 
-# Matrices mapped by this process, the ones used last: mapped again, every page would cost a fault.
-# They are the files' own pages, which the system takes back when memory is short.
-_MAPS: OrderedDict[Path, np.ndarray] = OrderedDict()
-_MOST_MAPS = 16
-
 _DAMAGES = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
 
 
 class Store:
-    """Solved problems and kernel matrices in a folder of limited size.
+    """Solved problems in a folder of limited size.
 
     Parameters
     ----------
@@ -114,29 +108,6 @@ class Store:
         content = {"format": np.array(_FORMAT), "key": np.array(key), **arrays}
         self._write(self._file(key, value), lambda file: np.savez(file, **content))
 
-    def matrix(self, key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
-        """Return a matrix: mapped into memory if it is there, else computed and kept.
-
-        Parameters
-        ----------
-        key : str
-            Of the matrix; see `content_key`.
-        compute : callable
-            Returns the matrix.
-
-        Returns
-        -------
-        ndarray
-            Changes of it do not reach the file.
-        """
-        path = self.folder / key / "matrix.npy"
-        matrix = self._mapped(path)
-        if matrix is None:
-            matrix = compute()
-            if matrix.nbytes <= (1.0 - _ROOM) * self.max_bytes:
-                self._write(path, lambda file: np.save(file, matrix))
-        return matrix
-
     def _file(self, key: str, value: float) -> Path:
         return self.folder / key / f"{float(value)!r}.npz"
 
@@ -163,23 +134,6 @@ class Store:
             return []
         return [(value, arrays)]
 
-    def _mapped(self, path: Path) -> np.ndarray | None:
-        try:
-            _touch(path)
-            matrix = _MAPS.pop(path, None)
-            if matrix is None:
-                # Copy on write: nothing that is done to the matrix reaches the file.
-                matrix = np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
-        except FileNotFoundError:
-            return None
-        except _DAMAGES as error:
-            warnings.warn(f"Ignored the damaged file {path.name} of {self}: {error}", stacklevel=2)
-            return None
-        _MAPS[path] = matrix
-        while len(_MAPS) > _MOST_MAPS:
-            _MAPS.popitem(last=False)
-        return matrix
-
     def _write(self, path: Path, save: Callable) -> None:
         """Write a file under another name, and give it its own when it is complete."""
         unfinished = path.with_name(f"{uuid.uuid4().hex}.tmp")
@@ -205,7 +159,7 @@ class Store:
         files, total, now = [], 0, time.time()
         for folder in self._listed(self.folder):
             for path in self._listed(folder):
-                if path.suffix not in (".npz", ".npy", ".tmp"):
+                if path.suffix not in (".npz", ".tmp"):
                     continue
                 with contextlib.suppress(OSError):
                     status = path.stat()

@@ -15,6 +15,9 @@ from skscreen.solvers.smo_kernels import smo_with_offset, smo_without_offset
 # Rows computed together where one is missing: GEMM costs little more than one row.
 _FETCH = 32
 
+# Steps from one gap to the next: a part of the samples, and no fewer than so many.
+_STEPS_A_GAP, _LEAST_STEPS = 16, 100
+
 
 class SmoRun(KernelRun):
     """One solve by pairs, on the undecided samples of a state; feasible from the start."""
@@ -28,32 +31,32 @@ class SmoRun(KernelRun):
             if self.is_solved(gap) or self.n_steps >= max_steps:
                 return gap
             self.screen(gap)
-            S = self.S
-            short, before = 1.0 - state.margins[S], state.alpha.copy()
-            # A gap costs as much as a step or two.
-            left = min(max(S.size // 4, 100), max_steps - self.n_steps)
+            S, y = self.S, samples.y[self.S]
+            C, diagonal, alpha = self.C[S], samples.diagonal[S], state.alpha[S]
+            short, before = 1.0 - state.margins[S], alpha.copy()
+            # A gap costs as much as a few steps.
+            left = min(max(S.size // _STEPS_A_GAP, _LEAST_STEPS), max_steps - self.n_steps)
             status = 2
             while left > 0:
                 K, slot_of = samples.gram.rows_at_hand()
                 status, i, j, steps = loop(
-                    K, slot_of, samples.y, samples.bias**2, samples.diagonal,
-                    S, self.C, state.alpha, short, left,
-                )  # fmt: skip
+                    K, slot_of, y, samples.bias**2, diagonal, S, C, alpha, short, left
+                )
                 self.n_steps += steps
                 left -= steps
                 if status != 1:
                     break
-                samples.gram.fetch(np.unique(np.concatenate([[i, j], self._promising(short)])))
-            margins = 1.0 - short
-            change = (state.alpha - before)[S]
+                promising = self._promising(alpha, short)
+                samples.gram.fetch(np.unique(np.concatenate([[i, j], promising])))
+            change, margins = alpha - before, 1.0 - short
             state.dual += 0.5 * change @ ((1.0 - state.margins[S]) + short)
-            state.margins[S] = margins
+            state.alpha[S], state.margins[S] = alpha, margins
             if status == 0:
                 return self.gap()[0]
 
-    def _promising(self, short: np.ndarray) -> np.ndarray:
+    def _promising(self, alpha: np.ndarray, short: np.ndarray) -> np.ndarray:
         """Return samples that violate their optimality conditions most."""
-        S, alpha = self.S, self.state.alpha[self.S]
+        S = self.S
         b = self.part.best_intercept(1.0 - short)
         shown = short if self.y is None else short - self.y[S] * b
         violation = np.where(shown > 0.0, (alpha < self.C[S]) * shown, (alpha > 0.0) * -shown)

@@ -1,12 +1,24 @@
 """Compiled loops of sequential minimal optimisation: with and without a free intercept.
 
-Both return when a row of K is wanted that is not at hand: (status, i, j, steps), status 1, and the
-caller fetches rows i and j; status 0 where no pair gains anything, 2 where the steps are used up.
-`short` holds 1 - m_i on the samples S, kept up to date; signs y and B^2 turn K into Q.
+Arrays without a word hold one entry for each sample of S; `K` and `slot_of` speak of all samples.
+`short` holds 1 - m_i, kept up to date; signs y and B^2 turn K into Q. Both loops return when a row
+of K is wanted that is not at hand: (status, i, j, steps), status 1, and the caller fetches the rows
+i and j; status 0 where no pair gains anything, 2 where the steps are used up.
+
+A step is some passes over S, written so that they vectorise: no branches, and choices as places of
+the largest entries of arrays.
 """
 
 import numpy as np
 from numba import njit
+
+from skscreen.problems.pair_kernels import REORDER
+
+# Maxima are taken in so many lanes.
+_LANES = 128
+
+# In place of zero curvature: steps end at the bounds, whatever it is.
+_TINY = 1e-200
 
 
 @njit(cache=True, nogil=True)
@@ -16,67 +28,82 @@ def smo_without_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short,
     The first index gains most on its own, the second most together with it: the quadratic in both
     is maximised in j after the first has moved freely, clipped, and then in i.
     """
+    inverse = 1.0 / np.maximum(diagonal, _TINY)
+    gains, first, second = np.empty(S.size), np.empty(S.size), np.empty(S.size)
     for step in range(steps):
-        i, best = -1, 0.0
-        for k in range(S.size):
-            gain, _ = _single_gain(short[k], diagonal[S[k]], alpha[S[k]], C[S[k]])
-            if gain > best:
-                best, i = gain, k
+        i = _single_index(diagonal, inverse, C, alpha, short, gains)
         if i < 0:
             return 0, -1, -1, step
         a = S[i]
         if slot_of[a] < 0:
             return 1, a, a, step
-        A = K[slot_of[a]]
-        j, change_i, change_j = _second_index(A, y, square_bias, diagonal, S, C, alpha, short, i)
+        _gather(K[slot_of[a]], S, first)
+        _sign(first, y, y[i], square_bias)
+        # As the diagonal has it, so that i itself is no second index.
+        first[i] = diagonal[i]
+        j = _second_index(first, diagonal, inverse, C, alpha, short, i, gains)
+        if j < 0:
+            move = min(max(alpha[i] + short[i] * inverse[i], 0.0), C[i]) - alpha[i]
+            alpha[i] = min(max(alpha[i] + move, 0.0), C[i])
+            _subtract(short, move, first, 0.0, first)
+            continue
         b = S[j]
         if slot_of[b] < 0:
             return 1, a, b, step
-        _move(A, K[slot_of[b]], y, square_bias, S, short, a, change_i, b, change_j)
-        alpha[a] = min(max(alpha[a] + change_i, 0.0), C[a])
-        if j != i:
-            alpha[b] = min(max(alpha[b] + change_j, 0.0), C[b])
+        _gather(K[slot_of[b]], S, second)
+        _sign(second, y, y[j], square_bias)
+        change_i, change_j, _ = _pair(
+            first[j], diagonal[i], inverse[i], C[i], alpha[i], short[i],
+            diagonal[j], C[j], alpha[j], short[j],
+        )  # fmt: skip
+        _subtract(short, change_i, first, change_j, second)
+        alpha[i] = min(max(alpha[i] + change_i, 0.0), C[i])
+        alpha[j] = min(max(alpha[j] + change_j, 0.0), C[j])
     return 2, -1, -1, steps
 
 
 @njit(cache=True, nogil=True)
 def smo_with_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short, steps):
     """Pairs that keep y'alpha: most violating, then of second order (Fan, Chen, Lin 2005)."""
-    for step in range(steps):
-        i, top = -1, -np.inf
-        for k in range(S.size):
-            s = S[k]
-            if (alpha[s] < C[s] if y[s] > 0.0 else alpha[s] > 0.0) and y[s] * short[k] > top:
-                top, i = y[s] * short[k], k
+    # In terms of y_i (1 - m_i) both signs and B^2 cancel from the changes.
+    signed = y * short
+    up, down = np.empty(S.size), np.empty(S.size)
+    for k in range(S.size):
+        _mark(k, y, C, alpha, up, down)
+    gains, first, second = np.empty(S.size), np.empty(S.size), np.empty(S.size)
+    status, a, b, step = 2, -1, -1, 0
+    while step < steps:
+        i = _most_violating(signed, up, gains)
         if i < 0:
-            return 0, -1, -1, step
-        a = S[i]
+            status, a, b = 0, -1, -1
+            break
+        a = b = S[i]
         if slot_of[a] < 0:
-            return 1, a, a, step
-        A, j, best, move = K[slot_of[a]], -1, 0.0, 0.0
-        for k in range(S.size):
-            s = S[k]
-            down = alpha[s] > 0.0 if y[s] > 0.0 else alpha[s] < C[s]
-            slope = top - y[s] * short[k]
-            if not down or slope <= 0.0:
-                continue
-            # B^2 cancels in |phi_i - phi_j|^2.
-            curvature = diagonal[a] + diagonal[s] - 2.0 * (A[s] + square_bias)
-            curvature = max(curvature, 1e-12 * diagonal[a])
-            if slope * slope > best * curvature:
-                best, j, move = slope * slope / curvature, k, slope / curvature
+            status = 1
+            break
+        _gather(K[slot_of[a]], S, first)
+        j = _second_of_pair(first, signed, down, diagonal, i, square_bias, gains)
         if j < 0:
-            return 0, -1, -1, step
+            status, a, b = 0, -1, -1
+            break
         b = S[j]
         if slot_of[b] < 0:
-            return 1, a, b, step
-        room_a = C[a] - alpha[a] if y[a] > 0.0 else alpha[a]
-        room_b = alpha[b] if y[b] > 0.0 else C[b] - alpha[b]
-        move = min(move, room_a, room_b)
-        _move(A, K[slot_of[b]], y, square_bias, S, short, a, y[a] * move, b, -y[b] * move)
-        alpha[a] = _at(alpha[a], y[a] * move, C[a], move == room_a)
-        alpha[b] = _at(alpha[b], -y[b] * move, C[b], move == room_b)
-    return 2, -1, -1, steps
+            status = 1
+            break
+        _gather(K[slot_of[b]], S, second)
+        curvature = max(diagonal[i] + diagonal[j] - 2.0 * (first[j] + square_bias), _TINY)
+        curvature = max(curvature, 1e-12 * diagonal[i])
+        room_i = C[i] - alpha[i] if y[i] > 0.0 else alpha[i]
+        room_j = alpha[j] if y[j] > 0.0 else C[j] - alpha[j]
+        move = min((signed[i] - signed[j]) / curvature, room_i, room_j)
+        _subtract(signed, move, first, -move, second)
+        alpha[i] = _at(alpha[i], y[i] * move, C[i], move == room_i)
+        alpha[j] = _at(alpha[j], -y[j] * move, C[j], move == room_j)
+        _mark(i, y, C, alpha, up, down)
+        _mark(j, y, C, alpha, up, down)
+        step += 1
+    short[:] = y * signed
+    return status, a, b, step
 
 
 @njit(nogil=True)
@@ -88,45 +115,125 @@ def _at(alpha, change, C, to_bound):
 
 
 @njit(nogil=True)
-def _single_gain(short, curvature, alpha, C):
-    """Return what the dual gains by moving one variable, and the move."""
-    if curvature > 0.0:
-        move = min(max(alpha + short / curvature, 0.0), C) - alpha
+def _mark(k, y, C, alpha, up, down):
+    """Note whether y alpha can rise and fall: 0 where it can, -inf where not."""
+    rises, falls = alpha[k] < C[k], alpha[k] > 0.0
+    if y[k] < 0.0:
+        rises, falls = falls, rises
+    up[k] = 0.0 if rises else -np.inf
+    down[k] = 0.0 if falls else -np.inf
+
+
+@njit(nogil=True)
+def _gather(row, S, out):
+    """Copy the entries S of a row."""
+    if S.size == row.size:
+        out[:] = row
     else:
-        move = C - alpha if short > 0.0 else -alpha
-    return move * (short - 0.5 * curvature * move), move
+        for k in range(S.size):
+            out[k] = row[S[k]]
 
 
-@njit(nogil=True)
-def _second_index(A, y, square_bias, diagonal, S, C, alpha, short, i):
-    """Return the second index and both moves; i itself where no other adds to the gain."""
-    a = S[i]
-    best, change_i = _single_gain(short[i], diagonal[a], alpha[a], C[a])
-    j, change_j = i, 0.0
-    for k in range(S.size):
-        b = S[k]
-        q = y[a] * y[b] * (A[b] + square_bias)
-        if k == i or q == 0.0:
-            continue
-        # As if i moved to its own maximum, whatever j does: then by its box.
-        schur = diagonal[b] - q * q / diagonal[a]
-        slope = short[k] - q * short[i] / diagonal[a]
-        if schur <= 1e-12 * diagonal[b]:
-            continue
-        move = min(max(alpha[b] + slope / schur, 0.0), C[b]) - alpha[b]
-        _, other = _single_gain(short[i] - q * move, diagonal[a], alpha[a], C[a])
-        gain = move * short[k] + other * short[i] - q * move * other
-        gain -= 0.5 * (diagonal[b] * move * move + diagonal[a] * other * other)
-        if gain > best:
-            best, j, change_i, change_j = gain, k, other, move
-    return j, change_i, change_j
+@njit(nogil=True, fastmath=REORDER)
+def _sign(row, y, sign, square_bias):
+    """Turn a row of K into one of Q."""
+    for k in range(row.size):
+        row[k] = sign * y[k] * (row[k] + square_bias)
 
 
-@njit(nogil=True)
-def _move(A, B, y, square_bias, S, short, a, change_a, b, change_b):
-    """Take the effect of two changes of alpha off 1 - m."""
-    u, v = y[a] * change_a, y[b] * change_b
-    constant = (u + v) * square_bias
-    for k in range(S.size):
-        s = S[k]
-        short[k] -= y[s] * (u * A[s] + v * B[s] + constant)
+@njit(nogil=True, fastmath=REORDER)
+def _subtract(values, u, A, v, B):
+    """Take u A + v B off."""
+    for k in range(values.size):
+        values[k] -= u * A[k] + v * B[k]
+
+
+# Division by zero is not looked for ("numpy"), as the branch would keep loops from vectorising.
+
+
+@njit(nogil=True, fastmath=REORDER)
+def _most_violating(signed, up, values):
+    """Return where y alpha may rise with the largest slope, or -1."""
+    for k in range(values.size):
+        values[k] = signed[k] + up[k]
+    i = _argmax(values)
+    return i if values[i] > -np.inf else -1
+
+
+@njit(nogil=True, fastmath=REORDER, error_model="numpy")
+def _second_of_pair(row, signed, down, diagonal, i, square_bias, gains):
+    """Return the index that gains most together with i as y alpha falls there, or -1."""
+    top, own = signed[i], diagonal[i] - 2.0 * square_bias
+    least = max(1e-12 * diagonal[i], _TINY)
+    for k in range(gains.size):
+        slope = max(top - signed[k] + down[k], 0.0)
+        gains[k] = slope * slope / max(own + diagonal[k] - 2.0 * row[k], least)
+    j = _argmax(gains)
+    return j if gains[j] > 0.0 else -1
+
+
+@njit(nogil=True, fastmath=REORDER)
+def _single_index(diagonal, inverse, C, alpha, short, gains):
+    """Return the index that gains most on its own, or -1."""
+    for k in range(gains.size):
+        move = min(max(alpha[k] + short[k] * inverse[k], 0.0), C[k]) - alpha[k]
+        gains[k] = move * (short[k] - 0.5 * diagonal[k] * move)
+    i = _argmax(gains)
+    return i if gains[i] > 0.0 else -1
+
+
+@njit(nogil=True, fastmath=REORDER, error_model="numpy")
+def _second_index(row, diagonal, inverse, C, alpha, short, i, gains):
+    """Return the index that gains most together with i, or -1 where none adds to its own gain."""
+    D_i, inverse_i, C_i, alpha_i, short_i = diagonal[i], inverse[i], C[i], alpha[i], short[i]
+    own = gains[i]
+    for k in range(gains.size):
+        _, _, gains[k] = _pair(
+            row[k], D_i, inverse_i, C_i, alpha_i, short_i, diagonal[k], C[k], alpha[k], short[k]
+        )
+    j = _argmax(gains)
+    return j if gains[j] > own else -1
+
+
+@njit(nogil=True, inline="always")
+def _pair(q, D_i, inverse, C_i, alpha_i, short_i, D_j, C_j, alpha_j, short_j):
+    """Return the moves of a pair and what they gain; 0 for a pair that is nearly one sample.
+
+    As if i moved to its own maximum, whatever j does: then by its box.
+    """
+    share = q * inverse
+    schur = D_j - q * share
+    least = 1e-12 * D_j
+    slope = short_j - share * short_i
+    move = min(max(alpha_j + slope / max(schur, least + _TINY), 0.0), C_j) - alpha_j
+    other = min(max(alpha_i + (short_i - q * move) * inverse, 0.0), C_i) - alpha_i
+    gain = move * short_j + other * short_i - q * move * other
+    gain -= 0.5 * (D_j * move * move + D_i * other * other)
+    return other, move, gain if schur > least else 0.0
+
+
+@njit(nogil=True, fastmath=REORDER)
+def _argmax(values):
+    """Return the index of the largest value.
+
+    Maxima of lanes side by side vectorise, a maximum along an array does not.
+    """
+    lanes = np.empty(_LANES)
+    lanes[:] = -np.inf
+    whole = values.size // _LANES * _LANES
+    for start in range(0, whole, _LANES):
+        part = values[start : start + _LANES]
+        for k in range(_LANES):
+            lanes[k] = max(lanes[k], part[k])
+    lane, place = 0, 0
+    for k in range(_LANES):
+        if lanes[k] > lanes[lane]:
+            lane = k
+    for k in range(lane, whole, _LANES):
+        if values[k] == lanes[lane]:
+            place = k
+            break
+    for k in range(whole, values.size):
+        if values[k] > values[place]:
+            place = k
+    return place

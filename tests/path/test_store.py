@@ -40,20 +40,6 @@ def test_a_value_is_found_to_its_last_digit(tmp_path):
     assert store.neighbours("a", 0.3)[0][0] == value != 0.3
 
 
-def test_a_matrix_is_computed_once_and_its_file_never_changes(tmp_path):
-    store, calls = Store(tmp_path), []
-
-    def compute():
-        calls.append(1)
-        return np.eye(3)
-
-    store.matrix("a", compute)[0, 0] = 7.0
-    kept = store.matrix("a", compute)
-    kept[1, 1] = 5.0
-    np.testing.assert_array_equal(np.load(tmp_path / "a" / "matrix.npy"), np.eye(3))
-    assert len(calls) == 1 and store.matrix("a", compute) is kept
-
-
 def test_what_was_used_least_recently_makes_room(tmp_path):
     store = Store(tmp_path)
     store.put("a", 0.0, alpha=np.zeros(250))
@@ -212,7 +198,6 @@ store = Store(sys.argv[1], max_bytes=300_000)
 print("ready", flush=True)
 for k in range(10**6):
     store.put("a", float(k % 50), alpha=np.full(2000, k % 50))
-    store.matrix(f"m{k % 9}", lambda: np.full((60, 60), 1.0))
 """
 
 
@@ -230,10 +215,6 @@ def test_a_writer_killed_at_any_moment_leaves_the_store_sound(tmp_path):
         for value in range(50):
             for found, arrays in store.neighbours("a", float(value)):
                 np.testing.assert_array_equal(arrays["alpha"], np.full(2000, found))
-        for k in range(9):
-            np.testing.assert_array_equal(
-                store.matrix(f"m{k}", lambda: np.full((60, 60), 1.0)), np.ones((60, 60))
-            )
 
 
 def test_pragam_starts_from_the_nearest_solution(tmp_path):
