@@ -28,6 +28,7 @@ from skscreen.svm_problem import (
     SVMProblem,
     by_rows,
     check_labels,
+    check_problems,
     gamma_value,
 )
 
@@ -247,6 +248,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         vars(self).pop("dual_coef_", None)
         X, problem = self._build(X, y, sample_weight)
         n_problems = problem.labels.n_problems
+        check_problems(n_problems, *X.shape)
         solves = (delayed(self._solve)(problem, k) for k in range(n_problems))
         fits = []
         with Tasks(self, n_problems, "class") as tasks:

@@ -15,12 +15,16 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from skscreen.path.samples import SamplePathSolver, SamplePoint
 from skscreen.path.store import Store, content_key
 from skscreen.problems.gram import Gram, KernelSamples
+from skscreen.problems.memory import check_memory
 from skscreen.problems.samples import LinearSamples, compress
 from skscreen.solvers import kernel, linear
 from skscreen.solvers.sample_solution import SampleSolution
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
 SOLVERS = {"linear": linear.SOLVERS, "kernel": kernel.SOLVERS}
+
+# A variable with and without sign, of a problem and in the matrix of all.
+_BYTES_PER_VARIABLE = 32
 
 
 @dataclass(frozen=True)
@@ -159,6 +163,13 @@ def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
             f"classes are {classes.tolist()}."
         )
     return factors
+
+
+def check_problems(n_problems: int, n_samples: int, n_features: int) -> None:
+    """Refuse dual variables and weights of more classes than would fit, before they are made."""
+    what = f"{n_problems:,} problems, one a class, on {n_samples:,} samples"
+    needed = _BYTES_PER_VARIABLE * n_problems * (n_samples + n_features)
+    check_memory(needed, what, "Are the labels classes? Use fewer.")
 
 
 def by_rows(kernel_name: str | Callable, free: bool) -> bool:
