@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.problems.chain_kernels import best_labels
-from skscreen.problems.chain_likelihood import ChainLikelihood
+from skscreen.problems.chain_likelihood import MATRICES, ChainLikelihood
 from skscreen.problems.chain_risk import ChainRisk
+from skscreen.problems.memory import check_kernel_memory
 from skscreen.sequences import Sequences, check_labels, check_sequences
 from skscreen.solvers.certified import Watch, follow
 from skscreen.solvers.excessive_gap import excessive_gap
@@ -124,6 +125,8 @@ class PragamChainSVC(CallbackSupportMixin, _ChainClassifier):
     ------
     ValueError
         For invalid parameters or sequences; the message names the argument.
+    MemoryError
+        If the marginals of all pairs of neighbouring labels would not fit into the free memory.
 
     Warns
     -----
@@ -281,6 +284,8 @@ class KernelChainClassifier(_ChainClassifier):
     ------
     ValueError
         For invalid parameters or sequences; the message names the argument.
+    MemoryError
+        If the kernel matrix and its decomposition would not fit into the free memory.
 
     Warns
     -----
@@ -361,6 +366,8 @@ class KernelChainClassifier(_ChainClassifier):
         observations, lam = sequences.X, 1.0 / (self.C * (sequences.first.size - 1))
         gamma = gamma_value(self.gamma, observations, np.ones(len(observations)))
         self._kernel = Kernel(self.kernel, gamma, self.degree, float(self.coef0))
+        n = len(observations)
+        check_kernel_memory(n, n, MATRICES, "Use fewer observations, or PragamChainSVC.")
         K = self._kernel.decide(observations, observations, np.eye(len(observations)))
         problem = ChainLikelihood(
             K, codes, sequences.first, self.classes_.size, lam, float(self.transition_scale)

@@ -22,12 +22,15 @@ from skscreen.answers import Answers, count_objects, read_answers, usable_answer
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.problems.embedding_losses import EmbeddingLoss
 from skscreen.problems.embedding_terms import EmbeddingProblem, margins
-from skscreen.solvers.embedding import EmbeddingSolution, solve_from
+from skscreen.problems.memory import check_kernel_memory
+from skscreen.solvers.embedding import EmbeddingSolution, check_free, solve_from
 from skscreen.solvers.embedding_auto import clean_ridge
 from skscreen.solvers.embedding_state import Progress, Settings
 
 # Few points, or points on a line, get stuck on the wrong side of each other.
 _FEW_OBJECTS, _RESTARTS = 20, 5
+# Kernel matrices of the map from features that live at the same time; measured.
+_MATRICES = 4
 
 
 class OrdinalEmbedding(
@@ -122,6 +125,9 @@ class OrdinalEmbedding(
     ------
     ValueError
         For invalid parameters, answers, responses or weights; the message names the argument.
+    MemoryError
+        If the points, or Gram matrices for the convex formulation, would not fit into the free
+        memory; names the numbers and bytes.
 
     Warns
     -----
@@ -254,9 +260,13 @@ class OrdinalEmbedding(
         -------
         OrdinalEmbedding
         """
-        # A fit that fails or is interrupted leaves the estimator unfitted, not with old points.
-        vars(self).pop("embedding_", None)
+        # A fit that fails or is interrupted leaves the estimator unfitted, not with old points or
+        # a map to them.
+        for name in ("embedding_", "feature_map_"):
+            vars(self).pop(name, None)
         answers, n_objects = self._read(X, y, n_objects, sample_weight)
+        solver = "gram" if self.formulation == "convex" else self.solver
+        check_free(n_objects, self.n_components, solver, self.n_jobs)
         rng = check_random_state(self.random_state)
         order = rng.permutation(len(answers.rows))
         # Stochastic passes take the answers as they come.
@@ -267,7 +277,6 @@ class OrdinalEmbedding(
         problem.reg = clean_ridge(problem, self.n_components) if adapt else self.reg
         inits = self._inits(init, n_objects)
         seeds = rng.randint(2**31 - 1, size=len(inits)).tolist()
-        solver = "gram" if self.formulation == "convex" else self.solver
         with Tasks(self, 0) as tasks:
             solution = solve_from(
                 problem,
@@ -360,6 +369,7 @@ class OrdinalEmbedding(
                 f"F must have a row for each of {len(self.embedding_)} objects, got {len(F)}."
             )
         F = F[self.compared_]
+        check_kernel_memory(len(F), len(F), _MATRICES, "Use fewer rows of F.")
         spread = 2.0 * F.var(axis=0).sum()
         if gamma is None:
             gamma = 1.0 / spread if spread > 0.0 else 1.0
@@ -379,7 +389,9 @@ class OrdinalEmbedding(
         ndarray of shape (n_new_objects, n_components)
         """
         check_is_fitted(self, "feature_map_", msg="%(name)s has no map yet: call fit_features.")
-        return self.feature_map_.predict(check_array(F, dtype=np.float64, input_name="F"))
+        F, model = check_array(F, dtype=np.float64, input_name="F"), self.feature_map_
+        check_kernel_memory(len(F), len(model.X_fit_), _MATRICES, "Map fewer rows of F at a time.")
+        return model.predict(F)
 
     def __sklearn_tags__(self):
         """Say that indices of objects are not negative."""

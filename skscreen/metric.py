@@ -130,7 +130,8 @@ class ScreenedRTLM(
     ValueError
         For invalid parameters, data, labels or comparisons; the message names the argument.
     MemoryError
-        If the pairs would not fit into the free memory; names the number of triplets and bytes.
+        If the pairs, or matrices of the size of the metric, would not fit into the free memory;
+        names the number of triplets or features, and bytes.
 
     Warns
     -----
@@ -382,6 +383,8 @@ class ScreenedRTLM(
         largest = np.abs(X).max()
         if not (largest == 0.0 or 1e-40 < largest < 1e40):
             raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")
+        domain = NonnegativeOrthant() if self.diagonal else PSDCone()
+        domain.check_memory(X.shape[1])
         loss = SmoothedHinge(1.0, self.gamma if self.loss == "smoothed_hinge" else 0.0)
         given = [name for name, values in lists.items() if values is not None]
         if given:
@@ -392,7 +395,6 @@ class ScreenedRTLM(
             geometry = self._kind(X, items)
         else:
             geometry = self._geometry_from_labels(X, self._codes(X, y, weights), loss)
-        domain = NonnegativeOrthant() if self.diagonal else PSDCone()
         linear_term = geometry.near_term(float(self.pull)) if self.pull > 0.0 else (None, 0.0)
         problem = Problem(geometry, loss, domain, *linear_term)
         lam_max, first = problem.lam_max()
@@ -448,9 +450,10 @@ class ScreenedRTLM(
     def _geometry_from_labels(self, X, codes, loss: SmoothedHinge) -> Comparisons:
         # The hinge keeps two dual variables for each triplet.
         extra = 0 if loss.gamma > 0.0 else 16
-        keep = None
-        if self.memory is not None:
-            keep = partial(kept_matrix, content_key(X, codes, self.n_neighbors))
+        keep, store = None, check_store(self.memory)
+        if store is not None:
+            key = content_key(X, codes, self.n_neighbors)
+            keep = partial(kept_matrix, key, store.max_bytes)
         items = triplets_from_labels(X, codes, self.n_neighbors, self.n_jobs, extra, keep)
         return self._kind(X, items)
 
@@ -474,13 +477,14 @@ class ScreenedRTLM(
         """Set the fitted attributes from the last solution."""
         solution = solutions[-1]
         certificate = solution.certificate
-        self.components_ = components(solution.point)
         self.lam_, self.lam_max_ = solution.lam, lam_max
         self.objective_, self.dual_objective_ = certificate.primal, certificate.dual
         self.dual_gap_ = certificate.relative_gap
         self.n_iter_ = sum(solution.n_iter for solution in solutions)
         self.n_triplets_ = n_triplets
         self.screening_history_ = [event for solution in solutions for event in solution.history]
+        # Last: its presence says that all the others are those of this fit.
+        self.components_ = components(solution.point)
         return self
 
 

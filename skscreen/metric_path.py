@@ -17,9 +17,13 @@ from skscreen.metric import ScreenedRTLM, describe
 from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
 from skscreen.path.grid import positive_values
+from skscreen.problems.memory import check_memory
 from skscreen.problems.objective import Problem
 from skscreen.screening.ranges import count_in_range
 from skscreen.solvers.solution import Solution
+
+# Bytes for a number of a metric: a solution has the metric and its factor.
+_KEPT = 16.0
 
 
 @dataclass(frozen=True)
@@ -224,6 +228,10 @@ def rtlm_path(
     problem, lam_max, first = model._build(
         X, y, weights, triplets=triplets, quadruplets=quadruplets, pairs=pairs
     )
+    n_values = n_lams or 0 if grid is None else len(grid)
+    what = f"Metrics for {n_values:,} values of lambda"
+    size = math.prod(problem.geometry.shape)
+    check_memory(_KEPT * size * n_values, what, "Use fewer values.")
     if grid is not None:
         stop = -math.inf
     elif lam_max > 0.0:

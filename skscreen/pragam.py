@@ -21,7 +21,7 @@ from skscreen.problems.samples import LinearSamples
 from skscreen.score_classifier import ScoreClassifierMixin
 from skscreen.solvers.certified import Certified, Watch
 from skscreen.solvers.hinge import LIMITS, Algorithm, Start, solve_hinge
-from skscreen.svm_problem import Labels, check_labels
+from skscreen.svm_problem import Labels, check_labels, check_problems
 
 # Options of one algorithm, with the value that says nothing.
 _OPTIONS = {
@@ -295,6 +295,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         """Solve the problem of each class; `samples` makes those of positive weight, from signs."""
         starts, algorithm = self._starts(old, labels, n_samples, keys), self._algorithm()
         n_problems, fits = labels.n_problems, []
+        check_problems(n_problems, n_samples, self.n_features_in_)
         with Tasks(self, n_problems, "class") as tasks, blas_threads_for(self.n_features_in_):
             watch = Watch(tasks.bar, self.tol, n_problems)
             for found in Parallel(self.n_jobs, require="sharedmem", return_as="generator")(

@@ -28,6 +28,7 @@ from skscreen.svm_problem import (
     SVMProblem,
     by_rows,
     check_labels,
+    check_problems,
     gamma_value,
 )
 
@@ -88,7 +89,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         A folder where solved problems are kept: fits of the same data with other values of C, in
         this process or another, start from the nearest ones and screen by them. So a grid search
         over C costs little more than a path for each fold. The solution is the same, within `tol`.
-        Kernel matrices stay in memory after the fit, `cache_size` in all. See `Store`.
+        Kernel matrices stay in the memory of the process. See `Store`.
     n_jobs : int or None, default=None
         Threads for the problems of more than two classes.
     verbose : int, default=0
@@ -247,6 +248,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         vars(self).pop("dual_coef_", None)
         X, problem = self._build(X, y, sample_weight)
         n_problems = problem.labels.n_problems
+        check_problems(n_problems, *X.shape)
         solves = (delayed(self._solve)(problem, k) for k in range(n_problems))
         fits = []
         with Tasks(self, n_problems, "class") as tasks:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 
 from skscreen.path.certified import CertifiedSearch, ErrorBounds, Fold
 from skscreen.path.progress import ProgressBar
+from skscreen.problems.memory import check_kernel_memory
 from skscreen.problems.samples import LinearSamples
 from skscreen.screening.score_bounds import Geometry
 from skscreen.svm import ScreenedSVC
@@ -332,12 +333,13 @@ def _of_rows(labels, X, X_val, signs_val, bias) -> tuple[Geometry, Callable]:
 def _of_kernel(labels, kernel: Kernel, X, X_val, signs_val, bias, diagonal, cache_size):
     signs, square, size = labels.signs(0), bias * bias, 8.0 * X_val.shape[0] * X.shape[0]
     precomputed = kernel.name == "precomputed"
-    # One block of rows of the cache is enough to learn the diagonal.
+    # No cache to speak of: of the matrix only the diagonal is wanted.
     own = kernel.gram(X, 1e-9).diagonal
     if not precomputed:
         diagonal = kernel.gram(X_val, 1e-9).diagonal
     table = X_val if precomputed else None
     if table is None and size <= cache_size * 2**20:
+        check_kernel_memory(X_val.shape[0], X.shape[0], 2, "Use a smaller cache_size.")
         table = kernel._between(X_val, X)
 
     def block(index):

@@ -13,12 +13,16 @@ from sklearn.utils._param_validation import Interval, validate_params
 from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.grid import positive_values
 from skscreen.path.samples import SamplePathSolver, SamplePoint, eps_limit
+from skscreen.problems.memory import check_memory
 from skscreen.solvers.solution import ScreeningEvent
 from skscreen.svm import ScreenedSVC, describe
 from skscreen.svm_problem import BinaryFit, Labels, SVMProblem
 
 # Share of `eps` that the duality gap at the stored points may use up.
 _GAP_SHARE = 0.01
+
+# Bytes of a sample at one C: its dual variable, with and without sign.
+_KEPT = 16.0
 
 
 @dataclass(frozen=True)
@@ -240,6 +244,8 @@ def svc_path(
         points = _eps_points(solver, eps or 1e-3, float(C_max), model.tol)
     else:
         total = len(grid)
+        what = f"Dual variables of {X.shape[0]:,} samples for {total:,} values of C"
+        check_memory(_KEPT * X.shape[0] * total, what, "Use fewer values.")
         points = ((solver.solve(C, model.tol), (t + 1) / total) for t, C in enumerate(grid))
     if callbacks:
         model.set_callbacks(*callbacks)

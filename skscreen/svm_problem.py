@@ -16,12 +16,16 @@ from skscreen.path.matrices import kept_matrix
 from skscreen.path.samples import SamplePathSolver, SamplePoint
 from skscreen.path.store import Store, content_key
 from skscreen.problems.gram import Gram, KernelSamples
+from skscreen.problems.memory import check_memory
 from skscreen.problems.samples import LinearSamples, compress
 from skscreen.solvers import kernel, linear
 from skscreen.solvers.sample_solution import SampleSolution
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
 SOLVERS = {"linear": linear.SOLVERS, "kernel": kernel.SOLVERS}
+
+# A variable with and without sign, of a problem and in the matrix of all.
+_BYTES_PER_VARIABLE = 32
 
 
 @dataclass(frozen=True)
@@ -162,6 +166,13 @@ def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
     return factors
 
 
+def check_problems(n_problems: int, n_samples: int, n_features: int) -> None:
+    """Refuse dual variables and weights of more classes than would fit, before they are made."""
+    what = f"{n_problems:,} problems, one a class, on {n_samples:,} samples"
+    needed = _BYTES_PER_VARIABLE * n_problems * (n_samples + n_features)
+    check_memory(needed, what, "Are the labels classes? Use fewer.")
+
+
 def by_rows(kernel_name: str | Callable, free: bool) -> bool:
     """Whether a problem is solved on its rows: kernels alone know an unpenalised intercept."""
     return kernel_name == "linear" and not free
@@ -221,8 +232,7 @@ class SVMProblem:
         store, keep = settings.store, None
         if store is not None:
             content = content_key(X)
-            size = settings.cache_size * 2**20
-            keep = partial(kept_matrix, content_key(content, function), max_bytes=size)
+            keep = partial(kept_matrix, content_key(content, function), store.max_bytes)
             # What the solutions depend on, apart from C and the signs.
             self._key = content, labels.weights, function, settings.bias, settings.free
         self._shared = X if self._linear else function.gram(X, settings.cache_size, keep)

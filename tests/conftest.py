@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 from threadpoolctl import threadpool_limits
 
+from skscreen.problems import memory
+
 # pytest's importlib mode leaves sys.path alone; the tests share `rtlm_reference`.
 sys.path.append(str(Path(__file__).parent))
 
@@ -13,3 +15,14 @@ def one_blas_thread():
     """Matrices are tiny here: threads that wait for each other on a busy machine take 100x."""
     with threadpool_limits(limits=1):
         yield
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    """Return a function that makes the package believe that so many bytes are free."""
+
+    def pretend(free):
+        monkeypatch.setattr(memory, "free_memory", lambda: free)
+        monkeypatch.setattr(memory, "_NEGLIGIBLE", 0)
+
+    return pretend

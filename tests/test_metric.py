@@ -683,10 +683,10 @@ def test_pair_distance_wants_finite_numbers():
         model.pair_distance(np.full((1, 2, 13), np.nan))
 
 
-def test_memory_error_names_triplets_and_bytes(monkeypatch):
-    monkeypatch.setattr(triplets_module, "_free_memory", lambda: 10_000)
+def test_memory_error_names_triplets_and_bytes(little_memory):
+    little_memory(100_000)
     for train in (rtlm(n_neighbors=None).fit, rtlm_path):
-        with pytest.raises(MemoryError, match=r"[\d,]+ triplets .* [\d,]+ bytes, .* 10,000"):
+        with pytest.raises(MemoryError, match=r"[\d,]+ triplets .* [\d,]+ bytes, .* 100,000"):
             train(X, y)
 
 

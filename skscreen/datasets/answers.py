@@ -5,8 +5,16 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_array, check_random_state, check_scalar
 
+from skscreen.problems.memory import check_memory
+
 # Where so many draws in a row were ties there is nothing to compare.
 _DRAWS = 100
+
+# For a triplet: its indices, drawn and arranged, and distances; measured.
+_BYTES = 100
+
+# Numbers in a block of differences.
+_BLOCK = 2**18
 
 
 def make_triplets(
@@ -44,6 +52,7 @@ def make_triplets(
     X = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
     if metric == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(f"X must be a square matrix of distances, got shape {X.shape}.")
+    check_memory(_BYTES * n_triplets, f"{n_triplets:,} triplets", "Use a smaller n_triplets.")
     rng, n = check_random_state(random_state), len(X)
     triplets = np.empty((n_triplets, 3), dtype=np.int64)
     missing = np.arange(n_triplets)
@@ -52,7 +61,7 @@ def make_triplets(
         if metric == "precomputed":
             near, far = X[i, j], X[i, k]
         else:
-            near, far = np.sum((X[i] - X[j]) ** 2, axis=1), np.sum((X[i] - X[k]) ** 2, axis=1)
+            near, far = _square_distances(X, i, j), _square_distances(X, i, k)
         turned = near > far
         triplets[missing] = np.stack([i, np.where(turned, k, j), np.where(turned, j, k)], axis=1)
         missing = missing[near == far]
@@ -63,6 +72,15 @@ def make_triplets(
     wrong = rng.uniform(size=n_triplets) < noise
     triplets[wrong] = triplets[wrong][:, [0, 2, 1]]
     return triplets
+
+
+def _square_distances(X, i, j):
+    """Distances of many pairs, by blocks: their differences are a multiple of the data."""
+    out, size = np.empty(len(i)), max(_BLOCK // X.shape[1], 1)
+    for first in range(0, len(i), size):
+        part = slice(first, first + size)
+        out[part] = np.sum((X[i[part]] - X[j[part]]) ** 2, axis=1)
+    return out
 
 
 def _three_objects(n, size, rng):

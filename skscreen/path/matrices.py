@@ -10,24 +10,25 @@ from collections.abc import Callable
 
 import numpy as np
 
+from skscreen.problems.memory import free_memory
+
 # By what they follow from; the ones used last are at the end.
 _KEPT: OrderedDict[str, np.ndarray] = OrderedDict()
 _LOCK = threading.Lock()
 
 
-def kept_matrix(
-    key: str, compute: Callable[[], np.ndarray], max_bytes: float = 2.0**30
-) -> np.ndarray:
+def kept_matrix(key: str, max_bytes: float, compute: Callable[[], np.ndarray]) -> np.ndarray:
     """Return a matrix of this process: the one kept, or computed and kept.
 
     Parameters
     ----------
     key : str
         Of what the matrix follows from; see `skscreen.path.store.content_key`.
+    max_bytes : float
+        Matrices used least recently are dropped where all kept ones are larger together than that,
+        or than what they leave free.
     compute : callable
         Returns the matrix.
-    max_bytes : float, default=2**30
-        Matrices used least recently are dropped where all kept ones are larger together.
 
     Returns
     -------
@@ -35,12 +36,13 @@ def kept_matrix(
         Shared by all who ask: not to be changed.
     """
     with _LOCK:
-        matrix = _KEPT.get(key)
-    if matrix is None:
-        matrix = compute()
+        if key in _KEPT:
+            _KEPT.move_to_end(key)
+            return _KEPT[key]
+    matrix, free = compute(), free_memory()
+    limit = max_bytes if free is None else min(max_bytes, free)
     with _LOCK:
         _KEPT[key] = matrix
-        _KEPT.move_to_end(key)
-        while sum(kept.nbytes for kept in _KEPT.values()) > max_bytes:
+        while sum(kept.nbytes for kept in _KEPT.values()) > limit:
             _KEPT.popitem(last=False)
     return matrix

@@ -42,7 +42,8 @@ class Store:
     folder : str or path
         Made if it does not exist. Only files of stores are touched there.
     max_bytes : int, default=4 * 2**30
-        Files used least recently are removed when all together are larger.
+        Files used least recently are removed when all together are larger. So are kernel matrices
+        that stay in the memory of a process, which never keep more than they leave free.
 
     Examples
     --------

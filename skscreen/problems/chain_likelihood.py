@@ -26,6 +26,8 @@ from scipy.linalg import eigh
 
 from skscreen.problems.chain_kernels import expectations
 
+# Matrices of the size of K that live at the same time, that of its caller included; measured.
+MATRICES = 4
 # Eigenvalues of K below this share of the largest are rounding errors.
 _RANK = 1e-13
 

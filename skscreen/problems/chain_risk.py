@@ -23,6 +23,10 @@ from joblib import Parallel, delayed
 
 from skscreen.problems import chain_kernels
 from skscreen.problems.chain_projection import project_chains
+from skscreen.problems.memory import check_memory
+
+# Arrays of marginals that live at the same time in a solve; measured.
+_ARRAYS = 10
 
 
 class ChainRisk:
@@ -56,6 +60,11 @@ class ChainRisk:
         self.first_cliques = np.concatenate([[0], np.cumsum(lengths)])
         self.n_chains, self.n_cliques = lengths.size, int(self.first_cliques[-1])
         self.shape = self.n_cliques, n_labels, n_labels
+        check_memory(
+            8.0 * _ARRAYS * self.n_cliques * n_labels**2,
+            f"{self.n_cliques:,} cliques with {n_labels:,}^2 pairs of labels",
+            "Use fewer labels or sequences.",
+        )
         losses = np.empty(self.shape)
         chain_kernels.clique_losses(codes, first, self.first_cliques, losses)
         self._losses = losses.ravel() / self.n_chains

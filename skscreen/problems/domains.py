@@ -10,7 +10,11 @@ from typing import Protocol
 
 import numpy as np
 
+from skscreen.problems.memory import check_memory
 from skscreen.problems.pair_kernels import EPS
+
+# Matrices of the size of a parameter that live at the same time in a solve; measured.
+_MATRICES = 70
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,13 @@ class Domain(Protocol):
 class PSDCone:
     """Symmetric positive semidefinite d x d matrices; a projection is one eigendecomposition."""
 
+    @staticmethod
+    def check_memory(n_features: int) -> None:
+        """Refuse matrices that would not fit, before they are made."""
+        what = f"Learning a metric of {n_features:,} x {n_features:,} numbers"
+        advice = "Use fewer features (PCA), or diagonal=True."
+        check_memory(8.0 * _MATRICES * n_features**2, what, advice)
+
     def project(self, value: np.ndarray) -> Point:
         """Keep the positive eigenvalues, O(d^3); what may be rounding errors only is left out."""
         eigenvalues, vectors = np.linalg.eigh(value)
@@ -74,6 +85,12 @@ class PSDCone:
 class NonnegativeOrthant:
     """Vectors with non-negative entries: feature weights, a diagonal metric."""
 
+    @staticmethod
+    def check_memory(n_features: int) -> None:
+        """Refuse components that might not fit: as many rows as weights that are not zero."""
+        what = f"The {n_features:,} components of a diagonal metric"
+        check_memory(8.0 * n_features**2, what, "Use fewer features.")
+
     def project(self, value: np.ndarray) -> Point:
         """Replace negative entries by zero, O(d)."""
         positive = np.maximum(value, 0.0)
@@ -87,9 +104,13 @@ class NonnegativeOrthant:
 def components(point: Point) -> np.ndarray:
     """Return rows whose outer products add up to the metric, largest first; at least one row."""
     diagonal = point.factor.ndim == 1
-    factor = np.diag(point.factor) if diagonal else point.factor
-    sizes = np.einsum("ij,ij->j", factor, factor)
+    factor = point.factor
+    sizes = factor**2 if diagonal else np.einsum("ij,ij->j", factor, factor)
     # Eigenvalues of this size are rounding errors; weights of features are exact.
     noise = 0.0 if diagonal else len(factor) * EPS * sizes.max(initial=0.0)
     order = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes > noise)]
-    return np.ascontiguousarray(factor[:, order].T) if order.size else np.zeros((1, len(factor)))
+    if diagonal or not order.size:
+        rows = np.zeros((max(order.size, 1), len(factor)))
+        rows[np.arange(order.size), order] = factor[order] if diagonal else 0.0
+        return rows
+    return np.ascontiguousarray(factor[:, order].T)

@@ -9,12 +9,14 @@ The matrix K belongs to a `Gram`, which knows no labels: the problems of one-vs-
 """
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from skscreen.problems.gram_kernels import add_rows, add_rows_at, signed_block
+from skscreen.problems.memory import check_memory
 
 KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")
 
@@ -51,6 +53,8 @@ class Gram:
 
     Raises
     ------
+    MemoryError
+        If the rows that `cache_size` allows, or the least number of rows, are not free.
     ValueError
         Unknown kernel; a matrix that is not square, symmetric, or positive semi-definite on a
         block of 256 samples. Hinge-loss problems with an indefinite kernel are not convex: there
@@ -82,13 +86,18 @@ class Gram:
         self.diagonal = self._diagonal()
         self._check_definite()
         row = self.n * self.dtype.itemsize
-        n_rows = int(cache_size * 2**20 // row)
+        n_rows = int(min(cache_size * 2**20 // row, self.n))
+        self._n_rows = min(max(n_rows, _BLOCK), self.n)
         self.whole = None
-        if n_rows >= self.n:
+        if n_rows == self.n:
             keep = None if kernel == "precomputed" else keep
             self.whole = keep(self._compute_whole) if keep else self._compute_whole()
-        else:
-            self._cache = _RowCache(self.n, max(n_rows, _BLOCK), self.dtype)
+
+    @cached_property
+    def _cache(self) -> "_RowCache":
+        # Made when rows are asked for: the diagonal needs none.
+        self._check_memory(self._n_rows)
+        return _RowCache(self.n, self._n_rows, self.dtype)
 
     def compute(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """Return K between two sets of samples (all, without columns), in float64."""
@@ -168,6 +177,7 @@ class Gram:
         """Compute the upper triangle by blocks of rows and mirror it."""
         if self.kernel == "precomputed":
             return np.ascontiguousarray(self.X, self.dtype)
+        self._check_memory(self.n)
         K = np.empty((self.n, self.n), self.dtype)
         for first in range(0, self.n, _BLOCK):
             last = min(first + _BLOCK, self.n)
@@ -177,6 +187,11 @@ class Gram:
         # |a|^2 + |a|^2 - 2 <a, a> is not exactly zero.
         np.fill_diagonal(K, self.diagonal)
         return K
+
+    def _check_memory(self, n_rows: int) -> None:
+        needed = n_rows * self.n * self.dtype.itemsize + 2 * _BLOCK * self.n * 8
+        what = f"{n_rows:,} rows of the kernel matrix of {self.n:,} samples"
+        check_memory(needed, what, "Use a smaller cache_size, or fewer samples.")
 
     def _check_definite(self) -> None:
         """Refuse a kernel that is indefinite on a block of samples."""

@@ -1,14 +1,86 @@
-"""A pool of reusable work arrays."""
+"""Memory: what is free, and a pool of reusable work arrays."""
 
 import sys
 from dataclasses import fields, is_dataclass, replace
 from math import prod
+from pathlib import Path
 from threading import Lock
 
 import numpy as np
 
 # Elements below which the allocator of the system is as good.
 _SMALL = 4096
+
+# Bytes that are not worth asking the system about.
+_NEGLIGIBLE = 2**24
+
+# Limit, use, and name in the statistics of the file pages that the system would take back: of a
+# container, in the two versions of Linux's control groups.
+_CONTAINERS = (
+    ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+    (
+        "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+        "total_inactive_file",
+    ),
+)  # fmt: skip
+
+
+def check_memory(needed: float, what: str, advice: str) -> None:
+    """Refuse what would not fit, before it is allocated: Linux promises more than there is.
+
+    Parameters
+    ----------
+    needed : float
+        Bytes, all arrays that live at the same time together.
+    what : str
+        Names and counts what needs them: the beginning of the message.
+    advice : str
+        What needs less: its last sentence.
+
+    Raises
+    ------
+    MemoryError
+        If so many bytes are not free.
+    """
+    if needed <= _NEGLIGIBLE:
+        return
+    free = free_memory()
+    if free is not None and needed > free:
+        raise MemoryError(
+            f"{what} would need about {int(needed):,} bytes, but only {free:,} are free. {advice}"
+        )
+
+
+def check_kernel_memory(n_rows: int, n_columns: int, n_matrices: float, advice: str) -> None:
+    """Refuse kernel matrices, so many at the same time; see `check_memory`."""
+    what = f"Kernel matrices of {n_rows:,} with {n_columns:,} samples"
+    check_memory(8.0 * n_matrices * n_rows * n_columns, what, advice)
+
+
+def free_memory() -> int | None:
+    """Bytes that can be allocated without swapping, or None where the system does not tell."""
+    found = [_free_in_container(*names) for names in _CONTAINERS]
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    found.append(int(line.split()[1]) * 1024)
+    except OSError:
+        pass
+    return min((free for free in found if free is not None), default=None)
+
+
+def _free_in_container(folder: str, limit: str, used: str, cached: str) -> int | None:
+    """Bytes left to this container, None where there is no limit."""
+    group = Path(folder)
+    try:
+        left = int((group / limit).read_text()) - int((group / used).read_text())
+        lines = (group / "memory.stat").read_text().splitlines()
+        pages = dict(line.split() for line in lines)
+        return max(left + int(pages.get(cached, 0)), 0)
+    except (OSError, ValueError):
+        # "max" is no number.
+        return None
 
 
 class Pool:

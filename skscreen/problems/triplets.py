@@ -6,10 +6,14 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from skscreen.problems.comparisons import Items
+from skscreen.problems.memory import check_memory
 
 # For a row or a slot during a path: pair, range, size, distances, intervals, weights, some of them
 # for the full, the reduced and the active problem each. Measured with all triplets: about 250.
 _BYTES_PER_PAIR = 280
+
+# For an explicit comparison, while it is brought into order and during a path; measured.
+_BYTES_PER_COMPARISON = 250
 
 
 def triplets_from_labels(
@@ -52,7 +56,11 @@ def triplets_from_labels(
     # Anchors of each class.
     counts = sizes if anchors is None else np.bincount(y[anchors], minlength=sizes.size)
     n_pairs, n_triplets = np.sum(counts * (n_near + n_far)), np.sum(counts * n_near * n_far)
-    _check_memory(int(n_pairs), int(n_triplets), bytes_per_triplet)
+    check_memory(
+        _BYTES_PER_PAIR * int(n_pairs) + bytes_per_triplet * int(n_triplets),
+        f"{n_triplets:,} triplets on {n_pairs:,} pairs",
+        "Use a smaller n_neighbors.",
+    )
 
     def search() -> np.ndarray:
         near, far = [], []
@@ -111,6 +119,8 @@ def comparisons_from_arrays(
     weights : ndarray of shape (m,), optional
         Factors > 0 of the losses; 1 when not given.
     """
+    what = f"{len(near):,} comparisons"
+    check_memory(_BYTES_PER_COMPARISON * len(near), what, "Use fewer of them.")
     extra = [values for values in (thresholds, weights) if values is not None]
     keys = [near[:, 0], near[:, 1], *extra]
     order = np.lexsort((far[:, 1], far[:, 0], *keys[::-1]))
@@ -159,25 +169,3 @@ def _positions(sizes: np.ndarray) -> np.ndarray:
     out[0] = 0
     out[np.cumsum(sizes)[:-1]] = 1 - sizes[:-1]
     return np.cumsum(out, out=out, dtype=np.int32)
-
-
-def _check_memory(n_pairs: int, n_triplets: int, bytes_per_triplet: int) -> None:
-    needed = _BYTES_PER_PAIR * n_pairs + bytes_per_triplet * n_triplets
-    free = _free_memory()
-    if free is not None and needed > free:
-        raise MemoryError(
-            f"{n_triplets:,} triplets on {n_pairs:,} pairs would need about {needed:,} bytes, but "
-            f"only {free:,} are free. Use a smaller n_neighbors."
-        )
-
-
-def _free_memory() -> int | None:
-    """Bytes that can be allocated without swapping, or None where the system does not tell."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return None

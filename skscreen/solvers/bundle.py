@@ -16,6 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
+from skscreen.problems.memory import check_memory
 from skscreen.solvers.certified import Iterate
 from skscreen.solvers.simplex_qp import maximise_on_simplex
 
@@ -52,6 +53,11 @@ def bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
     lowest, t = iterate.primal, 0
     while True:
         if t == len(planes):
+            check_memory(
+                24.0 * t * slope.size,
+                f"{2 * t:,} planes of {slope.size:,} weights",
+                "Use a smaller max_iter, or algorithm='ls-bmrm'.",
+            )
             planes, offsets = (
                 np.concatenate([old, np.empty_like(old)]) for old in (planes, offsets)
             )

@@ -7,9 +7,10 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 
 from skscreen.problems.embedding_terms import EmbeddingProblem
+from skscreen.problems.memory import check_memory
 from skscreen.solvers.embedding_auto import auto, random_start
 from skscreen.solvers.embedding_descent import batch, sgd
 from skscreen.solvers.embedding_lbfgs import lbfgs
@@ -26,6 +27,10 @@ SOLVERS = {
     "lbfgs": lbfgs,
     "gram": gram_descent,
 }
+
+# Arrays that live at the same time, measured: Gram matrices, and points (L-BFGS remembers ten
+# steps).
+_GRAM_MATRICES, _COPIES = 11, 28
 
 
 class HistoryEntry(NamedTuple):
@@ -71,6 +76,17 @@ class EmbeddingSolution:
     converged: bool
     n_iter: int
     history: list[HistoryEntry]
+
+
+def check_free(n_objects: int, n_components: int, solver: str, n_jobs: int | None) -> None:
+    """Refuse points, or Gram matrices, that would not fit, before they are made."""
+    if solver == "gram":
+        needed = 8.0 * _GRAM_MATRICES * n_objects**2
+        what = f"Gram matrices of {n_objects:,} objects"
+        check_memory(needed, what, "Use formulation='nonconvex'.")
+    needed = 8.0 * _COPIES * n_objects * n_components * effective_n_jobs(n_jobs)
+    what = f"Copies of {n_objects:,} points in {n_components:,} components"
+    check_memory(needed, what, "Use a smaller n_components, n_objects or n_jobs.")
 
 
 def steps(problem, n_components, solver, settings, rng, init=None) -> Iterator[Progress]:

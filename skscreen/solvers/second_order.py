@@ -32,6 +32,7 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
+from skscreen.problems.memory import check_memory
 from skscreen.problems.sample_kernels import REORDER, sparse_products
 from skscreen.screening.rules import LINEAR
 from skscreen.solvers.sample_state import SampleState
@@ -160,6 +161,9 @@ class _Part:
 
     def _newton(self, gradient: np.ndarray, zone: np.ndarray, width: float) -> np.ndarray:
         """Return -(I + A'A)^-1 gradient, A the samples in their zones scaled by (C/width)^1/2."""
+        side = min(zone.size, gradient.size)
+        what = f"A Newton system of {side:,} equations"
+        check_memory(16.0 * side**2, what, "Use solver='coordinate-descent'.")
         A = self.samples.scaled_rows(zone, np.sqrt(self.caps[zone] / width))
         if zone.size > gradient.size:
             return -_solve_shifted(_products(A, transposed=False), gradient)

@@ -13,7 +13,7 @@ def test_the_matrices_used_last_stay(monkeypatch):
     computed = []
 
     def matrix(key):
-        return kept_matrix(key, lambda: computed.append(key) or np.zeros((3, 3)), 2 * 8 * 9)
+        return kept_matrix(key, 2 * 8 * 9, lambda: computed.append(key) or np.zeros((3, 3)))
 
     first = matrix("a")
     assert matrix("a") is first and computed == ["a"]
@@ -23,8 +23,16 @@ def test_the_matrices_used_last_stay(monkeypatch):
 
 def test_a_matrix_that_is_too_large_is_not_kept(monkeypatch):
     monkeypatch.setattr(matrices, "_KEPT", type(matrices._KEPT)())
-    kept_matrix("a", lambda: np.zeros((3, 3)), 8 * 8)
+    kept_matrix("a", 8 * 8, lambda: np.zeros((3, 3)))
     assert not matrices._KEPT
+
+
+def test_what_is_kept_leaves_as_much_memory_free(monkeypatch):
+    monkeypatch.setattr(matrices, "_KEPT", type(matrices._KEPT)())
+    monkeypatch.setattr(matrices, "free_memory", lambda: 100)
+    for key in "abc":
+        kept_matrix(key, 1e9, lambda: np.zeros((2, 3)))
+    assert list(matrices._KEPT) == ["b", "c"]
 
 
 def test_fits_with_a_store_share_the_kernel_matrix(monkeypatch, tmp_path):

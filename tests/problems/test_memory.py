@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skscreen.problems.memory import Pool, aligned
+from skscreen.problems import memory
+from skscreen.problems.memory import Pool, aligned, check_memory, free_memory
 from skscreen.problems.samples import LinearSamples
+
+CONTAINER = ("memory.max", "memory.current", "inactive_file")
 
 # From arrays that are not worth keeping to those that are.
 LARGE = 50_000
@@ -124,3 +127,24 @@ def test_what_was_sent_is_aligned():
     csr = sparse.csr_array(np.eye(3))
     csr.data = unaligned(csr.data)
     assert aligned(csr).data.flags.aligned
+
+
+def test_a_container_has_what_its_limit_leaves(tmp_path, monkeypatch):
+    without = free_memory()
+    monkeypatch.setattr(memory, "_CONTAINERS", ((str(tmp_path), *CONTAINER),))
+    assert free_memory() is None or without is not None
+    (tmp_path / "memory.max").write_text("1000000\n")
+    (tmp_path / "memory.current").write_text("400000\n")
+    (tmp_path / "memory.stat").write_text("anon 300000\ninactive_file 50000\n")
+    assert free_memory() == 650_000
+    (tmp_path / "memory.current").write_text("2000000\n")
+    assert free_memory() == 0
+    (tmp_path / "memory.max").write_text("max\n")
+    assert free_memory() != 0
+
+
+def test_only_large_needs_are_looked_at(monkeypatch):
+    monkeypatch.setattr(memory, "free_memory", lambda: 0)
+    check_memory(1e6, "Little", "Nothing to do.")
+    with pytest.raises(MemoryError, match=r"^Much would need about 1,000,000,000 bytes, but only "):
+        check_memory(1e9, "Much", "Buy some.")

@@ -88,8 +88,8 @@ def test_one_triplet():
     np.testing.assert_array_equal(expand(triplets_from_array(np.array([[2, 0, 1]]))), [[2, 0, 1]])
 
 
-def test_too_many_triplets_are_refused_with_their_number_and_size(monkeypatch):
+def test_too_many_triplets_are_refused_with_their_number_and_size(little_memory):
     X, y = labelled((5, 5))
-    monkeypatch.setattr("skscreen.problems.triplets._free_memory", lambda: 1000)
+    little_memory(1000)
     with pytest.raises(MemoryError, match=r"200 triplets .* bytes.*n_neighbors"):
         triplets_from_labels(X, y, None)

@@ -1,0 +1,111 @@
+"""What would not fit into memory is refused before it is allocated, with numbers and bytes."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from skscreen import (
+    KernelChainClassifier,
+    OrdinalEmbedding,
+    PragamChainSVC,
+    PragamSVC,
+    PragamSVCCV,
+    ScreenedRTLM,
+    ScreenedRTLMCV,
+    ScreenedSVC,
+    ScreenedSVCCV,
+    rtlm_path,
+    svc_certified_C,
+    svc_path,
+)
+from skscreen.datasets import make_triplets
+from skscreen.problems import memory
+from skscreen.problems.gram import Gram
+
+FREE = 1000
+rng = np.random.default_rng(0)
+y = np.arange(60) % 3
+X = rng.normal(size=(60, 4)) + y[:, None]
+TWO = X[y < 2], y[y < 2]
+TRIPLETS = make_triplets(X[:20], 300, random_state=0)
+SEQUENCES, LABELS = np.split(X, 6), np.split(y, 6)
+RBF = ScreenedSVC(kernel="rbf")
+
+
+JOBS = {
+    "full metric": lambda: ScreenedRTLM().fit(X, y),
+    "diagonal metric": lambda: ScreenedRTLM(diagonal=True).fit(np.tile(X, 5), y),
+    "all triplets": lambda: ScreenedRTLM(n_neighbors=None, diagonal=True).fit(X, y),
+    "comparisons": lambda: ScreenedRTLM(diagonal=True).fit(X, triplets=TRIPLETS),
+    "metric, folds": lambda: ScreenedRTLMCV(2, cv=2).fit(X, y),
+    "metric, path": lambda: rtlm_path(X, y),
+    "kernel": lambda: RBF.fit(*TWO),
+    "kernel by rows": lambda: clone(RBF).set_params(cache_size=1e-6).fit(*TWO),
+    "kernel, folds": lambda: ScreenedSVCCV(2, kernel="rbf", cv=2).fit(*TWO),
+    "kernel, path": lambda: svc_path(*TWO, Cs=[1.0], kernel="rbf"),
+    "certified": lambda: svc_certified_C(*TWO, *TWO, (0.1, 1.0), kernel="rbf"),
+    "Newton": lambda: ScreenedSVC(solver="second-order").fit(np.tile(TWO[0], 5), TWO[1]),
+    "classes": lambda: ScreenedSVC().fit(X, y),
+    "path": lambda: svc_path(*TWO, Cs=[0.1, 1.0, 10.0]),
+    "pragam, classes": lambda: PragamSVC().fit(X, y),
+    "pragam, folds": lambda: PragamSVCCV(2, cv=2).fit(X, y),
+    "bundle": lambda: PragamSVC(10.0, algorithm="bmrm").fit(*TWO),
+    "chain": lambda: PragamChainSVC().fit(SEQUENCES, LABELS),
+    "kernel chain": lambda: KernelChainClassifier().fit(SEQUENCES, LABELS),
+    "points": lambda: OrdinalEmbedding().fit(TRIPLETS),
+    "objects": lambda: OrdinalEmbedding(n_objects=10**9).fit(TRIPLETS),
+    "Gram": lambda: OrdinalEmbedding(formulation="convex", loss="gnmds").fit(TRIPLETS),
+    "made triplets": lambda: make_triplets(X, 1000),
+}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_too_much_is_refused_with_its_number_and_size(name, little_memory):
+    little_memory(FREE)
+    with pytest.raises(MemoryError) as error:
+        JOBS[name]()
+    assert str(error.value)[0].isupper() or str(error.value)[0].isdigit()
+    error.match(r"\d.* would need about [\d,]+ bytes, but only 1,000 are free\. [A-Z].*\.$")
+
+
+@pytest.mark.parametrize("name", set(JOBS) - {"objects"})
+def test_what_fits_is_not_refused(name, little_memory):
+    little_memory(10**9)
+    JOBS[name]()
+
+
+def test_a_fit_that_is_refused_leaves_the_estimator_unfitted(little_memory):
+    model = ScreenedRTLM().fit(X, y)
+    little_memory(FREE)
+    with pytest.raises(MemoryError):
+        model.fit(X, y)
+    assert not model.__sklearn_is_fitted__()
+
+
+def test_parts_of_a_solve_are_refused_on_their_own(little_memory):
+    # Enough for what comes before.
+    little_memory(300_000)
+    many = np.tile(TWO[0], (400, 1)), np.tile(TWO[1], 400)
+    with pytest.raises(MemoryError, match=r"Kernel matrices of 16,000 with 40 samples"):
+        svc_certified_C(*TWO, *many, (0.1, 1.0), kernel="rbf")
+    points = OrdinalEmbedding(random_state=0).fit(TRIPLETS)
+    features = rng.normal(size=(20, 2))
+    points.fit_features(features)
+    with pytest.raises(MemoryError, match=r"5,000 with 20 samples .* Map fewer rows of F"):
+        points.map_features(np.tile(features, (250, 1)))
+    little_memory(FREE)
+    with pytest.raises(MemoryError, match=r"20 with 20 samples .* Use fewer rows of F"):
+        points.fit_features(features)
+
+
+def test_a_matrix_larger_than_the_cache_is_not_asked_for(little_memory):
+    samples = rng.normal(size=(2000, 3))
+    little_memory(20_000_000)
+    with pytest.raises(MemoryError, match=r"2,000 rows of the kernel matrix of 2,000 samples"):
+        Gram(samples)
+    assert Gram(samples, cache_size=8).whole is None
+
+
+def test_nothing_is_refused_where_the_system_does_not_tell(monkeypatch):
+    monkeypatch.setattr(memory, "free_memory", lambda: None)
+    memory.check_memory(1e30, "All", "Wait.")
