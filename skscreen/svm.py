@@ -73,8 +73,9 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         during the solve. The solution is the same. References at another C come from paths:
         see `svc_path`.
     solver : str, default="auto"
-        Algorithm, see the notes: "coordinate-descent" or "second-order" for the linear kernel
-        with a penalised intercept, else "active-set" or "smo". "auto" chooses as it goes.
+        Algorithm, see the notes: "coordinate-descent", "second-order" or "active-set" for the
+        linear kernel with a penalised intercept, else "active-set" or "smo". "auto" chooses as it
+        goes.
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops, > 0.
     max_iter : int or None, default=None
@@ -137,9 +138,10 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     Notes
     -----
     "auto" begins a linear problem with coordinate descent and goes over to a second-order method
-    (smoothed Newton) where that is estimated to be cheaper: when C is large. With kernels, and for
-    a free intercept, a cold start is by SMO and the end by an active-set method; these need kernel
-    values, of the linear kernel too: of at most `cache_size`, or again and again.
+    (smoothed Newton) or, on wide data, to an active-set method where that is estimated to be
+    cheaper: when C is large. With kernels, and for a free intercept, SMO begins and the active-set
+    method ends; these need kernel values, of the linear kernel too: of at most `cache_size`, or
+    again and again.
 
     Solutions have their last digits from linear systems where at most 500 samples have a margin
     of 1: gaps are then near rounding errors, far below `tol`.

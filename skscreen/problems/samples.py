@@ -131,11 +131,26 @@ class LinearSamples:
             out[:, -1] = self.bias * scales
         return out
 
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    @property
+    def diagonal(self) -> np.ndarray:
+        """Diagonal of Q."""
+        return self.norms**2
+
+    def block(
+        self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return Q between two sets of samples."""
         left, right = (self.scaled_rows(index, np.ones(index.size)) for index in (rows, columns))
-        out = left @ right.T
-        return out.toarray() if self.is_sparse else out
+        if self.is_sparse:
+            return (left @ right.T).toarray(out=out)
+        return np.matmul(left, right.T, out=out)
+
+    def add_columns(self, index, change, out, columns=None) -> None:
+        """Add to margins (of the samples `columns`) what changes of alpha[index] do to them."""
+        moved = np.zeros(self.n)
+        moved[index] = change
+        added = self.q_dot(moved)
+        out += added if columns is None else added[columns]
 
     @property
     def _by_blas(self) -> bool:

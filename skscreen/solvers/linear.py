@@ -1,22 +1,27 @@
-"""Hinge losses over samples of a linear model: one stopping rule, two solvers, a choice."""
+"""Hinge losses over samples of a linear model: one stopping rule, three solvers, a choice."""
 
+import contextlib
 import time
 
 import numpy as np
 
 from skscreen.problems.samples import LinearSamples
 from skscreen.solvers.coordinate_descent import coordinate_descent, epoch_work
+from skscreen.solvers.kernel_active_set import ActiveSetRun, TooLarge
+from skscreen.solvers.kernel_state import State
 from skscreen.solvers.sample_solution import SampleSolution
 from skscreen.solvers.sample_state import SampleState
 from skscreen.solvers.second_order import second_order
 
-SOLVERS = ("auto", "coordinate-descent", "second-order")
+SOLVERS = ("auto", "coordinate-descent", "second-order", "active-set")
 
 # Nanoseconds: to read an entry in coordinate descent and in a matrix-vector product, for a
 # multiplication of a matrix product, dense (Cholesky factors included) and sparse.
 _VISIT, _READ, _MULTIPLY, _PAIR = 1.0, 0.7, 0.05, 3.0
-# Newton steps, and what one costs besides; epochs for which nothing else is tried.
+# Newton steps of the second-order method, and what one costs besides; epochs for which nothing else
+# is tried. Newton and outer steps of the active set.
 _STEPS, _OVERHEAD, _EPOCHS = 50, 2e5, 40.0
+_NEWTON, _OUTER = 12, 6
 _POLISHING_EPOCHS = 200
 # Longest side of a Newton system, for its memory (130 MB).
 _LARGEST_SYSTEM = 4000
@@ -53,20 +58,22 @@ def solve_linear(
     max_iter : int, default=100000
         Most epochs of coordinate descent plus Newton steps. "auto" spends at most half of them
         before it tries the second-order method.
-    solver : {"auto", "coordinate-descent", "second-order"}, default="auto"
+    solver : {"auto", "coordinate-descent", "second-order", "active-set"}, default="auto"
         Coordinate descent reads each row twice an epoch whatever their width, but the number of
-        epochs grows with C. The second-order method takes some tens of steps at any C, which
-        cost products and a Cholesky factor of the size of min(d, samples of margin 1).
-        "auto" begins with coordinate descent, which finds out what C means for it, and goes over
-        to the second-order method, from the point reached, as soon as the latter's estimated cost
+        epochs grows with C. The other two take some tens of Newton steps at any C: the
+        second-order method with systems of the size of min(d, samples of margin 1), and products
+        that make them; the active set with systems of the samples of margin 1, from a Gram matrix
+        that is computed once. "auto" begins with coordinate descent, which finds out what C means
+        for it, and goes over to one of the others, from the point reached, as soon as its
+        estimated cost is less than what coordinate descent would need at its present rate. With e
+        dual variables inside (0, C_i) these are, each term times the time that one of it takes,
 
-            50 * (2 entries + e d r / 2 + r^3 / 6),   r = min(e, d),
+            second-order: 50 * (2 entries + e d r + r^3 / 6),    r = min(2 e, d),
+            active set:   2 e^2 d + 6 * 2 entries + 12 * e^3 / 3
 
-        (sparse: pairs of entries that meet, in place of e d r / 2) with e twice the number of
-        dual variables inside (0, C_i) and each term times the time that one of it takes, is less
-        than what coordinate descent would need at its present rate.
-        It begins with the second-order method if, with e = n / 4, that costs less than 40 epochs.
-        Systems wider than 4000 are left to coordinate descent.
+        (sparse: pairs of entries that meet, in place of products with d). It begins with the
+        second-order method if, with e = n / 8, that costs less than 40 epochs. Systems wider than
+        4000 are left to coordinate descent.
     screening : bool, default=True
         Decide samples on the way (Ogawa et al. 2014); the solution is the same without.
     random_state : int, optional
@@ -86,37 +93,68 @@ def solve_linear(
     C, fixed = _check(samples, C, start, fixed, solver)
     state = SampleState(samples, C, start, fixed)
     state.evaluate()
-    if solver == "auto" and _second_order_pays(state, _EPOCHS * epoch_work(samples)):
+    if solver == "auto" and _second_order_work(state) < _EPOCHS * _VISIT * epoch_work(samples):
         solver = "second-order"
-    descent = {"screening": screening, "seed": random_state or 0}
+    method, descent = solver, {"screening": screening, "seed": random_state or 0}
     if solver == "auto":
         coordinate_descent(
             state, tol, max_iter // 2, **descent,
-            give_up=lambda left: _second_order_pays(state, left),
+            give_up=lambda left: _least_work(state)[0] < _VISIT * left,
         )  # fmt: skip
-    if solver != "coordinate-descent":
-        second_order(state, tol, max_iter, screening=screening)
+        method = _least_work(state)[1]
+    if method != "coordinate-descent" and state.relative_gap > tol:
+        METHODS[method](state, tol, max_iter, screening=screening)
         state.restore()
         # Where rounding errors of margins times C are more than the tolerance, single variables
         # can often still find the better side of the kink.
-        most = state.n_iter + _POLISHING_EPOCHS if solver == "second-order" else max_iter
+        most = max_iter if solver == "auto" else state.n_iter + _POLISHING_EPOCHS
         max_iter = min(max_iter, most)
     coordinate_descent(state, tol, max_iter, **descent)
     return state.solution(tol, time.perf_counter() - began)
 
 
-def _second_order_pays(state: SampleState, left: float) -> bool:
-    """Compare the estimated costs of going on and of changing to the second-order method."""
-    samples = state.samples
+def active_set(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> None:
+    """Move an evaluated state by the active set of kernel SVMs, as far as its size allows."""
+    if not state.caps.any():
+        return
+    under_way = State(
+        state.alpha.copy(), state.margins.copy(), state.codes.copy(), float(state.dual)
+    )
+    run = ActiveSetRun(
+        state.samples, state.caps, under_way, free=False, tol=tol, screening=screening
+    )
+    with contextlib.suppress(TooLarge):
+        run.run(max_iter - state.n_iter)
+    state.n_iter += run.n_steps
+    state.alpha, state.codes = under_way.alpha, under_way.codes
+    state.apply_codes()
+    state.evaluate()
+
+
+METHODS = {"second-order": second_order, "active-set": active_set}
+
+
+def _least_work(state: SampleState) -> tuple[float, str]:
+    """Return the estimated cost of the cheaper of the methods, in nanoseconds, and its name."""
+    second_order = _second_order_work(state), "second-order"
+    return min((_active_set_work(state), "active-set"), second_order, key=lambda pair: pair[0])
+
+
+def _inside(state: SampleState) -> tuple[int, int]:
+    """Return the number of dual variables off their bounds, and of undecided ones."""
     undecided = state.codes == 0
     inside = undecided & (state.alpha > 0.0) & (state.alpha < state.caps)
-    e = 2 * np.count_nonzero(inside) if state.n_iter else samples.n // 4
-    e = min(e, np.count_nonzero(undecided))
+    return np.count_nonzero(inside), np.count_nonzero(undecided)
+
+
+def _second_order_work(state: SampleState) -> float:
+    samples, (inside, undecided) = state.samples, _inside(state)
+    e = min(2 * inside if state.n_iter else samples.n // 4, undecided)
     d = samples.n_features
     side = min(e, d)
     if side > _LARGEST_SYSTEM:
-        return False
-    entries = samples.n_entries * np.count_nonzero(undecided) / samples.n
+        return np.inf
+    entries = samples.n_entries * undecided / samples.n
     if samples.is_sparse:
         # Pairs of entries in a row, or those of two rows that meet in a column.
         pairs = (samples.n_entries / samples.n) ** 2 * e * (1.0 if e > d else e / d)
@@ -124,7 +162,21 @@ def _second_order_pays(state: SampleState, left: float) -> bool:
     else:
         products = _MULTIPLY * 0.5 * e * d * side
     step = 2.0 * _READ * entries + products + _MULTIPLY * side**3 / 6.0 + _OVERHEAD
-    return _STEPS * step < _VISIT * left
+    return _STEPS * step
+
+
+def _active_set_work(state: SampleState) -> float:
+    samples, (e, undecided) = state.samples, _inside(state)
+    if not state.n_iter or e > min(samples.n_features, _LARGEST_SYSTEM):
+        return np.inf
+    # The Gram matrix of a working set of 1.5 e samples.
+    width = samples.n_entries / samples.n
+    if samples.is_sparse:
+        gram = 2.0 * e**2 * (_PAIR * width**2 / samples.n_features + _READ)
+    else:
+        gram = 2.0 * e**2 * _MULTIPLY * width
+    products = 2.0 * _READ * width * undecided
+    return gram + _OUTER * products + _NEWTON * (_MULTIPLY * e**3 / 3.0 + e**2 + _OVERHEAD)
 
 
 def _check(samples, C, start, fixed, solver) -> tuple[np.ndarray, np.ndarray | None]:
