@@ -27,19 +27,19 @@ COLUMNS = ["Python", "dependencies", *SHOWN, "passed", "failed", "skipped", "sec
 
 
 def uv(*arguments) -> str:
-    command = [sys.executable, "-m", "uv", "--quiet", "--no-python-downloads", *arguments]
+    """Run uv, the installer that can choose the oldest versions; return what it prints."""
+    command = [sys.executable, "-m", "uv", "--no-python-downloads", *arguments]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 def wrong_bounds(versions: dict) -> list[str]:
-    """Return the lower bounds that cannot be had: others of our requirements ask for more."""
-    extra = PROJECT["optional-dependencies"]["test"]
-    bounds = [Requirement(line) for line in (*PROJECT["dependencies"], *extra)]
+    """Name lower bounds that no installation can have: another requirement asks for more."""
+    lines = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"]
+    oldest = {Requirement(line).name: Requirement(line).specifier for line in lines}
     return [
-        f"{bound.name}{bound.specifier} means >={versions[bound.name]}"
-        for bound in bounds
-        if not bound.specifier.contains(versions[bound.name])
-        or {Version(part.version) for part in bound.specifier} != {Version(versions[bound.name])}
+        f"{name}{bound} means >={versions[name]}"
+        for name, bound in oldest.items()
+        if Version(str(bound).removeprefix(">=")) != Version(versions[name])
     ]
 
 
@@ -58,13 +58,13 @@ def run_cell(python: str, resolution: str, sdist: Path, wheel: Path) -> dict:
     shutil.rmtree(tests / "skscreen")
     venv, oldest = cell / "venv", resolution == "oldest"
     try:
-        uv("venv", "--python", interpreter, venv)
+        uv("venv", "--quiet", "--python", interpreter, venv)
         which = ["--resolution", "lowest-direct" if oldest else "highest", "--no-build"]
         what = ["-r", ROOT / "pyproject.toml", "--extra", "test", wheel]
-        uv("pip", "install", "--python", venv, *which, *what)
+        uv("pip", "install", "--quiet", "--python", venv, *which, *what)
     except subprocess.CalledProcessError:
         return row | {"": "FAILED: does not install"}
-    packages = json.loads(uv("pip", "list", "--python", venv, "--format", "json"))
+    packages = json.loads(uv("pip", "list", "--quiet", "--python", venv, "--format", "json"))
     versions = {package["name"]: package["version"] for package in packages}
     row |= {name: versions[name] for name in SHOWN}
     if oldest and (wrong := wrong_bounds(versions)):
