@@ -6,10 +6,10 @@ RUN := $(VENV)/bin/python
 .DELETE_ON_ERROR:
 # Two extras share one environment, and two pips must not write to it at the same time.
 .NOTPARALLEL:
-.PHONY: help demo test bench doc lint clean
+.PHONY: help demo test test-matrix bench doc lint dist clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed-plot ## learn metrics on real data; figures go to demo-output/
 	@mkdir -p demo-output
@@ -17,6 +17,9 @@ demo: $(VENV)/.installed-plot ## learn metrics on real data; figures go to demo-
 
 test: $(VENV)/.installed-test ## run the tests, on all cores
 	@$(RUN) -m pytest -q -n auto --dist worksteal
+
+test-matrix: dist ## test the wheel on all Pythons found: make test-matrix [PYTHONS="3.12 3.13"]
+	@$(RUN) .ci/matrix.py $(PYTHONS)
 
 bench: $(VENV)/.installed-bench ## run all benchmarks: make bench DATA=FOLDER [OUT=DIR]
 	@test -n "$(DATA)" || { echo "Name the folder of the data: make bench DATA=FOLDER"; exit 1; }
@@ -29,6 +32,11 @@ doc: $(VENV)/.installed-doc ## build the documentation, with its figures, in doc
 lint: $(VENV)/.installed-dev ## check style and format
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
+
+dist: $(VENV)/.installed-dev ## build the wheel and the source distribution in dist/, and check them
+	@rm -rf dist
+	@$(RUN) -m build
+	@$(RUN) -m twine check --strict dist/*
 
 clean: ## remove the environment and everything that can be made again
 	@rm -rf $(VENV) demo-output bench-output build dist .pytest_cache .ruff_cache .hypothesis

@@ -33,4 +33,4 @@ __all__ = [
     "svc_certified_C",
     "svc_path",
 ]
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"

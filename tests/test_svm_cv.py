@@ -5,6 +5,7 @@ import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -79,7 +80,11 @@ def test_jobs_weights_groups_and_sparse():
     assert_allclose(one.scores_, two.scores_)
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     weighted = ScreenedSVCCV(4, cv=3).fit(X, y, weights)
-    grid = GridSearchCV(ScreenedSVC(), {"C": weighted.Cs_}, cv=3).fit(X, y, sample_weight=weights)
+    # Before scikit-learn 1.7 a grid search weighs its scores only by metadata routing.
+    with config_context(enable_metadata_routing=True):
+        single = ScreenedSVC().set_fit_request(sample_weight=True)
+        single.set_score_request(sample_weight=True)
+        grid = GridSearchCV(single, {"C": weighted.Cs_}, cv=3).fit(X, y, sample_weight=weights)
     assert_allclose(weighted.best_score_, grid.best_score_)
     assert_allclose(weighted.coef_, grid.best_estimator_.coef_, atol=1e-9)
     proved = ScreenedSVCCV(4, cv=3, certify=0.05).fit(X, y, weights)
