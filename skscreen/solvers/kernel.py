@@ -175,6 +175,9 @@ class _Solve:
             self.margins[left_out] = known[left_out]
             self._add(change, left_out)
             self.codes = state.codes
+            if run.n_steps > self.samples.n:
+                # So many changes of margins that their rounding errors count.
+                self.margins = self.samples.q_dot(self.alpha)
 
     def _add(self, change: np.ndarray, columns: np.ndarray) -> None:
         """Bring margins of some samples up to date with a change of alpha."""

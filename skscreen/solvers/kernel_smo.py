@@ -16,7 +16,7 @@ from skscreen.solvers.smo_kernels import smo_with_offset, smo_without_offset
 _FETCH = 32
 
 # Steps from one gap to the next: a part of the samples, and no fewer than so many.
-_STEPS_A_GAP, _LEAST_STEPS = 16, 100
+_STEPS_A_GAP, _LEAST_STEPS = 16, 30
 
 
 class SmoRun(KernelRun):
