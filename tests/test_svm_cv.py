@@ -180,5 +180,5 @@ def test_the_refit_starts_from_a_fold():
     X, weights = scale(X), np.random.default_rng(0).choice([0.0, 1.0, 2.0], y.size)
     model = ScreenedSVCCV(kernel="rbf", Cs=[0.3, 3.0], cv=3).fit(X, y, weights)
     cold = ScreenedSVC(kernel="rbf", C=model.C_).fit(X, y, weights)
-    assert model.n_iter_[0] < 0.6 * cold.n_iter_[0]
+    assert model.n_iter_[0] < 0.8 * cold.n_iter_[0]
     assert_allclose(model.objective_, cold.objective_, rtol=2e-6)
