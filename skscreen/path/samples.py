@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from skscreen.problems.samples import check_bounds
 from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
 from skscreen.screening.sample_bounds import (
     Reference,
@@ -166,6 +167,7 @@ class SamplePathSolver:
     def solve(self, C: float, tol: float) -> SamplePoint:
         """Solve for one C to a relative duality gap of the full problem."""
         began = time.perf_counter()
+        check_bounds(C, self._weights)
         bounds = C * self._weights
         if C <= self.C_min:
             return self._finish(C, bounds, self._first(C, bounds), [], None, began)

@@ -69,7 +69,10 @@ def polish(
         best = _better(best, alpha, margins, bounds, signs)
     if best is solution or solution.w is None:
         return best
-    return replace(best, w=samples.combine(best.alpha))
+    # The margins that counted have been updated step by step; those of w are what users get.
+    w = samples.combine(best.alpha)
+    best = _better(solution, best.alpha, samples.margins(w), bounds, signs)
+    return best if best is solution else replace(best, w=w)
 
 
 def _change(samples, E, alpha, margins, signs) -> tuple[np.ndarray, float]:
