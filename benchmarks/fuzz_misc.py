@@ -1,6 +1,7 @@
 """Fuzz targets: embeddings, sequences, measures, displays, the store and small functions."""
 
 import pickle
+from functools import partial
 from itertools import product
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -344,8 +345,8 @@ def fuzz_made(inputs: Inputs) -> None:
 
 
 def fuzz_displays(inputs: Inputs) -> None:
-    names = ("path", "scores", "tol", "baseline", "ax", "names", "classes", "reference", "result")
-    inputs.spoil(*names)
+    plt.close("all")
+    inputs.spoil("scores", "tol", "baseline", "names", "classes", "reference", "result")
     rng, n = inputs.rng(), inputs.count(1, 40)
     values = rng.uniform(size=n) * inputs.pick(1.0, 0.0, 1e-300, 1e300, -1.0)
     if inputs.pick(False, False, True):
@@ -354,27 +355,21 @@ def fuzz_displays(inputs: Inputs) -> None:
         lams=np.sort(10.0 ** rng.uniform(-5, 5, n))[::-1], objectives=values, dual_gaps=values,
         screening_rates=np.clip(values, 0, 1), path_screening_rates=np.clip(values, 0, 1),
     )  # fmt: skip
-    path = (
-        inputs.pick(path, None, 3, SimpleNamespace(lams=[1.0]))
-        if "path" in inputs.spoiled
-        else path
-    )
     scores = inputs.junk("scores", inputs.pick(None, values))
-    options = {name: inputs.junk(name, None) for name in ("tol", "baseline", "ax")}
-    call(PathDisplay.from_path, path, scores=scores, names=names, **options)
-    call(ScreeningDisplay.from_path, path, ax=options["ax"], names=names)
+    options = {name: inputs.junk(name, None) for name in ("tol", "baseline")}
+    call(PathDisplay.from_path, path, scores=scores, **options)
+    call(ScreeningDisplay.from_path, path)
     points = SimpleNamespace(embedding_=rng.normal(size=(n, inputs.pick(1, 2, 3))))
     some = {
         "names": inputs.junk("names", inputs.pick(None, [f"o{i}" for i in range(n)])),
         "classes": inputs.junk("classes", inputs.pick(None, np.arange(n) % 3)),
         "reference": inputs.junk("reference", inputs.pick(None, rng.normal(size=(n, 2)))),
     }
-    call(EmbeddingDisplay.from_estimator, points, ax=options["ax"], names=("estimator",), **some)
+    call(partial(EmbeddingDisplay.from_estimator, points, **some), names=("estimator", *some))
     edges = np.sort(10.0 ** rng.uniform(-2, 2, n + 1))
     result = SimpleNamespace(edges=edges, lower=values, upper=values, Cs=edges, best=0,
                              errors=np.append(values, 0.0))  # fmt: skip
-    call(CertifiedPathDisplay.from_result, inputs.junk("result", result), names=names)
-    plt.close("all")
+    call(CertifiedPathDisplay.from_result, inputs.junk("result", result))
 
 
 TARGETS = {

@@ -62,7 +62,7 @@ PRAGAM = {
 }
 SEARCH = {
     "Cs": (3, 1, [1.0], [0.1, 10.0], np.array([1e-12, 1.0, 1e6])),
-    "cv": (None, 2, KFold(2), LeaveOneGroupOut(), [([0, 1, 2, 3], [4, 5])]),
+    "cv": (None, 2, KFold(2), LeaveOneGroupOut(), [([0, 1, 2, 3], [1, 2])]),
     "scoring": (None, "accuracy", "balanced_accuracy", "roc_auc", lambda *args: 0.5),
     "refit": (True, False),
 }

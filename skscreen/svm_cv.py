@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.path.certified import CertifiedSearch, ErrorBounds
-from skscreen.path.grid import positive_values
+from skscreen.path.grid import MOST_VALUES, positive_values
 from skscreen.path.progress import ProgressBar
 from skscreen.path.samples import SamplePoint
 from skscreen.svm import ScreenedSVC
@@ -113,7 +113,7 @@ class ScreenedSVCCV(ScreenedSVC):
 
     _parameter_constraints: ClassVar[dict] = {
         **{key: value for key, value in ScreenedSVC._parameter_constraints.items() if key != "C"},
-        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "Cs": [Interval(Integral, 1, MOST_VALUES, closed="both"), "array-like"],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "refit": ["boolean"],

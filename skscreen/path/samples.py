@@ -170,7 +170,10 @@ class SamplePathSolver:
         check_bounds(C, self._weights)
         bounds = C * self._weights
         if C <= self.C_min:
-            return self._finish(C, bounds, self._first(C, bounds), [], None, began)
+            first = self._first(C, bounds)
+            # Unless rounding errors of the margins are too large to tell.
+            if first.relative_gap <= tol:
+                return self._finish(C, bounds, first, [], None, began)
         start = margins = codes = None
         history: list[ScreeningEvent] = []
         if self._known:

@@ -8,6 +8,9 @@ caller fetches rows i and j; status 0 where no pair gains anything, 2 where the 
 import numpy as np
 from numba import njit
 
+# Curvature where samples do not differ at all.
+_LEAST = 1e-200
+
 
 @njit(cache=True, nogil=True)
 def smo_without_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short, steps):
@@ -62,7 +65,7 @@ def smo_with_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short, st
                 continue
             # B^2 cancels in |phi_i - phi_j|^2.
             curvature = diagonal[a] + diagonal[s] - 2.0 * (A[s] + square_bias)
-            curvature = max(curvature, 1e-12 * diagonal[a])
+            curvature = max(curvature, 1e-12 * diagonal[a], _LEAST)
             if slope * slope > best * curvature:
                 best, j, move = slope * slope / curvature, k, slope / curvature
         if j < 0:
@@ -103,6 +106,8 @@ def _second_index(A, y, square_bias, diagonal, S, C, alpha, short, i):
     a = S[i]
     best, change_i = _single_gain(short[i], diagonal[a], alpha[a], C[a])
     j, change_j = i, 0.0
+    if diagonal[a] <= 0.0:
+        return j, change_i, change_j
     for k in range(S.size):
         b = S[k]
         q = y[a] * y[b] * (A[b] + square_bias)
