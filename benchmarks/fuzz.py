@@ -13,10 +13,12 @@ there is one. Needs the `bench` extra.
 """
 
 import argparse
+import contextlib
 import faulthandler
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -133,7 +135,7 @@ def child(name: str, file: Path, seconds: float, seed: int, engine: str) -> None
         import atheris
 
         instrument()
-        options = [f"-seed={seed + 1}", f"-max_len={LONGEST}", "-timeout=0", "-rss_limit_mb=0",
+        options = [f"-seed={seed + 1}", f"-max_len={LONGEST}", "-timeout=86400", "-rss_limit_mb=0",
                    "-len_control=20", "-verbosity=0", "-print_final_stats=0"]  # fmt: skip
         atheris.Setup(["fuzz", *options], recorder)
         atheris.Fuzz()
@@ -150,14 +152,22 @@ def fuzz(name: str, seconds: float, seed: int, engine: str) -> tuple[int, list[d
             command = [sys.executable, __file__, "--child", str(file), "--target", name,
                        "--minutes", str(left / 60.0), "--seed", str(seed), "--engine",
                        engine]  # fmt: skip
-            process = subprocess.run(command, capture_output=True, text=True, check=False)
+            errors = file.with_suffix(".errors")
+            with errors.open("w") as out:
+                # A session of its own: workers that joblib has started end with it.
+                process = subprocess.Popen(
+                    command, stdout=subprocess.DEVNULL, stderr=out, start_new_session=True
+                )
+                process.wait()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             if process.returncode == 0:
                 break
             # A fresh start, with other examples.
             seed += 1000
             last = file.with_suffix(".last")
             content = last.read_bytes().hex() if last.exists() else ""
-            tail = process.stderr.strip().splitlines()[-12:]
+            tail = errors.read_text().strip().splitlines()[-12:]
             with file.open("a") as out:
                 line = {"finding": f"process ended with {process.returncode}", "notes": tail,
                         "bytes": content}  # fmt: skip

@@ -189,6 +189,7 @@ def fuzz_rtlm_cv(inputs: Inputs) -> None:
     }  # fmt: skip
     inputs.spoil("X", "y", "groups", *search, *RTLM)
     valid = {**{k: v for k, v in RTLM.items() if k not in ("lam", "relative_lam")}, **search}
+    valid["n_jobs"] = (None, 1)
     options = {"lams": 2, "cv": 2, **inputs.options(ScreenedRTLMCV, valid)}
     options["max_iter"] = min(options["max_iter"], 500) if (
         isinstance(options.get("max_iter"), int) and "max_iter" not in inputs.spoiled

@@ -184,7 +184,9 @@ def fuzz_svc_path(inputs: Inputs) -> None:
 
 def fuzz_svc_cv(inputs: Inputs) -> None:
     inputs.spoil("X", "y", "sample_weight", "groups", "certify", *SEARCH, *SVC)
+    # Folds in processes of their own would be most of the time.
     valid = {**{k: v for k, v in SVC.items() if k != "C"}, **SEARCH, "certify": (None, 0.3, 0.9)}
+    valid["n_jobs"] = (None, 1)
     options = {"Cs": 3, **inputs.options(ScreenedSVCCV, valid)}
     given, (X, codes, _) = classification(inputs, SPARSE, most_classes=3)
     kernel = squared(inputs, options, X, given)
@@ -266,6 +268,7 @@ def fuzz_pragam(inputs: Inputs) -> None:
 def fuzz_pragam_cv(inputs: Inputs) -> None:
     inputs.spoil("X", "y", "sample_weight", "groups", *SEARCH, *PRAGAM)
     valid = {**{k: v for k, v in PRAGAM.items() if k not in ("C", "warm_start")}, **SEARCH}
+    valid["n_jobs"] = (None, 1)
     options = {"Cs": 2, "max_iter": 300, **inputs.options(PragamSVCCV, valid)}
     given, (_, codes, _) = classification(inputs, SPARSE, most_classes=3)
     groups = inputs.junk("groups", np.arange(len(codes)) % 3)

@@ -96,8 +96,10 @@ def usable_answers(answers: Answers) -> Answers:
 
 def check_total(weights: np.ndarray | None) -> None:
     """Refuse weights that make no mean."""
-    if weights is not None and not 0.0 < weights.sum() < np.inf:
-        raise ValueError("sample_weight, or counts in y, must have a positive, finite sum.")
+    if weights is not None and not weights.any():
+        raise ValueError("sample_weight must not be zero for all answers.")
+    if weights is not None and not weights.sum() < np.inf:
+        raise ValueError("sample_weight, or counts in y, must have a finite sum.")
 
 
 def same_pairs(rows: np.ndarray) -> np.ndarray:

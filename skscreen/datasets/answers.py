@@ -49,7 +49,8 @@ def make_triplets(
     """
     if not isinstance(metric, str) or metric not in ("euclidean", "precomputed"):
         raise ValueError(f"metric must be 'euclidean' or 'precomputed', got {metric!r}.")
-    check_scalar(noise, "noise", Real, min_val=0.0, max_val=1.0)
+    if not isinstance(noise, Real) or not 0.0 <= noise <= 1.0:
+        raise ValueError(f"noise must be in [0, 1], got {noise}.")
     check_scalar(n_triplets, "n_triplets", Integral, min_val=1)
     X = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
     if np.abs(X).max() > _LARGEST:

@@ -272,12 +272,16 @@ class PathDisplay:
         if baseline is not None and scores is None:
             raise ValueError("`baseline` is compared with `scores`: give both, or neither.")
         lams = np.asarray(path.lams, dtype=float)
+        if scores is not None:
+            scores = _along_path(scores, lams, "scores")
+            if np.isnan(scores).all():
+                raise ValueError("`scores` must hold a number, got NaN alone.")
         return cls(
             lams=lams,
             objectives=_along_path(path.objectives, lams, "path.objectives", holes=False),
             dual_gaps=_along_path(path.dual_gaps, lams, "path.dual_gaps", holes=False),
             tol=tol,
-            scores=None if scores is None else _along_path(scores, lams, "scores"),
+            scores=scores,
             score_name=score_name,
             baseline=baseline,
             baseline_name=baseline_name,
@@ -397,7 +401,7 @@ def _along_path(values: ArrayLike, lams: np.ndarray, name: str, holes: bool = Tr
             f"`{name}` has shape {values.shape}, but the path has {lams.size} values of λ: "
             "one value is needed for each."
         )
-    if np.isinf(values).any() or np.isnan(values).any() > holes or np.isnan(values).all():
+    if np.isinf(values).any() or np.isnan(values).any() > holes:
         raise ValueError(f"`{name}` must hold finite numbers{', or NaN for some' * holes}.")
     return values
 

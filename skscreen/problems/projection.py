@@ -82,11 +82,15 @@ def project_box_equality(
     d = _spread("weights", weights, m.shape)
     z = _spread("total", total, ()).item()
     if not abs(z) <= _LARGEST:
-        raise ValueError(f"total must be a number of at most {_LARGEST:g} in size, got {total!r}.")
+        raise ValueError(f"total must be finite, at most {_LARGEST:g} in size, got {total!r}.")
     if not ((sigma == 0.0) | _in_range(np.abs(sigma))).all():
-        raise ValueError(f"coefficients must be 0, or {_SMALLEST:g} to {_LARGEST:g} in size.")
+        raise ValueError(
+            f"coefficients must be finite: 0, or from {_SMALLEST:g} to {_LARGEST:g} in size."
+        )
     if not _in_range(d).all():
-        raise ValueError(f"weights must be positive, from {_SMALLEST:g} to {_LARGEST:g}.")
+        raise ValueError(
+            f"weights must be finite and positive, from {_SMALLEST:g} to {_LARGEST:g}."
+        )
     if not ((l <= u).all() and (l < np.inf).all() and (u > -np.inf).all()):
         raise ValueError("lower must not exceed upper, and each must be a number on its side.")
     for name, bound in (("lower", l), ("upper", u)):
