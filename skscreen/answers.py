@@ -70,11 +70,10 @@ def read_answers(X, y=None, sample_weight=None) -> Answers:
 def usable_answers(answers: Answers) -> Answers:
     """Leave out answers of weight zero and, with a warning, those that nothing could satisfy."""
     rows, weights = answers
+    check_total(weights)
     if weights is not None:
         used = weights > 0.0
         rows, weights = rows[used], weights[used]
-        if not used.any():
-            raise ValueError("sample_weight must not be zero for all answers.")
     impossible = same_pairs(rows)
     if impossible.any():
         count, total = int(np.count_nonzero(impossible)), len(rows)
@@ -93,6 +92,14 @@ def usable_answers(answers: Answers) -> Answers:
     if weights is not None and np.all(weights == weights[0]):
         weights = None
     return Answers(rows, weights)
+
+
+def check_total(weights: np.ndarray | None) -> None:
+    """Refuse weights that make no mean."""
+    if weights is not None and not weights.any():
+        raise ValueError("sample_weight must not be zero for all answers.")
+    if weights is not None and not weights.sum() < np.inf:
+        raise ValueError("sample_weight, or counts in y, must have a finite sum.")
 
 
 def same_pairs(rows: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from skscreen.problems.chain_kernels import best_labels
 from skscreen.problems.chain_likelihood import MATRICES, ChainLikelihood
 from skscreen.problems.chain_risk import ChainRisk
 from skscreen.problems.memory import check_kernel_memory
+from skscreen.problems.samples import LARGEST, check_bounds
 from skscreen.sequences import Sequences, check_labels, check_sequences
 from skscreen.solvers.certified import Watch, follow
 from skscreen.solvers.excessive_gap import excessive_gap
@@ -55,7 +56,7 @@ class _ChainClassifier(BaseEstimator):
         -------
         float
         """
-        found = self.predict(X)
+        found, y = self.predict(X), list(y)
         if len(found) != len(y) or any(len(a) != len(b) for a, b in zip(found, y, strict=True)):
             raise ValueError("y must hold one sequence of labels of the same length for each of X.")
         return float(np.mean(np.concatenate(found) == np.concatenate([np.asarray(b) for b in y])))
@@ -202,6 +203,7 @@ class PragamChainSVC(CallbackSupportMixin, _ChainClassifier):
         PragamChainSVC
         """
         sequences, codes = self._begin(X, y)
+        check_bounds(float(self.C), np.ones(1))
         m, lam = self.classes_.size, 1.0 / (self.C * (sequences.first.size - 1))
         L = None if self.lipschitz == "auto" else float(self.lipschitz)
         n_threads = effective_n_jobs(self.n_jobs)
@@ -321,7 +323,7 @@ class KernelChainClassifier(_ChainClassifier):
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
-        "transition_scale": [Interval(Real, 0, None, closed="neither")],
+        "transition_scale": [Interval(Real, 0, LARGEST, closed="right")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
@@ -363,12 +365,15 @@ class KernelChainClassifier(_ChainClassifier):
         KernelChainClassifier
         """
         sequences, codes = self._begin(X, y)
+        check_bounds(float(self.C), np.ones(1))
         observations, lam = sequences.X, 1.0 / (self.C * (sequences.first.size - 1))
         gamma = gamma_value(self.gamma, observations, np.ones(len(observations)))
         self._kernel = Kernel(self.kernel, gamma, self.degree, float(self.coef0))
         n = len(observations)
         check_kernel_memory(n, n, MATRICES, "Use fewer observations, or PragamChainSVC.")
         K = self._kernel.decide(observations, observations, np.eye(len(observations)))
+        if not np.all(np.isfinite(K)):
+            raise ValueError("the kernel has values that are not finite on X: rescale X.")
         problem = ChainLikelihood(
             K, codes, sequences.first, self.classes_.size, lam, float(self.transition_scale)
         )

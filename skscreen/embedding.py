@@ -12,29 +12,29 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skscreen.answers import Answers, count_objects, read_answers, usable_answers
+from skscreen.answers import Answers, check_total, count_objects, read_answers, usable_answers
+from skscreen.feature_map import FeatureMapMixin
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.problems.embedding_losses import EmbeddingLoss
 from skscreen.problems.embedding_terms import EmbeddingProblem, margins
-from skscreen.problems.memory import check_kernel_memory
 from skscreen.solvers.embedding import EmbeddingSolution, check_free, solve_from
 from skscreen.solvers.embedding_auto import clean_ridge
 from skscreen.solvers.embedding_state import Progress, Settings
 
 # Few points, or points on a line, get stuck on the wrong side of each other.
 _FEW_OBJECTS, _RESTARTS = 20, 5
-# Kernel matrices of the map from features that live at the same time; measured.
-_MATRICES = 4
+# Of parameters of losses, whose squares are summed and multiplied.
+_LARGEST = 1e40
 
 
 class OrdinalEmbedding(
     CallbackSupportMixin,
+    FeatureMapMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     BaseEstimator,
@@ -175,16 +175,16 @@ class OrdinalEmbedding(
         "loss": [StrOptions({"soe", "ste", "tste", "gnmds", "ckl"})],
         "solver": [StrOptions({"auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"})],
         "formulation": [StrOptions({"nonconvex", "convex"})],
-        "reg": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "reg": [StrOptions({"auto"}), Interval(Real, 0, _LARGEST, closed="both")],
         "epsilon": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "module_epochs": [Interval(Integral, 1, None, closed="left"), None],
         "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="neither"), None],
-        "mu": [Interval(Real, 0, None, closed="neither")],
-        "margin": [Interval(Real, 0, None, closed="neither")],
-        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, _LARGEST, closed="right"), None],
+        "mu": [Interval(Real, 0, _LARGEST, closed="right")],
+        "margin": [Interval(Real, 0, _LARGEST, closed="right")],
+        "smoothing": [Interval(Real, 0, _LARGEST, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_objects": [Interval(Integral, 1, None, closed="left"), None],
         "n_jobs": [Integral, None],
@@ -342,56 +342,8 @@ class OrdinalEmbedding(
         """
         check_is_fitted(self)
         rows, weights = read_answers(X, y, sample_weight)
+        check_total(weights)
         return float(np.average(self._agree(rows) > 0, weights=weights))
-
-    def fit_features(self, F, *, alpha=0.1, gamma=None) -> Self:
-        """Learn a map from features of the objects to their points.
-
-        Kernel ridge regression with the kernel exp(-gamma |f - f'|^2), for the objects that were
-        compared.
-
-        Parameters
-        ----------
-        F : array-like of shape (n_objects, n_features)
-        alpha : float, default=0.1
-            Strength > 0 of its ridge.
-        gamma : float, optional
-            1 / (mean squared distance of the features) by default.
-
-        Returns
-        -------
-        OrdinalEmbedding
-        """
-        check_is_fitted(self)
-        F = check_array(F, dtype=np.float64, input_name="F")
-        if len(F) != len(self.embedding_):
-            raise ValueError(
-                f"F must have a row for each of {len(self.embedding_)} objects, got {len(F)}."
-            )
-        F = F[self.compared_]
-        check_kernel_memory(len(F), len(F), _MATRICES, "Use fewer rows of F.")
-        spread = 2.0 * F.var(axis=0).sum()
-        if gamma is None:
-            gamma = 1.0 / spread if spread > 0.0 else 1.0
-        model = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
-        self.feature_map_ = model.fit(F, self.embedding_[self.compared_])
-        return self
-
-    def map_features(self, F) -> np.ndarray:
-        """Return points for objects of which only features are known.
-
-        Parameters
-        ----------
-        F : array-like of shape (n_new_objects, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_new_objects, n_components)
-        """
-        check_is_fitted(self, "feature_map_", msg="%(name)s has no map yet: call fit_features.")
-        F, model = check_array(F, dtype=np.float64, input_name="F"), self.feature_map_
-        check_kernel_memory(len(F), len(model.X_fit_), _MATRICES, "Map fewer rows of F at a time.")
-        return model.predict(F)
 
     def __sklearn_tags__(self):
         """Say that indices of objects are not negative."""

@@ -18,7 +18,7 @@ from sklearn.utils.validation import validate_data
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_path import RTLMPath
 from skscreen.path.driver import PathSolver
-from skscreen.path.grid import positive_values
+from skscreen.path.grid import MOST_VALUES, positive_values
 from skscreen.path.progress import ProgressBar
 from skscreen.solvers.solution import Solution
 from skscreen.supervision import class_codes
@@ -101,7 +101,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
             for key, value in ScreenedRTLM._parameter_constraints.items()
             if key not in ("lam", "relative_lam")
         },
-        "lams": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "lams": [Interval(Integral, 1, MOST_VALUES, closed="both"), "array-like"],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "classifier": [HasMethods(["fit", "predict"]), None],

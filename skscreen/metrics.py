@@ -1,10 +1,12 @@
 """Measures of embeddings: of answers, of shape, and of retrieval."""
 
+from numbers import Integral
+
 import numpy as np
 from scipy.spatial import procrustes
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, check_scalar
 
-from skscreen.answers import read_answers
+from skscreen.answers import check_total, read_answers
 from skscreen.problems.embedding_terms import margins
 
 
@@ -31,6 +33,7 @@ def triplet_error(embedding, X, y=None, sample_weight=None) -> float:
         raise ValueError(
             f"X must name objects of the embedding, 0 to {len(embedding) - 1}, got {rows.max()}."
         )
+    check_total(weights)
     return float(np.average(~(margins(embedding, rows) > 0.0), weights=weights))
 
 
@@ -51,7 +54,12 @@ def procrustes_distance(X, Y) -> float:
     Y = check_array(Y, dtype=np.float64, input_name="Y")
     if X.shape != Y.shape:
         raise ValueError(f"X and Y must have the same shape, got {X.shape} and {Y.shape}.")
-    return float(procrustes(X, Y)[2])
+    for name, points in (("X", X), ("Y", Y)):
+        if not 0.0 < np.ptp(points, axis=0).max() < np.inf:
+            raise ValueError(f"{name} must have two different points, at a finite distance.")
+    # Any size and place is as good, and these do not overflow.
+    X, Y = (points / np.abs(points).max() for points in (X, Y))
+    return float(procrustes(X - X.mean(axis=0), Y - Y.mean(axis=0))[2])
 
 
 def precision_at_k(relevant, distances, k: int) -> float:
@@ -110,7 +118,10 @@ def mean_average_precision(relevant, distances) -> float:
 
 def _ranked(relevant, distances, k: int = 1) -> np.ndarray:
     """Relevance of the items of each query, nearest first."""
-    relevant = check_array(relevant, dtype=None, input_name="relevant").astype(bool)
+    relevant = check_array(relevant, dtype=None, input_name="relevant")
+    if relevant.dtype.kind not in "biuf":
+        raise ValueError(f"relevant must hold booleans or numbers, got dtype {relevant.dtype}.")
+    relevant = relevant.astype(bool)
     distances = check_array(distances, dtype=np.float64, input_name="distances")
     check_consistent_length(relevant, distances)
     if relevant.shape != distances.shape:
@@ -118,6 +129,7 @@ def _ranked(relevant, distances, k: int = 1) -> np.ndarray:
             f"relevant and distances must have the same shape, got {relevant.shape} and "
             f"{distances.shape}."
         )
+    check_scalar(k, "k", Integral)
     if not 1 <= k <= relevant.shape[1]:
         raise ValueError(f"k must be from 1 to {relevant.shape[1]}, the number of items, got {k}.")
     return np.take_along_axis(relevant, np.argsort(distances, axis=1, kind="stable"), axis=1)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.store import Store, check_store, content_key
 from skscreen.path.threads import blas_threads_for
-from skscreen.problems.samples import LinearSamples
+from skscreen.problems.samples import LinearSamples, check_bounds
 from skscreen.score_classifier import ScoreClassifierMixin
 from skscreen.solvers.certified import Certified, Watch
 from skscreen.solvers.hinge import LIMITS, Algorithm, Start, solve_hinge
@@ -296,6 +296,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         starts, algorithm = self._starts(old, labels, n_samples, keys), self._algorithm()
         n_problems, fits = labels.n_problems, []
         check_problems(n_problems, n_samples, self.n_features_in_)
+        check_bounds(float(self.C), labels.weights)
         with Tasks(self, n_problems, "class") as tasks, blas_threads_for(self.n_features_in_):
             watch = Watch(tasks.bar, self.tol, n_problems)
             for found in Parallel(self.n_jobs, require="sharedmem", return_as="generator")(

@@ -13,6 +13,7 @@ from sklearn.utils import indexable
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from skscreen.path.grid import MOST_VALUES
 from skscreen.path.progress import ProgressBar
 from skscreen.pragam import PragamSVC
 from skscreen.svm_cv import C_grid, cut, takes_weights
@@ -84,7 +85,7 @@ class PragamSVCCV(PragamSVC):
             for key, value in PragamSVC._parameter_constraints.items()
             if key not in ("C", "warm_start", "memory")
         },
-        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "Cs": [Interval(Integral, 1, MOST_VALUES, closed="both"), "array-like"],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "refit": ["boolean"],

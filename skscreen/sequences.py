@@ -7,6 +7,8 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from skscreen.problems.samples import LARGEST
+
 
 @dataclass(frozen=True)
 class Sequences:
@@ -45,6 +47,9 @@ def check_sequences(X, n_features: int | None = None) -> Sequences:
         raise ValueError(f"X must have the same features in all sequences, got {widths} of them.")
     if n_features is not None and widths[0] != n_features:
         raise ValueError(f"X has {widths[0]} features, but was fitted with {n_features}.")
+    largest = max(float(np.abs(part).max()) for part in parts)
+    if largest > LARGEST:
+        raise ValueError(f"X holds numbers up to {largest:g}, whose products overflow: rescale it.")
     first = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
     return Sequences(np.ascontiguousarray(np.concatenate(parts)), first)
 
@@ -52,7 +57,10 @@ def check_sequences(X, n_features: int | None = None) -> Sequences:
 def check_labels(sequences: Sequences, y) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes, and the labels of all positions as indices of classes."""
     lengths = np.diff(sequences.first)
-    parts = [column_or_1d(part) for part in y]
+    try:
+        parts = [column_or_1d(part) for part in y]
+    except TypeError as error:
+        raise ValueError(f"y must be a list of arrays, as X is, got {type(y).__name__}.") from error
     if len(parts) != len(lengths):
         raise ValueError(f"y must hold {len(lengths)} sequences, as X does, got {len(parts)}.")
     for c, (part, length) in enumerate(zip(parts, lengths, strict=True)):

@@ -187,6 +187,8 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    _fewest_steps = 0
+
     def __init__(
         self,
         C=1.0,
@@ -374,7 +376,8 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         solutions = [fit.point.solution for fit in fits]
         self.objective_ = np.array([solution.primal for solution in solutions])
         self.dual_gap_ = max(solution.relative_gap for solution in solutions)
-        self.n_iter_ = np.array([solution.n_iter for solution in solutions])
+        steps = [max(solution.n_iter, self._fewest_steps) for solution in solutions]
+        self.n_iter_ = np.array(steps)
         self.screening_history_ = [event for fit in fits for event in fit.point.history]
         self.dual_coef_ = signed[:, found]
         return self

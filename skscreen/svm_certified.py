@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from skscreen.path.certified import CertifiedSearch, ErrorBounds, Fold
+from skscreen.path.grid import MOST_VALUES
 from skscreen.path.progress import ProgressBar
 from skscreen.problems.memory import check_kernel_memory
 from skscreen.problems.samples import LinearSamples
@@ -70,7 +71,7 @@ class CertifiedC:
 @validate_params(
     {
         "eps": [Interval(Real, 0, 1, closed="neither")],
-        "n_grid": [Interval(Integral, 2, None, closed="left")],
+        "n_grid": [Interval(Integral, 2, MOST_VALUES, closed="both")],
         "max_solves": [Interval(Integral, 2, None, closed="left")],
     },
     prefer_skip_nested_validation=False,

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.path.certified import CertifiedSearch, ErrorBounds
-from skscreen.path.grid import positive_values
+from skscreen.path.grid import MOST_VALUES, positive_values
 from skscreen.path.progress import ProgressBar
 from skscreen.path.samples import SamplePoint
 from skscreen.svm import ScreenedSVC
@@ -113,12 +113,17 @@ class ScreenedSVCCV(ScreenedSVC):
 
     _parameter_constraints: ClassVar[dict] = {
         **{key: value for key, value in ScreenedSVC._parameter_constraints.items() if key != "C"},
-        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "Cs": [Interval(Integral, 1, MOST_VALUES, closed="both"), "array-like"],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "refit": ["boolean"],
         "certify": [Interval(Real, 0, 1, closed="neither"), None],
     }
+
+    # A fold's solution may be that of all samples; scikit-learn counts from 1.
+    _fewest_steps = 1
+    # Where the refit starts, while it lasts.
+    _starts: list[np.ndarray] | None = None
 
     def __init__(
         self,
@@ -190,33 +195,33 @@ class ScreenedSVCCV(ScreenedSVC):
         """
         for name in ("dual_coef_", "bounds_"):
             vars(self).pop(name, None)
-        self.Cs_, self._starts = C_grid(self.Cs), None
+        self.Cs_ = C_grid(self.Cs)
         checked, y_checked = validate_data(self, X, y, **self._accepted())
         check_labels(checked, y_checked, sample_weight, self.class_weight)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
         X, y, groups = indexable(X, y, groups)
         splits = list(check_cv(self.cv, y_checked, classifier=True).split(X, y, groups))
+        starts = None
         if self.certify is None:
-            self._search(X, y, splits, sample_weight)
+            starts = self._search(X, y, splits, sample_weight)
         else:
             self._search_with_proof(X, y, splits, sample_weight)
+        if not self.refit:
+            return self
         try:
-            if self.refit:
-                super().fit(X, y, sample_weight)
-                # A fold's solution may be that of all samples; scikit-learn counts from 1.
-                self.n_iter_ = np.maximum(self.n_iter_, 1)
+            self._starts = starts
+            return super().fit(X, y, sample_weight)
         finally:
-            del self._starts
-        return self
+            vars(self).pop("_starts", None)
 
     def _model(self) -> ScreenedSVC:
         """Return the estimator of a fold."""
         names = set(ScreenedSVC().get_params()) - {"C", "memory", "n_jobs", "verbose"}
         return ScreenedSVC(**{name: getattr(self, name) for name in names})
 
-    def _search(self, X, y, splits, sample_weight) -> None:
-        """Score the grid."""
+    def _search(self, X, y, splits, sample_weight) -> list[np.ndarray]:
+        """Score the grid; return the dual variables of the first fold for the C chosen."""
         model = self._model()
         scorer = check_scoring(model, self.scoring)
         tasks = (
@@ -236,8 +241,8 @@ class ScreenedSVCCV(ScreenedSVC):
         means = self.scores_.mean(axis=0)
         best = int(np.argmax(means))
         self.C_, self.best_score_ = float(self.Cs_[best]), float(means[best])
-        self._starts = starts[best]
         self._warn_unless_converged(failed)
+        return starts[best]
 
     def _search_with_proof(self, X, y, splits, sample_weight) -> None:
         """Choose from the range of the grid, within `certify` of the best."""

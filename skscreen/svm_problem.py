@@ -76,10 +76,14 @@ def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
         return float(gamma)
     if gamma == "auto":
         return 1.0 / X.shape[1]
-    squares = X.multiply(X) if sparse.issparse(X) else X * X
     share = weights / (weights.sum() * X.shape[1])
-    variance = float((squares.T @ share).sum() - (X.T @ share).sum() ** 2)
-    return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = X.multiply(X) if sparse.issparse(X) else X * X
+        variance = float((squares.T @ share).sum() - (X.T @ share).sum() ** 2)
+    if not variance < np.inf:
+        raise ValueError("X has no finite variance, which gamma='scale' needs: rescale X.")
+    value = 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+    return value if value < np.inf else 1.0
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,7 @@ def check_labels(X, y, sample_weight, class_weight) -> Labels:
         classes, codes = np.unique(y[rows], return_inverse=True)
     if classes.size < 2:
         raise ValueError(
-            "The number of classes has to be greater than one; got "
+            "The number of classes in y has to be greater than one; got "
             f"{classes.size} class{'' if classes.size == 1 else 'es'}"
             f"{'' if rows.size == y.size else ' among the samples of positive weight'}."
         )

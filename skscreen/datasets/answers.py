@@ -1,6 +1,6 @@
 """Random answers about distances."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state, check_scalar
@@ -12,6 +12,9 @@ _DRAWS = 100
 
 # For a triplet: its indices, drawn and arranged, and distances; measured.
 _BYTES = 100
+
+# Its square is a number.
+_LARGEST = 1e150
 
 # Numbers in a block of differences.
 _BLOCK = 2**18
@@ -44,12 +47,14 @@ def make_triplets(
     >>> make_triplets([[0.0], [1.0], [3.0]], 1000, random_state=0).shape
     (1000, 3)
     """
-    if metric not in ("euclidean", "precomputed"):
+    if not isinstance(metric, str) or metric not in ("euclidean", "precomputed"):
         raise ValueError(f"metric must be 'euclidean' or 'precomputed', got {metric!r}.")
-    if not 0.0 <= noise <= 1.0:
+    if not isinstance(noise, Real) or not 0.0 <= noise <= 1.0:
         raise ValueError(f"noise must be in [0, 1], got {noise}.")
     check_scalar(n_triplets, "n_triplets", Integral, min_val=1)
     X = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
+    if np.abs(X).max() > _LARGEST:
+        raise ValueError(f"X must hold numbers of at most {_LARGEST:g} in size: rescale it.")
     if metric == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(f"X must be a square matrix of distances, got shape {X.shape}.")
     check_memory(_BYTES * n_triplets, f"{n_triplets:,} triplets", "Use a smaller n_triplets.")

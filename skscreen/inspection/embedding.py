@@ -120,12 +120,15 @@ class EmbeddingDisplay:
             raise ValueError("`estimator` has one component: a map needs at least two.")
         if points.shape[1] > 2:
             points = points - points.mean(axis=0)
-            points = points @ np.linalg.svd(points, full_matrices=False)[2][:2].T
+            # Eigenvalues ascend; one object has axes too.
+            points = points @ np.linalg.eigh(points.T @ points)[1][:, :-3:-1]
         for label, values in (("names", names), ("classes", classes), ("reference", reference)):
-            if values is not None and len(values) != len(points):
+            if values is not None and (count := _count(values)) != len(points):
                 raise ValueError(
-                    f"`{label}` has {len(values)} entries, but there are {len(points)} objects."
+                    f"`{label}` has {count} entries, but there are {len(points)} objects."
                 )
+        if classes is not None and (classes := np.asarray(classes)).ndim != 1:
+            raise ValueError(f"`classes` must be one column, got shape {classes.shape}.")
         if reference is not None:
             reference = np.asarray(reference, dtype=float)
             if reference.ndim != 2 or reference.shape[1] != 2:
@@ -134,7 +137,7 @@ class EmbeddingDisplay:
         return cls(
             points=points,
             names=names,
-            classes=None if classes is None else np.asarray(classes),
+            classes=classes,
             reference=reference,
             reference_name=reference_name,
         ).plot(ax=ax)
@@ -211,6 +214,13 @@ class EmbeddingDisplay:
                 borderaxespad=0.2,
             )
         return self
+
+
+def _count(values: Any) -> int | str:
+    try:
+        return len(values)
+    except TypeError:
+        return "no"
 
 
 def _turned(points: np.ndarray, reference: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -263,15 +264,24 @@ class PathDisplay:
             If `scores` or an array of the path has another length than `path.lams`, if `baseline`
             is given without `scores`, or if `ax` has not one Axes for each panel.
         """
+        for name, number in (("tol", tol), ("baseline", baseline)):
+            if number is not None and not (isinstance(number, Real) and np.isfinite(number)):
+                raise ValueError(f"`{name}` must be a finite number or None, got {number!r}.")
+        if tol is not None and tol <= 0.0:
+            raise ValueError(f"`tol` must be positive, for a logarithmic axis, got {tol!r}.")
         if baseline is not None and scores is None:
             raise ValueError("`baseline` is compared with `scores`: give both, or neither.")
         lams = np.asarray(path.lams, dtype=float)
+        if scores is not None:
+            scores = _along_path(scores, lams, "scores")
+            if np.isnan(scores).all():
+                raise ValueError("`scores` must hold a number, got NaN alone.")
         return cls(
             lams=lams,
-            objectives=_along_path(path.objectives, lams, "path.objectives"),
-            dual_gaps=_along_path(path.dual_gaps, lams, "path.dual_gaps"),
+            objectives=_along_path(path.objectives, lams, "path.objectives", holes=False),
+            dual_gaps=_along_path(path.dual_gaps, lams, "path.dual_gaps", holes=False),
             tol=tol,
-            scores=None if scores is None else _along_path(scores, lams, "scores"),
+            scores=scores,
             score_name=score_name,
             baseline=baseline,
             baseline_name=baseline_name,
@@ -380,14 +390,19 @@ class PathDisplay:
         legend_above(ax)
 
 
-def _along_path(values: ArrayLike, lams: np.ndarray, name: str) -> np.ndarray:
-    """Return `values` as an array with one entry for each λ."""
-    values = np.asarray(values, dtype=float)
+def _along_path(values: ArrayLike, lams: np.ndarray, name: str, holes: bool = True) -> np.ndarray:
+    """Return `values` as an array with one entry for each λ; NaN may leave holes."""
+    try:
+        values = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`{name}` must hold numbers: {error}.") from error
     if values.shape != lams.shape:
         raise ValueError(
             f"`{name}` has shape {values.shape}, but the path has {lams.size} values of λ: "
             "one value is needed for each."
         )
+    if np.isinf(values).any() or np.isnan(values).any() > holes:
+        raise ValueError(f"`{name}` must hold finite numbers{', or NaN for some' * holes}.")
     return values
 
 

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+# Of a grid that is asked for by a number.
+MOST_VALUES = 1_000_000
+
 
 def positive_values(name: str, values, kind: str = "a non-empty list") -> np.ndarray:
     """Return values in ascending order, each once.

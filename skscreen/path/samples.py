@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from skscreen.problems.samples import check_bounds
 from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
 from skscreen.screening.sample_bounds import (
     Reference,
@@ -166,9 +167,13 @@ class SamplePathSolver:
     def solve(self, C: float, tol: float) -> SamplePoint:
         """Solve for one C to a relative duality gap of the full problem."""
         began = time.perf_counter()
+        check_bounds(C, self._weights)
         bounds = C * self._weights
         if C <= self.C_min:
-            return self._finish(C, bounds, self._first(C, bounds), [], None, began)
+            first = self._first(C, bounds)
+            # Unless rounding errors of the margins are too large to tell.
+            if first.relative_gap <= tol:
+                return self._finish(C, bounds, first, [], None, began)
         start = margins = codes = None
         history: list[ScreeningEvent] = []
         if self._known:

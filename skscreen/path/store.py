@@ -17,10 +17,12 @@ import uuid
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
+from numbers import Integral
 from pathlib import Path
 
 import joblib
 import numpy as np
+from sklearn.utils import check_scalar
 
 # Changes with the meaning of the files.
 _FORMAT = 1
@@ -60,6 +62,9 @@ class Store:
     """
 
     def __init__(self, folder: str | os.PathLike, max_bytes: int = 4 * 2**30):
+        if not isinstance(folder, str | os.PathLike):
+            raise TypeError(f"folder must be a str or a path, got {folder!r}.")
+        check_scalar(max_bytes, "max_bytes", Integral, min_val=0)
         self.folder, self.max_bytes = Path(folder), int(max_bytes)
 
     def __repr__(self) -> str:

@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from skscreen.problems.gram_kernels import add_rows, add_rows_at, signed_block
 from skscreen.problems.memory import check_memory
+from skscreen.problems.samples import LARGEST
 
 KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")
 
@@ -81,10 +82,14 @@ class Gram:
         self.dtype = np.dtype(dtype)
         if kernel == "rbf":
             self._squares = _square_norms(self.X)
+            if not np.all(self._squares <= LARGEST**2):
+                raise ValueError(f"X has rows of length above {LARGEST:g}: rescale X.")
         elif kernel == "precomputed":
             _check_symmetric(self.X)
-        self.diagonal = self._diagonal()
-        self._check_definite()
+        # What overflows is refused below.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.diagonal = self._diagonal()
+            self._check_definite()
         row = self.n * self.dtype.itemsize
         n_rows = int(min(cache_size * 2**20 // row, self.n))
         self._n_rows = min(max(n_rows, _BLOCK), self.n)
@@ -196,7 +201,12 @@ class Gram:
     def _check_definite(self) -> None:
         """Refuse a kernel that is indefinite on a block of samples."""
         if not np.all(np.isfinite(self.diagonal)):
-            raise ValueError("the kernel has values that are not finite")
+            raise ValueError("the kernel has values that are not finite on X")
+        if self.diagonal.max() > LARGEST**2:
+            raise ValueError(
+                f"the kernel has values up to {self.diagonal.max():g} on X, and products above "
+                f"{LARGEST**2:g} may overflow: rescale X, or choose other parameters of the kernel"
+            )
         safe = self.kernel in ("rbf", "linear")
         if safe or (self.kernel == "poly" and self.gamma >= 0.0 and self.coef0 >= 0.0):
             return
@@ -204,6 +214,8 @@ class Gram:
         block = self.compute(probe, probe)
         if callable(self.kernel):
             _check_symmetric(block)
+        if not np.all(np.isfinite(block)):
+            raise ValueError("the kernel has values that are not finite on X")
         smallest, largest = np.linalg.eigvalsh(block)[[0, -1]]
         if smallest < -1e-7 * abs(largest):
             found = f"eigenvalue {smallest:.3g} on {probe.size} samples"
@@ -227,6 +239,8 @@ class KernelSamples:
         if y.shape != (gram.n,) or not np.all(np.abs(y) == 1.0):
             raise ValueError(f"y must be {gram.n} labels -1 or +1, got an array of shape {y.shape}")
         self.gram, self.y, self.bias = gram, y, float(bias)
+        if not abs(self.bias) <= LARGEST:
+            raise ValueError(f"intercept_scaling must be at most {LARGEST:g}, got {bias:g}.")
         self.n = gram.n
         self.diagonal = gram.diagonal + self.bias**2
         self.norms = np.sqrt(self.diagonal)

@@ -10,6 +10,8 @@ from skscreen.problems.sample_kernels import REORDER
 _NEWTON_STEPS = 12
 # Residuals of the equality below this multiple of the sum of the terms are rounding errors.
 _SLACK = 4.0 * EPS
+# Sizes of numbers whose products and quotients are numbers.
+_SMALLEST, _LARGEST = 1e-50, 1e50
 
 
 def project_box_equality(
@@ -35,15 +37,16 @@ def project_box_equality(
     Parameters
     ----------
     point : array-like of shape (n,)
-        m, finite.
+        m, of at most 1e50 in size.
     total : float
-        z, finite.
+        z, of at most 1e50 in size.
     coefficients : array-like of shape (n,) or float, default=1.0
-        sigma, finite: signs or any other numbers. Where it is 0 the equality says nothing.
+        sigma: signs or any other numbers from 1e-50 to 1e50 in size. Where it is 0 the equality
+        says nothing.
     lower, upper : array-like of shape (n,) or float, default=0.0 and 1.0
         l <= u; -inf and inf where there is no bound.
     weights : array-like of shape (n,) or float, default=1.0
-        d > 0, finite.
+        d, from 1e-50 to 1e50.
 
     Returns
     -------
@@ -69,21 +72,30 @@ def project_box_equality(
     >>> project_box_equality([0.75, 1.0, -0.25], 0.0, coefficients=[1, -1, 1])
     array([0.875, 0.875, 0.   ])
     """
-    m = np.array(point, dtype=np.float64)
-    if m.ndim != 1 or not np.isfinite(m).all():
-        raise ValueError("point must be a one-dimensional array of finite numbers.")
+    m = np.array(_numbers("point", point))
+    if m.ndim != 1 or not (np.abs(m) <= _LARGEST).all():
+        raise ValueError(
+            f"point must be a one-dimensional array of numbers of at most {_LARGEST:g} in size."
+        )
     sigma = _spread("coefficients", coefficients, m.shape)
     l, u = _spread("lower", lower, m.shape), _spread("upper", upper, m.shape)
     d = _spread("weights", weights, m.shape)
-    z = float(total)
-    if not np.isfinite(z):
-        raise ValueError(f"total must be finite, got {total!r}.")
-    if not np.isfinite(sigma).all():
-        raise ValueError("coefficients must be finite.")
-    if not (np.isfinite(d).all() and (d > 0.0).all()):
-        raise ValueError("weights must be finite and positive.")
+    z = _spread("total", total, ()).item()
+    if not abs(z) <= _LARGEST:
+        raise ValueError(f"total must be finite, at most {_LARGEST:g} in size, got {total!r}.")
+    if not ((sigma == 0.0) | _in_range(np.abs(sigma))).all():
+        raise ValueError(
+            f"coefficients must be finite: 0, or from {_SMALLEST:g} to {_LARGEST:g} in size."
+        )
+    if not _in_range(d).all():
+        raise ValueError(
+            f"weights must be finite and positive, from {_SMALLEST:g} to {_LARGEST:g}."
+        )
     if not ((l <= u).all() and (l < np.inf).all() and (u > -np.inf).all()):
         raise ValueError("lower must not exceed upper, and each must be a number on its side.")
+    for name, bound in (("lower", l), ("upper", u)):
+        if not (np.isinf(bound) | (np.abs(bound) <= _LARGEST)).all():
+            raise ValueError(f"{name} must be at most {_LARGEST:g} in size, or infinite.")
     smallest, largest, size = total_range(sigma, l, u)
     slack = _SLACK * np.sqrt(m.size + 1.0) * (size + abs(z))
     if not smallest - slack <= z <= largest + slack:
@@ -97,8 +109,19 @@ def project_box_equality(
     return m
 
 
+def _in_range(values: np.ndarray) -> np.ndarray:
+    return (values >= _SMALLEST) & (values <= _LARGEST)
+
+
+def _numbers(name: str, value) -> np.ndarray:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must hold real numbers: {error}.") from error
+
+
 def _spread(name: str, value, shape: tuple) -> np.ndarray:
-    value = np.asarray(value, dtype=np.float64)
+    value = _numbers(name, value)
     if value.shape not in ((), shape):
         raise ValueError(f"{name} must be a number or have shape {shape}, got {value.shape}.")
     return np.array(np.broadcast_to(value, shape))

@@ -11,6 +11,12 @@ from scipy import sparse
 from skscreen.problems import sample_kernels
 from skscreen.problems.memory import aligned
 
+# Longest vector, so that sums of products of two with dual variables do not overflow.
+LARGEST = 1e40
+
+# Upper bounds of dual variables: their squares, times products of samples, are numbers too.
+_SMALLEST_BOUND, _LARGEST_BOUND = 1e-80, 1e80
+
 
 class LinearSamples:
     """Rows z_i = y_i (x_i, B).
@@ -49,7 +55,14 @@ class LinearSamples:
             raise ValueError(f"bias must be finite, got {bias!r}.")
         self.is_sparse = sparse.issparse(self.X)
         self.n_features = self.n_columns + (self.bias != 0.0)
-        self.norms = np.sqrt(sample_kernels.squared_norms(*self.rows, self.n) + self.bias**2)
+        squares = sample_kernels.squared_norms(*self.rows, self.n) + self.bias * self.bias
+        self.norms = np.sqrt(squares)
+        # Written so that NaN is out of range.
+        if not np.all(self.norms <= LARGEST):
+            raise ValueError(
+                f"X (with intercept_scaling) has rows of length {self.norms.max():g}, and products "
+                f"of lengths above {LARGEST:g} may overflow: rescale X."
+            )
 
     def __setstate__(self, state: dict) -> None:
         vars(self).update((name, aligned(value)) for name, value in state.items())
@@ -156,6 +169,17 @@ class LinearSamples:
     def _by_blas(self) -> bool:
         # Mixed precision would make a copy of the whole matrix.
         return not self.is_sparse and self.X.dtype == np.float64
+
+
+def check_bounds(C: float, weights: np.ndarray) -> None:
+    """Refuse upper bounds of dual variables with which products under- or overflow."""
+    smallest, largest = C * float(weights.min()), C * float(weights.max())
+    if not (_SMALLEST_BOUND <= smallest and largest <= _LARGEST_BOUND):
+        raise ValueError(
+            f"C times the weights of samples (sample_weight, class_weight) must be from "
+            f"{_SMALLEST_BOUND:g} to {_LARGEST_BOUND:g}, got {smallest:g} to {largest:g} at "
+            f"C={C:g}."
+        )
 
 
 _NO_COLUMNS, _NO_STARTS = np.empty(0, np.uint32), np.empty(0, np.int32)

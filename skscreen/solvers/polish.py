@@ -24,6 +24,8 @@ _RIDGE, _REFINEMENTS = 1e-11, 3
 _EXACT = 1e-15
 
 
+# A move that overflows is no better, and not taken.
+@np.errstate(over="ignore", invalid="ignore")
 def polish(
     samples, bounds: np.ndarray, solution: SampleSolution, signs: np.ndarray | None = None
 ) -> SampleSolution:
@@ -69,7 +71,10 @@ def polish(
         best = _better(best, alpha, margins, bounds, signs)
     if best is solution or solution.w is None:
         return best
-    return replace(best, w=samples.combine(best.alpha))
+    # The margins that counted have been updated step by step; those of w are what users get.
+    w = samples.combine(best.alpha)
+    best = _better(solution, best.alpha, samples.margins(w), bounds, signs)
+    return best if best is solution else replace(best, w=w)
 
 
 def _change(samples, E, alpha, margins, signs) -> tuple[np.ndarray, float]:
@@ -81,13 +86,13 @@ def _change(samples, E, alpha, margins, signs) -> tuple[np.ndarray, float]:
     x, b = np.zeros(E.size), 0.0
     if signs is not None:
         y, excess = signs[E], -float(signs @ alpha)
-        along = cho_solve(factor, y)
+        along = cho_solve(factor, y, check_finite=False)
     for _ in range(_REFINEMENTS):
         residual = rest - Q @ x
         if signs is None:
-            x = x + cho_solve(factor, residual)
+            x = x + cho_solve(factor, residual, check_finite=False)
             continue
-        step = cho_solve(factor, residual - b * y)
+        step = cho_solve(factor, residual - b * y, check_finite=False)
         move = (y @ (x + step) - excess) / (y @ along)
         x, b = x + step - move * along, b + move
     return x, b

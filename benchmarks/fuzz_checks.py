@@ -1,0 +1,214 @@
+"""What the fuzzer expects of a call: a clear error, or a right answer, soon.
+
+A call may raise ValueError, TypeError or MemoryError, on purpose: by scikit-learn's validation, or
+by a `raise` of skscreen whose message names an argument. All else is a finding: another exception,
+one that came about by accident in NumPy or in compiled code, arithmetic that overflows, numbers
+that are not finite, a certificate that is not met without a warning, an objective that is not that
+of the formula, and a call that takes longer than ten seconds of processor time.
+"""
+
+import inspect
+import linecache
+import re
+import signal
+import traceback
+import warnings
+from collections.abc import Callable
+from contextlib import contextmanager
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import pairwise_kernels
+
+# Processor seconds for one call.
+LIMIT = 10.0
+ERRORS = (ValueError, TypeError, MemoryError)
+
+
+class Finding(AssertionError):
+    """Something that a user should not see."""
+
+
+class TooLong(BaseException):
+    """No `except Exception` of the package may keep it."""
+
+
+@contextmanager
+def time_limit(seconds: float):
+    """Stop what takes longer, in processor time: a busy machine proves nothing."""
+
+    def stop(*_):
+        raise TooLong
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
+
+
+class Outcome:
+    """What a call has returned or raised.
+
+    Attributes
+    ----------
+    result : object or None
+    error : Exception or None
+    unconverged : bool
+        Whether there was a ConvergenceWarning.
+    """
+
+    def __init__(self, result, error, caught):
+        self.result, self.error = result, error
+        self.unconverged = any(issubclass(one.category, ConvergenceWarning) for one in caught)
+
+
+def call(function: Callable, *args, names=(), must_work: bool = False, **kwargs) -> Outcome:
+    """Call a function; raise a `Finding` if it ends in a way that it should not.
+
+    Parameters
+    ----------
+    function : callable
+    names : iterable of str
+        Further arguments that a message may name, beside those of the function.
+    must_work : bool
+        Whether no error at all is in order.
+    """
+    owner = getattr(function, "__self__", None)
+    names = {*names, *inspect.signature(function).parameters}
+    if hasattr(owner, "get_params"):
+        names |= set(owner.get_params())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("error", category=RuntimeWarning, module="skscreen")
+        try:
+            with time_limit(LIMIT):
+                result = function(*args, **kwargs)
+        except ERRORS as error:
+            complaint = unclear(error, names)
+            if complaint or must_work:
+                raise Finding(f"{complaint or 'refused valid input'}: {told(error)}") from error
+            return Outcome(None, error, caught)
+        except TooLong as error:
+            raise Finding(f"hang: {where(error)}") from error
+        except Exception as error:
+            raise Finding(f"crash: {told(error)}") from error
+    return Outcome(result, None, caught)
+
+
+def told(error: BaseException) -> str:
+    """Return an exception in one line."""
+    return f"{type(error).__name__} at {where(error)}: {str(error).splitlines()[:1]}"
+
+
+def where(error: BaseException) -> str:
+    """Return the innermost lines of skscreen and of all in a traceback."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "/skscreen/" in frame.filename]
+    shown = [*ours[-1:], *(frames[-1:] if frames[-1:] != ours[-1:] else [])]
+    return " < ".join(f"{'/'.join(f.filename.split('/')[-2:])}:{f.lineno}" for f in shown)
+
+
+def unclear(error: BaseException, names: set[str]) -> str:
+    """Return what is wrong with an error; nothing if it tells the user what to change."""
+    frames = traceback.extract_tb(error.__traceback__)
+    inner, message = frames[-1], str(error)
+    named = any(re.search(rf"\b{re.escape(name)}\b", message) for name in names)
+    # Since the last line of skscreen: what scikit-learn has checked, others may have raised.
+    ours = [k for k, frame in enumerate(frames) if "/skscreen/" in frame.filename]
+    after = frames[max(ours, default=-1) + 1 :]
+    if any("/sklearn/utils/" in frame.filename for frame in after):
+        return ""
+    if "/sklearn/" in inner.filename:
+        deep = "/sklearn/utils/" not in inner.filename and "split" not in inner.filename
+        return "error from the depths" if deep and not named else ""
+    if "/skscreen/" in inner.filename:
+        line = linecache.getline(inner.filename, inner.lineno)
+        if not line.strip().startswith("raise"):
+            return "error by accident"
+        return "" if named else "error that names no argument"
+    return "error by accident" if not named else ""
+
+
+def expect(truth, text: str) -> None:
+    """Raise a `Finding` unless something holds."""
+    if not truth:
+        raise Finding(f"wrong: {text}")
+
+
+def expect_finite(model) -> None:
+    """Expect fitted attributes to be finite, but for histories."""
+    for name, value in vars(model).items():
+        if name.endswith("_") and "history" not in name and isinstance(value, np.ndarray | float):
+            if np.asarray(value).dtype.kind in "fc":
+                expect(np.all(np.isfinite(value)), f"{name} is not finite")
+
+
+def expect_certified(gap: float, tol: float, unconverged: bool) -> None:
+    """Expect a duality gap that meets its tolerance, or a warning."""
+    expect(np.isfinite(gap) and gap >= 0.0, f"gap {gap}")
+    expect(gap <= tol or unconverged, f"gap {gap:.3g} > tol={tol:g} without a warning")
+
+
+def expect_close(found: float, wanted: float, rounding: float, text: str) -> None:
+    """Expect two numbers to agree to six digits, but for rounding errors."""
+    slack = 1e-6 * abs(wanted) + rounding + 1e-300
+    expect(abs(found - wanted) <= slack, f"{text}: {found!r}, recomputed {wanted!r}")
+
+
+def svm_objectives(model, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple:
+    """Return P of `ScreenedSVC` for each problem by its formula, P(0), and rounding errors."""
+    classes, factors = model.classes_, np.ones(len(y))
+    used = weights > 0.0
+    if model.class_weight == "balanced":
+        sums = np.array([weights[y == label].sum() for label in classes])
+        factors = (weights[used].sum() / (classes.size * sums))[np.searchsorted(classes, y)]
+    elif model.class_weight:
+        factors = np.array([model.class_weight.get(label, 1.0) for label in y.tolist()])
+    s = weights * factors
+    scores = np.asarray(model.decision_function(X)).reshape(len(y), -1)
+    if model.kernel == "linear":
+        squares = (model.coef_**2).sum(axis=1)
+        norms = np.linalg.norm(X, axis=1) * np.sqrt(squares.max())
+    else:
+        kernel = model._kernel
+        S, A = model.support_vectors_, model.dual_coef_
+        if kernel.name == "precomputed":
+            K = X[np.ix_(model.support_, model.support_)]
+        else:
+            K = pairwise_kernels(
+                S, metric=kernel.name, filter_params=True, gamma=kernel.gamma,
+                degree=kernel.degree, coef0=kernel.coef0,
+            )  # fmt: skip
+        squares = np.einsum("ki,ij,kj->k", A, K, A)
+        norms = np.abs(A).sum() * np.abs(K).max(initial=0.0) * np.ones(len(y))
+    if model.fit_intercept and model.intercept == "penalised":
+        squares = squares + (model.intercept_ / model.intercept_scaling) ** 2
+    # Scores are sums over support vectors, in which much may cancel.
+    lengths = np.linalg.norm(X, axis=1) if model.kernel == "linear" else np.zeros(1)
+    norms = norms + np.abs(model.dual_coef_).sum(axis=1).max() * lengths.max() ** 2
+    rounding = 1e-12 * model.C * float(s @ (1.0 + norms + np.abs(model.intercept_).max()))
+    found = []
+    for k in range(scores.shape[1]):
+        signs = np.where(y == classes[1 if scores.shape[1] == 1 else k], 1.0, -1.0)
+        losses = np.maximum(0.0, 1.0 - signs * scores[:, k])
+        found.append(0.5 * squares[k] + model.C * float(s @ losses))
+    return found, model.C * s.sum(), rounding
+
+
+def embedding_losses(name: str, shape: float, a: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Return the losses of `OrdinalEmbedding` by their formulas."""
+    if name == "soe":
+        return np.maximum(0.0, np.sqrt(a) + shape - np.sqrt(c)) ** 2
+    if name == "ste":
+        return np.logaddexp(0.0, a - c)
+    if name == "tste":
+        return np.logaddexp(0.0, 0.5 * (shape + 1.0) * (np.log(shape + a) - np.log(shape + c)))
+    if name == "ckl":
+        return np.log(a + c + 2.0 * shape) - np.log(c + shape)
+    z = np.maximum(1.0 + a - c, 0.0)
+    if shape == 0.0:
+        return z
+    return np.where(z < shape, z**2 / (2.0 * shape), z - 0.5 * shape)

@@ -1,0 +1,121 @@
+"""A few examples of every target of `benchmarks/fuzz.py`, and that each public name has one."""
+
+import importlib
+import random
+import sys
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+BENCHMARKS = str(Path(__file__).parents[1] / "benchmarks")
+
+
+def benchmark(name):
+    sys.path.insert(0, BENCHMARKS)
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(BENCHMARKS)
+
+
+targets, checks = benchmark("fuzz_targets"), benchmark("fuzz_checks")
+# Slow ones have fewer: a cluster, folds, chains.
+SLOW = ("DistributedRTLM", "DistributedPragamSVC", "PragamChainSVC", "ScreenedRTLMCV")
+
+
+def test_every_public_name_has_a_target():
+    assert targets.public_names() == targets.covered_names()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", targets.TARGETS)
+def test_a_call_ends_in_a_clear_error_or_a_right_answer(name, monkeypatch):
+    # Code may have to be compiled.
+    monkeypatch.setattr(checks, "LIMIT", 60.0)
+
+    @settings(
+        deadline=None, database=None, derandomize=True, max_examples=6 if name in SLOW else 25,
+        suppress_health_check=list(HealthCheck), phases=[Phase.generate],
+    )  # fmt: skip
+    @given(st.data())
+    def run(data):
+        targets.once(name, data)
+
+    run()
+
+
+def fine():
+    return 1
+
+
+def test_what_is_in_order_is_no_finding():
+    assert checks.call(fine).result == 1
+
+    # As if it stood in the package.
+    refuse = compiled("/skscreen/a.py", "def f(C):\n    raise ValueError('C must be positive')\n")
+    assert isinstance(checks.call(refuse, 0).error, ValueError)
+    with pytest.raises(checks.Finding, match="refused valid input"):
+        checks.call(refuse, 0, must_work=True)
+
+
+def compiled(filename, source):
+    import linecache
+
+    linecache.cache[filename] = len(source), None, source.splitlines(True), filename
+    space = {}
+    exec(compile(source, filename, "exec"), space)
+    return space["f"]
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("def f(C):\n    raise KeyError(C)\n", "crash: KeyError"),
+        ("def f(C):\n    raise ValueError('wrong')\n", "names no argument"),
+        ("def f(C):\n    return float('C')\n", "error by accident"),
+        ("def f(C):\n    while True: pass\n", "hang"),
+        ("import numpy as np\ndef f(C):\n    return np.float64(1e300) * 1e300\n", "crash: Runtime"),
+    ],
+)
+def test_what_is_not_in_order_is_found(source, complaint, monkeypatch):
+    monkeypatch.setattr(checks, "LIMIT", 0.2)
+    function = compiled("/skscreen/b.py", source)
+    function.__globals__["__name__"] = "skscreen.b"
+    with pytest.raises(checks.Finding, match=complaint):
+        checks.call(function, 0)
+
+
+def test_wrong_answers_are_found():
+    with pytest.raises(checks.Finding, match=r"gap 0\.1 > tol=0\.01 without a warning"):
+        checks.expect_certified(0.1, 0.01, False)
+    checks.expect_certified(0.1, 0.01, True)
+    with pytest.raises(checks.Finding, match="objective"):
+        checks.expect_close(1.0, 1.01, 0.0, "objective")
+    with pytest.raises(checks.Finding, match="coef_ is not finite"):
+        checks.expect_finite(SimpleNamespace(coef_=np.array([1.0, np.nan])))
+
+
+def test_the_driver_repeats_a_finding(monkeypatch, tmp_path):
+    fuzz = benchmark("fuzz")
+
+    def broken(inputs):
+        if inputs.count(0, 100) > 50:
+            raise checks.Finding("wrong: a number")
+
+    monkeypatch.setitem(targets.TARGETS, "broken", broken)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        recorder = fuzz.Recorder("broken", tmp_path / "found", 1e9)
+    draw = random.Random(0)
+    for _ in range(50):
+        recorder(draw.randbytes(100))
+    lines = (tmp_path / "found").read_text().splitlines()
+    assert len(lines) == 1 and recorder.n_examples == 50
+    content = bytes.fromhex(lines[0].split('"bytes": "')[1].split('"')[0])
+    with pytest.raises(checks.Finding, match="a number"):
+        fuzz.example_of("broken")(content)
