@@ -298,8 +298,6 @@ def fuzz_store(inputs: Inputs) -> None:
         if store.max_bytes > 1000:
             expect(found[0][0] == value, "another value")
             np.testing.assert_array_equal(found[0][1]["alpha"], alpha)
-        matrix = call(store.matrix, "m", lambda: np.eye(3)).result
-        np.testing.assert_array_equal(matrix, np.eye(3))
 
 
 def fuzz_measures(inputs: Inputs) -> None:
