@@ -1,18 +1,32 @@
+"""ScreenedRTLM: the contract of scikit-learn, the problem that is solved, its parameters."""
+
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from metric_cases import (
+    BOUNDS,
+    IRIS_X,
+    IRIS_Y,
+    KINDS,
+    RULES,
+    T,
+    X,
+    assert_same_optimum,
+    error_radius,
+    explicit,
+    history,
+    rtlm,
+    vector_or_matrix,
+    y,
+)
 from numpy.testing import assert_allclose, assert_array_equal
-from rtlm_reference import Explicit, brute_force_triplets, item_matrices
-from scipy import sparse
+from rtlm_reference import brute_force_triplets
 from sklearn.base import clone
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_wine
 from sklearn.exceptions import (
-    ConvergenceWarning,
-    DataConversionWarning,
     NotFittedError,
     UnsetMetadataPassedError,
 )
@@ -24,63 +38,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen import ScreenedRTLM, rtlm_path
-from skscreen.path.driver import PathSolver
 from skscreen.problems import triplets as triplets_module
-
-# 89 wines with 13 features: 801 triplets for three neighbours, no two distances are equal.
-X, y = load_wine(return_X_y=True)
-X, y = scale(X[::2]), y[::2]
-X.setflags(write=False)
-y.setflags(write=False)
-T = brute_force_triplets(X, y, 3)
-
-# 50 irises with 4 features, two of them with the same values.
-IRIS_X, IRIS_Y = load_iris(return_X_y=True)
-IRIS_X, IRIS_Y = scale(IRIS_X)[::3], IRIS_Y[::3]
-
-KINDS = [
-    {"loss": loss, "diagonal": diagonal}
-    for loss in ("smoothed_hinge", "hinge")
-    for diagonal in (False, True)
-]
-BOUNDS = ["gap", "gb", "pgb", "dgb", "cdgb", "rrpb"]
-RULES = ["sphere", "linear", "semidefinite"]
-
-
-def rtlm(**options):
-    return ScreenedRTLM(**{"n_neighbors": 3, **options})
-
-
-def vector_or_matrix(model):
-    matrix = model.get_mahalanobis_matrix()
-    return np.diag(matrix) if model.diagonal else matrix
-
-
-def explicit(X, triplets, model):
-    """The same problem from explicit matrices, by code that shares nothing with the package."""
-    gamma = 0.0 if model.loss == "hinge" else model.gamma
-    return Explicit(item_matrices(X, triplets, model.diagonal), gamma)
-
-
-def error_radius(model):
-    """How far the optimum may be: P is lam-strongly convex."""
-    return np.sqrt(2.0 * model.dual_gap_ * model.objective_ / model.lam_)
-
-
-def assert_same_optimum(left, right):
-    """As near to each other as their two certificates promise."""
-    assert_allclose(left.lam_, right.lam_, rtol=1e-10)
-    assert left.n_triplets_ == right.n_triplets_
-    worst_gap = max(left.dual_gap_, right.dual_gap_)
-    assert abs(left.objective_ - right.objective_) <= 1.001 * worst_gap * left.objective_
-    distance = np.linalg.norm(left.get_mahalanobis_matrix() - right.get_mahalanobis_matrix())
-    assert distance <= 1.001 * (error_radius(left) + error_radius(right))
-
-
-def history(model):
-    """Screening events without the seconds."""
-    return [event[:-1] for event in model.screening_history_]
-
 
 # -- the contract of scikit-learn ----------------------------------------------------------------
 
@@ -448,311 +406,3 @@ def test_bad_parameter(name, value):
 def test_bad_bound_lists_the_good_ones():
     with pytest.raises(ValueError, match=r"bound must name at least one of 'gap', .*'rrpb'"):
         ScreenedRTLM(bound=["gap", "ball"]).fit(IRIS_X, IRIS_Y)
-
-
-# -- data ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "same",
-    [
-        lambda X, y: (X.astype(np.float32), y),
-        lambda X, y: (X.tolist(), y.tolist()),
-        lambda X, y: (pd.DataFrame(X), pd.Series(y)),
-        lambda X, y: (np.asfortranarray(X), y.astype(np.float32)),
-        lambda X, y: (X[:, ::-1][:, ::-1], y.astype(bool) + 2 * (y == 2)),
-        lambda X, y: (X, np.array(["red", "white", "rose"])[y]),
-        lambda X, y: (X, np.array(["red", "white", "rose"], dtype=object)[y]),
-    ],
-    ids=["float32", "list", "pandas", "fortran", "view", "str", "object"],
-)
-def test_kinds_of_input(same):
-    X32 = X.astype(np.float32).astype(np.float64)
-    assert_same_optimum(rtlm().fit(*same(X32, y)), rtlm().fit(X32, y))
-
-
-def test_order_of_the_samples_does_not_matter():
-    order = np.random.default_rng(1).permutation(len(X))
-    assert_same_optimum(rtlm().fit(X[order], y[order]), rtlm().fit(X, y))
-
-
-def test_column_vector_y_warns():
-    with pytest.warns(DataConversionWarning, match="column-vector y"):
-        model = rtlm().fit(X, y[:, None])
-    assert_same_optimum(model, rtlm().fit(X, y))
-
-
-def test_data_is_not_modified():
-    own_X, own_y, own_T = X.copy(), y.copy(), T.copy()
-    rtlm().fit(own_X, own_y).transform(own_X)
-    rtlm().fit(own_X, triplets=own_T)
-    assert_array_equal(own_X, X)
-    assert_array_equal(own_y, y)
-    assert_array_equal(own_T, T)
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_refit_is_deterministic(kind):
-    model = rtlm(**kind).fit(X, y)
-    first = model.components_, model.n_iter_, model.dual_gap_, history(model)
-    model.fit(IRIS_X, IRIS_Y)
-    assert model.n_features_in_ == 4
-    model.fit(X, y)
-    assert_array_equal(model.components_, first[0])
-    assert (model.n_iter_, model.dual_gap_, history(model)) == first[1:]
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_constant_features_get_no_weight(kind):
-    with_constants = X.copy()
-    with_constants[:, [2, 7]] = 3.3
-    model = rtlm(**kind).fit(with_constants, y)
-    assert model.dual_gap_ <= model.tol
-    assert_allclose(model.components_[:, [2, 7]], 0.0, atol=1e-12)
-    assert len(model.components_) <= 11
-    kept = rtlm(**kind).fit(np.delete(with_constants, [2, 7], axis=1), y)
-    assert_allclose(model.objective_, kept.objective_, rtol=2e-6)
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_duplicate_rows(kind):
-    # With five copies of each row the nearest neighbour is at distance 0.
-    model = rtlm(**kind).fit(np.repeat(X[::3], 5, axis=0), np.repeat(y[::3], 5))
-    assert model.dual_gap_ <= model.tol
-    assert np.isfinite(model.components_).all()
-
-
-def test_duplicates_of_another_class():
-    doubled, labels = np.concatenate((X, X[:10])), np.concatenate((y, (y[:10] + 1) % 3))
-    model = rtlm().fit(doubled, labels)
-    assert model.dual_gap_ <= model.tol
-
-
-ZERO_METRIC = "No metric brings the near samples of the triplets nearer"
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.parametrize("relative", [True, False])
-def test_constant_data_gives_the_zero_metric(kind, relative):
-    with pytest.warns(UserWarning, match=ZERO_METRIC) as record:
-        model = rtlm(relative_lam=relative, **kind).fit(np.full_like(X, 7.0), y)
-    assert [warning.filename for warning in record] == [__file__]
-    assert_array_equal(model.get_mahalanobis_matrix(), 0.0)
-    assert_array_equal(model.transform(X), np.zeros((len(X), 1)))
-    assert model.pair_distance(X[None, :2]) == 0.0
-    assert model.lam_max_ == 0.0
-    assert model.dual_gap_ <= model.tol
-    constant = 1.0 if model.loss == "hinge" else 1.0 - 0.5 * model.gamma
-    assert_allclose(model.objective_, constant * model.n_triplets_)
-
-
-def test_triplets_that_no_metric_can_meet():
-    triplets = [[0, 2, 1], [3, 1, 2]]
-    with pytest.warns(UserWarning, match=ZERO_METRIC):
-        model = rtlm().fit([[0.0], [1.0], [2.0], [3.0]], triplets=triplets)
-    assert model.get_mahalanobis_matrix() == 0.0
-
-
-def test_more_features_than_samples():
-    wide = np.random.default_rng(0).normal(size=(12, 40))
-    model = rtlm().fit(wide, [0, 1] * 6)
-    assert model.dual_gap_ <= model.tol
-    assert len(model.components_) < 12
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.parametrize("size", [1e-35, 1e-20, 1e20, 1e35])
-def test_huge_and_tiny_data(size, kind):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = rtlm(**kind).fit(size * X, y)
-    assert model.dual_gap_ <= model.tol
-    assert_allclose(model.objective_, rtlm(**kind).fit(X, y).objective_, rtol=2e-6)
-
-
-@pytest.mark.parametrize("size", [1e-320, 1e-100, 1e100, 1e300])
-def test_data_of_impossible_scale(size):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(ValueError, match=r"X deviates by up to .* from its mean; rescale it"):
-            rtlm().fit(size * X, y)
-
-
-def test_data_whose_mean_overflows():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(ValueError, match="X deviates by up to inf"):
-            rtlm(n_neighbors=1).fit([[1e308], [1.1e308], [1.2e308], [1.3e308]], [0, 0, 1, 1])
-
-
-def test_offset_does_not_matter():
-    model = rtlm().fit(X + 1e5, y)
-    assert_allclose(model.objective_, rtlm().fit(X, y).objective_, rtol=2e-6)
-
-
-# -- bad data ------------------------------------------------------------------------------------
-
-
-def changed(values, row, value, dtype=float):
-    values = np.array(values, dtype=dtype)
-    values[row] = value
-    return values
-
-
-@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # in scikit-learn
-@pytest.mark.parametrize("train", [rtlm().fit, rtlm_path])
-@pytest.mark.parametrize(
-    ("data", "error", "match"),
-    [
-        ((changed(X, 3, np.nan), y), ValueError, "X contains NaN"),
-        ((changed(X, 3, np.inf), y), ValueError, "X contains infinity"),
-        ((X[0], y), ValueError, "Expected 2D array"),
-        ((X[:1], y[:1]), ValueError, "minimum of 2 is required"),
-        ((sparse.csr_matrix(X), y), TypeError, "Sparse data"),
-        ((np.full(X.shape, "a"), y), ValueError, "could not convert string"),
-        ((X, None), ValueError, r"requires y to be passed, .* no triplets were given"),
-        ((X, y[:-1]), ValueError, r"inconsistent numbers of samples: \[89, 88\]"),
-        ((X, np.stack((y, y), axis=1)), ValueError, "y should be a 1d array"),
-        ((X, X[:, 0]), ValueError, "Unknown label type: continuous"),
-        ((X, changed(y, 3, np.nan)), ValueError, "y contains NaN"),
-        ((X, changed(y, 3, np.inf)), ValueError, "y contains infinity"),
-        ((X, changed(y.astype(str), 3, np.nan, object)), TypeError, "y must be uniformly strings"),
-        ((X, changed(y.astype(str), 3, None, object)), TypeError, "y must be uniformly strings"),
-        ((X, np.zeros(len(X))), ValueError, "number of classes in y has to be greater than one"),
-        ((X, changed(y, 3, 9, int)), ValueError, r"y must have at least two members .*9.* has one"),
-    ],
-)
-def test_bad_data(train, data, error, match):
-    with pytest.raises(error, match=match):
-        train(*data)
-
-
-@pytest.mark.parametrize("n_neighbors", [len(X), 1000])
-def test_too_many_neighbours(n_neighbors):
-    with pytest.raises(ValueError, match=f"n_neighbors must be below .* got {n_neighbors}"):
-        rtlm(n_neighbors=n_neighbors).fit(X, y)
-
-
-@pytest.mark.parametrize("train", [rtlm().fit, rtlm_path])
-@pytest.mark.parametrize(
-    ("triplets", "error", "match"),
-    [
-        ([[0, 1, 89]], ValueError, "indices from 0 to 88, got 0 to 89"),
-        ([[0, 1, 2], [-1, 1, 2]], ValueError, "indices from 0 to 88, got -1 to 2"),
-        ([[0, 1, 2], [3, 4, 4]], ValueError, r"three different samples; row 1 is \[3, 4, 4\]"),
-        ([[0, 1, 2], [3, 4, 3]], ValueError, r"three different samples; row 1 is \[3, 4, 3\]"),
-        ([[5, 5, 2], [3, 4, 4]], ValueError, r"three different samples; row 0 is \[5, 5, 2\]"),
-        ([0, 1, 2], ValueError, r"shape \(n_triplets >= 1, 3\), got \(3,\)"),
-        ([[0, 1, 2, 3]], ValueError, r"shape \(n_triplets >= 1, 3\), got \(1, 4\)"),
-        ([], ValueError, r"shape \(n_triplets >= 1, 3\), got \(0,\)"),
-        (np.zeros((0, 3), dtype=int), ValueError, r"shape .*, got \(0, 3\)"),
-        ([[0, 1, 2], [0, 1]], ValueError, "rows of three integers"),
-        ("all", ValueError, "shape"),
-        ([[0.0, 1.0, 2.0]], TypeError, "integers, got dtype float64"),
-        ([["0", "1", "2"]], TypeError, "integers, got dtype <U1"),
-        ([[True, False, True]], TypeError, "integers, got dtype bool"),
-    ],
-)
-def test_bad_triplets(train, triplets, error, match):
-    with pytest.raises(error, match="triplets must .*" + match):
-        train(X, triplets=triplets)
-
-
-@pytest.mark.parametrize("train", [rtlm().fit, rtlm_path])
-def test_conflicting_supervision(train):
-    with pytest.raises(ValueError, match="y and triplets were both given"):
-        train(X, y, triplets=T)
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64])
-def test_integer_types_of_triplets(dtype):
-    model = rtlm().fit(X, triplets=T.astype(dtype))
-    assert_array_equal(model.components_, rtlm().fit(X, triplets=T).components_)
-
-
-@pytest.mark.parametrize("shape", [(4,), (4, 13), (4, 2), (4, 2, 12), (4, 3, 13), (1, 4, 2, 13)])
-def test_pair_distance_wants_pairs(shape):
-    model = rtlm().fit(X, y)
-    with pytest.raises(ValueError, match=r"pairs must have shape \(n_pairs, 2, 13\), got"):
-        model.pair_distance(np.zeros(shape))
-
-
-def test_pair_distance_wants_finite_numbers():
-    model = rtlm().fit(X, y)
-    with pytest.raises(ValueError, match="pairs contains NaN"):
-        model.pair_distance(np.full((1, 2, 13), np.nan))
-
-
-def test_memory_error_names_triplets_and_bytes(little_memory):
-    little_memory(100_000)
-    for train in (rtlm(n_neighbors=None).fit, rtlm_path):
-        with pytest.raises(MemoryError, match=r"[\d,]+ triplets .* [\d,]+ bytes, .* 100,000"):
-            train(X, y)
-
-
-# -- what the user is told -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("verbose", [0, 1])
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_convergence_warning(kind, verbose):
-    model = rtlm(max_iter=1, lam=1e-3, verbose=verbose, **kind)
-    with pytest.warns(ConvergenceWarning) as record:
-        model.fit(X, y)
-    (warning,) = [warning for warning in record if warning.category is ConvergenceWarning]
-    assert warning.filename == __file__
-    message = str(warning.message)
-    assert f"relative duality gap of {model.dual_gap_:.2e} > tol=1e-06" in message
-    assert "raise max_iter" in message
-    # What was reached is there, with an honest certificate.
-    assert model.dual_gap_ > model.tol
-    best = rtlm(lam=1e-3, **kind).fit(X, y).objective_
-    assert model.dual_objective_ <= best <= model.objective_
-
-
-def test_unreachable_tolerance_warns():
-    with pytest.warns(ConvergenceWarning, match=r"> tol=1e-18 .*raise tol"):
-        model = rtlm(tol=1e-18, max_iter=100_000).fit(X, y)
-    assert model.dual_gap_ <= 1e-12
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_silent_by_default(kind, capfd):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        rtlm(**kind).fit(X, y)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_verbose_draws_a_progress_bar_on_stderr(capsys):
-    rtlm(verbose=1).fit(X, y)
-    out, err = capsys.readouterr()
-    assert out == ""
-    last = err.splitlines()[-1]
-    assert "100%" in last
-    assert "lam=" in last
-    assert "gap=" in last
-
-
-def test_interrupted_fit_leaves_the_estimator_unfitted(monkeypatch):
-    model, again = rtlm(), rtlm().fit(X, y)
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(PathSolver, "solve", interrupt)
-    for estimator in (model, again):
-        with pytest.raises(KeyboardInterrupt):
-            estimator.fit(X, y)
-        with pytest.raises(NotFittedError):
-            check_is_fitted(estimator)
-        with pytest.raises(NotFittedError):
-            estimator.transform(X)
-
-
-def test_failed_fit_leaves_the_estimator_unfitted():
-    model = rtlm()
-    with pytest.raises(ValueError, match="y must have at least two members"):
-        model.fit(X, changed(y, 3, 9, int))
-    with pytest.raises(NotFittedError):
-        model.transform(X)

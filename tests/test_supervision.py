@@ -1,0 +1,79 @@
+"""Bad comparisons get errors that name the argument, what was expected and what was got."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
+
+from skscreen import ScreenedRTLM, rtlm_path
+
+X, y = load_wine(return_X_y=True)
+X, y = scale(X[::3, :5]), y[::3]
+T, Q = np.tile([0, 1, 2], (40, 1)), np.tile([0, 1, 2, 3], (60, 1))
+S, D = np.tile([0, 1], (90, 1)), np.tile([2, 3], (90, 1))
+UPPER = np.linspace(0.5, 1.5, len(S))
+
+QUADRUPLET, PAIRS = [[0, 1, 2, 3]], ([[0, 1]], [[2, 3]], 1.0, 2.0)
+
+
+@pytest.mark.parametrize("train", [ScreenedRTLM().fit, rtlm_path])
+@pytest.mark.parametrize(
+    ("arguments", "error", "match"),
+    [
+        ({"quadruplets": [[0, 1, 2]]}, ValueError, r"quadruplets must .*, 4\), got \(1, 3\)"),
+        ({"quadruplets": []}, ValueError, r"quadruplets must have shape \(n_quadruplets >= 1"),
+        ({"quadruplets": [[0, 1, 2, 3], [0]]}, ValueError, "quadruplets must .* four integers"),
+        ({"quadruplets": [[0.0, 1, 2, 3]]}, TypeError, "quadruplets must be integers, .* float64"),
+        ({"quadruplets": [[0, 1, 2, 60]]}, ValueError, "quadruplets must .* 0 to 59, got 0 to 60"),
+        ({"quadruplets": [[0, 1, -2, 3]]}, ValueError, "quadruplets must .* got -2 to 3"),
+        ({"quadruplets": [[0, 1, 2, 3], [4, 4, 2, 3]]}, ValueError, r"row 1 is \[4, 4, 2, 3\]"),
+        ({"quadruplets": [[0, 1, 2, 2]]}, ValueError, "quadruplets .* two different pairs"),
+        ({"quadruplets": [[0, 1, 1, 0]]}, ValueError, "quadruplets .* two different pairs"),
+        ({"pairs": (S, D, 1.0)}, ValueError, r"pairs must be a tuple \(S, D, U, L\)"),
+        ({"pairs": S}, ValueError, r"pairs must be a tuple \(S, D, U, L\)"),
+        ({"pairs": (T, D, 1.0, 2.0)}, ValueError, r"S of pairs must .*, 2\), got \(40, 3\)"),
+        ({"pairs": (S, D[:, 0], 1.0, 2.0)}, ValueError, r"D of pairs must .*, 2\), got \(90,\)"),
+        ({"pairs": (S, D + 0.5, 1.0, 2.0)}, TypeError, "D of pairs must be integers"),
+        ({"pairs": (S + 60, D, 1.0, 2.0)}, ValueError, "S of pairs must be indices from 0 to 59"),
+        ({"pairs": (S, [[3, 3]], 1.0, 2.0)}, ValueError, r"D of pairs must .* row 0 is \[3, 3\]"),
+        ({"pairs": ([], [], 1.0, 2.0)}, ValueError, "S and D of pairs must not both be empty"),
+        ({"pairs": (S, D, 0.0, 2.0)}, ValueError, "U of pairs must be positive .* got 0"),
+        ({"pairs": (S, D, 1.0, -2.0)}, ValueError, "L of pairs must be positive .* got -2"),
+        ({"pairs": (S, D, np.nan, 2.0)}, ValueError, "U of pairs must be positive .* got nan"),
+        ({"pairs": (S, D, 1.0, np.inf)}, ValueError, "L of pairs must be positive .* got inf"),
+        ({"pairs": (S, D, UPPER[1:], 2.0)}, ValueError, "U of pairs must be .* each of its 90"),
+        ({"pairs": (S, D, 1.0, "far")}, ValueError, "L of pairs must be a number or one number"),
+        ({"pairs": (S, D, None, 2.0)}, ValueError, "U of pairs must be a number"),
+        (
+            {"quadruplets": QUADRUPLET, "pairs": PAIRS, "weights": [1.0, 1.0]},
+            ValueError,
+            r"weights must .* 3 comparisons \(1 quadruplets, 1 similar pairs, 1 dissimilar pairs\)",
+        ),
+        ({"quadruplets": QUADRUPLET, "weights": 1.0}, ValueError, r"weights .* got shape \(\)"),
+        ({"quadruplets": QUADRUPLET, "weights": ["a"]}, ValueError, "weights must be one number"),
+        ({"quadruplets": QUADRUPLET, "weights": [-1.0]}, ValueError, "weights must be 0 .* got -1"),
+        ({"quadruplets": QUADRUPLET, "weights": [np.nan]}, ValueError, "weights .* got nan"),
+        ({"quadruplets": QUADRUPLET, "weights": [np.inf]}, ValueError, "weights .* got inf"),
+        ({"quadruplets": QUADRUPLET, "weights": [0.0]}, ValueError, "weights must not all be 0"),
+        ({"y": y, "weights": np.ones(len(y))}, ValueError, "weights are those of explicit"),
+        ({"y": y, "quadruplets": Q}, ValueError, "y and quadruplets were both given"),
+        (
+            {"y": y, "triplets": T, "pairs": PAIRS},
+            ValueError,
+            "y and triplets and pairs were both given",
+        ),
+        ({"weights": np.ones(3)}, ValueError, "requires y to be passed"),
+    ],
+    ids=str,
+)
+def test_bad_comparisons(train, arguments, error, match):
+    with pytest.raises(error, match=match):
+        train(X, **arguments)
+
+
+@pytest.mark.parametrize("pull", [-1.0, np.nan, np.inf, "strong", None])
+def test_bad_pull(pull):
+    with pytest.raises(ValueError, match=r"\bpull\b"):
+        ScreenedRTLM(pull=pull).fit(X, y)
+    with pytest.raises(ValueError, match=r"\bpull\b"):
+        rtlm_path(X, y, pull=pull)
