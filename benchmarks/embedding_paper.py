@@ -27,32 +27,7 @@ def table_one(bench) -> dict:
     starts = 5 if bench.quick else 50
     results = {}
     for loss in PAPER_LOSSES:
-        t = loss == "tste"
-        eta, epsilon = (0.02, 5e-3) if t else (5e-4, 0.025)
-        authors = {
-            "Gram (cvx)": ("gram", Settings(step=5e-4 * N, max_epochs=300, tol=0.0)),
-            "batch": ("batch", Settings(step=5e-4 * N, max_epochs=5000, tol=0.0)),
-            "SGD": ("authors' sgd", Settings(step=1e-4, max_epochs=1000)),
-            "SVRG": ("svrg", Settings(step=eta, max_epochs=2000, tol=0.0)),
-            "SVRG-SBB_0": ("svrg-sbb", _sbb(t, 0.0, 1)),
-        }
-        for b in (1, 5, 10, 20, 50, 100, 200):
-            authors[f"SVRG-SBB_e b={b}"] = ("svrg-sbb", _sbb(t, epsilon, b))
-        batch_step = {"gnmds": 30.0, "ste": 60.0, "tste": 120.0}[loss]
-        sgd_step = {"gnmds": 0.03, "ste": 0.03, "tste": 0.1}[loss]
-        tuned = {
-            "Gram (cvx)": ("gram", Settings(max_epochs=300, tol=0.0)),
-            "batch": ("batch", Settings(step=batch_step, max_epochs=2000, tol=0.0)),
-            "SGD": ("constant sgd", Settings(step=sgd_step, max_epochs=100)),
-            "SVRG": ("svrg", Settings(step=0.03, max_epochs=300, tol=0.0)),
-            "SVRG-SBB_0": ("svrg-sbb", Settings(epsilon=0.0, tol=0.0)),
-            "SVRG-SBB_e b=1": ("svrg-sbb", Settings(tol=0.0)),
-            "SVRG-SBB_e b=20": ("svrg-sbb", Settings(batch_size=20, tol=0.0)),
-            "L-BFGS": ("lbfgs", Settings()),
-            "auto": ("auto", Settings()),
-        }
-        arms = {("authors", name): arm for name, arm in authors.items()}
-        arms |= {("tuned", name): arm for name, arm in tuned.items()}
+        arms = _arms(loss)
         times = {key: [] for key in arms}
         for start in range(starts):
             train, test = synthetic(N, P, SIZE, 0.0, start)
@@ -67,25 +42,59 @@ def table_one(bench) -> dict:
                     train, test, N, P, loss, solver, settings, start, X, 0.0, LEVEL, limit=3.0
                 )
                 times[key].append(seconds_to(found, LEVEL))
-        names = list(dict.fromkeys(name for _, name in arms))
-        printed = dict(
-            zip(("batch", "SGD", "SVRG", "SVRG-SBB_0", "SVRG-SBB_e b=1"), PAPER[loss], strict=True)
-        )
-        rows = []
-        for name in names:
-            row = [name]
-            for kind in ("authors", "tuned"):
-                values = np.array(times.get((kind, name), []))
-                reached = np.isfinite(values)
-                share = "" if reached.all() else f" ({reached.sum()}/{len(values)})"
-                row.append(ms(np.mean(values[reached])) + share if reached.any() else "-")
-                if values.size == 0:
-                    row[-1] = ""
-            rows.append((*row, printed.get(name, "")))
         print(f"### {loss}\n")
-        table("method,authors' settings ms,tuned ms,paper s", rows)
+        table("method,authors' settings ms,tuned ms,paper s", _rows(loss, times))
         results[loss] = {" / ".join(key): values for key, values in times.items()}
     return results
+
+
+def _arms(loss: str) -> dict:
+    """Solvers and settings by who chose them and by name."""
+    t = loss == "tste"
+    eta, epsilon = (0.02, 5e-3) if t else (5e-4, 0.025)
+    authors = {
+        "Gram (cvx)": ("gram", Settings(step=5e-4 * N, max_epochs=300, tol=0.0)),
+        "batch": ("batch", Settings(step=5e-4 * N, max_epochs=5000, tol=0.0)),
+        "SGD": ("authors' sgd", Settings(step=1e-4, max_epochs=1000)),
+        "SVRG": ("svrg", Settings(step=eta, max_epochs=2000, tol=0.0)),
+        "SVRG-SBB_0": ("svrg-sbb", _sbb(t, 0.0, 1)),
+    }
+    for b in (1, 5, 10, 20, 50, 100, 200):
+        authors[f"SVRG-SBB_e b={b}"] = ("svrg-sbb", _sbb(t, epsilon, b))
+    batch_step = {"gnmds": 30.0, "ste": 60.0, "tste": 120.0}[loss]
+    sgd_step = {"gnmds": 0.03, "ste": 0.03, "tste": 0.1}[loss]
+    tuned = {
+        "Gram (cvx)": ("gram", Settings(max_epochs=300, tol=0.0)),
+        "batch": ("batch", Settings(step=batch_step, max_epochs=2000, tol=0.0)),
+        "SGD": ("constant sgd", Settings(step=sgd_step, max_epochs=100)),
+        "SVRG": ("svrg", Settings(step=0.03, max_epochs=300, tol=0.0)),
+        "SVRG-SBB_0": ("svrg-sbb", Settings(epsilon=0.0, tol=0.0)),
+        "SVRG-SBB_e b=1": ("svrg-sbb", Settings(tol=0.0)),
+        "SVRG-SBB_e b=20": ("svrg-sbb", Settings(batch_size=20, tol=0.0)),
+        "L-BFGS": ("lbfgs", Settings()),
+        "auto": ("auto", Settings()),
+    }
+    arms = {("authors", name): arm for name, arm in authors.items()}
+    return arms | {("tuned", name): arm for name, arm in tuned.items()}
+
+
+def _rows(loss: str, times: dict) -> list[tuple]:
+    """Mean times beside the printed ones, and how many starts arrived."""
+    printed = dict(
+        zip(("batch", "SGD", "SVRG", "SVRG-SBB_0", "SVRG-SBB_e b=1"), PAPER[loss], strict=True)
+    )
+    rows = []
+    for name in dict.fromkeys(name for _, name in times):
+        row = [name]
+        for kind in ("authors", "tuned"):
+            values = np.array(times.get((kind, name), []))
+            reached = np.isfinite(values)
+            share = "" if reached.all() else f" ({reached.sum()}/{len(values)})"
+            row.append(ms(np.mean(values[reached])) + share if reached.any() else "-")
+            if values.size == 0:
+                row[-1] = ""
+        rows.append((*row, printed.get(name, "")))
+    return rows
 
 
 def _sbb(t: bool, epsilon: float, b: int) -> Settings:

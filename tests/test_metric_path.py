@@ -365,7 +365,7 @@ def test_constant_data_gives_one_zero_metric(kind):
     assert_array_equal(path.estimator(0).transform(X), 0.0)
 
 
-# -- bad arguments (those shared with the estimator are in test_metric_data.py) -----------------------
+# -- bad arguments (those shared with the estimator are in test_metric_data.py) ------------------
 
 
 @pytest.mark.parametrize(
