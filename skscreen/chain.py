@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.path.threads import blas_threads_for
 from skscreen.problems.chain_kernels import best_labels
 from skscreen.problems.chain_likelihood import MATRICES, ChainLikelihood
 from skscreen.problems.chain_risk import ChainRisk
@@ -210,6 +211,7 @@ class PragamChainSVC(CallbackSupportMixin, _ChainClassifier):
         with (
             Parallel(n_threads, require="sharedmem") as pool,
             Tasks(self, 0) as tasks,
+            blas_threads_for(np.inf, n_threads),
         ):
             risk = ChainRisk(
                 sequences.X, codes, sequences.first, m, lam, pool if n_threads > 1 else None

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -297,7 +297,9 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         n_problems, fits = labels.n_problems, []
         check_problems(n_problems, n_samples, self.n_features_in_)
         check_bounds(float(self.C), labels.weights)
-        with Tasks(self, n_problems, "class") as tasks, blas_threads_for(self.n_features_in_):
+        n_threads = min(effective_n_jobs(self.n_jobs), n_problems)
+        blas_threads = blas_threads_for(self.n_features_in_, n_threads)
+        with Tasks(self, n_problems, "class") as tasks, blas_threads:
             watch = Watch(tasks.bar, self.tol, n_problems)
             for found in Parallel(self.n_jobs, require="sharedmem", return_as="generator")(
                 delayed(solve_hinge)(

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.samples import TESTS, SamplePoint
 from skscreen.path.store import Store, check_store
+from skscreen.path.threads import blas_threads_for
 from skscreen.score_classifier import ScoreClassifierMixin
 from skscreen.svm_problem import (
     KERNELS,
@@ -255,7 +256,8 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         check_problems(n_problems, *X.shape)
         solves = (delayed(self._solve)(problem, k) for k in range(n_problems))
         fits = []
-        with Tasks(self, n_problems, "class") as tasks:
+        n_threads = min(effective_n_jobs(self.n_jobs), n_problems)
+        with Tasks(self, n_problems, "class") as tasks, blas_threads_for(np.inf, n_threads):
             for fit in self._parallel(problem)(solves):
                 fits.append(fit)
                 tasks.end_task(len(fits) / n_problems, describe(fit.point))

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from skscreen.path.threads import blas_threads_for
 from skscreen.problems.samples import check_bounds
 from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
 from skscreen.screening.sample_bounds import (
@@ -42,6 +43,7 @@ class Samples(Protocol):
 
     n: int
     norms: np.ndarray
+    width: float
 
     def q_dot(self, alpha: np.ndarray) -> np.ndarray:
         """Return the margins of sum_i alpha_i z_i."""
@@ -178,6 +180,12 @@ class SamplePathSolver:
         history: list[ScreeningEvent] = []
         if self._known:
             start, margins, codes = self._carry_over(C, bounds, history)
+        with blas_threads_for(self._samples.width):
+            solution, codes = self._solved(C, bounds, start, margins, codes, tol, history)
+        return self._finish(C, bounds, solution, history, codes, began)
+
+    def _solved(self, C, bounds, start, margins, codes, tol, history):
+        """Solve with what is decided; return the solution and the decisions that it rests on."""
         solution = self._polished(bounds, start, margins, codes, tol)
         if not solution.converged and codes is not None and codes.any():
             # Decisions are proved; should rounding errors have led to a wrong one all the same,
@@ -186,7 +194,7 @@ class SamplePathSolver:
             before, codes = solution.n_iter, None
             solution = self._polished(bounds, solution.alpha, None, None, tol)
             solution = replace(solution, n_iter=solution.n_iter + before)
-        return self._finish(C, bounds, solution, history, codes, began)
+        return solution, codes
 
     def _polished(self, bounds, start, margins, codes, tol) -> SampleSolution:
         """Solve, and go for the last digits: the tighter a reference, the more it decides."""

@@ -3,17 +3,20 @@
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 
-# Always there: scikit-learn requires it.
-from threadpoolctl import ThreadpoolController
+from joblib import effective_n_jobs
+from threadpoolctl import ThreadpoolController  # always there: scikit-learn requires it
 
 # Products of matrices narrower than this run slower on many threads than on one, by orders of
 # magnitude where the machine is busy.
 _NARROW = 100
 
 
-def blas_threads_for(n_features: int) -> AbstractContextManager:
-    """Return a context in which products of matrices of that width run well."""
-    if n_features >= _NARROW:
+def blas_threads_for(width: float, n_jobs: int | None = None) -> AbstractContextManager:
+    """Return a context in which products of matrices of that width run well.
+
+    With more `n_jobs` than one, in so many threads at the same time.
+    """
+    if width >= _NARROW and effective_n_jobs(n_jobs) == 1:
         return nullcontext()
     return _controller().limit(limits=1, user_api="blas")
 

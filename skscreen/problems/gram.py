@@ -245,6 +245,14 @@ class KernelSamples:
         self.diagonal = gram.diagonal + self.bias**2
         self.norms = np.sqrt(self.diagonal)
 
+    @property
+    def width(self) -> float:
+        """Width of products that wait for BLAS threads as the factors here do.
+
+        These are of the free samples, a small part of all, and threads meet often in a factor.
+        """
+        return self.n / 64.0
+
     def q_dot(self, alpha: np.ndarray) -> np.ndarray:
         """Return Q alpha, the margins of sum_i alpha_i z_i; zeros of alpha cost nothing."""
         out = np.zeros(self.n)

@@ -90,6 +90,11 @@ class LinearSamples:
         """Number of stored entries of X."""
         return self.X.nnz if self.is_sparse else self.X.size
 
+    @property
+    def width(self) -> float:
+        """Width of the matrices that are multiplied, for the choice of BLAS threads."""
+        return self.n_features
+
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Return <z_i, w> for all samples."""
         d = self.n_columns
