@@ -249,3 +249,13 @@ def test_pragam_starts_from_the_nearest_solution(tmp_path):
         assert again.n_iter_[0] <= 1
     with pytest.raises(ValueError, match="memory has no effect for algorithm='pegasos'"):
         PragamSVC(algorithm="pegasos", memory=tmp_path).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((None,), "folder must be"), ((b"a",), "folder must be"), (("a", "much"), "max_bytes"),
+     (("a", -1), "max_bytes")],
+)  # fmt: skip
+def test_a_store_that_cannot_be_is_refused(arguments, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Store(*arguments)
