@@ -73,6 +73,10 @@ def test_the_number_of_triplets_is_a_whole_number():
         make_triplets(POINTS, 0)
 
 
+def test_true_is_one_triplet():
+    assert make_triplets(POINTS, True).shape == (1, 3)
+
+
 def test_distances_that_overflow_are_refused():
     with pytest.raises(ValueError, match="X must hold numbers of at most"):
         make_triplets(1e200 * POINTS, 10)
