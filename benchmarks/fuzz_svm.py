@@ -113,7 +113,8 @@ def fuzz_svc(inputs: Inputs) -> None:
 
 def squared(inputs: Inputs, options: dict, X, given):
     """Return the kernel matrix of samples where that is what X must be, else nothing."""
-    if options.get("kernel") != "precomputed" or "X" in inputs.spoiled:
+    kernel = options.get("kernel")
+    if not isinstance(kernel, str) or kernel != "precomputed" or "X" in inputs.spoiled:
         return None
     with np.errstate(all="ignore"):
         K = X @ X.T
@@ -269,6 +270,8 @@ def fuzz_pragam_cv(inputs: Inputs) -> None:
     inputs.spoil("X", "y", "sample_weight", "groups", *SEARCH, *PRAGAM)
     valid = {**{k: v for k, v in PRAGAM.items() if k not in ("C", "warm_start")}, **SEARCH}
     valid["n_jobs"] = (None, 1)
+    # All the iterations that are allowed, in all folds, are bounded but may take longer.
+    valid["max_iter"] = (1, 7, 300)
     options = {"Cs": 2, "max_iter": 300, **inputs.options(PragamSVCCV, valid)}
     given, (_, codes, _) = classification(inputs, SPARSE, most_classes=3)
     groups = inputs.junk("groups", np.arange(len(codes)) % 3)

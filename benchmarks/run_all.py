@@ -31,6 +31,8 @@ SCRIPTS = {
     "on_dask": (["--data"], False, False),
     "safety": ([], False, False),
     "safety_samples": ([], False, False),
+    "fuzz": ([], False, False),
+    "soak": ([], False, False),
 }
 PACKAGES = (
     "skscreen", "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "matplotlib",

@@ -9,7 +9,7 @@ machine computes it, within the tolerance where the start depends on what a stor
 The resident memory is noted along the way. After a warm-up of a tenth of the time (code is
 compiled, allocators grow to their size) it may not grow by more than `--limit` per cent: the
 medians of the first and the last quarter of what follows are compared. The exit code is 1 if it
-does, or if a result deviates. Needs the `test` extra.
+does, or if a result deviates. Needs the `bench` extra.
 """
 
 import argparse

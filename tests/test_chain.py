@@ -195,3 +195,27 @@ def test_a_failed_fit_leaves_the_estimator_unfitted(estimator):
         model.fit(X, Y[:-1])
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+@pytest.mark.parametrize("model", BOTH)
+def test_what_cannot_be_learned_from_is_refused_by_name(model):
+    for X_given, y_given, message in (
+        ([1e200 * part for part in X], Y, "X holds numbers up to .* rescale it"),
+        (X, None, "y must be a list of arrays"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clone(model).fit(X_given, y_given)
+    with pytest.raises(ValueError, match="C times the weights"):
+        clone(model).set_params(C=1e300).fit(X, Y)
+    fitted = clone(model).fit(X, Y)
+    assert fitted.score(X, iter(Y)) == fitted.score(X, Y)
+
+
+def test_a_kernel_chain_refuses_values_that_are_not_finite():
+    model = KernelChainClassifier(kernel="poly", degree=30, gamma=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        with pytest.raises(ValueError, match="kernel has values that are not finite on X"):
+            model.fit([1e30 * part for part in X], Y)
+    with pytest.raises(ValueError, match="'transition_scale'"):
+        KernelChainClassifier(transition_scale=1e308).fit(X, Y)

@@ -56,6 +56,8 @@ def test_ties_are_drawn_again():
     [
         ({"metric": "cosine"}, "metric must be"),
         ({"noise": 1.5}, "noise must be"),
+        ({"noise": None}, "noise must be"),
+        ({"metric": None}, "metric must be"),
         ({"metric": "precomputed"}, "X must be a square matrix"),
     ],
 )
@@ -69,3 +71,12 @@ def test_the_number_of_triplets_is_a_whole_number():
         make_triplets(POINTS, 10.5)
     with pytest.raises(ValueError, match="n_triplets == 0, must be >= 1"):
         make_triplets(POINTS, 0)
+
+
+def test_true_is_one_triplet():
+    assert make_triplets(POINTS, True).shape == (1, 3)
+
+
+def test_distances_that_overflow_are_refused():
+    with pytest.raises(ValueError, match="X must hold numbers of at most"):
+        make_triplets(1e200 * POINTS, 10)

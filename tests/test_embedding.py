@@ -437,3 +437,23 @@ def test_retrieval_by_mapped_features():
     distances = np.random.default_rng(1).uniform(size=(4, 20))
     expected = [average_precision_score(r, -d) for r, d in zip(relevant, distances, strict=True)]
     assert_allclose(mean_average_precision(relevant, distances), np.mean(expected))
+
+
+def test_new_points_have_no_map_yet():
+    """The map of features led to the points before."""
+    fitted = model(max_epochs=3).fit(T)
+    fitted.fit_features(np.random.default_rng(0).normal(size=(len(fitted.embedding_), 2)))
+    fitted.fit(T)
+    with pytest.raises(NotFittedError, match="has no map yet"):
+        fitted.map_features(np.zeros((2, 2)))
+
+
+def test_features_of_any_size():
+    fitted = model(max_epochs=3).fit(T)
+    F = np.random.default_rng(0).normal(size=(len(fitted.embedding_), 2))
+    for size in (0.0, 1e-200, 1e100):
+        assert np.isfinite(fitted.fit_features(size * F).map_features(size * F)).all()
+    with pytest.raises(ValueError, match="F must hold numbers of at most"):
+        fitted.fit_features(1e200 * F)
+    with pytest.raises(ValueError, match="'margin'"):
+        model(margin=1e200).fit(T)

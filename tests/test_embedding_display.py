@@ -106,3 +106,22 @@ def test_missing_matplotlib_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"EmbeddingDisplay .* pip install skscreen\[plot\]"):
         EmbeddingDisplay.from_estimator(fitted())
+
+
+def test_one_object_of_many_components_is_shown():
+    display = EmbeddingDisplay.from_estimator(fitted(np.ones((1, 3))))
+    assert display.points.shape == (1, 2)
+
+
+def test_what_has_no_length_is_refused():
+    with pytest.raises(ValueError, match="`names` has no entries, but there are 6 objects"):
+        EmbeddingDisplay.from_estimator(fitted(), names=3)
+    with pytest.raises(ValueError, match="`classes` must be one column"):
+        EmbeddingDisplay.from_estimator(fitted(), classes=np.zeros((6, 2)))
+
+
+def test_principal_axes_are_those_of_largest_spread():
+    points = np.random.default_rng(1).normal(size=(9, 4)) * [0.1, 3.0, 0.2, 1.0]
+    shown = EmbeddingDisplay.from_estimator(fitted(points)).points
+    singular = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+    assert_allclose(np.linalg.norm(shown, axis=0), singular[:2])

@@ -170,3 +170,26 @@ def test_missing_matplotlib_says_how_to_install_it(path, display, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=rf"{display.__name__} .* pip install skscreen\[plot\]"):
         display.from_path(path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tol": "small"}, "`tol` must be a finite number"),
+        ({"tol": 0.0}, "`tol` must be positive"),
+        ({"scores": SCORES, "baseline": np.nan}, "`baseline` must be a finite number"),
+        ({"scores": ["a"] * 5}, "`scores` must hold numbers"),
+        ({"scores": [np.nan] * 5}, "`scores` must hold a number"),
+        ({"scores": [np.inf] * 5}, "`scores` must hold finite numbers, or NaN"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_refused_by_name(path, options, message):
+    with pytest.raises(ValueError, match=message):
+        PathDisplay.from_path(path, **options)
+    assert not plt.get_fignums()
+
+
+def test_gaps_have_no_holes(path):
+    path.dual_gaps[1] = np.nan
+    with pytest.raises(ValueError, match=r"`path\.dual_gaps` must hold finite numbers"):
+        PathDisplay.from_path(path)

@@ -59,6 +59,15 @@ def test_average_precision_is_that_of_scikit_learn():
 def test_wrong_arguments_are_named():
     with pytest.raises(ValueError, match="k must be from 1 to 4"):
         precision_at_k(RELEVANT, DISTANCES, 5)
+    with pytest.raises(TypeError, match="k must be an instance of int"):
+        precision_at_k(RELEVANT, DISTANCES, None)
+    with pytest.raises(ValueError, match="relevant must hold booleans or numbers"):
+        precision_at_k(np.array([["a", "b"]]), [[1.0, 2.0]], 1)
+    with pytest.raises(ValueError, match="Y must have two different points"):
+        procrustes_distance([[0.0], [1.0]], [[2.0], [2.0]])
+    assert procrustes_distance([[0.0], [1e-200]], [[3.0], [3e200]]) < 1e-12
+    with pytest.raises(ValueError, match="sample_weight must not be zero"):
+        triplet_error([[0.0], [1.0], [2.0]], [[0, 1, 2]], sample_weight=[0.0])
     with pytest.raises(ValueError, match="same shape"):
         recall_at_k(RELEVANT, DISTANCES[:, :3], 1)
     with pytest.raises(ValueError, match=r"relevant must name an item .*row 1"):

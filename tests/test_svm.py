@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from svm_reference import optimum, primal
 
 from skscreen import ScreenedSVC
+from skscreen.solvers.sample_state import SampleState
 
 # 143 tumours with 30 features; 75 irises of three classes.
 X, y = load_breast_cancer(return_X_y=True)
@@ -312,3 +313,57 @@ def test_a_failed_fit_leaves_the_estimator_unfitted():
         model.fit(X, np.ones(len(y)))
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("options", "scale", "message"),
+    [
+        ({}, 1e200, "X .* rescale X"),
+        ({"kernel": "rbf"}, 1e200, "X has no finite variance"),
+        ({"kernel": "rbf", "gamma": 1.0}, 1e200, "X has rows of length above"),
+        ({"kernel": "poly", "gamma": 1.0}, 1e60, "kernel has values"),
+        ({"intercept_scaling": 1e200}, 1.0, "intercept_scaling"),
+        ({"intercept_scaling": 1e200, "kernel": "rbf"}, 1.0, "intercept_scaling must be at most"),
+        ({"C": 1e300}, 1.0, "C times the weights"),
+        ({"C": 1e-300, "kernel": "rbf"}, 1.0, "C times the weights"),
+        ({"class_weight": {0: 0.0}}, 1.0, "classes in y .* positive weight"),
+    ],
+)
+def test_sizes_with_which_numbers_overflow_are_refused(options, scale, message):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=message):
+            ScreenedSVC(**options).fit(scale * X, y)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-300, 0.0, 1e30])
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_any_other_size_is_solved_or_says_so(scale, intercept, kernel):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = ScreenedSVC(kernel=kernel, intercept=intercept).fit(scale * X[:20, :2], y[:20])
+    assert (
+        np.isfinite(model.objective_).all() and np.isfinite(model.decision_function(X[:, :2])).all()
+    )
+    assert model.dual_gap_ <= 1e-6 or any("duality gap" in str(one.message) for one in caught)
+
+
+def test_rounding_errors_end_a_solve_soon(monkeypatch):
+    """No epoch helps any more: the limit of epochs must not be what ends it."""
+    count = []
+    evaluate = SampleState.evaluate
+    monkeypatch.setattr(SampleState, "evaluate", lambda self: count.append(1) or evaluate(self))
+    rng = np.random.default_rng(0)
+    samples = 1e4 * rng.normal(size=(12, 3)) + 1e4
+    with pytest.warns(ConvergenceWarning):
+        ScreenedSVC(C=1e8, solver="coordinate-descent", tol=1e-15).fit(samples, np.arange(12) % 2)
+    assert len(count) < 5000
+
+
+def test_a_tolerance_may_be_anything_positive():
+    for tol in (1e300, 1e-300):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = ScreenedSVC(kernel="rbf", tol=tol, max_iter=100).fit(X, y)
+        assert np.isfinite(model.objective_).all()

@@ -51,7 +51,7 @@ def make_triplets(
         raise ValueError(f"metric must be 'euclidean' or 'precomputed', got {metric!r}.")
     if not isinstance(noise, Real) or not 0.0 <= noise <= 1.0:
         raise ValueError(f"noise must be in [0, 1], got {noise}.")
-    check_scalar(n_triplets, "n_triplets", Integral, min_val=1)
+    n_triplets = int(check_scalar(n_triplets, "n_triplets", Integral, min_val=1))
     X = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
     if np.abs(X).max() > _LARGEST:
         raise ValueError(f"X must hold numbers of at most {_LARGEST:g} in size: rescale it.")

@@ -136,7 +136,11 @@ class PathSolver:
         ratio = lam / first if 0.0 < lam < first else 1.0
         n_steps = max(math.ceil(math.log(ratio, _APPROACH_RATIO)), 1)
         for step in range(1, n_steps):
-            yield step / n_steps, self.solve(first * ratio ** (step / n_steps), loose)
+            solution = self.solve(first * ratio ** (step / n_steps), loose)
+            yield step / n_steps, solution
+            if not solution.converged and solution.n_iter < loose.max_iter:
+                # Rounding errors allow no more: further steps on the way would show nothing.
+                break
         yield 1.0, self.solve(lam, options)
 
     def _predict(self, lam: float) -> Point:

@@ -154,9 +154,13 @@ class Store:
             with contextlib.suppress(OSError):
                 unfinished.unlink()
             return
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(OSError):
                 unfinished.unlink()
+            # After an interrupt NumPy fails to close what it has begun, and raises that instead.
+            cause = error.__context__
+            if isinstance(error, ValueError) and not isinstance(cause, Exception | None):
+                raise cause from None
             raise
         self._evict(path)
 

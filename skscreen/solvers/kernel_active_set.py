@@ -52,8 +52,9 @@ class ActiveSetRun(KernelRun):
     def __init__(self, samples, C, state, **settings):
         super().__init__(samples, C, state, **settings)
         self.pool = Pool()
-        self.delta = FIRST_DELTA / C.max()
         self.smallest_delta = 1e-12 * samples.diagonal.max()
+        # With less, rounding errors of a large kernel matrix would make it indefinite.
+        self.delta = max(FIRST_DELTA / C.max(), self.smallest_delta)
         self.working, self.Q = np.empty(0, np.int64), np.empty((0, 0))
 
     def run(self, max_steps: int) -> float:

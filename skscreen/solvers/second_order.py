@@ -231,6 +231,9 @@ def _length(margins, change, base, inverse, caps, linear, square):
         at_high = linear + high * square - _slope(margins, change, base, inverse, caps, high)
     length = high
     for _ in range(_MAX_TRIALS):
+        if not at_high > at_low:
+            # Flat but for rounding errors, and nothing to divide by.
+            break
         length = low - at_low * (high - low) / (at_high - at_low)
         margin = 0.05 * (high - low)
         length = min(max(length, low + margin), high - margin)

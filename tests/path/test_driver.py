@@ -142,3 +142,14 @@ def test_the_unit_of_the_data_does_not_matter(case, power):
         assert one.n_iter == other.n_iter
         assert one.certificate.primal == other.certificate.primal
         np.testing.assert_array_equal(one.point.value, other.point.value * 4.0**power)
+
+
+def test_an_approach_that_rounding_errors_end_goes_no_further():
+    """A feature a hundred million times as large as the others, and lambda far below lambda_max."""
+    X = np.random.default_rng(0).normal(size=(11, 3)) * [1.0, 1.0, 5e7]
+    geometry = Comparisons(X - X.mean(axis=0), triplets_from_array(np.array([[4, 6, 7]])))
+    problem = Problem(geometry, SmoothedHinge(1.0, 0.05), PSDCone())
+    lam_max, first = problem.lam_max()
+    steps = list(PathSolver(problem, first).approach(1e-34 * lam_max, lam_max, Options()))
+    assert steps[-1][0] == 1.0 and steps[-1][1].lam == 1e-34 * lam_max
+    assert len(steps) < 100 and sum(solution.n_iter for _, solution in steps) < 40_000

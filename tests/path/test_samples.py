@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from skscreen.path.samples import _TargetMargins
+from skscreen.path.samples import SamplePathSolver, _TargetMargins
 from skscreen.problems.samples import LinearSamples
+from skscreen.solvers.linear import solve_linear
 
 RNG = np.random.default_rng(1)
 
@@ -21,3 +22,18 @@ def test_margins_of_changing_sets_stay_those_of_their_sum():
         assert summed >= (1.0 - 1e-12) * (weights * samples.norms)[chosen].sum()
         restarts, last = restarts + (summed < last), summed
     assert restarts > 1
+
+
+def test_the_closed_form_is_taken_where_it_is_certified_only():
+    """The margins of a huge constant feature cancel: below C_min nothing may be promised."""
+    samples = LinearSamples(1e-30 * RNG.normal(size=(4, 1)), np.array([1.0, -1.0, 1.0, -1.0]), 1e8)
+    asked = []
+
+    def solve(bounds, start, margins, codes, tol):
+        asked.append(bounds[0])
+        return solve_linear(samples, bounds, start=start, fixed=codes, tol=tol)
+
+    solver = SamplePathSolver(samples, np.ones(4), solve, "intersection")
+    solution = solver.solve(1.0, 1e-6).solution
+    assert solution.converged == (solution.relative_gap <= 1e-6)
+    assert (solver.C_min < 1.0) or asked

@@ -230,3 +230,27 @@ def test_pragam_starts_from_the_nearest_solution(tmp_path):
         assert again.n_iter_[0] <= 1
     with pytest.raises(ValueError, match="memory has no effect for algorithm='pegasos'"):
         PragamSVC(algorithm="pegasos", memory=tmp_path).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((None,), "folder must be"), ((b"a",), "folder must be"), (("a", "much"), "max_bytes"),
+     (("a", -1), "max_bytes")],
+)  # fmt: skip
+def test_a_store_that_cannot_be_is_refused(arguments, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Store(*arguments)
+
+
+def test_an_interrupt_while_a_file_is_written_stays_one(tmp_path, monkeypatch):
+    def interrupted(*args, **kwargs):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            # As the file of np.savez does where an array was not written to its end.
+            raise ValueError("Can't close the ZIP file")
+
+    monkeypatch.setattr(np, "savez", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Store(tmp_path).put("a", 1.0, alpha=np.zeros(3))
+    assert not list(tmp_path.rglob("*.tmp"))

@@ -93,6 +93,10 @@ def test_duplicates_have_exactly_the_same_kernel_values():
         ((np.ones((5, 4)), "precomputed"), "square"),
         ((np.full((5, 5), np.nan), "precomputed"), "not finite"),
         ((X, "gaussian"), "kernel must be"),
+        ((1e41 * X, "linear"), "the kernel has values up to .* rescale X"),
+        ((1e200 * X, "linear"), "not finite on X"),
+        ((1e41 * X, "rbf"), "X has rows of length above"),
+        ((X, lambda A, B: np.where(np.eye(len(A)), 1.0, np.nan)), "not finite on X"),
     ],
 )
 def test_what_is_no_kernel_is_refused(arguments, message):
@@ -108,3 +112,8 @@ def test_a_sigmoid_that_is_definite_is_accepted():
 def test_labels_are_checked(labels):
     with pytest.raises(ValueError, match="labels -1 or"):
         KernelSamples(Gram(X), labels)
+
+
+def test_a_wide_intercept_is_refused():
+    with pytest.raises(ValueError, match="intercept_scaling must be at most"):
+        KernelSamples(Gram(X), y, bias=1e200)

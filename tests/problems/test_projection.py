@@ -129,6 +129,14 @@ def test_the_guess_and_the_place_of_the_result_change_nothing():
         (([1.0, 2.0], 0.0), {"upper": np.nan}, "lower must not exceed upper"),
         (([1.0, 2.0], 2.5), {}, "total=2.5 cannot be reached: .* between 0 and 2"),
         (([1.0, 2.0], 1.0), {"coefficients": 0.0}, "total=1 cannot be reached"),
+        (("nope", 0.0), {}, "point must hold real numbers"),
+        (([1.0], None), {}, "total must be finite"),
+        (([1.0], 0.0), {"lower": {}}, "lower must hold real numbers"),
+        (([1.0], 0.0), {"upper": 10**400}, "upper must hold real numbers"),
+        (([1.0], 0.0), {"weights": 1e-200}, "weights must be finite and positive, from"),
+        (([1.0], 0.0), {"coefficients": 1e200}, "coefficients must be finite: 0, or from"),
+        (([1.0], 0.0), {"lower": -1e300}, "lower must be at most 1e.50 in size, or infinite"),
+        (([1e300], 0.0), {}, "point must be"),
     ],
 )
 def test_bad_arguments(arguments, options, message):

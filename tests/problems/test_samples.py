@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skscreen.problems.samples import LinearSamples, compress
+from skscreen.problems.samples import LinearSamples, check_bounds, compress
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 7)) * (RNG.random((30, 7)) < 0.5)
@@ -92,3 +92,17 @@ def test_mostly_zero_dense_data_have_short_rows():
     data, columns, starts, d = samples.short_rows
     np.testing.assert_array_equal(data[starts[3] : starts[4]], thin[3][thin[3] != 0.0])
     assert d == 7 and columns.size == short.nnz
+
+
+@pytest.mark.parametrize(("scale", "bias"), [(1e41, 0.0), (1e200, 1.0), (1.0, 1e60), (1.0, 1e300)])
+def test_vectors_whose_products_overflow_are_refused(scale, bias):
+    with pytest.raises(ValueError, match=r"X \(with intercept_scaling\) has rows of length"):
+        LinearSamples(scale * X, Y, bias)
+    LinearSamples(1e-300 * X, Y, min(bias, 1.0))
+
+
+def test_bounds_whose_products_overflow_are_refused():
+    check_bounds(1.0, np.array([1e-70, 1e70]))
+    for C, weights in ((1e300, [1.0]), (1e-300, [1.0]), (1.0, [1.0, 1e90]), (np.nan, [1.0])):
+        with pytest.raises(ValueError, match=r"C times the weights of samples \(sample_weight"):
+            check_bounds(C, np.array(weights))

@@ -298,3 +298,19 @@ def test_arguments_are_checked(changes, message):
     samples, weights = case("cancer")
     with pytest.raises(ValueError, match=message):
         solve_kernel(samples, **({"C": weights} | changes))
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("scale", [0.0, 1e-170, 1e-300, 1e30])
+def test_samples_that_hardly_differ_or_enormously(scale, free):
+    """Kernel values that underflow to 0 are nothing to divide by; of large ones digits are lost."""
+    rng = np.random.default_rng(0)
+    X, y = scale * rng.normal(size=(12, 2)), np.where(np.arange(12) % 2, 1.0, -1.0)
+    X[0] = 1e150 * X[0] if scale == 1e-170 else X[0]
+    samples = KernelSamples(Gram(X, "linear"), y)
+    for solver in ("auto", "smo"):
+        solution = solve_kernel(
+            samples, np.ones(12), intercept="free" if free else "none", solver=solver
+        )
+        assert np.isfinite([solution.primal, solution.dual, solution.gap]).all()
+        assert solution.converged or scale == 1e30

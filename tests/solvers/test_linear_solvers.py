@@ -302,3 +302,14 @@ def test_extrapolation_never_lowers_the_dual(shrinking):
         values.append(state.dual)
     assert np.all(np.diff(values) >= -1e-12 * np.abs(values[-1]))
     assert values[-1] > values[0]
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e25, 1e29, 1e37])
+@pytest.mark.parametrize("solver", ["auto", "coordinate-descent", "second-order"])
+def test_data_of_any_size_end_in_numbers(solver, scale):
+    """A line search along which rounding errors are all there is has nothing to divide by."""
+    X = scale * np.random.default_rng(0).normal(size=(4, 1))
+    samples = LinearSamples(X, np.array([-1.0, -1.0, 1.0, 1.0]), 1.0)
+    for tol in (1e-6, 1e-15):
+        solution = solve_linear(samples, np.ones(4), solver=solver, tol=tol, max_iter=2000)
+        assert np.isfinite([solution.primal, solution.dual, solution.gap]).all()

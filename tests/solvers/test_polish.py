@@ -10,6 +10,7 @@ from svm_reference import dual, gap, optimum, primal, sloppy
 
 from skscreen.problems.gram import Gram, KernelSamples
 from skscreen.problems.samples import LinearSamples
+from skscreen.solvers.linear import solve_linear
 from skscreen.solvers.polish import polish
 from skscreen.solvers.sample_solution import SampleSolution
 
@@ -101,3 +102,23 @@ def test_free_intercept():
     shifts = y * (fine.margins - Q @ fine.alpha)
     assert_allclose(shifts, shifts[0], atol=1e-10)
     assert polish(samples, bounds, replace(fine, gap=0.0), y).gap == 0.0
+
+
+def test_weights_are_those_that_are_certified():
+    """Far from the origin, margins that are updated step by step drift away from those of w."""
+    far = np.random.default_rng(3).normal(size=(30, 1)) + 1e6
+    signs = np.where(np.arange(30) % 2, 1.0, -1.0)
+    samples, bounds = LinearSamples(far, signs, 1.0), np.full(30, 5.0)
+    start = solve_linear(samples, bounds, tol=1e-2)
+    found = polish(samples, bounds, start)
+    margins = samples.margins(found.w)
+    assert_allclose(found.margins, margins, rtol=0.0, atol=1e-12 * np.abs(margins).max())
+    value = 0.5 * found.w @ found.w + bounds @ np.maximum(1.0 - margins, 0.0)
+    assert_allclose(found.primal, value, rtol=1e-9)
+    assert found.gap <= start.gap
+
+
+def test_a_move_that_overflows_is_not_taken():
+    samples = LinearSamples(1e38 * X[:10], y[:10], 1.0)
+    start = solve_linear(samples, np.full(10, 1e70), max_iter=2)
+    assert polish(samples, np.full(10, 1e70), start).gap <= start.gap
