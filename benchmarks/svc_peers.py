@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from peer_process import timed
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.extmath import safe_sparse_dot
 
@@ -78,12 +79,18 @@ def _fit_linear(model: LinearSVC, X, signs) -> tuple[float, np.ndarray, float]:
 
 
 def _within(limit: float, function: Callable, *arguments):
-    """Return the function's value, or None if it takes longer than the limit."""
+    """Return the function's value, or None if it takes longer than the limit, in CPU seconds."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=lambda: there.send(function(*arguments)))
+    process = context.Process(
+        target=lambda: there.send(timed(limit, function, *arguments)[1]), daemon=True
+    )
     process.start()
-    answer = here.recv() if here.poll(limit) else None
-    process.kill()
+    # Or the end of the process, too, would not end the wait.
+    there.close()
+    try:
+        answer = here.recv()
+    except EOFError:
+        answer = None
     process.join()
     return answer
