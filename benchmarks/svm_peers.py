@@ -5,10 +5,11 @@
 FOLDER is that of `svc.py`; PYTHON has skglm and scikit-learn-intelex (`peers.txt`), without it they
 are left out. Each peer gets the tolerances 1e-1, 1e-2, ... until what it returns has a relative
 gap of 1e-6: its objective, computed here, minus a dual value within 1e-9 of the optimum. If none
-has, or a fit takes longer than the limit, its best is shown. CPU seconds of that one fit with one
-thread; compilation is shown apart. One fit, not a path. The problems are the same: for the linear
-kernel the intercept is penalised (skglm's LinearSVC accepts `fit_intercept` but fits none, so it
-gets a column of ones), for RBF it is free. scikit-learn-intelex has no LinearSVC of its own.
+has, its best is shown; if a fit takes longer than the limit, the gap of the tolerance before. CPU
+seconds of that one fit with one thread; compilation is shown apart. One fit, not a path. The
+problems are the same: for the linear kernel the intercept is penalised (skglm's LinearSVC accepts
+`fit_intercept` but fits none, so it gets a column of ones), for RBF it is free.
+scikit-learn-intelex has no LinearSVC of its own.
 """
 
 import argparse
@@ -50,7 +51,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
     parser.add_argument("--peer-python", help="interpreter of an environment with the peers")
     parser.add_argument("--parts", default="linear,rbf")
-    parser.add_argument("--limit", type=float, default=30.0, help="CPU seconds of a peer's fit")
+    parser.add_argument("--limit", type=float, default=20.0, help="CPU seconds of a peer's fit")
     args = parser.parse_args()
     script = Path(__file__).with_name("svm_peer.py")
     here = PeerProcess(sys.executable, script)
@@ -72,9 +73,10 @@ def main() -> None:
 
 def linear(data: Sets, here: PeerProcess, there: PeerProcess | None, limit: float) -> None:
     """Linear kernel, penalised intercept."""
-    rows, first = [], {}
+    first = {}
     for name, n in LINEAR.items():
         X, y = data(name, n)
+        rows = []
         for C in LINEAR_CS:
             seconds, model = clock(lambda X=X, y=y, C=C: ScreenedSVC(C=C).fit(X, y))
             dual = certified_dual(X, y, C)
@@ -90,8 +92,9 @@ def linear(data: Sets, here: PeerProcess, there: PeerProcess | None, limit: floa
                 arrays = with_ones(X, job) | {"y": y.astype(float)}
                 kind = "sparse" if sparse.issparse(X) else "dense"
                 runs["skglm"] = descend(there, job, arrays, gap, first, kind)
-            rows += lines(f"{name} {X.shape[0]:,} × {X.shape[1]:,}", C, seconds, model, runs)
-    show("linear", rows, first)
+            rows += lines(C, seconds, model, runs)
+        show(f"{name} {X.shape}, linear", rows)
+    compilation(first)
 
 
 def with_ones(X, job: dict) -> dict:
@@ -106,9 +109,10 @@ def with_ones(X, job: dict) -> dict:
 
 def rbf(data: Sets, here: PeerProcess, there: PeerProcess | None, limit: float) -> None:
     """RBF kernel, free intercept, gamma = 1 / d; every fit computes its kernel values."""
-    rows, first = [], {}
+    first = {}
     for name, n in RBF.items():
         X, y = data(name, n)
+        rows = []
         gamma = 1.0 / X.shape[1]
         K = rbf_kernel(X, gamma=gamma)
         options = {"kernel": "rbf", "gamma": gamma, "intercept": "free", "cache_size": 2000}
@@ -130,8 +134,9 @@ def rbf(data: Sets, here: PeerProcess, there: PeerProcess | None, limit: float) 
                 if peer:
                     job = {"method": method, "C": C, "gamma": gamma, "limit": limit}
                     runs[method] = descend(peer, job, {"X": X, "y": y}, gap, first, "dense")
-            rows += lines(f"{name} {X.shape[0]:,} × {X.shape[1]}", C, seconds, model, runs)
-    show("RBF, gamma = 1 / d", rows, first)
+            rows += lines(C, seconds, model, runs)
+        show(f"{name} {X.shape}, RBF, gamma = 1 / d", rows)
+    compilation(first)
 
 
 def clock(fit):
@@ -157,28 +162,30 @@ def descend(peer: PeerProcess, job: dict, arrays: dict, gap, first: dict, kind: 
     return best
 
 
-def lines(name: str, C: float, seconds: float, model, runs: dict) -> list[tuple]:
+def lines(C: float, seconds: float, model, runs: dict) -> list[tuple]:
     """Return a line of the table for us and one for each peer."""
-    rows = [
-        (name, f"{C:g}", "ScreenedSVC", f"{seconds:.3f}", f"{model.dual_gap_:.0e}", "1e-06", "")
-    ]
+    rows = [("ScreenedSVC", f"{C:g}", f"{seconds:.3f}", f"{model.dual_gap_:.0e}", "1e-06", "")]
     for label, run in runs.items():
         if isinstance(run, str):
-            rows.append(("", "", label, run, "-", "-", "-"))
+            rows.append((label, f"{C:g}", run, "-", "-", "-"))
             continue
-        late, ratio = run.tol is None, run.seconds / seconds
-        reached = "" if run.gap <= GAP else " (gap missed)"
+        late = "> " if run.tol is None else ""
+        gap = f"{run.gap:.0e}{'' if run.gap <= GAP else ' missed'}"
         rows.append(
-            ("", "", label, f"{'> ' if late else ''}{run.seconds:.3f}", f"{run.gap:.0e}",
-             "-" if late else f"{run.tol:.0e}", f"{'> ' if late else ''}{ratio:.2f}{reached}")
+            (label, f"{C:g}", f"{late}{run.seconds:.3f}", gap, "-" if late else f"{run.tol:.0e}",
+             f"{late}{run.seconds / seconds:.2f}")
         )  # fmt: skip
     return rows
 
 
-def show(title: str, rows: list[tuple], first: dict) -> None:
-    """Print the table, and apart from it what a peer's first fit in a process costs."""
+def show(title: str, rows: list[tuple]) -> None:
+    """Print the table of a data set."""
     print(f"{title}, one fit to a relative gap of {GAP:g}")
-    table("data,C,solver,CPU s,gap,tol,/ s of ScreenedSVC", rows)
+    table("solver,C,CPU s,gap,tol,/ s of ScreenedSVC", rows)
+
+
+def compilation(first: dict) -> None:
+    """Print what the first fit in a process costs the peers."""
     for (method, kind), seconds in first.items():
         print(f"first fit of a process, {method}, {kind} (imports, compilation): {seconds:.1f} s")
     print(flush=True)
