@@ -62,23 +62,26 @@ def main() -> int:
     if unknown := (set(names) | set(options)) - set(SCRIPTS):
         parser.error(f"unknown {sorted(unknown)}; there are {', '.join(SCRIPTS)}")
     args.out.mkdir(parents=True, exist_ok=True)
-    file = args.out / "results.json"
-    results = json.loads(file.read_text()) if file.exists() else {"scripts": {}}
-    failed = []
+    file, failed = args.out / "results.json", []
     for name in names:
         print(f"{name} ...", flush=True)
         entry = run(name, args, options.get(name, ""))
         print(f"{name}: {entry['seconds']:.0f} s, exit code {entry['code']}", flush=True)
         if entry["code"]:
             failed.append(name)
-        results["scripts"][name] = entry
-        order = {known: results["scripts"].get(known) for known in SCRIPTS}
-        results["scripts"] = {known: entry for known, entry in order.items() if entry}
-        file.write_text(json.dumps(results, indent=1) + "\n")
+        # Read late: another run may have added scripts of its own in the meantime.
+        found = stored(file)["scripts"] | {name: entry}
+        found = {known: found[known] for known in SCRIPTS if known in found}
+        file.write_text(json.dumps({"scripts": found}, indent=1) + "\n")
     page = args.page or args.out / "benchmarks.md"
-    write_page(results, args.out, page)
+    write_page(stored(file), args.out, page)
     print(f"results in {args.out}, page {page}; failed: {', '.join(failed) or 'none'}")
     return int(bool(failed))
+
+
+def stored(file: Path) -> dict:
+    """Return the results that are there."""
+    return json.loads(file.read_text()) if file.exists() else {"scripts": {}}
 
 
 def run(name: str, args, extra: str) -> dict:
