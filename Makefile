@@ -1,6 +1,8 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+# The peers of the benchmarks have pins that conflict with ours. PEERS= leaves them out.
+PEERS ?= $(VENV)-peers/bin/python
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -21,9 +23,10 @@ test: $(VENV)/.installed-test ## run the tests, on all cores
 test-matrix: dist ## test the wheel on all Pythons found: make test-matrix [PYTHONS="3.12 3.13"]
 	@$(RUN) .ci/matrix.py $(PYTHONS)
 
-bench: $(VENV)/.installed-bench ## run all benchmarks: make bench DATA=FOLDER [OUT=DIR]
+bench: $(VENV)/.installed-bench $(if $(filter $(VENV)-peers/%,$(PEERS)),$(VENV)-peers/.installed) ## run all benchmarks: make bench DATA=FOLDER [OUT=DIR] [ONLY=svc,store] [PEERS=PYTHON]
 	@test -n "$(DATA)" || { echo "Name the folder of the data: make bench DATA=FOLDER"; exit 1; }
-	@$(RUN) benchmarks/run_all.py --data $(DATA) --out $(or $(OUT),bench-output)
+	@$(RUN) benchmarks/run_all.py --data $(DATA) --out $(or $(OUT),bench-output) \
+	  $(if $(ONLY),--only $(ONLY)) $(if $(PEERS),--peer-python $(PEERS))
 
 doc: $(VENV)/.installed-doc ## build the documentation, with its figures, in doc/_build/
 	@$(RUN) -m sphinx -W --keep-going -q doc doc/_build
@@ -39,7 +42,7 @@ dist: $(VENV)/.installed-dev ## build the wheel and the source distribution in d
 	@$(RUN) -m twine check --strict dist/*
 
 clean: ## remove the environment and everything that can be made again
-	@rm -rf $(VENV) demo-output bench-output build dist .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(VENV)-peers demo-output bench-output build dist .pytest_cache .ruff_cache .hypothesis
 	@rm -rf doc/_build doc/auto_examples doc/generated
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -47,6 +50,12 @@ clean: ## remove the environment and everything that can be made again
 $(VENV)/.installed-%: pyproject.toml | $(VENV)/.created
 	@echo "Installing skscreen[$*] into $(VENV) (once, and when pyproject.toml changes)"
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+$(VENV)-peers/.installed: benchmarks/peers.txt
+	@echo "Installing the peers into $(VENV)-peers (once, and when $< changes; PEERS= leaves them out)"
+	@$(PYTHON) -m venv --clear $(VENV)-peers
+	@$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 $(VENV)/.created:

@@ -217,7 +217,7 @@ def main() -> None:
         f"{platform.python_version()}, {platform.machine()}, {datetime.date.today()}"
     )
     components = tuple(int(p) for p in args.components.split(","))
-    peer = Peer(args.peer_python, args.out)
+    peer = Peer(args.peer_python)
     bench = Bench(module, args.out, peer, args.quick, args.splits, components)
     file = args.out / "results.json"
     results = json.loads(file.read_text()) if file.exists() else {}

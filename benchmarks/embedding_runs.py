@@ -1,13 +1,11 @@
 """Runs of `embedding.py`: solvers with their clock, the peer, data, and tables."""
 
-import json
-import os
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from peer_process import PeerProcess
 
 from skscreen.datasets import make_triplets
 from skscreen.metrics import triplet_error
@@ -103,30 +101,19 @@ def seconds_to(found, level: float) -> float:
 
 
 class Peer:
-    """cblearn behind a pipe; absent without an interpreter that has it."""
+    """cblearn in its own environment; absent without an interpreter that has it."""
 
-    def __init__(self, python: str | None, folder: Path):
-        self.folder, self.process = folder, None
-        if python is not None:
-            self.process = subprocess.Popen(
-                [python, str(PEER)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-            )
+    def __init__(self, python: str | None):
+        self.process = None if python is None else PeerProcess(python, PEER)
 
     def fit(self, train, test, n, p, loss, seed) -> tuple[float, float]:
         """CPU seconds and test error of the peer's estimator at default arguments."""
         if self.process is None:
             return np.nan, np.nan
-        file = self.folder / "peer_job.npz"
-        np.savez(file, train=train, test=test)
-        job = {"file": str(file), "loss": loss, "n_components": p, "n_objects": n, "seed": seed}
-        self.process.stdin.write(json.dumps(job) + "\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
-        file.unlink()
+        job = {"loss": loss, "n_components": p, "n_objects": n, "seed": seed}
+        answer = self.process.ask(job, train=train, test=test)
+        if "failed" in answer:
+            raise RuntimeError(f"cblearn, {loss}: {answer['failed']}")
         return answer["seconds"], answer["error"]
 
 

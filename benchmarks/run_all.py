@@ -1,26 +1,36 @@
-"""All benchmarks, one after the other; what they print goes into one JSON file.
+"""All benchmarks, one after the other; what they print goes into one JSON file and one page.
 
     python benchmarks/run_all.py --data FOLDER --out DIR [--only svc,store] [--peer-python PYTHON]
+                                 [--options svc="--parts dense"] [--page PAGE]
 
 FOLDER holds the benchmark data and its `load.py`. Figures and text go to DIR, with `results.json`:
-versions, machine, seconds and output of each script. `--peer-python` is the interpreter of an
-environment with cblearn, whose pins conflict with ours.
+for each script versions, machine, load, date, seconds and output with its tables. A file that is
+there is kept but for the scripts that run, so that all can be measured in parts. Of it `page.py`
+makes a page, DIR/benchmarks.md or PAGE. `--peer-python` is the interpreter of an environment with
+the peers in `peers.txt`, whose pins conflict with ours. `--options` adds arguments to a script.
 """
 
 import argparse
-import importlib.metadata
+import datetime
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+from page import write_page
+from peer_process import versions
+
 HERE = Path(__file__).parent
 # Arguments beside --data, and whether a script takes --out and --peer-python.
 SCRIPTS = {
     "latency": ([], False, False),
+    "growth": ([], True, False),
+    "svm_peers": (["--data"], False, True),
+    "metric_peers": (["--data"], False, True),
     "rtlm_path": (["--data"], False, False),
     "rtlm_paper": (["--data"], True, False),
     "svc": (["--data"], False, False),
@@ -35,7 +45,7 @@ SCRIPTS = {
     "soak": ([], False, False),
 }
 PACKAGES = (
-    "skscreen", "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "matplotlib",
+    "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "matplotlib",
 )  # fmt: skip
 
 
@@ -46,49 +56,90 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("bench-output"))
     parser.add_argument("--only", default=",".join(SCRIPTS))
     parser.add_argument("--peer-python", default=None)
+    parser.add_argument("--options", action="append", default=[], metavar="NAME=ARGUMENTS")
+    parser.add_argument("--page", type=Path, default=None, help="default: DIR/benchmarks.md")
     args = parser.parse_args()
-    names = args.only.split(",")
-    if unknown := set(names) - set(SCRIPTS):
+    names = [name for name in args.only.split(",") if name]
+    options = dict(option.split("=", 1) for option in args.options)
+    if unknown := (set(names) | set(options)) - set(SCRIPTS):
         parser.error(f"unknown {sorted(unknown)}; there are {', '.join(SCRIPTS)}")
     args.out.mkdir(parents=True, exist_ok=True)
-    results = {
-        "versions": {name: version(name) for name in PACKAGES},
-        "machine": {"processor": processor(), "cores": os.cpu_count()},
-        "python": platform.python_version(),
-        "scripts": {},
-    }
-    failed = []
+    file, failed = args.out / "results.json", []
     for name in names:
-        command = [sys.executable, str(HERE / f"{name}.py")]
-        takes, out, peer = SCRIPTS[name]
-        if takes:
-            command += ["--data", str(args.data)]
-        if out:
-            command += ["--out", str(args.out / name)]
-        if peer and args.peer_python:
-            command += ["--peer-python", args.peer_python]
         print(f"{name} ...", flush=True)
-        started = time.perf_counter()
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
-        seconds = time.perf_counter() - started
-        (args.out / f"{name}.txt").write_text(run.stdout + run.stderr)
-        results["scripts"][name] = {
-            "seconds": round(seconds, 1), "code": run.returncode, "output": run.stdout.splitlines(),
-        }  # fmt: skip
-        (args.out / "results.json").write_text(json.dumps(results, indent=1))
-        print(f"{name}: {seconds:.0f} s, exit code {run.returncode}", flush=True)
-        if run.returncode:
+        entry = run(name, args, options.get(name, ""))
+        print(f"{name}: {entry['seconds']:.0f} s, exit code {entry['code']}", flush=True)
+        if entry["code"]:
             failed.append(name)
-    print(f"results in {args.out}; failed: {', '.join(failed) or 'none'}")
+        # Read late: another run may have added scripts of its own in the meantime.
+        found = stored(file)["scripts"] | {name: entry}
+        found = {known: found[known] for known in SCRIPTS if known in found}
+        file.write_text(json.dumps({"scripts": found}, indent=1) + "\n")
+    page = args.page or args.out / "benchmarks.md"
+    write_page(stored(file), args.out, page)
+    print(f"results in {args.out}, page {page}; failed: {', '.join(failed) or 'none'}")
     return int(bool(failed))
 
 
-def version(name: str) -> str | None:
-    """Return the version of an installed package."""
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+def stored(file: Path) -> dict:
+    """Return the results that are there."""
+    return json.loads(file.read_text()) if file.exists() else {"scripts": {}}
+
+
+def run(name: str, args, extra: str) -> dict:
+    """Run a script; return what it printed, and when, where and with what."""
+    command = [sys.executable, str(HERE / f"{name}.py")]
+    takes, out, peer = SCRIPTS[name]
+    if takes:
+        command += ["--data", str(args.data)]
+    if out:
+        command += ["--out", str(args.out / name)]
+    if peer and args.peer_python:
+        command += ["--peer-python", args.peer_python]
+    entry = {
+        "date": datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
+        "options": extra,
+        "versions": named(PACKAGES),
+        "machine": {"processor": processor(), "cores": os.cpu_count()},
+        "python": platform.python_version(),
+        "load": [load()],
+    }
+    started = time.perf_counter()
+    ran = subprocess.run(command + shlex.split(extra), capture_output=True, text=True, check=False)
+    (args.out / f"{name}.txt").write_text(ran.stdout + ran.stderr)
+    lines = ran.stdout.splitlines()
+    entry["load"].append(load())
+    return entry | {
+        "seconds": round(time.perf_counter() - started, 1), "code": ran.returncode,
+        "output": lines, "tables": tables(lines),
+    }  # fmt: skip
+
+
+def tables(lines: list[str]) -> list[dict]:
+    """Take the tables in Markdown out of printed lines: title, column names, rows of text."""
+    found, title, rows = [], "", []
+    for line in [*lines, ""]:
+        if line.startswith("|"):
+            rows.append([cell.strip() for cell in line.strip().strip("|").split("|")])
+            continue
+        if len(rows) > 2:
+            found.append({"title": title, "columns": rows[0], "rows": rows[2:]})
+            rows = []
+        title = line.strip() or title
+    return found
+
+
+def named(packages) -> dict[str, str]:
+    """Return versions by package; our own is that of the code that runs."""
+    import skscreen
+
+    listed = (entry.rsplit(" ", 1) for entry in versions(packages).split(", "))
+    return {"skscreen": skscreen.__version__, **dict(listed)}
+
+
+def load() -> float | None:
+    """Return how many processes wanted a core in the last minute, where the system tells."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 
 def processor() -> str:
