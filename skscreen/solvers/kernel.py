@@ -20,15 +20,19 @@ _STEPS, _STEPS_A_SAMPLE = 2000, 1000
 # Runs, the first and those of repair.
 _RUNS = 4
 
-# SMO is tried first where it may be the faster way: with many free samples, each of the (five or
-# more) Cholesky factors of the active set costs as much as many steps. Nanoseconds of a
-# multiplication in a factor and of a step of SMO for each undecided sample; the share of the
-# estimate for the active set that may be lost on the trial; least steps worth trying, a sample.
-_MULTIPLY, _STEP, _FACTORS, _TRIAL, _LEAST = 0.07, 2.0, 5, 0.3, 0.5
+# Nanoseconds of a multiplication in a Cholesky factor, of an entry of its matrix, of a Newton step
+# besides, and of a step of SMO for each undecided sample.
+_MULTIPLY, _ENTRY, _NEWTON, _STEP = 0.07, 1.0, 2e5, 2.0
 
 # The relative gap to which SMO brings a start: the active set finds the rest faster. Paths take
-# the same time, within a tenth, for 1e-2 to 1e-1.
-_CRUDE = 3e-2
+# the same time, within a tenth, for 1e-2 to 1e-1. From a start that is known, where C is large, it
+# may be a long way: no further than the cost of so many Newton steps, or so many steps a sample.
+_CRUDE, _MOST_NEWTON, _FEW = 3e-2, 5, 0.125
+
+# With many free samples SMO goes on, as each of the (five or more) factors of the active set costs
+# as much as many of its steps: the share of the estimate for the active set that may be lost on
+# this trial; least steps worth trying, a sample.
+_FACTORS, _TRIAL, _LEAST = 5, 0.3, 0.5
 
 
 def solve_kernel(
@@ -129,10 +133,10 @@ class _Solve:
         # rounding errors brought to a halt also goes on from a fresh start, with a large delta.
         for _ in range(_RUNS):
             spent = False
-            if crude or solver == "smo":
-                spent = self._improve(
-                    SmoRun, limits[1], settings | ({"tol": _CRUDE} if crude else {})
-                )
+            if crude:
+                self._improve(SmoRun, self._crude_steps(limits[1]), settings | {"tol": _CRUDE})
+            elif solver == "smo":
+                spent = self._improve(SmoRun, limits[1], settings)
             crude = False
             if solver == "auto" and (trial := self._trial_steps()):
                 self._improve(SmoRun, trial, settings)
@@ -151,12 +155,25 @@ class _Solve:
                 return
             self.codes = np.where(self.C == 0.0, 1, 0).astype(np.int8)
 
+    def _crude_steps(self, most: int) -> int:
+        """Return how many steps SMO may take to a crude gap: from nothing, all."""
+        free, undecided = self._sizes()
+        if not self.alpha.any():
+            return most
+        newton = _MULTIPLY * free**3 / 3.0 + _ENTRY * free**2 + _NEWTON
+        steps = max(_MOST_NEWTON * newton / (_STEP * undecided), _FEW * undecided)
+        return min(int(steps) + 1, most)
+
     def _trial_steps(self) -> int:
         """Return how many steps of SMO are worth trying before the active set."""
-        free = np.count_nonzero((self.alpha > 0.0) & (self.alpha < self.C))
-        undecided = max(np.count_nonzero(self.codes == 0), 1)
+        free, undecided = self._sizes()
         steps = _TRIAL * _FACTORS * _MULTIPLY * free**3 / 3.0 / (_STEP * undecided)
         return int(steps) if steps >= _LEAST * undecided else 0
+
+    def _sizes(self) -> tuple[int, int]:
+        """Return the number of free samples, and that of undecided ones or 1."""
+        free = np.count_nonzero((self.alpha > 0.0) & (self.alpha < self.C))
+        return free, max(np.count_nonzero(self.codes == 0), 1)
 
     def _improve(self, method: type[KernelRun], limit: int, settings) -> bool:
         """Run a solver; return whether its steps are used up."""
