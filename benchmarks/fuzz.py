@@ -86,6 +86,8 @@ class Recorder:
                 self.note(
                     finding=str(error), notes=getattr(error, "__notes__", []), bytes=content.hex()
                 )
+        finally:
+            faulthandler.cancel_dump_traceback_later()
         self.n_examples += 1
 
     def note(self, **line) -> None:

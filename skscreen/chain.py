@@ -388,8 +388,10 @@ class KernelChainClassifier(_ChainClassifier):
             options={"maxiter": self.max_iter, "maxfun": 10 * self.max_iter, "gtol": largest,
                      "ftol": 0.0},
         )  # fmt: skip
-        self.objective_, self.n_iter_ = float(found.fun), int(found.nit)
-        self.dual_gap_ = 0.5 * float(found.jac @ found.jac) / lam
+        # Where a line search breaks down, value and gradient that come with it are not those of x.
+        self.objective_, gradient = problem.value_and_gradient(found.x)
+        self.n_iter_ = int(found.nit)
+        self.dual_gap_ = 0.5 * float(gradient @ gradient) / lam
         if self.dual_gap_ > self.tol:
             warnings.warn(
                 f"{self.n_iter_} iterations reached a distance of at most {self.dual_gap_:.2e} > "

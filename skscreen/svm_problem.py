@@ -24,6 +24,8 @@ from skscreen.solvers.sample_solution import SampleSolution
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
 SOLVERS = {"linear": linear.SOLVERS, "kernel": kernel.SOLVERS}
 
+_LARGEST_TOL = 1e100
+
 # A variable with and without sign, of a problem and in the matrix of all.
 _BYTES_PER_VARIABLE = 32
 
@@ -319,6 +321,7 @@ def _common(settings: Settings, tol: float) -> dict:
     return {
         "solver": settings.solver,
         "screening": settings.screening is not None,
-        "tol": tol,
+        # A larger one asks for nothing either, and products with this are numbers.
+        "tol": min(tol, _LARGEST_TOL),
         **limit,
     }

@@ -219,3 +219,13 @@ def test_a_kernel_chain_refuses_values_that_are_not_finite():
             model.fit([1e30 * part for part in X], Y)
     with pytest.raises(ValueError, match="'transition_scale'"):
         KernelChainClassifier(transition_scale=1e308).fit(X, Y)
+
+
+def test_the_objective_is_that_of_the_coefficients_where_the_line_search_breaks_down():
+    model = KernelChainClassifier(transition_scale=1e12, max_iter=100)
+    with pytest.warns(ConvergenceWarning):
+        model.fit([1e-8 * part for part in X], Y)
+    at_zero = np.log(3) * sum(LENGTHS) / len(LENGTHS)
+    if not model.transition_.any() and not model.dual_coef_.any():
+        assert_allclose(model.objective_, at_zero)
+    assert model.objective_ <= at_zero * (1.0 + 1e-9)

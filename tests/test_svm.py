@@ -359,6 +359,13 @@ def test_rounding_errors_end_a_solve_soon(monkeypatch):
     with pytest.warns(ConvergenceWarning):
         ScreenedSVC(C=1e8, solver="coordinate-descent", tol=1e-15).fit(samples, np.arange(12) % 2)
     assert len(count) < 5000
+    count.clear()
+    # Here every epoch gains a little, and none much.
+    samples = np.array([[10.1], [-0.1], [0.6], [10.1], [-0.5], [10.4]])
+    model = ScreenedSVC(intercept_scaling=1e8, solver="coordinate-descent")
+    with pytest.warns(ConvergenceWarning):
+        model.fit(samples, ["a", "b", "b", "a", "b", "a"])
+    assert len(count) < 5000
 
 
 def test_a_tolerance_may_be_anything_positive():

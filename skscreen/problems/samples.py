@@ -57,8 +57,9 @@ class LinearSamples:
         self.n_features = self.n_columns + (self.bias != 0.0)
         squares = sample_kernels.squared_norms(*self.rows, self.n) + self.bias * self.bias
         self.norms = np.sqrt(squares)
-        # Written so that NaN is out of range.
-        if not np.all(self.norms <= LARGEST):
+        if np.isnan(self.norms).any():
+            raise ValueError("X contains NaN.")
+        if self.norms.max(initial=0.0) > LARGEST:
             raise ValueError(
                 f"X (with intercept_scaling) has rows of length {self.norms.max():g}, and products "
                 f"of lengths above {LARGEST:g} may overflow: rescale X."

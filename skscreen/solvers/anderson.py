@@ -53,12 +53,18 @@ class AndersonMemory:
             self._count = min(self._count + 1, _DEPTH)
         self._last = Z, X, gradient
 
+    @np.errstate(over="ignore", invalid="ignore")
     def extrapolate(self, G: np.ndarray, F: np.ndarray) -> np.ndarray:
-        """Return the next Z from G and F = G - Z at the last; O(_DEPTH^2 size)."""
+        """Return the next Z from G and F = G - Z at the last; O(_DEPTH^2 size).
+
+        That is G where squares overflow.
+        """
         past_G, past_F = self._G[: self._count], self._F[: self._count]
         gram = past_F @ past_F.T
         lengths = np.sqrt(np.maximum(gram.diagonal(), np.finfo(np.float64).tiny))
         gram /= np.outer(lengths, lengths)
         gram.flat[:: self._count + 1] += _RIDGE
         weights = np.linalg.solve(gram, past_F @ F.ravel() / lengths) / lengths
+        if not np.isfinite(weights).all():
+            return G
         return G - (weights @ past_G).reshape(G.shape)

@@ -35,8 +35,8 @@ _VISIT = 30
 # Least work between two evaluations of the gap, in epochs of all samples, and that before the
 # first; an evaluation is half an epoch or less.
 _FEWEST, _FIRST = 1.0, 4.0
-# Evaluations in a row without gain after which it ends.
-_STALLED = 100
+# Evaluations in a row after which it ends if the gap is still more than this share of what it was.
+_STALLED, _GAIN = 300, 0.9
 
 
 def epoch_work(samples: LinearSamples) -> float:
@@ -85,7 +85,8 @@ def coordinate_descent(
     costs, inverse = samples.row_lengths + _VISIT, np.zeros(samples.n)
     np.divide(1.0, samples.norms**2, out=inverse, where=samples.norms > 0.0)
     bounds, memory = np.array([np.inf, -np.inf]), np.empty((SWEEPS + 1, samples.n))
-    history, pause, stalled = [(0.0, state.gap)], _FIRST * whole, 0
+    history, pause = [(0.0, state.gap)], _FIRST * whole
+    stalled, held = 0, state.gap
     while state.relative_gap > tol and state.n_iter < max_iter:
         decided = state.screen() if screening else 0
         u = samples.combine(state.alpha) if decided else state.u.copy()
@@ -101,10 +102,14 @@ def coordinate_descent(
         if state.relative_gap > tol and give_up is not None and give_up(left):
             break
         exhausted = work < pause
-        # Epochs that end early again and again, and gain nothing: rounding errors allow no more.
-        stalled = stalled + 1 if exhausted and history[-1][1] == history[-2][1] else 0
-        if stalled > _STALLED:
-            break
+        # Epochs that end early again and again, and gain next to nothing: what is left are rounding
+        # errors, or a conditioning for which this is the wrong method.
+        if exhausted and history[-1][1] > _GAIN * held:
+            stalled += 1
+            if stalled > _STALLED:
+                break
+        else:
+            stalled, held = 0, history[-1][1]
         pause = min(max(0.5 * left, _FEWEST * whole), 0.5 * history[-1][0] + _FEWEST * whole)
         if exhausted:
             # Ended early, nothing is left to gain among the active samples: have all back.

@@ -61,18 +61,20 @@ def interior_point(
     """
     state, n_iter = _State(objective, scale), 0
     try:
-        while n_iter < _MAX_ITER:
-            n_iter += 1
-            factor = state.factorise()
-            affine = state.direction(factor, 0.0)
-            length = state.longest(affine)
-            centring = (state.complementarity(affine, length) / state.complementarity()) ** 3
-            step = state.direction(factor, centring * state.complementarity() / state.degree)
-            state.move(step, min(_TO_BOUNDARY * state.longest(step), 1.0))
-            if state.complementarity() <= target and state.residual() <= 1e-9:
-                break
-    except np.linalg.LinAlgError:
-        # A matrix that is positive definite but for rounding: as near as it gets.
+        with np.errstate(divide="raise", over="raise", invalid="raise"):
+            while n_iter < _MAX_ITER:
+                n_iter += 1
+                factor = state.factorise()
+                affine = state.direction(factor, 0.0)
+                length = state.longest(affine)
+                centring = (state.complementarity(affine, length) / state.complementarity()) ** 3
+                step = state.direction(factor, centring * state.complementarity() / state.degree)
+                state.move(step, min(_TO_BOUNDARY * state.longest(step), 1.0))
+                if state.complementarity() <= target and state.residual() <= 1e-9:
+                    break
+    except (np.linalg.LinAlgError, FloatingPointError):
+        # A matrix that is positive definite, or a variable off its bound, but for rounding: as near
+        # as it gets.
         pass
     return objective.domain.project(state.cone.matrix(state.theta)), state.alpha, n_iter
 

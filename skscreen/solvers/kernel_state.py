@@ -31,8 +31,7 @@ class KernelRun:
     def __init__(self, samples: KernelSamples, C, state: State, *, free, tol, screening):
         self.samples, self.C, self.state = samples, C, state
         self.y = samples.y if free else None
-        # A larger one asks for nothing either, and products with it are numbers.
-        self.tol, self.screening = min(tol, 1e100), screening
+        self.tol, self.screening = tol, screening
         self.n_steps = 0
         self.screened_at = np.inf
         self._take_part()

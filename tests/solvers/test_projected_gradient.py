@@ -21,6 +21,7 @@ from skscreen.problems.objective import Problem
 from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
 from skscreen.screening.bounds import BOUNDS, Ball
 from skscreen.screening.rules import RULES
+from skscreen.solvers.anderson import AndersonMemory
 from skscreen.solvers.projected_gradient import Options, solve
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
@@ -306,3 +307,27 @@ def test_rounding_errors_of_a_constant_feature_are_no_useful_direction(constant,
         assert solution.converged
         zero = problem.geometry.n_items * (1.0 - 0.5 * problem.loss.gamma)
         assert solution.certificate.primal == pytest.approx(zero, rel=1e-6)
+
+
+def test_an_extrapolation_whose_squares_overflow_is_the_plain_step():
+    memory = AndersonMemory(2)
+    for power in (1e180, 2e180):
+        memory.add(power * np.ones(2), power * np.array([1.0, 2.0]), np.zeros(2), 1.0)
+    G = np.array([3.0, 4.0])
+    np.testing.assert_array_equal(memory.extrapolate(G, 1e180 * G), G)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e20, 1e32, 1e38])
+def test_data_of_any_size_end_in_numbers(scale):
+    """What breaks down on the way, the solvers leave where it is."""
+    X = scale * np.array([[0.1], [-0.1], [0.6], [0.2], [0.4], [-0.3]])
+    y = np.array([0, 0, 1, 1, 0, 1])
+    geometry = Comparisons(X - X.mean(axis=0), triplets_from_labels(X, y, None))
+    for gamma in (0.05, 0.0):
+        problem = Problem(geometry, SmoothedHinge(1.0, gamma), PSDCone())
+        lam_max, first = problem.lam_max()
+        for fraction in (1.0, 0.1, 1e-6):
+            lam = fraction * (lam_max or 1.0)
+            *_, (_, solution) = PathSolver(problem, first).approach(lam, lam_max, Options())
+            certificate = solution.certificate
+            assert np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all()
