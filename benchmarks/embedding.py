@@ -218,6 +218,8 @@ def main() -> None:
     )
     components = tuple(int(p) for p in args.components.split(","))
     peer = Peer(args.peer_python)
+    if peer.process:
+        print(f"peer: {peer.process.versions('cblearn', 'numpy', 'scikit-learn')}")
     bench = Bench(module, args.out, peer, args.quick, args.splits, components)
     file = args.out / "results.json"
     results = json.loads(file.read_text()) if file.exists() else {}

@@ -3,7 +3,8 @@
     python benchmarks/latency.py
 
 Each line is a process of its own. "First" has an empty cache of compiled code, as after install;
-"second" finds it. "Warm" is the same fit again in that process: the fit itself.
+"second" finds it. "Warm" is the same fit again in that process: the fit itself. These are seconds
+of the clock on the wall: other programs on the machine make them longer in proportion.
 """
 
 import os

@@ -9,7 +9,8 @@ has, its best is shown; if a fit takes longer than the limit, the gap of the tol
 seconds of that one fit with one thread, the fastest of three where they take less than a second;
 compilation is shown apart. One fit, not a path. The problems are the same: for the linear kernel
 the intercept is penalised (skglm's LinearSVC accepts `fit_intercept` but fits none, so it gets a
-column of ones), for RBF it is free. scikit-learn-intelex has no LinearSVC of its own.
+column of ones), for RBF it is free. scikit-learn-intelex has no LinearSVC of its own. LIBSVM keeps
+kernel values in single precision, and so SVC's gap does not get as small as one likes.
 """
 
 import argparse
