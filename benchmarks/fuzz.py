@@ -137,10 +137,12 @@ def child(name: str, file: Path, seconds: float, seed: int, engine: str) -> None
         import atheris
 
         instrument()
-        # Findings are printed; the files that libFuzzer writes besides go where all else does.
-        options = [f"-artifact_prefix={tempfile.gettempdir()}/",
-                   f"-seed={seed + 1}", f"-max_len={LONGEST}", "-timeout=86400", "-rss_limit_mb=0",
-                   "-len_control=20", "-verbosity=0", "-print_final_stats=0"]  # fmt: skip
+        # What it would write goes the way of the folder.
+        options = (
+            f"-artifact_prefix={file.parent}/", f"-seed={seed + 1}", f"-max_len={LONGEST}",
+            "-timeout=86400", "-rss_limit_mb=0", "-len_control=20", "-verbosity=0",
+            "-print_final_stats=0",
+        )  # fmt: skip
         atheris.Setup(["fuzz", *options], recorder)
         atheris.Fuzz()
     while True:

@@ -373,7 +373,7 @@ class KernelChainClassifier(_ChainClassifier):
         self._kernel = Kernel(self.kernel, gamma, self.degree, float(self.coef0))
         n = len(observations)
         check_kernel_memory(n, n, MATRICES, "Use fewer observations, or PragamChainSVC.")
-        K = self._kernel.decide(observations, observations, np.eye(len(observations)))
+        K = self._kernel._between(observations, observations)
         if not np.all(np.isfinite(K)):
             raise ValueError("the kernel has values that are not finite on X: rescale X.")
         problem = ChainLikelihood(

@@ -379,7 +379,8 @@ class OrdinalEmbedding(
 
     def _settings(self, adapt: bool) -> Settings:
         return Settings(
-            tol=self.tol,
+            # A larger one asks for nothing either, and products with this are numbers.
+            tol=min(self.tol, _LARGEST),
             max_epochs=self.max_epochs,
             epsilon=None if self.epsilon == "auto" else self.epsilon,
             batch_size=self.batch_size,

@@ -217,6 +217,11 @@ def test_a_kernel_chain_refuses_values_that_are_not_finite():
         warnings.simplefilter("ignore", RuntimeWarning)
         with pytest.raises(ValueError, match="kernel has values that are not finite on X"):
             model.fit([1e30 * part for part in X], Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        warnings.filterwarnings("error", category=RuntimeWarning, module="skscreen")
+        with pytest.raises(ValueError, match="kernel has values that are not finite on X"):
+            KernelChainClassifier(kernel="poly", degree=30, gamma=1e12).fit(X, Y)
     with pytest.raises(ValueError, match="'transition_scale'"):
         KernelChainClassifier(transition_scale=1e308).fit(X, Y)
 

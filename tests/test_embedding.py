@@ -457,3 +457,9 @@ def test_features_of_any_size():
         fitted.fit_features(1e200 * F)
     with pytest.raises(ValueError, match="'margin'"):
         model(margin=1e200).fit(T)
+
+
+def test_a_tolerance_may_be_anything():
+    for formulation in ("convex", "nonconvex"):
+        fitted = model(tol=1e300, margin=1e6, formulation=formulation, n_objects=31).fit(T[:50])
+        assert np.isfinite(fitted.objective_)
