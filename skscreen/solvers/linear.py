@@ -136,8 +136,8 @@ METHODS = {"second-order": second_order, "active-set": active_set}
 
 def _least_work(state: SampleState) -> tuple[float, str]:
     """Return the estimated cost of the cheaper of the methods, in nanoseconds, and its name."""
-    second_order = _second_order_work(state), "second-order"
-    return min((_active_set_work(state), "active-set"), second_order, key=lambda pair: pair[0])
+    costs = (_second_order_work(state), "second-order"), (_active_set_work(state), "active-set")
+    return min(costs, key=lambda pair: pair[0])
 
 
 def _inside(state: SampleState) -> tuple[int, int]:
