@@ -69,9 +69,9 @@ def solve_kernel(
         "free": an unpenalised b, m_i = <z_i, w> + y_i b, and y'alpha = 0.
     solver : {"auto", "active-set", "smo"}, default="auto"
         The active set factors a matrix of the size of its free set, some 20 times; SMO reads two
-        rows of Q a step. "auto" starts by SMO, to a gap of 3 % or nearer to it, goes on for a while where
-        a factor of the free samples would cost as much as many of its steps, and then by active
-        set, unless that meets a working set of more than 8192 samples (512 MB).
+        rows of Q a step. "auto" starts by SMO, to a gap of 3 % or nearer to it, goes on for a
+        while where a factor of the free samples would cost as much as many of its steps, and then
+        by active set, unless that meets a working set of more than 8192 samples (512 MB).
     tol : float, default=1e-6
         Relative duality gap of the full problem to stop at.
     max_iter : int, optional
