@@ -170,7 +170,9 @@ def svm_objectives(model, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> 
     used = weights > 0.0
     if model.class_weight == "balanced":
         sums = np.array([weights[y == label].sum() for label in classes])
-        factors = (weights[used].sum() / (classes.size * sums))[np.searchsorted(classes, y)]
+        # Classes without weight are none of the model's, and count for nothing.
+        codes = np.minimum(np.searchsorted(classes, y), classes.size - 1)
+        factors = (weights[used].sum() / (classes.size * sums))[codes]
     elif model.class_weight:
         factors = np.array([model.class_weight.get(label, 1.0) for label in y.tolist()])
     s = weights * factors
