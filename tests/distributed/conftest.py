@@ -38,4 +38,4 @@ def lose_worker(client, monkeypatch):
         return lost
 
     yield at_call
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=120)
