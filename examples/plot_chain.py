@@ -50,7 +50,7 @@ left.set_yticks(range(len(rows)), rows)
 left.set(xlabel="Position", title="Labels of one test sequence (accuracy on all 30)")
 most = np.abs(chain.transition_).max()
 image = right.imshow(chain.transition_, cmap="RdBu", vmin=-most, vmax=most)
-right.set(title="Learned transitions (max-margin)", xlabel="to label", ylabel="from label",
+right.set(title="Learned transitions\n(max-margin)", xlabel="to label", ylabel="from label",
           xticks=range(3), yticks=range(3))  # fmt: skip
 fig.colorbar(image, ax=right, shrink=0.8)
 
