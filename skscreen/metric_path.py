@@ -5,7 +5,7 @@ import math
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral, Real
 
@@ -19,6 +19,7 @@ from skscreen.path.driver import PathSolver
 from skscreen.path.grid import positive_values
 from skscreen.problems.memory import check_memory
 from skscreen.problems.objective import Problem
+from skscreen.screening.active import screen
 from skscreen.screening.ranges import count_in_range
 from skscreen.solvers.solution import Solution
 
@@ -31,20 +32,22 @@ class RTLMPath:
     """Solutions along a regularisation path, lambda descending.
 
     Iterating yields the solutions; indexing gives one. The arrays below have one entry a lambda.
+    Solutions are small; the path also keeps the pairs of the triplets, for the rates.
 
     Attributes
     ----------
     solutions : tuple of Solution
     lam_max : float
     n_triplets : int
+    problem : Problem
+        Everything but lambda, for what is computed when asked for.
     """
 
     model: ScreenedRTLM
     solutions: tuple[Solution, ...]
     lam_max: float
     n_triplets: int
-    # Only for `range_rates`.
-    problem: Problem | None = field(default=None, repr=False)
+    problem: Problem = field(repr=False)
 
     def __len__(self) -> int:
         """Return the number of values of lambda."""
@@ -85,23 +88,42 @@ class RTLMPath:
 
     @property
     def screening_rates(self) -> np.ndarray:
-        """Share of the decidable triplets that were left out when the solve ended."""
-        return np.array([solution.screening_rate() for solution in self])
+        """Share of the decidable triplets that were left out when the solve ended.
 
-    @property
-    def path_screening_rates(self) -> np.ndarray:
-        """The same before the first iteration, by the reference at the lambda before."""
-        return np.array([solution.screening_rate("path") for solution in self])
+        Where the solver had not screened, for it expected too few iterations: of those that it
+        could have left out, as in `path_screening_rates`.
+        """
+        ends = [solution.screening_rate() for solution in self]
+        looked = [bool(solution.history) for solution in self]
+        return np.where(looked, ends, self.path_screening_rates)
 
     @cached_property
-    def range_rates(self) -> np.ndarray | None:
+    def path_screening_rates(self) -> np.ndarray:
+        """The same before the first iteration, by the reference at the lambda before.
+
+        What the solver has not looked at is computed when asked for, two evaluations a lambda.
+        """
+        rates = np.array([solution.screening_rate("path") for solution in self])
+        if self.model.screening:
+            for t, solution in enumerate(self.solutions[1:], 1):
+                if all(event.where != "path" for event in solution.history):
+                    rates[t] = self._path_screening_rate(t)
+        return rates
+
+    def _path_screening_rate(self, t: int) -> float:
+        before, solution, options = self[t - 1], self[t], self.model._options()
+        reference = self.problem.at(before.lam).evaluate(before.point).in_order()
+        objective = replace(reference.objective, lam=solution.lam)
+        found = screen(objective, reference, before.lam, options.bounds, options.rule)
+        return min((found.n_zero + found.n_linear) / max(solution.n_decidable, 1), 1.0)
+
+    @cached_property
+    def range_rates(self) -> np.ndarray:
         """Share of the decidable triplets that ranges from one solution decide at later values.
 
-        Shape (n_lams, n_lams), entry (i, j) from solution i at the lambda of j, NaN for j < i. None
-        for a path without `ranges`. Computed when asked for, some 50 ns a triplet and solution.
+        Shape (n_lams, n_lams), entry (i, j) from solution i at the lambda of j, NaN for j < i.
+        Computed when asked for, some 50 ns a triplet and solution.
         """
-        if self.problem is None:
-            return None
         decidable = np.array([max(solution.n_decidable, 1) for solution in self])
         rates = np.full((len(self), len(self)), np.nan)
         for i, solution in enumerate(self):
@@ -181,8 +203,7 @@ def rtlm_path(
         Largest number of values, of a given `lams` too.
     ranges : bool, default=False
         Whether triplets that one reference decides for several values of lambda are not looked at
-        again until these are done (Algorithm 2 of the paper): up to a fifth faster, but the path
-        keeps the pairs, for `RTLMPath.range_rates`.
+        again until these are done (Algorithm 2 of the paper).
     triplets, quadruplets, pairs, weights : optional
         Comparisons instead of labels, as in `ScreenedRTLM.fit`.
     callbacks : sequence of callbacks, optional
@@ -245,8 +266,7 @@ def rtlm_path(
         model.set_callbacks(*callbacks)
     solutions = tuple(_follow(model, solver, grid, stop, n_lams))
     model._warn_unless_converged(solutions)
-    kept = problem if ranges else None
-    return RTLMPath(model, solutions, lam_max, problem.geometry.n_items, kept)
+    return RTLMPath(model, solutions, lam_max, problem.geometry.n_items, problem)
 
 
 @with_callbacks

@@ -96,14 +96,11 @@ class PathSolver:
                 reduced=self._out_of_range(objective),
                 step=step,
             )
-        evaluation = solution.evaluation
-        geometry, margins = self._problem.geometry.sort_slots(evaluation.margins)
-        self._problem = replace(self._problem, geometry=geometry)
+        # The reference moves to the new order of slots, as everything that will meet it.
+        evaluation = solution.evaluation.in_order()
+        self._problem = replace(self._problem, geometry=evaluation.objective.geometry)
         if reference is not None:
             self._before = (reference.lam, reference.point)
-        # The reference moves to the new order of slots, as everything that will meet it.
-        objective = replace(evaluation.objective, geometry=geometry)
-        evaluation = replace(evaluation, margins=margins, objective=objective)
         self._reference = replace(solution, evaluation=evaluation)
         return solution
 

@@ -7,7 +7,7 @@ the linear term of the problem itself, so a reduced problem is an `Objective` li
 the same optimum as the full one. The weights w_t and thresholds of the items are the geometry's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -177,6 +177,12 @@ class Evaluation:
         distance = norm(lam * self.point.value - self.adjoint_split[0].value)
         stable = self.fenchel_young + distance**2 / (2.0 * lam) + self.complementarity()
         return stable + self.rounding(lam)
+
+    def in_order(self) -> "Evaluation":
+        """Return the same with slots in the order of their distances: passes look at less then."""
+        geometry, margins = self.objective.geometry.sort_slots(self.margins)
+        objective = replace(self.objective, geometry=geometry)
+        return replace(self, margins=margins, objective=objective)
 
     def certificate(self, lam: float) -> Certificate:
         """Primal, dual and gap at this point."""

@@ -10,7 +10,7 @@ from numba import njit
 from skscreen.problems.comparisons import Comparisons
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import EPS, Evaluation, Objective
-from skscreen.screening.bounds import Ball
+from skscreen.screening.bounds import BOUNDS, Ball
 from skscreen.screening.refine import refine
 from skscreen.screening.rules import LINEAR, RULES, ZERO, sphere_lower, sphere_upper
 
@@ -69,6 +69,33 @@ def decide(
     if rule not in RULES:
         raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}, got {rule!r}.")
     return decide_items(objective.geometry, objective, balls, codes, rule)
+
+
+def screen(
+    objective: Objective,
+    evaluation: Evaluation,
+    reference_lam: float,
+    bounds: Sequence[str],
+    rule: str = "sphere",
+) -> Decision:
+    """Decide items by the balls that one reference gives.
+
+    Parameters
+    ----------
+    objective : Objective
+    evaluation : Evaluation
+        The reference: its gap is that of the full problem, its margins are those of the items of
+        `objective`.
+    reference_lam : float
+        Lambda at which the gap of the reference is taken.
+    bounds : sequence of str
+        Keys of `bounds.BOUNDS`.
+    rule : str
+        As in `decide`.
+    """
+    margins = objective.geometry.margins
+    balls = [BOUNDS[name](evaluation, objective.lam, reference_lam, margins) for name in bounds]
+    return decide(objective, balls, rule=rule)
 
 
 @singledispatch

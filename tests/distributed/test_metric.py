@@ -36,7 +36,7 @@ def counts(model):
     ids=["tight", "bounds", "rule", "diagonal", "all neighbours", "no screening"],
 )
 def test_the_optimum_and_the_way_there_are_those_in_memory(client, parameters):
-    there = DistributedRTLM(**{"tol": 1e-8, "lam": 0.05} | parameters).fit(X, y)
+    there = DistributedRTLM(**{"tol": 1e-8, "lam": 0.002} | parameters).fit(X, y)
     settings = there.get_params()
     del settings["n_partitions"]
     here = ScreenedRTLM(**settings, active_set=False).fit(X, y)

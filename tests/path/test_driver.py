@@ -1,5 +1,6 @@
 """The path driver: every value certified, whatever it reuses from the values before."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from skscreen.problems.domains import PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
 from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
+from skscreen.screening.active import screen
 from skscreen.screening.bounds import BOUNDS
 from skscreen.solvers.projected_gradient import Options
 
@@ -51,9 +53,22 @@ def test_screening_changes_no_objective_of_the_path(case):
 
 @cases
 def test_a_close_reference_decides_most_items_before_the_first_iteration(case):
-    solutions = path(case, grid(case, 30, 0.9))
-    rates = [solution.screening_rate("path") for solution in solutions[10:]]
+    solutions, rates = path(case, grid(case, 30, 0.9)), []
+    for before, solution in itertools.pairwise(solutions[10:]):
+        full = replace(before.evaluation.objective, lam=solution.lam)
+        found = screen(full, before.evaluation, before.lam, OPTIONS.bounds)
+        rates.append((found.n_zero + found.n_linear) / solution.n_decidable)
+        if looked := solution.screening_rate("path"):
+            assert looked == pytest.approx(rates[-1], abs=0.01)
     assert np.mean(rates) > 0.7
+
+
+@cases
+def test_only_solves_that_follow_a_long_one_screen_before_the_first_iteration(case):
+    solutions = path(case, grid(case, 30, 0.9))
+    for before, solution in itertools.pairwise(solutions):
+        looked = "path" in {event.where for event in solution.history}
+        assert looked == (before.n_iter >= 8 or case.loss == "hinge")
 
 
 @cases
