@@ -93,9 +93,8 @@ class RTLMPath:
         Where the solver had not screened, for it expected too few iterations: of those that it
         could have left out, as in `path_screening_rates`.
         """
-        ends = [solution.screening_rate() for solution in self]
-        looked = [bool(solution.history) for solution in self]
-        return np.where(looked, ends, self.path_screening_rates)
+        ends = np.array([solution.screening_rate() for solution in self])
+        return np.where(self._path_screened, ends, np.maximum(ends, self.path_screening_rates))
 
     @cached_property
     def path_screening_rates(self) -> np.ndarray:
@@ -105,10 +104,13 @@ class RTLMPath:
         """
         rates = np.array([solution.screening_rate("path") for solution in self])
         if self.model.screening:
-            for t, solution in enumerate(self.solutions[1:], 1):
-                if all(event.where != "path" for event in solution.history):
-                    rates[t] = self._path_screening_rate(t)
+            for t in np.flatnonzero(~self._path_screened[1:]) + 1:
+                rates[t] = self._path_screening_rate(t)
         return rates
+
+    @property
+    def _path_screened(self) -> np.ndarray:
+        return np.array([any(event.where == "path" for event in s.history) for s in self])
 
     def _path_screening_rate(self, t: int) -> float:
         before, solution, options = self[t - 1], self[t], self.model._options()
