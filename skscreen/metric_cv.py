@@ -20,6 +20,7 @@ from skscreen.metric_path import RTLMPath
 from skscreen.path.driver import PathSolver
 from skscreen.path.grid import MOST_VALUES, positive_values
 from skscreen.path.progress import ProgressBar
+from skscreen.problems.memory import check_memory
 from skscreen.solvers.solution import Solution
 from skscreen.supervision import class_codes
 
@@ -174,6 +175,9 @@ class ScreenedRTLMCV(ScreenedRTLM):
         checked = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         codes = class_codes(checked, y)
         X, y, groups = indexable(X, y, groups)
+        size = checked.shape[1] ** (1 if self.diagonal else 2)
+        what = f"Starts for the refit from {self.lams_.size:,} values of lambda"
+        check_memory(8.0 * size * self.lams_.size, what, "Use fewer values.")
         splits = list(check_cv(self.cv, codes, classifier=True).split(X, y, groups))
         classifier = KNeighborsClassifier() if self.classifier is None else self.classifier
         scorer = check_scoring(classifier, self.scoring)

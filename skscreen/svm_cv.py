@@ -19,6 +19,7 @@ from skscreen.path.certified import CertifiedSearch, ErrorBounds
 from skscreen.path.grid import MOST_VALUES, positive_values
 from skscreen.path.progress import ProgressBar
 from skscreen.path.samples import SamplePoint
+from skscreen.problems.memory import check_memory
 from skscreen.svm import ScreenedSVC
 from skscreen.svm_certified import Training, warn_if_less
 from skscreen.svm_path import fitted
@@ -197,13 +198,18 @@ class ScreenedSVCCV(ScreenedSVC):
             vars(self).pop(name, None)
         self.Cs_ = C_grid(self.Cs)
         checked, y_checked = validate_data(self, X, y, **self._accepted())
-        check_labels(checked, y_checked, sample_weight, self.class_weight)
+        labels = check_labels(checked, y_checked, sample_weight, self.class_weight)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
         X, y, groups = indexable(X, y, groups)
         splits = list(check_cv(self.cv, y_checked, classifier=True).split(X, y, groups))
         starts = None
         if self.certify is None:
+            n_values, n_problems = self.Cs_.size, labels.n_problems
+            what = (
+                f"Starts for the refit from {n_values:,} values of C, {n_problems} problems each,"
+            )
+            check_memory(8.0 * n_values * n_problems * len(y_checked), what, "Use fewer values.")
             starts = self._search(X, y, splits, sample_weight)
         else:
             self._search_with_proof(X, y, splits, sample_weight)
