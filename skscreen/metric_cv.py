@@ -17,9 +17,10 @@ from sklearn.utils.validation import validate_data
 
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_path import RTLMPath
+from skscreen.path.callbacks import Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
 from skscreen.path.grid import MOST_VALUES, positive_values
-from skscreen.path.progress import ProgressBar
+from skscreen.problems.memory import check_memory
 from skscreen.solvers.solution import Solution
 from skscreen.supervision import class_codes
 
@@ -152,6 +153,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=False)
+    @with_callbacks
     def fit(self, X, y, *, groups=None) -> Self:
         """Choose the strength of the regularisation and learn the metric.
 
@@ -174,6 +176,9 @@ class ScreenedRTLMCV(ScreenedRTLM):
         checked = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         codes = class_codes(checked, y)
         X, y, groups = indexable(X, y, groups)
+        size = checked.shape[1] ** (1 if self.diagonal else 2)
+        what = f"Starts for the refit from {self.lams_.size:,} values of lambda"
+        check_memory(8.0 * size * self.lams_.size, what, "Use fewer values.")
         splits = list(check_cv(self.cv, codes, classifier=True).split(X, y, groups))
         classifier = KNeighborsClassifier() if self.classifier is None else self.classifier
         scorer = check_scoring(classifier, self.scoring)
@@ -184,25 +189,31 @@ class ScreenedRTLMCV(ScreenedRTLM):
             for k, split in enumerate(splits)
         )
         scores, failed, starts = [], [], []
-        with ProgressBar(self.verbose > 0) as bar:
+        with Tasks(self, len(splits), "fold") as progress:
             for fold, solutions, kept in Parallel(self.n_jobs, return_as="generator")(tasks):
                 starts = starts or kept
                 scores.append(fold)
                 failed += solutions
-                bar.update(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
-        self._warn_unless_converged(failed)
-        self.scores_ = np.array(scores)
-        means = self.scores_.mean(axis=0)
-        best = int(np.argmax(means))
-        self.best_lam_, self.best_score_ = float(self.lams_[best]), float(means[best])
-        if self.refit:
-            model = self._model(_FromFold).set_params(
-                lam=self.best_lam_, n_jobs=self.n_jobs, verbose=self.verbose
-            )
-            model.start = starts[best]
-            learned = vars(model.fit(X, y)).items()
-            vars(self).update({name: value for name, value in learned if name.endswith("_")})
+                message = f"{len(scores)} of {len(splits)} folds"
+                progress.end_task(len(scores) / len(splits), message)
+            progress.bar.end()
+            self._warn_unless_converged(failed)
+            self.scores_ = np.array(scores)
+            means = self.scores_.mean(axis=0)
+            best = int(np.argmax(means))
+            self.best_lam_, self.best_score_ = float(self.lams_[best]), float(means[best])
+            if self.refit:
+                self._learn(X, y, starts[best])
         return self
+
+    def _learn(self, X, y, start: tuple[np.ndarray, float, int]) -> None:
+        """Learn the metric from all samples, from that of a fold."""
+        model = self._model(_FromFold).set_params(
+            lam=self.best_lam_, n_jobs=self.n_jobs, verbose=self.verbose
+        )
+        model.start = start
+        learned = vars(model.fit(X, y)).items()
+        vars(self).update({name: value for name, value in learned if name.endswith("_")})
 
     def _grid(self) -> np.ndarray:
         if isinstance(self.lams, Integral):

@@ -13,8 +13,8 @@ from sklearn.utils import indexable
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from skscreen.path.callbacks import Tasks, with_callbacks
 from skscreen.path.grid import MOST_VALUES
-from skscreen.path.progress import ProgressBar
 from skscreen.pragam import PragamSVC
 from skscreen.svm_cv import C_grid, cut, takes_weights
 from skscreen.svm_problem import check_labels
@@ -137,6 +137,7 @@ class PragamSVCCV(PragamSVC):
         return self.C_
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y, sample_weight=None, *, groups=None) -> Self:
         """Choose C and learn the classifier.
 
@@ -171,15 +172,16 @@ class PragamSVCCV(PragamSVC):
             for split in splits
         )
         scores = []
-        with ProgressBar(self.verbose > 0) as bar:
+        with Tasks(self, len(splits), "fold") as tasks:
             for fold in Parallel(self.n_jobs, return_as="generator")(folds):
                 scores.append(fold)
-                bar.update(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
-        self.scores_ = np.array(scores)
-        means = self.scores_.mean(axis=0)
-        best = int(np.argmax(means))
-        self.C_, self.best_score_ = float(self.Cs_[best]), float(means[best])
-        return super().fit(X, y, sample_weight) if self.refit else self
+                tasks.end_task(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
+            tasks.bar.end()
+            self.scores_ = np.array(scores)
+            means = self.scores_.mean(axis=0)
+            best = int(np.argmax(means))
+            self.C_, self.best_score_ = float(self.Cs_[best]), float(means[best])
+            return super().fit(X, y, sample_weight) if self.refit else self
 
     def _model(self) -> PragamSVC:
         """Return the estimator of a fold."""

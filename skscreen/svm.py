@@ -91,7 +91,8 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         A folder where solved problems are kept: fits of the same data with other values of C, in
         this process or another, start from the nearest ones and screen by them. So a grid search
         over C costs little more than a path for each fold. The solution is the same, within `tol`.
-        Kernel matrices stay in the memory of the process. See `Store`.
+        Kernel matrices stay in the memory of the process, as do kernel values of samples that are
+        scored again. See `Store`.
     n_jobs : int or None, default=None
         Threads for the problems of more than two classes.
     verbose : int, default=0
@@ -281,10 +282,18 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         if self.kernel == "linear":
             scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
         else:
-            columns = X[:, self.support_] if self.kernel == "precomputed" else X
-            scores = self._kernel.decide(columns, self.support_vectors_, self.dual_coef_.T)
+            scores = self._kernel_scores(X)
         scores = scores + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def _kernel_scores(self, X) -> np.ndarray:
+        coef = self.dual_coef_.T
+        if self.kernel == "precomputed":
+            return self._kernel.decide(X[:, self.support_], self.support_vectors_, coef)
+        known = self._training.known_rows(X) if self._training else None
+        if known is None:
+            return self._kernel.decide(X, self.support_vectors_, coef)
+        return self._kernel.decide_again(X, self.support_vectors_, coef, self.support_, known)
 
     def __sklearn_tags__(self):
         """Sparse data are accepted; a precomputed kernel is cut along both axes."""
@@ -341,7 +350,9 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
             cache_size=self.cache_size,
             store=check_store(self.memory),
         )
-        return X, SVMProblem(taken, labels, self._kernel, settings)
+        problem = SVMProblem(taken, labels, self._kernel, settings)
+        self._training = problem.training
+        return X, problem
 
     def _parallel(self, problem: SVMProblem) -> Parallel:
         n_jobs = self.n_jobs if problem.thread_safe else 1

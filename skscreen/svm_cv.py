@@ -15,10 +15,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from skscreen.path.callbacks import Tasks, with_callbacks
 from skscreen.path.certified import CertifiedSearch, ErrorBounds
 from skscreen.path.grid import MOST_VALUES, positive_values
-from skscreen.path.progress import ProgressBar
 from skscreen.path.samples import SamplePoint
+from skscreen.problems.memory import check_memory
 from skscreen.svm import ScreenedSVC
 from skscreen.svm_certified import Training, warn_if_less
 from skscreen.svm_path import fitted
@@ -175,6 +176,7 @@ class ScreenedSVCCV(ScreenedSVC):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y, sample_weight=None, *, groups=None) -> Self:
         """Choose C and learn the classifier.
 
@@ -197,21 +199,29 @@ class ScreenedSVCCV(ScreenedSVC):
             vars(self).pop(name, None)
         self.Cs_ = C_grid(self.Cs)
         checked, y_checked = validate_data(self, X, y, **self._accepted())
-        check_labels(checked, y_checked, sample_weight, self.class_weight)
+        labels = check_labels(checked, y_checked, sample_weight, self.class_weight)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
         X, y, groups = indexable(X, y, groups)
         splits = list(check_cv(self.cv, y_checked, classifier=True).split(X, y, groups))
-        starts = None
         if self.certify is None:
-            starts = self._search(X, y, splits, sample_weight)
+            n_values, n_problems = self.Cs_.size, labels.n_problems
+            what = f"Starts for the refit from {n_values:,} values of C for {n_problems} problems"
+            check_memory(8.0 * n_values * n_problems * len(y_checked), what, "Use fewer values.")
+            search, tasks = self._search, Tasks(self, len(splits), "fold")
         else:
-            self._search_with_proof(X, y, splits, sample_weight)
-        if not self.refit:
-            return self
+            search, tasks = self._search_with_proof, Tasks(self, 1, "search")
+        with tasks:
+            starts = search(X, y, splits, sample_weight, tasks)
+            tasks.bar.end()
+            if self.refit:
+                self._refit(X, y, sample_weight, starts)
+        return self
+
+    def _refit(self, X, y, sample_weight, starts) -> None:
         try:
             self._starts = starts
-            return super().fit(X, y, sample_weight)
+            super().fit(X, y, sample_weight)
         finally:
             vars(self).pop("_starts", None)
 
@@ -220,7 +230,7 @@ class ScreenedSVCCV(ScreenedSVC):
         names = set(ScreenedSVC().get_params()) - {"C", "memory", "n_jobs", "verbose"}
         return ScreenedSVC(**{name: getattr(self, name) for name in names})
 
-    def _search(self, X, y, splits, sample_weight) -> list[np.ndarray]:
+    def _search(self, X, y, splits, sample_weight, progress: Tasks) -> list[np.ndarray]:
         """Score the grid; return the dual variables of the first fold for the C chosen."""
         model = self._model()
         scorer = check_scoring(model, self.scoring)
@@ -231,12 +241,11 @@ class ScreenedSVCCV(ScreenedSVC):
             for k, split in enumerate(splits)
         )
         scores, failed, starts = [], [], []
-        with ProgressBar(self.verbose > 0) as bar:
-            for fold, points, solutions in Parallel(self.n_jobs, return_as="generator")(tasks):
-                starts = starts or solutions
-                scores.append(fold)
-                failed += points
-                bar.update(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
+        for fold, points, solutions in Parallel(self.n_jobs, return_as="generator")(tasks):
+            starts = starts or solutions
+            scores.append(fold)
+            failed += points
+            progress.end_task(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
         self.scores_ = np.array(scores)
         means = self.scores_.mean(axis=0)
         best = int(np.argmax(means))
@@ -244,7 +253,7 @@ class ScreenedSVCCV(ScreenedSVC):
         self._warn_unless_converged(failed)
         return starts[best]
 
-    def _search_with_proof(self, X, y, splits, sample_weight) -> None:
+    def _search_with_proof(self, X, y, splits, sample_weight, progress: Tasks) -> None:
         """Choose from the range of the grid, within `certify` of the best."""
         if self.scoring not in (None, "accuracy"):
             raise ValueError(
@@ -262,12 +271,12 @@ class ScreenedSVCCV(ScreenedSVC):
                 diagonal = np.asarray(X, dtype=np.float64)[test, test]
             bounded = Training(model, *training, weights[0])
             folds.append(bounded.fold(*validation, weights[1], diagonal))
-        with ProgressBar(self.verbose > 0) as bar:
-            search = CertifiedSearch(
-                folds, float(self.certify), tol=self.tol, max_solves=_MAX_SOLVES,
-                n_jobs=self.n_jobs, report=bar.update,
-            )  # fmt: skip
-            self.bounds_: ErrorBounds = search.run(self.Cs_)
+        search = CertifiedSearch(
+            folds, float(self.certify), tol=self.tol, max_solves=_MAX_SOLVES,
+            n_jobs=self.n_jobs, report=progress.bar.update,
+        )  # fmt: skip
+        self.bounds_: ErrorBounds = search.run(self.Cs_)
+        progress.end_task(1.0, f"{self.bounds_.Cs.size} values of C")
         self.C_ = float(self.bounds_.Cs[self.bounds_.best])
         self.best_score_ = 1.0 - float(self.bounds_.errors[self.bounds_.best])
         self.scores_ = 1.0 - np.array([[fold.error(C) for C in self.Cs_] for fold in folds])

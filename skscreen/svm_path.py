@@ -151,6 +151,7 @@ def fitted(model: ScreenedSVC, X, labels: Labels, fits: Sequence[BinaryFit]) -> 
     """
     out = clone(model).set_params(C=fits[0].point.C)
     out.n_features_in_, out._kernel = model.n_features_in_, model._kernel
+    out._training = model._training
     if hasattr(model, "feature_names_in_"):
         out.feature_names_in_ = model.feature_names_in_
     return out._store(X, labels, fits)

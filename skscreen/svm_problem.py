@@ -1,6 +1,6 @@
 """What an SVM is learned from: labels, weights and a kernel, checked and brought to one form."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,10 +12,11 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from skscreen.path.matrices import kept_matrix
+from skscreen.path.matrices import KnownRows, kept_matrix, kept_rows
 from skscreen.path.samples import SamplePathSolver, SamplePoint
 from skscreen.path.store import Store, content_key
 from skscreen.problems.gram import Gram, KernelSamples
+from skscreen.problems.gram_kernels import add_rows
 from skscreen.problems.memory import check_memory
 from skscreen.problems.samples import LinearSamples, compress
 from skscreen.solvers import kernel, linear
@@ -25,6 +26,9 @@ KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
 SOLVERS = {"linear": linear.SOLVERS, "kernel": kernel.SOLVERS}
 
 _LARGEST_TOL = 1e100
+
+# Samples whose margins tell the intercept.
+_LOOKED_AT = 64
 
 # A variable with and without sign, of a problem and in the matrix of all.
 _BYTES_PER_VARIABLE = 32
@@ -50,12 +54,36 @@ class Kernel:
         if self.name == "precomputed":
             return X @ dual_coef
         out = np.empty((X.shape[0], dual_coef.shape[1]))
-        memory = get_config()["working_memory"] * 2**20
-        n_rows = max(int(memory / (8 * max(len(dual_coef), 1))), 1)
-        for first in range(0, X.shape[0], n_rows):
-            part = slice(first, first + n_rows)
+        for part in _parts(X.shape[0], len(dual_coef)):
             out[part] = self._between(X[part], support_vectors) @ dual_coef
         return out
+
+    def decide_again(
+        self, X, support_vectors, dual_coef: np.ndarray, support: np.ndarray, known: KnownRows
+    ) -> np.ndarray:
+        """Return the same as `decide`, from kernel values known for the same X.
+
+        Parameters
+        ----------
+        X, support_vectors, dual_coef
+        support : ndarray of shape (n_SV,)
+            Rows of `known` that belong to the support vectors.
+        known : KnownRows
+            K between all training samples and X.
+        """
+
+        def compute(places: np.ndarray) -> np.ndarray:
+            K = np.empty((places.size, X.shape[0]))
+            for part in _parts(places.size, X.shape[0]):
+                K[part] = self._between(support_vectors[places[part]], X)
+            return K
+
+        K = known.with_rows(support, compute)
+        out = np.zeros((dual_coef.shape[1], X.shape[0]))
+        for column, scores in zip(dual_coef.T, out, strict=True):
+            index = np.flatnonzero(column)
+            add_rows(K, support[index], column[index], scores)
+        return out.T
 
     def _between(self, X, Y) -> np.ndarray:
         if callable(self.name):
@@ -67,6 +95,35 @@ class Kernel:
         """Return the kernel matrix of training samples."""
         settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         return Gram(X, self.name, cache_size=cache_size, keep=keep, **settings)
+
+
+def _parts(n: int, width: int) -> Iterator[slice]:
+    """Split n rows of kernel values into parts of limited size."""
+    memory = get_config()["working_memory"] * 2**20
+    n_rows = max(int(memory / (8 * max(width, 1))), 1)
+    return (slice(first, first + n_rows) for first in range(0, n, n_rows))
+
+
+@dataclass(frozen=True)
+class Training:
+    """What tells training samples from others, and how much may be kept of their kernel values.
+
+    Parameters
+    ----------
+    key : str
+        Of the samples and the kernel.
+    n : int
+        Number of samples, those of weight zero up to the last other one included.
+    max_bytes : int
+    """
+
+    key: str
+    n: int
+    max_bytes: int
+
+    def known_rows(self, X) -> KnownRows | None:
+        """Return the kernel values of X that scores of fits before this one have needed."""
+        return kept_rows(content_key(self.key, X), self.max_bytes, self.n, X.shape[0])
 
 
 def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
@@ -229,16 +286,23 @@ class SVMProblem:
     labels : Labels
     function : Kernel
     settings : Settings
+
+    Attributes
+    ----------
+    training : Training, or None
+        With a store.
     """
 
     def __init__(self, X, labels: Labels, function: Kernel, settings: Settings):
         self.labels, self._settings = labels, settings
         self._rows = X if function.name == "linear" else None
         self._linear = by_rows(function.name, settings.free)
-        store, keep = settings.store, None
+        store, keep, self.training = settings.store, None, None
         if store is not None:
             content = content_key(X)
-            keep = partial(kept_matrix, content_key(content, function), store.max_bytes)
+            key = content_key(content, labels.rows, function)
+            keep = partial(kept_matrix, key, store.max_bytes)
+            self.training = Training(key, int(labels.rows[-1]) + 1, store.max_bytes)
             # What the solutions depend on, apart from C and the signs.
             self._key = content, labels.weights, function, settings.bias, settings.free
         self._shared = X if self._linear else function.gram(X, settings.cache_size, keep)
@@ -257,9 +321,10 @@ class SVMProblem:
             n_features, w = self._rows.shape[1], solution.w
             coef = (safe_sparse_dot(coefficients, self._rows) if w is None else w)[:n_features]
         if self._settings.free:
-            products = KernelSamples(self._shared, np.ones(signs.size)).q_dot(coefficients)
-            # The margins are y_i (f_i + b): one number up to rounding errors.
-            intercept = float(np.median(signs * solution.margins - products))
+            # The margins are y_i (f_i + b): one number up to rounding errors, seen on some.
+            some = np.linspace(0, signs.size - 1, min(_LOOKED_AT, signs.size), dtype=np.int64)
+            products = self._shared.rows(some) @ coefficients
+            intercept = float(np.median((signs * solution.margins)[some] - products))
         else:
             intercept = float(self._settings.bias**2 * coefficients.sum())
         lean = replace(point, solution=replace(solution, margins=np.empty(0), w=None))

@@ -59,6 +59,19 @@ JOBS = {
 }
 
 
+STARTS = {
+    "metric": lambda: ScreenedRTLMCV(1000, cv=2).fit(X, y),
+    "kernel": lambda: ScreenedSVCCV(1000, kernel="rbf", cv=2).fit(*TWO),
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_starts_of_refits_are_counted_before_the_folds(name, little_memory):
+    little_memory(100_000)
+    with pytest.raises(MemoryError, match=r"Starts for the refit from 1,000 values .* Use fewer"):
+        STARTS[name]()
+
+
 @pytest.mark.parametrize("name", JOBS)
 def test_too_much_is_refused_with_its_number_and_size(name, little_memory):
     little_memory(FREE)

@@ -4,15 +4,17 @@ scikit-learn has callbacks from version 1.9 on; before that there is only the ba
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Self
 
 from skscreen.path.progress import ProgressBar
 
 # Frames that `with_callbacks` puts between a method and its caller, for the levels of warnings.
-FRAMES = 1
+FRAMES = 2
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn import callback
+    from sklearn.callback import CallbackSupportMixin
 except ImportError:
     FRAMES = 0
 
@@ -23,12 +25,30 @@ except ImportError:
         """Return the method: there are no callbacks to end."""
         return method
 
+else:
+
+    def with_callbacks(method: Callable) -> Callable:
+        """Return a method that ends the callbacks of its estimator, but not within another one."""
+        managed = callback.with_callbacks(method)
+
+        @wraps(method)
+        def run(estimator, *args, **kwargs):
+            return (method if _is_followed(estimator) else managed)(estimator, *args, **kwargs)
+
+        return run
+
+
+def _is_followed(estimator) -> bool:
+    """Whether callbacks have been set up for a fit that is under way."""
+    return hasattr(estimator, "_callback_fit_ctx")
+
 
 class Tasks:
     """Tells the user's bar and callbacks about the tasks of a fit.
 
-    They are tasks of scikit-learn's callback protocol, children of the one of the fit. Costs
-    nothing where there are neither bar nor callbacks.
+    They are tasks of scikit-learn's callback protocol, children of the one of the fit. A fit within
+    a fit of the same estimator, as a refit is, has no tasks of its own. Costs nothing where there
+    are neither bar nor callbacks.
 
     Parameters
     ----------
@@ -53,7 +73,7 @@ class Tasks:
 
     def __enter__(self) -> Self:
         self.bar.__enter__()
-        if hasattr(self._estimator, "_skl_callbacks"):
+        if hasattr(self._estimator, "_skl_callbacks") and not _is_followed(self._estimator):
             self._fit = self._estimator._init_callback_context(max_subtasks=self._n_tasks)
             self._fit.call_on_fit_task_begin(estimator=self._estimator)
             self._begin_task()

@@ -50,7 +50,12 @@ class ProgressBar:
             self._stream.write(line + "\n")
         self._stream.flush()
 
-    def __exit__(self, *exc_info: object) -> None:
+    def end(self) -> None:
+        """Leave the line, so that others can be written."""
         if self._in_place and self._tenths >= 0:
             self._stream.write("\n")
             self._stream.flush()
+            self._tenths = -1
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.end()

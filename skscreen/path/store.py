@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.utils import check_scalar
 
 # Changes with the meaning of the files.
-_FORMAT = 1
+_FORMAT = 2
 
 # An unfinished file older than so many seconds was left by a process that is no more.
 _ABANDONED = 3600.0
@@ -111,17 +111,18 @@ class Store:
         **arrays : ndarray
             By name, as `neighbours` returns them.
         """
-        content = {"format": np.array(_FORMAT), "key": np.array(key), **arrays}
+        content = {"of": np.array(f"{key} {_FORMAT}"), **arrays}
         self._write(self._file(key, value), lambda file: np.savez(file, **content))
 
     def _file(self, key: str, value: float) -> Path:
         return self.folder / key / f"{float(value)!r}.npz"
 
     def _values(self, key: str) -> Iterator[float]:
-        for path in self._listed(self.folder / key):
-            if path.suffix == ".npz":
+        for entry in _listed(self.folder / key):
+            name, suffix = os.path.splitext(entry.name)
+            if suffix == ".npz":
                 with contextlib.suppress(ValueError):
-                    yield float(path.stem)
+                    yield float(name)
 
     def _read(self, key: str, value: float) -> list[tuple[float, dict[str, np.ndarray]]]:
         """Return the arrays of one solved value in a list, empty if they cannot be read."""
@@ -129,7 +130,7 @@ class Store:
         try:
             with np.load(path, allow_pickle=False) as content:
                 arrays = {name: content[name] for name in content.files}
-            if int(arrays.pop("format")) != _FORMAT or str(arrays.pop("key")) != key:
+            if str(arrays.pop("of")) != f"{key} {_FORMAT}":
                 raise ValueError("it belongs to something else")
             _touch(path)
         except FileNotFoundError:
@@ -167,32 +168,26 @@ class Store:
     def _evict(self, keep: Path) -> None:
         """Remove the files used least recently, and what killed processes left."""
         files, total, now = [], 0, time.time()
-        for folder in self._listed(self.folder):
-            for path in self._listed(folder):
-                if path.suffix not in (".npz", ".tmp"):
+        for folder in _listed(self.folder):
+            for entry in _listed(folder):
+                if not entry.name.endswith((".npz", ".tmp")):
                     continue
                 with contextlib.suppress(OSError):
-                    status = path.stat()
-                    if path.suffix != ".tmp":
-                        files.append((status.st_mtime, status.st_size, path))
+                    status = entry.stat()
+                    if entry.name.endswith(".npz"):
+                        files.append((status.st_mtime, status.st_size, entry.path))
                         total += status.st_size
                     elif now - status.st_mtime > _ABANDONED:
-                        path.unlink()
+                        os.unlink(entry.path)
         if total <= self.max_bytes:
             return
         for _, size, path in sorted(files):
             if total <= (1.0 - _ROOM) * self.max_bytes:
                 break
-            if path != keep:
+            if path != os.fspath(keep):
                 with contextlib.suppress(OSError):
-                    path.unlink()
+                    os.unlink(path)
                     total -= size
-
-    def _listed(self, folder: Path) -> list[Path]:
-        try:
-            return list(folder.iterdir())
-        except OSError:
-            return []
 
 
 def check_store(memory) -> Store | None:
@@ -212,7 +207,16 @@ def check_store(memory) -> Store | None:
 
 def content_key(*parts) -> str:
     """Return a name for a content: arrays, sparse matrices, numbers and names."""
-    return joblib.hash(parts)
+    # The faster of the two that joblib has.
+    return joblib.hash(parts, hash_name="sha1")
+
+
+def _listed(folder: str | os.PathLike) -> list[os.DirEntry]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
 
 
 def _touch(path: Path) -> None:

@@ -9,6 +9,9 @@ from skscreen.problems.pair_kernels import EPS
 from skscreen.screening.sample_bounds import SampleBall
 from skscreen.screening.sample_rules import ball_test, decide
 
+# Of the interval of multiples of a start: what is lost by the rest is a square of it.
+_HALVINGS = 8
+
 
 @dataclass(frozen=True)
 class Part:
@@ -95,7 +98,7 @@ def best_multiple(part: Part, square: float, margins: np.ndarray) -> tuple[float
     low, high = 0.0, 2.0
     if square <= 0.0:
         return 1.0, part.best_intercept(margins)
-    for _ in range(12):
+    for _ in range(_HALVINGS):
         s = 0.5 * (low + high)
         b = part.best_intercept(s * margins)
         shown = part.shifted(s * margins, b)

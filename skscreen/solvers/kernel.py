@@ -68,7 +68,7 @@ def solve_kernel(
     intercept : {"none", "free"}, default="none"
         "free": an unpenalised b, m_i = <z_i, w> + y_i b, and y'alpha = 0.
     solver : {"auto", "active-set", "smo"}, default="auto"
-        The active set factors a matrix of the size of its free set, some 20 times; SMO reads two
+        The active set factors a matrix of the size of its free set, some five times; SMO reads two
         rows of Q a step. "auto" starts by SMO, to a gap of 3 % or nearer to it, goes on for a
         while where a factor of the free samples would cost as much as many of its steps, and then
         by active set, unless that meets a working set of more than 8192 samples (512 MB).

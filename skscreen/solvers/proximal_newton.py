@@ -26,12 +26,11 @@ method. SIAM Journal on Optimization 13, 2002.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
-from skscreen.problems.gram import indefinite_message
 from skscreen.problems.gram_kernels import add_rows
 from skscreen.problems.memory import Pool
-from skscreen.solvers.newton_kernels import clipped_dual, newton_system, slope_of_loss
+from skscreen.solvers.bordered_factor import BorderedFactor
+from skscreen.solvers.newton_kernels import clipped_dual, slope_of_loss
 
 # A full step that leaves no more than this much of the slope needs no line search.
 _SLOPE_LEFT = 0.3
@@ -82,6 +81,7 @@ class ProximalNewton:
 
     def solve(self, point: Point, centre, delta, max_steps: int) -> tuple[Point, int, bool]:
         """Return the point reached, the number of steps, and whether it is the solution."""
+        self.system = BorderedFactor(self.working.Q, delta, self.pool)
         inside = np.zeros(centre.size, np.bool_)
         full_step = False
         for n_steps in range(max_steps + 1):
@@ -143,23 +143,17 @@ class ProximalNewton:
         add_rows(working.Q, moved, coef[moved], margins)
         b = 0.0
         if E.size:
-            coef[E], b = self._solve_system(E, delta, residual - margins[E], point, coef)
+            coef[E], b = self._solve_system(E, residual - margins[E], point, coef)
             add_rows(working.Q, E, coef[E], margins)
         return Point(outer, coef, margins, b)
 
-    def _solve_system(self, E, delta, right, point: Point, coef) -> tuple[np.ndarray, float]:
+    def _solve_system(self, E, right, point: Point, coef) -> tuple[np.ndarray, float]:
         """Solve (Q_EE + delta I) a_E [+ y_E b] = right [, y_E'a_E = what the others leave]."""
         working = self.working
-        # Transposed, the rows of the lower triangle are columns of the upper one, as LAPACK has it.
-        system = self.pool.empty((E.size, E.size))
-        newton_system(working.Q, E, delta, system)
-        factor, info = dpotrf(system.T, lower=0, clean=0, overwrite_a=1)
-        if info != 0:
-            raise ValueError(indefinite_message("a Cholesky factor broke down"))
         if working.y is None:
-            return dpotrs(factor, right, lower=0)[0], 0.0
+            return self.system.solve(E, right[:, None])[:, 0], 0.0
         y = working.y[E]
-        both = dpotrs(factor, np.column_stack([right, y]), lower=0)[0]
+        both = self.system.solve(E, np.column_stack([right, y]))
         left = -working.outer_sum - working.y @ point.coef - working.y @ coef
         b = (y @ both[:, 0] - left) / (y @ both[:, 1])
         return both[:, 0] - b * both[:, 1], b

@@ -3,12 +3,21 @@
 import numpy as np
 import pytest
 import sklearn
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 from sklearn.utils.fixes import parse_version
 
-from skscreen import ScreenedRTLM, ScreenedSVC, rtlm_path, svc_path
+from skscreen import (
+    PragamSVCCV,
+    ScreenedRTLM,
+    ScreenedRTLMCV,
+    ScreenedSVC,
+    ScreenedSVCCV,
+    rtlm_path,
+    svc_path,
+)
 
 pytestmark = pytest.mark.skipif(
     parse_version(sklearn.__version__) < parse_version("1.9"),
@@ -78,6 +87,26 @@ def test_a_fit_that_fails_tears_its_callbacks_down():
     with pytest.raises(ValueError, match="classes"):
         ScreenedSVC().set_callbacks(recorder).fit(X, np.zeros(len(X)))
     assert recorder.open == 0
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("model", [ScreenedSVCCV(3), PragamSVCCV(3, tol=1e-2), ScreenedRTLMCV(3)])
+def test_folds_are_tasks(model, n_jobs):
+    data, recorder = (scale(WINE[0]), WINE[1]), Recorder(stop_after=1)
+    model = clone(model).set_params(cv=3, refit=n_jobs == 1)
+    alone = clone(model).fit(*data)
+    followed = clone(model).set_params(n_jobs=n_jobs).set_callbacks(recorder).fit(*data)
+    assert recorder.begun == ["fit"] + 3 * ["fold"]
+    assert recorder.ended == 3 * ["fold"] + ["fit"]
+    assert recorder.open == 0
+    assert np.array_equal(followed.scores_, alone.scores_)
+
+
+def test_a_search_with_proof_is_a_task():
+    recorder = Recorder()
+    model = ScreenedSVCCV([0.01, 0.1], cv=2, certify=0.05).set_callbacks(recorder).fit(X, y)
+    assert recorder.ended == ["search", "fit"] and recorder.open == 0
+    assert model.bounds_.eps <= 0.05
 
 
 def test_searches_pass_callbacks_on():
