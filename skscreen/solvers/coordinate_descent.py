@@ -100,8 +100,9 @@ def coordinate_descent(
         if screening and state.screen() and not np.array_equal(before, state.alpha):
             state.evaluate()
         active = active_samples(state.margins, state.caps, state.alpha, state.codes, bounds)
-        on_faces = 0.0
-        if active.size <= _NEARLY_ALL * np.count_nonzero(_free(state)):
+        on_faces, n_free = 0.0, np.count_nonzero(_free(state))
+        # Where it is more than there are features, the optimum on a face is not a point.
+        if active.size <= _NEARLY_ALL * n_free and n_free <= samples.n_features:
             on_faces = faces.move(max_iter - state.n_iter)
             pause = max(_SWEEPING * whole, _SHARE * on_faces)
         u = samples.combine(state.alpha) if on_faces else state.u.copy()

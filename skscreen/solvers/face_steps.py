@@ -102,7 +102,7 @@ def _conjugate_gradients(
     x, gained = np.zeros(E.size), 0.0
     step = slope / diagonal
     size = slope @ step
-    for n_steps in range(most):
+    for n_steps in range(min(most, E.size)):
         product = _multiply(data, columns, starts, d, y, bias, E, step)
         curvature = step @ product
         if not curvature > 0.0:
@@ -119,7 +119,7 @@ def _conjugate_gradients(
             return x, n_steps + 1
         for k in range(E.size):
             step[k] = slope[k] / diagonal[k] + size / before * step[k]
-    return x, most
+    return x, min(most, E.size)
 
 
 @njit(cache=True, nogil=True)
