@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
     parser.add_argument("--parts", default="dense,sparse,paths,tables")
     parser.add_argument("--sets", default="", help="only these")
-    parser.add_argument("--repeats", type=int, default=1, help="the fastest counts")
+    parser.add_argument("--repeats", type=int, default=1, help="the fastest counts, of peers too")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for a peer's fit")
     args = parser.parse_args()
     print(
@@ -99,7 +99,7 @@ def linear_table(name: str, X, y, Cs, args) -> None:
     for C in Cs:
         model, seconds = fastest(args.repeats, lambda C=C: ScreenedSVC(C=C).fit(X, y))
         dual = model.screening_history_ and certified_dual(X, y, C)
-        peer = linear_svc(X, y, C, dual, GAP, args.limit)
+        peer = linear_svc(X, y, C, dual, GAP, args.limit, args.repeats)
         reached = "not reached" if peer.tol is None else f"{peer.gap:.0e} ({peer.tol:g})"
         print(
             f"{C:8g} {seconds:10.3f} s {model.dual_gap_:8.0e} {peer.seconds:9.3f} s "
@@ -126,7 +126,8 @@ def sparse_fits(data: Sets, wanted: set, args) -> None:
         path, seconds = fastest(args.repeats, lambda X=X, y=y, Cs=Cs: svc_path(X, y, Cs=Cs))
         peers = []
         for point in path.points:
-            peer = linear_svc(X, y, point.C, point.solution.dual, GAP, args.limit)
+            dual = point.solution.dual
+            peer = linear_svc(X, y, point.C, dual, GAP, args.limit, args.repeats)
             peers.append(peer)
         total = sum(peer.seconds for peer in peers)
         missed = sum(peer.tol is None for peer in peers)

@@ -86,7 +86,8 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         Factors >= 0 of the weights of samples by class; one for those that a dict lacks.
         "balanced" makes the sum of weights of all classes equal.
     cache_size : float, default=1000
-        Megabytes for kernel values, > 0. A larger kernel matrix is recomputed by rows.
+        Megabytes for kernel values, > 0. A larger kernel matrix is recomputed by rows, and each
+        thread keeps that much of it.
     memory : str, path, Store or None, default=None
         A folder where solved problems are kept: fits of the same data with other values of C, in
         this process or another, start from the nearest ones and screen by them. So a grid search

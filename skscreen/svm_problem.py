@@ -310,8 +310,8 @@ class SVMProblem:
 
     @property
     def thread_safe(self) -> bool:
-        """Whether problems can be solved at the same time: not with a cache of kernel rows."""
-        return self._linear or self._shared.whole is not None
+        """Whether problems can be solved at the same time: a function may not allow it."""
+        return self._linear or self._shared.whole is not None or not callable(self._shared.kernel)
 
     def finish(self, problem: int, point: SamplePoint) -> BinaryFit:
         """Return what stays of a solution."""

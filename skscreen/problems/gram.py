@@ -8,8 +8,8 @@ intercept (0 for none), everything a solver asks of the samples is in
 The matrix K belongs to a `Gram`, which knows no labels: the problems of one-vs-rest share it.
 """
 
+import threading
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -43,8 +43,8 @@ class Gram:
     degree : float, default=3
     coef0 : float, default=0.0
     cache_size : float, default=1000
-        Megabytes. A matrix that fits is computed once; of a larger one this much is kept, the
-        rows used least recently making room.
+        Megabytes. A matrix that fits is computed once; of a larger one each thread keeps this
+        much, the rows used least recently making room.
     dtype : {np.float64, np.float32}, default=np.float64
         What kernel values are stored in (they are computed in float64). The float32 matrix is the
         one the problem is then solved with, to any gap: rounding changes decision values by up to
@@ -93,16 +93,19 @@ class Gram:
         row = self.n * self.dtype.itemsize
         n_rows = int(min(cache_size * 2**20 // row, self.n))
         self._n_rows = min(max(n_rows, _BLOCK), self.n)
-        self.whole = None
+        self.whole, self._caches = None, threading.local()
         if n_rows == self.n:
             keep = None if kernel == "precomputed" else keep
             self.whole = keep(self._compute_whole) if keep else self._compute_whole()
 
-    @cached_property
+    @property
     def _cache(self) -> "_RowCache":
-        # Made when rows are asked for: the diagonal needs none.
-        self._check_memory(self._n_rows)
-        return _RowCache(self.n, self._n_rows, self.dtype)
+        # Made when rows are asked for: the diagonal needs none. A thread that shared it would find
+        # rows gone between fetching and reading them.
+        if not hasattr(self._caches, "rows"):
+            self._check_memory(self._n_rows)
+            self._caches.rows = _RowCache(self.n, self._n_rows, self.dtype)
+        return self._caches.rows
 
     def compute(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """Return K between two sets of samples (all, without columns), in float64."""

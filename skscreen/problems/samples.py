@@ -159,10 +159,18 @@ class LinearSamples:
         self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray | None = None
     ) -> np.ndarray:
         """Return Q between two sets of samples."""
-        left, right = (self.scaled_rows(index, np.ones(index.size)) for index in (rows, columns))
-        if self.is_sparse:
-            return (left @ right.T).toarray(out=out)
-        return np.matmul(left, right.T, out=out)
+        if not self.is_sparse:
+            left, right = (
+                self.scaled_rows(index, np.ones(index.size)) for index in (rows, columns)
+            )
+            return np.matmul(left, right.T, out=out)
+        # Not as products of scaled rows: an intercept would be a dense column in a sparse matrix.
+        left, right = (self.X[index].astype(np.float64, copy=False) for index in (rows, columns))
+        out = (left @ right.T).toarray(out=out)
+        out += self.bias * self.bias
+        out *= self.y[rows][:, None]
+        out *= self.y[columns]
+        return out
 
     def add_columns(self, index, change, out, columns=None) -> None:
         """Add to margins (of the samples `columns`) what changes of alpha[index] do to them."""

@@ -6,18 +6,20 @@ One dual variable at a time is moved to its best value in [0, C_i],
 
 with u = sum_i alpha_i z_i kept up to date: the work is that of reading row i twice. Samples at an
 end of the box whose gradient points outwards further than any other did in the epoch before are
-left out for a while (Hsieh et al. 2008, section 3.2: shrinking). Five epochs go in one random
-order, and then their dual variables are extrapolated (Bertrand and Massias 2021): on text that
-took a third to two thirds of the work to a gap of 1e-6, and more epochs before an extrapolation or
-symmetric orders took more. Every few epochs the duality gap of the full problem is computed, which
-ends the solve, decides samples for good (Ogawa et al. 2014) and tells which of the others come
-back.
+left out for a while (Hsieh et al. 2008, section 3.2: shrinking). Every few epochs the duality gap
+of the full problem is computed, which ends the solve, decides samples for good (Ogawa et al. 2014)
+and tells which of the others come back. Two things make text need a quarter of the epochs:
+
+- What all samples share is slow to settle one sample at a time, and that is the intercept. During
+  an epoch its penalty b^2 / (2 B^2) has a second one beside it, of the distance from where it was
+  (a proximal point step, for b alone): margins then depend on b as weakly as on other features.
+- When hardly any but the samples inside the box are left, conjugate gradients move these at once
+  (see `face_steps`).
 
 References
 ----------
 C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi, S. Sundararajan (2008), A dual coordinate
 descent method for large-scale linear SVM, ICML.
-Q. Bertrand, M. Massias (2021), Anderson acceleration of coordinate descent, AISTATS.
 K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014), Safe sample screening for support vector
 machines, arXiv:1401.6740.
 """
@@ -27,14 +29,21 @@ from collections.abc import Callable
 import numpy as np
 
 from skscreen.problems.samples import LinearSamples
+from skscreen.screening.rules import UNDECIDED
+from skscreen.solvers.face_steps import FaceSteps
 from skscreen.solvers.sample_state import SampleState
-from skscreen.solvers.sweep_kernels import SWEEPS, active_samples, epochs
+from skscreen.solvers.sweep_kernels import active_samples, epochs
 
 # What a visit costs besides its entries, in entries: random access, mostly.
 _VISIT = 30
 # Least work between two evaluations of the gap, in epochs of all samples, and that before the
 # first; an evaluation is half an epoch or less.
 _FEWEST, _FIRST = 1.0, 4.0
+# After a move on a face: least work of the sweeps, in epochs, and as a share of that of the move.
+# It is worth while if no more than so many times the samples inside the box are active.
+_SWEEPING, _SHARE, _NEARLY_ALL = 2.0, 0.25, 1.5
+# Times the stiffness of the intercept against that of all samples inside the box, during sweeps.
+_LOOSE = 20.0
 # Evaluations in a row after which it ends if the gap is still more than this share of what it was.
 _STALLED, _GAIN = 300, 0.9
 
@@ -82,22 +91,29 @@ def coordinate_descent(
     samples, rows = state.samples, state.samples.short_rows
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
     whole = epoch_work(samples)
-    costs, inverse = samples.row_lengths + _VISIT, np.zeros(samples.n)
-    np.divide(1.0, samples.norms**2, out=inverse, where=samples.norms > 0.0)
-    bounds, memory = np.array([np.inf, -np.inf]), np.empty((SWEEPS + 1, samples.n))
+    costs, bounds = samples.row_lengths + _VISIT, np.array([np.inf, -np.inf])
+    faces = FaceSteps(state, costs)
     history, pause = [(0.0, state.gap)], _FIRST * whole
     stalled, held = 0, state.gap
     while state.relative_gap > tol and state.n_iter < max_iter:
-        decided = state.screen() if screening else 0
-        u = samples.combine(state.alpha) if decided else state.u.copy()
+        before = state.alpha.copy()
+        if screening and state.screen() and not np.array_equal(before, state.alpha):
+            state.evaluate()
         active = active_samples(state.margins, state.caps, state.alpha, state.codes, bounds)
+        on_faces, n_free = 0.0, np.count_nonzero(_free(state))
+        # Where it is more than there are features, the optimum on a face is not a point.
+        if active.size <= _NEARLY_ALL * n_free and n_free <= samples.n_features:
+            on_faces = faces.move(max_iter - state.n_iter)
+            pause = max(_SWEEPING * whole, _SHARE * on_faces)
+        u = samples.combine(state.alpha) if on_faces else state.u.copy()
+        value, inverse = _intercept_feature(state)
         n_epochs, work = epochs(
-            *rows, samples.y, samples.bias, inverse, costs, state.caps, state.alpha, u,
-            active, bounds, shrinking, random, memory, pause, max_iter - state.n_iter,
+            *rows, samples.y, samples.bias, value, inverse, costs, state.caps, state.alpha, u,
+            active, bounds, shrinking, random, pause, max_iter - state.n_iter,
         )  # fmt: skip
         state.n_iter += n_epochs
         state.evaluate()
-        history.append((history[-1][0] + work, min(state.gap, history[-1][1])))
+        history.append((history[-1][0] + on_faces + work, min(state.gap, history[-1][1])))
         left = _work_left(history, tol * state.primal)
         if state.relative_gap > tol and give_up is not None and give_up(left):
             break
@@ -115,6 +131,27 @@ def coordinate_descent(
             # Ended early, nothing is left to gain among the active samples: have all back.
             bounds[:] = np.inf, -np.inf
     return state.relative_gap <= tol
+
+
+def _free(state: SampleState) -> np.ndarray:
+    """Return which samples are undecided and inside the box."""
+    return (state.codes == UNDECIDED) & (state.alpha > 0.0) & (state.alpha < state.caps)
+
+
+def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
+    """Return the value of the feature that carries b in the sweeps, and 1 / |z_i|^2 with it.
+
+    The two penalties of b are together that of one feature of a smaller value.
+    """
+    samples, square = state.samples, state.samples.bias**2
+    own = np.maximum(samples.norms**2 - square, 0.0)
+    free = own[_free(state)]
+    if square > 0.0 and free.any():
+        loose = 1.0 / (1.0 / square + free.size / (_LOOSE * free.mean()))
+        # Or squares would lose their digits to that of the feature.
+        square = max(loose, 1e-8 * square)
+    own += square
+    return np.sqrt(square), np.divide(1.0, own, out=np.zeros(samples.n), where=own > 0.0)
 
 
 def _work_left(history: list[tuple[float, float]], target: float) -> float:

@@ -56,8 +56,8 @@ def solve_linear(
     tol : float, default=1e-6
         Duality gap to reach, as a fraction of the primal objective.
     max_iter : int, default=100000
-        Most epochs of coordinate descent plus Newton steps. "auto" spends at most half of them
-        before it tries the second-order method.
+        Most epochs of coordinate descent and steps of conjugate gradients plus Newton steps. "auto"
+        spends at most half of them before it tries the second-order method.
     solver : {"auto", "coordinate-descent", "second-order", "active-set"}, default="auto"
         Coordinate descent reads each row twice an epoch whatever their width, but the number of
         epochs grows with C. The other two take some tens of Newton steps at any C: the

@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -117,3 +119,21 @@ def test_labels_are_checked(labels):
 def test_a_wide_intercept_is_refused():
     with pytest.raises(ValueError, match="intercept_scaling must be at most"):
         KernelSamples(Gram(X), y, bias=1e200)
+
+
+def test_threads_do_not_take_rows_from_each_other():
+    gram = Gram(X, "rbf", gamma=0.3, cache_size=1)
+    expected = pairwise_kernels(X, metric="rbf", gamma=0.3)
+
+    def worst(seed):
+        own, error = np.random.default_rng(seed), 0.0
+        for _ in range(30):
+            index, weights = own.permutation(N)[:100], own.random(100)
+            out = np.zeros(N)
+            gram.add_rows(index, weights, out)
+            error = max(error, np.abs(out - weights @ expected[index]).max())
+            error = max(error, np.abs(gram.rows(index) - expected[index]).max())
+        return error
+
+    with ThreadPoolExecutor(4) as threads:
+        assert max(threads.map(worst, range(4))) < 1e-11

@@ -1,0 +1,135 @@
+"""Moves of all dual variables inside the box at once, by conjugate gradients.
+
+Once shrinking has found out which samples rest at their bounds, coordinate descent spends its time
+on a linear system: that of the samples E inside the box, Q_EE x = 1 - m_E. Conjugate gradients
+need the square root of its sweeps. As in the gradient projection method of Moré and Toraldo
+(1991), faces are identified by other steps, here sweeps, and conjugate gradients end early where
+a face is still wrong: then their answer lies outside the box, and the next ones end earlier.
+
+References
+----------
+J. J. Moré, G. Toraldo (1991), On the solution of large quadratic programming problems with bound
+constraints, SIAM J. Optim. 1.
+"""
+
+import numpy as np
+from numba import njit
+
+from skscreen.problems.sample_kernels import add_row, row_dot
+from skscreen.screening.rules import UNDECIDED
+from skscreen.solvers.sample_state import SampleState
+from skscreen.solvers.sweep_kernels import spread
+
+# Conjugate gradients end when a step gains less than this share of what all did: at first, at
+# least and at most, and by what factor it changes after a move that was good or not.
+_FIRST, _LEAST, _MOST, _FACTOR = 1e-2, 1e-5, 0.1, 10.0
+
+# A move is good if no less than this share of it can be taken.
+_GOOD = 0.5
+
+# Faces in a move. Variables that leave the box are put to its end and the others move again; then
+# those come back that should not have left.
+_FACES = 6
+
+
+class FaceSteps:
+    """Moves on the faces of the box, for one solve.
+
+    Parameters
+    ----------
+    state : SampleState
+    costs : ndarray of shape (n,)
+        Work of a visit of each sample.
+    """
+
+    def __init__(self, state: SampleState, costs: np.ndarray):
+        self._state, self._costs, self._least = state, costs, _FIRST
+        self._diagonal = np.maximum(state.samples.norms**2, 1e-300)
+
+    def move(self, most: int) -> float:
+        """Move the dual variables of an evaluated state; returns the work, 0 without a move.
+
+        At most `most` steps, counted in `state.n_iter`. Margins and certificate are left as they
+        were.
+        """
+        state, samples = self._state, self._state.samples
+        nearest = np.clip(state.alpha + (1.0 - state.margins) / self._diagonal, 0.0, state.caps)
+        inside = (nearest > 0.0) & (nearest < state.caps) & (state.codes == UNDECIDED)
+        E = np.flatnonzero(inside)
+        if E.size == 0:
+            return 0.0
+        face = (*samples.short_rows, samples.y, samples.bias, E)
+        start, caps, slope = state.alpha[E], state.caps[E], 1.0 - state.margins[E]
+        new, count = self._solve(face, start, caps, slope, most)
+        change = new - start
+        gain, curvature = float(change @ slope), float(change @ _multiply(*face, change))
+        # Of the quadratic along the way to `new`: no further than to its maximum.
+        step = min(max(gain, 0.0) / curvature, 1.0) if curvature > 0.0 else float(gain > 0.0)
+        state.alpha[E] = np.clip(start + step * change, 0.0, caps)
+        factor = 1.0 / _FACTOR if step >= _GOOD else _FACTOR
+        self._least = min(max(factor * self._least, _LEAST), _MOST)
+        state.n_iter += min(count, most)
+        return 2.0 * count * float(self._costs[E].sum())
+
+    def _solve(self, face: tuple, start, caps, slope, most: int) -> tuple[np.ndarray, int]:
+        """Return dual variables in the box, near the solution on a face, and products taken."""
+        rows, y, E = face[:-1], face[-3], face[-1]
+        diagonal, left, rest, new, count = self._diagonal[E], np.arange(E.size), slope, start, 1
+        for _ in range(_FACES):
+            part = diagonal[left], rest[left], self._least, max(most - count, 1)
+            x, n_steps = _conjugate_gradients(*rows, E[left], *part)
+            wished = new.copy()
+            wished[left] += x
+            new, count = np.clip(wished, 0.0, caps), count + n_steps + 1
+            rest = slope - _multiply(*face, new - start)
+            nearest = np.clip(new + rest / diagonal, 0.0, caps)
+            kept = np.flatnonzero((nearest > 0.0) & (nearest < caps))
+            if kept.size == 0 or np.array_equal(kept, left) or count >= most:
+                break
+            left = kept
+        spread(new, caps, y[E], np.arange(E.size), float(y[E] @ (wished - new)))
+        return new, count
+
+
+@njit(cache=True, nogil=True)
+def _conjugate_gradients(
+    data, columns, starts, d, y, bias, E, diagonal, slope, least, most
+):  # fmt: skip
+    """Maximise slope'x - 1/2 x'Q_EE x from 0; `slope` becomes the residual.
+
+    Returns x and the number of steps, each of which reads the rows of E twice.
+    """
+    x, gained = np.zeros(E.size), 0.0
+    step = slope / diagonal
+    size = slope @ step
+    for n_steps in range(min(most, E.size)):
+        product = _multiply(data, columns, starts, d, y, bias, E, step)
+        curvature = step @ product
+        if not curvature > 0.0:
+            return x, n_steps + 1
+        length = size / curvature
+        gain = 0.5 * length * size
+        gained += gain
+        before, size = size, 0.0
+        for k in range(E.size):
+            x[k] += length * step[k]
+            slope[k] -= length * product[k]
+            size += slope[k] * slope[k] / diagonal[k]
+        if gain <= least * gained:
+            return x, n_steps + 1
+        for k in range(E.size):
+            step[k] = slope[k] / diagonal[k] + size / before * step[k]
+    return x, min(most, E.size)
+
+
+@njit(cache=True, nogil=True)
+def _multiply(data, columns, starts, d, y, bias, E, x):
+    """Return Q_EE x."""
+    out, u, b = np.empty(E.size), np.zeros(d), 0.0
+    for k in range(E.size):
+        step = x[k] * y[E[k]]
+        add_row(data, columns, starts, d, E[k], step, u)
+        b += step * bias
+    for k in range(E.size):
+        out[k] = y[E[k]] * (row_dot(data, columns, starts, d, E[k], u) + bias * b)
+    return out
