@@ -30,7 +30,14 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 import skscreen
-from skscreen import OrdinalEmbedding, PragamChainSVC, PragamSVC, ScreenedRTLM, ScreenedSVC
+from skscreen import (
+    KernelChainClassifier,
+    OrdinalEmbedding,
+    PragamChainSVC,
+    PragamSVC,
+    ScreenedRTLM,
+    ScreenedSVC,
+)
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,19 @@ ROWS = {
             "length": (5, 10, 20, 40),
             "C": (1.0, 10.0, 100.0),
             "tol": (1.0, 0.3, 0.1, 0.03, 0.01),
+        },
+        ("n", "d", "length"),
+    ),
+    "KernelChainClassifier": Row(
+        chains,
+        lambda n, C, tol: KernelChainClassifier(C=C / n, tol=tol),
+        {"n": 40, "d": 10, "length": 20, "C": 10.0, "tol": 1e-4},
+        {
+            "n": (10, 20, 40, 80, 160),
+            "d": (5, 10, 20, 40, 80, 160),
+            "length": (5, 10, 20, 40, 80),
+            "C": (1.0, 10.0, 100.0, 1e3),
+            "tol": (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6),
         },
         ("n", "d", "length"),
     ),
