@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from skscreen.path.matrices import KnownRows, kept_matrix, kept_rows
 from skscreen.path.samples import SamplePathSolver, SamplePoint
 from skscreen.path.store import Store, content_key
-from skscreen.problems.gram import Gram, KernelSamples
+from skscreen.problems.gram import Gram, KernelSamples, near_origin
 from skscreen.problems.gram_kernels import add_rows
 from skscreen.problems.memory import check_memory
 from skscreen.problems.samples import LinearSamples, compress
@@ -88,6 +88,8 @@ class Kernel:
     def _between(self, X, Y) -> np.ndarray:
         if callable(self.name):
             return np.asarray(self.name(X, Y), dtype=np.float64)
+        if self.name == "rbf":
+            X, Y = near_origin(X, Y)
         settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         return pairwise_kernels(X, Y, metric=self.name, filter_params=True, **settings)
 
@@ -137,8 +139,11 @@ def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
         return 1.0 / X.shape[1]
     share = weights / (weights.sum() * X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = X.multiply(X) if sparse.issparse(X) else X * X
-        variance = float((squares.T @ share).sum() - (X.T @ share).sum() ** 2)
+        if sparse.issparse(X):
+            variance = float((X.multiply(X).T @ share).sum() - (X.T @ share).sum() ** 2)
+        else:
+            mean = float((X.T @ share).sum())
+            variance = float((((X - mean) ** 2).T @ share).sum())
     if not variance < np.inf:
         raise ValueError("X has no finite variance, which gamma='scale' needs: rescale X.")
     value = 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0

@@ -374,3 +374,16 @@ def test_a_tolerance_may_be_anything_positive():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = ScreenedSVC(kernel="rbf", tol=tol, max_iter=100).fit(X, y)
         assert np.isfinite(model.objective_).all()
+
+
+@pytest.mark.parametrize("far", [1e5, 1e8])
+@pytest.mark.parametrize("intercept", ["penalised", "free"])
+def test_rbf_does_not_depend_on_where_the_origin_is(far, intercept):
+    data = np.round(X * 2**20) / 2**20
+    near, away = (
+        ScreenedSVC(10.0, kernel="rbf", intercept=intercept, tol=1e-10).fit(data + shift, y)
+        for shift in (0.0, far)
+    )
+    assert_allclose(away.objective_, near.objective_, rtol=1e-8)
+    scores = away.decision_function(data + far)
+    assert_allclose(scores, near.decision_function(data), atol=1e-5 * np.abs(scores).max())

@@ -81,6 +81,7 @@ class Gram:
         self.n = self.X.shape[0]
         self.dtype = np.dtype(dtype)
         if kernel == "rbf":
+            (self.X,) = near_origin(self.X)
             self._squares = _square_norms(self.X)
             if not np.all(self._squares <= LARGEST**2):
                 raise ValueError(f"X has rows of length above {LARGEST:g}: rescale X.")
@@ -325,6 +326,23 @@ def indefinite_message(found: str) -> str:
         f"the kernel is not positive semi-definite ({found}): the problem is not convex and no "
         "solution could be certified; choose another kernel or other parameters"
     )
+
+
+def near_origin(*sets) -> tuple:
+    """Return sets of samples, all shifted by the mean of the last, where that keeps digits.
+
+    Distances do not depend on where the origin is, but by |a|^2 + |b|^2 - 2 <a, b> their error is
+    1e-16 of the squared distance from it. Sparse samples stay.
+    """
+    last = sets[-1]
+    if any(sparse.issparse(X) for X in sets):
+        return sets
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = last.mean(axis=0)
+        spread = float(np.mean((last - mean) ** 2)) * mean.size
+        if not spread < float(mean @ mean) < np.inf:
+            return sets
+    return tuple(X - mean for X in sets)
 
 
 def _square_norms(X) -> np.ndarray:

@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
 from skscreen.problems.gram import Gram, KernelSamples
 
@@ -108,6 +108,14 @@ def test_what_is_no_kernel_is_refused(arguments, message):
 
 def test_a_sigmoid_that_is_definite_is_accepted():
     Gram(np.eye(3), "sigmoid", gamma=0.1)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
+def test_distances_far_from_the_origin_keep_their_digits(far):
+    # Multiples of 2^-20 lose nothing when they are shifted.
+    near = np.round(X * 2**20) / 2**20
+    expected = rbf_kernel(near, gamma=0.3)
+    np.testing.assert_allclose(Gram(near + far, "rbf", gamma=0.3).whole, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("labels", [np.zeros(N), y[:-1]])
