@@ -91,13 +91,14 @@ def _visits(solution, n_items: int) -> float:
 def dynamic_rates(path: RTLMPath) -> np.ndarray:
     """Screening rates of shape (iterations + 1, n_lams): row t is after t iterations.
 
-    Row 0 is the path step alone. NaN where a solve had ended by then.
+    Row 0 is the path step alone, and what it could decide where the solve was too short to make it.
+    NaN where a solve had ended by then.
     """
     longest = max(int(np.percentile(path.n_iters, 98)), 1)
     rates = np.full((longest + 1, len(path)), np.nan)
     for column, solution in enumerate(path):
         scale = max(solution.n_decidable, 1)
-        rates[: solution.n_iter + 1, column] = 0.0
+        rates[: solution.n_iter + 1, column] = path.path_screening_rates[column]
         for event in solution.history:
             first = event.iteration + (event.where != "path")
             rate = min((event.zero + event.linear) / scale, 1.0)

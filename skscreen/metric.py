@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skscreen.mahalanobis import MahalanobisDistance
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
+from skscreen.path.grid import absolute_lam
 from skscreen.path.matrices import kept_matrix
 from skscreen.path.store import Store, check_store, content_key
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
@@ -270,7 +271,7 @@ class ScreenedRTLM(
         problem, lam_max, first = self._build(
             X, y, weights, 4 + FRAMES, triplets=triplets, quadruplets=quadruplets, pairs=pairs
         )
-        lam = self.lam * lam_max if self.relative_lam and lam_max > 0.0 else float(self.lam)
+        lam = absolute_lam(self.lam, lam_max) if self.relative_lam else float(self.lam)
         with Tasks(self, None, "lambda") as tasks:
             solutions, solver = [], PathSolver(problem, first)
             key = self._recall(solver, lam, X, y, triplets, quadruplets, pairs, weights)

@@ -19,7 +19,7 @@ from skscreen.metric import ScreenedRTLM
 from skscreen.metric_path import RTLMPath
 from skscreen.path.callbacks import Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
-from skscreen.path.grid import MOST_VALUES, positive_values
+from skscreen.path.grid import MOST_VALUES, absolute_lam, positive_values
 from skscreen.problems.memory import check_memory
 from skscreen.solvers.solution import Solution
 from skscreen.supervision import class_codes
@@ -259,8 +259,7 @@ def _fold_scores(
     solver, options = PathSolver(problem, first), model._options()
     scores, failed, kept = [], [], []
     for index, lam in enumerate(lams):
-        # Without any metric but zero, every strength is as good.
-        absolute = float(lam) * (lam_max or 1.0)
+        absolute = absolute_lam(lam, lam_max)
         if index == 0:
             *_, (_, solution) = solver.approach(absolute, lam_max, options)
         else:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from skscreen.path.matrices import KnownRows, kept_matrix, kept_rows
 from skscreen.path.samples import SamplePathSolver, SamplePoint
 from skscreen.path.store import Store, content_key
-from skscreen.problems.gram import Gram, KernelSamples, near_origin
+from skscreen.problems.gram import Gram, KernelSamples, call_kernel, near_origin
 from skscreen.problems.gram_kernels import add_rows
 from skscreen.problems.memory import check_memory
 from skscreen.problems.samples import LinearSamples, compress
@@ -87,7 +87,7 @@ class Kernel:
 
     def _between(self, X, Y) -> np.ndarray:
         if callable(self.name):
-            return np.asarray(self.name(X, Y), dtype=np.float64)
+            return call_kernel(self.name, X, Y)
         if self.name == "rbf":
             X, Y = near_origin(X, Y)
         settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}

@@ -406,3 +406,8 @@ def test_bad_parameter(name, value):
 def test_bad_bound_lists_the_good_ones():
     with pytest.raises(ValueError, match=r"bound must name at least one of 'gap', .*'rrpb'"):
         ScreenedRTLM(bound=["gap", "ball"]).fit(IRIS_X, IRIS_Y)
+
+
+def test_a_fraction_of_lam_max_may_not_be_zero():
+    with pytest.raises(ValueError, match="lam=1e-300 of lambda_max"):
+        ScreenedRTLM(lam=1e-300).fit(1e-20 * X, y)

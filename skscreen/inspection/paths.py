@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
@@ -265,7 +266,7 @@ class PathDisplay:
             is given without `scores`, or if `ax` has not one Axes for each panel.
         """
         for name, number in (("tol", tol), ("baseline", baseline)):
-            if number is not None and not (isinstance(number, Real) and np.isfinite(number)):
+            if number is not None and not (isinstance(number, Real) and math.isfinite(number)):
                 raise ValueError(f"`{name}` must be a finite number or None, got {number!r}.")
         if tol is not None and tol <= 0.0:
             raise ValueError(f"`tol` must be positive, for a logarithmic axis, got {tol!r}.")

@@ -1,6 +1,7 @@
 """The path driver: solves for a sequence of lambda, each from what the ones before have shown."""
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -135,7 +136,8 @@ class PathSolver:
         """
         loose = replace(options, tol=max(options.tol, _APPROACH_TOL))
         first = lam_max if self._reference is None else min(lam_max, self._reference.lam)
-        ratio = lam / first if 0.0 < lam < first else 1.0
+        # Further down everything is rounding errors, and the last step may be of any size.
+        ratio = max(lam / first, sys.float_info.epsilon) if 0.0 < lam < first else 1.0
         n_steps = max(math.ceil(math.log(ratio, _APPROACH_RATIO)), 1)
         for step in range(1, n_steps):
             solution = self.solve(first * ratio ** (step / n_steps), loose)
@@ -149,9 +151,11 @@ class PathSolver:
         reference, before = self._reference, self._before
         if reference is None:
             return self._first.scaled(1.0 / lam)
-        if before is None or before[0] == reference.lam:
+        if before is None:
             return reference.point
         value, step = reference.point.value, math.log(before[0] / reference.lam)
+        if step == 0.0:
+            return reference.point
         # Further than one step ahead the line is no longer a good model of the path.
         reach = min(max(math.log(reference.lam / lam) / step, -1.0), 1.0)
         move = reach * (value - math.exp(_POWER * step) * before[1].value)

@@ -22,3 +22,14 @@ def positive_values(name: str, values, kind: str = "a non-empty list") -> np.nda
     if found.ndim != 1 or found.size == 0 or not np.all(np.isfinite(found)) or found.min() <= 0.0:
         raise ValueError(f"{name} must be {kind} of positive finite numbers.")
     return np.unique(found)
+
+
+def absolute_lam(lam: float, lam_max: float) -> float:
+    """Return a fraction of lambda_max as a number.
+
+    That is `lam` itself for lambda_max = 0: without any metric but zero, every strength is as good.
+    """
+    product = float(lam) * (lam_max or 1.0)
+    if product == 0.0:
+        raise ValueError(f"lam={lam:g} of lambda_max = {lam_max:g} is zero in floating point.")
+    return product

@@ -115,7 +115,7 @@ class Gram:
             return np.asarray(block, np.float64)
         A, B = self.X[rows], self.X if columns is None else self.X[columns]
         if callable(self.kernel):
-            return np.asarray(self.kernel(A, B), np.float64)
+            return call_kernel(self.kernel, A, B)
         if self.kernel != "rbf":
             settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
             return pairwise_kernels(A, B, metric=self.kernel, filter_params=True, **settings)
@@ -326,6 +326,12 @@ def indefinite_message(found: str) -> str:
         f"the kernel is not positive semi-definite ({found}): the problem is not convex and no "
         "solution could be certified; choose another kernel or other parameters"
     )
+
+
+def call_kernel(kernel: Callable, A, B) -> np.ndarray:
+    """Return the matrix of a user's kernel, which for sparse samples may be sparse."""
+    K = kernel(A, B)
+    return np.asarray(K.toarray() if sparse.issparse(K) else K, np.float64)
 
 
 def near_origin(*sets) -> tuple:

@@ -145,3 +145,9 @@ def test_threads_do_not_take_rows_from_each_other():
 
     with ThreadPoolExecutor(4) as threads:
         assert max(threads.map(worst, range(4))) < 1e-11
+
+
+def test_a_callable_may_return_sparse_matrices():
+    data = sparse.csr_array(X)
+    gram = Gram(data, lambda A, B: A @ B.T)
+    np.testing.assert_allclose(gram.whole, X @ X.T, atol=1e-12)
