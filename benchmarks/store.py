@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -71,16 +72,26 @@ def search(estimator, grid, X, y) -> tuple[GridSearchCV, float]:
     return found, time.process_time() - started
 
 
-def stored_search(options: dict, grid, X, y) -> tuple[GridSearchCV, float]:
-    """Run a grid search with a store, from nothing."""
+def stored_search(build, grid, X, y) -> tuple[GridSearchCV, float]:
+    """Run a grid search with a store, from nothing, over what `build` makes of its folder."""
     matrices._KEPT.clear()
     with tempfile.TemporaryDirectory() as folder:
-        return search(ScreenedSVC(memory=folder, **options), grid, X, y)
+        return search(build(folder), grid, X, y)
 
 
 def faster(run, *arguments) -> tuple[GridSearchCV, float]:
     """Return the faster of two searches."""
     return min((run(*arguments) for _ in range(2)), key=lambda found: found[1])
+
+
+def svc(options: dict, memory) -> ScreenedSVC:
+    """Build the estimator of a search with a store."""
+    return ScreenedSVC(memory=memory, **options)
+
+
+def rtlm(memory=None):
+    """Build metric and nearest neighbours."""
+    return make_pipeline(StandardScaler(), ScreenedRTLM(memory=memory), KNeighborsClassifier())
 
 
 def svc_searches(data: Sets) -> None:
@@ -91,7 +102,7 @@ def svc_searches(data: Sets) -> None:
         common = {"kernel": "rbf", "gamma": 1.0 / X.shape[1], "cache_size": 1000}
         # The problem of SVC.
         options = {"intercept": "free", **common}
-        kept, with_store = faster(stored_search, options, grid, X, y)
+        kept, with_store = faster(stored_search, partial(svc, options), grid, X, y)
         bare, without = faster(search, ScreenedSVC(**options), grid, X, y)
         peer, theirs = faster(search, SVC(**common), grid, X, y)
         scores = [found.cv_results_["mean_test_score"] for found in (kept, bare, peer)]
@@ -154,12 +165,8 @@ def rtlm_search(data: Sets) -> None:
     X, y = data.multiclass("segment")
     grid = {"screenedrtlm__lam": np.geomspace(1e-1, 1e-4, 12)}
 
-    def model(**options):
-        return make_pipeline(StandardScaler(), ScreenedRTLM(**options), KNeighborsClassifier())
-
-    with tempfile.TemporaryDirectory() as folder:
-        kept, with_store = search(model(memory=folder), grid, X, y)
-    bare, without = search(model(), grid, X, y)
+    kept, with_store = faster(stored_search, rtlm, grid, X, y)
+    bare, without = faster(search, rtlm(), grid, X, y)
     scores = [found.cv_results_["mean_test_score"] for found in (kept, bare)]
     print(
         f"segment {X.shape}, RTLM + KNN, 12 lambda, 5 folds: with store {with_store:.2f} s, "
