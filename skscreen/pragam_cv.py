@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from skscreen.path.callbacks import Tasks, with_callbacks
 from skscreen.path.grid import MOST_VALUES
 from skscreen.pragam import PragamSVC
+from skscreen.problems.memory import check_memory
 from skscreen.svm_cv import C_grid, cut, takes_weights
 from skscreen.svm_problem import check_labels
 
@@ -23,8 +24,8 @@ from skscreen.svm_problem import check_labels
 class PragamSVCCV(PragamSVC):
     """`PragamSVC` with C chosen by cross-validation.
 
-    In each fold the values of C are solved in ascending order, each from the one before. The
-    scores are those of `GridSearchCV(PragamSVC(), {"C": Cs})`, up to the tolerance of the fits.
+    In each fold the values of C are solved in ascending order, each from the one before; the refit
+    on all samples starts from the solution of the first fold. The scores are those of `GridSearchCV(PragamSVC(), {"C": Cs})`, up to the tolerance of the fits.
 
     Parameters
     ----------
@@ -91,8 +92,8 @@ class PragamSVCCV(PragamSVC):
         "refit": ["boolean"],
     }
 
-    # A refit begins anew, and folds have each other.
-    warm_start, memory = False, None
+    # Folds have each other.
+    memory = None
 
     def __init__(
         self,
@@ -136,6 +137,11 @@ class PragamSVCCV(PragamSVC):
         """The value chosen."""
         return self.C_
 
+    @property
+    def warm_start(self) -> bool:
+        """Whether there is a solution of a fold to start from."""
+        return "_start" in vars(self)
+
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y, sample_weight=None, *, groups=None) -> Self:
@@ -161,27 +167,48 @@ class PragamSVCCV(PragamSVC):
         self.Cs_ = C_grid(self.Cs)
         accepted = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
         checked, y_checked = validate_data(self, X, y, **accepted)
-        check_labels(checked, y_checked, sample_weight, self.class_weight)
+        labels = check_labels(checked, y_checked, sample_weight, self.class_weight)
+        size = self.Cs_.size * labels.n_problems * sum(checked.shape)
+        what = f"Starts for the refit from {self.Cs_.size:,} values of C"
+        check_memory(8.0 * size, what, "Use fewer values.")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
         X, y, groups = indexable(X, y, groups)
         splits = list(check_cv(self.cv, y_checked, classifier=True).split(X, y, groups))
         scorer = check_scoring(self._model(), self.scoring)
         folds = (
-            delayed(_fold_scores)(self._model(), X, y, *split, self.Cs_, scorer, sample_weight)
-            for split in splits
+            delayed(_fold_scores)(
+                self._model(), X, y, *split, self.Cs_, scorer, sample_weight, keep=k == 0
+            )
+            for k, split in enumerate(splits)
         )
-        scores = []
+        scores, starts = [], []
         with Tasks(self, len(splits), "fold") as tasks:
-            for fold in Parallel(self.n_jobs, return_as="generator")(folds):
+            for fold, solutions in Parallel(self.n_jobs, return_as="generator")(folds):
                 scores.append(fold)
+                starts += solutions
                 tasks.end_task(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
             tasks.bar.end()
             self.scores_ = np.array(scores)
             means = self.scores_.mean(axis=0)
             best = int(np.argmax(means))
             self.C_, self.best_score_ = float(self.Cs_[best]), float(means[best])
-            return super().fit(X, y, sample_weight) if self.refit else self
+            if self.refit:
+                # A class that the fold has not seen has no solution there.
+                known = np.array_equal(starts[best]["classes_"], labels.classes)
+                self._refit(X, y, sample_weight, starts[best] if known else None)
+        return self
+
+    def _refit(self, X, y, sample_weight, start: dict | None) -> None:
+        try:
+            if self.algorithm != "pegasos" and start is not None:
+                self._start = start
+            super().fit(X, y, sample_weight)
+        finally:
+            vars(self).pop("_start", None)
+
+    def _forget(self) -> dict:
+        return super()._forget() | vars(self).get("_start", {})
 
     def _model(self) -> PragamSVC:
         """Return the estimator of a fold."""
@@ -191,15 +218,25 @@ class PragamSVCCV(PragamSVC):
 
 
 def _fold_scores(
-    model: PragamSVC, X, y, train, test, Cs: Iterable[float], scorer, sample_weight
-) -> list[float]:
-    """Solve one fold for one C after the other; return the scores."""
+    model: PragamSVC, X, y, train, test, Cs: Iterable[float], scorer, sample_weight, keep: bool
+) -> tuple[list[float], list[dict]]:
+    """Solve one fold for one C after the other.
+
+    Returns the scores, and if they are to be kept the solutions, with dual variables 0 for the
+    samples that are not in the fold.
+    """
     training, validation, weights = cut(model, X, y, train, test, sample_weight)
     weighted = {}
     if sample_weight is not None and takes_weights(scorer):
         weighted["sample_weight"] = weights[1]
-    scores = []
+    scores, kept = [], []
     for C in map(float, Cs):
         model.set_params(C=C).fit(*training, sample_weight=weights[0])
         scores.append(float(scorer(model, *validation, **weighted)))
-    return scores
+        if keep:
+            dual_coef = None
+            if hasattr(model, "dual_coef_"):
+                dual_coef = np.zeros((len(model.coef_), len(y)))
+                dual_coef[:, train] = model.dual_coef_
+            kept.append({"coef_": model.coef_, "dual_coef_": dual_coef, "classes_": model.classes_})
+    return scores, kept

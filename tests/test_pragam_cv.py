@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -42,3 +42,21 @@ def test_options_reach_the_folds():
     assert plain.fit(X, y).score(X, y) > 0.9
     with pytest.raises(ValueError, match="Cs must be a number of values"):
         PragamSVCCV(Cs=[1.0, -1.0]).fit(X, y)
+
+
+@pytest.mark.parametrize("algorithm", ["pragam", "bmrm"])
+def test_the_refit_starts_from_a_fold(algorithm):
+    data, labels = load_breast_cancer(return_X_y=True)
+    model = PragamSVCCV(Cs=[0.1], algorithm=algorithm, cv=5).fit(scale(data), labels)
+    cold = PragamSVC(C=0.1, algorithm=algorithm).fit(scale(data), labels)
+    assert model.n_iter_[0] < cold.n_iter_[0]
+    assert abs(model.objective_[0] - cold.objective_[0]) <= 2e-4
+    assert not model.warm_start
+
+
+def test_a_fold_without_a_class_is_no_start():
+    data, labels = load_iris(return_X_y=True)
+    splits = [(np.arange(100), np.arange(100, 150)), (np.arange(0, 150, 2), np.arange(1, 150, 2))]
+    model = PragamSVCCV(Cs=[0.1], cv=splits).fit(scale(data), labels)
+    assert model.classes_.size == 3
+    assert model.dual_gap_ <= model.tol
