@@ -25,7 +25,8 @@ class PragamSVCCV(PragamSVC):
     """`PragamSVC` with C chosen by cross-validation.
 
     In each fold the values of C are solved in ascending order, each from the one before; the refit
-    on all samples starts from the solution of the first fold. The scores are those of `GridSearchCV(PragamSVC(), {"C": Cs})`, up to the tolerance of the fits.
+    on all samples starts from the solution of the first fold. The scores are those of
+    `GridSearchCV(PragamSVC(), {"C": Cs})`, up to the tolerance of the fits.
 
     Parameters
     ----------
