@@ -53,8 +53,9 @@ class Kernel:
         """Return sum_j K(x, x_j) dual_coef_j for the rows of X, by blocks of limited size."""
         if self.name == "precomputed":
             return X @ dual_coef
-        out = np.empty((X.shape[0], dual_coef.shape[1]))
-        for part in _parts(X.shape[0], len(dual_coef)):
+        out = np.zeros((X.shape[0], dual_coef.shape[1]))
+        # A tolerance may be met without any support vector.
+        for part in _parts(X.shape[0], len(dual_coef)) if len(dual_coef) else ():
             out[part] = self._between(X[part], support_vectors) @ dual_coef
         return out
 
@@ -71,14 +72,7 @@ class Kernel:
         known : KnownRows
             K between all training samples and X.
         """
-
-        def compute(places: np.ndarray) -> np.ndarray:
-            K = np.empty((places.size, X.shape[0]))
-            for part in _parts(places.size, X.shape[0]):
-                K[part] = self._between(support_vectors[places[part]], X)
-            return K
-
-        K = known.with_rows(support, compute)
+        K = known.with_rows(support, lambda places: self._between(support_vectors[places], X))
         out = np.zeros((dual_coef.shape[1], X.shape[0]))
         for column, scores in zip(dual_coef.T, out, strict=True):
             index = np.flatnonzero(column)

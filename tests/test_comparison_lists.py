@@ -210,7 +210,7 @@ def test_lam_max_stays_moderate_for_bounds_near_the_ends_of_the_quadratic_piece(
 @every
 @kinds
 def test_screening_does_not_change_the_solution(lists, kind):
-    with_screening = lists.model(lam=0.003, tol=1e-12, bound=tuple(BOUNDS), screen_every=4, **kind)
+    with_screening = lists.model(lam=0.003, tol=1e-8, bound=tuple(BOUNDS), screen_every=4, **kind)
     with_screening.fit(X, **lists.arguments)
     without = lists.model(lam=0.003, screening=False, **kind).fit(X, **lists.arguments)
     assert_same_optimum(with_screening, without)

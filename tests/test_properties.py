@@ -85,7 +85,9 @@ def compiled():
         for gamma in (0.05, 0.0):
             problem = build(X, triplets_from_labels(X, y, 2), gamma, diagonal)
             lam_max, first = problem.lam_max()
-            list(PathSolver(problem, first).approach(0.1 * lam_max, lam_max, Options()))
+            for rule in RULES:
+                options = Options(bounds=tuple(BOUNDS), rule=rule, screen_every=3)
+                list(PathSolver(problem, first).approach(0.1 * lam_max, lam_max, options))
 
 
 gammas, neighbours = st.sampled_from([0.05, 0.0]), st.sampled_from([1, 3, None])

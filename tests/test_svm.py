@@ -387,3 +387,12 @@ def test_rbf_does_not_depend_on_where_the_origin_is(far, intercept):
     assert_allclose(away.objective_, near.objective_, rtol=1e-8)
     scores = away.decision_function(data + far)
     assert_allclose(scores, near.decision_function(data), atol=1e-5 * np.abs(scores).max())
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_without_support_vectors_the_intercept_decides(kernel):
+    model = ScreenedSVC(1e-9, kernel=kernel, intercept="free", tol=2.0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            assert np.isfinite(model.decision_function(X)).all()

@@ -16,6 +16,9 @@ from skscreen.problems.memory import free_memory
 _KEPT: OrderedDict[str, "np.ndarray | KnownRows"] = OrderedDict()
 _LOCK = threading.Lock()
 
+# Rows of a matrix that are computed at a time.
+_BLOCK = 256
+
 # What `kept_rows` was asked for once, the last of them.
 _ASKED: deque[str] = deque(maxlen=1000)
 
@@ -52,7 +55,9 @@ class KnownRows:
         """
         missing = np.flatnonzero(~self._known[index])
         if missing.size:
-            self._values[index[missing]] = compute(missing)
+            for first in range(0, missing.size, _BLOCK):
+                part = missing[first : first + _BLOCK]
+                self._values[index[part]] = compute(part)
             # Only now: another thread may ask.
             self._known[index[missing]] = True
         return self._values

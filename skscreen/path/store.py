@@ -184,7 +184,7 @@ class Store:
         for _, size, path in sorted(files):
             if total <= (1.0 - _ROOM) * self.max_bytes:
                 break
-            if path != os.fspath(keep):
+            if Path(path) != keep:
                 with contextlib.suppress(OSError):
                     os.unlink(path)
                     total -= size

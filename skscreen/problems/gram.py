@@ -94,7 +94,7 @@ class Gram:
         row = self.n * self.dtype.itemsize
         n_rows = int(min(cache_size * 2**20 // row, self.n))
         self._n_rows = min(max(n_rows, _BLOCK), self.n)
-        self.whole, self._caches = None, threading.local()
+        self.whole, self._caches, self._lock = None, threading.local(), threading.Lock()
         if n_rows == self.n:
             keep = None if kernel == "precomputed" else keep
             self.whole = keep(self._compute_whole) if keep else self._compute_whole()
@@ -104,8 +104,11 @@ class Gram:
         # Made when rows are asked for: the diagonal needs none. A thread that shared it would find
         # rows gone between fetching and reading them.
         if not hasattr(self._caches, "rows"):
-            self._check_memory(self._n_rows)
-            self._caches.rows = _RowCache(self.n, self._n_rows, self.dtype)
+            # One after the other, and written to: what is only reserved still counts as free.
+            with self._lock:
+                self._check_memory(self._n_rows)
+                self._caches.rows = _RowCache(self.n, self._n_rows, self.dtype)
+                self._caches.rows.values.fill(0.0)
         return self._caches.rows
 
     def compute(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:

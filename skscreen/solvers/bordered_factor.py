@@ -20,7 +20,7 @@ from skscreen.solvers.newton_kernels import newton_system
 _SMALLEST, _LARGEST_CHANGE = 128, 0.125
 
 # Where delta is a smaller part of the diagonal, rounding errors grow in the Schur complement: to
-# about 1e-16 of it / delta, relative to the right side.
+# about 1e-16 |Q| / delta, relative to the right side.
 _LEAST_DELTA = 1e-7
 
 

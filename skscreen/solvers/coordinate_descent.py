@@ -24,7 +24,9 @@ K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014), Safe sample screening for 
 machines, arXiv:1401.6740.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable
+from operator import itemgetter
 
 import numpy as np
 
@@ -45,7 +47,8 @@ _SWEEPING, _SHARE, _NEARLY_ALL = 2.0, 0.25, 1.5
 # Times the stiffness of the intercept against that of all samples inside the box, during sweeps.
 _LOOSE = 20.0
 # Evaluations in a row after which it ends if the gap is still more than this share of what it was.
-_STALLED, _GAIN = 300, 0.9
+# One after epochs that did not end early counts as the last number.
+_STALLED, _GAIN, _WHOLE = 300.0, 0.9, 0.1
 
 
 def epoch_work(samples: LinearSamples) -> float:
@@ -94,7 +97,7 @@ def coordinate_descent(
     costs, bounds = samples.row_lengths + _VISIT, np.array([np.inf, -np.inf])
     faces = FaceSteps(state, costs)
     history, pause = [(0.0, state.gap)], _FIRST * whole
-    stalled, held = 0, state.gap
+    stalled, held = 0.0, state.gap
     while state.relative_gap > tol and state.n_iter < max_iter:
         before = state.alpha.copy()
         if screening and state.screen() and not np.array_equal(before, state.alpha):
@@ -104,7 +107,8 @@ def coordinate_descent(
         # Where it is more than there are features, the optimum on a face is not a point.
         if active.size <= _NEARLY_ALL * n_free and n_free <= samples.n_features:
             on_faces = faces.move(max_iter - state.n_iter)
-            pause = max(_SWEEPING * whole, _SHARE * on_faces)
+            if on_faces:
+                pause = max(_SWEEPING * whole, _SHARE * on_faces)
         u = samples.combine(state.alpha) if on_faces else state.u.copy()
         value, inverse = _intercept_feature(state)
         n_epochs, work = epochs(
@@ -118,14 +122,14 @@ def coordinate_descent(
         if state.relative_gap > tol and give_up is not None and give_up(left):
             break
         exhausted = work < pause
-        # Epochs that end early again and again, and gain next to nothing: what is left are rounding
-        # errors, or a conditioning for which this is the wrong method.
-        if exhausted and history[-1][1] > _GAIN * held:
-            stalled += 1
+        # Epochs that gain next to nothing, most of all those that end early: what is left are
+        # rounding errors, or a conditioning for which this is the wrong method.
+        if history[-1][1] > _GAIN * held:
+            stalled += 1.0 if exhausted else _WHOLE
             if stalled > _STALLED:
                 break
         else:
-            stalled, held = 0, history[-1][1]
+            stalled, held = 0.0, history[-1][1]
         pause = min(max(0.5 * left, _FEWEST * whole), 0.5 * history[-1][0] + _FEWEST * whole)
         if exhausted:
             # Ended early, nothing is left to gain among the active samples: have all back.
@@ -160,7 +164,7 @@ def _work_left(history: list[tuple[float, float]], target: float) -> float:
     `history` holds the work done and the smallest gap so far: single gaps are noisy.
     """
     done, gap = history[-1]
-    work, before = max(point for point in history if point[0] <= 0.5 * done)
+    work, before = history[bisect_right(history, 0.5 * done, key=itemgetter(0)) - 1]
     if gap <= target:
         return 0.0
     if gap >= before or target <= 0.0:
