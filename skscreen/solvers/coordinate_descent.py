@@ -49,6 +49,8 @@ _LOOSE = 20.0
 # Evaluations in a row after which it ends if the gap is still more than this share of what it was.
 # One after epochs that did not end early counts as the last number.
 _STALLED, _GAIN, _WHOLE = 300.0, 0.9, 0.1
+# What is left is at most so many times what has been done: rates are those of a few evaluations.
+_PATIENCE = 10.0
 
 
 def epoch_work(samples: LinearSamples) -> float:
@@ -167,6 +169,8 @@ def _work_left(history: list[tuple[float, float]], target: float) -> float:
     work, before = history[bisect_right(history, 0.5 * done, key=itemgetter(0)) - 1]
     if gap <= target:
         return 0.0
-    if gap >= before or target <= 0.0:
+    if target <= 0.0:
         return np.inf
-    return (done - work) * np.log(gap / target) / np.log(before / gap)
+    if gap >= before:
+        return _PATIENCE * done
+    return min((done - work) * np.log(gap / target) / np.log(before / gap), _PATIENCE * done)
