@@ -93,7 +93,7 @@ def last_solution(solver: PathSolver, lam: float):
 class NoMemory(AndersonMemory):
     """Remembers nothing: every step is a projected-gradient step."""
 
-    def add(self, Z, X, gradient, step) -> None:
+    def add(self, Z, X, S) -> None:
         """Forget the step."""
 
 

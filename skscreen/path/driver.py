@@ -12,6 +12,7 @@ from skscreen.problems.domains import Point
 from skscreen.problems.objective import Objective, Problem, Proximal
 from skscreen.screening.active import decide, leave_out
 from skscreen.screening.bounds import relaxed_path_ball
+from skscreen.solvers.anderson import AndersonMemory
 from skscreen.solvers.projected_gradient import Options, solve
 from skscreen.solvers.solution import Solution
 
@@ -38,10 +39,10 @@ _APPROACH_TOL = 1e-2
 class PathSolver:
     """Solves one lambda after the other, best in decreasing order and closely spaced.
 
-    Three things carry over from one lambda to the next: a screening reference, the step length,
-    and a start extrapolated through the last two solutions, lambda^(1/4) theta being linear in
-    log(lambda) (on a grid of constant ratio that cuts the iterations to about a third of those from
-    the last solution).
+    Four things carry over from one lambda to the next: a screening reference, the step length, the
+    memory of the last steps, and a start extrapolated through the last two solutions,
+    lambda^(1/4) theta being linear in log(lambda) (on a grid of constant ratio that cuts the
+    iterations to about a third of those from the last solution).
 
     Parameters
     ----------
@@ -59,6 +60,7 @@ class PathSolver:
         self._ranges = ranges
         self._in_range: tuple[float, float, Objective] | None = None
         self._proximal = _proximal(problem)
+        self._memory = AndersonMemory(problem.geometry.shape)
         self._reference: Solution | None = None
         self._before: tuple[float, Point] | None = None
 
@@ -101,6 +103,7 @@ class PathSolver:
                 reference=reference,
                 reduced=self._out_of_range(objective),
                 step=step,
+                memory=self._memory,
             )
         # The reference moves to the new order of slots, as everything that will meet it.
         evaluation = solution.evaluation.in_order()

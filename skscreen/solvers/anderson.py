@@ -1,5 +1,7 @@
 """Anderson acceleration of a projected-gradient iteration."""
 
+import math
+
 import numpy as np
 
 # Steps kept. On dna (d = 180) 6 doubled the iterations of 10, and 15 gained nothing.
@@ -17,19 +19,26 @@ class AndersonMemory:
     (Anderson 1965; type II of Fang and Saad 2009). Where the objective is quadratic that acts
     like a Krylov method, where gradient steps of whatever length act like gradient descent.
 
+    Kept are the changes of Z, of X and of the adjoint S. With gradient = lambda X - S they give
+    those of G and F for whatever step and lambda, so that steps at one lambda serve the next.
+
     Parameters
     ----------
-    size : int
-        Number of entries of a parameter.
+    shape : tuple of int
+        Shape of a parameter: (d, d) of symmetric matrices, or (d,).
     """
 
-    def __init__(self, size: int):
-        # Rows are differences of successive G and F.
-        self._G, self._F = np.empty((2, _DEPTH, size))
+    def __init__(self, shape: tuple[int, ...]):
+        size = math.prod(shape)
+        n_free = size if len(shape) == 1 else (size + shape[0]) // 2
+        # More than half as many steps as unknowns mix old ones into nearly every direction.
+        self._depth = min(_DEPTH, max(n_free // 2, 1))
+        # Rows are differences of successive steps.
+        self._Z, self._X, self._S = np.empty((3, self._depth, size))
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything; needed before another step length."""
+        """Forget everything."""
         self._count, self._slot = 0, 0
         self.cut()
 
@@ -42,24 +51,25 @@ class AndersonMemory:
         """Whether `extrapolate` has nothing to go by."""
         return self._count == 0
 
-    def add(self, Z: np.ndarray, X: np.ndarray, gradient: np.ndarray, step: float) -> None:
-        """Take in the projection X of Z and the gradient there."""
+    def add(self, Z: np.ndarray, X: np.ndarray, S: np.ndarray) -> None:
+        """Take in the projection X of Z and the adjoint S there."""
         if self._last is not None:
-            last_Z, last_X, last_gradient = self._last
-            change = X - last_X - step * (gradient - last_gradient)
-            self._G[self._slot] = change.ravel()
-            self._F[self._slot] = (change - (Z - last_Z)).ravel()
-            self._slot = (self._slot + 1) % _DEPTH
-            self._count = min(self._count + 1, _DEPTH)
-        self._last = Z, X, gradient
+            rows = (self._Z, self._X, self._S)
+            for row, new, old in zip(rows, (Z, X, S), self._last, strict=True):
+                row[self._slot] = (new - old).ravel()
+            self._slot = (self._slot + 1) % self._depth
+            self._count = min(self._count + 1, self._depth)
+        self._last = Z, X, S
 
     @np.errstate(over="ignore", invalid="ignore")
-    def extrapolate(self, G: np.ndarray, F: np.ndarray) -> np.ndarray:
-        """Return the next Z from G and F = G - Z at the last; O(_DEPTH^2 size).
+    def extrapolate(self, G: np.ndarray, F: np.ndarray, step: float, lam: float) -> np.ndarray:
+        """Return the next Z from G and F = G - Z at the last; O(depth^2 size).
 
         That is G where squares overflow.
         """
-        past_G, past_F = self._G[: self._count], self._F[: self._count]
+        kept = slice(self._count)
+        past_G = (1.0 - step * lam) * self._X[kept] + step * self._S[kept]
+        past_F = past_G - self._Z[kept]
         gram = past_F @ past_F.T
         lengths = np.sqrt(np.maximum(gram.diagonal(), np.finfo(np.float64).tiny))
         gram /= np.outer(lengths, lengths)

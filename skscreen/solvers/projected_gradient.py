@@ -57,6 +57,7 @@ def solve(
     reference: Solution | None = None,
     reduced: Objective | None = None,
     step: float | None = None,
+    memory: AndersonMemory | None = None,
 ) -> Solution:
     """Minimise an objective to a certified relative duality gap.
 
@@ -73,8 +74,11 @@ def solve(
         but for the final certificate.
     step : float, optional
         First step length; 1 / lambda when not given.
+    memory : AndersonMemory, optional
+        Of the steps at other values of lambda; takes in those at this one.
     """
-    return _Run(full, options, reference, reduced).solve(
+    memory = AndersonMemory(full.geometry.shape) if memory is None else memory
+    return _Run(full, options, reference, reduced, memory).solve(
         start, 1.0 / full.lam if step is None else step
     )
 
@@ -88,6 +92,7 @@ class _Run:
         options: Options,
         reference: Solution | None,
         reduced: Objective | None,
+        memory: AndersonMemory,
     ):
         self.started = perf_counter()
         self.full = full
@@ -103,7 +108,8 @@ class _Run:
         if full.proximal is not None:
             full.proximal.last_gap = np.inf
         self.history: list[ScreeningEvent] = []
-        self.memory = AndersonMemory(full.linear_term.size)
+        self.memory = memory
+        self.memory.cut()
         self.unprojected: np.ndarray | None = None
         self.objective = full if reduced is None else reduced
         if reduced is not None:
@@ -169,6 +175,7 @@ class _Run:
             objective.proximal.centre[numbers] = alpha
         result = objective.evaluate(point)
         self.unprojected = None
+        self.memory.cut()
         if result.gap(self.lam) < evaluation.gap(self.lam):
             return result
         # Again, where the proximal centre has moved.
@@ -177,7 +184,6 @@ class _Run:
     def _descend(self, objective: Objective, evaluation: Evaluation, step: float):
         """Run up to `screen_every` steps; return the last evaluation and step length."""
         lam = self.lam
-        self.memory.cut()
         for _ in range(min(self.options.screen_every, self.options.max_iter - self.n_iter)):
             gap = _projection_gap(evaluation, self._unprojected(evaluation), lam)
             if gap + evaluation.fenchel_young <= self._target(evaluation):
@@ -187,14 +193,16 @@ class _Run:
                 continue
             theta, gradient = evaluation.point.value, evaluation.gradient(lam)
             Z, G = self._unprojected(evaluation), theta - step * gradient
-            self.memory.add(Z, theta, gradient, step)
-            if not self.memory.is_empty:
-                trial = self._try(objective, evaluation, self.memory.extrapolate(G, G - Z))
+            self.memory.add(Z, theta, evaluation.adjoint)
+            # Of the first point no Z is known that its step could be extrapolated from.
+            if self.unprojected is not None and not self.memory.is_empty:
+                accelerated = self.memory.extrapolate(G, G - Z, step, lam)
+                trial = self._try(objective, evaluation, accelerated)
                 if trial is not None:
                     evaluation = trial
                     continue
-            self.memory.clear()
-            self.memory.add(Z, theta, gradient, step)
+                self.memory.clear()
+                self.memory.add(Z, theta, evaluation.adjoint)
             trial = self._try(objective, evaluation, G)
             if trial is not None:
                 evaluation = trial
@@ -283,6 +291,7 @@ class _Run:
         started = perf_counter()
         self.objective = self.full
         self.screened_gap = np.inf
+        self.memory.cut()
         self._record("repair", started)
 
     def _record(self, where: str, started: float, n_zero: int = 0, n_linear: int = 0) -> None:
