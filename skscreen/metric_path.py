@@ -100,7 +100,7 @@ class RTLMPath:
     def path_screening_rates(self) -> np.ndarray:
         """The same before the first iteration, by the reference at the lambda before.
 
-        What the solver has not looked at is computed when asked for, two evaluations a lambda.
+        What the solver has not looked at is computed when asked for, three evaluations a lambda.
         """
         rates = np.array([solution.screening_rate("path") for solution in self])
         if self.model.screening:
@@ -117,7 +117,19 @@ class RTLMPath:
         reference = self.problem.at(before.lam).evaluate(before.point).in_order()
         objective = replace(reference.objective, lam=solution.lam)
         found = screen(objective, reference, before.lam, options.bounds, options.rule)
-        return min((found.n_zero + found.n_linear) / max(solution.n_decidable, 1), 1.0)
+        return min((found.n_zero + found.n_linear) / self._n_decidable[t], 1.0)
+
+    @cached_property
+    def _n_decidable(self) -> np.ndarray:
+        """Number of triplets off the quadratic piece, but at least 1."""
+        counts, geometry = [], self.problem.geometry
+        for solution in self:
+            count = solution.n_decidable
+            if count is None:
+                margins = geometry.margins(solution.point)
+                count = geometry.count_decidable(margins, self.problem.loss)
+            counts.append(max(count, 1))
+        return np.array(counts)
 
     @cached_property
     def range_rates(self) -> np.ndarray:
@@ -126,14 +138,13 @@ class RTLMPath:
         Shape (n_lams, n_lams), entry (i, j) from solution i at the lambda of j, NaN for j < i.
         Computed when asked for, some 50 ns a triplet and solution.
         """
-        decidable = np.array([max(solution.n_decidable, 1) for solution in self])
         rates = np.full((len(self), len(self)), np.nan)
         for i, solution in enumerate(self):
             gap, lams = solution.certificate.gap, self.lams[i:]
             counts = count_in_range(
                 self.problem.at(solution.lam), solution.point, solution.lam, gap, lams[::-1]
             )
-            rates[i, i:] = np.minimum(counts[::-1] / decidable[i:], 1.0)
+            rates[i, i:] = np.minimum(counts[::-1] / self._n_decidable[i:], 1.0)
         return rates
 
     @property

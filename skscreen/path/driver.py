@@ -86,8 +86,8 @@ class PathSolver:
         with blas_threads_for(objective.geometry.n_features):
             evaluation = objective.evaluate(point)
         self._reference = Solution(
-            lam, point, evaluation.certificate(lam), evaluation.loss, evaluation, 0, n_iter, True,
-            (), step, 0.0,
+            lam, point, evaluation.certificate(lam), evaluation.loss, evaluation, None, n_iter,
+            True, (), step, 0.0,
         )  # fmt: skip
 
     def solve(self, lam: float, options: Options) -> Solution:

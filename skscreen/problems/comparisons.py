@@ -185,16 +185,17 @@ class Comparisons:
     def weighted_sum(self, row_weights, slot_weights) -> tuple[np.ndarray, float]:
         """Sum of far minus near weighted pair terms, with a bound on its rounding error.
 
-        With weights summed over the items of each row and slot this is sum_t w_t H_t.
+        With weights >= 0 summed over the items of each row and slot this is sum_t w_t H_t.
         """
         items, d = self.items, self.n_features
         far_weights, product = self._far_weights(slot_weights), self.pool.zeros(self.X.shape)
         if self._spread <= _NARROW_SPREAD:
             degrees = np.zeros(len(self.X))
             add_edges(self.X, items.near, row_weights, -1.0, degrees, product)
+            near_terms = -float(degrees.sum())
             add_edges(self.X, items.far, far_weights, 1.0, degrees, product)
+            terms = 2.0 * near_terms + float(degrees.sum())
             add_scaled_rows(self.X, degrees, product)
-            terms = float(np.abs(row_weights).sum() + np.abs(far_weights).sum())
             error = 16.0 * EPS * self._norms[0] ** 2 * terms
         else:
             add_laplacian(self.X, items.near, row_weights, -1.0, product)

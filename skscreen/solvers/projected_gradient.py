@@ -9,8 +9,9 @@ Steps are extrapolated by Anderson acceleration where that does not raise the ob
 projected-gradient steps of a Barzilai-Borwein length (the mean of both) where it does. Compared by
 iterations of whole paths: mean, long, short, alternating and adaptive Barzilai-Borwein steps alone
 are within 15 % of each other, with or without non-monotone acceptance. With acceleration segment
-takes 0.4 to 0.6 of their iterations and dna 0.3; updating the length at every step, or carrying the
-memory to the next lambda, loses most of that.
+takes 0.4 to 0.6 of their iterations and dna 0.3. What the steps at one lambda have shown serves the
+next: 5 % less on segment scaled to [-1, 1] and on satimage, 13 % less on standardised segment,
+where the last steps are hard. Updating the length at every step doubles the iterations.
 """
 
 from dataclasses import dataclass, replace
@@ -303,14 +304,13 @@ class _Run:
 
     def _solution(self, evaluation: Evaluation, step: float) -> Solution:
         certificate = evaluation.certificate(self.lam)
-        geometry, loss = self.full.geometry, self.full.loss
         return Solution(
             lam=self.lam,
             point=evaluation.point,
             certificate=certificate,
             loss=evaluation.loss,
             evaluation=evaluation,
-            n_decidable=geometry.count_decidable(evaluation.margins, loss),
+            n_decidable=evaluation.count_decidable() if self.history else None,
             n_iter=self.n_iter,
             converged=bool(certificate.relative_gap <= self.options.tol),
             history=tuple(self.history),

@@ -50,8 +50,9 @@ class Solution:
         Sum of all losses.
     evaluation : Evaluation or None
         Full evaluation at the point; the reference for other values of lambda.
-    n_decidable : int
-        Number of items off the quadratic piece of the loss at the solution.
+    n_decidable : int or None
+        Number of items off the quadratic piece of the loss at the solution; None where nothing was
+        screened, since counting takes a fifth of an evaluation.
     n_iter : int
         Steps of the solvers.
     converged : bool
@@ -67,7 +68,7 @@ class Solution:
     certificate: Certificate
     loss: float
     evaluation: Evaluation | None
-    n_decidable: int
+    n_decidable: int | None
     n_iter: int
     converged: bool
     history: tuple[ScreeningEvent, ...]
@@ -84,7 +85,7 @@ class Solution:
 
 
 def screening_rate(
-    history: Sequence[ScreeningEvent], n_decidable: int, where: str | None = None
+    history: Sequence[ScreeningEvent], n_decidable: int | None, where: str | None = None
 ) -> float:
     """Return the share of decidable items fixed at the end of a history, or after `where`."""
     events = [event for event in history if where in (None, event.where)]

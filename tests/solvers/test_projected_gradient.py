@@ -105,7 +105,9 @@ def test_history_adds_up_and_only_grows(case):
         assert event.lam == solution.lam
         assert event.seconds >= 0.0
     x = case.explicit.margins(solution.point.value)
-    assert solution.n_decidable == np.sum((x > 1.0) | (x < 1.0 - case.gamma))
+    n_decidable = np.sum((x > 1.0) | (x < 1.0 - case.gamma))
+    assert solution.evaluation.count_decidable() == n_decidable
+    assert solution.n_decidable == (n_decidable if solution.history else None)
     assert solution.loss == pytest.approx(case.explicit.losses(x).sum(), rel=1e-10)
 
 
@@ -310,11 +312,27 @@ def test_rounding_errors_of_a_constant_feature_are_no_useful_direction(constant,
 
 
 def test_an_extrapolation_whose_squares_overflow_is_the_plain_step():
-    memory = AndersonMemory(2)
+    memory = AndersonMemory((2,))
     for power in (1e180, 2e180):
-        memory.add(power * np.ones(2), power * np.array([1.0, 2.0]), np.zeros(2), 1.0)
+        memory.add(power * np.ones(2), power * np.array([1.0, 2.0]), np.zeros(2))
     G = np.array([3.0, 4.0])
-    np.testing.assert_array_equal(memory.extrapolate(G, 1e180 * G), G)
+    np.testing.assert_array_equal(memory.extrapolate(G, 1e180 * G, 1.0, 0.0), G)
+
+
+def test_steps_at_one_lambda_serve_another_lambda_and_step_length():
+    """Of a quadratic objective as many steps as it has directions tell all about it."""
+    memory, curvatures = AndersonMemory((4,)), np.array([3.0, 0.5, 1.0, 1.0])
+    b = np.array([1.0, 2.0, 0.0, 0.0])
+    X = np.zeros(4)
+    for _ in range(3):
+        S = b - curvatures * X
+        memory.add(X, X, S)
+        X = X - 0.1 * (1.0 * X - S)
+    X, S = memory._last[1:]
+    G = X - 0.3 * (2.0 * X - S)
+    optimum = b / (curvatures + 2.0)
+    assert np.linalg.norm(G - optimum) > 0.1
+    np.testing.assert_allclose(memory.extrapolate(G, G - X, 0.3, 2.0), optimum, atol=1e-7)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e20, 1e32, 1e38])
