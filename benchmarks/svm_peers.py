@@ -6,11 +6,11 @@ FOLDER is that of `svc.py`; PYTHON has skglm and scikit-learn-intelex (`peers.tx
 are left out. Each peer gets the tolerances 1e-1, 1e-2, ... until what it returns has a relative
 gap of 1e-6: its objective, computed here, minus a dual value within 1e-9 of the optimum. If none
 has, its best is shown; if a fit takes longer than the limit, the gap of the tolerance before. CPU
-seconds of that one fit with one thread, the fastest of three where they take less than a second;
-compilation is shown apart. One fit, not a path. The problems are the same: for the linear kernel
-the intercept is penalised (skglm's LinearSVC accepts `fit_intercept` but fits none, so it gets a
-column of ones), for RBF it is free. scikit-learn-intelex has no LinearSVC of its own. LIBSVM keeps
-kernel values in single precision, and so SVC's gap does not get as small as one likes.
+seconds of that one fit with one thread, the fastest of three, of two above a second, of one above
+ten; compilation is shown apart. One fit, not a path. The problems are the same: for the linear
+kernel the intercept is penalised (skglm's LinearSVC accepts `fit_intercept` but fits none, so it
+gets a column of ones), for RBF it is free. scikit-learn-intelex has no LinearSVC of its own. LIBSVM
+keeps kernel values in single precision, and so SVC's gap does not get as small as one likes.
 """
 
 import argparse
