@@ -142,7 +142,9 @@ class ActiveSetRun(KernelRun):
     def _move_towards(self, change: np.ndarray, margins_change: np.ndarray) -> None:
         """Move alpha on the working set, no further than the dual rises."""
         state, W = self.state, self.working
-        slope = change @ (1.0 - state.margins[W])
+        # y'change is 0 but for rounding errors, which a large 1 - m would blow up.
+        shown = state.margins[W] if self.y is None else state.margins[W] + state.b * self.y[W]
+        slope = change @ (1.0 - shown)
         curvature = change @ margins_change
         step = 1.0 if slope >= curvature else max(slope, 0.0) / curvature
         state.dual += step * slope - 0.5 * step**2 * curvature

@@ -106,6 +106,20 @@ def test_optimum_is_that_of_clarabel(name, C, free):
         check_certificate(samples, C * weights, solution, free)
 
 
+@pytest.mark.parametrize("seed", [1, 17, 25, 44, 57])
+def test_free_intercept_converges_in_any_order_of_the_samples(seed):
+    """The last steps gain less than the rounding errors of y'alpha = 0 times an intercept."""
+    X, y = load_wine(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(y))
+    gram = Gram(standardised(X)[order], "poly", gamma=1 / 13, degree=3, coef0=1.0)
+    samples = KernelSamples(gram, np.where(y[order] == 1, 1.0, -1.0))
+    for solver in ("auto", "active-set"):
+        solution = solve_kernel(
+            samples, np.full(samples.n, 1e4), solver=solver, tol=5e-10, intercept="free"
+        )
+        assert solution.converged, solver
+
+
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
 def test_decision_values_with_free_intercept_are_those_of_svc(C):
     samples, _ = case("cancer")
