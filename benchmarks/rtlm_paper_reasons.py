@@ -16,6 +16,7 @@ from rtlm_paper_runs import best_of, table
 from rtlm_path import PAPER
 
 from skscreen import metric, rtlm_path
+from skscreen.path import driver
 from skscreen.path.driver import PathSolver
 from skscreen.problems.comparisons import Comparisons, PairDistances
 from skscreen.solvers import projected_gradient
@@ -37,7 +38,7 @@ def reasons(X, y, name: str, **options) -> None:
         "skscreen": [],
         "starts at the last solution": [patch.object(PathSolver, "_predict", last_solution)],
         "plain gradient steps": [
-            patch.object(projected_gradient, "AndersonMemory", NoMemory),
+            patch.object(driver, "AndersonMemory", NoMemory),
             patch.object(projected_gradient, "interior_point_work", lambda _objective: np.inf),
         ],
         "O(d^2) a triplet": [

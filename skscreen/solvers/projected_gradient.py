@@ -10,7 +10,7 @@ projected-gradient steps of a Barzilai-Borwein length (the mean of both) where i
 iterations of whole paths: mean, long, short, alternating and adaptive Barzilai-Borwein steps alone
 are within 15 % of each other, with or without non-monotone acceptance. With acceleration segment
 takes 0.4 to 0.6 of their iterations and dna 0.3. What the steps at one lambda have shown serves the
-next: 5 % less on segment scaled to [-1, 1] and on satimage, 13 % less on standardised segment,
+next: 3 to 5 % less on segment scaled to [-1, 1] and on satimage, 15 % less on standardised segment,
 where the last steps are hard. Updating the length at every step takes 1.6 to 1.9 times as many.
 """
 
