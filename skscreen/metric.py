@@ -29,7 +29,7 @@ from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone, components
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
-from skscreen.problems.triplets import comparisons_from_arrays, triplets_from_labels
+from skscreen.problems.triplets import comparisons_from_arrays, locality_order, triplets_from_labels
 from skscreen.screening.bounds import BOUNDS
 from skscreen.screening.rules import RULES
 from skscreen.solvers.projected_gradient import Options
@@ -451,6 +451,8 @@ class ScreenedRTLM(
     def _geometry_from_labels(self, X, codes, loss: SmoothedHinge) -> Comparisons:
         # The hinge keeps two dual variables for each triplet.
         extra = 0 if loss.gamma > 0.0 else 16
+        order = locality_order(X, codes)
+        X, codes = X[order], codes[order]
         keep, store = None, check_store(self.memory)
         if store is not None:
             key = content_key(X, codes, self.n_neighbors)

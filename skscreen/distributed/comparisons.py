@@ -19,7 +19,7 @@ from skscreen.problems.comparisons import EPS, Comparisons
 from skscreen.problems.domains import Domain, Point
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Objective
-from skscreen.problems.triplets import triplets_from_labels
+from skscreen.problems.triplets import locality_order, triplets_from_labels
 from skscreen.screening.active import Decision, decide, decide_items, keep_undecided
 from skscreen.screening.bounds import Ball
 
@@ -58,6 +58,8 @@ class PartitionedComparisons:
     kind : type
         That of the parts.
     n_features, n_items : int
+    has_long_rows : bool
+        As that of `Comparisons`, for any of the parts.
     """
 
     # Single items are on the workers, out of reach of the interior-point method; so nobody needs to
@@ -65,9 +67,17 @@ class PartitionedComparisons:
     lists_items = has_thresholds = False
     evaluation_work = 0.0
 
-    def __init__(self, parts: Parts, kind: type[Comparisons], n_features: int, n_items: int):
+    def __init__(
+        self,
+        parts: Parts,
+        kind: type[Comparisons],
+        n_features: int,
+        n_items: int,
+        has_long_rows: bool,
+    ):
         self.parts, self.kind = parts, kind
         self.n_features, self.n_items = n_features, n_items
+        self.has_long_rows = has_long_rows
 
     @classmethod
     def from_labels(
@@ -95,7 +105,9 @@ class PartitionedComparisons:
         places = addresses(client)
         n_parts = min(len(places) if n_parts is None else n_parts, len(X))
         # By class: what neighbours there are is then shared by the anchors of a part.
-        anchors = np.array_split(np.argsort(codes, kind="stable"), n_parts)
+        order = locality_order(X, codes)
+        X, codes = X[order], codes[order]
+        anchors = np.array_split(np.arange(len(X)), n_parts)
         data, labels = sent(client, X), sent(client, codes)
         futures = [
             client.submit(
@@ -105,10 +117,11 @@ class PartitionedComparisons:
             for k, own in enumerate(anchors)
         ]  # fmt: skip
         parts = Parts(client, futures)
-        return cls(parts, kind, X.shape[1], sum(parts.map(rtlm_count)))
+        counts, long = zip(*parts.map(rtlm_count), strict=True)
+        return cls(parts, kind, X.shape[1], sum(counts), any(long))
 
     def _like(self, parts: Parts, n_items: int) -> Self:
-        return type(self)(parts, self.kind, self.n_features, n_items)
+        return type(self)(parts, self.kind, self.n_features, n_items, self.has_long_rows)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -205,9 +218,9 @@ def rtlm_triplets(X, codes, anchors, n_neighbors, kind) -> Comparisons:
     return kind(X, items).restrict(items.start, items.stop)
 
 
-def rtlm_count(part: Comparisons) -> int:
-    """Return the number of items."""
-    return part.n_items
+def rtlm_count(part: Comparisons) -> tuple[int, bool]:
+    """Return the number of items, and whether rows are long."""
+    return part.n_items, part.has_long_rows
 
 
 def rtlm_loss(part: Comparisons, point: Point, loss: SmoothedHinge):

@@ -105,13 +105,20 @@ class PathSolver:
                 step=step,
                 memory=self._memory,
             )
-        # The reference moves to the new order of slots, as everything that will meet it.
-        evaluation = solution.evaluation.in_order()
+        evaluation = solution.evaluation
+        if self._needs_order(solution):
+            evaluation = evaluation.in_order()
+        # Everything that will meet the reference moves to its order of slots.
         self._problem = replace(self._problem, geometry=evaluation.objective.geometry)
         if reference is not None:
             self._before = (reference.lam, reference.point)
         self._reference = replace(solution, evaluation=evaluation)
         return solution
+
+    def _needs_order(self, solution: Solution) -> bool:
+        """Whether the next solve gains by slots in order: rows are long, or it will screen."""
+        screens = self._ranges or self._proximal is not None or not solution.is_short
+        return screens or self._problem.geometry.has_long_rows
 
     def _out_of_range(self, objective: Objective) -> Objective | None:
         """Return the problem without the items whose range contains its lambda.

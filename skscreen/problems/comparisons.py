@@ -237,8 +237,9 @@ class Comparisons:
         error : float
             Bound on the Frobenius norm of the adjoint's rounding error.
         """
-        row_weights, slot_weights = self.weights()
         items = self.items
+        row_weights = self.pool.empty(len(items.near))
+        slot_weights = self.pool.zeros(items.n_slots)
         value, _ = sorted_loss_pass(
             items.start, items.stop, margins.near, margins.far,
             self.thresholds(loss), loss.gamma, self._scales(), row_weights, slot_weights,
@@ -386,6 +387,11 @@ class Comparisons:
     def has_thresholds(self) -> bool:
         """Whether items have thresholds of their own."""
         return self.items.thresholds is not None
+
+    @property
+    def has_long_rows(self) -> bool:
+        """Whether passes over the items are faster with slots in order of their distances."""
+        return bool((self.items.stop - self.items.start).max(initial=0) >= SORT_FROM[0])
 
     @property
     def evaluation_work(self) -> float:

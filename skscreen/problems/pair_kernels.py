@@ -34,15 +34,36 @@ def scale_columns(X, columns, factors, out):
             out[i, c] = 0.0
 
 
+@njit(inline="always")
+def _four_alike(pairs, p):
+    """Whether the four pairs from p on have one first point: its row is then read once for all."""
+    a, beyond = pairs[p, 0], p + 4 > pairs.shape[0]
+    return not beyond and pairs[p + 1, 0] == a and pairs[p + 2, 0] == a and pairs[p + 3, 0] == a
+
+
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def squared_distances(Z, pairs, out):
     """Squared Euclidean distances of pairs of rows of Z."""
-    for p in range(pairs.shape[0]):
-        a, b = pairs[p, 0], pairs[p, 1]
-        total = 0.0
-        for k in range(Z.shape[1]):
-            total += (Z[a, k] - Z[b, k]) ** 2
-        out[p] = total
+    p = 0
+    while p < pairs.shape[0]:
+        a, b0 = pairs[p, 0], pairs[p, 1]
+        if _four_alike(pairs, p):
+            b1, b2, b3 = pairs[p + 1, 1], pairs[p + 2, 1], pairs[p + 3, 1]
+            D0, D1, D2, D3 = 0.0, 0.0, 0.0, 0.0
+            for k in range(Z.shape[1]):
+                z = Z[a, k]
+                D0 += (z - Z[b0, k]) ** 2
+                D1 += (z - Z[b1, k]) ** 2
+                D2 += (z - Z[b2, k]) ** 2
+                D3 += (z - Z[b3, k]) ** 2
+            out[p], out[p + 1], out[p + 2], out[p + 3] = D0, D1, D2, D3
+            p += 4
+        else:
+            total = 0.0
+            for k in range(Z.shape[1]):
+                total += (Z[a, k] - Z[b0, k]) ** 2
+            out[p] = total
+            p += 1
 
 
 @njit(cache=True, nogil=True)
@@ -64,14 +85,29 @@ def add_edges(X, pairs, weights, sign, degrees, out):
     Half the memory traffic of `add_laplacian`, for the same sum X' L_w X = X'(D - 2 W) X made
     symmetric; but it cancels where points are much nearer to each other than to the origin.
     """
-    for p in range(pairs.shape[0]):
-        if weights[p] != 0.0:
-            a, b, weight = pairs[p, 0], pairs[p, 1], sign * weights[p]
-            degrees[a] += weight
-            degrees[b] += weight
-            weight *= -2.0
-            for k in range(X.shape[1]):
-                out[a, k] += weight * X[b, k]
+    p = 0
+    while p < pairs.shape[0]:
+        a, b0, w0 = pairs[p, 0], pairs[p, 1], sign * weights[p]
+        if _four_alike(pairs, p):
+            b1, b2, b3 = pairs[p + 1, 1], pairs[p + 2, 1], pairs[p + 3, 1]
+            w1, w2, w3 = sign * weights[p + 1], sign * weights[p + 2], sign * weights[p + 3]
+            if w0 != 0.0 or w1 != 0.0 or w2 != 0.0 or w3 != 0.0:
+                degrees[a] += (w0 + w1) + (w2 + w3)
+                degrees[b0] += w0
+                degrees[b1] += w1
+                degrees[b2] += w2
+                degrees[b3] += w3
+                for k in range(X.shape[1]):
+                    step = (w0 * X[b0, k] + w1 * X[b1, k]) + (w2 * X[b2, k] + w3 * X[b3, k])
+                    out[a, k] -= 2.0 * step
+            p += 4
+        else:
+            if w0 != 0.0:
+                degrees[a] += w0
+                degrees[b0] += w0
+                for k in range(X.shape[1]):
+                    out[a, k] -= 2.0 * (w0 * X[b0, k])
+            p += 1
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)

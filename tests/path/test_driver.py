@@ -55,8 +55,9 @@ def test_screening_changes_no_objective_of_the_path(case):
 def test_a_close_reference_decides_most_items_before_the_first_iteration(case):
     solutions, rates = path(case, grid(case, 30, 0.9)), []
     for before, solution in itertools.pairwise(solutions[10:]):
-        full = replace(before.evaluation.objective, lam=solution.lam)
-        found = screen(full, before.evaluation, before.lam, OPTIONS.bounds)
+        reference = before.evaluation.in_order()
+        full = replace(reference.objective, lam=solution.lam)
+        found = screen(full, reference, before.lam, OPTIONS.bounds)
         decidable = solution.evaluation.count_decidable()
         rates.append((found.n_zero + found.n_linear) / decidable)
         if looked := solution.screening_rate("path"):

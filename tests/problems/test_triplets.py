@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 from rtlm_reference import brute_force_triplets
 
-from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
+from skscreen.problems.triplets import (
+    locality_order,
+    triplets_from_array,
+    triplets_from_labels,
+)
 
 
 def expand(items):
@@ -32,6 +36,18 @@ def test_labels_give_the_triplets_of_a_full_sort_in_its_order(sizes, k):
     X, y = labelled(sizes)
     items = triplets_from_labels(X, y, k)
     np.testing.assert_array_equal(expand(items), brute_force_triplets(X, y, k))
+
+
+@pytest.mark.parametrize("scale", [1e-38, 1.0, 1e38, 0.0])
+def test_in_order_of_locality_classes_are_together_and_sorted_along_the_widest_direction(scale):
+    X, y = labelled((30, 40))
+    X = (X - X.mean(axis=0)) * scale * np.array([1.0, 9.0, 1.0])
+    order = locality_order(X, y)
+    assert np.array_equal(np.sort(order), np.arange(70))
+    assert np.all(np.diff(y[order]) >= 0)
+    for code in (0, 1):
+        places = X[order[y[order] == code], 1]
+        assert scale == 0.0 or abs(np.corrcoef(places, np.arange(places.size))[0, 1]) > 0.9
 
 
 def test_a_small_class_gives_the_neighbours_it_has():

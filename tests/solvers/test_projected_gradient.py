@@ -335,6 +335,28 @@ def test_steps_at_one_lambda_serve_another_lambda_and_step_length():
     np.testing.assert_allclose(memory.extrapolate(G, G - X, 0.3, 2.0), optimum, atol=1e-7)
 
 
+@pytest.mark.parametrize("n_steps", [3, 9, 15, 16, 22, 31])
+@pytest.mark.parametrize(("share", "kept"), [(0.0, 1.0), (0.5, 0.5), (1.0, 0.0)])
+def test_a_memory_that_forgets_knows_its_newest_steps(n_steps, share, kept):
+    rng = np.random.default_rng(n_steps)
+    steps = rng.normal(size=(n_steps + 1, 3, 40))
+    memory, newest = AndersonMemory((40,)), AndersonMemory((40,))
+    for step in steps:
+        memory.add(*step)
+    memory.forget(share)
+    n_kept = int(kept * min(n_steps, 15))
+    for step in steps[n_steps - n_kept :]:
+        newest.add(*step)
+    assert memory.is_empty == newest.is_empty == (n_kept == 0)
+    # Both go on alike.
+    for step in rng.normal(size=(4, 3, 40)):
+        memory.add(*step)
+        newest.add(*step)
+        G, Z = step[0], step[1]
+        found, expected = (one.extrapolate(G, G - Z, 0.1, 1.0) for one in (memory, newest))
+        np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
 @pytest.mark.parametrize("scale", [1e-30, 1e20, 1e32, 1e38])
 def test_data_of_any_size_end_in_numbers(scale):
     """What breaks down on the way, the solvers leave where it is."""
