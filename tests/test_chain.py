@@ -234,3 +234,13 @@ def test_the_objective_is_that_of_the_coefficients_where_the_line_search_breaks_
     if not model.transition_.any() and not model.dual_coef_.any():
         assert_allclose(model.objective_, at_zero)
     assert model.objective_ <= at_zero * (1.0 + 1e-9)
+
+
+def test_a_given_lipschitz_far_too_small_ends_with_a_warning_and_numbers():
+    rng = np.random.default_rng(0)
+    chains = [1e9 * rng.random((3, 3)) * (rng.random((3, 3)) < 0.4) for _ in range(4)]
+    labels = [[0, 1, 0], [0, 2, 0], [0, 0, 1], [2, 2, 1]]
+    model = PragamChainSVC(lipschitz=1e6, max_iter=300)
+    with pytest.warns(ConvergenceWarning), np.errstate(all="ignore"):
+        model.fit(chains, labels)
+    assert np.isfinite(model.coef_).all() and np.isfinite(model.transition_).all()

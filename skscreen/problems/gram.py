@@ -344,7 +344,7 @@ def near_origin(*sets) -> tuple:
     1e-16 of the squared distance from it. Sparse samples stay.
     """
     last = sets[-1]
-    if any(sparse.issparse(X) for X in sets):
+    if any(sparse.issparse(X) for X in sets) or not len(last):
         return sets
     with np.errstate(over="ignore", invalid="ignore"):
         mean = last.mean(axis=0)

@@ -187,6 +187,9 @@ def _leg(risk: Risk, start: _Dual, step_size: _StepSize, k: int) -> Iterator[tup
             beta, p_beta = mix(dual.a, a_mu, tau), mix(dual.p, p_mu, tau)
             w_beta = p_beta / lam
             g_beta = risk.gradient(w_beta)
+            if not np.isfinite(g_beta).all():
+                # With a given L far below |Z|^2 / lam steps grow until numbers end.
+                return
             new = _Dual.at(risk, risk.project(beta, g_beta, 1.0 / step_size.L))
             if step_size.holds(beta, p_beta, new):
                 break

@@ -77,7 +77,19 @@ def interior_point(
         # A matrix that is positive definite, or a variable off its bound, but for rounding: as near
         # as it gets.
         pass
-    return objective.domain.project(state.cone.matrix(state.theta)), state.alpha, n_iter
+    theta = _without_idle(objective, state.cone.matrix(state.theta))
+    return objective.domain.project(theta), state.alpha, n_iter
+
+
+def _without_idle(objective: Objective, theta: np.ndarray) -> np.ndarray:
+    """Set the weights of features to zero that neither an item nor the linear term has.
+
+    That they are at the optimum, but at an iterate only nearly.
+    """
+    X, B = objective.geometry.X[:, : len(theta)], np.abs(objective.linear_term)
+    largest = B if B.ndim == 1 else B.max(axis=0)
+    used = (X != X[:1]).any(axis=0) | (largest > objective.linear_error)
+    return theta * used if theta.ndim == 1 else theta * np.outer(used, used)
 
 
 def _svec_size(objective: Objective) -> int:

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
-from skscreen.problems.gram import Gram, KernelSamples
+from skscreen.problems.gram import Gram, KernelSamples, near_origin
 
 rng = np.random.default_rng(0)
 N = 700
@@ -151,3 +151,8 @@ def test_a_callable_may_return_sparse_matrices():
     data = sparse.csr_array(X)
     gram = Gram(data, lambda A, B: A @ B.T)
     np.testing.assert_allclose(gram.whole, X @ X.T, atol=1e-12)
+
+
+def test_distances_to_no_samples_need_no_origin():
+    X, nothing = np.ones((3, 2)), np.empty((0, 2))
+    assert near_origin(X, nothing)[0] is X
