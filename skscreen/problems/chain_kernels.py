@@ -81,7 +81,7 @@ def best_sums(g, first_cliques):
                 longer[j] = best[0] + g[k, 0, j]
                 for i in range(1, m):
                     longer[j] = max(longer[j], best[i] + g[k, i, j])
-            best[:] = longer
+            best, longer = longer, best
         total += best.max()
     return total
 
@@ -102,7 +102,7 @@ def best_labels(U, E, first, out):
                         top = i
                 back[t, j] = top
                 longer[j] = best[top] + E[top, j] + U[t, j]
-            best[:] = longer
+            best, longer = longer, best
         label = np.argmax(best)
         for t in range(first[c + 1] - 1, first[c] - 1, -1):
             out[t] = label

@@ -84,7 +84,7 @@ def _newton(target, share, multipliers, a):
     """Minimise phi for share * target from the given nu, fill `a`; return whether it converged."""
     T, m = target.shape[0], target.shape[1]
     size, width = T * (m + 1), 2 * (m + 1)
-    _best_lambdas(target, share, multipliers)
+    _start_lambdas(target, share, multipliers)
     trial, gradient, step = np.empty((T, m + 1)), np.empty((T, m + 1)), np.empty(size)
     band = np.empty((size, width))
     value = _value(target, share, multipliers, a)
@@ -115,7 +115,10 @@ def _newton(target, share, multipliers, a):
         if lower == np.inf:
             _value(target, share, multipliers, a)
             return False
-        multipliers[:], value = trial, lower
+        value = lower
+        for t in range(T):
+            for l in range(m + 1):
+                multipliers[t, l] = trial[t, l]
     return False
 
 
@@ -149,22 +152,20 @@ def make_consistent(a, out):
 
 
 @njit(cache=True, nogil=True)
-def _best_lambdas(target, share, multipliers):
-    """Set each lambda to the best one for the other multipliers (Michelot's simplex threshold)."""
+def _start_lambdas(target, share, multipliers):
+    """Set each lambda so that m + s sums to one, as if no entry were cut off.
+
+    From the best lambdas for the other multipliers, where most entries are, Newton's method takes
+    1.3 to 3 times as long with 26 labels.
+    """
     T, m = target.shape[0], target.shape[1]
     for t in range(T):
-        threshold, active, before = -np.inf, m * m, m * m + 1
-        while active < before:
-            before, active, total = active, 0, 0.0
-            for i in range(m):
-                left = multipliers[t - 1, 1 + i] if t > 0 else 0.0
-                for j in range(m):
-                    value = share * target[t, i, j] + multipliers[t, 1 + j] - left
-                    if value > threshold:
-                        active += 1
-                        total += value
-            threshold = (total - 1.0) / active
-        multipliers[t, 0] = -threshold
+        total = 0.0
+        for i in range(m):
+            left = multipliers[t - 1, 1 + i] if t > 0 else 0.0
+            for j in range(m):
+                total += share * target[t, i, j] + multipliers[t, 1 + j] - left
+        multipliers[t, 0] = (1.0 - total) / (m * m)
 
 
 @njit(cache=True, nogil=True)
