@@ -20,8 +20,8 @@ _LARGEST, _ROUNDS = 500, 6
 # steps of refinement that take its effect away again.
 _RIDGE, _REFINEMENTS = 1e-11, 3
 
-# Relative gaps below this are rounding errors.
-_EXACT = 1e-15
+# Relative gaps below this are not worth a system.
+_EXACT = 1e-12
 
 
 # A move that overflows is no better, and not taken.
