@@ -39,22 +39,17 @@ def sorted_loss_pass(
     That is 16 eps of the value, an allowance for sums that are kept short, and what the prefix
     sums can add to it.
     """
-    total, lost, size, direct, first = 0.0, 0.0, 0.0, 0, 0
+    total, lost, size, direct = 0.0, 0.0, 0.0, 0
     buffers = _buffers(near_d.size, far_d.size)
-    while first < near_d.size:
-        if stop[first] - start[first] < sort_from[0] and first - direct < _ROWS_PER_SUM:
-            first += 1
-            continue
-        last, begin, end, in_order = _run_of_rows(start, stop, first, sort_from)
-        if in_order or first - direct >= _ROWS_PER_SUM:
-            value = loss_pass(
-                start[direct:first], stop[direct:first], near_d[direct:first], far_d,
-                thresholds[direct:first], gamma, scales[direct:first], row_weights[direct:first],
-                slot_weights,
-            )  # fmt: skip
-            total, lost = _add(total, lost, value)
-            direct = first
-        if in_order:
+    while direct < near_d.size:
+        first, last, begin, end = _next_run(start, stop, direct, sort_from)
+        value = loss_pass(
+            start[direct:first], stop[direct:first], near_d[direct:first], far_d,
+            thresholds[direct:first], gamma, scales[direct:first], row_weights[direct:first],
+            slot_weights,
+        )  # fmt: skip
+        total, lost = _add(total, lost, value)
+        if last > first:
             value, largest = _run_loss(
                 start[first:last] - begin, stop[first:last] - begin, near_d[first:last],
                 far_d[begin:end], thresholds[first], gamma, row_weights[first:last],
@@ -62,40 +57,28 @@ def sorted_loss_pass(
             )  # fmt: skip
             total, lost = _add(total, lost, value)
             size += largest
-            direct = last
-        first = last
-    value = loss_pass(
-        start[direct:], stop[direct:], near_d[direct:], far_d,
-        thresholds[direct:], gamma, scales[direct:], row_weights[direct:], slot_weights,
-    )  # fmt: skip
-    total, lost = _add(total, lost, value)
+        direct = last
     return total + lost, 16.0 * EPS * (total + size)
 
 
 @njit(cache=True, nogil=True)
 def sorted_count_decidable(start, stop, near_d, far_d, thresholds, gamma, sort_from):
     """Like `pair_kernels.count_decidable`."""
-    count, direct, first = 0, 0, 0
+    count, direct = 0, 0
     buffers = _buffers(near_d.size, far_d.size)
-    while first < near_d.size:
-        if stop[first] - start[first] < sort_from[0]:
-            first += 1
-            continue
-        last, begin, end, in_order = _run_of_rows(start, stop, first, sort_from)
-        if in_order:
-            count += count_item_by_item(
-                start[direct:first], stop[direct:first], near_d[direct:first], far_d,
-                thresholds[direct:first], gamma,
-            )  # fmt: skip
+    while direct < near_d.size:
+        first, last, begin, end = _next_run(start, stop, direct, sort_from)
+        count += count_item_by_item(
+            start[direct:first], stop[direct:first], near_d[direct:first], far_d,
+            thresholds[direct:first], gamma,
+        )  # fmt: skip
+        if last > first:
             count += _run_decidable(
                 start[first:last] - begin, stop[first:last] - begin, near_d[first:last],
                 far_d[begin:end], thresholds[first], gamma, sort_from[0], buffers,
             )  # fmt: skip
-            direct = last
-        first = last
-    return count + count_item_by_item(
-        start[direct:], stop[direct:], near_d[direct:], far_d, thresholds[direct:], gamma
-    )
+        direct = last
+    return count
 
 
 @njit(cache=True, nogil=True)
@@ -107,15 +90,28 @@ def _buffers(n_rows, n_slots):
 
 
 @njit(cache=True, nogil=True)
-def _run_of_rows(start, stop, first, sort_from):
-    """Return the end of a run of rows whose ranges overlap, their hull, and whether it pays."""
-    begin, end, items, last = start[first], stop[first], 0, first
-    while last < start.size and start[last] < end and stop[last] > begin:
-        begin, end = min(begin, start[last]), max(end, stop[last])
-        length = stop[last] - start[last]
-        items += length if length >= sort_from[0] else 0
-        last += 1
-    return max(last, first + 1), begin, end, items > sort_from[1] * (end - begin)
+def _next_run(start, stop, row, sort_from):
+    """Find rows from `row` on whose ranges overlap, where running extremes pay.
+
+    Returns the first of them, their end and the hull of their slots; no rows if there are none
+    among the next `_ROWS_PER_SUM`.
+    """
+    first = row
+    while first < start.size and first - row < _ROWS_PER_SUM:
+        if stop[first] - start[first] < sort_from[0]:
+            first += 1
+            continue
+        begin, end, items, last = start[first], stop[first], 0, first
+        while last < start.size and start[last] < end and stop[last] > begin:
+            begin, end = min(begin, start[last]), max(end, stop[last])
+            length = stop[last] - start[last]
+            items += length if length >= sort_from[0] else 0
+            last += 1
+        last = max(last, first + 1)
+        if items > sort_from[1] * (end - begin):
+            return first, last, begin, end
+        first = last
+    return first, first, 0, 0
 
 
 @njit(inline="always")
