@@ -2,14 +2,16 @@
 
 import sys
 from dataclasses import fields, is_dataclass, replace
-from math import prod
+from math import ceil, log2, prod
 from pathlib import Path
 from threading import Lock
 
 import numpy as np
 
-# Elements below which the allocator of the system is as good.
+# Numbers below which the allocator of the system is as good.
 _SMALL = 4096
+# Classes of size of the buffers of a pool, for each doubling.
+_PER_OCTAVE = 4
 
 # Bytes that are not worth asking the system about.
 _NEGLIGIBLE = 2**24
@@ -87,9 +89,11 @@ class Pool:
     """Hands out arrays from buffers that it keeps and uses again.
 
     Fresh large arrays come from the system page by page, which on the problems here costs as much
-    as the arithmetic. Buffers are kept by powers of two (pages never touched cost nothing); one is
-    free again when no array refers to it, so an array taken from the pool behaves like any other.
-    Threads may share a pool; a copy of it, or a pickle, is a new one.
+    as the arithmetic. Buffers are kept in classes of size (pages never touched cost nothing). One
+    is free again when no array refers to it, so an array taken from the pool behaves like any
+    other. It lies in the smallest free buffer of up to twice the size it needs: more would keep
+    large ones busy with small arrays. Threads may share a pool; a copy or pickle of it is a new
+    one.
     """
 
     def __init__(self):
@@ -101,25 +105,32 @@ class Pool:
         return Pool, ()
 
     def empty(self, shape: int | tuple[int, ...], dtype=np.float64) -> np.ndarray:
-        """Return an uninitialised array; the element size must be 8 bytes or less."""
+        """Return an uninitialised array."""
         size = shape if isinstance(shape, int) else prod(shape)
-        if size < _SMALL:
+        n_numbers = -(-size * np.dtype(dtype).itemsize // 8)
+        if n_numbers < _SMALL:
             return np.empty(shape, dtype)
-        power = size.bit_length()
+        level = ceil(_PER_OCTAVE * log2(n_numbers))
         with self._lock:
-            for near in (power, power + 1, power + 2):
+            for near in range(level, level + _PER_OCTAVE + 1):
                 buffers = self._buffers.get(near, [])
                 for i in range(len(buffers)):
                     if sys.getrefcount(buffers[i]) == self._idle:
                         return buffers[i].view(dtype)[:size].reshape(shape)
-            buffers = self._buffers.setdefault(power, [])
-            buffers.append(np.empty(1 << power))
+            buffers = self._buffers.setdefault(level, [])
+            buffers.append(np.empty(ceil(2.0 ** (level / _PER_OCTAVE))))
             return buffers[-1].view(dtype)[:size].reshape(shape)
 
     def zeros(self, shape: int | tuple[int, ...]) -> np.ndarray:
         """Return a float64 array of zeros."""
         out = self.empty(shape)
         out.fill(0.0)
+        return out
+
+    def copy(self, values: np.ndarray) -> np.ndarray:
+        """Return a copy."""
+        out = self.empty(values.shape, values.dtype)
+        out[...] = values
         return out
 
     def take(self, values: np.ndarray, index: np.ndarray) -> np.ndarray:

@@ -152,7 +152,8 @@ def keep_undecided(
     """Return the geometry of the undecided items, and the `linear_part` of the others."""
     linear = np.zeros(geometry.shape), 0.0, 0.0
     if decision.n_linear:
-        slot_linear = np.cumsum(decision.slot_steps)
+        slot_linear = geometry.pool.empty(decision.slot_steps.size)
+        np.cumsum(decision.slot_steps, out=slot_linear)
         linear = geometry.linear_part(decision.row_linear, slot_linear, loss)
     return geometry.restrict(decision.start, decision.stop), linear
 
@@ -167,7 +168,8 @@ def active_part(objective: Objective, evaluation: Evaluation) -> Objective:
     near = margins.near
     if objective.proximal is not None:
         near = near + objective.proximal.width
-    here, thresholds = (near, near, margins.far, margins.far), geometry.thresholds(objective.loss)
+    far = (geometry.pool.copy(margins.far) for _ in range(2))
+    here, thresholds = (near, near, *far), geometry.thresholds(objective.loss)
     n_zero, _ = _shrink(
         geometry, start, stop, here, 0.0, thresholds, np.inf, None, *geometry.weights()
     )
@@ -179,20 +181,20 @@ def active_part(objective: Objective, evaluation: Evaluation) -> Objective:
 def _ranges(objective: Objective) -> tuple[np.ndarray, np.ndarray]:
     """Return copies of the slot ranges of all rows."""
     items, pool = objective.geometry.items, objective.geometry.pool
-    start, stop = (pool.empty(items.start.size, np.int64) for _ in range(2))
-    start[:], stop[:] = items.start, items.stop
-    return start, stop
+    return pool.copy(items.start), pool.copy(items.stop)
 
 
 def _shrink(
     geometry, start, stop, intervals, radius, thresholds, gamma, decisions, *weights
 ) -> tuple[int, int]:
-    """Run the compiled pass; returns how many items leave for the zero and the linear part."""
+    """Run the compiled pass; returns how many items leave for the zero and the linear part.
+
+    The intervals of the slots are overwritten.
+    """
     items = geometry.items
-    scratch = geometry.weights()[1], geometry.weights()[1]
     return _shrink_pass(
         start, stop, items.blocks, items.base, items.rank, geometry.near_sizes, geometry.far_sizes,
-        *intervals, radius, thresholds, gamma, decisions, *weights, *scratch,
+        *intervals, radius, thresholds, gamma, decisions, *weights,
     )  # fmt: skip
 
 
@@ -200,7 +202,7 @@ def _shrink(
 def _shrink_pass(
     start, stop, blocks, base, rank, near_sizes, far_sizes,
     near_low, near_high, far_low, far_high, radius, thresholds, gamma,
-    decisions, row_linear, slot_steps, prefix_high, suffix_low,
+    decisions, row_linear, slot_steps,
 ):  # fmt: skip
     """Shrink every row to its undecided interval by the sphere rule, without looking at items.
 
@@ -212,6 +214,8 @@ def _shrink_pass(
     if not np.isfinite(radius):
         return 0, 0
     scales = _norm_scales(start, stop, blocks, near_sizes, far_sizes)
+    # In place: these arrays are as long as there are slots.
+    prefix_high, suffix_low = far_high, far_low
     for b in range(blocks.size - 1):
         half = 0.5 / scales[b] * (1.0 + 1e-12)
         extreme = -np.inf
