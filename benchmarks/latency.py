@@ -9,7 +9,6 @@ seconds of the clock on the wall: other programs on the machine make them longer
 
 import os
 import platform
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -66,10 +65,11 @@ def run(code: str, **environment: str) -> list[float]:
     return [float(word) for word in shown.stdout.split()]
 
 
-def import_seconds(name: str) -> float:
-    """Median time of an import in a new process."""
-    code = f"import time; t = time.perf_counter(); import {name}; print(time.perf_counter() - t)"
-    return statistics.median(run(code)[0] for _ in range(_REPEATS))
+def import_seconds(*names: str) -> np.ndarray:
+    """Median times of imports in new processes, which take turns."""
+    clock = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+    seconds = [[run(clock.format(name))[0] for name in names] for _ in range(_REPEATS)]
+    return np.median(seconds, axis=0)
 
 
 def main() -> None:
@@ -79,8 +79,7 @@ def main() -> None:
         f"scikit-learn {sklearn.__version__}, Python {platform.python_version()}, "
         f"{platform.machine()}"
     )
-    peer = import_seconds("sklearn.svm, sklearn.neighbors")
-    ours = import_seconds("skscreen")
+    peer, ours = import_seconds("sklearn.svm, sklearn.neighbors", "skscreen")
     print(f"import: scikit-learn {peer:.2f} s, skscreen {ours:.2f} s, beyond {ours - peer:.2f} s")
     print("                        first, s  second, s   warm, s  second - warm")
     for name, fit in FITS.items():

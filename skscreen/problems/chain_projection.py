@@ -54,7 +54,10 @@ def project_chain(point, nu, out):
     multipliers, largest = np.zeros((T, m + 1)), 0.0
     for t in range(T):
         # A constant a clique changes nothing, and large numbers cost digits.
-        top = point[t].max()
+        top = -np.inf
+        for i in range(m):
+            for j in range(m):
+                top = max(top, point[t, i, j])
         for i in range(m):
             for j in range(m):
                 target[t, i, j] = point[t, i, j] - top

@@ -426,7 +426,7 @@ class Comparisons:
         else:
             keep, slots = np.unique(items.slots[used], return_inverse=True)
             far, slots = far[keep], slots.astype(np.int32)
-        X, points = self.X, used_points(len(self.X), near, far)
+        X, points = self.X, np.flatnonzero(used_points(len(self.X), near, far))
         if points.size < _WORTH_COPYING * len(X):
             X = take(X, points)
             renumber_points(points, len(self.X), near, far)

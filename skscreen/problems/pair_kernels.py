@@ -188,13 +188,13 @@ def renumber_slots(cover, blocks, start, stop):
 
 @njit(cache=True, nogil=True)
 def used_points(n, near, far):
-    """Return the rows of data that pairs use."""
+    """Return which rows of data pairs use."""
     used = np.zeros(n, dtype=np.bool_)
     for pairs in (near, far):
         for p in range(pairs.shape[0]):
             used[pairs[p, 0]] = True
             used[pairs[p, 1]] = True
-    return np.flatnonzero(used)
+    return used
 
 
 @njit(cache=True, nogil=True)
@@ -324,7 +324,9 @@ def largest_ratio(start, stop, near_d, far_d, reaches):
         # Rows with the same slots mostly follow each other.
         if start[p] != first or stop[p] != last:
             first, last = start[p], stop[p]
-            nearest, farthest = far_d[first:last].min(), far_d[first:last].max()
+            nearest, farthest = np.inf, -np.inf
+            for s in range(first, last):
+                nearest, farthest = min(nearest, far_d[s]), max(farthest, far_d[s])
         extreme = farthest if reaches[p] > 0.0 else nearest
         largest = max(largest, (extreme - near_d[p]) / reaches[p])
     return largest
