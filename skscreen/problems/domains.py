@@ -64,7 +64,7 @@ class PSDCone:
     def project(self, value: np.ndarray) -> Point:
         """Keep the positive eigenvalues, O(d^3); what may be rounding errors only is left out.
 
-        All eigenvalues are computed: along paths half to three quarters are positive, and LAPACK
+        All eigenvalues are computed: along paths half to four fifths are positive, and LAPACK
         took 2.4 to 3.5 times as long for these alone (d = 19 to 180, ranks 14 to 97).
         """
         eigenvalues, vectors = np.linalg.eigh(value)
