@@ -250,3 +250,25 @@ def test_no_warnings_along_a_long_path():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         svc_path(X, y, Cs=np.geomspace(1e-5, 1e4, 40), **RBF)
+
+
+def test_no_step_where_rounding_errors_leave_no_slope():
+    """Far from the origin both slope and curvature of a move can vanish (found by fuzzing)."""
+    same = [9.81126669421792, 9.648211037740111, 0.6547086331993341]
+    X = 10318372.0 + np.array(
+        [
+            [0.8609543163329363, 0.544799042865634, 0.6456214319914579],
+            same,
+            [10.306155597791076, 10.963047491386533, 0.6542094983160496],
+            same,
+            [0.46090412326157093, 2.1166725270450115, 0.6427071131765842],
+        ]
+    )
+    weights = [
+        0.1746255772365567, 2.681410785700352, 1.0256777655586091, 1.5439833503197902,
+        0.33192580972944896,
+    ]  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        path = svc_path(X, list("bbaab"), sample_weight=weights, Cs=[1e-9, 1e-3, 1e5])
+    assert np.all(np.isfinite(path.dual_gaps))

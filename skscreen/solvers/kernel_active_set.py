@@ -146,7 +146,8 @@ class ActiveSetRun(KernelRun):
         shown = state.margins[W] if self.y is None else state.margins[W] + state.b * self.y[W]
         slope = change @ (1.0 - shown)
         curvature = change @ margins_change
-        step = 1.0 if slope >= curvature else max(slope, 0.0) / curvature
+        # Of rounding errors the slope may be negative and the curvature, which is larger, zero.
+        step = 1.0 if slope >= curvature else slope / curvature if slope > 0.0 else 0.0
         state.dual += step * slope - 0.5 * step**2 * curvature
         state.alpha[W] = np.clip(state.alpha[W] + step * change, 0.0, self.C[W])
         state.margins[W] += step * margins_change
