@@ -1,3 +1,4 @@
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -155,4 +156,6 @@ def test_a_callable_may_return_sparse_matrices():
 
 def test_distances_to_no_samples_need_no_origin():
     X, nothing = np.ones((3, 2)), np.empty((0, 2))
-    assert near_origin(X, nothing)[0] is X
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert near_origin(X, nothing)[0] is X
