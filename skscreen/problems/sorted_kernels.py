@@ -122,23 +122,24 @@ def _add(total, lost, value):
 
 
 @njit(cache=True, nogil=True)
-def _bisect_rows(values, near, offset, beyond, found):
-    """For each row find the first index of an ascending array with a value >= near + offset.
+def _bisect_rows(highest, lowest, near, low, high, firsts, lasts):
+    """For each row find the first index of highest >= near + low and that of lowest > near + high.
 
-    With `beyond`, a value > near + offset. All rows at once: bisection of one row alone waits for
-    memory or for mispredicted branches.
+    Both arrays ascend. All rows at once: bisection of one row alone waits for memory or for
+    mispredicted branches.
     """
-    found[: near.size] = 0
-    length = values.size
+    firsts[: near.size] = 0
+    lasts[: near.size] = 0
+    length = highest.size
     while length > 1:
         half = length >> 1
         for p in range(near.size):
-            value, level = values[found[p] + half - 1], near[p] + offset
-            found[p] += half * ((value < level) | (beyond & (value == level)))
+            firsts[p] += half * (highest[firsts[p] + half - 1] < near[p] + low)
+            lasts[p] += half * (lowest[lasts[p] + half - 1] <= near[p] + high)
         length -= half
     for p in range(near.size):
-        value, level = values[found[p]], near[p] + offset
-        found[p] += (value < level) | (beyond & (value == level))
+        firsts[p] += highest[firsts[p]] < near[p] + low
+        lasts[p] += lowest[lasts[p]] <= near[p] + high
 
 
 @njit(cache=True, nogil=True)
@@ -190,8 +191,8 @@ def _run_loss(
     """
     firsts, lasts, highest, lowest, sums, steps = buffers
     shift = _running_extremes(D, highest, lowest)
-    _bisect_rows(highest[: D.size], near, threshold - gamma, False, firsts)
-    _bisect_rows(lowest[: D.size], near, threshold, True, lasts)
+    highest, lowest = highest[: D.size], lowest[: D.size]
+    _bisect_rows(highest, lowest, near, threshold - gamma, threshold, firsts, lasts)
     _prefix_sums(D, shift, sums)
     steps[: D.size + 1] = 0.0
     total, size, width_inverse = 0.0, 0.0, 1.0 / gamma
@@ -230,8 +231,8 @@ def _run_decidable(start, stop, near, D, threshold, gamma, long_row, buffers):
     """Count the items of a run of rows above the threshold or below the linear piece."""
     firsts, lasts, highest, lowest, _, _ = buffers
     _running_extremes(D, highest, lowest)
-    _bisect_rows(highest[: D.size], near, threshold - gamma, False, firsts)
-    _bisect_rows(lowest[: D.size], near, threshold, True, lasts)
+    highest, lowest = highest[: D.size], lowest[: D.size]
+    _bisect_rows(highest, lowest, near, threshold - gamma, threshold, firsts, lasts)
     count = 0.0
     for p in range(near.size):
         high, low = threshold + near[p], threshold - gamma + near[p]
