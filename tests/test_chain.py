@@ -244,3 +244,4 @@ def test_a_given_lipschitz_far_too_small_ends_with_a_warning_and_numbers():
     with pytest.warns(ConvergenceWarning), np.errstate(all="ignore"):
         model.fit(chains, labels)
     assert np.isfinite(model.coef_).all() and np.isfinite(model.transition_).all()
+    assert model.n_iter_ < 300
