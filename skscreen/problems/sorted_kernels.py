@@ -39,7 +39,8 @@ def sorted_loss_pass(
     That is 16 eps of the value, an allowance for sums that are kept short, and what the prefix
     sums can add to it.
     """
-    total, lost, size, direct = 0.0, 0.0, 0.0, 0
+    # Not a literal, for which what is called with it would be compiled once more.
+    total, lost, size, direct = 0.0, 0.0, 0.0, np.int64(0)
     buffers = _buffers(near_d.size, far_d.size)
     while direct < near_d.size:
         first, last, begin, end = _next_run(start, stop, direct, sort_from)
@@ -64,7 +65,7 @@ def sorted_loss_pass(
 @njit(cache=True, nogil=True)
 def sorted_count_decidable(start, stop, near_d, far_d, thresholds, gamma, sort_from):
     """Like `pair_kernels.count_decidable`."""
-    count, direct = 0, 0
+    count, direct = 0, np.int64(0)
     buffers = _buffers(near_d.size, far_d.size)
     while direct < near_d.size:
         first, last, begin, end = _next_run(start, stop, direct, sort_from)
