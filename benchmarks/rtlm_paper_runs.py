@@ -97,7 +97,7 @@ def dynamic_rates(path: RTLMPath) -> np.ndarray:
     longest = max(int(np.percentile(path.n_iters, 98)), 1)
     rates = np.full((longest + 1, len(path)), np.nan)
     for column, solution in enumerate(path):
-        scale = max(solution.n_decidable, 1)
+        scale = max(path.n_decidable[column], 1)
         rates[: solution.n_iter + 1, column] = path.path_screening_rates[column]
         for event in solution.history:
             first = event.iteration + (event.where != "path")

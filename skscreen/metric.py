@@ -493,7 +493,7 @@ class ScreenedRTLM(
 
 def describe(solution: Solution) -> str:
     """Return the line that a progress bar shows for a solution."""
-    screened = f"screened={solution.screening_rate():.0%} " if solution.history else ""
+    screened = f"screened={solution.n_screened():,} " if solution.history else ""
     return (
         f"lam={solution.lam:.3g} gap={solution.certificate.relative_gap:.1e} "
         f"{screened}iterations={solution.n_iter}"

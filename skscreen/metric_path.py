@@ -4,7 +4,7 @@ import itertools
 import math
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral, Real
@@ -93,7 +93,7 @@ class RTLMPath:
         Where the solver had not screened, for it expected too few iterations: of those that it
         could have left out, as in `path_screening_rates`.
         """
-        ends = np.array([solution.screening_rate() for solution in self])
+        ends = self._share([solution.n_screened() for solution in self])
         return np.where(self._path_screened, ends, np.maximum(ends, self.path_screening_rates))
 
     @cached_property
@@ -102,7 +102,7 @@ class RTLMPath:
 
         What the solver has not looked at is computed when asked for, three evaluations a lambda.
         """
-        rates = np.array([solution.screening_rate("path") for solution in self])
+        rates = self._share([solution.n_screened("path") for solution in self])
         if self.model.screening:
             for t in np.flatnonzero(~self._path_screened[1:]) + 1:
                 rates[t] = self._path_screening_rate(t)
@@ -117,19 +117,22 @@ class RTLMPath:
         reference = self.problem.at(before.lam).evaluate(before.point).in_order()
         objective = replace(reference.objective, lam=solution.lam)
         found = screen(objective, reference, before.lam, options.bounds, options.rule)
-        return min((found.n_zero + found.n_linear) / self._n_decidable[t], 1.0)
+        return min((found.n_zero + found.n_linear) / max(self.n_decidable[t], 1), 1.0)
+
+    def _share(self, counts: Sequence[int]) -> np.ndarray:
+        if not any(counts):
+            return np.zeros(len(self))
+        return np.minimum(np.array(counts) / np.maximum(self.n_decidable, 1), 1.0)
 
     @cached_property
-    def _n_decidable(self) -> np.ndarray:
-        """Number of triplets off the quadratic piece, but at least 1."""
-        counts, geometry = [], self.problem.geometry
-        for solution in self:
-            count = solution.n_decidable
-            if count is None:
-                margins = geometry.margins(solution.point)
-                count = geometry.count_decidable(margins, self.problem.loss)
-            counts.append(max(count, 1))
-        return np.array(counts)
+    def n_decidable(self) -> np.ndarray:
+        """Number of triplets that screening could decide: those off the loss's quadratic piece.
+
+        Computed when asked for, as all rates are, an evaluation a lambda.
+        """
+        geometry, loss = self.problem.geometry, self.problem.loss
+        margins = (geometry.margins(solution.point) for solution in self)
+        return np.array([geometry.count_decidable(x, loss) for x in margins])
 
     @cached_property
     def range_rates(self) -> np.ndarray:
@@ -144,7 +147,7 @@ class RTLMPath:
             counts = count_in_range(
                 self.problem.at(solution.lam), solution.point, solution.lam, gap, lams[::-1]
             )
-            rates[i, i:] = np.minimum(counts[::-1] / self._n_decidable[i:], 1.0)
+            rates[i, i:] = np.minimum(counts[::-1] / np.maximum(self.n_decidable[i:], 1), 1.0)
         return rates
 
     @property

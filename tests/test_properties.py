@@ -166,7 +166,7 @@ def test_no_decision_contradicts_a_certified_solution(
     best = optimum(explicit, lam)
     # A reference as loose as asked for, at another lambda, with dual variables of its own.
     proximal = None if gamma else Proximal(0.05, np.ones(len(triplets)), np.ones(len(triplets)))
-    options = Options(tol=tol, screening=False)
+    options = Options(tol=tol, screening=False, max_iter=1000)
     solution = solve(problem, reference_lam, lam_max, first, options)
     evaluation = problem.at(reference_lam, proximal).evaluate(solution.point)
     for name, bound in BOUNDS.items():

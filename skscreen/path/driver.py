@@ -86,7 +86,7 @@ class PathSolver:
         with blas_threads_for(objective.geometry.n_features):
             evaluation = objective.evaluate(point)
         self._reference = Solution(
-            lam, point, evaluation.certificate(lam), evaluation.loss, evaluation, None, n_iter,
+            lam, point, evaluation.certificate(lam), evaluation.loss, evaluation, n_iter,
             True, (), step, 0.0,
         )  # fmt: skip
 

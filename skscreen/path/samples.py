@@ -23,7 +23,7 @@ from skscreen.screening.sample_bounds import (
 from skscreen.screening.sample_rules import Extremes, ball_test, decide, intersection_test
 from skscreen.solvers.polish import polish
 from skscreen.solvers.sample_solution import SampleSolution
-from skscreen.solvers.solution import ScreeningEvent, screening_rate
+from skscreen.solvers.solution import ScreeningEvent, n_screened
 
 # Tests of a reference at another C; "gap" is the dynamic gap ball alone.
 PATH_TESTS = ("ball1", "ball2", "intersection")
@@ -79,7 +79,7 @@ class SamplePoint:
 
     def screening_rate(self, where: str | None = None) -> float:
         """Return the share of decidable samples fixed at the end, or after the step `where`."""
-        return screening_rate(self.history, self.n_decidable, where)
+        return min(n_screened(self.history, where) / max(self.n_decidable, 1), 1.0)
 
 
 @dataclass(frozen=True)

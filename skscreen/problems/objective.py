@@ -178,10 +178,6 @@ class Evaluation:
         stable = self.fenchel_young + distance**2 / (2.0 * lam) + self.complementarity()
         return stable + self.rounding(lam)
 
-    def count_decidable(self) -> int:
-        """Count the items off the quadratic piece of the loss: the most screening could decide."""
-        return self.objective.geometry.count_decidable(self.margins, self.objective.loss)
-
     def in_order(self) -> "Evaluation":
         """Return the same with slots in the order of their distances: passes look at less then."""
         geometry, margins = self.objective.geometry.sort_slots(self.margins)

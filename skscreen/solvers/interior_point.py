@@ -13,6 +13,8 @@ Cholesky factor of the size of theta. The hinge is the case gamma = 0. An item o
 with w A_t, w tau_t and w gamma.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
@@ -42,8 +44,12 @@ def interior_point_work(objective: Objective) -> float:
 
 def interior_point(
     objective: Objective, scale: float, target: float
-) -> tuple[Point, np.ndarray, int]:
-    """Solve a reduced objective.
+) -> Iterator[tuple[Point, np.ndarray, int]]:
+    """Solve a reduced objective ever more exactly.
+
+    The gap is that of theta and alpha together. Dual variables made from theta may have a larger
+    one: where gamma lambda is small, they change a lot with theta. So the caller takes more of
+    them until they satisfy it; the last is as exact as rounding errors allow.
 
     Parameters
     ----------
@@ -52,34 +58,30 @@ def interior_point(
     scale : float
         Rough size of an eigenvalue (entry) of theta; the start is that times the identity.
     target : float
-        Duality gap to reach.
+        Duality gap of the first; each one that follows has a tenth.
 
-    Returns
-    -------
+    Yields
+    ------
     point : Point
     alpha : ndarray of shape (n_items,)
         Dual variables of the listed items.
     n_iter : int
     """
-    state, n_iter = _State(objective, scale), 0
-    try:
-        with np.errstate(divide="raise", over="raise", invalid="raise"):
-            while n_iter < _MAX_ITER:
-                n_iter += 1
-                factor = state.factorise()
-                affine = state.direction(factor, 0.0)
-                length = state.longest(affine)
-                centring = (state.complementarity(affine, length) / state.complementarity()) ** 3
-                step = state.direction(factor, centring * state.complementarity() / state.degree)
-                state.move(step, min(_TO_BOUNDARY * state.longest(step), 1.0))
-                if state.complementarity() <= target and state.residual() <= 1e-9:
-                    break
-    except (np.linalg.LinAlgError, FloatingPointError):
-        # A matrix that is positive definite, or a variable off its bound, but for rounding: as near
-        # as it gets.
-        pass
-    theta = _without_idle(objective, state.cone.matrix(state.theta))
-    return objective.domain.project(theta), state.alpha, n_iter
+    state = _State(objective, scale)
+    for n_iter in range(1, _MAX_ITER + 1):
+        try:
+            state.advance()
+        except (np.linalg.LinAlgError, FloatingPointError):
+            # A matrix that is positive definite, or a variable off its bound, but for rounding.
+            break
+        if state.complementarity() <= target and state.residual() <= 1e-9:
+            yield _point(objective, state), state.alpha, n_iter
+            target *= 0.1
+    yield _point(objective, state), state.alpha, n_iter
+
+
+def _point(objective: Objective, state: "_State") -> Point:
+    return objective.domain.project(_without_idle(objective, state.cone.matrix(state.theta)))
 
 
 def _without_idle(objective: Objective, theta: np.ndarray) -> np.ndarray:
@@ -120,6 +122,15 @@ class _State:
         self.theta = scale * self.cone.identity
         self.size = max(float(np.linalg.norm(self.B + self.alpha @ self.G)), self.lam * scale)
         self.gamma = self.size / np.sqrt(geometry.n_features) * self.cone.identity
+
+    @np.errstate(divide="raise", over="raise", invalid="raise")
+    def advance(self) -> None:
+        """Make a step, centred by what a step to products of zero would leave of them."""
+        factor = self.factorise()
+        affine = self.direction(factor, 0.0)
+        left = self.complementarity(affine, self.longest(affine)) / self.complementarity()
+        step = self.direction(factor, left**3 * self.complementarity() / self.degree)
+        self.move(step, min(_TO_BOUNDARY * self.longest(step), 1.0))
 
     def residuals(self) -> tuple[np.ndarray, np.ndarray]:
         """How far the two linear equations are from holding."""

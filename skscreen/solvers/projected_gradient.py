@@ -165,15 +165,19 @@ class _Run:
         """Solve the reduced problem by second-order steps; keep what they gained, if anything."""
         # Once a solve: if that does not do, rounding errors are in the way.
         self.work = -np.inf
-        objective, target = self.objective, 0.1 * self._target(evaluation)
-        size = norm(evaluation.point.value) or norm(evaluation.adjoint) / self.lam
+        objective, target = self.objective, self._target(evaluation)
+        # From a start far too small it does not get away; a decade too much costs three steps.
+        size = max(norm(evaluation.point.value), norm(evaluation.adjoint_split[0].value) / self.lam)
         scale = size / np.sqrt(objective.geometry.n_features)
-        point, alpha, n_iter = interior_point(objective, scale, target)
-        self.n_iter += n_iter
+        before = self.n_iter
         if objective.proximal is not None:
             numbers = objective.geometry.item_numbers(*objective.geometry.list_items())
-            objective.proximal.centre[numbers] = alpha
-        result = objective.evaluate(point)
+        for point, alpha, n_iter in interior_point(objective, scale, 0.1 * target):
+            if objective.proximal is not None:
+                objective.proximal.centre[numbers] = alpha
+            result, self.n_iter = objective.evaluate(point), before + n_iter
+            if result.gap(self.lam) <= target:
+                break
         self.unprojected = None
         self.memory.cut()
         if result.gap(self.lam) < evaluation.gap(self.lam):
@@ -309,7 +313,6 @@ class _Run:
             certificate=certificate,
             loss=evaluation.loss,
             evaluation=evaluation,
-            n_decidable=evaluation.count_decidable() if self.history else None,
             n_iter=self.n_iter,
             converged=bool(certificate.relative_gap <= self.options.tol),
             history=tuple(self.history),

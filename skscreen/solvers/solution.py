@@ -54,9 +54,6 @@ class Solution:
         Sum of all losses.
     evaluation : Evaluation or None
         Full evaluation at the point; the reference for other values of lambda.
-    n_decidable : int or None
-        Number of items off the quadratic piece of the loss at the solution; None where nothing was
-        screened, since counting takes a fifth of an evaluation.
     n_iter : int
         Steps of the solvers.
     converged : bool
@@ -72,7 +69,6 @@ class Solution:
     certificate: Certificate
     loss: float
     evaluation: Evaluation | None
-    n_decidable: int | None
     n_iter: int
     converged: bool
     history: tuple[ScreeningEvent, ...]
@@ -88,16 +84,12 @@ class Solution:
         """Return the solution without the part that grows with the number of pairs."""
         return replace(self, evaluation=None)
 
-    def screening_rate(self, where: str | None = None) -> float:
-        """Return the share of decidable items fixed at the end, or after the step `where`."""
-        return screening_rate(self.history, self.n_decidable, where)
+    def n_screened(self, where: str | None = None) -> int:
+        """Return the number of items fixed at the end, or after the step `where`."""
+        return n_screened(self.history, where)
 
 
-def screening_rate(
-    history: Sequence[ScreeningEvent], n_decidable: int | None, where: str | None = None
-) -> float:
-    """Return the share of decidable items fixed at the end of a history, or after `where`."""
+def n_screened(history: Sequence[ScreeningEvent], where: str | None = None) -> int:
+    """Return the number of items fixed at the end of a history, or after `where`."""
     events = [event for event in history if where in (None, event.where)]
-    if not events or not n_decidable:
-        return 0.0
-    return min((events[-1].zero + events[-1].linear) / n_decidable, 1.0)
+    return events[-1].zero + events[-1].linear if events else 0

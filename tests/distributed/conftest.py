@@ -1,6 +1,7 @@
 import os
 import signal
 
+import dask
 import pytest
 from distributed import Client, LocalCluster
 
@@ -8,7 +9,10 @@ from distributed import Client, LocalCluster
 @pytest.fixture(scope="session")
 def client():
     """A client of two worker processes of one thread; starting them is most of the time."""
+    # Else a cluster gives up a worker that is being restarted so long after it was last lost.
+    patience = {"distributed.deploy.lost-worker-timeout": "1 hour"}
     with (
+        dask.config.set(patience),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):

@@ -58,10 +58,11 @@ def test_a_close_reference_decides_most_items_before_the_first_iteration(case):
         reference = before.evaluation.in_order()
         full = replace(reference.objective, lam=solution.lam)
         found = screen(full, reference, before.lam, OPTIONS.bounds)
-        decidable = solution.evaluation.count_decidable()
+        margins = full.geometry.margins(solution.point)
+        decidable = full.geometry.count_decidable(margins, full.loss)
         rates.append((found.n_zero + found.n_linear) / decidable)
-        if looked := solution.screening_rate("path"):
-            assert looked == pytest.approx(rates[-1], abs=0.01)
+        if looked := solution.n_screened("path"):
+            assert looked / decidable == pytest.approx(rates[-1], abs=0.01)
     assert np.mean(rates) > 0.7
 
 
