@@ -81,7 +81,8 @@ def interior_point(
 
 
 def _point(objective: Objective, state: "_State") -> Point:
-    return objective.domain.project(_without_idle(objective, state.cone.matrix(state.theta)))
+    theta = state.cone.to_features(state.theta)
+    return objective.domain.project(_without_idle(objective, theta))
 
 
 def _without_idle(objective: Objective, theta: np.ndarray) -> np.ndarray:
@@ -105,16 +106,15 @@ class _State:
 
     def __init__(self, objective: Objective, scale: float):
         geometry, self.loss, self.lam = objective.geometry, objective.loss, objective.lam
-        self.cone = (_Matrices if isinstance(objective.domain, PSDCone) else _Vectors)(
-            geometry.n_features
-        )
         rows, slots = geometry.list_items()
+        near, far = geometry.pair_differences(rows, slots)
         weights = geometry.item_weights(rows)
-        self.G = weights[:, None] * self.cone.items(*geometry.pair_differences(rows, slots))
+        self.cone = (_Matrices if isinstance(objective.domain, PSDCone) else _Vectors)(near, far)
+        self.G = weights[:, None] * self.cone.items
         self.tau = weights * geometry.thresholds(self.loss)[rows]
         self.width = weights * self.loss.gamma
         self.units = np.maximum(weights * self.loss.threshold, np.abs(self.tau))
-        self.B = self.cone.vector(objective.linear_term)
+        self.B = self.cone.from_features(objective.linear_term)
         m = len(self.G)
         self.degree = geometry.n_features + 2 * m
         self.alpha = np.full(m, 0.5)
@@ -209,16 +209,14 @@ class _State:
 class _Vectors:
     """The nonnegative orthant."""
 
-    def __init__(self, n_features: int):
-        self.identity = np.ones(n_features)
+    def __init__(self, near: np.ndarray, far: np.ndarray):
+        self.identity = np.ones(near.shape[1])
+        self.items = far**2 - near**2
 
-    def vector(self, value: np.ndarray) -> np.ndarray:
+    def from_features(self, value: np.ndarray) -> np.ndarray:
         return value
 
-    matrix = vector
-
-    def items(self, near: np.ndarray, far: np.ndarray) -> np.ndarray:
-        return far**2 - near**2
+    to_features = from_features
 
     def inverse(self, theta: np.ndarray) -> np.ndarray:
         return 1.0 / theta
@@ -231,13 +229,28 @@ class _Vectors:
 
 
 class _Matrices:
-    """The PSD cone; symmetric matrices as vectors with the same inner product."""
+    """The PSD cone; symmetric matrices as vectors with the same inner product.
 
-    def __init__(self, n_features: int):
-        self.d = n_features
-        self.i, self.j = np.triu_indices(n_features)
-        self.root = np.where(self.i == self.j, 1.0, np.sqrt(2.0))
-        self.identity = self.vector(np.eye(n_features))
+    Matrices are those of the principal axes of the differences, largest first: entries of very
+    different sizes are then apart, and Cholesky factors of matrices graded so keep their digits.
+    With features that nearly depend on each other they lose all of them.
+    """
+
+    def __init__(self, near: np.ndarray, far: np.ndarray):
+        self.d = near.shape[1]
+        self.i, self.j = i, j = np.triu_indices(self.d)
+        self.root = np.where(i == j, 1.0, np.sqrt(2.0))
+        self.identity = self.vector(np.eye(self.d))
+        self.axes = np.linalg.svd(np.linalg.qr(np.vstack([near, far]), mode="r"))[2].T
+        near, far = near @ self.axes, far @ self.axes
+        self.items = self.root * (far[:, i] * far[:, j] - near[:, i] * near[:, j])
+
+    def from_features(self, value: np.ndarray) -> np.ndarray:
+        return self.vector(self.axes.T @ value @ self.axes)
+
+    def to_features(self, vector: np.ndarray) -> np.ndarray:
+        value = self.axes @ self.matrix(vector) @ self.axes.T
+        return 0.5 * (value + value.T)
 
     def vector(self, value: np.ndarray) -> np.ndarray:
         return self.root * value[self.i, self.j]
@@ -246,10 +259,6 @@ class _Matrices:
         out = np.empty((self.d, self.d))
         out[self.i, self.j] = out[self.j, self.i] = vector / self.root
         return out
-
-    def items(self, near: np.ndarray, far: np.ndarray) -> np.ndarray:
-        i, j = self.i, self.j
-        return self.root * (far[:, i] * far[:, j] - near[:, i] * near[:, j])
 
     def inverse(self, theta: np.ndarray) -> np.ndarray:
         return self.vector(self._inverse(theta))

@@ -386,3 +386,16 @@ def test_a_loose_tolerance_does_not_stop_second_order_steps_too_early():
     steps = PathSolver(problem, first).approach(0.03 * lam_max, lam_max, Options(tol=0.1))
     solutions = [solution for _, solution in steps]
     assert all(solution.converged and solution.n_iter < 150 for solution in solutions)
+
+
+@pytest.mark.parametrize("seed", [5, 12, 14, 18])
+def test_features_that_nearly_depend_on_each_other_take_few_steps(seed):
+    # Cholesky factors in the coordinates of the features lose all digits: 400 to 2,000 steps.
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((10, 1)) * rng.standard_normal(6)
+    X += 1e-3 * rng.standard_normal((10, 6))
+    geometry = Comparisons(X - X.mean(axis=0), triplets_from_labels(X, np.arange(10) % 2, 2))
+    lam_max, first = (problem := Problem(geometry, SmoothedHinge(1.0, 0.05), PSDCone())).lam_max()
+    for _, solution in PathSolver(problem, first).approach(0.1 * lam_max, lam_max, Options()):
+        assert solution.n_iter < 150
+    assert solution.converged
