@@ -70,11 +70,11 @@ def interior_point(
     state = _State(objective, scale)
     for n_iter in range(1, _MAX_ITER + 1):
         try:
-            state.advance()
+            gap, residual = state.advance()
         except (np.linalg.LinAlgError, FloatingPointError):
             # A matrix that is positive definite, or a variable off its bound, but for rounding.
             break
-        if state.complementarity() <= target and state.residual() <= 1e-9:
+        if gap <= target and residual <= 1e-9:
             yield _point(objective, state), state.alpha, n_iter
             target *= 0.1
     yield _point(objective, state), state.alpha, n_iter
@@ -124,13 +124,17 @@ class _State:
         self.gamma = self.size / np.sqrt(geometry.n_features) * self.cone.identity
 
     @np.errstate(divide="raise", over="raise", invalid="raise")
-    def advance(self) -> None:
-        """Make a step, centred by what a step to products of zero would leave of them."""
+    def advance(self) -> tuple[float, float]:
+        """Make a step, centred by what a step to products of zero would leave of them.
+
+        Returns the complementarity and the residual after it.
+        """
         factor = self.factorise()
         affine = self.direction(factor, 0.0)
         left = self.complementarity(affine, self.longest(affine)) / self.complementarity()
         step = self.direction(factor, left**3 * self.complementarity() / self.degree)
         self.move(step, min(_TO_BOUNDARY * self.longest(step), 1.0))
+        return self.complementarity(), self.residual()
 
     def residuals(self) -> tuple[np.ndarray, np.ndarray]:
         """How far the two linear equations are from holding."""
