@@ -45,7 +45,12 @@ from skscreen.problems.pair_kernels import (
     squared_distances,
     used_points,
 )
-from skscreen.problems.sorted_kernels import SORT_FROM, sorted_count_decidable, sorted_loss_pass
+from skscreen.problems.sorted_kernels import (
+    SORT_FROM,
+    short_loss_pass,
+    sorted_count_decidable,
+    sorted_loss_pass,
+)
 
 # Share of the data's rows above which a reduced problem refers to all of them.
 _WORTH_COPYING = 0.75
@@ -156,6 +161,8 @@ class Comparisons:
         self.n_features = n_features
         self.items = items
         self.n_items = items.n_items
+        # Whether passes over the items are faster with slots in order of their distances.
+        self.has_long_rows = bool((items.stop - items.start).max(initial=0) >= SORT_FROM[0])
         self.near_sizes = near_sizes
         self.far_sizes = far_sizes
 
@@ -237,25 +244,24 @@ class Comparisons:
         error : float
             Bound on the Frobenius norm of the adjoint's rounding error.
         """
-        items = self.items
-        row_weights = self.pool.empty(len(items.near))
-        slot_weights = self.pool.zeros(items.n_slots)
-        value, _ = sorted_loss_pass(
-            items.start, items.stop, margins.near, margins.far,
-            self.thresholds(loss), loss.gamma, self._scales(), row_weights, slot_weights,
-            SORT_FROM,
-        )  # fmt: skip
+        row_weights, slot_weights = self.weights()
+        value, _ = self._loss_pass(margins, loss, loss.gamma, row_weights, slot_weights)
         return value, *self.weighted_sum(*self._weigh(row_weights, slot_weights))
 
     def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> tuple[float, float]:
         """Sum of losses alone, without the adjoint, and a bound on its rounding error."""
-        items = self.items
         # The hinge is the limit of a quadratic piece that no margin falls on.
-        return sorted_loss_pass(
-            items.start, items.stop, margins.near, margins.far,
-            self.thresholds(loss), max(loss.gamma, 1e-300), self._scales(), *self.weights(),
-            SORT_FROM,
+        return self._loss_pass(margins, loss, max(loss.gamma, 1e-300), *self.weights())
+
+    def _loss_pass(self, margins, loss, gamma, row_weights, slot_weights) -> tuple[float, float]:
+        items = self.items
+        arguments = (
+            items.start, items.stop, margins.near, margins.far, self.thresholds(loss), gamma,
+            self._scales(), row_weights, slot_weights,
         )  # fmt: skip
+        if self.has_long_rows:
+            return sorted_loss_pass(*arguments, SORT_FROM)
+        return short_loss_pass(*arguments)
 
     def loss_bound(self, margins: PairDistances, loss: SmoothedHinge, upper: bool) -> float:
         """Return what the sum of losses is at most or at least, all rounding errors included."""
@@ -307,9 +313,8 @@ class Comparisons:
 
     def near_term(self, weight: float) -> tuple[np.ndarray, float]:
         """Return B with <B, M> = -weight times the sum of near distances, and its error."""
-        return self.weighted_sum(
-            np.full(len(self.items.near), weight), np.zeros(self.items.n_slots)
-        )
+        row_weights = np.full(len(self.items.near), weight)
+        return self.weighted_sum(row_weights, np.zeros(self.items.n_slots))
 
     def largest_ratio(self, margins: PairDistances, loss: SmoothedHinge) -> float:
         """Largest ratio of a margin to the one at which the item leaves its piece at zero."""
@@ -387,11 +392,6 @@ class Comparisons:
     def has_thresholds(self) -> bool:
         """Whether items have thresholds of their own."""
         return self.items.thresholds is not None
-
-    @property
-    def has_long_rows(self) -> bool:
-        """Whether passes over the items are faster with slots in order of their distances."""
-        return bool((self.items.stop - self.items.start).max(initial=0) >= SORT_FROM[0])
 
     @property
     def evaluation_work(self) -> float:

@@ -9,7 +9,11 @@ from skscreen.problems.domains import NonnegativeOrthant, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem, extend
 from skscreen.problems.pair_kernels import count_decidable, largest_ratio, loss_pass
-from skscreen.problems.sorted_kernels import sorted_count_decidable, sorted_loss_pass
+from skscreen.problems.sorted_kernels import (
+    short_loss_pass,
+    sorted_count_decidable,
+    sorted_loss_pass,
+)
 from skscreen.problems.triplets import triplets_from_labels
 
 ALWAYS, NEVER = (1, 0), (10**9, 0)
@@ -88,6 +92,14 @@ def test_sorted_pass_agrees_with_the_direct_one(kind, part, gamma):
         np.testing.assert_allclose(found_rows, rows, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(found_slots - 1.0, slots, rtol=1e-10, atol=1e-10)
         assert abs(found - exact(start, stop, near, far, gamma)) <= error
+        # With no row long enough both passes are the same.
+        ones, sums = np.ones(near.size), [np.zeros((2, max(near.size, far.size))) for _ in range(2)]
+        passes = [
+            sorted_loss_pass(start, stop, near, far, ones, gamma, ones, *sums[0], NEVER),
+            short_loss_pass(start, stop, near, far, ones, gamma, ones, *sums[1]),
+        ]
+        assert passes[0] == passes[1]
+        np.testing.assert_array_equal(*sums)
         for width in (gamma, 0.0):
             arguments = (start, stop, near, far, np.ones(near.size), width)
             assert sorted_count_decidable(*arguments, ALWAYS) == count_decidable(*arguments)
@@ -147,18 +159,17 @@ def test_largest_ratio_over_shared_and_other_ranges():
 @pytest.mark.parametrize("geometry", [Comparisons, DiagonalComparisons])
 def test_evaluations_agree(geometry, monkeypatch):
     X, y, _ = small_data("wine")
-    full = geometry(X, triplets_from_labels(X, y, None))
-    rng = np.random.default_rng(0)
+    items, rng = triplets_from_labels(X, y, None), np.random.default_rng(0)
     for scale in (1e-3, 1e-2, 1e-1):
         if geometry is Comparisons:
             point = PSDCone().project(scale * np.cov(rng.normal(size=(X.shape[1], 40))))
         else:
             point = NonnegativeOrthant().project(scale * rng.random(X.shape[1]))
-        margins = full.margins(point)
         results = []
         for switch in (NEVER, ALWAYS):
             monkeypatch.setattr(comparisons, "SORT_FROM", switch)
-            results.append(full.loss(margins, SmoothedHinge()))
+            full = geometry(X, items)
+            results.append(full.loss(full.margins(point), SmoothedHinge()))
         (value, adjoint, error), (sorted_value, sorted_adjoint, sorted_error) = results
         assert sorted_value == pytest.approx(value, rel=1e-12)
         assert np.linalg.norm(sorted_adjoint - adjoint) <= error + sorted_error
