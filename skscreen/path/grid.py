@@ -1,5 +1,7 @@
 """Values of C or lambda that a user gives."""
 
+import math
+
 import numpy as np
 
 # Of a grid that is asked for by a number.
@@ -30,6 +32,8 @@ def absolute_lam(lam: float, lam_max: float) -> float:
     That is `lam` itself for lambda_max = 0: without any metric but zero, every strength is as good.
     """
     product = float(lam) * (lam_max or 1.0)
-    if product == 0.0:
-        raise ValueError(f"lam={lam:g} of lambda_max = {lam_max:g} is zero in floating point.")
+    if product in (0.0, math.inf):
+        raise ValueError(
+            f"lam={lam:g} of lambda_max = {lam_max:g} is {product:g} in floating point."
+        )
     return product
