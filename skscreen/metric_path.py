@@ -102,22 +102,22 @@ class RTLMPath:
 
         What the solver has not looked at is computed when asked for, three evaluations a lambda.
         """
-        rates = self._share([solution.n_screened("path") for solution in self])
+        counts = [solution.n_screened("path") for solution in self]
         if self.model.screening:
             for t in np.flatnonzero(~self._path_screened[1:]) + 1:
-                rates[t] = self._path_screening_rate(t)
-        return rates
+                counts[t] = self._n_path_screened(t)
+        return self._share(counts)
 
     @property
     def _path_screened(self) -> np.ndarray:
         return np.array([any(event.where == "path" for event in s.history) for s in self])
 
-    def _path_screening_rate(self, t: int) -> float:
+    def _n_path_screened(self, t: int) -> int:
         before, solution, options = self[t - 1], self[t], self.model._options()
         reference = self.problem.at(before.lam).evaluate(before.point).in_order()
         objective = replace(reference.objective, lam=solution.lam)
         found = screen(objective, reference, before.lam, options.bounds, options.rule)
-        return min((found.n_zero + found.n_linear) / max(self.n_decidable[t], 1), 1.0)
+        return found.n_zero + found.n_linear
 
     def _share(self, counts: Sequence[int]) -> np.ndarray:
         if not any(counts):

@@ -235,9 +235,9 @@ class _Vectors:
 class _Matrices:
     """The PSD cone; symmetric matrices as vectors with the same inner product.
 
-    Matrices are those of the principal axes of the differences, largest first: entries of very
-    different sizes are then apart, and Cholesky factors of matrices graded so keep their digits.
-    With features that nearly depend on each other they lose all of them.
+    Coordinates are the principal axes of the differences, largest first, and not the features:
+    where these nearly depend on each other, entries of very different sizes would mix and Cholesky
+    factors lose their digits, which those of matrices graded from large to small keep.
     """
 
     def __init__(self, near: np.ndarray, far: np.ndarray):
