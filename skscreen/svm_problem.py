@@ -196,13 +196,13 @@ def check_labels(X, y, sample_weight, class_weight) -> Labels:
     rows = np.flatnonzero(weights)
     if rows.size == 0:
         raise ValueError("sample_weight must have a positive entry, got only zeros.")
-    classes, codes = np.unique(y[rows], return_inverse=True)
+    classes, codes = _classes(y[rows])
     repetitions = weights = weights[rows]
     if class_weight is not None:
         weights = weights * _class_factors(class_weight, classes, codes, weights)[codes]
         positive = np.flatnonzero(weights)
         rows, weights, repetitions = rows[positive], weights[positive], repetitions[positive]
-        classes, codes = np.unique(y[rows], return_inverse=True)
+        classes, codes = _classes(y[rows])
     if classes.size < 2:
         raise ValueError(
             "The number of classes in y has to be greater than one; got "
@@ -210,6 +210,13 @@ def check_labels(X, y, sample_weight, class_weight) -> Labels:
             f"{'' if rows.size == y.size else ' among the samples of positive weight'}."
         )
     return Labels(classes, rows, codes, weights, repetitions)
+
+
+def _classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted classes and which of them each label is."""
+    classes = np.unique(y)
+    # The few classes are sorted already: the inverse that `unique` returns sorts all labels.
+    return classes, np.searchsorted(classes, y)
 
 
 def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:

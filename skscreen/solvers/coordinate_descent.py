@@ -8,7 +8,8 @@ with u = sum_i alpha_i z_i kept up to date: the work is that of reading row i tw
 end of the box whose gradient points outwards further than any other did in the epoch before are
 left out for a while (Hsieh et al. 2008, section 3.2: shrinking). Every few epochs the duality gap
 of the full problem is computed, which ends the solve, decides samples for good (Ogawa et al. 2014)
-and tells which of the others come back. Two things make text need a quarter of the epochs:
+and tells which of the others come back; sooner where the margins met in an epoch say that it is
+small enough. Two things make text need a quarter of the epochs:
 
 - What all samples share is slow to settle one sample at a time, and that is the intercept. During
   an epoch its penalty b^2 / (2 B^2) has a second one beside it, of the distance from where it was
@@ -99,7 +100,7 @@ def coordinate_descent(
     costs, bounds = samples.row_lengths + _VISIT, np.array([np.inf, -np.inf])
     faces = FaceSteps(state, costs)
     history, pause = [(0.0, state.gap)], _FIRST * whole
-    stalled, held = 0.0, state.gap
+    stalled, held, trust = 0.0, state.gap, 0.5
     while state.relative_gap > tol and state.n_iter < max_iter:
         before = state.alpha.copy()
         if screening and state.screen() and not np.array_equal(before, state.alpha):
@@ -116,6 +117,7 @@ def coordinate_descent(
         n_epochs, work = epochs(
             *rows, samples.y, samples.bias, value, inverse, costs, state.caps, state.alpha, u,
             active, bounds, shrinking, random, pause, max_iter - state.n_iter,
+            trust * tol * state.primal,
         )  # fmt: skip
         state.n_iter += n_epochs
         state.evaluate()
@@ -136,6 +138,7 @@ def coordinate_descent(
         if exhausted:
             # Ended early, nothing is left to gain among the active samples: have all back.
             bounds[:] = np.inf, -np.inf
+            trust *= 0.1
     return state.relative_gap <= tol
 
 

@@ -16,6 +16,10 @@ from skscreen.solvers.sample_solution import SampleSolution
 # Systems wider than this cost more than they are worth; systems that are tried.
 _LARGEST, _ROUNDS = 500, 6
 
+# Sparse rows with more entries are not polished: they are solved in few passes over the data, of
+# which a round here takes two, and conjugate gradients are better at their systems.
+_MOST_ENTRIES = 100_000
+
 # Ridge that makes a singular matrix (repeated samples) definite, relative to its diagonal, and the
 # steps of refinement that take its effect away again.
 _RIDGE, _REFINEMENTS = 1e-11, 3
@@ -44,6 +48,8 @@ def polish(
     -------
     SampleSolution
     """
+    if solution.w is not None and samples.is_sparse and samples.n_entries > _MOST_ENTRIES:
+        return solution
     best, alpha, margins = solution, solution.alpha, solution.margins
     curvature, before = np.maximum(samples.norms**2, 1e-300), None
     for _ in range(_ROUNDS):

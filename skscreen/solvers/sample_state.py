@@ -61,7 +61,8 @@ class SampleState:
         The gap is the sum of kappa_i = C_i (1 - m_i)_+ - alpha_i (1 - m_i) >= 0: nothing cancels.
         """
         self.u = self.samples.combine(self.alpha)
-        self.margins = self.samples.margins(self.u)
+        # Many a solve starts from 0.
+        self.margins = self.samples.margins(self.u) if self.u.any() else np.zeros(self.samples.n)
         self.gap, hinge = certify(self.margins, self.caps, self.alpha)
         size = float(self.u @ self.u)
         self.primal = 0.5 * size + hinge

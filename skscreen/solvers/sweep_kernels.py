@@ -9,7 +9,11 @@ descent method for large-scale linear SVM, ICML. Section 3.2: shrinking.
 import numpy as np
 from numba import njit
 
+from skscreen.problems.prefetch import prefetch, prefetch_row
 from skscreen.problems.sample_kernels import add_row, row_dot
+
+# So many visits before a sample's turn its data are asked for.
+_AHEAD = 2
 
 
 @njit(cache=True, nogil=True)
@@ -26,9 +30,11 @@ def active_samples(margins, caps, alpha, codes, bounds):
 @njit(cache=True, nogil=True)
 def epochs(
     data, columns, starts, d, y, bias, value, inverse, costs, caps, alpha, u, active, bounds,
-    shrinking, random, budget, most,
+    shrinking, random, budget, most, enough,
 ):  # fmt: skip
-    """Sweep over active samples until the budget is spent or nothing moves.
+    """Sweep over active samples until the budget is spent, nothing moves or the gap is `enough`.
+
+    The gap is that of the margins met on the way: an estimate.
 
     Updates `alpha`, `bounds` and `active`; returns epochs and entries read. The intercept is
     b = bias u_d. During the sweeps, which `inverse` belongs to, it is carried by a feature of
@@ -41,7 +47,7 @@ def epochs(
         u[d] = value * (u[d] / bias + b * pull)
     while work < budget and n_epochs < most:
         _shuffle(active[:size], random)
-        size, moved, read = _sweep(
+        size, moved, gap, read = _sweep(
             data, columns, starts, d, y, value, inverse, costs, caps, alpha, u, active[:size],
             bounds, shrinking,
         )  # fmt: skip
@@ -51,7 +57,7 @@ def epochs(
             total = u[d] / value - b * pull
             b = value * u[d]
             u[d] = value * (total + b * pull)
-        if not moved:
+        if not moved or gap <= enough:
             break
     if value != 0.0:
         total = u[d] / value - b * pull
@@ -79,9 +85,19 @@ def _sweep(
     data, columns, starts, d, y, bias, inverse, costs, caps, alpha, u, active, bounds, shrinking
 ):
     """Move each active variable to its best value in turn; those that rest are left out."""
-    highest, lowest, moved, kept, read = -np.inf, np.inf, False, 0, 0.0
+    highest, lowest, moved, kept, gap, read = -np.inf, np.inf, False, 0, 0.0, 0.0
     for k in range(active.size):
         i = active[k]
+        if k + 2 * _AHEAD < active.size:
+            prefetch(starts, active[k + 2 * _AHEAD])
+        if k + _AHEAD < active.size:
+            coming = active[k + _AHEAD]
+            prefetch_row(data, columns, starts, d, coming)
+            prefetch(y, coming)
+            prefetch(inverse, coming)
+            prefetch(costs, coming)
+            prefetch(caps, coming)
+            prefetch(alpha, coming)
         margin = row_dot(data, columns, starts, d, i, u)
         if bias != 0.0:
             margin += bias * u[d]
@@ -91,6 +107,7 @@ def _sweep(
             continue
         active[kept] = i
         kept += 1
+        gap += slope * (old if slope > 0.0 else old - caps[i])
         # Gradient of what is minimised, less what points out of the box.
         if old <= 0.0:
             slope = min(slope, 0.0)
@@ -104,7 +121,7 @@ def _sweep(
             read += costs[i]
     bounds[0] = highest if shrinking and highest > 0.0 else np.inf
     bounds[1] = lowest if shrinking and lowest < 0.0 else -np.inf
-    return kept, moved, read
+    return kept, moved, gap, read
 
 
 @njit(inline="always")

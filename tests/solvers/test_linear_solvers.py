@@ -149,6 +149,17 @@ def test_gap_bounds_the_distance_to_the_optimum(solver, tol):
     assert np.linalg.norm(solution.w - best.w) <= np.sqrt(solution.gap) + 1e-5
 
 
+def test_sweeps_end_once_the_gap_they_meet_is_small_enough():
+    X, y = data("cancer")
+    samples, C = LinearSamples(X, y, 1.0), np.full(len(y), 1e-3)
+    counts = [
+        solve_linear(samples, C, tol=tol, solver="coordinate-descent").n_iter
+        for tol in (0.5, 1e-4, 1e-6)
+    ]
+    # A whole epoch of work, which ends them otherwise, is many sweeps over what is active.
+    assert counts[0] < counts[1] < counts[2] < 20
+
+
 @solvers
 def test_fixed_samples_keep_their_values(solver):
     X, y = data("wine")

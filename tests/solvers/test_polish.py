@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
@@ -78,6 +79,16 @@ def test_nothing_to_do():
     bounds = np.full(len(Q), 1e-4)
     rough = solution_of(samples, Q, bounds, bounds.copy())
     assert polish(samples, bounds, rough) is rough
+
+
+@pytest.mark.parametrize(("n", "polished"), [(500, True), (2000, False)])
+def test_only_small_sparse_problems_are_polished(n, polished):
+    rng = np.random.default_rng(0)
+    rows = sparse.random_array((n, 200), density=0.3, rng=rng, format="csr")
+    samples = LinearSamples(rows, np.where(rng.random(n) < 0.5, 1.0, -1.0))
+    bounds = np.full(n, 0.1)
+    rough = solve_linear(samples, bounds, tol=1e-5, solver="coordinate-descent")
+    assert (polish(samples, bounds, rough).gap < rough.gap) == polished
 
 
 def test_free_intercept():
