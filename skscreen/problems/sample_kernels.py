@@ -49,8 +49,8 @@ def squared_norms(data, columns, starts, d, n):
     for i in range(n):
         total = 0.0
         first, last = (i * d, (i + 1) * d) if starts.size == 0 else (starts[i], starts[i + 1])
-        for p in range(first, last):
-            total += np.float64(data[p]) * np.float64(data[p])
+        for entry in data[first:last]:
+            total += np.float64(entry) * np.float64(entry)
         out[i] = total
     return out
 

@@ -42,6 +42,10 @@ _VISIT = 30
 # Least work between two evaluations of the gap, in epochs of all samples, and that before the
 # first; an evaluation is half an epoch or less.
 _FEWEST, _FIRST = 1.0, 4.0
+# Before the first evaluation, after which those come back that are wrongly left out, samples rest
+# from this factor of the largest gradient on; and sweeps also end where no more than so many times
+# the samples inside the box are active: conjugate gradients get further.
+_EAGER, _SETTLED = 0.25, 1.2
 # After a move on a face: least work of the sweeps, in epochs, and as a share of that of the move.
 # It is worth while if no more than so many times the samples inside the box are active.
 _SWEEPING, _SHARE, _NEARLY_ALL = 2.0, 0.25, 1.5
@@ -101,9 +105,12 @@ def coordinate_descent(
     faces = FaceSteps(state, costs)
     history, pause = [(0.0, state.gap)], _FIRST * whole
     stalled, held, trust = 0.0, state.gap, 0.5
+    factor, settled = (_EAGER, _SETTLED) if shrinking else (np.inf, 0.0)
     while state.relative_gap > tol and state.n_iter < max_iter:
         before = state.alpha.copy()
-        if screening and state.screen() and not np.array_equal(before, state.alpha):
+        # At alpha = 0 the ball is too large for any C at which a closed form does not hold.
+        known = screening and state.dual > 0.0
+        if known and state.screen() and not np.array_equal(before, state.alpha):
             state.evaluate()
         active = active_samples(state.margins, state.caps, state.alpha, state.codes, bounds)
         on_faces, n_free = 0.0, np.count_nonzero(_free(state))
@@ -114,18 +121,18 @@ def coordinate_descent(
                 pause = max(_SWEEPING * whole, _SHARE * on_faces)
         u = samples.combine(state.alpha) if on_faces else state.u.copy()
         value, inverse = _intercept_feature(state)
-        n_epochs, work = epochs(
+        n_epochs, work, exhausted = epochs(
             *rows, samples.y, samples.bias, value, inverse, costs, state.caps, state.alpha, u,
-            active, bounds, shrinking, random, pause, max_iter - state.n_iter,
-            trust * tol * state.primal,
+            active, bounds, factor, random, pause, max_iter - state.n_iter,
+            trust * tol * state.primal, settled,
         )  # fmt: skip
+        factor, settled = max(factor, 1.0), 0.0
         state.n_iter += n_epochs
         state.evaluate()
         history.append((history[-1][0] + on_faces + work, min(state.gap, history[-1][1])))
         left = _work_left(history, tol * state.primal)
         if state.relative_gap > tol and give_up is not None and give_up(left):
             break
-        exhausted = work < pause
         # Epochs that gain next to nothing, most of all those that end early: what is left are
         # rounding errors, or a conditioning for which this is the wrong method.
         if history[-1][1] > _GAIN * held:

@@ -97,11 +97,11 @@ def solve_linear(
         solver = "second-order"
     method, descent = solver, {"screening": screening, "seed": random_state or 0}
     if solver == "auto":
-        coordinate_descent(
+        reached = coordinate_descent(
             state, tol, max_iter // 2, **descent,
             give_up=lambda left: _least_work(state)[0] < _VISIT * left,
         )  # fmt: skip
-        method = _least_work(state)[1]
+        method = "coordinate-descent" if reached else _least_work(state)[1]
     if method != "coordinate-descent" and state.relative_gap > tol:
         METHODS[method](state, tol, max_iter, screening=screening)
         state.restore()

@@ -30,26 +30,29 @@ def active_samples(margins, caps, alpha, codes, bounds):
 @njit(cache=True, nogil=True)
 def epochs(
     data, columns, starts, d, y, bias, value, inverse, costs, caps, alpha, u, active, bounds,
-    shrinking, random, budget, most, enough,
+    factor, random, budget, most, enough, settled,
 ):  # fmt: skip
-    """Sweep over active samples until the budget is spent, nothing moves or the gap is `enough`.
+    """Sweep over active samples until the budget is spent, or earlier.
 
-    The gap is that of the margins met on the way: an estimate.
+    That is when nothing moves, or the gap (of the margins met on the way: an estimate) is `enough`,
+    or no more than `settled` times the samples inside the box are active. A sample rests if its
+    gradient points out by more than `factor` times the largest of the epoch before.
 
-    Updates `alpha`, `bounds` and `active`; returns epochs and entries read. The intercept is
+    Updates `alpha`, `bounds` and `active`; returns epochs, entries read, and whether one of the
+    first two reasons ended it. The intercept is
     b = bias u_d. During the sweeps, which `inverse` belongs to, it is carried by a feature of
     another `value`, no larger than `bias`: both penalties of b together (see `coordinate_descent`).
     """
-    size, n_epochs, work = active.size, 0, 0.0
+    size, n_epochs, work, ended = active.size, 0, 0.0, False
     b = pull = 0.0
     if value != 0.0:
         b, pull = bias * u[d], 1.0 / (value * value) - 1.0 / (bias * bias)
         u[d] = value * (u[d] / bias + b * pull)
     while work < budget and n_epochs < most:
         _shuffle(active[:size], random)
-        size, moved, gap, read = _sweep(
+        size, inside, moved, gap, read = _sweep(
             data, columns, starts, d, y, value, inverse, costs, caps, alpha, u, active[:size],
-            bounds, shrinking,
+            bounds, factor,
         )  # fmt: skip
         n_epochs += 1
         work += read
@@ -57,12 +60,13 @@ def epochs(
             total = u[d] / value - b * pull
             b = value * u[d]
             u[d] = value * (total + b * pull)
-        if not moved or gap <= enough:
+        ended = not moved or gap <= enough
+        if ended or (size <= settled * inside and inside <= u.size):
             break
     if value != 0.0:
         total = u[d] / value - b * pull
         spread(alpha, caps, y, active[:size], b / (bias * bias) - total)
-    return n_epochs, work
+    return n_epochs, work, ended
 
 
 @njit(cache=True, nogil=True)
@@ -82,10 +86,11 @@ def spread(alpha, caps, y, active, missing):
 
 @njit(cache=True, nogil=True)
 def _sweep(
-    data, columns, starts, d, y, bias, inverse, costs, caps, alpha, u, active, bounds, shrinking
+    data, columns, starts, d, y, bias, inverse, costs, caps, alpha, u, active, bounds, factor
 ):
     """Move each active variable to its best value in turn; those that rest are left out."""
-    highest, lowest, moved, kept, gap, read = -np.inf, np.inf, False, 0, 0.0, 0.0
+    highest, lowest, moved, gap, read = -np.inf, np.inf, False, 0.0, 0.0
+    kept = inside = 0
     for k in range(active.size):
         i = active[k]
         if k + 2 * _AHEAD < active.size:
@@ -115,13 +120,14 @@ def _sweep(
             slope = max(slope, 0.0)
         highest, lowest = max(highest, slope), min(lowest, slope)
         new = min(max(old - slope * inverse[i], 0.0), caps[i])
+        inside += 0.0 < new < caps[i]
         if new != old:
             alpha[i], moved = new, True
             _add(data, columns, starts, d, y, bias, i, new - old, u)
             read += costs[i]
-    bounds[0] = highest if shrinking and highest > 0.0 else np.inf
-    bounds[1] = lowest if shrinking and lowest < 0.0 else -np.inf
-    return kept, moved, gap, read
+    bounds[0] = factor * highest if highest > 0.0 else np.inf
+    bounds[1] = factor * lowest if lowest < 0.0 else -np.inf
+    return kept, inside, moved, gap, read
 
 
 @njit(inline="always")

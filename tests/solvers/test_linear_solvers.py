@@ -220,15 +220,17 @@ def test_screening_decides_nothing_wrong(solver, name, C, monkeypatch):
 @solvers
 def test_start(solver):
     X, y = data("cancer")
-    samples, caps = LinearSamples(X, y), np.full(y.size, 0.3)
-    cold = solve_linear(samples, caps, solver=solver, tol=1e-8)
-    again = solve_linear(samples, caps, solver=solver, tol=1e-8, start=cold.alpha)
-    near = solve_linear(samples, 1.05 * caps, solver=solver, tol=1e-8, start=1.05 * cold.alpha)
-    outside = solve_linear(samples, caps, solver=solver, tol=1e-8, start=cold.alpha * 9 - 1)
-    assert again.n_iter == 0
-    assert near.n_iter < cold.n_iter
-    for solution in (again, near, outside):
-        assert solution.converged
+    samples, n_cold, n_near = LinearSamples(X, y), 0, 0
+    for C in (0.03, 0.1, 0.3, 1.0):
+        caps = np.full(y.size, C)
+        cold = solve_linear(samples, caps, solver=solver, tol=1e-8)
+        again = solve_linear(samples, caps, solver=solver, tol=1e-8, start=cold.alpha)
+        near = solve_linear(samples, 1.05 * caps, solver=solver, tol=1e-8, start=1.05 * cold.alpha)
+        outside = solve_linear(samples, caps, solver=solver, tol=1e-8, start=cold.alpha * 9 - 1)
+        assert again.n_iter == 0
+        assert again.converged and near.converged and outside.converged
+        n_cold, n_near = n_cold + cold.n_iter, n_near + near.n_iter
+    assert n_near < n_cold
 
 
 @solvers
