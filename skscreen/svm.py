@@ -147,7 +147,8 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     again and again.
 
     Solutions have their last digits from linear systems where at most 500 samples have a margin
-    of 1 and the gap is more than 1e-12: gaps are then mostly below that, far below `tol`.
+    of 1 and the gap is more than 1e-12: gaps are then mostly below that, far below `tol`. Linear
+    problems of sparse data with more than 100,000 entries are left as they are.
 
     A sample of weight zero is left out. Class weights belong to the true class of a sample, also
     where it is one of the rest.
