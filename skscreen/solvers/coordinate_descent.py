@@ -108,7 +108,7 @@ def coordinate_descent(
     factor, settled = (_EAGER, _SETTLED) if shrinking else (np.inf, 0.0)
     while state.relative_gap > tol and state.n_iter < max_iter:
         before = state.alpha.copy()
-        # At alpha = 0 the ball is too large for any C at which a closed form does not hold.
+        # At alpha = 0 the ball is so large that it decides next to nothing.
         known = screening and state.dual > 0.0
         if known and state.screen() and not np.array_equal(before, state.alpha):
             state.evaluate()

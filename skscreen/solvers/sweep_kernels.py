@@ -39,9 +39,9 @@ def epochs(
     gradient points out by more than `factor` times the largest of the epoch before.
 
     Updates `alpha`, `bounds` and `active`; returns epochs, entries read, and whether one of the
-    first two reasons ended it. The intercept is
-    b = bias u_d. During the sweeps, which `inverse` belongs to, it is carried by a feature of
-    another `value`, no larger than `bias`: both penalties of b together (see `coordinate_descent`).
+    first two reasons ended it. The intercept is b = bias u_d. During the sweeps, which `inverse`
+    belongs to, it is carried by a feature of another `value`, no larger than `bias`: both penalties
+    of b together (see `coordinate_descent`).
     """
     size, n_epochs, work, ended = active.size, 0, 0.0, False
     b = pull = 0.0
