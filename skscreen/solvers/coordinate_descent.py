@@ -52,8 +52,9 @@ _SWEEPING, _SHARE, _NEARLY_ALL = 2.0, 0.25, 1.5
 # Times the stiffness of the intercept against that of all samples inside the box, during sweeps.
 _LOOSE = 20.0
 # Evaluations in a row after which it ends if the gap is still more than this share of what it was.
-# One after epochs that did not end early counts as the last number.
-_STALLED, _GAIN, _WHOLE = 300.0, 0.9, 0.1
+# One after epochs that did not end early counts as the last number, and so many times as much
+# where rounding errors of the margins are more than the gap asked for.
+_STALLED, _GAIN, _WHOLE, _ROUNDED = 300.0, 0.9, 0.1, 10.0
 # What is left is at most so many times what has been done: rates are those of a few evaluations.
 _PATIENCE = 10.0
 
@@ -136,7 +137,8 @@ def coordinate_descent(
         # Epochs that gain next to nothing, most of all those that end early: what is left are
         # rounding errors, or a conditioning for which this is the wrong method.
         if history[-1][1] > _GAIN * held:
-            stalled += 1.0 if exhausted else _WHOLE
+            hopeless = tol * state.primal < _rounding(state)
+            stalled += (1.0 if exhausted else _WHOLE) * (_ROUNDED if hopeless else 1.0)
             if stalled > _STALLED:
                 break
         else:
@@ -147,6 +149,12 @@ def coordinate_descent(
             bounds[:] = np.inf, -np.inf
             trust *= 0.1
     return state.relative_gap <= tol
+
+
+def _rounding(state: SampleState) -> float:
+    """Return what rounding errors of the margins may add to the gap."""
+    lengths = 1.0 + state.samples.norms * np.linalg.norm(state.u)
+    return float(np.finfo(np.float64).eps * (state.caps @ lengths))
 
 
 def _free(state: SampleState) -> np.ndarray:

@@ -149,6 +149,15 @@ def test_gap_bounds_the_distance_to_the_optimum(solver, tol):
     assert np.linalg.norm(solution.w - best.w) <= np.sqrt(solution.gap) + 1e-5
 
 
+@pytest.mark.parametrize("name", ["cancer", "wine", "wide"])
+def test_a_tolerance_below_rounding_errors_is_given_up_soon(name):
+    X, y = data(name)
+    solution = solve_linear(LinearSamples(X, y, 1.0), np.full(len(y), 1.0), tol=1e-300)
+    assert not solution.converged
+    assert solution.relative_gap < 1e-13
+    assert solution.n_iter < 50_000
+
+
 def test_sweeps_end_once_the_gap_they_meet_is_small_enough():
     X, y = data("cancer")
     samples, C = LinearSamples(X, y, 1.0), np.full(len(y), 1e-3)
