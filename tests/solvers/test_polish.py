@@ -84,8 +84,8 @@ def test_nothing_to_do():
 @pytest.mark.parametrize(("n", "polished"), [(500, True), (2000, False)])
 def test_only_small_sparse_problems_are_polished(n, polished):
     rng = np.random.default_rng(0)
-    rows = sparse.random_array((n, 200), density=0.3, rng=rng, format="csr")
-    samples = LinearSamples(rows, np.where(rng.random(n) < 0.5, 1.0, -1.0))
+    entries = rng.random((n, 200)) * (rng.random((n, 200)) < 0.3)
+    samples = LinearSamples(sparse.csr_array(entries), np.where(rng.random(n) < 0.5, 1.0, -1.0))
     bounds = np.full(n, 0.1)
     rough = solve_linear(samples, bounds, tol=1e-5, solver="coordinate-descent")
     assert (polish(samples, bounds, rough).gap < rough.gap) == polished
