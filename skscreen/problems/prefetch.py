@@ -11,6 +11,8 @@ from numba.extending import intrinsic
 
 # Bytes that one instruction asks for. Where a cache line has more, some ask twice.
 _LINE = 64
+# Entries of a row that are asked for: by then the processor has seen where it is going.
+_MOST = 512
 
 
 @intrinsic
@@ -32,10 +34,12 @@ def prefetch(context, array, place):
 
 @njit(inline="always")
 def prefetch_row(data, columns, starts, d, i):
-    """Ask for the entries of row i (`sample_kernels` says what the arrays are)."""
+    """Ask for the first entries of row i (`sample_kernels` says what the arrays are)."""
     first, last = i * d, (i + 1) * d
     if starts.size > 0:
         first, last = starts[i], starts[i + 1]
+    last = min(last, first + _MOST)
+    if starts.size > 0:
         for place in range(first, last, _LINE // columns.itemsize):
             prefetch(columns, place)
     for place in range(first, last, _LINE // data.itemsize):

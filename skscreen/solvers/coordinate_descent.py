@@ -110,8 +110,8 @@ def coordinate_descent(
     while state.relative_gap > tol and state.n_iter < max_iter:
         before = state.alpha.copy()
         # At alpha = 0 the ball is so large that it decides next to nothing.
-        known = screening and state.dual > 0.0
-        if known and state.screen() and not np.array_equal(before, state.alpha):
+        decides = screening and state.dual > 0.0
+        if decides and state.screen() and not np.array_equal(before, state.alpha):
             state.evaluate()
         active = active_samples(state.margins, state.caps, state.alpha, state.codes, bounds)
         on_faces, n_free = 0.0, np.count_nonzero(_free(state))
