@@ -368,9 +368,7 @@ class SVMProblem:
             samples = KernelSamples(self._shared, signs, bias=settings.bias)
             solve = partial(_solve_kernel, samples, settings)
         screening = settings.screening
-        return SamplePathSolver(
-            samples, self.labels.weights, solve, screening, closed_form=not settings.free
-        )
+        return SamplePathSolver(samples, self.labels.weights, solve, screening, free=settings.free)
 
 
 def _solve_linear(samples, settings, bounds, start, margins, codes, tol) -> SampleSolution:

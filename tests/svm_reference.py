@@ -32,6 +32,50 @@ def optimum(Q, C):
     return polished if gap(Q, C, polished) <= gap(Q, C, alpha) else alpha
 
 
+def free_optimum(Q, C, y):
+    """The same with sum y_i alpha_i = 0: dual variables, and the ends of the best intercepts."""
+    n, top = len(C), C.max()
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
+    # In units of C, so that the tolerances mean the same for every C.
+    P = sparse.csc_matrix(np.triu(top * Q))
+    A = sparse.vstack([sparse.csc_matrix(y), sparse.eye(n), -sparse.eye(n)]).tocsc()
+    limits = np.concatenate([[0.0], C / top, np.zeros(n)])
+    cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(2 * n)]
+    found = clarabel.DefaultSolver(P, -np.ones(n), A, limits, cones, settings).solve()
+    alpha = top * np.clip(np.array(found.x), 0.0, C / top)
+    low, high = best_intercepts(Q @ alpha, C, y)
+    margins = Q @ alpha + 0.5 * (low + high) * y
+    for width in (1e-4, 1e-6):
+        kink = np.abs(margins - 1.0) < width
+        polished = np.where(margins < 1.0, C, 0.0)
+        polished[kink] = 0.0
+        system = np.block([[Q[np.ix_(kink, kink)], y[kink, None]], [y[kink], np.zeros(1)]])
+        rest = np.append(1.0 - (Q @ polished)[kink], -(y @ polished))
+        polished[kink] = np.linalg.lstsq(system, rest, rcond=None)[0][:-1]
+        polished = np.clip(polished, 0.0, C)
+        balanced = abs(y @ polished) <= 1e-13 * polished.sum()
+        if balanced and free_gap(Q, C, y, polished) <= free_gap(Q, C, y, alpha):
+            alpha = polished
+    return alpha, *best_intercepts(Q @ alpha, C, y)
+
+
+def best_intercepts(margins, C, y):
+    """Ends of the interval of b that minimise sum C_i (1 - m_i - y_i b)_+, by trying all kinks."""
+    kinks = np.sort(y * (1.0 - margins))
+    values = np.maximum(1.0 - margins - y * kinks[:, None], 0.0) @ C
+    best = kinks[values <= values.min() * (1.0 + 1e-13)]
+    return best[0], best[-1]
+
+
+def free_gap(Q, C, y, alpha):
+    """Duality gap at the best intercept, for sum y_i alpha_i = 0."""
+    margins = Q @ alpha
+    rest = 1.0 - margins - y * best_intercepts(margins, C, y)[0]
+    return float(np.where(rest > 0.0, (C - alpha) * rest, -alpha * rest).sum())
+
+
 def gap(Q, C, alpha):
     """Duality gap of (u(alpha), alpha), as a sum of terms that are not negative."""
     rest = 1.0 - Q @ alpha

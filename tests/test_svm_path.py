@@ -79,7 +79,7 @@ def test_free_intercept(options):
         svc_path(X, y, eps=1e-2, intercept="free")
 
 
-@pytest.mark.parametrize("options", [{}, RBF])
+@pytest.mark.parametrize("options", [{}, RBF, {"intercept": "free"}, RBF | {"intercept": "free"}])
 @pytest.mark.parametrize("test", ["ball1", "intersection"])
 def test_screening_along_a_fine_grid(options, test):
     path = svc_path(X, y, Cs=np.geomspace(1e-3, 1.0, 60), screening=test, tol=1e-8, **options)
@@ -96,11 +96,11 @@ def test_screening_along_a_fine_grid(options, test):
     assert not other.path_screening_rates.any()
 
 
-def test_the_intersection_decides_more_than_its_parts():
+@pytest.mark.parametrize("intercept", ["penalised", "free"])
+def test_the_intersection_decides_more_than_its_parts(intercept):
+    options = RBF | {"Cs": np.geomspace(1e-2, 10.0, 30), "tol": 1e-9, "intercept": intercept}
     rates = {
-        test: svc_path(
-            X, y, Cs=np.geomspace(1e-2, 10.0, 30), screening=test, tol=1e-9, **RBF
-        ).path_screening_rates
+        test: svc_path(X, y, screening=test, **options).path_screening_rates
         for test in ("ball1", "ball2", "intersection")
     }
     assert np.all(rates["intersection"] >= np.maximum(rates["ball1"], rates["ball2"]) - 0.02)

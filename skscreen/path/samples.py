@@ -11,6 +11,7 @@ import numpy as np
 
 from skscreen.path.threads import blas_threads_for
 from skscreen.problems.samples import check_bounds
+from skscreen.screening.intercept import with_intercept
 from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
 from skscreen.screening.sample_bounds import (
     Reference,
@@ -42,11 +43,15 @@ class Samples(Protocol):
     """What the driver asks of samples z_i, whether they are rows or known by a kernel."""
 
     n: int
+    y: np.ndarray
     norms: np.ndarray
     width: float
 
     def q_dot(self, alpha: np.ndarray) -> np.ndarray:
         """Return the margins of sum_i alpha_i z_i."""
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return the matrix <z_i, z_j>."""
 
 
 # Takes bounds C_i, start, margins of the start, codes that hold at these bounds, and tol.
@@ -84,12 +89,12 @@ class SamplePoint:
 
 @dataclass(frozen=True)
 class _Known:
-    """A point known for one C; `reference` is None where the problem is not in closed form."""
+    """A point known for one C."""
 
     C: float
     alpha: np.ndarray
     margins: np.ndarray
-    reference: Reference | None
+    reference: Reference
 
 
 class SamplePathSolver:
@@ -104,10 +109,8 @@ class SamplePathSolver:
         C_i / C > 0.
     solve : Solve
     screening : {"ball1", "ball2", "intersection", "gap", None}
-    closed_form : bool, default=True
-        Whether the problem is that of `sample_bounds`. With an unpenalised intercept it is not:
-        then only the start carries over, and the solver alone screens.
-
+    free : bool, default=False
+        Whether the intercept is unpenalised: then margins include it, and sum y_i alpha_i = 0.
     """
 
     def __init__(
@@ -117,11 +120,11 @@ class SamplePathSolver:
         solve: Solve,
         screening: str | None,
         *,
-        closed_form: bool = True,
+        free: bool = False,
     ):
         self._samples, self._weights = samples, weights
         self._solve, self._screening = solve, screening
-        self._closed_form, self._on_path = closed_form, False
+        self._signs, self._on_path = samples.y if free else None, False
         self._targets = _TargetMargins(samples, weights)
         self._known: list[_Known] = []
 
@@ -131,7 +134,7 @@ class SamplePathSolver:
 
         0 if not known: with an unpenalised intercept.
         """
-        if not self._closed_form:
+        if self._signs is not None:
             return 0.0
         largest = float(self._margins_of_weights.max())
         return 1.0 / largest if largest > 0.0 else math.inf
@@ -161,10 +164,17 @@ class SamplePathSolver:
         self.C_min = C_min
         bounds = C * self._weights
         alpha = np.clip(alpha, 0.0, bounds)
-        known = None
-        if self._closed_form:
-            known = reference(self._samples.norms, margins, alpha, bounds)
-        self._known.append(_Known(C, alpha, margins, known))
+        self._known.append(_Known(C, alpha, margins, self._reference(margins, alpha, bounds)))
+
+    def _reference(self, margins: np.ndarray, alpha: np.ndarray, bounds: np.ndarray) -> Reference:
+        return reference(self._samples.norms, margins, alpha, bounds, self._signs)
+
+    def _decide(self, extremes: Extremes, bounds: np.ndarray, codes: np.ndarray | None = None):
+        """Codes by bounds on the margins, those of an unpenalised intercept left out."""
+        if self._signs is not None:
+            level = float(bounds[self._signs > 0.0].sum())
+            extremes = with_intercept(*extremes, self._signs, bounds, level)
+        return decide(*extremes, codes)
 
     def solve(self, C: float, tol: float) -> SamplePoint:
         """Solve for one C to a relative duality gap of the full problem."""
@@ -199,14 +209,13 @@ class SamplePathSolver:
     def _polished(self, bounds, start, margins, codes, tol) -> SampleSolution:
         """Solve, and go for the last digits: the tighter a reference, the more it decides."""
         solution = self._solve(bounds, start, margins, codes, tol)
-        signs = None if self._closed_form else self._samples.y
-        solution = polish(self._samples, bounds, solution, signs)
+        solution = polish(self._samples, bounds, solution, self._signs)
         return replace(solution, converged=solution.relative_gap <= tol)
 
     def _first(self, C: float, bounds: np.ndarray) -> SampleSolution:
         """Lemma 9: up to C_min every margin is at most 1, and alpha_i = C_i."""
         margins = C * self._margins_of_weights
-        exact = reference(self._samples.norms, margins, bounds, bounds)
+        exact = self._reference(margins, bounds, bounds)
         primal = 0.5 * exact.square + float(bounds @ np.maximum(1.0 - margins, 0.0))
         # Only samples that are rows have a vector of weights.
         combine = getattr(self._samples, "combine", None)
@@ -225,12 +234,13 @@ class SamplePathSolver:
         if between:
             start, margins = self._interpolated(*ends, C, bounds)
         codes = None
-        if self._closed_form and self._screening in PATH_TESTS:
+        if self._screening in PATH_TESTS:
             if between:
-                inside = reference(self._samples.norms, margins, start, bounds)
-                codes = decide(*ball_test(dynamic_ball(inside), inside.norms))
+                inside = self._reference(margins, start, bounds)
+                extremes = ball_test(dynamic_ball(inside), inside.norms)
             else:
-                codes = decide(*self._test(nearest, C))
+                extremes = self._test(nearest, C)
+            codes = self._decide(extremes, bounds)
             moved = np.where(codes == ZERO, 0.0, np.where(codes == LINEAR, bounds, start))
             margins = margins + self._samples.q_dot(moved - start)
             start = moved
@@ -263,22 +273,29 @@ class SamplePathSolver:
         if self._screening == "ball1" or not self._on_path:
             return ball_test(relaxed_path_ball(last, rho), norms)
         target = intersection_target(last, rho)
-        margins, summed = self._targets.margins(target > 0.0)
-        balls = segment(last, rho, target, C * margins - rho * last.margins, C * summed)
+        margins, summed = self._targets.margins(target / (rho * last.bounds))
+        difference = C * margins - rho * last.margins
+        if self._signs is not None:
+            difference += rho * self._intercept(known) * self._signs
+        balls = segment(last, rho, target, difference, C * summed)
         if self._screening == "ball2":
             return ball_test(balls.ball(1.0), norms)
         return intersection_test(balls, norms)
 
+    def _intercept(self, known: "_Known") -> float:
+        """Intercept that the margins include, seen on the shortest sample: it has least errors."""
+        shortest, used = np.argmin(self._samples.norms)[None], np.flatnonzero(known.alpha)
+        product = self._samples.block(shortest, used)[0] @ known.alpha[used]
+        return float(self._signs[shortest[0]] * (known.margins[shortest[0]] - product))
+
     def _finish(self, C, bounds, solution, history, codes, began) -> SamplePoint:
         """Make the solution the next reference, and count what its own gap ball proves."""
-        last = None
-        if self._closed_form:
-            last = reference(self._samples.norms, solution.margins, solution.alpha, bounds)
+        last = self._reference(solution.margins, solution.alpha, bounds)
         self._on_path = True
         self._known = [_Known(C, solution.alpha, solution.margins, last)]
-        if self._screening is not None and last is not None:
+        if self._screening is not None:
             start = time.perf_counter()
-            codes = decide(*ball_test(dynamic_ball(last), last.norms), codes)
+            codes = self._decide(ball_test(dynamic_ball(last), last.norms), bounds, codes)
             seconds = time.perf_counter() - start
             history.append(_event("dynamic", C, solution.n_iter, codes, seconds))
         at_bound = np.minimum(solution.alpha, bounds - solution.alpha) <= _KINK * bounds
@@ -287,26 +304,26 @@ class SamplePathSolver:
 
 
 class _TargetMargins:
-    """Margins of sum_i weights_i z_i over sets of samples that change little from C to C."""
+    """Margins of sum_i s_i weights_i z_i for shares s that change little from C to C."""
 
     def __init__(self, samples: Samples, weights: np.ndarray):
         self._samples, self._weights = samples, weights
         self._start_again()
 
     def _start_again(self) -> None:
-        self._chosen = np.zeros(self._weights.size, np.bool_)
+        self._shares = np.zeros(self._weights.size)
         self._margins, self._summed = np.zeros(self._weights.size), 0.0
 
-    def margins(self, chosen: np.ndarray) -> tuple[np.ndarray, float]:
+    def margins(self, shares: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the margins, and the sum of the lengths of all vectors added up for them."""
         lengths = self._weights * self._samples.norms
-        if self._summed > _MOST_SUMMED * float(lengths @ chosen):
+        if self._summed > _MOST_SUMMED * float(lengths @ shares):
             self._start_again()
-        change = np.where(chosen, self._weights, 0.0) - np.where(self._chosen, self._weights, 0.0)
+        change = self._weights * (shares - self._shares)
         if change.any():
             self._margins = self._margins + self._samples.q_dot(change)
             self._summed += float(np.abs(change) @ self._samples.norms)
-        self._chosen = chosen
+        self._shares = shares
         return self._margins, self._summed
 
 

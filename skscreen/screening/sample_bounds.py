@@ -15,6 +15,10 @@ C_i / rho, the tests of Ogawa et al. (2014) are this ball for two choices of alp
 between the two make up the intersection test. Every radius carries the rounding errors of the
 margins that it was made from.
 
+With an unpenalised intercept, m_i = <z_i, w> + y_i b, dual variables also have sum y_i alpha_i = 0.
+The identity holds as it is: all alpha above, and those between them, are feasible up to rounding
+errors, which the radius allows for. `skscreen.screening.intercept` bounds b.
+
 References
 ----------
 K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014). Safe sample screening for support vector
@@ -26,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skscreen.problems.pair_kernels import EPS
+from skscreen.screening.intercept import balanced_target
 
 # Rounding error of a sum of vectors, in units of EPS times the sum of their lengths. Far above
 # what blocked sums of terms of both signs show.
@@ -64,6 +69,8 @@ class Reference:
         Sum of kappa_i, which is the duality gap of the full problem, or more by rounding errors.
     shift : float
         How far the vector with the given margins may be from u(alpha) by rounding errors.
+    signs : ndarray of shape (n,), or None
+        Labels, where the intercept is unpenalised.
     """
 
     norms: np.ndarray
@@ -73,6 +80,7 @@ class Reference:
     square: float
     gap: float
     shift: float
+    signs: np.ndarray | None = None
 
     @property
     def square_error(self) -> float:
@@ -81,7 +89,11 @@ class Reference:
 
 
 def reference(
-    norms: np.ndarray, margins: np.ndarray, alpha: np.ndarray, bounds: np.ndarray
+    norms: np.ndarray,
+    margins: np.ndarray,
+    alpha: np.ndarray,
+    bounds: np.ndarray,
+    signs: np.ndarray | None = None,
 ) -> Reference:
     """Make a reference from a solution of any accuracy; costs a few passes over the arrays.
 
@@ -89,18 +101,41 @@ def reference(
     ----------
     norms, margins, alpha, bounds : ndarray of shape (n,)
         Of the *full* problem, 0 <= alpha <= bounds and margins those of sum alpha_i z_i.
+    signs : ndarray of shape (n,), optional
+        Labels, for an unpenalised intercept: then margins include one.
 
     Returns
     -------
     Reference
     """
-    shift = _SLACK * EPS * float(norms @ alpha)
+    moved = _moved_share(alpha, signs)
+    shift = (_SLACK * EPS + moved) * float(norms @ alpha)
+    width, spilled = shift * norms, 0.0
+    if signs is not None:
+        width = width + _SLACK * EPS * np.abs(margins)
+        spilled = moved * _losses(alpha, margins)
     slackness = np.maximum(
-        _slackness(margins - shift * norms, alpha, bounds),
-        _slackness(margins + shift * norms, alpha, bounds),
+        _slackness(margins - width, alpha, bounds), _slackness(margins + width, alpha, bounds)
     )
-    square = max(float(alpha @ margins), 0.0)
-    return Reference(norms, margins, alpha, bounds, square, float(slackness.sum()), shift)
+    square = max(float(alpha @ margins), 0.0) + spilled
+    gap = float(slackness.sum()) + spilled
+    return Reference(norms, margins, alpha, bounds, square, gap, shift, signs)
+
+
+def _moved_share(alpha: np.ndarray, signs: np.ndarray | None) -> float:
+    """Share of dual variables that is to be moved for sum y_i alpha_i = 0, with rounding errors.
+
+    Those of the heavier sign are made smaller in proportion; they are half of the sum or more.
+    """
+    total = float(alpha.sum())
+    if signs is None or total == 0.0:
+        return 0.0
+    return 2.0 * (abs(float(signs @ alpha)) / total + _SLACK * EPS)
+
+
+def _losses(alpha: np.ndarray, margins: np.ndarray) -> float:
+    """Bound what a share moved of alpha changes in sums of alpha_i m_i and alpha_i (1 - m_i)."""
+    return float(alpha @ (1.0 + np.abs(margins)))
 
 
 def _slackness(margins: np.ndarray, alpha: np.ndarray, bounds: np.ndarray) -> np.ndarray:
@@ -210,9 +245,9 @@ def intersection_target(reference: Reference, rho: float) -> np.ndarray:
     """Dual variables C_i s_i that make BT2 the best partner of BT1 (equation 25).
 
     s_i = 1 where the margin at the centre of BT1 is below 1: this maximises |m1 - m2|^2 - r2^2.
+    An unpenalised intercept is the best one there, and s balanced by one sample at the kink.
     """
-    below = 0.5 * (1.0 + rho) * reference.margins < 1.0
-    return np.where(below, rho * reference.bounds, 0.0)
+    return _target(reference, rho, 0.5 * (1.0 + rho) * reference.margins)
 
 
 def gradient_target(reference: Reference, rho: float) -> np.ndarray:
@@ -220,7 +255,14 @@ def gradient_target(reference: Reference, rho: float) -> np.ndarray:
 
     Centre w0 - g/2 and radius |g|/2 with the gradient g of the primal at w0.
     """
-    return np.where(reference.margins < 1.0, rho * reference.bounds, 0.0)
+    return _target(reference, rho, reference.margins)
+
+
+def _target(reference: Reference, rho: float, margins: np.ndarray) -> np.ndarray:
+    bounds = rho * reference.bounds
+    if reference.signs is not None:
+        return balanced_target(margins, bounds, reference.signs)
+    return np.where(margins < 1.0, bounds, 0.0)
 
 
 def segment(
@@ -254,8 +296,10 @@ def segment(
     Segment
     """
     q, step = reference.margins, target - rho * reference.alpha
-    moved = float(np.abs(step) @ reference.norms)
-    error = _SLACK * EPS * (moved + summed + rho * float(reference.norms @ reference.alpha))
+    length_moved = float(np.abs(step) @ reference.norms)
+    share, signs = _moved_share(target, reference.signs), reference.signs
+    error = _SLACK * EPS * (length_moved + summed + rho * float(reference.norms @ reference.alpha))
+    error += share * float(reference.norms @ target)
     length_square = max(float(step @ difference), 0.0)
     length = float(np.sqrt(length_square))
     # |w0 - u_t|^2 / 4 with w0 - u_t = (1 - rho) w0 - t (target's u - rho u0), in alpha-space.
@@ -266,6 +310,11 @@ def segment(
     # Errors of the terms in t: each is an inner product of vectors known up to `shift`.
     size = np.sqrt(reference.square) + reference.shift
     rounding = (abs(rho - 1.0) * (size + length) + length + shift) * shift
+    if signs is not None:
+        spilled = share * _losses(target, q)
+        far += spilled
+        moved = _moved_share(reference.alpha, signs)
+        rounding += (1.0 + rho) * (spilled + rho * moved * _losses(reference.alpha, q))
     squares = (constant + near, linear + far - near + rounding, 0.25 * length_square)
     return Segment(0.5 * (1.0 + rho) * q, 0.5 * difference, squares, shift)
 

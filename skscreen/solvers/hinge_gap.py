@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from skscreen.problems.pair_kernels import EPS
+from skscreen.screening.intercept import best_intercepts, with_intercept
 from skscreen.screening.sample_bounds import SampleBall
 from skscreen.screening.sample_rules import ball_test, decide
 
@@ -52,8 +53,7 @@ class Part:
         """Return the b that minimises the primal: a weighted quantile of y_i - f_i."""
         if self.y is None:
             return 0.0
-        low, high = self._quantiles(self.y * (1.0 - margins))
-        return 0.5 * (low + high)
+        return 0.5 * sum(best_intercepts(self.y * (1.0 - margins), self.C, self._level))
 
     def decide(self, centre: np.ndarray, square_radius: float, size: float) -> np.ndarray:
         """Return codes by the ball: 1 where alpha_i = 0 at the optimum, 2 where alpha_i = C_i.
@@ -69,25 +69,13 @@ class Part:
         ball = SampleBall(centre, float(np.sqrt(square_radius)) + 8.0 * EPS * size)
         low, high = ball_test(ball, self.norms)
         if self.y is not None:
-            # A quantile is monotone: b is between those of the ends (Ogawa et al. have no b).
-            ends = np.sort(np.stack([self.y * (1.0 - low), self.y * (1.0 - high)]), axis=0)
-            b_low, b_high = self._quantiles(ends[0])[0], self._quantiles(ends[1])[1]
-            low = low + np.minimum(self.y * b_low, self.y * b_high)
-            high = high + np.maximum(self.y * b_low, self.y * b_high)
+            low, high = with_intercept(low, high, self.y, self.C, self._level)
         return decide(low, high)
 
-    def _quantiles(self, t: np.ndarray) -> tuple[float, float]:
-        """Return the ends of the interval of best intercepts for hinges with kinks at t."""
-        if t.size == 0:
-            return 0.0, 0.0
-        level = self.C[self.y > 0.0].sum() + self.fixed_sum
-        order = np.argsort(t)
-        cumulative = np.cumsum(self.C[order])
-        slack = 4.0 * EPS * t.size * (cumulative[-1] + abs(level))
-        low = np.searchsorted(cumulative, level - slack)
-        high = np.searchsorted(cumulative, level + slack, side="right")
-        last = t.size - 1
-        return t[order[min(low, last)]], t[order[min(high, last)]]
+    @property
+    def _level(self) -> float:
+        """Of the quantile that the best intercept is."""
+        return self.C[self.y > 0.0].sum() + self.fixed_sum
 
 
 def best_multiple(part: Part, square: float, margins: np.ndarray) -> tuple[float, float]:

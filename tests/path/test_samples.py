@@ -12,14 +12,15 @@ RNG = np.random.default_rng(1)
 def test_margins_of_changing_sets_stay_those_of_their_sum():
     samples = LinearSamples(RNG.normal(size=(40, 5)), np.where(RNG.random(40) < 0.5, -1, 1), 1.0)
     weights = RNG.uniform(0.5, 2.0, 40)
-    targets, chosen = _TargetMargins(samples, weights), RNG.random(40) < 0.5
+    targets, shares = _TargetMargins(samples, weights), RNG.random(40).round()
     restarts, last = 0, np.inf
     for _ in range(60):
-        chosen = chosen ^ (RNG.random(40) < 0.1)
-        margins, summed = targets.margins(chosen)
-        expected = samples.q_dot(np.where(chosen, weights, 0.0))
+        shares = np.where(RNG.random(40) < 0.1, 1.0 - shares, shares)
+        shares[RNG.integers(40)] = RNG.random()
+        margins, summed = targets.margins(shares)
+        expected = samples.q_dot(shares * weights)
         np.testing.assert_allclose(margins, expected, rtol=0.0, atol=1e-14 * summed)
-        assert summed >= (1.0 - 1e-12) * (weights * samples.norms)[chosen].sum()
+        assert summed >= (1.0 - 1e-12) * (shares * weights) @ samples.norms
         restarts, last = restarts + (summed < last), summed
     assert restarts > 1
 

@@ -1,0 +1,177 @@
+"""The unpenalised intercept: bounds on it, and decisions against optima of Clarabel."""
+
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import scale
+from svm_reference import best_intercepts as by_trying_all
+from svm_reference import free_gap, free_optimum
+
+from skscreen.screening.intercept import balanced_target, best_intercepts, with_intercept
+from skscreen.screening.rules import LINEAR, ZERO
+from skscreen.screening.sample_bounds import (
+    dynamic_ball,
+    gradient_target,
+    intersection_target,
+    reference,
+    relaxed_path_ball,
+    segment,
+)
+from skscreen.screening.sample_rules import ball_test, decide, intersection_test
+
+SETS = ("cancer", "wine", "rbf", "weighted", "blobs")
+RATIOS = (0.5, 0.9, 1.0, 1.02, 1.1, 2.0, 10.0, 100.0)
+TESTS = ("ball1", "ball2", "intersection", "gradient")
+
+
+@st.composite
+def hinges(draw):
+    """Margins with ties, bounds and labels of both classes."""
+    n = draw(st.integers(2, 12))
+    margins = draw(st.lists(st.integers(-3, 3), min_size=n, max_size=n))
+    caps = draw(st.lists(st.sampled_from([0.25, 1.0, 3.0]), min_size=n, max_size=n))
+    y = draw(st.lists(st.sampled_from([-1.0, 1.0]), min_size=n - 2, max_size=n - 2))
+    return np.array(margins, float), np.array(caps), np.array([1.0, -1.0, *y])
+
+
+@given(hinges())
+def test_best_intercepts_are_found(problem):
+    margins, caps, y = problem
+    found = best_intercepts(y * (1.0 - margins), caps, caps[y > 0.0].sum())
+    assert_allclose(found, by_trying_all(margins, caps, y))
+
+
+@given(hinges(), st.integers(0, 2**32 - 1))
+def test_bounds_on_margins_hold_at_every_best_intercept(problem, seed):
+    margins, caps, y = problem
+    rng, level = np.random.default_rng(seed), caps[y > 0.0].sum()
+    widths = rng.exponential(size=(2, y.size)) * rng.choice([0.0, 0.1, 1.0, 5.0])
+    lower, upper = with_intercept(margins - widths[0], margins + widths[1], y, caps, level)
+    for b in by_trying_all(margins, caps, y):
+        assert np.all(lower <= margins + y * b + 1e-12)
+        assert np.all(upper >= margins + y * b - 1e-12)
+    # Another intercept in the margins is no other problem.
+    shift = rng.normal() * y
+    moved = with_intercept(margins - widths[0] + shift, margins + widths[1] + shift, y, caps, level)
+    assert_allclose(moved, (lower, upper), atol=1e-12)
+
+
+@given(hinges())
+def test_targets_are_balanced_subgradients(problem):
+    margins, caps, y = problem
+    target = balanced_target(margins, caps, y)
+    assert_allclose(y @ target, 0.0, atol=1e-12)
+    assert np.all((target >= 0.0) & (target <= caps))
+    low, high = by_trying_all(margins, caps, y)
+    shown = margins + 0.5 * (low + high) * y
+    assert np.all(target[shown < 1.0 - 1e-12] == caps[shown < 1.0 - 1e-12])
+    assert not target[shown > 1.0 + 1e-12].any()
+    # The hinges are as large as their tangent at the target: it is a subgradient.
+    losses = caps @ np.maximum(1.0 - shown, 0.0)
+    assert_allclose(target @ (1.0 - shown), losses, atol=1e-12)
+
+
+@functools.cache
+def problem(name):
+    """Q, labels and weights."""
+    rng = np.random.default_rng(0)
+    if name == "blobs":
+        X, labels = rng.normal(size=(60, 2)), np.arange(60) % 3 == 0
+        X += 0.7 * (2 * labels - 1)[:, None] + 1.0
+        X[10:14], X[20] = X[10], 0.0
+    else:
+        X, labels = (load_wine if name == "wine" else load_breast_cancer)(return_X_y=True)
+        X, labels = scale(X)[::6], (labels == 1)[::6]
+    y = np.where(labels, 1.0, -1.0)
+    K = rbf_kernel(X, gamma=0.3 / X.shape[1]) if name in ("rbf", "weighted") else X @ X.T
+    weights = rng.choice([0.3, 1.0, 2.5], len(y)) if name == "weighted" else np.ones(len(y))
+    return y[:, None] * K * y, y, weights
+
+
+@functools.cache
+def solved(name, C):
+    Q, y, weights = problem(name)
+    return free_optimum(Q, C * weights, y)
+
+
+def sloppy(alpha, C, y, noise, rng):
+    """A feasible point nearby: exchanges between the classes keep their balance."""
+    moved = np.clip(alpha + noise * C * rng.normal(size=y.size) * (rng.random(y.size) < 0.3), 0, C)
+    sums = [moved[y == sign].sum() for sign in (-1.0, 1.0)]
+    return moved * np.where(y > 0.0, min(sums) / sums[1], min(sums) / sums[0])
+
+
+def decisions(ref, rho, test, Q):
+    if test == "ball1":
+        extremes = ball_test(relaxed_path_ball(ref, rho), ref.norms)
+    else:
+        target = (gradient_target if test == "gradient" else intersection_target)(ref, rho)
+        balls = segment(ref, rho, target, Q @ (target - rho * ref.alpha))
+        if test == "intersection":
+            extremes = intersection_test(balls, ref.norms)
+        else:
+            extremes = ball_test(balls.ball(1.0), ref.norms)
+    bounds = rho * ref.bounds
+    return decide(*with_intercept(*extremes, ref.signs, bounds, bounds[ref.signs > 0.0].sum()))
+
+
+def wrong(codes, name, C):
+    """Wrong decisions at either end of the best intercepts, as far as the optimum can tell."""
+    Q, y, weights = problem(name)
+    alpha, low, high = solved(name, C)
+    norms, margins = np.sqrt(np.diag(Q)), Q @ alpha
+    accuracy = 1e-9 + (norms + norms.max()) * np.sqrt(free_gap(Q, C * weights, y, alpha))
+    smallest, largest = (
+        margins + np.minimum(y * low, y * high),
+        margins + np.maximum(y * low, y * high),
+    )
+    return np.count_nonzero(
+        ((codes == ZERO) & (smallest < 1.0 - accuracy))
+        | ((codes == LINEAR) & (largest > 1.0 + accuracy))
+    )
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-3, 0.1])
+def test_no_decision_is_wrong(name, noise):
+    Q, y, weights = problem(name)
+    decided = {test: 0 for test in TESTS}
+    for C0 in (0.02, 1.0):
+        alpha = solved(name, C0)[0]
+        assert free_gap(Q, C0 * weights, y, alpha) <= 1e-8 * alpha.sum()
+        point = sloppy(alpha, C0 * weights, y, noise, np.random.default_rng(1))
+        # Any intercept may be in the margins; a bad one makes the gap larger.
+        b = by_trying_all(Q @ point, C0 * weights, y)[0] + noise
+        ref = reference(np.sqrt(np.diag(Q)), Q @ point + b * y, point, C0 * weights, y)
+        for rho in RATIOS:
+            for test in TESTS:
+                codes = decisions(ref, rho, test, Q)
+                decided[test] += np.count_nonzero(codes)
+                assert wrong(codes, name, rho * C0) == 0
+    assert decided["intersection"] >= max(decided["ball1"], decided["ball2"])
+    assert decided["intersection"] > 0 or noise == 0.1
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_dual_variables_out_of_balance(name):
+    """As rounding errors leave them, or worse: the radius allows for what has to be moved."""
+    Q, y, weights = problem(name)
+    C, norms = 1.0, np.sqrt(np.diag(Q))
+    alpha, low, _ = solved(name, C)
+    shares = []
+    for excess in (0.0, 1e-12, 1e-6, 1e-3, 0.1):
+        tilted = np.minimum(alpha * np.where(y > 0.0, 1.0 + excess, 1.0), C * weights)
+        ref = reference(norms, Q @ tilted + low * y, tilted, C * weights, y)
+        ball = dynamic_ball(ref)
+        away = alpha - tilted
+        assert np.sqrt(max(away @ Q @ away, 0.0)) <= ball.radius * (1.0 + 1e-9) + 1e-9
+        codes = decisions(ref, 1.0, "ball1", Q)
+        assert wrong(codes, name, C) == 0
+        shares.append(np.mean(codes != 0))
+    assert shares[0] >= 0.5 and shares[-1] <= shares[0]
