@@ -30,12 +30,13 @@ class AndersonMemory:
     """
 
     def __init__(self, shape: tuple[int, ...]):
-        size = math.prod(shape)
-        n_free = size if len(shape) == 1 else (size + shape[0]) // 2
+        self._shape = shape
+        self._places, self._scales = _unknowns(shape)
+        size = self._places.size
         # More than half as many steps as unknowns mix old ones into nearly every direction.
-        self._depth = min(_DEPTH, max(n_free // 2, 1))
-        # Rows are differences of successive steps.
-        self._Z, self._X, self._S = np.empty((3, self._depth, size))
+        self._depth = min(_DEPTH, max(size // 2, 1))
+        # Rows are differences of successive steps; two more such arrays to work in.
+        self._Z, self._X, self._S, *self._work = np.empty((5, self._depth, size))
         self.clear()
 
     def clear(self) -> None:
@@ -65,7 +66,7 @@ class AndersonMemory:
         if self._last is not None:
             rows = (self._Z, self._X, self._S)
             for row, new, old in zip(rows, (Z, X, S), self._last, strict=True):
-                row[self._slot] = (new - old).ravel()
+                row[self._slot] = self._pack(new - old)
             self._slot = (self._slot + 1) % self._depth
             self._count = min(self._count + 1, self._depth)
         self._last = Z, X, S
@@ -77,13 +78,39 @@ class AndersonMemory:
         That is G where squares overflow.
         """
         kept = slice(self._count)
-        past_G = (1.0 - step * lam) * self._X[kept] + step * self._S[kept]
-        past_F = past_G - self._Z[kept]
+        past_Z, past_F, past_S = self._Z[kept], *(work[kept] for work in self._work)
+        np.multiply(self._X[kept], 1.0 - step * lam, out=past_F)
+        np.multiply(self._S[kept], step, out=past_S)
+        past_F += past_S
+        past_F -= past_Z
         gram = past_F @ past_F.T
         lengths = np.sqrt(np.maximum(gram.diagonal(), np.finfo(np.float64).tiny))
         gram /= np.outer(lengths, lengths)
         gram.flat[:: self._count + 1] += _RIDGE
-        weights = np.linalg.solve(gram, past_F @ F.ravel() / lengths) / lengths
+        weights = np.linalg.solve(gram, past_F @ self._pack(F) / lengths) / lengths
         if not np.isfinite(weights).all():
             return G
-        return G - (weights @ past_G).reshape(G.shape)
+        return G - self._unpack(weights @ past_F + weights @ past_Z)
+
+    def _pack(self, value: np.ndarray) -> np.ndarray:
+        """Return what is free of a parameter, with the same norm."""
+        return value.ravel()[self._places] * self._scales
+
+    def _unpack(self, packed: np.ndarray) -> np.ndarray:
+        value = np.zeros(self._shape)
+        value.flat[self._places] = packed / self._scales
+        if value.ndim == 2:
+            value += value.T
+            value.flat[:: len(value) + 1] *= 0.5
+        return value
+
+
+def _unknowns(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places of what is free of a parameter, and factors that keep its norm.
+
+    Of a symmetric matrix that is one triangle, all but the diagonal counting twice.
+    """
+    if len(shape) == 1:
+        return np.arange(shape[0]), np.ones(shape[0])
+    rows, columns = np.triu_indices(shape[0])
+    return rows * shape[0] + columns, np.where(rows == columns, 1.0, math.sqrt(2.0))

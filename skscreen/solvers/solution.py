@@ -25,7 +25,7 @@ class ScreeningEvent(NamedTuple):
     iteration : int
         Iterations done at this lambda before the step.
     zero, linear, undecided : int
-        Items fixed so far in either part, and items left.
+        Items proved to lie in either part, and items left.
     seconds : float
         Time the step took.
     """
