@@ -86,7 +86,7 @@ def test_constant_features_get_no_weight(kind):
     with_constants[:, [2, 7]] = 3.3
     model = rtlm(**kind).fit(with_constants, y)
     assert model.dual_gap_ <= model.tol
-    assert_allclose(model.components_[:, [2, 7]], 0.0, atol=1e-12)
+    assert_allclose(model.components_[:, [2, 7]], 0.0, atol=1e-10)
     assert len(model.components_) <= 11
     kept = rtlm(**kind).fit(np.delete(with_constants, [2, 7], axis=1), y)
     assert_allclose(model.objective_, kept.objective_, rtol=2e-6)
