@@ -35,13 +35,15 @@ class AndersonMemory:
         size = self._places.size
         # More than half as many steps as unknowns mix old ones into nearly every direction.
         self._depth = min(_DEPTH, max(size // 2, 1))
-        # Rows are differences of successive steps; two more such arrays to work in.
-        self._Z, self._X, self._S, *self._work = np.empty((5, self._depth, size))
+        # Rows are differences of successive steps; F is that of the last step length and lambda.
+        self._Z, self._X, self._S, self._F = np.empty((4, self._depth, size))
+        self._gram = np.empty((self._depth, self._depth))
         self.clear()
 
     def clear(self) -> None:
         """Forget everything."""
         self._count, self._slot = 0, 0
+        self._F_is_of: tuple[float, float] | None = None
         self.cut()
 
     def forget(self, share: float) -> None:
@@ -51,6 +53,7 @@ class AndersonMemory:
         for rows in (self._Z, self._X, self._S):
             rows[:kept] = rows[newest]
         self._count, self._slot = kept, kept % self._depth
+        self._F_is_of = None
 
     def cut(self) -> None:
         """Form no difference with the last step: the objective has changed since."""
@@ -67,30 +70,41 @@ class AndersonMemory:
             rows = (self._Z, self._X, self._S)
             for row, new, old in zip(rows, (Z, X, S), self._last, strict=True):
                 row[self._slot] = self._pack(new - old)
+            if self._F_is_of is not None:
+                self._combine(np.array([self._slot]))
             self._slot = (self._slot + 1) % self._depth
             self._count = min(self._count + 1, self._depth)
         self._last = Z, X, S
 
     @np.errstate(over="ignore", invalid="ignore")
     def extrapolate(self, G: np.ndarray, F: np.ndarray, step: float, lam: float) -> np.ndarray:
-        """Return the next Z from G and F = G - Z at the last; O(depth^2 size).
+        """Return the next Z from G and F = G - Z at the last; O(depth size).
 
-        That is G where squares overflow.
+        That is G where squares overflow. For another step length or lambda than at the last call
+        O(depth^2 size).
         """
+        if self._F_is_of != (step, lam):
+            self._F_is_of = step, lam
+            self._combine(np.arange(self._count))
         kept = slice(self._count)
-        past_Z, past_F, past_S = self._Z[kept], *(work[kept] for work in self._work)
-        np.multiply(self._X[kept], 1.0 - step * lam, out=past_F)
-        np.multiply(self._S[kept], step, out=past_S)
-        past_F += past_S
-        past_F -= past_Z
-        gram = past_F @ past_F.T
+        past_F, gram = self._F[kept], self._gram[kept, kept]
         lengths = np.sqrt(np.maximum(gram.diagonal(), np.finfo(np.float64).tiny))
-        gram /= np.outer(lengths, lengths)
+        gram = gram / np.outer(lengths, lengths)
         gram.flat[:: self._count + 1] += _RIDGE
         weights = np.linalg.solve(gram, past_F @ self._pack(F) / lengths) / lengths
         if not np.isfinite(weights).all():
             return G
-        return G - self._unpack(weights @ past_F + weights @ past_Z)
+        return G - self._unpack(weights @ past_F + weights @ self._Z[kept])
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _combine(self, slots: np.ndarray) -> None:
+        """Bring F = (1 - step lambda) X + step S - Z and its Gram matrix up to date."""
+        step, lam = self._F_is_of
+        self._F[slots] = (1.0 - step * lam) * self._X[slots] + step * self._S[slots]
+        self._F[slots] -= self._Z[slots]
+        most = max(self._count, slots.max(initial=-1) + 1)
+        self._gram[slots, :most] = self._F[slots] @ self._F[:most].T
+        self._gram[:most, slots] = self._gram[slots, :most].T
 
     def _pack(self, value: np.ndarray) -> np.ndarray:
         """Return what is free of a parameter, with the same norm."""
