@@ -203,6 +203,28 @@ def test_screening_changes_nothing_but_the_history(screening):
         assert last.zero > 0.5 * len(y)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"solver": name} for name in ("coordinate-descent", "second-order", "active-set")),
+        *({"kernel": "rbf", "solver": name} for name in ("active-set", "smo")),
+        {"kernel": "rbf", "intercept": "free"},
+    ],
+    ids=str,
+)
+def test_the_history_has_every_screening_step(options):
+    model = ScreenedSVC(0.5, **options).fit(X, y)
+    history = model.screening_history_
+    # Those of the solver, and the one by the solution itself.
+    assert len(history) > 1
+    assert {event.where for event in history} == {"dynamic"}
+    assert all(event.lam == 2.0 and event.seconds > 0.0 for event in history)
+    assert all(event.zero + event.linear + event.undecided == len(y) for event in history)
+    steps = [event.iteration for event in history]
+    assert steps == sorted(steps) and steps[-1] == model.n_iter_[0]
+    assert history[-1].undecided < history[0].undecided
+
+
 def test_the_smallest_C_has_a_closed_form():
     model = ScreenedSVC(1e-6).fit(X, y)
     assert model.n_iter_.tolist() == [0]

@@ -12,7 +12,7 @@ import numpy as np
 from skscreen.path.threads import blas_threads_for
 from skscreen.problems.samples import check_bounds
 from skscreen.screening.intercept import with_intercept
-from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
+from skscreen.screening.rules import LINEAR, ZERO
 from skscreen.screening.sample_bounds import (
     Reference,
     dynamic_ball,
@@ -23,7 +23,7 @@ from skscreen.screening.sample_bounds import (
 )
 from skscreen.screening.sample_rules import Extremes, ball_test, decide, intersection_test
 from skscreen.solvers.polish import polish
-from skscreen.solvers.sample_solution import SampleSolution
+from skscreen.solvers.sample_solution import SampleSolution, screening_event
 from skscreen.solvers.solution import ScreeningEvent, n_screened
 
 # Tests of a reference at another C; "gap" is the dynamic gap ball alone.
@@ -178,7 +178,7 @@ class SamplePathSolver:
 
     def solve(self, C: float, tol: float) -> SamplePoint:
         """Solve for one C to a relative duality gap of the full problem."""
-        began = time.perf_counter()
+        began, C = time.perf_counter(), float(C)
         check_bounds(C, self._weights)
         bounds = C * self._weights
         if C <= self.C_min:
@@ -197,6 +197,7 @@ class SamplePathSolver:
     def _solved(self, C, bounds, start, margins, codes, tol, history):
         """Solve with what is decided; return the solution and the decisions that it rests on."""
         solution = self._polished(bounds, start, margins, codes, tol)
+        history += [event._replace(lam=1.0 / C) for event in solution.history]
         if not solution.converged and codes is not None and codes.any():
             # Decisions are proved; should rounding errors have led to a wrong one all the same,
             # only a solve without them can confirm the full problem.
@@ -204,6 +205,10 @@ class SamplePathSolver:
             before, codes = solution.n_iter, None
             solution = self._polished(bounds, solution.alpha, None, None, tol)
             solution = replace(solution, n_iter=solution.n_iter + before)
+            history += [
+                event._replace(lam=1.0 / C, iteration=event.iteration + before)
+                for event in solution.history
+            ]
         return solution, codes
 
     def _polished(self, bounds, start, margins, codes, tol) -> SampleSolution:
@@ -244,7 +249,8 @@ class SamplePathSolver:
             moved = np.where(codes == ZERO, 0.0, np.where(codes == LINEAR, bounds, start))
             margins = margins + self._samples.q_dot(moved - start)
             start = moved
-            history.append(_event("path", C, 0, codes, time.perf_counter() - began))
+            seconds = time.perf_counter() - began
+            history.append(screening_event("path", 0, codes, seconds, 1.0 / C))
         return start, margins, codes
 
     def _scaled(self, known: "_Known", C: float, bounds: np.ndarray):
@@ -297,7 +303,7 @@ class SamplePathSolver:
             start = time.perf_counter()
             codes = self._decide(ball_test(dynamic_ball(last), last.norms), bounds, codes)
             seconds = time.perf_counter() - start
-            history.append(_event("dynamic", C, solution.n_iter, codes, seconds))
+            history.append(screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / C))
         at_bound = np.minimum(solution.alpha, bounds - solution.alpha) <= _KINK * bounds
         n_decidable = int(np.count_nonzero(at_bound & (np.abs(solution.margins - 1.0) > _KINK)))
         return SamplePoint(C, solution, tuple(history), n_decidable, time.perf_counter() - began)
@@ -357,8 +363,3 @@ def eps_limit(solution: SampleSolution, eps: float) -> float:
     b = A - (1.0 - eps) * B
     discriminant = b * b - W * W * (1.0 - eps)
     return max(constant, (b + math.sqrt(discriminant)) / W if discriminant > 0.0 else 1.0)
-
-
-def _event(where: str, C: float, iteration: int, codes: np.ndarray, seconds: float):
-    counts = [int(np.count_nonzero(codes == code)) for code in (ZERO, LINEAR, UNDECIDED)]
-    return ScreeningEvent(where, 1.0 / C, iteration, *counts, seconds)

@@ -114,7 +114,7 @@ class _Solve:
     def __init__(self, samples, C, y, start, margins, codes):
         self.samples, self.C, self.y, self.codes = samples, C, y, codes
         self.whole = Part(C, samples.norms, y)
-        self.n_iter = 0
+        self.n_iter, self.history = 0, []
         begin = np.zeros(samples.n) if start is None else np.asarray(start, np.float64)
         low, high = np.where(codes == 2, C, 0.0), np.where(codes == 1, 0.0, C)
         self.alpha = low + feasible(begin - low, high - low, y, 0.0 if y is None else -(y @ low))
@@ -184,6 +184,9 @@ class _Solve:
             run.run(limit)
             return run.n_steps >= limit
         finally:
+            self.history += [
+                event._replace(iteration=self.n_iter + event.iteration) for event in run.history
+            ]
             self.n_iter += run.n_steps
             change = state.alpha - self.alpha
             self.alpha = state.alpha
@@ -226,6 +229,7 @@ class _Solve:
             n_iter=self.n_iter,
             converged=bool(gap <= tol * (dual + gap)),
             seconds=seconds,
+            history=tuple(self.history),
         )
 
 

@@ -1,11 +1,14 @@
 """What the solvers of kernel SVMs share: a dual point under way and what screening fixes of it."""
 
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 
 from skscreen.problems.gram import KernelSamples
 from skscreen.solvers.hinge_gap import Part, rounding_of_gap
+from skscreen.solvers.sample_solution import screening_event
+from skscreen.solvers.solution import ScreeningEvent
 
 # Of the tolerance, what the undecided samples may use: the certificate of all of them decides.
 SHARE = 0.5
@@ -26,13 +29,14 @@ class State:
 
 
 class KernelRun:
-    """A solve on the undecided samples of a state."""
+    """A solve on the undecided samples of a state; keeps a history of its screening steps."""
 
     def __init__(self, samples: KernelSamples, C, state: State, *, free, tol, screening):
         self.samples, self.C, self.state = samples, C, state
         self.y = samples.y if free else None
         self.tol, self.screening = tol, screening
         self.n_steps = 0
+        self.history: list[ScreeningEvent] = []
         self.screened_at = np.inf
         self._take_part()
 
@@ -67,16 +71,17 @@ class KernelRun:
 
     def _fix(self, centre: np.ndarray, square_radius: float) -> None:
         """Fix the samples that a ball decides and that are where they belong already."""
-        state, S = self.state, self.S
+        began, state, S = perf_counter(), self.state, self.S
         codes = self.part.decide(centre, square_radius, state.alpha @ self.samples.norms)
         alpha = state.alpha[S]
         # The others go there in the next step; moving them here would be a step for its own sake.
         codes[(codes == 1) & (alpha != 0.0) | (codes == 2) & (alpha != self.part.C)] = 0
-        if not codes.any():
-            return
         state.codes[S] = codes
-        self._take_part()
-        self._left_out()
+        seconds = perf_counter() - began
+        self.history.append(screening_event("dynamic", self.n_steps, state.codes, seconds))
+        if codes.any():
+            self._take_part()
+            self._left_out()
 
     def _left_out(self) -> None:
         """Do what is to be done where samples have been fixed."""

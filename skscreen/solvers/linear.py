@@ -125,6 +125,9 @@ def active_set(state: SampleState, tol: float, max_iter: int, *, screening: bool
     )
     with contextlib.suppress(TooLarge):
         run.run(max_iter - state.n_iter)
+    state.history += [
+        event._replace(iteration=state.n_iter + event.iteration) for event in run.history
+    ]
     state.n_iter += run.n_steps
     state.alpha, state.codes = under_way.alpha, under_way.codes
     state.apply_codes()

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
+from skscreen.solvers.solution import ScreeningEvent
+
 
 @dataclass(frozen=True)
 class SampleSolution:
@@ -23,6 +26,8 @@ class SampleSolution:
     n_iter : int
     converged : bool
     seconds : float
+    history : tuple of ScreeningEvent
+        Screening steps of the solver; their lam is NaN, as solvers know the C_i alone.
     """
 
     alpha: np.ndarray
@@ -34,8 +39,17 @@ class SampleSolution:
     n_iter: int
     converged: bool
     seconds: float
+    history: tuple[ScreeningEvent, ...] = ()
 
     @property
     def relative_gap(self) -> float:
         """Duality gap as a fraction of the primal objective."""
         return self.gap / self.primal if self.primal > 0.0 else self.gap
+
+
+def screening_event(
+    where: str, iteration: int, codes: np.ndarray, seconds: float, lam: float = np.nan
+) -> ScreeningEvent:
+    """Return a screening step that led to these codes."""
+    counts = [int(np.count_nonzero(codes == code)) for code in (ZERO, LINEAR, UNDECIDED)]
+    return ScreeningEvent(where, lam, iteration, *counts, seconds)

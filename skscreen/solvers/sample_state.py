@@ -1,5 +1,7 @@
 """A dual point of a hinge problem over samples, its certificate, and what that decides."""
 
+from time import perf_counter
+
 import numpy as np
 from numba import njit
 
@@ -7,7 +9,7 @@ from skscreen.problems.samples import LinearSamples
 from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
 from skscreen.screening.sample_bounds import dynamic_ball, reference
 from skscreen.screening.sample_rules import ball_test, decide
-from skscreen.solvers.sample_solution import SampleSolution
+from skscreen.solvers.sample_solution import SampleSolution, screening_event
 
 
 class SampleState:
@@ -32,6 +34,7 @@ class SampleState:
         Of `alpha` when `evaluate` was last called.
     best : tuple
         The evaluated point of the smallest gap.
+    history : list of ScreeningEvent
     """
 
     def __init__(self, samples: LinearSamples, caps: np.ndarray, start=None, fixed=None):
@@ -43,7 +46,7 @@ class SampleState:
         self.codes[caps == 0.0] = ZERO
         self.apply_codes()
         self.gap, self.best = np.inf, None
-        self.n_iter = 0
+        self.n_iter, self.history = 0, []
 
     def apply_codes(self) -> None:
         """Put decided samples to their end of the box."""
@@ -89,12 +92,13 @@ class SampleState:
         Ball: |w* - u|^2 <= gap (P is 1-strongly convex and D is quadratic in u). The dual
         variables of decided samples move to their end of the box.
         """
-        norms = self.samples.norms
+        began, norms = perf_counter(), self.samples.norms
         ball = dynamic_ball(reference(norms, self.margins, self.alpha, self.caps))
         codes = decide(*ball_test(ball, norms), self.codes)
         count = int(np.count_nonzero(codes != self.codes))
         self.codes = codes
         self.apply_codes()
+        self.history.append(screening_event("dynamic", self.n_iter, codes, perf_counter() - began))
         return count
 
     def solution(self, tol: float, seconds: float) -> SampleSolution:
@@ -102,8 +106,9 @@ class SampleState:
         alpha, margins, u, primal, dual, gap = self.best
         relative = gap / primal if primal > 0.0 else gap
         return SampleSolution(
-            alpha, margins, u, primal, dual, gap, self.n_iter, relative <= tol, seconds
-        )
+            alpha, margins, u, primal, dual, gap, self.n_iter, relative <= tol, seconds,
+            tuple(self.history),
+        )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
