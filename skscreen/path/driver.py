@@ -35,6 +35,9 @@ _RANGE_STEPS = 3
 _APPROACH_RATIO = 0.5
 _APPROACH_TOL = 1e-2
 
+# It ends after so many steps in solves that did not get there: rounding errors are in the way.
+_WASTED = 10_000
+
 
 class PathSolver:
     """Solves one lambda after the other, best in decreasing order and closely spaced.
@@ -148,13 +151,15 @@ class PathSolver:
         first = lam_max if self._reference is None else min(lam_max, self._reference.lam)
         # Further down everything is rounding errors, and the last step may be of any size.
         ratio = max(lam / first, sys.float_info.epsilon) if 0.0 < lam < first else 1.0
-        n_steps = max(math.ceil(math.log(ratio, _APPROACH_RATIO)), 1)
+        n_steps, wasted = max(math.ceil(math.log(ratio, _APPROACH_RATIO)), 1), 0
         for step in range(1, n_steps):
             solution = self.solve(first * ratio ** (step / n_steps), loose)
             yield step / n_steps, solution
-            if not solution.converged and solution.n_iter < loose.max_iter:
+            if not solution.converged:
+                wasted += solution.n_iter
                 # Rounding errors allow no more: further steps on the way would show nothing.
-                break
+                if solution.n_iter < loose.max_iter or wasted >= _WASTED:
+                    break
         yield 1.0, self.solve(lam, options)
 
     def _predict(self, lam: float) -> Point:

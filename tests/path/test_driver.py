@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from rtlm_reference import ALL_CASES, Case, small_data
 
+from skscreen.path import driver
 from skscreen.path.driver import PathSolver
 from skscreen.problems.comparisons import Comparisons
 from skscreen.problems.domains import PSDCone
@@ -171,3 +172,23 @@ def test_an_approach_that_rounding_errors_end_goes_no_further():
     steps = list(PathSolver(problem, first).approach(1e-34 * lam_max, lam_max, Options()))
     assert steps[-1][0] == 1.0 and steps[-1][1].lam == 1e-34 * lam_max
     assert len(steps) < 100 and sum(solution.n_iter for _, solution in steps) < 50_000
+
+
+def test_an_approach_whose_steps_are_used_up_goes_no_further(monkeypatch):
+    """Steps at one lambda after the other that lead nowhere took a fit of six samples 10 s."""
+    solve, problem = driver.solve, Case("iris").problem()
+
+    def spent(full, start, options, **settings):
+        solution = solve(full, start, options, **settings)
+        certificate = replace(solution.certificate, gap=solution.certificate.primal)
+        return replace(solution, certificate=certificate, n_iter=options.max_iter, converged=False)
+
+    monkeypatch.setattr(driver, "solve", spent)
+    lam_max, first = problem.lam_max()
+    n_solves = {}
+    for max_iter in (100, 5_000, 10_000):
+        options = replace(OPTIONS, max_iter=max_iter)
+        approach = PathSolver(problem, first).approach(0.01 * lam_max, lam_max, options)
+        n_solves[max_iter] = len(list(approach))
+    # The last is the one at the lambda asked for.
+    assert n_solves == {100: 7, 5_000: 3, 10_000: 2}
