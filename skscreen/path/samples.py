@@ -23,7 +23,7 @@ from skscreen.screening.sample_bounds import (
 )
 from skscreen.screening.sample_rules import Extremes, ball_test, decide, intersection_test
 from skscreen.solvers.polish import polish
-from skscreen.solvers.sample_solution import SampleSolution, screening_event
+from skscreen.solvers.sample_solution import SampleSolution, after_steps, screening_event
 from skscreen.solvers.solution import ScreeningEvent, n_screened
 
 # Tests of a reference at another C; "gap" is the dynamic gap ball alone.
@@ -197,7 +197,7 @@ class SamplePathSolver:
     def _solved(self, C, bounds, start, margins, codes, tol, history):
         """Solve with what is decided; return the solution and the decisions that it rests on."""
         solution = self._polished(bounds, start, margins, codes, tol)
-        history += [event._replace(lam=1.0 / C) for event in solution.history]
+        history += after_steps(solution.history, 0, lam=1.0 / C)
         if not solution.converged and codes is not None and codes.any():
             # Decisions are proved; should rounding errors have led to a wrong one all the same,
             # only a solve without them can confirm the full problem.
@@ -205,10 +205,7 @@ class SamplePathSolver:
             before, codes = solution.n_iter, None
             solution = self._polished(bounds, solution.alpha, None, None, tol)
             solution = replace(solution, n_iter=solution.n_iter + before)
-            history += [
-                event._replace(lam=1.0 / C, iteration=event.iteration + before)
-                for event in solution.history
-            ]
+            history += after_steps(solution.history, before, lam=1.0 / C)
         return solution, codes
 
     def _polished(self, bounds, start, margins, codes, tol) -> SampleSolution:

@@ -9,7 +9,7 @@ from skscreen.solvers.hinge_gap import Part
 from skscreen.solvers.kernel_active_set import ActiveSetRun, TooLarge
 from skscreen.solvers.kernel_smo import SmoRun
 from skscreen.solvers.kernel_state import KernelRun, State, feasible
-from skscreen.solvers.sample_solution import SampleSolution
+from skscreen.solvers.sample_solution import SampleSolution, after_steps
 
 SOLVERS = ("auto", "active-set", "smo")
 INTERCEPTS = ("none", "free")
@@ -184,9 +184,7 @@ class _Solve:
             run.run(limit)
             return run.n_steps >= limit
         finally:
-            self.history += [
-                event._replace(iteration=self.n_iter + event.iteration) for event in run.history
-            ]
+            self.history += after_steps(run.history, self.n_iter)
             self.n_iter += run.n_steps
             change = state.alpha - self.alpha
             self.alpha = state.alpha

@@ -9,7 +9,7 @@ from skscreen.problems.samples import LinearSamples
 from skscreen.solvers.coordinate_descent import coordinate_descent, epoch_work
 from skscreen.solvers.kernel_active_set import ActiveSetRun, TooLarge
 from skscreen.solvers.kernel_state import State
-from skscreen.solvers.sample_solution import SampleSolution
+from skscreen.solvers.sample_solution import SampleSolution, after_steps
 from skscreen.solvers.sample_state import SampleState
 from skscreen.solvers.second_order import second_order
 
@@ -125,9 +125,7 @@ def active_set(state: SampleState, tol: float, max_iter: int, *, screening: bool
     )
     with contextlib.suppress(TooLarge):
         run.run(max_iter - state.n_iter)
-    state.history += [
-        event._replace(iteration=state.n_iter + event.iteration) for event in run.history
-    ]
+    state.history += after_steps(run.history, state.n_iter)
     state.n_iter += run.n_steps
     state.alpha, state.codes = under_way.alpha, under_way.codes
     state.apply_codes()

@@ -1,5 +1,6 @@
 """The result of solving a hinge-loss problem over samples, and what its solvers agree on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,3 +54,10 @@ def screening_event(
     """Return a screening step that led to these codes."""
     counts = [int(np.count_nonzero(codes == code)) for code in (ZERO, LINEAR, UNDECIDED)]
     return ScreeningEvent(where, lam, iteration, *counts, seconds)
+
+
+def after_steps(
+    history: Sequence[ScreeningEvent], n_steps: int, **known: float
+) -> list[ScreeningEvent]:
+    """Return screening steps of a solve that came after `n_steps` others, with what is known."""
+    return [event._replace(iteration=n_steps + event.iteration, **known) for event in history]
