@@ -61,7 +61,9 @@ def read_answers(X, y=None, sample_weight=None) -> Answers:
         rows = np.where(right[:, None], rows, rows[:, flipped])
     if sample_weight is not None:
         factors = _read_weights(sample_weight, len(rows))
-        weights = factors if weights is None else weights * factors
+        with np.errstate(over="ignore"):
+            weights = factors if weights is None else weights * factors
+        check_total(weights)
     if weights is not None and np.all(weights == 1.0):
         weights = None
     return Answers(np.ascontiguousarray(rows), weights)

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.path.threads import blas_threads_for
+from skscreen.path.threads import N_JOBS, blas_threads_for
 from skscreen.problems.chain_kernels import best_labels
 from skscreen.problems.chain_likelihood import MATRICES, ChainLikelihood
 from skscreen.problems.chain_risk import ChainRisk
@@ -164,7 +164,7 @@ class PragamChainSVC(CallbackSupportMixin, _ChainClassifier):
         "restart": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
         "verbose": ["verbose"],
     }
 

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skscreen.answers import Answers, check_total, count_objects, read_answers, usable_answers
 from skscreen.feature_map import FeatureMapMixin
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.path.threads import N_JOBS
 from skscreen.problems.embedding_losses import EmbeddingLoss
 from skscreen.problems.embedding_terms import EmbeddingProblem, margins
 from skscreen.solvers.embedding import EmbeddingSolution, check_free, solve_from
@@ -187,7 +188,7 @@ class OrdinalEmbedding(
         "smoothing": [Interval(Real, 0, _LARGEST, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_objects": [Interval(Integral, 1, None, closed="left"), None],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }

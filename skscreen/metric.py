@@ -15,9 +15,8 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skscreen.mahalanobis import MahalanobisDistance
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
@@ -25,6 +24,7 @@ from skscreen.path.driver import PathSolver
 from skscreen.path.grid import absolute_lam
 from skscreen.path.matrices import kept_matrix
 from skscreen.path.store import Store, check_store, content_key
+from skscreen.path.threads import N_JOBS
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone, components
 from skscreen.problems.losses import SmoothedHinge
@@ -195,7 +195,7 @@ class ScreenedRTLM(
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "memory": [str, os.PathLike, Store, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
         "verbose": ["verbose"],
     }
 

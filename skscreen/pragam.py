@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.store import Store, check_store, content_key
-from skscreen.path.threads import blas_threads_for
+from skscreen.path.threads import N_JOBS, blas_threads_for
 from skscreen.problems.samples import LinearSamples, check_bounds
 from skscreen.score_classifier import ScoreClassifierMixin
 from skscreen.solvers.certified import Certified, Watch
@@ -164,7 +164,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "warm_start": ["boolean"],
         "memory": [str, os.PathLike, Store, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.samples import TESTS, SamplePoint
 from skscreen.path.store import Store, check_store
-from skscreen.path.threads import blas_threads_for
+from skscreen.path.threads import N_JOBS, blas_threads_for
 from skscreen.score_classifier import ScoreClassifierMixin
 from skscreen.svm_problem import (
     KERNELS,
@@ -186,7 +186,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "memory": [str, os.PathLike, Store, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": N_JOBS,
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }

@@ -286,7 +286,8 @@ class ScreenedSVCCV(ScreenedSVC):
     def _solve(self, problem: SVMProblem, index: int) -> BinaryFit:
         """Solve on all samples, from the solution of the first fold if that has been kept."""
         start = None
-        if self._starts is not None:
+        # The first fold may lack a class.
+        if self._starts is not None and len(self._starts) == problem.labels.n_problems:
             start = self._starts[index][problem.labels.rows]
         return problem.finish(index, problem.solve(index, self.C_, self.tol, start))
 

@@ -130,6 +130,11 @@ def test_wrong_weights_are_named(weights):
         read_answers(T, sample_weight=weights)
 
 
+def test_counts_times_weights_must_be_finite():
+    with pytest.raises(ValueError, match="finite sum"):
+        read_answers(T, [1e200, 1.0, 1.0, 1.0], sample_weight=[1e200, 1.0, 1.0, 1.0])
+
+
 def test_impossible_answers_are_left_out_with_a_warning():
     rows = [[0, 1, 2], [0, 0, 1], [0, 1, 0], [0, 1, 1]]
     with pytest.warns(UserWarning, match=r"3 of 4 answers in X .* \[0, 0, 1\]"):

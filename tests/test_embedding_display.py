@@ -95,6 +95,7 @@ def test_given_axes_are_used_and_drawn_on_again():
         (POINTS, {"names": NAMES[:3]}, "`names` has 3 entries, but there are 6 objects"),
         (POINTS, {"classes": [1, 2]}, "`classes` has 2 entries"),
         (POINTS, {"reference": POINTS[:, :1]}, "`reference` must have two columns"),
+        (POINTS, {"reference": "abcdef"}, "`reference` must hold numbers"),
     ],
 )
 def test_wrong_arguments_are_named(points, options, message):

@@ -130,7 +130,10 @@ class EmbeddingDisplay:
         if classes is not None and (classes := np.asarray(classes)).ndim != 1:
             raise ValueError(f"`classes` must be one column, got shape {classes.shape}.")
         if reference is not None:
-            reference = np.asarray(reference, dtype=float)
+            try:
+                reference = np.asarray(reference, dtype=float)
+            except (TypeError, ValueError):
+                raise ValueError("`reference` must hold numbers, two for each object.") from None
             if reference.ndim != 2 or reference.shape[1] != 2:
                 raise ValueError(f"`reference` must have two columns, got {reference.shape}.")
             points = _turned(points, reference)

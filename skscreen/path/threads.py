@@ -1,14 +1,19 @@
-"""How many threads the BLAS underneath may use."""
+"""How many threads work, those of the BLAS underneath included."""
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from numbers import Integral
 
 from joblib import effective_n_jobs
+from sklearn.utils._param_validation import Interval
 from threadpoolctl import ThreadpoolController  # always there: scikit-learn requires it
 
 # Products of matrices narrower than this run slower on many threads than on one, by orders of
 # magnitude where the machine is busy.
 _NARROW = 100
+
+# What joblib takes: other whole numbers overflow.
+N_JOBS = [Interval(Integral, -(2**31), 2**31 - 1, closed="both"), None]
 
 
 def blas_threads_for(width: float, n_jobs: int | None = None) -> AbstractContextManager:

@@ -39,12 +39,17 @@ def maximise_on_simplex(G: np.ndarray, b: np.ndarray, x: np.ndarray, tol: float)
         ratios = np.full(inside.size, np.inf)
         np.divide(-x[inside], direction, out=ratios, where=direction < 0.0)
         blocking = int(np.argmin(ratios))
-        settled = bool(ratios[blocking] >= 1.0)
+        settled, before = bool(ratios[blocking] >= 1.0), x.copy()
         x[inside] = np.maximum(x[inside] + min(ratios[blocking], 1.0) * direction, 0.0)
         if not settled:
             x[inside[blocking]] = 0.0
             support[inside[blocking]] = False
-        x /= x.sum()
+        total = x.sum()
+        if not total > 0.0:
+            # Rounding errors of a direction that should keep the sum.
+            x[:] = before
+            break
+        x /= total
     return float(b @ x - 0.5 * (x @ (G @ x)))
 
 
