@@ -32,11 +32,6 @@ from skscreen.solvers.solution import ScreeningEvent, Solution
 # more, up to half of it, on segment cost more by the steps they took astray than they saved.
 _WORTH_GUESSING = 0.25
 
-# Share of the items below which decisions are not acted upon yet, because what is left has to be
-# evaluated anew. From 0 to 0.5 paths of segment, satimage and phishing take the same time, those of
-# dna, where most of the work is not that of items, up to 8 % less.
-_WORTH_LEAVING_OUT = 0.5
-
 # Relative rounding error of an objective: smaller increases are no increases.
 _NOISE = 1e-14
 
@@ -270,15 +265,13 @@ class _Run:
         return self.stalled or self.n_iter >= self.options.max_iter
 
     def _screen(self, where: str, evaluation: Evaluation, reference_lam: float) -> bool:
-        """Screen by every bound asked for; return whether decided items have been left out."""
+        """Screen by every bound asked for; return whether anything was decided."""
         started = perf_counter()
         decision = screen(
             self.objective, evaluation, reference_lam, self.options.bounds, self.options.rule
         )
         before = self.objective
-        decided = decision.n_zero + decision.n_linear
-        if decided >= _WORTH_LEAVING_OUT * before.geometry.n_items:
-            self.objective = leave_out(before, decision)
+        self.objective = leave_out(before, decision)
         n_zero, n_linear = before.n_zero + decision.n_zero, before.n_linear + decision.n_linear
         self._record(where, started, n_zero, n_linear)
         return self.objective is not before
