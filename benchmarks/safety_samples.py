@@ -252,7 +252,7 @@ def extremes(test: str, ref, ends, rho: float, Q, shrink: float):
 
 def check(Q, weights, y, rng, counts: Counter, shrink: float) -> None:
     """Screen one problem from references at several values of C, and judge every decision."""
-    norms, free = np.sqrt(np.diag(Q)), y is not None
+    free = y is not None
     largest = float((Q @ weights).max())
     C0 = 10.0 ** rng.uniform(-0.5, 4.0) / max(largest, 1e-300)
     values = [C0 * factor for factor in FACTORS]
@@ -261,7 +261,7 @@ def check(Q, weights, y, rng, counts: Counter, shrink: float) -> None:
     for C, alpha in optima.items():
         for noise in NOISES:
             point = noisy(alpha, C * weights, noise, y, rng)
-            ref = reference(norms, shown(Q, C * weights, point, y), point, C * weights, y)
+            ref = refer(Q, C * weights, point, y)
             for target, proof in proofs.items():
                 ends = between(Q, weights, y, (C, point), optima, target, noise, rng)
                 for test in TESTS:
@@ -271,6 +271,14 @@ def check(Q, weights, y, rng, counts: Counter, shrink: float) -> None:
                         continue
                     codes = decisions(test, ref, ends, target / C, Q, shrink)
                     judge(f"{test}, free" if free else test, codes, *proof, counts)
+
+
+def refer(Q, bounds, alpha, y):
+    """Make a reference of dual variables."""
+    margins, b = Q @ alpha, 0.0
+    if y is not None:
+        b = intercepts(y * (1.0 - margins), bounds, y)[0]
+    return reference(np.sqrt(np.diag(Q)), margins, alpha, bounds, y, b)
 
 
 def noisy(alpha, bounds, noise: float, y, rng):
@@ -289,7 +297,7 @@ def between(Q, weights, y, known, optima, target: float, noise: float, rng):
     share = (target - C) / (other - C)
     beyond, bounds = noisy(optima[other], other * weights, noise, y, rng), target * weights
     middle = np.clip(point + share * (beyond - point), 0.0, bounds)
-    return reference(np.sqrt(np.diag(Q)), shown(Q, bounds, middle, y), middle, bounds, y)
+    return refer(Q, bounds, middle, y)
 
 
 def judge(test, codes, low, high, counts: Counter) -> None:

@@ -27,9 +27,6 @@ SOLVERS = {"linear": linear.SOLVERS, "kernel": kernel.SOLVERS}
 
 _LARGEST_TOL = 1e100
 
-# Samples whose margins tell the intercept.
-_LOOKED_AT = 64
-
 # A variable with and without sign, of a problem and in the matrix of all.
 _BYTES_PER_VARIABLE = 32
 
@@ -327,10 +324,7 @@ class SVMProblem:
             n_features, w = self._rows.shape[1], solution.w
             coef = (safe_sparse_dot(coefficients, self._rows) if w is None else w)[:n_features]
         if self._settings.free:
-            # The margins are y_i (f_i + b): one number up to rounding errors, seen on some.
-            some = np.linspace(0, signs.size - 1, min(_LOOKED_AT, signs.size), dtype=np.int64)
-            products = self._shared.rows(some) @ coefficients
-            intercept = float(np.median((signs * solution.margins)[some] - products))
+            intercept = float(solution.b)
         else:
             intercept = float(self._settings.bias**2 * coefficients.sum())
         lean = replace(point, solution=replace(solution, margins=np.empty(0), w=None))
@@ -347,6 +341,8 @@ class SVMProblem:
         if store is not None:
             key = content_key(self.labels.signs(problem), *self._key)
         if start is not None:
+            # Weights may differ from those where the start was found.
+            start = np.clip(start, 0.0, C * self.labels.weights)
             solver.recall(C, start, solver.margins(start), solver.C_min)
         elif key is not None:
             for other, known in store.neighbours(key, C):

@@ -182,3 +182,35 @@ def test_the_refit_starts_from_a_fold():
     cold = ScreenedSVC(kernel="rbf", C=model.C_).fit(X, y, weights)
     assert model.n_iter_[0] < 0.8 * cold.n_iter_[0]
     assert_allclose(model.objective_, cold.objective_, rtol=2e-6)
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+def test_starts_of_other_weights_end_at_the_optimum(intercept):
+    """Balanced weights of a fold are not those of all: starts are clipped, with their margins."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X, gamma = scale(X), 0.5 / X.shape[1]
+    model = ScreenedSVCCV(
+        Cs=[1.0, 10.0, 100.0], cv=5, class_weight="balanced", kernel="rbf", gamma=gamma,
+        intercept=intercept,
+    ).fit(X, y)  # fmt: skip
+    options = {"kernel": "rbf", "gamma": gamma, "class_weight": "balanced", "intercept": intercept}
+    single = ScreenedSVC(model.C_, tol=1e-9, **options).fit(X, y)
+    assert_allclose(model.objective_, single.objective_, rtol=2e-6)
+    assert_allclose(model.decision_function(X), single.decision_function(X), atol=5e-3)
+
+
+def test_a_first_fold_without_a_class_is_no_start():
+    X, y = data("wine")
+    # The first training part lacks the last class.
+    order = np.argsort(-y, kind="stable")
+    X, y = X[order], y[order]
+    folds = [(np.flatnonzero(y != 2), np.flatnonzero(y == 2)), (np.arange(0, 178, 2), [1, 3])]
+    model = ScreenedSVCCV(Cs=[0.1, 1.0], cv=folds).fit(X, y)
+    single = ScreenedSVC(model.C_).fit(X, y)
+    assert_allclose(model.objective_, single.objective_, rtol=2e-6)
+
+
+def test_more_jobs_than_numbers_are_for_are_refused():
+    X, y = data("cancer")
+    with pytest.raises(ValueError, match="n_jobs"):
+        ScreenedSVCCV(Cs=2, n_jobs=10**30).fit(X, y)

@@ -272,3 +272,54 @@ def test_no_step_where_rounding_errors_leave_no_slope():
         warnings.simplefilter("ignore", ConvergenceWarning)
         path = svc_path(X, list("bbaab"), sample_weight=weights, Cs=[1e-9, 1e-3, 1e5])
     assert np.all(np.isfinite(path.dual_gaps))
+
+
+def true_gap(Q, signs, C, alpha):
+    """Relative duality gap of dual variables, computed afresh."""
+    margins = Q @ alpha
+    kinks = [0.0] if signs is None else signs * (1.0 - margins)
+    shift = 0.0 if signs is None else signs
+    loss = C * min(np.maximum(1.0 - margins - shift * b, 0.0).sum() for b in kinks)
+    square = alpha @ margins
+    return (square + loss - alpha.sum()) / (0.5 * square + loss)
+
+
+@pytest.mark.parametrize("Cs", [np.geomspace(1e-10, 1e4, 57), np.geomspace(1e-6, 1e6, 10)])
+@pytest.mark.parametrize("screening", [None, "intersection"])
+def test_margins_do_not_drift_along_a_path_with_a_free_intercept(Cs, screening):
+    """Once they were scaled from C to C with their rounding errors: gaps were 1e-5, not 3e-13."""
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(60, 2))
+    signs = np.where(data[:, 0] + rng.normal(size=60) > 0.0, 1.0, -1.0)
+    path = svc_path(data, signs, Cs=Cs, kernel="linear", intercept="free", screening=screening)
+    Q = signs[:, None] * (data @ data.T) * signs
+    for C, dual_coef in zip(Cs, path.dual_coefs, strict=True):
+        assert true_gap(Q, signs, C, signs * dual_coef) <= 1e-6
+    assert path.converged.all()
+
+
+def test_margins_do_not_drift_where_the_solution_has_stopped_to_change():
+    """For the hard-margin solution they were scaled up to a relative error of 0.8, unnoticed."""
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(60, 3))
+    signs, Cs = np.where(data[:, 0] > 0.0, 1.0, -1.0), np.geomspace(1e-6, 1e8, 200)
+    kernel = {"kernel": "poly", "gamma": 0.3, "degree": 2, "coef0": 1.0}
+    path = svc_path(data, signs, Cs=Cs, fit_intercept=False, **kernel)
+    Q = signs[:, None] * (0.3 * data @ data.T + 1.0) ** 2 * signs
+    gaps = [
+        true_gap(Q, None, C, signs * dual_coef)
+        for C, dual_coef in zip(Cs, path.dual_coefs, strict=True)
+    ]
+    assert max(gaps) <= 1e-6
+
+
+@pytest.mark.parametrize("Cs", [[1e-80, 1e80], [1e-8, 1e-3, 1.0, 100.0]])
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+def test_steps_of_any_size(Cs, intercept):
+    """Squares of ratios of C overflow; with a tolerance of 2 no variable need leave 0."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for tol in (1e-6, 2.0):
+            options = {"intercept": intercept, "tol": tol, "cache_size": 1e-3}
+            path = svc_path(X, y, Cs=Cs, kernel="poly", **options)
+            assert np.isfinite(path.dual_coefs).all()

@@ -10,8 +10,9 @@ from typing import Protocol
 import numpy as np
 
 from skscreen.path.threads import blas_threads_for
+from skscreen.problems.pair_kernels import EPS
 from skscreen.problems.samples import check_bounds
-from skscreen.screening.intercept import with_intercept
+from skscreen.screening.intercept import best_intercepts, with_intercept
 from skscreen.screening.rules import LINEAR, ZERO
 from skscreen.screening.sample_bounds import (
     Reference,
@@ -22,7 +23,7 @@ from skscreen.screening.sample_bounds import (
     segment,
 )
 from skscreen.screening.sample_rules import Extremes, ball_test, decide, intersection_test
-from skscreen.solvers.polish import polish
+from skscreen.solvers.polish import certified, polish
 from skscreen.solvers.sample_solution import SampleSolution, after_steps, screening_event
 from skscreen.solvers.solution import ScreeningEvent, n_screened
 
@@ -33,6 +34,10 @@ TESTS = (*PATH_TESTS, "gap")
 # Samples this near to the kink, or to the inside of [0, C_i], count as undecidable. Only rates
 # depend on it.
 _KINK = 1e-6
+
+# Samples whose margins are computed for comparison, and their largest error in units of rounding
+# errors of the sum of all vectors.
+_LOOKED_AT, _DRIFT = 64, 2.0
 
 # Margins of a set of samples are computed afresh after changes of so many times its size, for
 # their rounding errors.
@@ -110,7 +115,7 @@ class SamplePathSolver:
     solve : Solve
     screening : {"ball1", "ball2", "intersection", "gap", None}
     free : bool, default=False
-        Whether the intercept is unpenalised: then margins include it, and sum y_i alpha_i = 0.
+        Whether the intercept is unpenalised, and sum y_i alpha_i = 0.
     """
 
     def __init__(
@@ -156,24 +161,33 @@ class SamplePathSolver:
         ----------
         C : float
         alpha, margins : ndarray of shape (n,)
-            Dual variables, clipped to their box, and the margins that belong to them, those of an
-            unpenalised intercept included.
+            Dual variables in their box, and the margins that belong to them, without an
+            unpenalised intercept.
         C_min : float
             That of the problem.
         """
         self.C_min = C_min
         bounds = C * self._weights
         alpha = np.clip(alpha, 0.0, bounds)
-        self._known.append(_Known(C, alpha, margins, self._reference(margins, alpha, bounds)))
+        known = self._reference(margins, alpha, bounds, self._best_intercept(margins, bounds))
+        self._known.append(_Known(C, alpha, margins, known))
 
-    def _reference(self, margins: np.ndarray, alpha: np.ndarray, bounds: np.ndarray) -> Reference:
-        return reference(self._samples.norms, margins, alpha, bounds, self._signs)
+    def _reference(self, margins, alpha, bounds, b: float = 0.0) -> Reference:
+        return reference(self._samples.norms, margins, alpha, bounds, self._signs, b)
+
+    def _best_intercept(self, margins: np.ndarray, bounds: np.ndarray) -> float:
+        if self._signs is None:
+            return 0.0
+        kinks = self._signs * (1.0 - margins)
+        return 0.5 * sum(best_intercepts(kinks, bounds, self._level(bounds)))
+
+    def _level(self, bounds: np.ndarray) -> float:
+        return float(bounds[self._signs > 0.0].sum())
 
     def _decide(self, extremes: Extremes, bounds: np.ndarray, codes: np.ndarray | None = None):
         """Codes by bounds on the margins, those of an unpenalised intercept left out."""
         if self._signs is not None:
-            level = float(bounds[self._signs > 0.0].sum())
-            extremes = with_intercept(*extremes, self._signs, bounds, level)
+            extremes = with_intercept(*extremes, self._signs, bounds, self._level(bounds))
         return decide(*extremes, codes)
 
     def solve(self, C: float, tol: float) -> SamplePoint:
@@ -198,6 +212,8 @@ class SamplePathSolver:
         """Solve with what is decided; return the solution and the decisions that it rests on."""
         solution = self._polished(bounds, start, margins, codes, tol)
         history += after_steps(solution.history, 0, lam=1.0 / C)
+        if any(event.where == "repair" for event in solution.history):
+            codes = None
         if not solution.converged and codes is not None and codes.any():
             # Decisions are proved; should rounding errors have led to a wrong one all the same,
             # only a solve without them can confirm the full problem.
@@ -212,7 +228,36 @@ class SamplePathSolver:
         """Solve, and go for the last digits: the tighter a reference, the more it decides."""
         solution = self._solve(bounds, start, margins, codes, tol)
         solution = polish(self._samples, bounds, solution, self._signs)
+        if solution.w is None and self._has_drifted(solution):
+            converged, solution = solution.relative_gap <= tol, self._afresh(solution, bounds)
+            if converged and solution.relative_gap > tol:
+                again = self._solve(bounds, solution.alpha, solution.margins, codes, tol)
+                history = (*solution.history, *after_steps(again.history, solution.n_iter))
+                n_iter = solution.n_iter + again.n_iter
+                again = self._afresh(again, bounds)
+                solution = replace(again, n_iter=n_iter, history=history)
         return replace(solution, converged=solution.relative_gap <= tol)
+
+    def _has_drifted(self, solution: SampleSolution) -> bool:
+        """Whether margins, kept up to date and scaled from C to C, have lost digits.
+
+        Errors are those of sums of vectors of any sample, so some samples tell their size; a
+        quarter of what references allow for is allowed here.
+        """
+        samples, used = self._samples, np.flatnonzero(solution.alpha)
+        some = np.unique(np.linspace(0, samples.n - 1, min(_LOOKED_AT, samples.n), dtype=np.int64))
+        margins = np.zeros(some.size)
+        if used.size:
+            margins = samples.block(some, used) @ solution.alpha[used]
+        size = float(samples.norms @ solution.alpha)
+        error = np.abs(margins - solution.margins[some])
+        return bool(np.any(error > _DRIFT * EPS * size * samples.norms[some]))
+
+    def _afresh(self, solution: SampleSolution, bounds: np.ndarray) -> SampleSolution:
+        """Return the solution with margins computed from its dual variables."""
+        margins = self._samples.q_dot(solution.alpha)
+        b = self._best_intercept(margins, bounds)
+        return certified(solution, solution.alpha, margins, b, bounds, self._signs)
 
     def _first(self, C: float, bounds: np.ndarray) -> SampleSolution:
         """Lemma 9: up to C_min every margin is at most 1, and alpha_i = C_i."""
@@ -238,7 +283,9 @@ class SamplePathSolver:
         codes = None
         if self._screening in PATH_TESTS:
             if between:
-                inside = self._reference(margins, start, bounds)
+                inside = self._reference(
+                    margins, start, bounds, self._best_intercept(margins, bounds)
+                )
                 extremes = ball_test(dynamic_ball(inside), inside.norms)
             else:
                 extremes = self._test(nearest, C)
@@ -277,23 +324,14 @@ class SamplePathSolver:
             return ball_test(relaxed_path_ball(last, rho), norms)
         target = intersection_target(last, rho)
         margins, summed = self._targets.margins(target / (rho * last.bounds))
-        difference = C * margins - rho * last.margins
-        if self._signs is not None:
-            difference += rho * self._intercept(known) * self._signs
-        balls = segment(last, rho, target, difference, C * summed)
+        balls = segment(last, rho, target, C * margins - rho * last.margins, C * summed)
         if self._screening == "ball2":
             return ball_test(balls.ball(1.0), norms)
         return intersection_test(balls, norms)
 
-    def _intercept(self, known: "_Known") -> float:
-        """Intercept that the margins include, seen on the shortest sample: it has least errors."""
-        shortest, used = np.argmin(self._samples.norms)[None], np.flatnonzero(known.alpha)
-        product = self._samples.block(shortest, used)[0] @ known.alpha[used]
-        return float(self._signs[shortest[0]] * (known.margins[shortest[0]] - product))
-
     def _finish(self, C, bounds, solution, history, codes, began) -> SamplePoint:
         """Make the solution the next reference, and count what its own gap ball proves."""
-        last = self._reference(solution.margins, solution.alpha, bounds)
+        last = self._reference(solution.margins, solution.alpha, bounds, solution.b)
         self._on_path = True
         self._known = [_Known(C, solution.alpha, solution.margins, last)]
         if self._screening is not None:
@@ -302,7 +340,7 @@ class SamplePathSolver:
             seconds = time.perf_counter() - start
             history.append(screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / C))
         at_bound = np.minimum(solution.alpha, bounds - solution.alpha) <= _KINK * bounds
-        n_decidable = int(np.count_nonzero(at_bound & (np.abs(solution.margins - 1.0) > _KINK)))
+        n_decidable = int(np.count_nonzero(at_bound & (np.abs(last.shown - 1.0) > _KINK)))
         return SamplePoint(C, solution, tuple(history), n_decidable, time.perf_counter() - began)
 
 

@@ -151,6 +151,8 @@ class Gram:
             else:
                 add_rows_at(self.whole, index, weights, columns, out)
             return
+        if out.size == 0:
+            return
         for first in range(0, index.size, _BLOCK):
             part = slice(first, first + _BLOCK)
             if columns is not None and 2 * columns.size < self.n:

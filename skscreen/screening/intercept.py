@@ -2,8 +2,7 @@
 
 For a known w the losses sum_i C_i (1 - m_i)_+ are smallest where b is a weighted quantile of the
 kinks t_i = y_i - <x_i, w>: at level sum of C_i over y_i = +1. A quantile increases in each t_i, so
-bounds on all <z_i, w> bound b, and with it the margins. Another multiple of y in the margins moves
-all kinks, and b with them: margins that include some intercept serve as well.
+bounds on all <z_i, w> bound b, and with it the margins.
 
 References
 ----------
@@ -14,6 +13,9 @@ machines. arXiv:1401.6740. (Without such an intercept.)
 import numpy as np
 
 from skscreen.problems.pair_kernels import EPS
+
+# Rounding error of a margin with intercept, next to bounds that have their own.
+_ROUNDING = 8.0
 
 
 def best_intercepts(kinks: np.ndarray, caps: np.ndarray, level: float) -> tuple[float, float]:
@@ -50,20 +52,26 @@ def with_intercept(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Turn bounds on all <z_i, w*> into bounds on the margins at every optimal intercept.
 
+    For a part of the samples: at one of these, which is as good.
+
     Parameters
     ----------
     lower, upper : ndarray of shape (m,)
-        Bounds on margins of intercept 0.
+        Bounds on margins of intercept 0; NaN for none.
     y : ndarray of shape (m,)
         Labels, -1 or +1.
     caps, level
         See `best_intercepts`.
     """
+    # Of a ball without a finite radius nothing is known.
+    lower = np.where(np.isnan(lower), -np.inf, lower)
+    upper = np.where(np.isnan(upper), np.inf, upper)
     ends = np.sort(np.stack([y * (1.0 - lower), y * (1.0 - upper)]), axis=0)
     smallest = best_intercepts(ends[0], caps, level)[0]
     largest = best_intercepts(ends[1], caps, level)[1]
     moves = y * smallest, y * largest
-    return lower + np.minimum(*moves), upper + np.maximum(*moves)
+    rounding = _ROUNDING * EPS * (1.0 + max(abs(smallest), abs(largest)))
+    return lower + np.minimum(*moves) - rounding, upper + np.maximum(*moves) + rounding
 
 
 def balanced_target(margins: np.ndarray, caps: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -75,7 +83,7 @@ def balanced_target(margins: np.ndarray, caps: np.ndarray, y: np.ndarray) -> np.
     Parameters
     ----------
     margins : ndarray of shape (n,)
-        With any intercept.
+        Of intercept 0.
     caps, y : ndarray of shape (n,)
     """
     order = np.argsort(y * (1.0 - margins))

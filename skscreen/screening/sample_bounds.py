@@ -25,7 +25,7 @@ K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014). Safe sample screening for 
 machines. arXiv:1401.6740.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -71,6 +71,8 @@ class Reference:
         How far the vector with the given margins may be from u(alpha) by rounding errors.
     signs : ndarray of shape (n,), or None
         Labels, where the intercept is unpenalised.
+    b : float
+        That intercept, which is not in the margins.
     """
 
     norms: np.ndarray
@@ -81,11 +83,24 @@ class Reference:
     gap: float
     shift: float
     signs: np.ndarray | None = None
+    b: float = 0.0
 
     @property
     def square_error(self) -> float:
-        """Rounding error of `square`."""
-        return self.shift * (2.0 * np.sqrt(self.square) + self.shift)
+        """Rounding error of `square`: each margin may be off by `shift` |z_i|."""
+        spread = float(self.norms @ self.alpha)
+        return self.shift * (2.0 * np.sqrt(self.square) + self.shift + spread)
+
+    @property
+    def shown(self) -> np.ndarray:
+        """Margins with the intercept."""
+        return self.margins if self.signs is None else self.margins + self.b * self.signs
+
+    @property
+    def width(self) -> np.ndarray:
+        """Rounding errors of `shown`."""
+        width = self.shift * self.norms
+        return width if self.signs is None else width + _SLACK * EPS * np.abs(self.shown)
 
 
 def reference(
@@ -94,6 +109,7 @@ def reference(
     alpha: np.ndarray,
     bounds: np.ndarray,
     signs: np.ndarray | None = None,
+    b: float = 0.0,
 ) -> Reference:
     """Make a reference from a solution of any accuracy; costs a few passes over the arrays.
 
@@ -102,7 +118,9 @@ def reference(
     norms, margins, alpha, bounds : ndarray of shape (n,)
         Of the *full* problem, 0 <= alpha <= bounds and margins those of sum alpha_i z_i.
     signs : ndarray of shape (n,), optional
-        Labels, for an unpenalised intercept: then margins include one.
+        Labels, for an unpenalised intercept.
+    b : float, default=0
+        That intercept, which margins do not include.
 
     Returns
     -------
@@ -110,16 +128,17 @@ def reference(
     """
     moved = _moved_share(alpha, signs)
     shift = (_SLACK * EPS + moved) * float(norms @ alpha)
-    width, spilled = shift * norms, 0.0
-    if signs is not None:
-        width = width + _SLACK * EPS * np.abs(margins)
-        spilled = moved * _losses(alpha, margins)
-    slackness = np.maximum(
-        _slackness(margins - width, alpha, bounds), _slackness(margins + width, alpha, bounds)
-    )
-    square = max(float(alpha @ margins), 0.0) + spilled
-    gap = float(slackness.sum()) + spilled
-    return Reference(norms, margins, alpha, bounds, square, gap, shift, signs)
+    square = max(float(alpha @ margins), 0.0)
+    known = Reference(norms, margins, alpha, bounds, square, 0.0, shift, signs, b)
+    gap = _largest_slackness(known, alpha, bounds) + moved * _losses(known, alpha)
+    return replace(known, gap=gap)
+
+
+def _largest_slackness(reference: Reference, alpha: np.ndarray, bounds: np.ndarray) -> float:
+    """Sum of kappa_i, or more by rounding errors of the margins."""
+    shown, width = reference.shown, reference.width
+    ends = (_slackness(margins, alpha, bounds) for margins in (shown - width, shown + width))
+    return float(np.maximum(*ends).sum())
 
 
 def _moved_share(alpha: np.ndarray, signs: np.ndarray | None) -> float:
@@ -130,12 +149,13 @@ def _moved_share(alpha: np.ndarray, signs: np.ndarray | None) -> float:
     total = float(alpha.sum())
     if signs is None or total == 0.0:
         return 0.0
-    return 2.0 * (abs(float(signs @ alpha)) / total + _SLACK * EPS)
+    # Pairwise sums have errors of few EPS, products of vectors of many.
+    return 2.0 * (abs(float((signs * alpha).sum())) / total + _SLACK * EPS)
 
 
-def _losses(alpha: np.ndarray, margins: np.ndarray) -> float:
-    """Bound what a share moved of alpha changes in sums of alpha_i m_i and alpha_i (1 - m_i)."""
-    return float(alpha @ (1.0 + np.abs(margins)))
+def _losses(reference: Reference, alpha: np.ndarray) -> float:
+    """Bound what moving all of alpha changes in the sum of alpha_i (1 - m_i)."""
+    return float(alpha @ (1.0 + np.abs(reference.shown) + reference.width))
 
 
 def _slackness(margins: np.ndarray, alpha: np.ndarray, bounds: np.ndarray) -> np.ndarray:
@@ -182,7 +202,8 @@ def gap_ball(
 
 
 def _ball(margins: np.ndarray, square: float, shift: float) -> SampleBall:
-    radius = np.sqrt(square) if square > 0.0 else 0.0
+    # What overflows to NaN stays so, and decides nothing.
+    radius = 0.0 if square <= 0.0 else np.sqrt(square)
     return SampleBall(margins, float((radius + shift) * _WIDER))
 
 
@@ -212,9 +233,14 @@ def path_ball(reference: Reference, rho: float) -> SampleBall:
     return _path_ball(reference, rho, 0.0)
 
 
+def _half(rho: float) -> float:
+    return 0.5 * (rho - 1.0)
+
+
+@np.errstate(over="ignore", invalid="ignore")
 def _path_ball(reference: Reference, rho: float, slackness: float) -> SampleBall:
     scale = 0.5 * (1.0 + rho)
-    square = 0.25 * (rho - 1.0) ** 2 * (reference.square + reference.square_error) + slackness
+    square = _half(rho) * (reference.square + reference.square_error) * _half(rho) + slackness
     return _ball(scale * reference.margins, square, scale * reference.shift)
 
 
@@ -232,6 +258,7 @@ class Segment:
     squares: tuple[float, float, float]
     shift: float
 
+    @np.errstate(over="ignore", invalid="ignore")
     def ball(self, t: float) -> SampleBall:
         """Return one of the balls: at 0 relaxed BT1, at 1 BT2."""
         constant, linear, quadratic = self.squares
@@ -265,6 +292,7 @@ def _target(reference: Reference, rho: float, margins: np.ndarray) -> np.ndarray
     return np.where(margins < 1.0, bounds, 0.0)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def segment(
     reference: Reference,
     rho: float,
@@ -297,31 +325,21 @@ def segment(
     """
     q, step = reference.margins, target - rho * reference.alpha
     length_moved = float(np.abs(step) @ reference.norms)
-    share, signs = _moved_share(target, reference.signs), reference.signs
+    share = _moved_share(target, reference.signs)
     error = _SLACK * EPS * (length_moved + summed + rho * float(reference.norms @ reference.alpha))
     error += share * float(reference.norms @ target)
     length_square = max(float(step @ difference), 0.0)
     length = float(np.sqrt(length_square))
     # |w0 - u_t|^2 / 4 with w0 - u_t = (1 - rho) w0 - t (target's u - rho u0), in alpha-space.
-    constant = 0.25 * (rho - 1.0) ** 2 * (reference.square + reference.square_error)
-    linear = 0.5 * (rho - 1.0) * float(step @ q)
-    near, far = rho * reference.gap, _target_slackness(reference, rho, target)
+    constant = _half(rho) * (reference.square + reference.square_error) * _half(rho)
+    linear = _half(rho) * float(step @ q)
+    near = rho * reference.gap
+    far = _largest_slackness(reference, target, rho * reference.bounds)
+    far += share * _losses(reference, target)
     shift = 0.5 * (1.0 + rho) * reference.shift + error
     # Errors of the terms in t: each is an inner product of vectors known up to `shift`.
     size = np.sqrt(reference.square) + reference.shift
     rounding = (abs(rho - 1.0) * (size + length) + length + shift) * shift
-    if signs is not None:
-        spilled = share * _losses(target, q)
-        far += spilled
-        moved = _moved_share(reference.alpha, signs)
-        rounding += (1.0 + rho) * (spilled + rho * moved * _losses(reference.alpha, q))
+    rounding += (abs(rho - 1.0) + 1.0) * shift * length_moved
     squares = (constant + near, linear + far - near + rounding, 0.25 * length_square)
     return Segment(0.5 * (1.0 + rho) * q, 0.5 * difference, squares, shift)
-
-
-def _target_slackness(reference: Reference, rho: float, target: np.ndarray) -> float:
-    width = reference.shift * reference.norms
-    low, high = reference.margins - width, reference.margins + width
-    bounds = rho * reference.bounds
-    parts = np.maximum(_slackness(low, target, bounds), _slackness(high, target, bounds))
-    return float(parts.sum())

@@ -93,7 +93,8 @@ def _radius(constant, linear, quadratic, t, shift):
     """Radius at t; the cancellation between the terms of r^2 is allowed for."""
     size = constant + t * (abs(linear) + t * quadratic)
     square = constant + t * (linear + t * quadratic) + 4.0 * EPS * size
-    return (np.sqrt(max(square, 0.0)) + shift) * _WIDER
+    root = 0.0 if square <= 0.0 else np.sqrt(square)
+    return (root + shift) * _WIDER
 
 
 def dome_test(margins: np.ndarray, norms: np.ndarray, smallest: float, largest: float) -> Extremes:

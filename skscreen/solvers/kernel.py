@@ -9,7 +9,7 @@ from skscreen.solvers.hinge_gap import Part
 from skscreen.solvers.kernel_active_set import ActiveSetRun, TooLarge
 from skscreen.solvers.kernel_smo import SmoRun
 from skscreen.solvers.kernel_state import KernelRun, State, feasible
-from skscreen.solvers.sample_solution import SampleSolution, after_steps
+from skscreen.solvers.sample_solution import SampleSolution, after_steps, screening_event
 
 SOLVERS = ("auto", "active-set", "smo")
 INTERCEPTS = ("none", "free")
@@ -60,8 +60,7 @@ def solve_kernel(
         Dual variables to start from, clipped to the box (and moved onto y'alpha = 0 where the
         intercept is free). On a path: C / C0 times the solution at C0.
     margins : ndarray of shape (n,), optional
-        Q start, if known (any multiple of y may be in it where the intercept is free): else it
-        costs one product with Q.
+        Q start, if known: else it costs one product with Q.
     fixed : int8 ndarray of shape (n,), optional
         Codes that hold at the optimum for this C, from safe screening: 0 undecided, 1 alpha_i = 0,
         2 alpha_i = C_i. They are trusted, but the full certificate is what decides.
@@ -82,7 +81,7 @@ def solve_kernel(
     Returns
     -------
     SampleSolution
-        `margins` include the intercept. `converged` is False where the steps were used up or
+        `converged` is False where the steps were used up or
         rounding errors are in the way; `gap` tells how far it came. `n_iter` counts the Newton
         steps and the steps of SMO.
 
@@ -153,7 +152,16 @@ class _Solve:
             gap, dual, _ = self._certificate()
             if gap <= tol * (dual + gap) or spent:
                 return
-            self.codes = np.where(self.C == 0.0, 1, 0).astype(np.int8)
+            self._repair()
+
+    def _repair(self) -> None:
+        """Take decisions back, and leave the rounding errors of margins behind."""
+        started, absent = perf_counter(), self.C == 0.0
+        if self.codes[~absent].any():
+            self.codes = np.where(absent, 1, 0).astype(np.int8)
+            seconds = perf_counter() - started
+            self.history.append(screening_event("repair", self.n_iter, self.codes, seconds))
+        self.margins = self.samples.q_dot(self.alpha)
 
     def _crude_steps(self, most: int) -> int:
         """Return how many steps SMO may take to a crude gap: from nothing, all."""
@@ -219,7 +227,7 @@ class _Solve:
         gap, dual, b = self._certificate()
         return SampleSolution(
             alpha=self.alpha,
-            margins=self.whole.shifted(self.margins, b),
+            margins=self.margins,
             w=None,
             primal=float(dual + gap),
             dual=float(dual),
@@ -228,6 +236,7 @@ class _Solve:
             converged=bool(gap <= tol * (dual + gap)),
             seconds=seconds,
             history=tuple(self.history),
+            b=b,
         )
 
 

@@ -42,7 +42,7 @@ def polish(
         Upper bounds C_i of the dual variables.
     solution : SampleSolution
     signs : ndarray of shape (n,), optional
-        Labels, for an unpenalised intercept: then margins include it, and sum y_i alpha_i = 0.
+        Labels, for an unpenalised intercept: then sum y_i alpha_i = 0.
 
     Returns
     -------
@@ -50,13 +50,13 @@ def polish(
     """
     if solution.w is not None and samples.is_sparse and samples.n_entries > _MOST_ENTRIES:
         return solution
-    best, alpha, margins = solution, solution.alpha, solution.margins
+    best, alpha, margins, b = solution, solution.alpha, solution.margins, solution.b
     curvature, before = np.maximum(samples.norms**2, 1e-300), None
     for _ in range(_ROUNDS):
         if best.gap <= _EXACT * best.primal:
             break
         # Where a step along one coordinate stays inside the box, the sample belongs to E.
-        step = np.clip(alpha + (1.0 - margins) / curvature, 0.0, bounds)
+        step = np.clip(alpha + (1.0 - shown(margins, b, signs)) / curvature, 0.0, bounds)
         inside = (step > 0.0) & (step < bounds)
         E = np.flatnonzero(inside)
         if not 0 < E.size <= _LARGEST or (before is not None and np.array_equal(inside, before)):
@@ -66,20 +66,18 @@ def polish(
         if moved.any():
             alpha, margins = alpha + moved, margins + samples.q_dot(moved)
         try:
-            change, shift = _change(samples, E, alpha, margins, signs)
+            change, shift = _change(samples, E, alpha, shown(margins, b, signs), signs)
         except np.linalg.LinAlgError:
             break
         moved = np.zeros(alpha.size)
         moved[E] = np.clip(alpha[E] + change, 0.0, bounds[E]) - alpha[E]
-        alpha, margins = alpha + moved, margins + samples.q_dot(moved)
-        if signs is not None:
-            margins += shift * signs
-        best = _better(best, alpha, margins, bounds, signs)
+        alpha, margins, b = alpha + moved, margins + samples.q_dot(moved), b + shift
+        best = _better(best, alpha, margins, b, bounds, signs)
     if best is solution or solution.w is None:
         return best
     # The margins that counted have been updated step by step; those of w are what users get.
     w = samples.combine(best.alpha)
-    best = _better(solution, best.alpha, samples.margins(w), bounds, signs)
+    best = _better(solution, best.alpha, samples.margins(w), best.b, bounds, signs)
     return best if best is solution else replace(best, w=w)
 
 
@@ -104,16 +102,26 @@ def _change(samples, E, alpha, margins, signs) -> tuple[np.ndarray, float]:
     return x, b
 
 
-def _better(best, alpha, margins, bounds, signs) -> SampleSolution:
-    """Return the point as a solution if it is feasible and its gap is smaller."""
-    total = float(alpha.sum())
-    if signs is not None and abs(signs @ alpha) > 1e-14 * total:
-        return best
-    rest = 1.0 - margins
+def shown(margins: np.ndarray, b: float, signs: np.ndarray | None) -> np.ndarray:
+    """Return the margins with an unpenalised intercept, where there are signs."""
+    return margins if signs is None else margins + b * signs
+
+
+def certified(
+    solution: SampleSolution, alpha, margins, b: float, bounds, signs: np.ndarray | None
+) -> SampleSolution:
+    """Return the solution moved to another point, with the certificate of that."""
+    rest = 1.0 - shown(margins, b, signs)
     gap = float(np.where(rest > 0.0, (bounds - alpha) * rest, -alpha * rest).sum())
-    if not gap < best.gap:
-        return best
     # P + D = sum alpha + sum_i C_i (1 - m_i)_+ and P - D = gap.
-    both = total + float(bounds @ np.maximum(rest, 0.0))
+    both = float(alpha.sum()) + float(bounds @ np.maximum(rest, 0.0))
     primal, dual = 0.5 * (both + gap), 0.5 * (both - gap)
-    return replace(best, alpha=alpha, margins=margins, primal=primal, dual=dual, gap=gap)
+    return replace(solution, alpha=alpha, margins=margins, b=b, primal=primal, dual=dual, gap=gap)
+
+
+def _better(best, alpha, margins, b, bounds, signs) -> SampleSolution:
+    """Return the point as a solution if it is feasible and its gap is smaller."""
+    if signs is not None and abs(signs @ alpha) > 1e-14 * float(alpha.sum()):
+        return best
+    moved = certified(best, alpha, margins, b, bounds, signs)
+    return moved if moved.gap < best.gap else best

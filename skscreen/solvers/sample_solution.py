@@ -18,7 +18,8 @@ class SampleSolution:
     alpha : ndarray of shape (n,)
         Dual variables, 0 <= alpha_i <= C_i, of the full problem.
     margins : ndarray of shape (n,)
-        m_i = <z_i, w> at w = sum_i alpha_i z_i, with z_i = y_i x_i.
+        <z_i, w> at w = sum_i alpha_i z_i, with z_i = y_i x_i; without an unpenalised intercept,
+        next to which small ones would lose digits.
     w : ndarray of shape (d,), or None
         The normal, where it is a vector (linear kernels).
     primal, dual, gap : float
@@ -29,6 +30,8 @@ class SampleSolution:
     seconds : float
     history : tuple of ScreeningEvent
         Screening steps of the solver; their lam is NaN, as solvers know the C_i alone.
+    b : float
+        Unpenalised intercept, to be added to the margins as y_i b.
     """
 
     alpha: np.ndarray
@@ -41,6 +44,7 @@ class SampleSolution:
     converged: bool
     seconds: float
     history: tuple[ScreeningEvent, ...] = ()
+    b: float = 0.0
 
     @property
     def relative_gap(self) -> float:

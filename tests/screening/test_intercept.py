@@ -146,9 +146,9 @@ def test_no_decision_is_wrong(name, noise):
         alpha = solved(name, C0)[0]
         assert free_gap(Q, C0 * weights, y, alpha) <= 1e-8 * alpha.sum()
         point = sloppy(alpha, C0 * weights, y, noise, np.random.default_rng(1))
-        # Any intercept may be in the margins; a bad one makes the gap larger.
+        # Any intercept will do; a bad one makes the gap larger.
         b = by_trying_all(Q @ point, C0 * weights, y)[0] + noise
-        ref = reference(np.sqrt(np.diag(Q)), Q @ point + b * y, point, C0 * weights, y)
+        ref = reference(np.sqrt(np.diag(Q)), Q @ point, point, C0 * weights, y, b)
         for rho in RATIOS:
             for test in TESTS:
                 codes = decisions(ref, rho, test, Q)
@@ -167,7 +167,7 @@ def test_dual_variables_out_of_balance(name):
     shares = []
     for excess in (0.0, 1e-12, 1e-6, 1e-3, 0.1):
         tilted = np.minimum(alpha * np.where(y > 0.0, 1.0 + excess, 1.0), C * weights)
-        ref = reference(norms, Q @ tilted + low * y, tilted, C * weights, y)
+        ref = reference(norms, Q @ tilted, tilted, C * weights, y, low)
         ball = dynamic_ball(ref)
         away = alpha - tilted
         assert np.sqrt(max(away @ Q @ away, 0.0)) <= ball.radius * (1.0 + 1e-9) + 1e-9

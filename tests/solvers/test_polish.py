@@ -99,19 +99,20 @@ def test_free_intercept():
     bounds = np.ones(len(y))
     alpha = np.minimum(alpha, bounds)
     Q = samples.rows(np.arange(len(y)))
-    margins = Q @ alpha + y * peer.intercept_[0]
-    rest = 1.0 - margins
+    margins, b = Q @ alpha, peer.intercept_[0]
+    rest = 1.0 - margins - y * b
     error = np.where(rest > 0.0, (bounds - alpha) * rest, -alpha * rest).sum()
     both = alpha.sum() + np.maximum(rest, 0.0).sum()
     rough = SampleSolution(
-        alpha, margins, None, 0.5 * (both + error), 0.5 * (both - error), error, 1, True, 0.0
+        alpha, margins, None, 0.5 * (both + error), 0.5 * (both - error), error, 1, True, 0.0, b=b
     )
     fine = polish(samples, bounds, rough, y)
     assert fine.relative_gap < 1e-13 < rough.relative_gap
     assert abs(y @ fine.alpha) < 1e-12
-    # One intercept explains all margins.
-    shifts = y * (fine.margins - Q @ fine.alpha)
-    assert_allclose(shifts, shifts[0], atol=1e-10)
+    assert_allclose(fine.margins, Q @ fine.alpha, atol=1e-10)
+    # Samples inside the box are at the kink.
+    inside = (fine.alpha > 1e-9) & (fine.alpha < 1.0 - 1e-9)
+    assert_allclose((fine.margins + y * fine.b)[inside], 1.0, atol=1e-10)
     assert polish(samples, bounds, replace(fine, gap=0.0), y).gap == 0.0
 
 
