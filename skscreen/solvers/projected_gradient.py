@@ -246,7 +246,8 @@ class _Run:
         return objective.evaluate(evaluation.point)
 
     def _target(self, evaluation: Evaluation) -> float:
-        return self.options.tol * abs(evaluation.primal(self.lam))
+        # Of Python, whose overflow is infinity without a word.
+        return self.options.tol * float(abs(evaluation.primal(self.lam)))
 
     def _meets_tolerance(self, evaluation: Evaluation) -> bool:
         return evaluation.gap(self.lam) <= self._target(evaluation)
