@@ -341,9 +341,7 @@ class SVMProblem:
         if store is not None:
             key = content_key(self.labels.signs(problem), *self._key)
         if start is not None:
-            # Weights may differ from those where the start was found.
-            start = np.clip(start, 0.0, C * self.labels.weights)
-            solver.recall(C, start, solver.margins(start), solver.C_min)
+            solver.recall(C, start, None, solver.C_min)
         elif key is not None:
             for other, known in store.neighbours(key, C):
                 if known["alpha"].shape == known["margins"].shape == self.labels.rows.shape:

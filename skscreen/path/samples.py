@@ -12,7 +12,6 @@ import numpy as np
 from skscreen.path.threads import blas_threads_for
 from skscreen.problems.pair_kernels import EPS
 from skscreen.problems.samples import check_bounds
-from skscreen.screening.intercept import best_intercepts, with_intercept
 from skscreen.screening.rules import LINEAR, ZERO
 from skscreen.screening.sample_bounds import (
     Reference,
@@ -23,6 +22,7 @@ from skscreen.screening.sample_bounds import (
     segment,
 )
 from skscreen.screening.sample_rules import Extremes, ball_test, decide, intersection_test
+from skscreen.solvers.hinge_gap import Part
 from skscreen.solvers.polish import certified, polish
 from skscreen.solvers.sample_solution import SampleSolution, after_steps, screening_event
 from skscreen.solvers.solution import ScreeningEvent, n_screened
@@ -148,11 +148,7 @@ class SamplePathSolver:
     def _margins_of_weights(self) -> np.ndarray:
         return self._samples.q_dot(self._weights)
 
-    def margins(self, alpha: np.ndarray) -> np.ndarray:
-        """Return the margins that belong to dual variables."""
-        return self._samples.q_dot(alpha)
-
-    def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray, C_min: float) -> None:
+    def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray | None, C_min: float) -> None:
         """Take in a point known for some C; up to two, one on either side, help the next solve.
 
         It screens by relaxed BT1 alone: IT would cost a product with the whole kernel matrix.
@@ -160,35 +156,31 @@ class SamplePathSolver:
         Parameters
         ----------
         C : float
-        alpha, margins : ndarray of shape (n,)
-            Dual variables in their box, and the margins that belong to them, without an
-            unpenalised intercept.
+        alpha : ndarray of shape (n,)
+            Dual variables, clipped to their box.
+        margins : ndarray of shape (n,), or None
+            Those that belong to them, without an unpenalised intercept, where they are known.
         C_min : float
             That of the problem.
         """
         self.C_min = C_min
         bounds = C * self._weights
-        alpha = np.clip(alpha, 0.0, bounds)
-        known = self._reference(margins, alpha, bounds, self._best_intercept(margins, bounds))
-        self._known.append(_Known(C, alpha, margins, known))
+        inside = np.clip(alpha, 0.0, bounds)
+        if margins is None or not np.array_equal(inside, alpha):
+            margins = self._samples.q_dot(inside)
+        b = self._part(bounds).best_intercept(margins)
+        known = self._reference(margins, inside, bounds, b)
+        self._known.append(_Known(C, inside, margins, known))
+
+    def _part(self, bounds: np.ndarray) -> Part:
+        return Part(bounds, self._samples.norms, self._signs)
 
     def _reference(self, margins, alpha, bounds, b: float = 0.0) -> Reference:
         return reference(self._samples.norms, margins, alpha, bounds, self._signs, b)
 
-    def _best_intercept(self, margins: np.ndarray, bounds: np.ndarray) -> float:
-        if self._signs is None:
-            return 0.0
-        kinks = self._signs * (1.0 - margins)
-        return 0.5 * sum(best_intercepts(kinks, bounds, self._level(bounds)))
-
-    def _level(self, bounds: np.ndarray) -> float:
-        return float(bounds[self._signs > 0.0].sum())
-
     def _decide(self, extremes: Extremes, bounds: np.ndarray, codes: np.ndarray | None = None):
         """Codes by bounds on the margins, those of an unpenalised intercept left out."""
-        if self._signs is not None:
-            extremes = with_intercept(*extremes, self._signs, bounds, self._level(bounds))
-        return decide(*extremes, codes)
+        return decide(*self._part(bounds).with_intercept(extremes), codes)
 
     def solve(self, C: float, tol: float) -> SamplePoint:
         """Solve for one C to a relative duality gap of the full problem."""
@@ -256,7 +248,7 @@ class SamplePathSolver:
     def _afresh(self, solution: SampleSolution, bounds: np.ndarray) -> SampleSolution:
         """Return the solution with margins computed from its dual variables."""
         margins = self._samples.q_dot(solution.alpha)
-        b = self._best_intercept(margins, bounds)
+        b = self._part(bounds).best_intercept(margins)
         return certified(solution, solution.alpha, margins, b, bounds, self._signs)
 
     def _first(self, C: float, bounds: np.ndarray) -> SampleSolution:
@@ -283,9 +275,8 @@ class SamplePathSolver:
         codes = None
         if self._screening in PATH_TESTS:
             if between:
-                inside = self._reference(
-                    margins, start, bounds, self._best_intercept(margins, bounds)
-                )
+                b = self._part(bounds).best_intercept(margins)
+                inside = self._reference(margins, start, bounds, b)
                 extremes = ball_test(dynamic_ball(inside), inside.norms)
             else:
                 extremes = self._test(nearest, C)

@@ -18,6 +18,11 @@ from skscreen.problems.pair_kernels import EPS
 _ROUNDING = 8.0
 
 
+def shown(margins: np.ndarray, b: float, y: np.ndarray | None) -> np.ndarray:
+    """Return margins with an intercept; without labels there is none."""
+    return margins if y is None else margins + b * y
+
+
 def best_intercepts(kinks: np.ndarray, caps: np.ndarray, level: float) -> tuple[float, float]:
     """Return the ends of the interval of best intercepts.
 

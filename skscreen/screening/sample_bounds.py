@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skscreen.problems.pair_kernels import EPS
-from skscreen.screening.intercept import balanced_target
+from skscreen.screening.intercept import balanced_target, shown
 
 # Rounding error of a sum of vectors, in units of EPS times the sum of their lengths. Far above
 # what blocked sums of terms of both signs show.
@@ -94,7 +94,7 @@ class Reference:
     @property
     def shown(self) -> np.ndarray:
         """Margins with the intercept."""
-        return self.margins if self.signs is None else self.margins + self.b * self.signs
+        return shown(self.margins, self.b, self.signs)
 
     @property
     def width(self) -> np.ndarray:
@@ -136,8 +136,8 @@ def reference(
 
 def _largest_slackness(reference: Reference, alpha: np.ndarray, bounds: np.ndarray) -> float:
     """Sum of kappa_i, or more by rounding errors of the margins."""
-    shown, width = reference.shown, reference.width
-    ends = (_slackness(margins, alpha, bounds) for margins in (shown - width, shown + width))
+    middle, width = reference.shown, reference.width
+    ends = (_slackness(margins, alpha, bounds) for margins in (middle - width, middle + width))
     return float(np.maximum(*ends).sum())
 
 

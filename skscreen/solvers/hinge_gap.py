@@ -6,9 +6,9 @@ import numpy as np
 from numba import njit
 
 from skscreen.problems.pair_kernels import EPS
-from skscreen.screening.intercept import best_intercepts, with_intercept
+from skscreen.screening.intercept import best_intercepts, shown, with_intercept
 from skscreen.screening.sample_bounds import SampleBall
-from skscreen.screening.sample_rules import ball_test, decide
+from skscreen.screening.sample_rules import Extremes, ball_test, decide
 
 # Of the interval of multiples of a start: what is lost by the rest is a square of it.
 _HALVINGS = 8
@@ -47,7 +47,7 @@ class Part:
 
     def shifted(self, margins: np.ndarray, b: float) -> np.ndarray:
         """Return the margins with an intercept."""
-        return margins if self.y is None else margins + self.y * b
+        return shown(margins, b, self.y)
 
     def best_intercept(self, margins: np.ndarray) -> float:
         """Return the b that minimises the primal: a weighted quantile of y_i - f_i."""
@@ -67,10 +67,13 @@ class Part:
             sum_i alpha_i |z_i|: bounds the rounding errors of margins.
         """
         ball = SampleBall(centre, float(np.sqrt(square_radius)) + 8.0 * EPS * size)
-        low, high = ball_test(ball, self.norms)
-        if self.y is not None:
-            low, high = with_intercept(low, high, self.y, self.C, self._level)
-        return decide(low, high)
+        return decide(*self.with_intercept(ball_test(ball, self.norms)))
+
+    def with_intercept(self, extremes: Extremes) -> Extremes:
+        """Turn bounds on <z_i, w*> into bounds on the margins, where the intercept is free."""
+        if self.y is None:
+            return extremes
+        return with_intercept(*extremes, self.y, self.C, self._level)
 
     @property
     def _level(self) -> float:

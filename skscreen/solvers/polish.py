@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from skscreen.screening.intercept import shown
 from skscreen.solvers.sample_solution import SampleSolution
 
 # Systems wider than this cost more than they are worth; systems that are tried.
@@ -100,11 +101,6 @@ def _change(samples, E, alpha, margins, signs) -> tuple[np.ndarray, float]:
         move = (y @ (x + step) - excess) / (y @ along)
         x, b = x + step - move * along, b + move
     return x, b
-
-
-def shown(margins: np.ndarray, b: float, signs: np.ndarray | None) -> np.ndarray:
-    """Return the margins with an unpenalised intercept, where there are signs."""
-    return margins if signs is None else margins + b * signs
 
 
 def certified(
