@@ -12,8 +12,7 @@ from math import nan
 import numpy as np
 
 from skscreen.problems.embedding_terms import EmbeddingProblem, wrong_share
-from skscreen.solvers.embedding_descent import FIRST_STEP, diverged, steps_for
-from skscreen.solvers.embedding_kernels import sgd_pass
+from skscreen.solvers.embedding_descent import FIRST_STEP, descend, steps_for
 from skscreen.solvers.embedding_lbfgs import lbfgs
 from skscreen.solvers.embedding_state import Progress, Settings, shuffled
 
@@ -22,7 +21,6 @@ _TOUCHES = 1500
 # 80 sets of answers about 500 points in five dimensions one did, with a lift none).
 _LIFT, _LIFT_UP_TO, _LIFT_CKL_UP_TO = 2, 3, 5
 _PARTS = 5
-_REPAIRS = 5
 # Ridge for answers without noise, r of them for each coordinate: the first number over r^2, at
 # most the second (t-STE: a number over alpha, whatever r is).
 _CLEAN_RIDGES = {"gnmds": (0.5, 0.3), "ste": (0.3, 0.3), "soe": (0.03, 0.1)}
@@ -82,12 +80,14 @@ def _start(problem, X, rng):
     rows = shuffled(problem, rng)
     first = FIRST_STEP[problem.loss.name]
     points = random_start(problem.n_objects, p + lift, rng)
-    passes = yield from _descend(problem, points, rows, n_steps, first, 0.0)
+    passes = yield from descend(problem, points, rows, n_steps, first, _PARTS)
     if lift:
         points -= points.mean(axis=0)
         axes = np.linalg.eigh(points.T @ points)[1][:, : -p - 1 : -1]
         points = np.ascontiguousarray(points @ axes)
-        passes = yield from _descend(problem, points, rows, n_steps // 2, 0.5 * first, passes)
+        for progress in descend(problem, points, rows, n_steps // 2, 0.5 * first, _PARTS):
+            yield progress._replace(passes=passes + progress.passes)
+        passes += progress.passes
     X[:] = points
     yield Progress(passes, nan, 0.0, X, False)
     return passes
@@ -113,22 +113,3 @@ def _choose_ridge(problem, X, held_out, settings, passes):
 def random_start(n_objects: int, n_components: int, rng: np.random.Generator) -> np.ndarray:
     """Draw points with a mean squared distance of 1."""
     return rng.normal(scale=(2.0 * n_components) ** -0.5, size=(n_objects, n_components))
-
-
-def _descend(problem, X, rows, n_steps, first, passes):
-    """Take SGD steps with lengths from `first` to 0; with shorter ones where those diverge."""
-    terms, start = problem.terms, X.copy()
-    for _ in range(_REPAIRS):
-        row = done = 0
-        for part in range(_PARTS):
-            end = n_steps * (part + 1) // _PARTS
-            steps = [first * (1.0 - at / n_steps) for at in (done, end)]
-            row = sgd_pass(X, rows, row, end - done, *steps, terms.loss, terms.shape, terms.reg)
-            done = end
-            yield Progress(passes + done / len(problem.answers), nan, steps[0], X, False)
-        if not diverged(X):
-            break
-        X[:], first = start, 0.25 * first
-    else:
-        X[:] = start
-    return passes + done / len(problem.answers)

@@ -1,6 +1,6 @@
 """Plain baselines of ordinal embedding: stochastic gradients on single answers, and all at once."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from math import ceil, nan
 
 import numpy as np
@@ -18,8 +18,10 @@ _BATCH_EPOCHS = 1000
 # Of the step on the mean gradient, in units of n; it grows after a decrease and halves else.
 _BATCH_STEP, _GROW, _SHRINK = 0.3, 1.01, 0.5
 _SHORTEST = 1e-12
-# A start with coordinates beyond this has diverged; it is repeated with a quarter of the step.
+# Points that are so much farther out than at the start (or than 1) have diverged; the start is
+# repeated with a quarter of the step.
 _FAR = 1e6
+_ATTEMPTS = 5
 
 
 def steps_for(problem: EmbeddingProblem, touches: float) -> int:
@@ -27,10 +29,34 @@ def steps_for(problem: EmbeddingProblem, touches: float) -> int:
     return max(1, ceil(touches * problem.n_objects / problem.width))
 
 
-def diverged(X: np.ndarray) -> bool:
+def diverged(X: np.ndarray, far: float = _FAR) -> bool:
     """Whether steps were too long."""
     # Written so that NaN is too far.
-    return not np.abs(X).max() < _FAR
+    return not np.abs(X).max() < far
+
+
+def descend(
+    problem: EmbeddingProblem, X: np.ndarray, rows, n_steps: int, first: float, parts: int
+) -> Generator[Progress, None, float]:
+    """Step along single answers with lengths that fall linearly from `first` to 0.
+
+    Where those diverge it begins again with shorter ones; when it gives up, X is as it was.
+    Returns how often it went through the answers.
+    """
+    terms, start = problem.terms, X.copy()
+    far = _FAR * max(1.0, float(np.abs(X).max()))
+    for _ in range(_ATTEMPTS):
+        row = done = 0
+        for part in range(parts):
+            end = n_steps * (part + 1) // parts
+            steps = [first * (1.0 - at / n_steps) for at in (done, end)]
+            row = sgd_pass(X, rows, row, end - done, *steps, terms.loss, terms.shape, terms.reg)
+            done = end
+            yield Progress(done / len(problem.answers), nan, steps[0], X, False)
+        if not diverged(X, far):
+            break
+        X[:], first = start, 0.25 * first
+    return done / len(problem.answers)
 
 
 def sgd(
@@ -40,29 +66,13 @@ def sgd(
 
     The number of steps is fixed beforehand: about 6,000 for each object, or `max_epochs` passes.
     """
-    terms, m = problem.terms, len(problem.answers)
     n_steps = steps_for(problem, _TOUCHES)
     if settings.max_epochs is not None:
-        n_steps = settings.max_epochs * m
-    rows = shuffled(problem, rng)
+        n_steps = settings.max_epochs * len(problem.answers)
     first = settings.step or FIRST_STEP[problem.loss.name]
-    start, row = X.copy(), int(rng.integers(m))
-    while True:
-        done = 0
-        for part in range(_PARTS):
-            end = n_steps * (part + 1) // _PARTS
-            steps = [first * (1.0 - at / n_steps) for at in (done, end)]
-            row = sgd_pass(
-                X, rows, row, end - done, *steps, terms.loss, terms.shape, terms.reg
-            )  # fmt: skip
-            done = end
-            if part + 1 < _PARTS:
-                yield Progress(done / m, nan, steps[0], X, False)
-        if settings.step is not None or not diverged(X):
-            break
-        X[:], first = start, 0.25 * first
-    value = evaluate(X, terms, problem.workspace(), np.empty_like(X))
-    yield Progress(n_steps / m + 1.0, value, 0.0, X, True)
+    passes = yield from descend(problem, X, shuffled(problem, rng), n_steps, first, _PARTS)
+    value = evaluate(X, problem.terms, problem.workspace(), np.empty_like(X))
+    yield Progress(passes + 1.0, value, 0.0, X, True)
 
 
 def batch(

@@ -184,6 +184,15 @@ def test_a_stochastic_start_that_diverges_is_repaired(loss, monkeypatch):
         assert np.isfinite(solution.objective)
 
 
+@losses
+@pytest.mark.parametrize("size", [1e7, 1e100])
+def test_sgd_from_points_far_apart_ends(loss, size):
+    X = size * start()
+    *_, last = SOLVERS["sgd"](problem(loss), X, Settings(), np.random.default_rng(0))
+    assert last.converged
+    assert np.isfinite(X).all()
+
+
 def test_shuffled_rows_follow_the_weights():
     weights = np.zeros(1200) + 1e-9
     weights[:300] = [1.0, 3.0, 8.0] * 100
