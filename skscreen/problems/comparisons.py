@@ -48,7 +48,6 @@ from skscreen.problems.pair_kernels import (
 from skscreen.problems.sorted_kernels import (
     SORT_FROM,
     short_loss_pass,
-    sorted_count_decidable,
     sorted_loss_pass,
 )
 
@@ -58,6 +57,9 @@ _WORTH_COPYING = 0.75
 # Largest |x|^2 over mean |x_a - x_b|^2 of near pairs up to which sums of products, the faster
 # ones, lose at most three digits to cancellation.
 _NARROW_SPREAD = 1e3
+
+# Width of a quadratic piece that no margin falls on: in the limit the loss is the hinge.
+_HINGE = 1e-300
 
 # Rows of data are padded with zeros to whole vector registers: short loops over d without a
 # scalar remainder run up to twice as fast.
@@ -250,8 +252,7 @@ class Comparisons:
 
     def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> tuple[float, float]:
         """Sum of losses alone, without the adjoint, and a bound on its rounding error."""
-        # The hinge is the limit of a quadratic piece that no margin falls on.
-        return self._loss_pass(margins, loss, max(loss.gamma, 1e-300), *self.weights())
+        return self._loss_pass(margins, loss, max(loss.gamma, _HINGE), *self.weights())
 
     def _loss_pass(self, margins, loss, gamma, row_weights, slot_weights) -> tuple[float, float]:
         items = self.items
@@ -340,10 +341,14 @@ class Comparisons:
 
     def count_decidable(self, margins: PairDistances, loss: SmoothedHinge) -> int:
         """Count the items off the quadratic piece: the most that screening could decide."""
-        return sorted_count_decidable(
-            self.items.start, self.items.stop, margins.near, margins.far,
-            self.thresholds(loss), loss.gamma, SORT_FROM,
-        )  # fmt: skip
+        below = []
+        for near in (margins.near, margins.near - loss.gamma):
+            # Dual variables of a hinge are 1 below the threshold: each row's sum counts.
+            row_weights, slot_weights = self.weights()
+            shifted = replace(margins, near=near)
+            self._loss_pass(shifted, loss, _HINGE, row_weights, slot_weights)
+            below.append(row_weights.sum())
+        return self.n_items - round(below[0] - below[1])
 
     def intervals(self, terms):
         """Intervals for the distances at a centre, rounding errors included.

@@ -330,16 +330,3 @@ def largest_ratio(start, stop, near_d, far_d, reaches):
         extreme = farthest if reaches[p] > 0.0 else nearest
         largest = max(largest, (extreme - near_d[p]) / reaches[p])
     return largest
-
-
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def count_decidable(start, stop, near_d, far_d, thresholds, gamma):
-    """Count the items above the threshold or below the linear piece."""
-    count = 0.0
-    for p in range(near_d.size):
-        D, row = far_d[start[p] : stop[p]], 0.0
-        high, low = thresholds[p] + near_d[p], thresholds[p] - gamma + near_d[p]
-        for s in range(stop[p] - start[p]):
-            row += 1.0 if (D[s] > high) | (D[s] < low) else 0.0
-        count += row
-    return np.int64(count)

@@ -20,7 +20,6 @@ from numba import njit
 
 from skscreen.problems.losses import dual_variable, smoothed_value
 from skscreen.problems.pair_kernels import EPS, REORDER, loss_pass
-from skscreen.problems.pair_kernels import count_decidable as count_item_by_item
 
 # A row with at least so many slots is long (bisection costs more on shorter ones), and running
 # extremes over slots pay where long rows have more than so many items for each of them.
@@ -77,26 +76,6 @@ def short_loss_pass(
         )  # fmt: skip
         total, lost = _add(total, lost, value)
     return total + lost, 16.0 * EPS * total
-
-
-@njit(cache=True, nogil=True)
-def sorted_count_decidable(start, stop, near_d, far_d, thresholds, gamma, sort_from):
-    """Like `pair_kernels.count_decidable`."""
-    count, direct = 0, np.int64(0)
-    buffers = _buffers(near_d.size, far_d.size)
-    while direct < near_d.size:
-        first, last, begin, end = _next_run(start, stop, direct, sort_from)
-        count += count_item_by_item(
-            start[direct:first], stop[direct:first], near_d[direct:first], far_d,
-            thresholds[direct:first], gamma,
-        )  # fmt: skip
-        if last > first:
-            count += _run_decidable(
-                start[first:last] - begin, stop[first:last] - begin, near_d[first:last],
-                far_d[begin:end], thresholds[first], gamma, sort_from[0], buffers,
-            )  # fmt: skip
-        direct = last
-    return count
 
 
 @njit(cache=True, nogil=True)
@@ -242,26 +221,3 @@ def _run_loss(
         count += steps[s]
         slot_weights[s] += count
     return total, size
-
-
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def _run_decidable(start, stop, near, D, threshold, gamma, long_row, buffers):
-    """Count the items of a run of rows above the threshold or below the linear piece."""
-    firsts, lasts, highest, lowest, _, _ = buffers
-    _running_extremes(D, highest, lowest)
-    highest, lowest = highest[: D.size], lowest[: D.size]
-    _bisect_rows(highest, lowest, near, threshold - gamma, threshold, firsts, lasts)
-    count = 0.0
-    for p in range(near.size):
-        high, low = threshold + near[p], threshold - gamma + near[p]
-        begin, end, row = start[p], stop[p], 0.0
-        if end - begin >= long_row:
-            first = min(max(firsts[p], begin), end)
-            last = max(min(lasts[p], end), first)
-            row = float(first - begin + end - last)
-            begin, end = first, last
-        u = D[begin:end]
-        for s in range(end - begin):
-            row += 1.0 if (u[s] > high) | (u[s] < low) else 0.0
-        count += row
-    return np.int64(count)

@@ -8,10 +8,9 @@ from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, PSDCone
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem, extend
-from skscreen.problems.pair_kernels import count_decidable, largest_ratio, loss_pass
+from skscreen.problems.pair_kernels import largest_ratio, loss_pass
 from skscreen.problems.sorted_kernels import (
     short_loss_pass,
-    sorted_count_decidable,
     sorted_loss_pass,
 )
 from skscreen.problems.triplets import triplets_from_labels
@@ -100,9 +99,6 @@ def test_sorted_pass_agrees_with_the_direct_one(kind, part, gamma):
         ]
         np.testing.assert_allclose(*passes, rtol=1e-13)
         np.testing.assert_allclose(*sums, rtol=1e-13)
-        for width in (gamma, 0.0):
-            arguments = (start, stop, near, far, np.ones(near.size), width)
-            assert sorted_count_decidable(*arguments, ALWAYS) == count_decidable(*arguments)
 
 
 def test_the_dual_variables_sum_to_the_same_over_rows_and_slots():
