@@ -34,13 +34,6 @@ def clique_gains(U, E, codes, first, first_cliques, out):
 
 
 @njit(cache=True, nogil=True)
-def clique_losses(codes, first, first_cliques, out):
-    """Fill `out` with the losses alone."""
-    m = out.shape[1]
-    clique_gains(np.zeros((codes.size, m)), np.zeros((m, m)), codes, first, first_cliques, out)
-
-
-@njit(cache=True, nogil=True)
 def collect(a, codes, first, first_cliques, nodes, edges):
     """Add to `nodes` and `edges` what true minus expected labels weigh: the adjoint of the scores.
 

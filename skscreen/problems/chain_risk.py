@@ -65,9 +65,8 @@ class ChainRisk:
             f"{self.n_cliques:,} cliques with {n_labels:,}^2 pairs of labels",
             "Use fewer labels or sequences.",
         )
-        losses = np.empty(self.shape)
-        chain_kernels.clique_losses(codes, first, self.first_cliques, losses)
-        self._losses = losses.ravel() / self.n_chains
+        # Where nothing has a score the gains are the losses.
+        self._losses = self.gradient(np.zeros(n_labels * (X.shape[1] + n_labels)))
         # Multipliers of the projection, for a gradient of scale one: they change little.
         self._nu = np.zeros(self.shape[:2])
         self._pool = pool

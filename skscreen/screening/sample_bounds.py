@@ -28,6 +28,7 @@ machines. arXiv:1401.6740.
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numba import njit
 
 from skscreen.problems.pair_kernels import EPS
 from skscreen.screening.intercept import balanced_target, shown
@@ -37,7 +38,7 @@ from skscreen.screening.intercept import balanced_target, shown
 _SLACK = 8.0
 
 # Covers the last roundings of a radius: those of norms, roots and of the rules.
-_WIDER = 1.0 + 1e-9
+WIDER = 1.0 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ def gap_ball(
 def _ball(margins: np.ndarray, square: float, shift: float) -> SampleBall:
     # What overflows to NaN stays so, and decides nothing.
     radius = 0.0 if square <= 0.0 else np.sqrt(square)
-    return SampleBall(margins, float((radius + shift) * _WIDER))
+    return SampleBall(margins, float((radius + shift) * WIDER))
 
 
 def relaxed_path_ball(reference: Reference, rho: float) -> SampleBall:
@@ -261,11 +262,18 @@ class Segment:
     @np.errstate(over="ignore", invalid="ignore")
     def ball(self, t: float) -> SampleBall:
         """Return one of the balls: at 0 relaxed BT1, at 1 BT2."""
-        constant, linear, quadratic = self.squares
-        # The terms may cancel.
-        square = constant + t * (linear + t * quadratic)
-        square += 4.0 * EPS * (constant + t * (abs(linear) + t * quadratic))
-        return _ball(self.margins + t * self.slope, square, self.shift)
+        # As a Python function: see `sample_rules.ball_test`.
+        radius = float(radius_at.py_func(*self.squares, t, self.shift))
+        return SampleBall(self.margins + t * self.slope, radius)
+
+
+@njit(inline="always")
+def radius_at(constant, linear, quadratic, t, shift):
+    """Radius of a segment at t; the cancellation between the terms of r^2 is allowed for."""
+    size = constant + t * (abs(linear) + t * quadratic)
+    square = constant + t * (linear + t * quadratic) + 4.0 * EPS * size
+    root = 0.0 if square <= 0.0 else np.sqrt(square)
+    return (root + shift) * WIDER
 
 
 def intersection_target(reference: Reference, rho: float) -> np.ndarray:

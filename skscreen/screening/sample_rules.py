@@ -7,14 +7,11 @@ largest margin is below 1 has it at its upper bound C_i (rule 9 of Ogawa et al. 
 import numpy as np
 from numba import njit
 
-from skscreen.problems.pair_kernels import EPS
 from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO, sphere_lower, sphere_upper
-from skscreen.screening.sample_bounds import Reference, SampleBall, Segment
+from skscreen.screening.sample_bounds import WIDER, Reference, SampleBall, Segment, radius_at
 
 # Samples on the kink have a margin of 1 and must never be decided, whatever the rounding errors.
 _TOLERANCE = 1e-9
-
-_WIDER = 1.0 + 1e-9
 
 Extremes = tuple[np.ndarray, np.ndarray]
 
@@ -64,8 +61,8 @@ def _intersection_pass(margins, slope, norms, constant, linear, quadratic, shift
     clipped. For depth < 0 (one ball inside the other, or rounding errors) it is at an end. Both
     ends are looked at in any case, so the result is never below that of either ball.
     """
-    first = _radius(constant, linear, quadratic, 0.0, shift)
-    last = _radius(constant, linear, quadratic, 1.0, shift)
+    first = radius_at(constant, linear, quadratic, 0.0, shift)
+    last = radius_at(constant, linear, quadratic, 1.0, shift)
     # Subnormal numbers have no place in what follows; the ends alone are as safe.
     flat = not quadratic > 1e-280
     middle = 0.0 if flat else -0.5 * linear / quadratic
@@ -80,21 +77,12 @@ def _intersection_pass(margins, slope, norms, constant, linear, quadratic, shift
             if rest > 0.0:
                 reach = ratio * np.sqrt(depth / quadratic / rest)
                 t = min(max(middle + reach, 0.0), 1.0)
-                r = _radius(constant, linear, quadratic, t, shift)
+                r = radius_at(constant, linear, quadratic, t, shift)
                 low = max(low, sphere_lower(margins[i] + t * slope[i], norms[i], r))
                 t = min(max(middle - reach, 0.0), 1.0)
-                r = _radius(constant, linear, quadratic, t, shift)
+                r = radius_at(constant, linear, quadratic, t, shift)
                 high = min(high, sphere_upper(margins[i] + t * slope[i], norms[i], r))
         lower[i], upper[i] = low, high
-
-
-@njit(inline="always")
-def _radius(constant, linear, quadratic, t, shift):
-    """Radius at t; the cancellation between the terms of r^2 is allowed for."""
-    size = constant + t * (abs(linear) + t * quadratic)
-    square = constant + t * (linear + t * quadratic) + 4.0 * EPS * size
-    root = 0.0 if square <= 0.0 else np.sqrt(square)
-    return (root + shift) * _WIDER
 
 
 def dome_test(margins: np.ndarray, norms: np.ndarray, smallest: float, largest: float) -> Extremes:
@@ -156,9 +144,9 @@ def _decided_range(
     Squared: a rho^2 + b rho + c > 0. As |m_i| <= |z_i| |w0|, a <= 0: this holds between the roots,
     where h - level has one sign.
     """
-    square = (reference.square + reference.square_error) * _WIDER
-    sizes, half = (reference.norms * _WIDER) ** 2, 0.5 * margins - level
-    gap = reference.gap * _WIDER
+    square = (reference.square + reference.square_error) * WIDER
+    sizes, half = (reference.norms * WIDER) ** 2, 0.5 * margins - level
+    gap = reference.gap * WIDER
     # Rounding must not open the parabola upwards, and a smaller `a` is on the safe side.
     a = np.minimum(0.25 * (margins**2 - sizes * square), -1e-280)
     b = margins * half + sizes * (0.5 * square - gap)
@@ -168,7 +156,7 @@ def _decided_range(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         pivot = -0.5 * (b + np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), b))
         roots = np.sort(np.stack([pivot / a, c / pivot], axis=1), axis=1)
-    low, high = np.maximum(roots[:, 0], 0.0) * _WIDER, roots[:, 1] / _WIDER
+    low, high = np.maximum(roots[:, 0], 0.0) * WIDER, roots[:, 1] / WIDER
     # One point tells on which side of the level the whole interval is.
     with np.errstate(invalid="ignore", over="ignore"):
         inside = np.where(high < 2.0 * (low + 1.0), 0.5 * (low + high), low + 1.0)

@@ -46,7 +46,7 @@ from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 
 from skscreen.problems.pair_kernels import EPS
-from skscreen.screening.sample_bounds import _SLACK, _WIDER
+from skscreen.screening.sample_bounds import _SLACK, WIDER
 
 # Samples that validation vectors are regressed on: those furthest inside their box.
 _MOST_FREE = 256
@@ -123,7 +123,7 @@ class Between:
             geometry.norms, geometry.weights, first.alpha, last.alpha, first.margins, last.margins,
             first.C, last.C, self._shift, start, stop,
         )  # fmt: skip
-        return total * _WIDER
+        return total * WIDER
 
     def sure(self, start: float, stop: float, side: int) -> np.ndarray:
         """Return which validation samples are on one side for all t in [start, stop].
@@ -144,7 +144,7 @@ class Between:
         # Of -side z: what is linear in t is largest at an end.
         ends = [-side * self._scores(t) for t in (start, stop)]
         largest = np.maximum(*ends)
-        reach = (np.sqrt(gap) + self._shift) * norms * _WIDER
+        reach = (np.sqrt(gap) + self._shift) * norms * WIDER
         sure = largest + reach + _SLACK * EPS * np.abs(ends).max(axis=0) < 0.0
         rows = np.flatnonzero(~sure & (largest < 0.0))
         if rows.size and gap > 0.0:
@@ -184,7 +184,7 @@ class Between:
             above.append(bounds - alpha)
             rests.append(1.0 - first.margins[index] - t * (last.margins - first.margins)[index])
         # Linear in t, so smallest at an end.
-        below, above = (np.minimum(*pair) / _WIDER for pair in (below, above))
+        below, above = (np.minimum(*pair) / WIDER for pair in (below, above))
         room = np.minimum(below, above)
         keep = room > _INSIDE * geometry.weights[index] * last.C
         if not keep.any():
@@ -201,7 +201,7 @@ class Between:
         centre = np.maximum(low + beta @ rests[0], high + beta @ rests[1])
         terms = np.abs(beta) @ (1.0 + np.abs(rests[0]) + np.abs(rests[1]))
         terms += np.maximum(np.abs(low), np.abs(high))
-        return centre + loss * _WIDER + 2.0 * self._shift * sizes + _SLACK * EPS * terms
+        return centre + loss * WIDER + 2.0 * self._shift * sizes + _SLACK * EPS * terms
 
 
 def _ridge(matrix, room, reach, products, own) -> tuple[np.ndarray, np.ndarray]:

@@ -43,7 +43,7 @@ class Part:
 
     def gap_terms(self, alpha: np.ndarray, shown: np.ndarray) -> float:
         """Return sum_i C_i (1 - m_i)_+ - alpha_i (1 - m_i), terms that are not negative."""
-        return _sum_kappa(alpha, shown, self.C)
+        return certify(shown, self.C, alpha)[0]
 
     def shifted(self, margins: np.ndarray, b: float) -> np.ndarray:
         """Return the margins with an intercept."""
@@ -105,9 +105,14 @@ def rounding_of_gap(n: int, square: float, loss: float, total: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _sum_kappa(alpha, margins, C):
-    total = 0.0
-    for i in range(alpha.size):
+def certify(margins, C, alpha):
+    """Return the sum of C_i (1 - m_i)_+ - alpha_i (1 - m_i) >= 0 and that of C_i (1 - m_i)_+."""
+    gap, hinge = 0.0, 0.0
+    for i in range(margins.size):
         short = 1.0 - margins[i]
-        total += (C[i] - alpha[i]) * short if short > 0.0 else -alpha[i] * short
-    return total
+        if short > 0.0:
+            hinge += C[i] * short
+            gap += (C[i] - alpha[i]) * short
+        else:
+            gap -= alpha[i] * short
+    return gap, hinge

@@ -57,19 +57,18 @@ class ActiveSetRun(KernelRun):
         self.delta = max(FIRST_DELTA / C.max(), self.smallest_delta)
         self.working, self.Q = np.empty(0, np.int64), np.empty((0, 0))
 
-    def run(self, max_steps: int) -> float:
-        """Solve until the gap of the undecided samples meets its share; return that gap."""
+    def run(self, max_steps: int) -> None:
+        """Solve until the gap of the undecided samples meets its share."""
         scale, self.state.b = self._best_multiple()
         for _ in range(_LIMIT_OUTER):
             gap, b = self.gap()
             if self.is_solved(gap) or self.n_steps >= max_steps:
-                break
+                return
             if scale == 1.0:
                 self.state.b = b
                 self.screen(gap)
             self._outer_step(scale, max_steps)
             scale = 1.0
-        return gap
 
     def _best_multiple(self) -> tuple[float, float]:
         """Return the multiple of the start that is best as a primal point; screen by its ball."""

@@ -22,14 +22,14 @@ _STEPS_A_GAP, _LEAST_STEPS = 16, 30
 class SmoRun(KernelRun):
     """One solve by pairs, on the undecided samples of a state; feasible from the start."""
 
-    def run(self, max_steps: int) -> float:
-        """Solve until the gap of the undecided samples meets its share; return that gap."""
+    def run(self, max_steps: int) -> None:
+        """Solve until the gap of the undecided samples meets its share."""
         state, samples = self.state, self.samples
         loop = smo_without_offset if self.y is None else smo_with_offset
         while True:
             gap, state.b = self.gap()
             if self.is_solved(gap) or self.n_steps >= max_steps:
-                return gap
+                return
             self.screen(gap)
             S, y = self.S, samples.y[self.S]
             C, diagonal, alpha = self.C[S], samples.diagonal[S], state.alpha[S]
@@ -52,7 +52,7 @@ class SmoRun(KernelRun):
             state.dual += 0.5 * change @ ((1.0 - state.margins[S]) + short)
             state.alpha[S], state.margins[S] = alpha, margins
             if status == 0:
-                return self.gap()[0]
+                return
 
     def _promising(self, alpha: np.ndarray, short: np.ndarray) -> np.ndarray:
         """Return samples that violate their optimality conditions most."""

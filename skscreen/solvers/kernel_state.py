@@ -6,6 +6,7 @@ from time import perf_counter
 import numpy as np
 
 from skscreen.problems.gram import KernelSamples
+from skscreen.problems.projection import project
 from skscreen.solvers.hinge_gap import Part, rounding_of_gap
 from skscreen.solvers.sample_solution import screening_event
 from skscreen.solvers.solution import ScreeningEvent
@@ -89,16 +90,8 @@ class KernelRun:
 
 def feasible(alpha: np.ndarray, C: np.ndarray, y: np.ndarray | None, total: float) -> np.ndarray:
     """Return a point of the box near alpha; with labels, the nearest one with y'a = total."""
-    inside = np.clip(alpha, 0.0, C)
-    if y is None or abs(y @ inside - total) <= 1e-13 * (np.abs(inside).sum() + abs(total)):
-        return inside
-    # y'clip(a + s y) increases in s.
-    reach = C.max() + np.abs(alpha).max()
-    low, high = -reach, reach
-    for _ in range(200):
-        shift = 0.5 * (low + high)
-        if shift in (low, high):
-            break
-        inside = np.clip(alpha + shift * y, 0.0, C)
-        low, high = (shift, high) if y @ inside < total else (low, shift)
+    if y is None:
+        return np.clip(alpha, 0.0, C)
+    inside = np.empty(alpha.size)
+    project(alpha, y, y, np.zeros(alpha.size), C, total, 0.0, inside)
     return inside

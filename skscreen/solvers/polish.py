@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from skscreen.screening.intercept import shown
+from skscreen.solvers.hinge_gap import certify
 from skscreen.solvers.sample_solution import SampleSolution
 
 # Systems wider than this cost more than they are worth; systems that are tried.
@@ -107,10 +108,9 @@ def certified(
     solution: SampleSolution, alpha, margins, b: float, bounds, signs: np.ndarray | None
 ) -> SampleSolution:
     """Return the solution moved to another point, with the certificate of that."""
-    rest = 1.0 - shown(margins, b, signs)
-    gap = float(np.where(rest > 0.0, (bounds - alpha) * rest, -alpha * rest).sum())
+    gap, hinge = certify(shown(margins, b, signs), bounds, alpha)
     # P + D = sum alpha + sum_i C_i (1 - m_i)_+ and P - D = gap.
-    both = float(alpha.sum()) + float(bounds @ np.maximum(rest, 0.0))
+    both = float(alpha.sum()) + hinge
     primal, dual = 0.5 * (both + gap), 0.5 * (both - gap)
     return replace(solution, alpha=alpha, margins=margins, b=b, primal=primal, dual=dual, gap=gap)
 

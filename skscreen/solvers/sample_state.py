@@ -3,12 +3,12 @@
 from time import perf_counter
 
 import numpy as np
-from numba import njit
 
 from skscreen.problems.samples import LinearSamples
 from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
 from skscreen.screening.sample_bounds import dynamic_ball, reference
 from skscreen.screening.sample_rules import ball_test, decide
+from skscreen.solvers.hinge_gap import certify
 from skscreen.solvers.sample_solution import SampleSolution, screening_event
 
 
@@ -102,24 +102,9 @@ class SampleState:
         return count
 
     def solution(self, tol: float, seconds: float) -> SampleSolution:
-        """Return the best point evaluated."""
-        alpha, margins, u, primal, dual, gap = self.best
-        relative = gap / primal if primal > 0.0 else gap
+        """Return the best point evaluated, and go back to it."""
+        self.restore()
         return SampleSolution(
-            alpha, margins, u, primal, dual, gap, self.n_iter, relative <= tol, seconds,
-            tuple(self.history),
+            self.alpha, self.margins, self.u, self.primal, self.dual, self.gap, self.n_iter,
+            self.relative_gap <= tol, seconds, tuple(self.history),
         )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def certify(margins, caps, alpha):
-    """Return the sum of kappa_i and that of C_i (1 - m_i)_+."""
-    gap, hinge = 0.0, 0.0
-    for i in range(margins.size):
-        slack = 1.0 - margins[i]
-        if slack > 0.0:
-            hinge += caps[i] * slack
-            gap += (caps[i] - alpha[i]) * slack
-        else:
-            gap -= alpha[i] * slack
-    return gap, hinge
