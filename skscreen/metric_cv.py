@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
@@ -19,6 +19,7 @@ from skscreen.metric import ScreenedRTLM
 from skscreen.metric_path import RTLMPath
 from skscreen.path.callbacks import Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
+from skscreen.path.folds import score_folds
 from skscreen.path.grid import MOST_VALUES, absolute_lam, positive_values
 from skscreen.problems.memory import check_memory
 from skscreen.solvers.solution import Solution
@@ -182,26 +183,18 @@ class ScreenedRTLMCV(ScreenedRTLM):
         splits = list(check_cv(self.cv, codes, classifier=True).split(X, y, groups))
         classifier = KNeighborsClassifier() if self.classifier is None else self.classifier
         scorer = check_scoring(classifier, self.scoring)
-        tasks = (
+        folds = (
             delayed(_fold_scores)(
                 self._model(), clone(classifier), X, y, *split, self.lams_, scorer, keep=k == 0
             )
             for k, split in enumerate(splits)
         )
-        scores, failed, starts = [], [], []
-        with Tasks(self, len(splits), "fold") as progress:
-            for fold, solutions, kept in Parallel(self.n_jobs, return_as="generator")(tasks):
-                starts = starts or kept
-                scores.append(fold)
-                failed += solutions
-                message = f"{len(scores)} of {len(splits)} folds"
-                progress.end_task(len(scores) / len(splits), message)
-            progress.bar.end()
+        with Tasks(self, len(splits), "fold") as tasks:
+            self.scores_, best, failed, starts = score_folds(folds, len(splits), self.n_jobs, tasks)
+            tasks.bar.end()
             self._warn_unless_converged(failed)
-            self.scores_ = np.array(scores)
-            means = self.scores_.mean(axis=0)
-            best = int(np.argmax(means))
-            self.best_lam_, self.best_score_ = float(self.lams_[best]), float(means[best])
+            self.best_lam_ = float(self.lams_[best])
+            self.best_score_ = float(self.scores_[:, best].mean())
             if self.refit:
                 self._learn(X, y, starts[best])
         return self

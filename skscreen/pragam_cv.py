@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.base import _fit_context
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.path.callbacks import Tasks, with_callbacks
+from skscreen.path.folds import score_folds
 from skscreen.path.grid import MOST_VALUES
 from skscreen.pragam import PragamSVC
 from skscreen.problems.memory import check_memory
@@ -183,17 +184,10 @@ class PragamSVCCV(PragamSVC):
             )
             for k, split in enumerate(splits)
         )
-        scores, starts = [], []
         with Tasks(self, len(splits), "fold") as tasks:
-            for fold, solutions in Parallel(self.n_jobs, return_as="generator")(folds):
-                scores.append(fold)
-                starts += solutions
-                tasks.end_task(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
+            self.scores_, best, _, starts = score_folds(folds, len(splits), self.n_jobs, tasks)
             tasks.bar.end()
-            self.scores_ = np.array(scores)
-            means = self.scores_.mean(axis=0)
-            best = int(np.argmax(means))
-            self.C_, self.best_score_ = float(self.Cs_[best]), float(means[best])
+            self.C_, self.best_score_ = float(self.Cs_[best]), float(self.scores_[:, best].mean())
             if self.refit:
                 # A class that the fold has not seen has no solution there.
                 known = np.array_equal(starts[best]["classes_"], labels.classes)
@@ -220,11 +214,11 @@ class PragamSVCCV(PragamSVC):
 
 def _fold_scores(
     model: PragamSVC, X, y, train, test, Cs: Iterable[float], scorer, sample_weight, keep: bool
-) -> tuple[list[float], list[dict]]:
+) -> tuple[list[float], list, list[dict]]:
     """Solve one fold for one C after the other.
 
-    Returns the scores, and if they are to be kept the solutions, with dual variables 0 for the
-    samples that are not in the fold.
+    Returns the scores, no solution that would still have to be warned of, and if they are to be
+    kept all solutions, with dual variables 0 for the samples that are not in the fold.
     """
     training, validation, weights = cut(model, X, y, train, test, sample_weight)
     weighted = {}
@@ -240,4 +234,4 @@ def _fold_scores(
                 dual_coef = np.zeros((len(model.coef_), len(y)))
                 dual_coef[:, train] = model.dual_coef_
             kept.append({"coef_": model.coef_, "dual_coef_": dual_coef, "classes_": model.classes_})
-    return scores, kept
+    return scores, [], kept

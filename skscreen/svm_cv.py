@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.base import _fit_context
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.path.callbacks import Tasks, with_callbacks
 from skscreen.path.certified import CertifiedSearch, ErrorBounds
+from skscreen.path.folds import score_folds
 from skscreen.path.grid import MOST_VALUES, positive_values
 from skscreen.path.samples import SamplePoint
 from skscreen.problems.memory import check_memory
@@ -234,22 +235,14 @@ class ScreenedSVCCV(ScreenedSVC):
         """Score the grid; return the dual variables of the first fold for the C chosen."""
         model = self._model()
         scorer = check_scoring(model, self.scoring)
-        tasks = (
+        folds = (
             delayed(_fold_scores)(
                 self._model(), X, y, *split, self.Cs_, scorer, sample_weight, keep=k == 0
             )
             for k, split in enumerate(splits)
         )
-        scores, failed, starts = [], [], []
-        for fold, points, solutions in Parallel(self.n_jobs, return_as="generator")(tasks):
-            starts = starts or solutions
-            scores.append(fold)
-            failed += points
-            progress.end_task(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
-        self.scores_ = np.array(scores)
-        means = self.scores_.mean(axis=0)
-        best = int(np.argmax(means))
-        self.C_, self.best_score_ = float(self.Cs_[best]), float(means[best])
+        self.scores_, best, failed, starts = score_folds(folds, len(splits), self.n_jobs, progress)
+        self.C_, self.best_score_ = float(self.Cs_[best]), float(self.scores_[:, best].mean())
         self._warn_unless_converged(failed)
         return starts[best]
 
