@@ -157,7 +157,7 @@ def sizes_of_terms(model, X) -> float:
     X = X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
     if model.kernel == "precomputed":
         X = X[:, model.support_]
-    one_by_one = model._kernel.decide(X, model.support_vectors_, np.eye(len(model.support_)))
+    one_by_one = model._kernel.scores(X, model.support_vectors_, np.eye(len(model.support_)))
     return float((np.abs(one_by_one) @ np.abs(model.dual_coef_.T)).max(initial=0.0))
 
 

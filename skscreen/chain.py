@@ -17,12 +17,13 @@ from skscreen.path.threads import N_JOBS, blas_threads_for
 from skscreen.problems.chain_kernels import best_labels
 from skscreen.problems.chain_likelihood import MATRICES, ChainLikelihood
 from skscreen.problems.chain_risk import ChainRisk
+from skscreen.problems.gram import KERNELS
 from skscreen.problems.memory import check_kernel_memory
 from skscreen.problems.samples import LARGEST, check_bounds
 from skscreen.sequences import Sequences, check_labels, check_sequences
 from skscreen.solvers.certified import Watch, follow
 from skscreen.solvers.excessive_gap import excessive_gap
-from skscreen.svm_problem import KERNELS, Kernel, gamma_value
+from skscreen.svm_problem import Kernel, gamma_value
 
 
 class _ChainClassifier(BaseEstimator):
@@ -373,7 +374,7 @@ class KernelChainClassifier(_ChainClassifier):
         self._kernel = Kernel(self.kernel, gamma, self.degree, float(self.coef0))
         n = len(observations)
         check_kernel_memory(n, n, MATRICES, "Use fewer observations, or PragamChainSVC.")
-        K = self._kernel._between(observations, observations)
+        K = self._kernel.between(observations, observations)
         if not np.all(np.isfinite(K)):
             raise ValueError("the kernel has values that are not finite on X: rescale X.")
         problem = ChainLikelihood(
@@ -405,4 +406,4 @@ class KernelChainClassifier(_ChainClassifier):
         return self
 
     def _scores(self, sequences: Sequences) -> np.ndarray:
-        return self._kernel.decide(sequences.X, self.observations_, self.dual_coef_)
+        return self._kernel.scores(sequences.X, self.observations_, self.dual_coef_)

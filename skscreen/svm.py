@@ -18,9 +18,9 @@ from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_ca
 from skscreen.path.samples import TESTS, SamplePoint
 from skscreen.path.store import Store, check_store
 from skscreen.path.threads import N_JOBS, blas_threads_for
+from skscreen.problems.gram import KERNELS
 from skscreen.score_classifier import ScoreClassifierMixin
 from skscreen.svm_problem import (
-    KERNELS,
     SOLVERS,
     BinaryFit,
     Kernel,
@@ -291,11 +291,11 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     def _kernel_scores(self, X) -> np.ndarray:
         coef = self.dual_coef_.T
         if self.kernel == "precomputed":
-            return self._kernel.decide(X[:, self.support_], self.support_vectors_, coef)
+            return self._kernel.scores(X[:, self.support_], self.support_vectors_, coef)
         known = self._training.known_rows(X) if self._training else None
         if known is None:
-            return self._kernel.decide(X, self.support_vectors_, coef)
-        return self._kernel.decide_again(X, self.support_vectors_, coef, self.support_, known)
+            return self._kernel.scores(X, self.support_vectors_, coef)
+        return self._kernel.scores_again(X, self.support_vectors_, coef, self.support_, known)
 
     def __sklearn_tags__(self):
         """Sparse data are accepted; a precomputed kernel is cut along both axes."""

@@ -341,15 +341,15 @@ def _of_kernel(labels, kernel: Kernel, X, X_val, signs_val, bias, diagonal, cach
     table = X_val if precomputed else None
     if table is None and size <= cache_size * 2**20:
         check_kernel_memory(X_val.shape[0], X.shape[0], 2, "Use a smaller cache_size.")
-        table = kernel._between(X_val, X)
+        table = kernel.between(X_val, X)
 
     def block(index):
-        K = X[np.ix_(index, index)] if precomputed else kernel._between(X[index], X[index])
+        K = X[np.ix_(index, index)] if precomputed else kernel.between(X[index], X[index])
         return signs[index, None] * (K + square) * signs[index]
 
     def cross(rows, index):
         if table is None:
-            K = kernel._between(X_val[rows], X[index])
+            K = kernel.between(X_val[rows], X[index])
         else:
             K = table[np.ix_(rows, index)]
         return signs_val[rows, None] * (K + square) * signs[index]
@@ -358,7 +358,7 @@ def _of_kernel(labels, kernel: Kernel, X, X_val, signs_val, bias, diagonal, cach
         coefficients = signs * alpha
         index = np.flatnonzero(alpha)
         if table is None:
-            products = kernel.decide(X_val, X[index], coefficients[index, None])[:, 0]
+            products = kernel.scores(X_val, X[index], coefficients[index, None])[:, 0]
         else:
             products = table @ coefficients
         return signs_val * (products + square * coefficients.sum())

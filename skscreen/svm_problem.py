@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
-from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
@@ -15,14 +14,13 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 from skscreen.path.matrices import KnownRows, kept_matrix, kept_rows
 from skscreen.path.samples import SamplePathSolver, SamplePoint
 from skscreen.path.store import Store, content_key
-from skscreen.problems.gram import Gram, KernelSamples, call_kernel, near_origin
+from skscreen.problems.gram import Gram, KernelSamples, kernel_values, near_origin
 from skscreen.problems.gram_kernels import add_rows
 from skscreen.problems.memory import check_memory
 from skscreen.problems.samples import LinearSamples, compress
 from skscreen.solvers import kernel, linear
 from skscreen.solvers.sample_solution import SampleSolution
 
-KERNELS = ("linear", "rbf", "poly", "sigmoid", "precomputed")
 SOLVERS = {"linear": linear.SOLVERS, "kernel": kernel.SOLVERS}
 
 _LARGEST_TOL = 1e100
@@ -46,20 +44,20 @@ class Kernel:
     degree: float
     coef0: float
 
-    def decide(self, X, support_vectors, dual_coef: np.ndarray) -> np.ndarray:
+    def scores(self, X, support_vectors, dual_coef: np.ndarray) -> np.ndarray:
         """Return sum_j K(x, x_j) dual_coef_j for the rows of X, by blocks of limited size."""
         if self.name == "precomputed":
             return X @ dual_coef
         out = np.zeros((X.shape[0], dual_coef.shape[1]))
         # A tolerance may be met without any support vector.
         for part in _parts(X.shape[0], len(dual_coef)) if len(dual_coef) else ():
-            out[part] = self._between(X[part], support_vectors) @ dual_coef
+            out[part] = self.between(X[part], support_vectors) @ dual_coef
         return out
 
-    def decide_again(
+    def scores_again(
         self, X, support_vectors, dual_coef: np.ndarray, support: np.ndarray, known: KnownRows
     ) -> np.ndarray:
-        """Return the same as `decide`, from kernel values known for the same X.
+        """Return the same as `scores`, from kernel values known for the same X.
 
         Parameters
         ----------
@@ -69,25 +67,26 @@ class Kernel:
         known : KnownRows
             K between all training samples and X.
         """
-        K = known.with_rows(support, lambda places: self._between(support_vectors[places], X))
+        K = known.with_rows(support, lambda places: self.between(support_vectors[places], X))
         out = np.zeros((dual_coef.shape[1], X.shape[0]))
         for column, scores in zip(dual_coef.T, out, strict=True):
             index = np.flatnonzero(column)
             add_rows(K, support[index], column[index], scores)
         return out.T
 
-    def _between(self, X, Y) -> np.ndarray:
-        if callable(self.name):
-            return call_kernel(self.name, X, Y)
+    def between(self, X, Y) -> np.ndarray:
+        """Return the kernel matrix between two sets of samples."""
         if self.name == "rbf":
             X, Y = near_origin(X, Y)
-        settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        return pairwise_kernels(X, Y, metric=self.name, filter_params=True, **settings)
+        return kernel_values(self.name, X, Y, **self._settings)
 
     def gram(self, X, cache_size: float, keep: Callable | None = None) -> Gram:
         """Return the kernel matrix of training samples."""
-        settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-        return Gram(X, self.name, cache_size=cache_size, keep=keep, **settings)
+        return Gram(X, self.name, cache_size=cache_size, keep=keep, **self._settings)
+
+    @property
+    def _settings(self) -> dict[str, float]:
+        return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
 
 
 def _parts(n: int, width: int) -> Iterator[slice]:
@@ -98,7 +97,7 @@ def _parts(n: int, width: int) -> Iterator[slice]:
 
 
 @dataclass(frozen=True)
-class Training:
+class KnownTraining:
     """What tells training samples from others, and how much may be kept of their kernel values.
 
     Parameters
@@ -292,7 +291,7 @@ class SVMProblem:
 
     Attributes
     ----------
-    training : Training, or None
+    training : KnownTraining, or None
         With a store.
     """
 
@@ -305,7 +304,7 @@ class SVMProblem:
             content = content_key(X)
             key = content_key(content, labels.rows, function)
             keep = partial(kept_matrix, key, store.max_bytes)
-            self.training = Training(key, int(labels.rows[-1]) + 1, store.max_bytes)
+            self.training = KnownTraining(key, int(labels.rows[-1]) + 1, store.max_bytes)
             # What the solutions depend on, apart from C and the signs.
             self._key = content, labels.weights, function, settings.bias, settings.free
         self._shared = X if self._linear else function.gram(X, settings.cache_size, keep)

@@ -86,7 +86,7 @@ class Gram:
             if not np.all(self._squares <= LARGEST**2):
                 raise ValueError(f"X has rows of length above {LARGEST:g}: rescale X.")
         elif kernel == "precomputed":
-            _check_symmetric(self.X)
+            _check_symmetric(self.X, "X, as a kernel matrix,")
         # What overflows is refused below.
         with np.errstate(over="ignore", invalid="ignore"):
             self.diagonal = self._diagonal()
@@ -117,11 +117,9 @@ class Gram:
             block = self.X[rows] if columns is None else self.X[np.ix_(rows, columns)]
             return np.asarray(block, np.float64)
         A, B = self.X[rows], self.X if columns is None else self.X[columns]
-        if callable(self.kernel):
-            return call_kernel(self.kernel, A, B)
         if self.kernel != "rbf":
             settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-            return pairwise_kernels(A, B, metric=self.kernel, filter_params=True, **settings)
+            return kernel_values(self.kernel, A, B, **settings)
         products = A @ B.T
         K = products.toarray() if sparse.issparse(products) else products
         K = np.asarray(K, np.float64)
@@ -222,7 +220,7 @@ class Gram:
         probe = np.linspace(0, self.n - 1, min(self.n, _PROBE)).astype(np.int64)
         block = self.compute(probe, probe)
         if callable(self.kernel):
-            _check_symmetric(block)
+            _check_symmetric(block, "The matrix of a callable kernel")
         if not np.all(np.isfinite(block)):
             raise ValueError("the kernel has values that are not finite on X")
         smallest, largest = np.linalg.eigvalsh(block)[[0, -1]]
@@ -333,9 +331,13 @@ def indefinite_message(found: str) -> str:
     )
 
 
-def call_kernel(kernel: Callable, A, B) -> np.ndarray:
-    """Return the matrix of a user's kernel, which for sparse samples may be sparse."""
-    K = kernel(A, B)
+def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray:
+    """Return the matrix of a kernel of scikit-learn, or of a user's own."""
+    if callable(kernel):
+        K = kernel(A, B)
+    else:
+        K = pairwise_kernels(A, B, metric=kernel, filter_params=True, **settings)
+    # A user's may be sparse for sparse samples.
     return np.asarray(K.toarray() if sparse.issparse(K) else K, np.float64)
 
 
@@ -362,11 +364,11 @@ def _square_norms(X) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
-def _check_symmetric(K: np.ndarray) -> None:
+def _check_symmetric(K: np.ndarray, what: str) -> None:
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"a kernel matrix must be square, got shape {K.shape}")
+        raise ValueError(f"{what} must be square, got shape {K.shape}.")
     largest = np.abs(K).max(initial=0.0)
     for first in range(0, len(K), _BLOCK):
         part = slice(first, first + _BLOCK)
         if np.abs(K[part] - K[:, part].T).max() > 1e-7 * largest:
-            raise ValueError("a kernel matrix must be symmetric")
+            raise ValueError(f"{what} must be symmetric.")

@@ -117,10 +117,10 @@ def test_scores_from_kept_rows_are_those_without(name, load, tmp_path):
 
 def test_a_grid_search_computes_each_kernel_value_twice_at_most(tmp_path, monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
-    computed, between = [], Kernel._between
+    computed, between = [], Kernel.between
     monkeypatch.setattr(
         Kernel,
-        "_between",
+        "between",
         lambda self, A, B: computed.append(len(A) * len(B)) or between(self, A, B),
     )
     model = ScreenedSVC(kernel="rbf", memory=tmp_path)
