@@ -307,9 +307,15 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_coef_")
 
+    @property
+    def _free(self) -> bool:
+        """Whether the intercept is unpenalised."""
+        return self.fit_intercept and self.intercept == "free"
+
     def _accepted(self) -> dict:
         # Kernel values are computed in double precision, whatever the samples are.
-        dtype = [np.float64, np.float32] if self.kernel == "linear" else np.float64
+        rows = by_rows(self.kernel, self._free)
+        dtype = [np.float64, np.float32] if rows else np.float64
         return {
             "dtype": dtype,
             "accept_sparse": False if self.kernel == "precomputed" else "csr",
@@ -331,7 +337,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         seed = self.random_state or 0
         if not isinstance(seed, Integral):
             seed = int(seed.randint(2**31 - 1))
-        free = self.fit_intercept and self.intercept == "free"
+        free = self._free
         known = SOLVERS["linear" if by_rows(self.kernel, free) else "kernel"]
         if self.solver not in known:
             raise ValueError(

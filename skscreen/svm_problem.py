@@ -3,18 +3,24 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from math import fsum
 
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from skscreen.path.matrices import KnownRows, kept_matrix, kept_rows
 from skscreen.path.samples import SamplePathSolver, SamplePoint
 from skscreen.path.store import Store, content_key
-from skscreen.problems.gram import Gram, KernelSamples, kernel_values, near_origin
+from skscreen.problems.gram import (
+    Gram,
+    KernelSamples,
+    LinearKernelSamples,
+    kernel_values,
+    near_origin,
+)
 from skscreen.problems.gram_kernels import add_rows
 from skscreen.problems.memory import check_memory
 from skscreen.problems.samples import LinearSamples, compress
@@ -318,14 +324,17 @@ class SVMProblem:
     def finish(self, problem: int, point: SamplePoint) -> BinaryFit:
         """Return what stays of a solution."""
         solution, signs = point.solution, self.labels.signs(problem)
-        coefficients, coef = signs * solution.alpha, None
+        coefficients, coef, w = signs * solution.alpha, None, solution.w
         if self._rows is not None:
-            n_features, w = self._rows.shape[1], solution.w
-            coef = (safe_sparse_dot(coefficients, self._rows) if w is None else w)[:n_features]
+            if w is None:
+                w = LinearSamples(self._rows, signs).combine(solution.alpha)
+            coef = w[: self._rows.shape[1]]
         if self._settings.free:
             intercept = float(solution.b)
+        elif w is not None and self._settings.bias:
+            intercept = float(self._settings.bias * w[-1])
         else:
-            intercept = float(self._settings.bias**2 * coefficients.sum())
+            intercept = self._settings.bias**2 * fsum(coefficients)
         lean = replace(point, solution=replace(solution, margins=np.empty(0), w=None))
         return BinaryFit(lean, coefficients, coef, intercept)
 
@@ -359,6 +368,8 @@ class SVMProblem:
             solve = partial(_solve_linear, samples, settings)
         else:
             samples = KernelSamples(self._shared, signs, bias=settings.bias)
+            if self._rows is not None:
+                samples = LinearKernelSamples(self._shared, LinearSamples(self._rows, signs))
             solve = partial(_solve_kernel, samples, settings)
         screening = settings.screening
         return SamplePathSolver(samples, self.labels.weights, solve, screening, free=settings.free)

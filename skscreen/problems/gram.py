@@ -10,6 +10,7 @@ The matrix K belongs to a `Gram`, which knows no labels: the problems of one-vs-
 
 import threading
 from collections.abc import Callable
+from math import fsum
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +18,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from skscreen.problems.gram_kernels import add_rows, add_rows_at, signed_block
 from skscreen.problems.memory import check_memory
-from skscreen.problems.samples import LARGEST
+from skscreen.problems.samples import LARGEST, LinearSamples
 
 KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")
 
@@ -273,7 +274,8 @@ class KernelSamples:
             return
         y = self.y if columns is None else self.y[columns]
         weights = self.y[index] * change
-        added = np.full(out.size, self.bias**2 * weights.sum())
+        # Where this is the large part it is nearly cancelled: its rounding errors would be seen.
+        added = np.full(out.size, self.bias**2 * fsum(weights))
         self.gram.add_rows(index, weights, added, columns)
         out += y * added
 
@@ -281,6 +283,11 @@ class KernelSamples:
         """Return rows of Q, in float64."""
         signs = self.y[index][:, None] * self.y
         return signs * (self.gram.rows(index) + self.bias**2)
+
+    def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        """Return some of the margins of sum_i alpha_i z_i."""
+        used = np.flatnonzero(alpha)
+        return self.block(index, used) @ alpha[used] if used.size else np.zeros(index.size)
 
     def block(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray | None = None):
         """Return Q between two sets of samples, in float64."""
@@ -296,6 +303,31 @@ class KernelSamples:
         same = rows[:, None] == columns
         out[same] = np.broadcast_to(self.diagonal[rows][:, None], same.shape)[same]
         return out
+
+
+class LinearKernelSamples(KernelSamples):
+    """Samples of a linear kernel: solvers see kernel values, margins are those of the rows.
+
+    Far from the origin kernel values have few digits, and what users get is the weights.
+
+    Parameters
+    ----------
+    gram : Gram
+    rows : LinearSamples
+        Without a bias.
+    """
+
+    def __init__(self, gram: Gram, rows: LinearSamples):
+        super().__init__(gram, rows.y)
+        self._by_rows = rows
+
+    def q_dot(self, alpha: np.ndarray) -> np.ndarray:
+        """Return the margins of the weights that belong to alpha."""
+        return self._by_rows.q_dot(alpha)
+
+    def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        """Return some of the margins of the weights that belong to alpha."""
+        return self.q_dot(alpha)[index]
 
 
 class _RowCache:
