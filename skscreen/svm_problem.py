@@ -19,7 +19,6 @@ from skscreen.problems.gram import (
     KernelSamples,
     LinearKernelSamples,
     kernel_values,
-    near_origin,
 )
 from skscreen.problems.gram_kernels import add_rows
 from skscreen.problems.memory import check_memory
@@ -82,8 +81,6 @@ class Kernel:
 
     def between(self, X, Y) -> np.ndarray:
         """Return the kernel matrix between two sets of samples."""
-        if self.name == "rbf":
-            X, Y = near_origin(X, Y)
         return kernel_values(self.name, X, Y, **self._settings)
 
     def gram(self, X, cache_size: float, keep: Callable | None = None) -> Gram:

@@ -418,3 +418,15 @@ def test_options_are_keyword_only():
 def test_too_many_neighbours():
     with pytest.raises(ValueError, match="n_neighbors must be below"):
         rtlm_path(X, y, n_neighbors=len(X))
+
+
+def test_a_solve_cut_short_by_rounding_errors_does_not_stall_the_next():
+    """With its step length, 1e-20, one lambda after the other stopped at gaps up to 3e-2."""
+    rng = np.random.default_rng(3)
+    labels, data = np.arange(60) % 2, rng.normal(size=(60, 5))
+    data[:, 0] += labels
+    data[0] *= 1e4
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        path = rtlm_path(data, labels, ratio=0.6, n_lams=8, stop=0.0, pull=2.0, n_neighbors=None)
+    assert path.dual_gaps.max() <= 1e-5

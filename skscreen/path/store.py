@@ -16,6 +16,7 @@ import time
 import uuid
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from numbers import Integral
 from pathlib import Path
@@ -25,7 +26,7 @@ import numpy as np
 from sklearn.utils import check_scalar
 
 # Changes with the meaning of the files.
-_FORMAT = 2
+_FORMAT = 3
 
 # An unfinished file older than so many seconds was left by a process that is no more.
 _ABANDONED = 3600.0
@@ -33,7 +34,9 @@ _ABANDONED = 3600.0
 # Eviction makes this much room at once, as a share of the limit.
 _ROOM = 0.1
 
-_DAMAGES = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
+_DAMAGES = (
+    OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 class Store:
@@ -111,7 +114,7 @@ class Store:
         **arrays : ndarray
             By name, as `neighbours` returns them.
         """
-        content = {"of": np.array(f"{key} {_FORMAT}"), **arrays}
+        content = {"of": np.array(_label(key, arrays)), **arrays}
         self._write(self._file(key, value), lambda file: np.savez(file, **content))
 
     def _file(self, key: str, value: float) -> Path:
@@ -130,8 +133,8 @@ class Store:
         try:
             with np.load(path, allow_pickle=False) as content:
                 arrays = {name: content[name] for name in content.files}
-            if str(arrays.pop("of")) != f"{key} {_FORMAT}":
-                raise ValueError("it belongs to something else")
+            if str(arrays.pop("of")) != _label(key, arrays):
+                raise ValueError("it is not what was written there")
             _touch(path)
         except FileNotFoundError:
             # Removed by another process in between.
@@ -188,6 +191,12 @@ class Store:
                 with contextlib.suppress(OSError):
                     os.unlink(path)
                     total -= size
+
+
+def _label(key: str, arrays: dict[str, np.ndarray]) -> str:
+    """Return what a file says of itself: whose it is, and what its names and arrays are."""
+    content = (part for name in sorted(arrays) for part in (name, np.asarray(arrays[name])))
+    return f"{key} {_FORMAT} {content_key(*content)}"
 
 
 def check_store(memory) -> Store | None:

@@ -14,16 +14,22 @@ from math import fsum
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from skscreen.problems.gram_kernels import add_rows, add_rows_at, signed_block
 from skscreen.problems.memory import check_memory
+from skscreen.problems.pair_kernels import EPS
 from skscreen.problems.samples import LARGEST, LinearSamples
 
 KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")
 
 # Rows computed at a time: enough for GEMM, few enough for the cache.
 _BLOCK = 256
+
+# Rounding errors of the exponent of an RBF kernel above which differences have to take the place
+# of products; and above which sparse rows, which have no others, are refused.
+_INEXACT, _USELESS = 1e-10, 1e-8
 
 # Samples in the block whose eigenvalues are looked at where a kernel may be indefinite.
 _PROBE = 256
@@ -58,9 +64,10 @@ class Gram:
     MemoryError
         If the rows that `cache_size` allows, or the least number of rows, are not free.
     ValueError
-        Unknown kernel; a matrix that is not square, symmetric, or positive semi-definite on a
-        block of 256 samples. Hinge-loss problems with an indefinite kernel are not convex: there
-        is no duality gap, and nothing could be certified. `sigmoid` is indefinite for most data.
+        Unknown kernel; sparse rows too far from the origin for their distances; a matrix that is
+        not square, symmetric, or positive semi-definite on a block of 256 samples. Hinge-loss
+        problems with an indefinite kernel are not convex: there is no duality gap, and nothing
+        could be certified. `sigmoid` is indefinite for most data.
     """
 
     def __init__(
@@ -86,6 +93,14 @@ class Gram:
             self._squares = _square_norms(self.X)
             if not np.all(self._squares <= LARGEST**2):
                 raise ValueError(f"X has rows of length above {LARGEST:g}: rescale X.")
+            # A single row that is far from the origin is far from all others too.
+            far = np.sort(self._squares)[-2:][0]
+            self._is_far = _lost(far, gamma) > _INEXACT
+            if sparse.issparse(self.X) and _lost(far, gamma) > _USELESS:
+                raise ValueError(
+                    f"X has rows of length {np.sqrt(far):.2g}, and with gamma={gamma:.2g} the "
+                    "distances of sparse rows lose too many digits: centre X, or rescale it."
+                )
         elif kernel == "precomputed":
             _check_symmetric(self.X, "X, as a kernel matrix,")
         # What overflows is refused below.
@@ -121,15 +136,8 @@ class Gram:
         if self.kernel != "rbf":
             settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
             return kernel_values(self.kernel, A, B, **settings)
-        products = A @ B.T
-        K = products.toarray() if sparse.issparse(products) else products
-        K = np.asarray(K, np.float64)
-        # exp(-gamma (|a|^2 + |b|^2 - 2 <a, b>)), in place
-        K *= 2.0 * self.gamma
-        K -= self.gamma * self._squares[rows][:, None]
-        K -= self.gamma * (self._squares if columns is None else self._squares[columns])
-        np.minimum(K, 0.0, out=K)
-        return np.exp(K, out=K)
+        squares = self._squares if columns is None else self._squares[columns]
+        return _rbf_values(A, B, self.gamma, self._squares[rows], squares, self._is_far)
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Return rows of K."""
@@ -363,8 +371,33 @@ def indefinite_message(found: str) -> str:
     )
 
 
+def _lost(square: float, gamma: float) -> float:
+    """Return the rounding error of gamma (|a|^2 + |b|^2 - 2 <a, b>) for such squares."""
+    return EPS * gamma * square
+
+
+def _rbf_values(A, B, gamma: float, squares_A, squares_B, is_far: bool) -> np.ndarray:
+    if is_far and not (sparse.issparse(A) or sparse.issparse(B)):
+        K = cdist(A, B, "sqeuclidean")
+        K *= -gamma
+    else:
+        # -gamma (|a|^2 + |b|^2 - 2 <a, b>), in place
+        products = A @ B.T
+        K = np.asarray(products.toarray() if sparse.issparse(products) else products, np.float64)
+        K *= 2.0 * gamma
+        K -= gamma * squares_A[:, None]
+        K -= gamma * squares_B
+        np.minimum(K, 0.0, out=K)
+    return np.exp(K, out=K)
+
+
 def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray:
-    """Return the matrix of a kernel of scikit-learn, or of a user's own."""
+    """Return the matrix between two sets of samples of a kernel, as `Gram` would."""
+    if kernel == "rbf":
+        A, B = near_origin(A, B)
+        squares = _square_norms(A), _square_norms(B)
+        lost = _lost(min(s.max(initial=0.0) for s in squares), settings["gamma"])
+        return _rbf_values(A, B, settings["gamma"], *squares, lost > _INEXACT)
     if callable(kernel):
         K = kernel(A, B)
     else:

@@ -23,6 +23,7 @@ import numpy as np
 
 from skscreen.problems.domains import Point
 from skscreen.problems.objective import Evaluation, Objective, extend, inner, norm
+from skscreen.problems.pair_kernels import EPS
 from skscreen.screening.active import active_part, leave_out, screen
 from skscreen.solvers.anderson import AndersonMemory
 from skscreen.solvers.interior_point import interior_point, interior_point_work
@@ -122,11 +123,12 @@ class _Run:
 
     def solve(self, start: Point, step: float) -> Solution:
         evaluation, previous = self.objective.evaluate(start), np.inf
+        self.good_step = step
         while True:
             if self._meets_tolerance(evaluation) or self._spent():
                 confirmed = self._full_evaluation(evaluation)
                 if self._meets_tolerance(confirmed) or self._spent():
-                    return self._solution(confirmed, step)
+                    return self._solution(confirmed)
                 self._repair()
                 evaluation, previous = self.objective.evaluate(confirmed.point), np.inf
             if self._screening_is_due(evaluation) and self._screen("dynamic", evaluation, self.lam):
@@ -212,6 +214,7 @@ class _Run:
                 evaluation = trial
                 change = evaluation.gradient(lam) - gradient
                 step = _mean_bb_step(evaluation.point.value - theta, change, step)
+                self.good_step = step
             elif step * norm(gradient) <= _NOISE * norm(theta):
                 self.stalled = True
                 break
@@ -229,7 +232,9 @@ class _Run:
         self.n_iter += 1
         self.work += objective.geometry.evaluation_work
         value = evaluation.smoothed_primal(self.lam)
-        if trial.smoothed_primal(self.lam) > value + _NOISE * abs(value):
+        # <B, theta> may be a small difference of large numbers.
+        cancelled = norm(objective.linear_term) * norm(evaluation.point.value)
+        if trial.smoothed_primal(self.lam) > value + _NOISE * abs(value) + EPS * cancelled:
             return None
         self.unprojected = Z
         return trial
@@ -306,7 +311,7 @@ class _Run:
             ScreeningEvent(where, self.lam, self.n_iter, n_zero, n_linear, undecided, seconds)
         )
 
-    def _solution(self, evaluation: Evaluation, step: float) -> Solution:
+    def _solution(self, evaluation: Evaluation) -> Solution:
         certificate = evaluation.certificate(self.lam)
         return Solution(
             lam=self.lam,
@@ -317,7 +322,8 @@ class _Run:
             n_iter=self.n_iter,
             converged=bool(certificate.relative_gap <= self.options.tol),
             history=tuple(self.history),
-            step=step,
+            # Not one that rounding errors have cut short: the next solve would stall as well.
+            step=self.good_step,
             seconds=perf_counter() - self.started,
         )
 

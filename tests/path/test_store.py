@@ -72,13 +72,20 @@ def damage(path, how):
     elif how == "bit":
         middle = len(content) // 2
         path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+    elif how == "method":
+        # How the first member of the archive is compressed.
+        at = content.index(b"PK\1\2") + 10
+        path.write_bytes(content[:at] + b"\xff" + content[at + 1 :])
     elif how == "text":
         path.write_bytes(b"something else")
+    elif how == "other":
+        with np.load(path) as found:
+            np.savez(path, of=found["of"], alpha=np.full(500, np.nan))
     else:
         np.savez(path, alpha=np.zeros(3))
 
 
-@pytest.mark.parametrize("how", ["cut", "bit", "text", "foreign"])
+@pytest.mark.parametrize("how", ["cut", "bit", "method", "text", "foreign", "other"])
 def test_a_damaged_file_is_ignored_with_a_warning(tmp_path, how):
     store = Store(tmp_path)
     store.put("a", 1.0, alpha=np.arange(500.0))

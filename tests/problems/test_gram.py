@@ -4,9 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
-from skscreen.problems.gram import Gram, KernelSamples, near_origin
+from skscreen.problems.gram import Gram, KernelSamples, kernel_values, near_origin
 
 rng = np.random.default_rng(0)
 N = 700
@@ -159,3 +160,26 @@ def test_distances_to_no_samples_need_no_origin():
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         assert near_origin(X, nothing)[0] is X
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
+def test_distances_that_no_shift_brings_near_the_origin_keep_their_digits(far):
+    apart = np.array(X)
+    apart[::2, 0] += far
+    apart[1::2, 0] -= far
+    expected = np.exp(-0.3 * cdist(apart, apart, "sqeuclidean"))
+    np.testing.assert_allclose(Gram(apart, "rbf", gamma=0.3).whole, expected, atol=1e-9)
+    values = kernel_values("rbf", apart[:7], apart, gamma=0.3)
+    np.testing.assert_allclose(values, expected[:7], atol=1e-9)
+    rows = sparse.csr_array(apart)
+    if far < 1e4:
+        np.testing.assert_allclose(Gram(rows, "rbf", gamma=0.3).whole, expected, atol=1e-8)
+    else:
+        with pytest.raises(ValueError, match="sparse rows lose too many digits"):
+            Gram(rows, "rbf", gamma=0.3)
+    # One row that is far away is near to no other.
+    alone = np.array(X)
+    alone[3] += far
+    expected = np.exp(-0.3 * cdist(alone, alone, "sqeuclidean"))
+    found = Gram(sparse.csr_array(alone), "rbf", gamma=0.3).whole
+    np.testing.assert_allclose(found, expected, atol=1e-9)
