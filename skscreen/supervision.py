@@ -58,6 +58,11 @@ def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=Non
     near, far : ndarray of shape (m, 2), int64
     thresholds, weights : ndarray of shape (m,), or None
         None where all thresholds are that of the loss, all weights 1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For lists or weights of another form; the message names the argument.
     """
     near, far, thresholds, counts = [], [], [], {}
 
