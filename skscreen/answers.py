@@ -113,6 +113,15 @@ def same_pairs(rows: np.ndarray) -> np.ndarray:
     return (i == j) | (l == k) | ((i == l) & (j == k)) | ((i == k) & (j == l))
 
 
+def as_floats(values, kinds: str = "biuf") -> np.ndarray | None:
+    """Return a float64 array, or None for what is no array of numbers of these kinds."""
+    try:
+        values = np.asarray(values)
+    except ValueError:
+        return None
+    return values.astype(np.float64) if values.dtype.kind in kinds else None
+
+
 def count_objects(rows: np.ndarray, n_objects: int | None) -> int:
     """Return the number of objects, given or from the rows, or raise where these do not fit."""
     needed = int(rows.max()) + 1
@@ -168,7 +177,7 @@ def _read_responses(y, n_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
         raise ValueError(f"y must have one response for each of the {n_rows} rows, got {len(y)}.")
     if y.dtype == bool:
         return y, None
-    values = _as_floats(y)
+    values = as_floats(y)
     if values is None or not np.isfinite(values).all():
         raise ValueError(
             "Unknown label type: y must be booleans or numbers, -1 and 1 or counts with a sign."
@@ -191,7 +200,7 @@ def _read_responses(y, n_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def _read_weights(sample_weight, n_rows: int) -> np.ndarray:
-    weights = _as_floats(sample_weight)
+    weights = as_floats(sample_weight)
     if weights is None or weights.shape != (n_rows,):
         got = "something else" if weights is None else f"shape {weights.shape}"
         raise ValueError(f"sample_weight must be one number for each of {n_rows} rows, got {got}.")
@@ -227,12 +236,3 @@ def _read_tensor(X) -> tuple[np.ndarray, np.ndarray]:
     if len(rows) == 0:
         raise ValueError("X must hold at least one answer, got an empty tensor.")
     return rows.astype(np.int32), counts
-
-
-def _as_floats(values) -> np.ndarray | None:
-    """Return a float64 array, or None for what is no array of numbers."""
-    try:
-        values = np.asarray(values)
-    except ValueError:
-        return None
-    return values.astype(np.float64) if values.dtype.kind in "biuf" else None

@@ -36,6 +36,13 @@ class FeatureMapMixin:
         Returns
         -------
         OrdinalEmbedding
+
+        Raises
+        ------
+        ValueError, TypeError
+            For invalid arguments, or if there are no points yet.
+        MemoryError
+            If the kernel matrices of so many objects would not fit into the free memory.
         """
         check_is_fitted(self)
         F = _features(F)
@@ -62,6 +69,13 @@ class FeatureMapMixin:
         Returns
         -------
         ndarray of shape (n_new_objects, n_components)
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `F` has not the features of the map, or there is no map yet.
+        MemoryError
+            If the kernel matrices of so many objects would not fit into the free memory.
         """
         check_is_fitted(self, "feature_map_", msg="%(name)s has no map yet: call fit_features.")
         F, model = _features(F), self.feature_map_

@@ -128,7 +128,7 @@ class ScreenedRTLM(
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         For invalid parameters, data, labels or comparisons; the message names the argument.
     MemoryError
         If the pairs, or matrices of the size of the metric, would not fit into the free memory;
@@ -322,6 +322,11 @@ class ScreenedRTLM(
         Returns
         -------
         ndarray of shape (n_pairs,)
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `pairs` are no finite numbers of that shape, or nothing was learned yet.
         """
         check_is_fitted(self)
         pairs = check_array(

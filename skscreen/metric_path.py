@@ -36,6 +36,8 @@ class RTLMPath:
 
     Attributes
     ----------
+    model : ScreenedRTLM
+        With the parameters of the path; not fitted, see `estimator`.
     solutions : tuple of Solution
     lam_max : float
     n_triplets : int
@@ -161,7 +163,18 @@ class RTLMPath:
         return np.array([solution.converged for solution in self])
 
     def estimator(self, index: int) -> ScreenedRTLM:
-        """Return the fitted estimator of one value of lambda."""
+        """Return the fitted estimator of one value of lambda.
+
+        Parameters
+        ----------
+        index : int
+            Place of the value in `lams`.
+
+        Returns
+        -------
+        ScreenedRTLM
+            Its `lam` is the absolute value.
+        """
         solution = self.solutions[index]
         model = clone(self.model).set_params(lam=solution.lam, relative_lam=False)
         model.n_features_in_ = self.model.n_features_in_

@@ -24,6 +24,11 @@ def triplet_error(embedding, X, y=None, sample_weight=None) -> float:
     -------
     float
         Equal distances are wrong too.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
     """
     embedding = check_array(
         embedding, dtype=np.float64, order="C", ensure_all_finite=False, input_name="embedding"
@@ -49,6 +54,11 @@ def procrustes_distance(X, Y) -> float:
     float
         Sum of squared differences, both scaled to a sum of squares of 1: 0 for the same shape, at
         most 1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments, or if all points of one are the same; the message names the argument.
     """
     X = check_array(X, dtype=np.float64, input_name="X")
     Y = check_array(Y, dtype=np.float64, input_name="Y")
@@ -76,6 +86,11 @@ def precision_at_k(relevant, distances, k: int) -> float:
     Returns
     -------
     float
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
     """
     return float(np.mean(_ranked(relevant, distances, k)[:, :k]))
 
@@ -91,6 +106,11 @@ def recall_at_k(relevant, distances, k: int) -> float:
     Returns
     -------
     float
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
     """
     ranked = _ranked(relevant, distances, k)
     return float(np.mean(ranked[:, :k].sum(axis=1) / _totals(ranked)))
@@ -110,6 +130,11 @@ def mean_average_precision(relevant, distances) -> float:
     Returns
     -------
     float
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
     """
     ranked = _ranked(relevant, distances)
     precisions = np.cumsum(ranked, axis=1) / np.arange(1, ranked.shape[1] + 1)

@@ -118,6 +118,9 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     ValueError
         For invalid parameters, data, labels or weights, and for parameters without effect; the
         message names the argument.
+    MemoryError
+        If the solutions of many classes, or the planes of "bmrm", would not fit into the free
+        memory; names the numbers and bytes.
 
     Warns
     -----

@@ -71,5 +71,5 @@ def check_labels(sequences: Sequences, y) -> tuple[np.ndarray, np.ndarray]:
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     if classes.size < 2:
-        raise ValueError("The number of classes has to be greater than one; got 1 class.")
+        raise ValueError("The number of classes in y has to be greater than one; got 1 class.")
     return classes, codes.astype(np.int64)

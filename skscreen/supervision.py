@@ -4,8 +4,17 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from skscreen.answers import as_floats, same_pairs
+
 # Bounds and weights beyond these overflow when squared and multiplied with distances.
 _SMALLEST, _LARGEST = 1e-40, 1e40
+
+# By the columns of a list: their number, and what a row must name.
+_ROWS = {
+    2: ("two", "two different samples"),
+    3: ("three", "three different samples"),
+    4: ("four", "two different pairs of different samples"),
+}
 
 
 def class_codes(X, y) -> np.ndarray:
@@ -58,6 +67,11 @@ def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=Non
     near, far : ndarray of shape (m, 2), int64
     thresholds, weights : ndarray of shape (m,), or None
         None where all thresholds are that of the loss, all weights 1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For lists or weights of another form; the message names the argument.
     """
     near, far, thresholds, counts = [], [], [], {}
 
@@ -68,10 +82,10 @@ def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=Non
         counts[name] = len(near_pairs)
 
     if lists["triplets"] is not None:
-        triplets = _check_triplets(lists["triplets"], n_samples)
+        triplets = _check_rows("triplets", lists["triplets"], 3, n_samples)
         add("triplets", triplets[:, :2], triplets[:, ::2], threshold)
     if lists["quadruplets"] is not None:
-        quadruplets = _check_quadruplets(lists["quadruplets"], n_samples)
+        quadruplets = _check_rows("quadruplets", lists["quadruplets"], 4, n_samples)
         add("quadruplets", quadruplets[:, :2], quadruplets[:, 2:], threshold)
     if lists["pairs"] is not None:
         similar, dissimilar, upper, lower = _check_pairs(lists["pairs"], n_samples)
@@ -86,31 +100,6 @@ def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=Non
     return near, far, None if lists["pairs"] is None else thresholds, weights
 
 
-def _check_triplets(triplets, n_samples: int) -> np.ndarray:
-    triplets = _check_indices("triplets", triplets, "three", n_samples)
-    i, j, l = triplets.T
-    same = (i == j) | (i == l) | (j == l)
-    if np.any(same):
-        row = int(np.argmax(same))
-        raise ValueError(
-            f"triplets must name three different samples; row {row} is {triplets[row].tolist()}."
-        )
-    return triplets
-
-
-def _check_quadruplets(quadruplets, n_samples: int) -> np.ndarray:
-    quadruplets = _check_indices("quadruplets", quadruplets, "four", n_samples)
-    i, j, k, l = quadruplets.T
-    same = (i == j) | (k == l) | ((i == k) & (j == l)) | ((i == l) & (j == k))
-    if np.any(same):
-        row = int(np.argmax(same))
-        raise ValueError(
-            f"quadruplets must name two different pairs of different samples; row {row} is "
-            f"{quadruplets[row].tolist()}."
-        )
-    return quadruplets
-
-
 def _check_pairs(pairs, n_samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     if not isinstance(pairs, tuple | list) or len(pairs) != 4:
         raise ValueError(
@@ -122,15 +111,7 @@ def _check_pairs(pairs, n_samples: int) -> tuple[np.ndarray, np.ndarray, np.ndar
         if np.size(values) == 0:
             found.append(np.empty((0, 2), dtype=np.int64))
             continue
-        values = _check_indices(f"{name} of pairs", values, "two", n_samples)
-        same = values[:, 0] == values[:, 1]
-        if np.any(same):
-            row = int(np.argmax(same))
-            raise ValueError(
-                f"{name} of pairs must name two different samples; row {row} is "
-                f"{values[row].tolist()}."
-            )
-        found.append(values)
+        found.append(_check_rows(f"{name} of pairs", values, 2, n_samples))
     similar, dissimilar = found
     if len(similar) + len(dissimilar) == 0:
         raise ValueError("S and D of pairs must not both be empty.")
@@ -138,16 +119,16 @@ def _check_pairs(pairs, n_samples: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     return similar, dissimilar, upper, _check_bounds("L of pairs", pairs[3], len(dissimilar))
 
 
-def _check_indices(name: str, values, width: str, n_samples: int) -> np.ndarray:
-    """Rows of indices of samples as int64."""
-    n_columns = {"two": 2, "three": 3, "four": 4}[width]
+def _check_rows(name: str, values, n_columns: int, n_samples: int) -> np.ndarray:
+    """Rows of indices of samples that compare something, as int64."""
+    width, what = _ROWS[n_columns]
     try:
         values = np.asarray(values)
     except ValueError as error:
         raise ValueError(f"{name} must have rows of {width} integers each.") from error
     if values.ndim != 2 or values.shape[1] != n_columns or len(values) == 0:
-        rows = f"n_{name.split()[-1]}"
-        raise ValueError(f"{name} must have shape ({rows} >= 1, {n_columns}), got {values.shape}.")
+        shape = f"(n_{name.split()[-1]} >= 1, {n_columns})"
+        raise ValueError(f"{name} must have shape {shape}, got {values.shape}.")
     if not np.issubdtype(values.dtype, np.integer):
         raise TypeError(f"{name} must be integers, got dtype {values.dtype}.")
     if values.min() < 0 or values.max() >= n_samples:
@@ -155,14 +136,19 @@ def _check_indices(name: str, values, width: str, n_samples: int) -> np.ndarray:
             f"{name} must be indices from 0 to {n_samples - 1}, got {values.min()} to "
             f"{values.max()}."
         )
-    return values.astype(np.int64)
+    rows = values.astype(np.int64)
+    same = rows[:, 0] == rows[:, 1] if n_columns == 2 else same_pairs(rows)
+    if np.any(same):
+        row = int(np.argmax(same))
+        raise ValueError(f"{name} must name {what}; row {row} is {rows[row].tolist()}.")
+    return rows
 
 
 def _check_bounds(name: str, values, n_pairs: int) -> np.ndarray:
     """Bounds of squared distances, one for each pair."""
     if values is None and n_pairs == 0:
         return np.empty(0)
-    numbers = _as_floats(values)
+    numbers = as_floats(values, "iuf")
     if numbers is None or numbers.shape not in ((), (n_pairs,)):
         raise ValueError(f"{name} must be a number or one number for each of its {n_pairs} pairs.")
     _check_range(name, numbers, "")
@@ -170,7 +156,7 @@ def _check_bounds(name: str, values, n_pairs: int) -> np.ndarray:
 
 
 def _check_weights(weights, counts: dict[str, int]) -> np.ndarray:
-    numbers, n_comparisons = _as_floats(weights), sum(counts.values())
+    numbers, n_comparisons = as_floats(weights, "iuf"), sum(counts.values())
     if numbers is None or numbers.shape != (n_comparisons,):
         kinds = ", ".join(f"{count} {name}" for name, count in counts.items())
         got = "something else" if numbers is None else f"shape {numbers.shape}"
@@ -192,12 +178,3 @@ def _check_range(name: str, numbers: np.ndarray, others: str) -> None:
             f"{name} must be {others}positive numbers from {_SMALLEST:g} to {_LARGEST:g}, got "
             f"{numbers[outside].flat[0]:g}."
         )
-
-
-def _as_floats(values) -> np.ndarray | None:
-    """Return a float64 array, or None for what is no array of numbers."""
-    try:
-        values = np.asarray(values)
-    except ValueError:
-        return None
-    return values.astype(np.float64) if values.dtype.kind in "iuf" else None

@@ -130,8 +130,11 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         For invalid parameters, data, labels or weights; the message names the argument.
+    MemoryError
+        If kernel matrices, systems of Newton's method or the solutions of many classes would not
+        fit into the free memory; names the numbers and bytes.
 
     Warns
     -----

@@ -133,6 +133,9 @@ def svc_certified_C(
     ------
     ValueError, TypeError
         For invalid arguments or data; the message names the argument.
+    MemoryError
+        As for `ScreenedSVC`, or if the kernel matrix of validation with training samples would not
+        fit.
 
     Warns
     -----

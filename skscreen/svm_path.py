@@ -33,6 +33,12 @@ class SVCPath:
 
     Attributes
     ----------
+    model : ScreenedSVC
+        With the parameters of the path; not fitted, see `estimator`.
+    X : ndarray or CSR of shape (n_samples, n_features)
+        Training samples.
+    labels : Labels
+        Classes and weights of those that take part.
     fits : tuple of BinaryFit
     C_min : float
         Up to here all dual variables are at C s_i; 0 with an unpenalised intercept.
@@ -134,7 +140,17 @@ class SVCPath:
         return [event for point in self.points for event in point.history]
 
     def estimator(self, index: int) -> ScreenedSVC:
-        """Return the fitted estimator of one value of C."""
+        """Return the fitted estimator of one value of C.
+
+        Parameters
+        ----------
+        index : int
+            Place of the value in `Cs`.
+
+        Returns
+        -------
+        ScreenedSVC
+        """
         return fitted(self.model, self.X, self.labels, [self.fits[index]])
 
 
@@ -202,6 +218,8 @@ def svc_path(
     ------
     ValueError, TypeError
         For invalid arguments or data; the message names the argument.
+    MemoryError
+        As for `ScreenedSVC`, or if the dual variables of all `Cs` would not fit.
 
     Warns
     -----

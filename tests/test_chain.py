@@ -163,7 +163,7 @@ def test_few_iterations_warn_with_the_gap(capsys):
         (X, Y[:-1], "y must hold 6 sequences, as X does, got 5"),
         (X, [*Y[:-1], Y[0]], r"y\[5\] must have 1 labels, .* got 3"),
         ([np.full((2, 2), np.nan)], [[0, 1]], "NaN"),
-        (X, [np.zeros(length, int) for length in LENGTHS], "greater than one; got 1 class"),
+        (X, [np.zeros(length, int) for length in LENGTHS], "number of classes in y has to be"),
         (X, [np.full(length, 0.5) for length in LENGTHS], "continuous"),
     ],
 )

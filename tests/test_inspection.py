@@ -182,7 +182,7 @@ def test_missing_matplotlib_says_how_to_install_it(path, display, monkeypatch):
         ({"scores": [np.nan] * 5}, "`scores` must hold a number"),
         ({"scores": [np.inf] * 5}, "`scores` must hold finite numbers, or NaN"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_drawn_is_refused_by_name(path, options, message):
     with pytest.raises(ValueError, match=message):
         PathDisplay.from_path(path, **options)

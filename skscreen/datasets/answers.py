@@ -41,6 +41,13 @@ def make_triplets(
     ndarray of shape (n_triplets, 3), int64
         Rows (i, j, k): object i is nearer to j than to k.
 
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments, or if nearly all distances are equal; the message names the argument.
+    MemoryError
+        If so many triplets would not fit into the free memory.
+
     Examples
     --------
     >>> from skscreen.datasets import make_triplets

@@ -69,6 +69,9 @@ class DistributedPragamSVC(PragamSVC):
     ValueError
         For invalid parameters, data, labels or weights, and for parameters without effect; the
         message names the argument.
+    MemoryError
+        If the solutions of many classes, or the planes of "bmrm", would not fit into the free
+        memory of the driver.
     RuntimeError
         If there is no Dask client, or `fit` is called inside a task of the cluster.
 

@@ -74,7 +74,7 @@ class ScreeningDisplay:
 
         Parameters
         ----------
-        path : RTLMPath
+        path : RTLMPath or SVCPath
             A path with the arrays `lams`, `path_screening_rates` and `screening_rates`.
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is made.
@@ -236,7 +236,7 @@ class PathDisplay:
 
         Parameters
         ----------
-        path : RTLMPath
+        path : RTLMPath or SVCPath
             A path with the arrays `lams`, `objectives` and `dual_gaps`.
         tol : float, default=None
             Tolerance on the relative duality gap, drawn as a line.

@@ -50,6 +50,11 @@ class Store:
         Files used least recently are removed when all together are larger. So are kernel matrices
         that stay in the memory of a process, which never keep more than they leave free.
 
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory

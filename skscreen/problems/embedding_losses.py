@@ -8,7 +8,6 @@ f = u + log v: sums of logarithms become one logarithm of a product (see `embedd
 from dataclasses import dataclass
 from math import exp, log, sqrt
 
-import numpy as np
 from numba import njit
 
 GNMDS, CKL, STE, TSTE, SOE = range(5)
@@ -43,12 +42,6 @@ class EmbeddingLoss:
     def code(self) -> int:
         """The number by which kernels know the loss."""
         return CODES[self.name]
-
-    def values(self, a, c) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return f, df/da and df/dc for arrays of squared distances."""
-        a, c = np.atleast_1d(a).astype(float), np.atleast_1d(c).astype(float)
-        linear, factor, near, far = _answers(self.code, self.shape, a, c)
-        return linear + np.log(factor), near, far
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -107,12 +100,3 @@ def answer(loss, shape, a, c):
     if s <= 0.0:
         return 0.0, 1.0, 0.0, 0.0
     return s * s, 1.0, s / root_a, -s / root_c
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _answers(loss, shape, a, c):
-    linear, factor = np.empty_like(a), np.empty_like(a)
-    near, far = np.empty_like(a), np.empty_like(a)
-    for q in range(a.size):
-        linear[q], factor[q], near[q], far[q] = answer(loss, shape, a[q], c[q])
-    return linear, factor, near, far

@@ -64,7 +64,7 @@ def sorted_loss_pass(
 @njit(cache=True, nogil=True)
 def short_loss_pass(
     start, stop, near_d, far_d, thresholds, gamma, scales, row_weights, slot_weights
-):  # fmt: skip
+):
     """Like `sorted_loss_pass` where no row is long: seconds less to compile."""
     total, lost = 0.0, 0.0
     for first in range(0, near_d.size, _ROWS_PER_SUM):
@@ -179,9 +179,7 @@ def _linear_sum(n, level, shift, gamma, before, after):
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def _run_loss(
-    start, stop, near, D, threshold, gamma, row_weights, slot_weights, long_row, buffers
-):  # fmt: skip
+def _run_loss(start, stop, near, D, threshold, gamma, row_weights, slot_weights, long_row, buffers):
     """Losses of a run of rows; fills row weights, adds to slot weights.
 
     Returns their sum, and that of the largest numbers in the differences of prefix sums.

@@ -249,13 +249,9 @@ def _largest_slackness(norms, weights, alpha0, alpha1, margins0, margins1, C0, C
         e0, de = 1.0 - margins0[i], margins0[i] - margins1[i]
         wide = shift * norms[i]
         total += max(
-            _largest_product(
-                r0 + ta * dr, r0 + tb * dr, e0 + ta * de + wide, e0 + tb * de + wide
-            ),
-            _largest_product(
-                a0 + ta * da, a0 + tb * da, wide - e0 - ta * de, wide - e0 - tb * de
-            ),
-        )  # fmt: skip
+            _largest_product(r0 + ta * dr, r0 + tb * dr, e0 + ta * de + wide, e0 + tb * de + wide),
+            _largest_product(a0 + ta * da, a0 + tb * da, wide - e0 - ta * de, wide - e0 - tb * de),
+        )
     return total
 
 
