@@ -258,7 +258,7 @@ def _fold_scores(
         else:
             solution = solver.solve(absolute, options)
         solution = solution.without_evaluation()
-        path = RTLMPath(model, (solution,), lam_max, problem.geometry.n_items, problem)
+        path = RTLMPath(model, (solution,), lam_max, problem)
         metric = path.estimator(0)
         classifier.fit(metric.transform(X_train), y_train)
         scores.append(float(scorer(classifier, metric.transform(X_test), y_test)))

@@ -40,7 +40,6 @@ class RTLMPath:
         With the parameters of the path; not fitted, see `estimator`.
     solutions : tuple of Solution
     lam_max : float
-    n_triplets : int
     problem : Problem
         Everything but lambda, for what is computed when asked for.
     """
@@ -48,7 +47,6 @@ class RTLMPath:
     model: ScreenedRTLM
     solutions: tuple[Solution, ...]
     lam_max: float
-    n_triplets: int
     problem: Problem = field(repr=False)
 
     def __len__(self) -> int:
@@ -62,6 +60,11 @@ class RTLMPath:
     def __getitem__(self, index: int) -> Solution:
         """Return one solution."""
         return self.solutions[index]
+
+    @property
+    def n_triplets(self) -> int:
+        """Number of triplets, or of comparisons, of the problem."""
+        return self.problem.geometry.n_items
 
     @property
     def lams(self) -> np.ndarray:
@@ -295,7 +298,7 @@ def rtlm_path(
         model.set_callbacks(*callbacks)
     solutions = tuple(_follow(model, solver, grid, stop, n_lams))
     model._warn_unless_converged(solutions)
-    return RTLMPath(model, solutions, lam_max, problem.geometry.n_items, problem)
+    return RTLMPath(model, solutions, lam_max, problem)
 
 
 @with_callbacks
