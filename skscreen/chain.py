@@ -218,7 +218,9 @@ class PragamChainSVC(CallbackSupportMixin, _ChainClassifier):
                 sequences.X, codes, sequences.first, m, lam, pool if n_threads > 1 else None
             )
             watch = Watch(tasks.bar, self.tol, 1).problem(0) if self.verbose > 0 else None
-            iterates = excessive_gap(risk, lipschitz=L, restart=self.restart)
+            # On badly scaled data the weights of uniform marginals are worse than none.
+            none = np.zeros(m * (sequences.X.shape[1] + m))
+            iterates = excessive_gap(risk, lipschitz=L, restart=self.restart, w=none)
             found = follow(iterates, self.tol, self.max_iter, watch)
         if not found.converged:
             warnings.warn(

@@ -67,7 +67,8 @@ class OrdinalEmbedding(
     formulation : {"nonconvex", "convex"}, default="nonconvex"
         "convex" minimises over the Gram matrix, which is a convex problem for "gnmds" and "ste",
         by projected gradients at O(n^3) a step, and keeps the largest `n_components` eigenpairs.
-        Slow and less accurate; for comparison. Not with another `solver` than "auto".
+        For comparison: slow, less accurate, and without a certificate (with the default `tol` it
+        stops some percent above the optimum). Not with another `solver` than "auto".
     reg : float or "auto", default="auto"
         Strength >= 0 of the ridge. "auto" follows the number of answers for each coordinate; with
         the solver "auto" a tenth of the answers then chooses a stronger one where they are noisy.
@@ -109,7 +110,7 @@ class OrdinalEmbedding(
     compared_ : ndarray of shape (n_objects,), bool
         Objects that are in an answer.
     objective_ : float
-        F; of the Gram matrix for the convex formulation.
+        F at `embedding_`; that of the Gram matrix for the convex formulation.
     stress_ : float
         F without the ridge, at `embedding_`.
     reg_ : float
@@ -404,9 +405,12 @@ class OrdinalEmbedding(
                 f"init must have shape ({n_objects}, {self.n_components}), or one such array for "
                 f"each start, got {init.shape}."
             )
+        if np.abs(inits).max() > _LARGEST:
+            raise ValueError(f"init must hold coordinates of at most {_LARGEST:g} in size.")
         if np.any(np.ptp(inits, axis=1) == 0.0):
             raise ValueError("init must not have the same value for all objects in a component.")
-        return [np.ascontiguousarray(start) for start in inits]
+        # Distances do not depend on where the middle is, but the ridge does.
+        return [np.ascontiguousarray(start - start.mean(axis=0)) for start in inits]
 
     def _agree(self, rows: np.ndarray) -> np.ndarray:
         n = len(self.embedding_)
@@ -431,10 +435,14 @@ class OrdinalEmbedding(
         compared[problem.answers] = True
         X = X - X[compared].mean(axis=0)
         X[~compared] = 0.0
+        self.objective_, self.reg_ = solution.objective, solution.reg
+        if self.formulation == "nonconvex":
+            # The ridge of the solver's points was larger: their middle was elsewhere.
+            problem.reg = solution.reg
+            self.objective_ = problem.evaluate(X)[0]
         problem.reg = 0.0
         self.stress_ = problem.evaluate(X)[0]
         self.compared_ = compared
-        self.objective_, self.reg_ = solution.objective, solution.reg
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.embedding_ = X
         return self

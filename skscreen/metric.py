@@ -407,7 +407,8 @@ class ScreenedRTLM(
         if lam_max == 0.0:
             warnings.warn(
                 f"No metric brings the near samples of the {given[0] if given else 'triplets'} "
-                "nearer than the far ones on average: the zero matrix is optimal for every lam.",
+                "nearer than the far ones on average, rounding errors aside: the zero matrix "
+                "counts as optimal for every lam.",
                 stacklevel=stacklevel,
             )
         return problem, lam_max, first

@@ -77,9 +77,11 @@ class ScreenedRTLMCV(ScreenedRTLM):
     Raises
     ------
     ValueError
-        For invalid parameters, data or labels; the message names the argument.
+        For invalid parameters, data or labels; the message names the argument. If no value has a
+        score that is a number.
     MemoryError
-        If the pairs would not fit into the free memory.
+        If the pairs, or the starts of the refit for all values, would not fit into the free
+        memory.
 
     Warns
     -----

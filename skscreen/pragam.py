@@ -341,9 +341,14 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     def _keep(self, keys: list[str], fits: list[Certified]) -> None:
         """Keep what was solved in the store."""
         for key, found in zip(keys, fits, strict=False):
-            if found.converged:
-                variables = {} if found.a is None else {"a": found.a}
-                check_store(self.memory).put(key, float(self.C), w=found.w, **variables)
+            if not found.converged:
+                continue
+            store, C = check_store(self.memory), float(self.C)
+            if found.a is not None:
+                store.put(key, C, w=found.w, a=found.a)
+            elif all(other != C for other, _ in store.neighbours(key, C)):
+                # What is there may have dual variables.
+                store.put(key, C, w=found.w)
 
     def _known(self, key: str, labels: Labels) -> Start | None:
         """Return the solution at the nearest C that the store has."""

@@ -64,7 +64,10 @@ class PragamSVCCV(PragamSVC):
     Raises
     ------
     ValueError
-        For invalid parameters, data, labels or weights; the message names the argument.
+        For invalid parameters, data, labels or weights; the message names the argument. If no
+        value has a score that is a number.
+    MemoryError
+        As for `PragamSVC`, or if the starts of the refit, for all values of C, would not fit.
 
     Warns
     -----

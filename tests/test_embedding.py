@@ -239,9 +239,23 @@ def test_a_start_is_taken():
     assert several.objective_ <= again.objective_
     with pytest.raises(ValueError, match=r"init must have shape \(30, 2\)"):
         model().fit(T, init=POINTS[:5])
+    with pytest.raises(ValueError, match="init must hold coordinates of at most 1e\\+40"):
+        model().fit(T, init=POINTS * 1e50)
     # Where points are equal there is no direction to go.
     with pytest.raises(ValueError, match="init must not have the same value for all objects"):
         model().fit(T, init=POINTS * [1.0, 0.0])
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_objective_is_that_of_the_points_wherever_a_start_is(solver):
+    near, far = (model(solver=solver).fit(T, init=POINTS + shift) for shift in (0.0, 5e5))
+    ridge = far.reg_ / len(POINTS) * np.square(far.embedding_).sum()
+    assert_allclose(far.objective_, far.stress_ + ridge, rtol=1e-12)
+    assert_allclose(far.objective_, near.objective_, rtol=0.05)
+
+
+def test_a_power_beyond_integers_ends():
+    assert np.isfinite(model(loss="tste", alpha=1e20).fit(T).objective_)
 
 
 def test_restarts_in_threads_are_those_in_turn():

@@ -26,7 +26,7 @@ def fitted(points=POINTS):
 
 
 def test_points_and_names():
-    display = EmbeddingDisplay.from_estimator(fitted(), names=NAMES)
+    display = EmbeddingDisplay.from_estimator(fitted(), names=np.array(NAMES))
     (scatter,) = display.scatters_
     assert_array_equal(scatter.get_offsets(), POINTS)
     assert [text.get_text() for text in display.texts_] == NAMES

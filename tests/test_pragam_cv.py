@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skscreen import PragamSVC, PragamSVCCV
+from skscreen import PragamSVC, PragamSVCCV, ScreenedSVCCV
 
 X, y = load_breast_cancer(return_X_y=True)
 X = scale(X)
@@ -52,6 +52,19 @@ def test_the_refit_starts_from_a_fold(algorithm):
     assert model.n_iter_[0] < cold.n_iter_[0]
     assert abs(model.objective_[0] - cold.objective_[0]) <= 2e-4
     assert not model.warm_start
+
+
+@pytest.mark.parametrize("search", [PragamSVCCV, ScreenedSVCCV])
+def test_a_value_without_a_score_is_not_chosen(search):
+    def score(model, *_):
+        return np.nan if model.C in unknown else model.C
+
+    unknown = {CS[0], CS[-1]}
+    with pytest.warns(UserWarning, match="2 of 3 values have the score NaN"):
+        assert search(Cs=CS, cv=2, scoring=score).fit(X, y).C_ == sorted(CS)[1]
+    unknown = set(CS)
+    with pytest.raises(ValueError, match="scoring must give a number"):
+        search(Cs=CS, cv=2, scoring=score).fit(X, y)
 
 
 def test_a_fold_without_a_class_is_no_start():

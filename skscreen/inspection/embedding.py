@@ -112,8 +112,8 @@ class EmbeddingDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If there are fewer than two components, or not one name, class or position for each
-            object.
+            If there are fewer than two components, or not one name, class or finite position for
+            each object.
         """
         points = np.asarray(estimator.embedding_, dtype=float)
         if points.shape[1] < 2:
@@ -136,10 +136,12 @@ class EmbeddingDisplay:
                 raise ValueError("`reference` must hold numbers, two for each object.") from None
             if reference.ndim != 2 or reference.shape[1] != 2:
                 raise ValueError(f"`reference` must have two columns, got {reference.shape}.")
+            if not np.isfinite(reference).all():
+                raise ValueError("`reference` must be finite.")
             points = _turned(points, reference)
         return cls(
             points=points,
-            names=names,
+            names=None if names is None else list(names),
             classes=classes,
             reference=reference,
             reference_name=reference_name,

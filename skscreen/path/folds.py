@@ -1,5 +1,6 @@
 """Cross-validation of a grid of values, one task for each fold."""
 
+import warnings
 from collections.abc import Iterable
 
 import numpy as np
@@ -26,8 +27,14 @@ def score_folds(
     -------
     scores : ndarray of shape (n_folds, n_values)
     best : int
-        The value of the highest mean score, the first of those that are as good.
+        The value of the highest mean score, the first of those that are as good; a mean that is
+        NaN is not.
     failed, starts : list
+
+    Raises
+    ------
+    ValueError
+        All means are NaN.
     """
     scores, failed, starts = [], [], []
     for fold, missed, kept in Parallel(n_jobs, return_as="generator")(folds):
@@ -36,4 +43,14 @@ def score_folds(
         starts += kept
         progress.end_task(len(scores) / n_folds, f"{len(scores)} of {n_folds} folds")
     scores = np.array(scores)
-    return scores, int(np.argmax(scores.mean(axis=0))), failed, starts
+    means = scores.mean(axis=0)
+    unknown = np.isnan(means)
+    if unknown.all():
+        raise ValueError("scoring must give a number: on some fold each value has the score NaN.")
+    if unknown.any():
+        warnings.warn(
+            f"{np.count_nonzero(unknown)} of {means.size} values have the score NaN on some fold "
+            "and are not chosen.",
+            stacklevel=4,
+        )
+    return scores, int(np.nanargmax(means)), failed, starts

@@ -47,9 +47,10 @@ class EmbeddingLoss:
 @njit(cache=True, nogil=True, error_model="numpy")
 def power(x, h):
     """x^h for 0 < x <= 1, by multiplications where 2 h is a whole number."""
-    twice = int(2.0 * h)
-    if twice != 2.0 * h or twice > 64:
+    # A number beyond integers must not become one.
+    if not 2.0 * h <= 64.0 or int(2.0 * h) != 2.0 * h:
         return exp(h * log(x))
+    twice = int(2.0 * h)
     result = sqrt(x) if twice & 1 else 1.0
     n = twice >> 1
     while n:

@@ -101,8 +101,8 @@ class EmbeddingProblem:
         """Weights of the answers, or None."""
         return self.terms.weights if self.terms.weights.size else None
 
-    def split(self, size: int) -> tuple[np.ndarray, "EmbeddingProblem"]:
-        """Return the first `size` answers, and the problem of all the others."""
+    def split(self, size: int) -> tuple[np.ndarray, np.ndarray | None, "EmbeddingProblem"]:
+        """Return the first `size` answers, their weights, and the problem of all the others."""
         terms, rest = self.terms, copy(self)
         rest.terms = _terms(
             *(rows[size:] for rows in (terms.answers, terms.weights)),
@@ -111,7 +111,7 @@ class EmbeddingProblem:
             self.loss,
             terms.reg,
         )
-        return terms.answers[:size], rest
+        return terms.answers[:size], terms.weights[:size] if terms.weights.size else None, rest
 
     @property
     def reg(self) -> float:
@@ -392,6 +392,6 @@ def margins(X, answers):
     return result
 
 
-def wrong_share(X: np.ndarray, answers: np.ndarray) -> float:
-    """Share of answers that are not right; equal distances, and NaN, are wrong."""
-    return 1.0 - np.count_nonzero(margins(X, answers) > 0.0) / len(answers)
+def wrong_share(X: np.ndarray, answers: np.ndarray, weights: np.ndarray | None) -> float:
+    """Weighted share of answers that are not right; equal distances, and NaN, are wrong."""
+    return 1.0 - float(np.average(margins(X, answers) > 0.0, weights=weights))

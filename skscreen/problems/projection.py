@@ -10,6 +10,8 @@ from skscreen.problems.sample_kernels import REORDER
 _NEWTON_STEPS = 12
 # Residuals of the equality below this multiple of the sum of the terms are rounding errors.
 _SLACK = 4.0 * EPS
+# Corrections of the multiplier for what its rounding leaves of the equality.
+_CORRECTIONS = 3
 # Sizes of numbers whose products and quotients are numbers.
 _SMALLEST, _LARGEST = 1e-50, 1e50
 
@@ -149,22 +151,36 @@ def project(m, ratio, sigma, l, u, z, start, out):
 
     `ratio` is sigma / d^2 and `start` a guess of t. A total out of range ends at the bounds.
     """
-    t = _multiplier(m, ratio, sigma, l, u, z, start)
+    t, done = _multiplier(m, ratio, sigma, l, u, z, start)
     for i in range(m.size):
         # An infinite t times 0 would be no number.
-        value = m[i] + t * ratio[i] if ratio[i] != 0.0 else m[i]
-        out[i] = min(max(value, l[i]), u[i])
+        out[i] = m[i] + t * ratio[i] if ratio[i] != 0.0 else m[i]
+    for _ in range(_CORRECTIONS):
+        if done or not np.isfinite(t):
+            break
+        # Where m and t are large beside the box, their sum has digits that t has no room for.
+        change, done = _multiplier(out, ratio, sigma, l, u, z, 0.0)
+        if not np.isfinite(change):
+            break
+        t += change
+        for i in range(m.size):
+            out[i] += change * ratio[i]
+    for i in range(m.size):
+        out[i] = min(max(out[i], l[i]), u[i])
     return t
 
 
 @njit(cache=True, nogil=True)
 def _multiplier(m, ratio, sigma, l, u, z, start):
-    """Return a root of f(t) = sum_i sigma_i clip(m_i + t ratio_i, l_i, u_i) - z."""
+    """Return a root of f(t) = sum_i sigma_i clip(m_i + t ratio_i, l_i, u_i) - z.
+
+    And whether f is 0 there but for rounding errors of the sum.
+    """
     lo, hi, t = -np.inf, np.inf, start
     for _ in range(_NEWTON_STEPS):
         residual, slope, size = _residual(m, ratio, sigma, l, u, z, t)
         if abs(residual) <= _SLACK * size:
-            return t
+            return t, True
         if residual > 0.0:
             hi = t
         else:
@@ -178,7 +194,7 @@ def _multiplier(m, ratio, sigma, l, u, z, start):
         residual, slope, size = _residual(m, ratio, sigma, l, u, z, t)
         if abs(residual) > _SLACK * size and slope > 0.0:
             t -= residual / slope
-    return t
+    return t, False
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)

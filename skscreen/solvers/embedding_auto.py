@@ -62,9 +62,9 @@ def auto(
     if n_held_out < _LEAST_HELD_OUT or not _RIDGES[problem.loss.name]:
         passes = yield from _start(problem, X, rng)
     else:
-        held_out, part = problem.split(n_held_out)
+        *held_out, part = problem.split(n_held_out)
         passes = yield from _start(part, X, rng)
-        if wrong_share(X, held_out) > _NOISY:
+        if wrong_share(X, *held_out) > _NOISY:
             passes = yield from _choose_ridge(part, X, held_out, settings, passes)
             problem.reg = part.reg
     for progress in lbfgs(problem, X, settings):
@@ -102,7 +102,7 @@ def _choose_ridge(problem, X, held_out, settings, passes):
         for progress in lbfgs(problem, X, rough):
             yield progress._replace(passes=passes + progress.passes)
         passes += progress.passes
-        error = wrong_share(X, held_out)
+        error = wrong_share(X, *held_out)
         if best is not None and error > best[0]:
             break
         best = error, reg, X.copy()

@@ -55,6 +55,11 @@ def maximise_on_simplex(G: np.ndarray, b: np.ndarray, x: np.ndarray, tol: float)
 
 def _newton(G: np.ndarray, r: np.ndarray, ridge: float) -> np.ndarray:
     """Return the step that maximises the quadratic model and keeps the sum."""
-    G[np.diag_indices_from(G)] += ridge
-    step, ones = np.linalg.solve(G, np.stack([r, np.ones(r.size)], axis=1)).T
-    return step - step.sum() / ones.sum() * ones
+    n = r.size
+    system = np.zeros((n + 1, n + 1))
+    system[:n, :n] = G
+    system[np.arange(n), np.arange(n)] += ridge
+    # Bordered, not by elimination of the multiplier: where G is nearly singular both solutions of
+    # that are the same long vector, and their difference, the step, would be rounding errors.
+    system[n, :n] = system[:n, n] = max(float(G.diagonal().max()), ridge)
+    return np.linalg.solve(system, np.append(r, 0.0))[:n]

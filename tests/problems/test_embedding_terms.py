@@ -95,7 +95,7 @@ def test_weights_are_repetitions(loss, compress):
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 @pytest.mark.parametrize("compress", [False, True])
 def test_a_part_of_a_problem_is_the_problem_of_a_part(loss, weights, compress):
-    held_out, part = problem((TRIPLETS, weights, compress), loss).split(30)
+    held_out, _, part = problem((TRIPLETS, weights, compress), loss).split(30)
     assert_array_equal(held_out, TRIPLETS[:30])
     rest = None if weights is None else weights[30:]
     direct = problem((TRIPLETS[30:], rest, compress), loss)
@@ -113,5 +113,6 @@ def test_margins_and_the_share_of_wrong_answers():
     rows = np.array([[0, 1, 2], [0, 2, 1], [0, 1, 3]], dtype=np.int32)
     assert_array_equal(margins(line, rows), [8.0, -8.0, 0.0])
     # A tie is wrong.
-    assert_allclose(wrong_share(line, rows), 2.0 / 3.0)
-    assert wrong_share(np.full((4, 1), np.nan), rows) == 1.0
+    assert_allclose(wrong_share(line, rows, None), 2.0 / 3.0)
+    assert_allclose(wrong_share(line, rows, np.array([3.0, 0.5, 0.5])), 0.25)
+    assert wrong_share(np.full((4, 1), np.nan), rows, None) == 1.0

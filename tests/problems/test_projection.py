@@ -78,6 +78,15 @@ def test_simplex_and_missing_bounds():
     assert_allclose(half, [1.0, 0.0, 0.0], atol=1e-12)
 
 
+@pytest.mark.parametrize("size", [1e15, 1e16, 1e49])
+def test_points_far_from_the_box(size):
+    """The multiplier is as large as the point, and alone has no digits left for the box."""
+    assert_allclose(project_box_equality([size] * 3, 1.0), [1.0 / 3.0] * 3)
+    assert_allclose(project_box_equality([size, -size, 3.0], 1.0), [1.0, 0.0, 0.0])
+    found = project_box_equality([size, size, 0.0], 0.5, coefficients=[1.0, -1.0, 1.0])
+    assert_allclose(found[0] - found[1] + found[2], 0.5)
+
+
 def test_extreme_totals_end_at_the_bounds():
     l, u, sigma = np.array([0.0, -1.0, 2.0]), np.array([1.0, 3.0, 2.0]), np.array([1.0, -2.0, 3.0])
     options = {"coefficients": sigma, "lower": l, "upper": u}

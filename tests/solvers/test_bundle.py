@@ -137,6 +137,17 @@ def test_quadratic_programme_on_the_simplex(rank):
     assert_allclose(value, b @ x - 0.5 * x @ G @ x, rtol=1e-13)
 
 
+@pytest.mark.parametrize("tol", [1e-4, 1e-10])
+def test_more_planes_than_features(tol):
+    """Newton's matrix is singular then; its rounding errors ended four of ten fits too early."""
+    rng = np.random.default_rng(0)
+    for n, d, C in ((113, 4, 1.0), (60, 1, 0.1), (200, 9, 10.0), (40, 2, 0.01)):
+        X = rng.normal(size=(n, d))
+        signs = np.where(X[:, 0] + rng.normal(size=n) > 0.0, 1.0, -1.0)
+        risk = HingeRisk(LinearSamples(X, signs), np.ones(n), 1.0 / (n * C), True)
+        assert follow(bmrm(risk), tol, 2000).gap <= tol
+
+
 def test_flat_programme():
     x = np.array([1.0, 0.0, 0.0])
     assert maximise_on_simplex(np.zeros((3, 3)), np.array([1.0, 3.0, 2.0]), x, 0.0) == 3.0
