@@ -308,7 +308,9 @@ class OrdinalEmbedding(
         """
         check_is_fitted(self)
         if X is not None:
-            count_objects(read_answers(X).rows, len(self.embedding_))
+            largest, n = int(read_answers(X).rows.max()), len(self.embedding_)
+            if largest >= n:
+                raise ValueError(f"X names an object {largest}, but the fit has {n} objects.")
         points = self.embedding_.copy()
         return _wrap_data_with_container("transform", points, points, self)
 

@@ -1,10 +1,11 @@
 """A map from features of objects to the points of an embedding."""
 
+from numbers import Real
 from typing import Self
 
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.problems.memory import check_kernel_memory
@@ -45,6 +46,7 @@ class FeatureMapMixin:
             If the kernel matrices of so many objects would not fit into the free memory.
         """
         check_is_fitted(self)
+        check_scalar(alpha, "alpha", Real, min_val=0, include_boundaries="neither")
         F = _features(F)
         if len(F) != len(self.embedding_):
             raise ValueError(
@@ -79,6 +81,11 @@ class FeatureMapMixin:
         """
         check_is_fitted(self, "feature_map_", msg="%(name)s has no map yet: call fit_features.")
         F, model = _features(F), self.feature_map_
+        if F.shape[1] != model.n_features_in_:
+            raise ValueError(
+                f"F must have the {model.n_features_in_} features that the map was learned from, "
+                f"got {F.shape[1]}."
+            )
         check_kernel_memory(len(F), len(model.X_fit_), _MATRICES, "Map fewer rows of F at a time.")
         return model.predict(F)
 

@@ -37,9 +37,12 @@ def check_sequences(X, n_features: int | None = None) -> Sequences:
             f"one array of shape {X.shape}. Put a single sequence into a list: [X]."
         )
     try:
-        parts = [check_array(part, dtype=np.float64, input_name="X") for part in X]
+        parts = list(X)
     except TypeError as error:
         raise ValueError(f"X must be a list of arrays, got {type(X).__name__}.") from error
+    parts = [
+        check_array(part, dtype=np.float64, input_name=f"X[{c}]") for c, part in enumerate(parts)
+    ]
     if not parts:
         raise ValueError("X must hold at least one sequence, got none.")
     widths = sorted({part.shape[1] for part in parts})

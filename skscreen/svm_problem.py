@@ -222,7 +222,10 @@ def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
     if isinstance(class_weight, str):
         # Sums of weights, so that weights still mean repetitions.
         return weights.sum() / (classes.size * np.bincount(codes, weights))
-    factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+    try:
+        factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+    except (TypeError, ValueError):
+        factors = np.array([np.nan])
     if not np.all(np.isfinite(factors)) or factors.min() < 0.0:
         raise ValueError("class_weight must hold finite numbers >= 0.")
     unknown = set(class_weight) - set(classes.tolist())

@@ -158,6 +158,7 @@ def test_few_iterations_warn_with_the_gap(capsys):
     [
         (X[0], Y[0], r"X must be a list of arrays .* Put a single sequence into a list"),
         (3.0, Y, "X must be a list of arrays, got float"),
+        ([X[0], np.full_like(X[1], np.inf), *X[2:]], Y, r"Input X\[1\] contains infinity"),
         ([], [], "at least one sequence"),
         ([X[0], np.zeros((2, 5))], Y[:2], "same features in all sequences"),
         (X, Y[:-1], "y must hold 6 sequences, as X does, got 5"),

@@ -392,7 +392,7 @@ def test_transform_knows_its_objects():
     assert_array_equal(fitted.transform(), fitted.transform(UNSEEN))
     fitted.transform()[0] = 99.0
     assert fitted.embedding_.max() < 99.0
-    with pytest.raises(ValueError, match="n_objects must be greater"):
+    with pytest.raises(ValueError, match="X names an object 30, but the fit has 30 objects"):
         fitted.transform([[0, 1, 30]])
 
 
@@ -440,6 +440,10 @@ def test_features_of_objects_without_answers_are_not_learned_from():
     assert_array_equal(near, far)
     with pytest.raises(ValueError, match="F must have a row for each of 30 objects, got 5"):
         model().fit(T).fit_features(POINTS[:5])
+    with pytest.raises(ValueError, match="alpha == 0, must be > 0"):
+        model().fit(T).fit_features(POINTS, alpha=0)
+    with pytest.raises(ValueError, match="F must have the 2 features"):
+        model().fit(T).fit_features(POINTS).map_features(POINTS[:, :1])
     with pytest.raises(NotFittedError, match="fit_features"):
         model().fit(T).map_features(POINTS)
 

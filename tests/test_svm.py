@@ -301,6 +301,7 @@ def test_progress_bar(capsys):
         ({"tol": 0.0}, "'tol' parameter"),
         ({"class_weight": "even"}, "'class_weight' parameter"),
         ({"class_weight": {0: -1.0}}, "class_weight must hold"),
+        ({"class_weight": {0: None}}, "class_weight must hold"),
         ({"class_weight": {7: 1.0}}, "class_weight has entries for .*7"),
         ({"class_weight": {0: 0.0}}, "greater than one; got 1 class among"),
         ({"kernel": "precomputed"}, "square kernel matrix"),

@@ -398,12 +398,17 @@ def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray
         squares = _square_norms(A), _square_norms(B)
         lost = _lost(min(s.max(initial=0.0) for s in squares), settings["gamma"])
         return _rbf_values(A, B, settings["gamma"], *squares, lost > _INEXACT)
-    if callable(kernel):
-        K = kernel(A, B)
-    else:
-        K = pairwise_kernels(A, B, metric=kernel, filter_params=True, **settings)
-    # A user's may be sparse for sparse samples.
-    return np.asarray(K.toarray() if sparse.issparse(K) else K, np.float64)
+    if not callable(kernel):
+        return pairwise_kernels(A, B, metric=kernel, filter_params=True, **settings)
+    K = kernel(A, B)
+    # For sparse samples it may be sparse.
+    K = np.asarray(K.toarray() if sparse.issparse(K) else K, np.float64)
+    if K.shape != (A.shape[0], B.shape[0]):
+        raise ValueError(
+            f"kernel must return a matrix of shape {(A.shape[0], B.shape[0])} for two sets of so "
+            f"many samples, got shape {K.shape}."
+        )
+    return K
 
 
 def near_origin(*sets) -> tuple:

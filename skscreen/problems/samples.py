@@ -61,8 +61,8 @@ class LinearSamples:
             raise ValueError("X contains NaN.")
         if self.norms.max(initial=0.0) > LARGEST:
             raise ValueError(
-                f"X (with intercept_scaling) has rows of length {self.norms.max():g}, and products "
-                f"of lengths above {LARGEST:g} may overflow: rescale X."
+                f"X (with the feature of the intercept) has rows of length {self.norms.max():g}, "
+                f"and products of lengths above {LARGEST:g} may overflow: rescale X."
             )
 
     def __setstate__(self, state: dict) -> None:

@@ -149,6 +149,12 @@ def test_threads_do_not_take_rows_from_each_other():
         assert max(threads.map(worst, range(4))) < 1e-11
 
 
+@pytest.mark.parametrize("wrong", [lambda A, B: None, lambda A, B: np.ones(len(A))])
+def test_a_callable_that_returns_no_matrix_is_named(wrong):
+    with pytest.raises(ValueError, match="kernel must return a matrix of shape"):
+        Gram(X, wrong)
+
+
 def test_a_callable_may_return_sparse_matrices():
     data = sparse.csr_array(X)
     gram = Gram(data, lambda A, B: A @ B.T)
