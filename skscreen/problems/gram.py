@@ -393,20 +393,23 @@ def _rbf_values(A, B, gamma: float, squares_A, squares_B, is_far: bool) -> np.nd
 
 def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray:
     """Return the matrix between two sets of samples of a kernel, as `Gram` would."""
+    shape = A.shape[0], B.shape[0]
+    if 0 in shape:
+        return np.empty(shape)
     if kernel == "rbf":
         A, B = near_origin(A, B)
         squares = _square_norms(A), _square_norms(B)
-        lost = _lost(min(s.max(initial=0.0) for s in squares), settings["gamma"])
+        lost = _lost(min(s.max() for s in squares), settings["gamma"])
         return _rbf_values(A, B, settings["gamma"], *squares, lost > _INEXACT)
     if not callable(kernel):
         return pairwise_kernels(A, B, metric=kernel, filter_params=True, **settings)
     K = kernel(A, B)
     # For sparse samples it may be sparse.
     K = np.asarray(K.toarray() if sparse.issparse(K) else K, np.float64)
-    if K.shape != (A.shape[0], B.shape[0]):
+    if K.shape != shape:
         raise ValueError(
-            f"kernel must return a matrix of shape {(A.shape[0], B.shape[0])} for two sets of so "
-            f"many samples, got shape {K.shape}."
+            f"kernel must return a matrix of shape {shape} for two sets of so many samples, got "
+            f"shape {K.shape}."
         )
     return K
 
@@ -418,7 +421,7 @@ def near_origin(*sets) -> tuple:
     1e-16 of the squared distance from it. Sparse samples stay.
     """
     last = sets[-1]
-    if any(sparse.issparse(X) for X in sets) or not len(last):
+    if any(sparse.issparse(X) for X in sets):
         return sets
     with np.errstate(over="ignore", invalid="ignore"):
         mean = last.mean(axis=0)

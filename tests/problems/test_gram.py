@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
-from skscreen.problems.gram import Gram, KernelSamples, kernel_values, near_origin
+from skscreen.problems.gram import Gram, KernelSamples, kernel_values
 
 rng = np.random.default_rng(0)
 N = 700
@@ -161,11 +161,12 @@ def test_a_callable_may_return_sparse_matrices():
     np.testing.assert_allclose(gram.whole, X @ X.T, atol=1e-12)
 
 
-def test_distances_to_no_samples_need_no_origin():
-    X, nothing = np.ones((3, 2)), np.empty((0, 2))
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", lambda A, B: A @ B.T])
+def test_a_kernel_between_a_set_and_no_samples(kernel):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        assert near_origin(X, nothing)[0] is X
+        for A, B in ((X, X[:0]), (X[:0], X)):
+            assert kernel_values(kernel, A, B, gamma=1.0).shape == (len(A), len(B))
 
 
 @pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
