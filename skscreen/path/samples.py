@@ -36,8 +36,8 @@ TESTS = (*PATH_TESTS, "gap")
 # depend on it.
 _KINK = 1e-6
 
-# Samples whose margins are computed for comparison, and their largest error in units of rounding
-# errors of the sum of all vectors; what they may add to the gap, as a part of the tolerance.
+# Samples that stand for all. Of their margins, the largest error in units of rounding errors of the
+# sum of all vectors, and what they may add to the gap, as a part of the tolerance.
 _LOOKED_AT, _DRIFT, _HARMLESS = 64, 2.0, 1e-3
 
 # Solves that go on from margins computed afresh.
@@ -109,6 +109,11 @@ class _Known:
     reference: Reference
 
 
+def _some(n: int) -> np.ndarray:
+    """Return the indices of a few samples, from the first to the last."""
+    return np.unique(np.linspace(0, n - 1, min(_LOOKED_AT, n), dtype=np.int64))
+
+
 class SamplePathSolver:
     """Solves one C after the other, best in increasing order and closely spaced.
 
@@ -150,6 +155,14 @@ class SamplePathSolver:
             return 0.0
         largest = float(self._margins_of_weights.max())
         return 1.0 / largest if largest > 0.0 else math.inf
+
+    def _is_above_C_min(self, C: float) -> bool:
+        """Whether C > C_min: as a rule a few margins tell, and no product with all samples."""
+        if "C_min" not in vars(self) and self._signs is None:
+            margins = self._samples.some_margins(_some(self._samples.n), self._weights)
+            if C * float(margins.max()) > 1.0:
+                return True
+        return C > self.C_min
 
     @cached_property
     def _margins_of_weights(self) -> np.ndarray:
@@ -194,7 +207,7 @@ class SamplePathSolver:
         began, C = time.perf_counter(), float(C)
         check_bounds(C, self._weights)
         bounds = C * self._weights
-        if C <= self.C_min:
+        if not self._is_above_C_min(C):
             first = self._first(C, bounds)
             # Unless rounding errors of the margins are too large to tell.
             if first.relative_gap <= tol:
@@ -247,7 +260,7 @@ class SamplePathSolver:
         what is nothing next to `tol`.
         """
         samples, alpha = self._samples, solution.alpha
-        some = np.unique(np.linspace(0, samples.n - 1, min(_LOOKED_AT, samples.n), dtype=np.int64))
+        some = _some(samples.n)
         error = np.abs(samples.some_margins(some, alpha) - solution.margins[some])
         if np.any(error > _DRIFT * EPS * float(samples.norms @ alpha) * samples.norms[some]):
             return True

@@ -335,7 +335,7 @@ class LinearKernelSamples(KernelSamples):
 
     def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return some of the margins of the weights that belong to alpha."""
-        return self.q_dot(alpha)[index]
+        return self._by_rows.some_margins(index, alpha)
 
 
 class _RowCache:

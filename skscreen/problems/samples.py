@@ -60,9 +60,10 @@ class LinearSamples:
         if np.isnan(self.norms).any():
             raise ValueError("X contains NaN.")
         if self.norms.max(initial=0.0) > LARGEST:
+            what = "X (with intercept_scaling)" if self.bias else "X"
             raise ValueError(
-                f"X (with the feature of the intercept) has rows of length {self.norms.max():g}, "
-                f"and products of lengths above {LARGEST:g} may overflow: rescale X."
+                f"{what} has rows of length {self.norms.max():g}, and products of lengths above "
+                f"{LARGEST:g} may overflow: rescale X."
             )
 
     def __setstate__(self, state: dict) -> None:
@@ -124,6 +125,10 @@ class LinearSamples:
     def q_dot(self, alpha: np.ndarray) -> np.ndarray:
         """Return Q alpha with Q_ij = <z_i, z_j>: the margins of `combine(alpha)`."""
         return self.margins(self.combine(alpha))
+
+    def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        """Return some of the margins of `combine(alpha)`."""
+        return self.restrict(index).margins(self.combine(alpha))
 
     def restrict(self, index: np.ndarray) -> "LinearSamples":
         """Return the samples of an array of indices; their rows are copied."""
