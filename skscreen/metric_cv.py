@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_path import RTLMPath
-from skscreen.path.callbacks import Tasks, with_callbacks
+from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
 from skscreen.path.folds import score_folds
 from skscreen.path.grid import MOST_VALUES, absolute_lam, positive_values
@@ -192,9 +192,11 @@ class ScreenedRTLMCV(ScreenedRTLM):
             for k, split in enumerate(splits)
         )
         with Tasks(self, len(splits), "fold") as tasks:
-            self.scores_, best, failed, starts = score_folds(folds, len(splits), self.n_jobs, tasks)
+            self.scores_, best, failed, starts = score_folds(
+                folds, len(splits), self.n_jobs, tasks, stacklevel=4 + FRAMES
+            )
             tasks.bar.end()
-            self._warn_unless_converged(failed)
+            self._warn_unless_converged(failed, stacklevel=4 + FRAMES)
             self.best_lam_ = float(self.lams_[best])
             self.best_score_ = float(self.scores_[:, best].mean())
             if self.refit:

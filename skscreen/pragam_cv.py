@@ -13,7 +13,7 @@ from sklearn.utils import indexable
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from skscreen.path.callbacks import Tasks, with_callbacks
+from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.folds import score_folds
 from skscreen.path.grid import MOST_VALUES
 from skscreen.pragam import PragamSVC
@@ -188,7 +188,9 @@ class PragamSVCCV(PragamSVC):
             for k, split in enumerate(splits)
         )
         with Tasks(self, len(splits), "fold") as tasks:
-            self.scores_, best, _, starts = score_folds(folds, len(splits), self.n_jobs, tasks)
+            self.scores_, best, _, starts = score_folds(
+                folds, len(splits), self.n_jobs, tasks, stacklevel=4 + FRAMES
+            )
             tasks.bar.end()
             self.C_, self.best_score_ = float(self.Cs_[best]), float(self.scores_[:, best].mean())
             if self.refit:

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from skscreen.path.callbacks import Tasks, with_callbacks
+from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.certified import CertifiedSearch, ErrorBounds
 from skscreen.path.folds import score_folds
 from skscreen.path.grid import MOST_VALUES, positive_values
@@ -244,9 +244,11 @@ class ScreenedSVCCV(ScreenedSVC):
             )
             for k, split in enumerate(splits)
         )
-        self.scores_, best, failed, starts = score_folds(folds, len(splits), self.n_jobs, progress)
+        self.scores_, best, failed, starts = score_folds(
+            folds, len(splits), self.n_jobs, progress, stacklevel=5 + FRAMES
+        )
         self.C_, self.best_score_ = float(self.Cs_[best]), float(self.scores_[:, best].mean())
-        self._warn_unless_converged(failed)
+        self._warn_unless_converged(failed, stacklevel=5 + FRAMES)
         return starts[best]
 
     def _search_with_proof(self, X, y, splits, sample_weight, progress: Tasks) -> None:
@@ -277,7 +279,7 @@ class ScreenedSVCCV(ScreenedSVC):
         self.best_score_ = 1.0 - float(self.bounds_.errors[self.bounds_.best])
         self.scores_ = 1.0 - np.array([[fold.error(C) for C in self.Cs_] for fold in folds])
         stopped = self.bounds_.Cs.size >= _MAX_SOLVES
-        warn_if_less(self.bounds_.eps, float(self.certify), stopped, stacklevel=5)
+        warn_if_less(self.bounds_.eps, float(self.certify), stopped, stacklevel=5 + FRAMES)
 
     def _solve(self, problem: SVMProblem, index: int) -> BinaryFit:
         """Solve on all samples, from the solution of the first fold if that has been kept."""

@@ -88,8 +88,9 @@ def test_in_a_pipeline():
 
 
 def test_few_steps_warn():
-    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
+    with pytest.warns(ConvergenceWarning, match="relative duality gap") as record:
         ScreenedRTLMCV([1e-3], cv=CV, max_iter=2, refit=False).fit(X, y)
+    assert record[0].filename == __file__
 
 
 def test_progress(capsys):

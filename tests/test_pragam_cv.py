@@ -60,8 +60,9 @@ def test_a_value_without_a_score_is_not_chosen(search):
         return np.nan if model.C in unknown else model.C
 
     unknown = {CS[0], CS[-1]}
-    with pytest.warns(UserWarning, match="2 of 3 values have the score NaN"):
+    with pytest.warns(UserWarning, match="2 of 3 values have the score NaN") as record:
         assert search(Cs=CS, cv=2, scoring=score).fit(X, y).C_ == sorted(CS)[1]
+    assert record[0].filename == __file__
     unknown = set(CS)
     with pytest.raises(ValueError, match="scoring must give a number"):
         search(Cs=CS, cv=2, scoring=score).fit(X, y)

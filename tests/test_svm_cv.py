@@ -138,8 +138,9 @@ def test_a_certified_choice(options):
 
 def test_few_steps_warn_once():
     X, y = data("cancer")
-    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
+    with pytest.warns(ConvergenceWarning, match="relative duality gap") as record:
         ScreenedSVCCV([100.0, 1000.0], max_iter=2, solver="coordinate-descent").fit(X, y)
+    assert record[0].filename == __file__
 
 
 def test_progress(capsys):

@@ -10,7 +10,7 @@ from skscreen.path.callbacks import Tasks
 
 
 def score_folds(
-    folds: Iterable, n_folds: int, n_jobs: int | None, progress: Tasks
+    folds: Iterable, n_folds: int, n_jobs: int | None, progress: Tasks, stacklevel: int
 ) -> tuple[np.ndarray, int, list, list]:
     """Score all values on all folds.
 
@@ -22,6 +22,8 @@ def score_folds(
     n_folds : int
     n_jobs : int or None
     progress : Tasks
+    stacklevel : int
+        Of the user's line, for a warning.
 
     Returns
     -------
@@ -51,6 +53,6 @@ def score_folds(
         warnings.warn(
             f"{np.count_nonzero(unknown)} of {means.size} values have the score NaN on some fold "
             "and are not chosen.",
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
     return scores, int(np.nanargmax(means)), failed, starts
