@@ -322,11 +322,6 @@ class ScreenedRTLM(
         Returns
         -------
         ndarray of shape (n_pairs,)
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `pairs` are no finite numbers of that shape, or nothing was learned yet.
         """
         check_is_fitted(self)
         pairs = check_array(
@@ -407,8 +402,7 @@ class ScreenedRTLM(
         if lam_max == 0.0:
             warnings.warn(
                 f"No metric brings the near samples of the {given[0] if given else 'triplets'} "
-                "nearer than the far ones on average, rounding errors aside: the zero matrix "
-                "counts as optimal for every lam.",
+                "nearer than the far ones on average: zero counts as optimal for every lam.",
                 stacklevel=stacklevel,
             )
         return problem, lam_max, first

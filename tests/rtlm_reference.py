@@ -309,3 +309,10 @@ def small_data(name):
 @cache
 def _optimum(case, lam):
     return case.explicit.optimum(lam)
+
+
+def item_margins(geometry, margins):
+    """Margin of every item of a geometry in the order of item numbers."""
+    rows, slots = geometry.list_items()
+    order = np.argsort(geometry.item_numbers(rows, slots))
+    return (margins.far[slots] - margins.near[rows])[order]

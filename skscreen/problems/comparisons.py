@@ -228,12 +228,6 @@ class Comparisons:
             far = self.pool.take(far, items.slots)
         return PairDistances(near, far, noise)
 
-    def item_margins(self, margins: PairDistances) -> np.ndarray:
-        """Margin of every item in the order of item numbers; lists them, 32 bytes an item."""
-        rows, slots = self.list_items()
-        order = np.argsort(self.item_numbers(rows, slots))
-        return (margins.far[slots] - margins.near[rows])[order]
-
     def loss(self, margins: PairDistances, loss: SmoothedHinge):
         """Sum of losses and the adjoint of the dual variables, at most one pass over the items.
 
