@@ -311,3 +311,16 @@ def test_a_failed_fit_leaves_the_estimator_unfitted():
         model.fit(X, np.ones(len(y)))
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_features_far_from_the_origin(make):
+    """Steps as long as the samples' distance from it would allow were too short to get anywhere."""
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(40, 2))
+    labels = data[:, 0] + 0.3 * rng.normal(size=40) > 0.0
+    near = PragamSVC(tol=1e-6).fit(make(data), labels)
+    far = PragamSVC(tol=1e-6).fit(make(data + 1e6), labels)
+    assert far.dual_gap_ <= 1e-6
+    assert far.n_iter_[0] <= 2 * near.n_iter_[0]
+    assert abs(far.objective_[0] - near.objective_[0]) <= 2e-6

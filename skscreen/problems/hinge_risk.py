@@ -25,6 +25,9 @@ _TIE = 1e-12
 # Where the best intercept is looked for first, in multiples of its last change.
 _WIDER = 4.0
 
+# Of a difference of sums, what may be rounding errors.
+_CANCELLED = 1e-13
+
 
 class HingeRisk:
     """The mean hinge loss over the samples of a linear classifier.
@@ -75,9 +78,15 @@ class HingeRisk:
     @property
     def curvatures(self) -> tuple[float, float]:
         """A lower and an upper bound of the Lipschitz constant of the gradient of D in d."""
-        total = float(((self._roots * self._samples.norms) ** 2).sum()) / self.lam
+        weights, samples = self._roots**2, self._samples
+        total, size = float((weights * samples.norms**2).sum()), float(weights.sum())
+        if self.free_intercept:
+            # Changes of d have sum_i y_i a_i = 0, so that the middle of the samples falls out.
+            middle = samples.combine(weights * samples.y)
+            total = max(total - float(middle @ middle) / size, _CANCELLED * total)
+        total /= self.lam
         # All samples at the origin: D is linear, and any constant will do.
-        return (total / float((self._roots**2).sum()), total) if total > 0.0 else (1.0, 1.0)
+        return (total / size, total) if total > 0.0 else (1.0, 1.0)
 
     def variables(self, d: np.ndarray) -> np.ndarray:
         """Return a for d."""
