@@ -90,8 +90,9 @@ class KernelRun:
 
 def feasible(alpha: np.ndarray, C: np.ndarray, y: np.ndarray | None, total: float) -> np.ndarray:
     """Return a point of the box near alpha; with labels, the nearest one with y'a = total."""
-    if y is None:
-        return np.clip(alpha, 0.0, C)
-    inside = np.empty(alpha.size)
+    inside = np.clip(alpha, 0.0, C)
+    # A projection would move what is at a bound off it, if only by rounding errors.
+    if y is None or abs(y @ inside - total) <= 1e-13 * (np.abs(inside).sum() + abs(total)):
+        return inside
     project(alpha, y, y, np.zeros(alpha.size), C, total, 0.0, inside)
     return inside

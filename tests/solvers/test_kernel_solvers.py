@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 from skscreen.problems.gram import Gram, KernelSamples
 from skscreen.solvers import kernel_active_set
 from skscreen.solvers.kernel import solve_kernel
+from skscreen.solvers.kernel_state import feasible
 
 METHODS = ("auto", "active-set", "smo")
 
@@ -335,3 +336,16 @@ def test_samples_that_hardly_differ_or_enormously(scale, free):
         )
         assert np.isfinite([solution.primal, solution.dual, solution.gap]).all()
         assert solution.converged or scale == 1e30
+
+
+def test_a_feasible_point_stays_exactly_as_it_is():
+    """What is at a bound must not leave it by rounding errors: steps would go there for nothing."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        C, signs = rng.uniform(0.1, 2.0, 30), np.where(np.arange(30) < 15, 1.0, -1.0)
+        alpha = C * rng.choice([0.0, 1.0, 0.3], 30)
+        total = float(signs @ alpha) + 1e-16
+        np.testing.assert_array_equal(feasible(alpha, C, signs, total), alpha)
+        moved = feasible(alpha + 0.5, C, signs, total)
+        assert signs @ moved == pytest.approx(total, abs=1e-13 * C.sum())
+        assert np.all(moved >= 0.0) and np.all(moved <= C)
