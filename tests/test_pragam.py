@@ -324,3 +324,11 @@ def test_features_far_from_the_origin(make):
     assert far.dual_gap_ <= 1e-6
     assert far.n_iter_[0] <= 2 * near.n_iter_[0]
     assert abs(far.objective_[0] - near.objective_[0]) <= 2e-6
+
+
+@pytest.mark.parametrize("size", [1e-161, 1e-150, 1e-130])
+def test_features_whose_squares_are_next_to_nothing(size):
+    data = size * np.array([[1.0], [-1.0], [0.5], [-0.3]])
+    for fit_intercept in (True, False):
+        model = PragamSVC(fit_intercept=fit_intercept).fit(data, [0, 1, 0, 1])
+        assert model.dual_gap_ <= 1e-4

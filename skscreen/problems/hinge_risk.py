@@ -25,8 +25,8 @@ _TIE = 1e-12
 # Where the best intercept is looked for first, in multiples of its last change.
 _WIDER = 4.0
 
-# Of a difference of sums, what may be rounding errors.
-_CANCELLED = 1e-13
+# Of a difference of sums, what may be rounding errors; a number whose reciprocal is one.
+_CANCELLED, _TINY = 1e-13, 1e-300
 
 
 class HingeRisk:
@@ -85,8 +85,8 @@ class HingeRisk:
             middle = samples.combine(weights * samples.y)
             total = max(total - float(middle @ middle) / size, _CANCELLED * total)
         total /= self.lam
-        # All samples at the origin: D is linear, and any constant will do.
-        return (total / size, total) if total > 0.0 else (1.0, 1.0)
+        # All samples at the origin, or as good as: D is linear, and any constant will do.
+        return (total / size, total) if total / size > _TINY else (1.0, 1.0)
 
     def variables(self, d: np.ndarray) -> np.ndarray:
         """Return a for d."""
