@@ -437,13 +437,12 @@ class OrdinalEmbedding(
         compared[problem.answers] = True
         X = X - X[compared].mean(axis=0)
         X[~compared] = 0.0
+        problem.reg = 0.0
+        self.stress_ = problem.evaluate(X)[0]
         self.objective_, self.reg_ = solution.objective, solution.reg
         if self.formulation == "nonconvex":
             # The ridge of the solver's points was larger: their middle was elsewhere.
-            problem.reg = solution.reg
-            self.objective_ = problem.evaluate(X)[0]
-        problem.reg = 0.0
-        self.stress_ = problem.evaluate(X)[0]
+            self.objective_ = self.stress_ + self.reg_ * float(np.vdot(X, X)) / len(X)
         self.compared_ = compared
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.embedding_ = X
