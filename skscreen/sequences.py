@@ -40,9 +40,7 @@ def check_sequences(X, n_features: int | None = None) -> Sequences:
         parts = list(X)
     except TypeError as error:
         raise ValueError(f"X must be a list of arrays, got {type(X).__name__}.") from error
-    parts = [
-        check_array(part, dtype=np.float64, input_name=f"X[{c}]") for c, part in enumerate(parts)
-    ]
+    parts = [_check_sequence(part, f"X[{c}]") for c, part in enumerate(parts)]
     if not parts:
         raise ValueError("X must hold at least one sequence, got none.")
     widths = sorted({part.shape[1] for part in parts})
@@ -55,6 +53,12 @@ def check_sequences(X, n_features: int | None = None) -> Sequences:
         raise ValueError(f"X holds numbers up to {largest:g}, whose products overflow: rescale it.")
     first = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
     return Sequences(np.ascontiguousarray(np.concatenate(parts)), first)
+
+
+def _check_sequence(part, name: str) -> np.ndarray:
+    if np.ndim(part) != 2:
+        raise ValueError(f"{name} must have shape (length, n_features), got {np.shape(part)}.")
+    return check_array(part, dtype=np.float64, input_name=name)
 
 
 def check_labels(sequences: Sequences, y) -> tuple[np.ndarray, np.ndarray]:

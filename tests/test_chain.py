@@ -161,6 +161,7 @@ def test_few_iterations_warn_with_the_gap(capsys):
         ([X[0], np.full_like(X[1], np.inf), *X[2:]], Y, r"Input X\[1\] contains infinity"),
         ([], [], "at least one sequence"),
         ([X[0], np.zeros((2, 5))], Y[:2], "same features in all sequences"),
+        ([X[0], np.zeros(5)], Y[:2], r"X\[1\] must have shape \(length, n_features\), got \(5,\)"),
         (X, Y[:-1], "y must hold 6 sequences, as X does, got 5"),
         (X, [*Y[:-1], Y[0]], r"y\[5\] must have 1 labels, .* got 3"),
         ([np.full((2, 2), np.nan)], [[0, 1]], "NaN"),
