@@ -18,11 +18,11 @@ X = scale(X)
 
 
 def fit(tol):
-    # Screening off and few neighbours: only the tolerance differs between two fits.
-    return ScreenedRTLM(lam=0.001, n_neighbors=10, tol=tol).fit(X, y)
+    # Only the tolerance differs between two fits.
+    return ScreenedRTLM(lam=0.001, n_neighbors=10, screening=False, tol=tol).fit(X, y)
 
 
-precise = fit(1e-12)
+precise = fit(1e-11)
 tolerances = 10.0 ** -np.arange(1, 9)
 models = [fit(tol) for tol in tolerances]
 

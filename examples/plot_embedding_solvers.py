@@ -38,8 +38,9 @@ for solver, colour in [
     passes = [event.epoch for event in model.history_]
     losses = np.array([event.loss for event in model.history_])
     # SGD looks at the objective once, at its end.
-    marker = "o" if np.isfinite(losses).sum() == 1 else None
-    ax.plot(passes, losses, color=colour, marker=marker, label=solver)
+    at_end = np.isfinite(losses).sum() == 1
+    name = f"{solver}, at its end" if at_end else solver
+    ax.plot(passes, losses, color=colour, marker="o" if at_end else None, label=name)
     print(f"{solver:9} objective {model.objective_:.4f} after {passes[-1]:.0f} passes")
 ax.set(xlabel="Passes over the answers", ylabel="Objective", yscale="log", xlim=(0, 60))
 ax.spines[["top", "right"]].set_visible(False)

@@ -37,8 +37,9 @@ for ax, name, model in [(axes[0], "principal components", pca), (axes[1], "learn
     ax.set(
         title=f"{name} (5-NN in all directions: {accuracy:.3f})",
         xlabel="first direction",
-        aspect="equal",
     )
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.locator_params(nbins=5)
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("second direction")
 axes[1].legend(frameon=False)

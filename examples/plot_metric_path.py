@@ -28,5 +28,6 @@ euclidean = knn.fit(X_train, y_train).score(X_val, y_val)
 display = PathDisplay.from_path(
     path, tol=1e-6, scores=scores, baseline=euclidean, baseline_name="Euclidean"
 )
-print(f"{len(path)} values of λ; best {path.lams[display.best_index_]:.4g}")
+best = path.lams[display.best_index_]
+print(f"{len(path)} values of λ; best {best:.4g}, which is {best / path.lam_max:.2g} λ_max")
 plt.show()

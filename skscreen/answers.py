@@ -9,6 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
+from skscreen.path.callbacks import FRAMES
+
 # Numbers of objects far beyond what the answers can name are identifiers, not indices.
 _OBJECTS_PER_ENTRY = 100
 _MOST_OBJECTS = 2**31 - 1
@@ -87,7 +89,7 @@ def usable_answers(answers: Answers) -> Answers:
         warnings.warn(
             f"{count} of {total} answers in X compare a pair of objects with itself, or an object "
             f"with itself, as {rows[np.argmax(impossible)].tolist()} does: they are left out.",
-            stacklevel=5,
+            stacklevel=5 + FRAMES,
         )
         rows = rows[~impossible]
         weights = None if weights is None else weights[~impossible]
@@ -227,11 +229,11 @@ def _read_tensor(X) -> tuple[np.ndarray, np.ndarray]:
         )
     matrix = X if len(shape) == 3 else sparse.coo_array(X)
     axes = [np.asarray(axis, dtype=np.int64) for axis in matrix.coords]
-    # The same order whatever the format.
     flat = np.ravel_multi_index(axes, shape)
-    order = np.argsort(flat, kind="stable")
-    rows = np.stack(np.unravel_index(flat[order], (n, n, n)), axis=1)
-    counts = np.asarray(matrix.data)[order]
+    # Entries at one place are one entry, their sum, as everywhere in SciPy.
+    flat, place = np.unique(flat, return_inverse=True)
+    counts = np.bincount(place, np.asarray(matrix.data, dtype=np.float64), len(flat))
+    rows = np.stack(np.unravel_index(flat, (n, n, n)), axis=1)
     rows, counts = rows[counts != 0], counts[counts != 0]
     if len(rows) == 0:
         raise ValueError("X must hold at least one answer, got an empty tensor.")

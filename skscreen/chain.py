@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.threads import N_JOBS, blas_threads_for
@@ -61,7 +61,7 @@ class _ChainClassifier(BaseEstimator):
         found, y = self.predict(X), list(y)
         if len(found) != len(y) or any(len(a) != len(b) for a, b in zip(found, y, strict=True)):
             raise ValueError("y must hold one sequence of labels of the same length for each of X.")
-        return float(np.mean(np.concatenate(found) == np.concatenate([np.asarray(b) for b in y])))
+        return float(np.mean(np.concatenate(found) == np.concatenate([column_or_1d(b) for b in y])))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "transition_")

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _wrap_data_with_container
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from skscreen.answers import Answers, check_total, count_objects, read_answers, usable_answers
 from skscreen.feature_map import FeatureMapMixin
@@ -48,7 +48,7 @@ class OrdinalEmbedding(
 
         F(X) = sum_q w_q f(a_q, c_q) / sum_q w_q + reg / n sum_i |x_i|^2
 
-    The solution is unique at best up to rotation, reflection and, without the ridge, scale; the
+    The solution is unique at best up to rotation, reflection and, without the ridge, shift; the
     problem is not convex. The embedding is centred.
 
     Parameters
@@ -68,7 +68,8 @@ class OrdinalEmbedding(
         "convex" minimises over the Gram matrix, which is a convex problem for "gnmds" and "ste",
         by projected gradients at O(n^3) a step, and keeps the largest `n_components` eigenpairs.
         For comparison: slow, less accurate, and without a certificate (with the default `tol` it
-        stops some percent above the optimum). Not with another `solver` than "auto".
+        stops a few per cent above the optimum); for other losses a heuristic. Not with another
+        `solver` than "auto".
     reg : float or "auto", default="auto"
         Strength >= 0 of the ridge. "auto" follows the number of answers for each coordinate; with
         the solver "auto" a tenth of the answers then chooses a stronger one where they are noisy.
@@ -95,8 +96,8 @@ class OrdinalEmbedding(
         Relative decrease of F in an iteration at which to stop (ten times that in an epoch of
         "svrg-sbb" and "svrg").
     n_objects : int or None, default=None
-        Number of objects; None takes the largest index in X. Needed where the answers of a fold of
-        a cross-validation may lack the last ones, and they shall have a place.
+        Number of objects; None takes the largest index in X plus one. Needed where the answers of a
+        fold of a cross-validation may lack the last objects, which still should get a point.
     n_jobs : int or None, default=None
         Threads for the starts after the first.
     verbose : int, default=0
@@ -252,7 +253,8 @@ class OrdinalEmbedding(
             Responses, True or False, 1 and -1 or 1 and 0: the second of them turns the answer
             round. Or counts, how often an answer was given, negative where it is to be turned.
         init : array-like of shape (n_objects, n_components), optional
-            Where to start; of shape (n_starts, n_objects, n_components) for several starts.
+            Where to start; of shape (n_starts, n_objects, n_components) for several starts. One so
+            near to zero, a stationary point, that F is the same is scaled up.
         n_objects : int, optional
             In place of the parameter.
         sample_weight : array-like of shape (n_answers,), optional
@@ -308,6 +310,7 @@ class OrdinalEmbedding(
         """
         check_is_fitted(self)
         if X is not None:
+            self._check_names(X)
             largest, n = int(read_answers(X).rows.max()), len(self.embedding_)
             if largest >= n:
                 raise ValueError(f"X names an object {largest}, but the fit has {n} objects.")
@@ -329,6 +332,7 @@ class OrdinalEmbedding(
             both are equally far, or where an object was in no answer of the fit.
         """
         check_is_fitted(self)
+        self._check_names(X)
         return self._agree(read_answers(X).rows)
 
     def score(self, X, y=None, sample_weight=None) -> float:
@@ -345,6 +349,7 @@ class OrdinalEmbedding(
             Ties, and objects that were in no answer of the fit, count as disagreement.
         """
         check_is_fitted(self)
+        self._check_names(X)
         rows, weights = read_answers(X, y, sample_weight)
         check_total(weights)
         return float(np.average(self._agree(rows) > 0, weights=weights))
@@ -361,6 +366,11 @@ class OrdinalEmbedding(
     @property
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
+
+    def _check_names(self, X) -> None:
+        """Refuse the columns of a table in another order than those of the fit."""
+        if hasattr(X, "columns") and X.shape[1] == self.n_features_in_:
+            _check_feature_names(self, X, reset=False)
 
     def _read(self, X, y, n_objects, sample_weight) -> tuple[Answers, int]:
         """Validate answers and parameters that depend on each other."""

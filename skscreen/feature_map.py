@@ -4,17 +4,18 @@ from numbers import Real
 from typing import Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils import check_array, check_scalar
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from skscreen.problems.memory import check_kernel_memory
 
 # Kernel matrices that live at the same time; measured.
 _MATRICES = 4
 
-# The square of the largest number, and the reciprocal of the smallest spread, are numbers.
-_LARGEST, _SMALLEST = 1e150, 1e-300
+# Its square is a number.
+_LARGEST = 1e150
 
 
 class FeatureMapMixin:
@@ -47,18 +48,18 @@ class FeatureMapMixin:
         """
         check_is_fitted(self)
         check_scalar(alpha, "alpha", Real, min_val=0, include_boundaries="neither")
-        F = _features(F)
-        if len(F) != len(self.embedding_):
-            raise ValueError(
-                f"F must have a row for each of {len(self.embedding_)} objects, got {len(F)}."
-            )
-        F = F[self.compared_]
+        frame = _Frame().fit(F, self.compared_)
+        F = frame.transform(F)[self.compared_]
         check_kernel_memory(len(F), len(F), _MATRICES, "Use fewer rows of F.")
         spread = 2.0 * F.var(axis=0).sum()
-        if gamma is None:
-            gamma = 1.0 / spread if spread > _SMALLEST else 1.0
+        if gamma is not None:
+            check_scalar(gamma, "gamma", Real, min_val=0)
+            gamma = min(float(gamma) * frame.size_ * frame.size_, _LARGEST)
+        else:
+            gamma = 1.0 / spread if spread > 0.0 else 1.0
         model = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma)
         self.feature_map_ = model.fit(F, self.embedding_[self.compared_])
+        self._frame = frame
         return self
 
     def map_features(self, F) -> np.ndarray:
@@ -80,18 +81,45 @@ class FeatureMapMixin:
             If the kernel matrices of so many objects would not fit into the free memory.
         """
         check_is_fitted(self, "feature_map_", msg="%(name)s has no map yet: call fit_features.")
-        F, model = _features(F), self.feature_map_
-        if F.shape[1] != model.n_features_in_:
-            raise ValueError(
-                f"F must have the {model.n_features_in_} features that the map was learned from, "
-                f"got {F.shape[1]}."
-            )
+        F, model = self._frame.transform(F), self.feature_map_
         check_kernel_memory(len(F), len(model.X_fit_), _MATRICES, "Map fewer rows of F at a time.")
         return model.predict(F)
 
 
-def _features(F) -> np.ndarray:
-    F = check_array(F, dtype=np.float64, input_name="F")
-    if np.abs(F).max() > _LARGEST:
-        raise ValueError(f"F must hold numbers of at most {_LARGEST:g} in size: rescale it.")
-    return F
+class _Frame(BaseEstimator):
+    """Where features have their middle, their size, and the names of their columns.
+
+    Distances by products of rows keep their digits near the origin alone.
+    """
+
+    def fit(self, F, rows: np.ndarray) -> Self:
+        """Take middle and size of the rows where `rows` is True."""
+        values = self._check(F)
+        if len(values) != len(rows):
+            raise ValueError(
+                f"F must have a row for each of {len(rows)} objects, got {len(values)}."
+            )
+        _check_feature_names(self, F, reset=True)
+        values = values[rows]
+        self.middle_ = values.mean(axis=0)
+        self.size_ = float(np.abs(values - self.middle_).max()) or 1.0
+        return self
+
+    def transform(self, F) -> np.ndarray:
+        """Return the features around the origin, of size 1."""
+        values, width = self._check(F), self.middle_.size
+        if values.shape[1] != width:
+            raise ValueError(
+                f"F must have the {width} features that the map was learned from, got "
+                f"{values.shape[1]}."
+            )
+        _check_feature_names(self, F, reset=False)
+        with np.errstate(over="ignore"):
+            return np.clip((values - self.middle_) / self.size_, -_LARGEST, _LARGEST)
+
+    @staticmethod
+    def _check(F) -> np.ndarray:
+        F = check_array(F, dtype=np.float64, input_name="F")
+        if np.abs(F).max() > _LARGEST:
+            raise ValueError(f"F must hold numbers of at most {_LARGEST:g} in size: rescale it.")
+        return F

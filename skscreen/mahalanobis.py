@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MahalanobisDistance:
     """Distance of two vectors under a learned metric; picklable.
 

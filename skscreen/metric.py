@@ -185,7 +185,7 @@ class ScreenedRTLM(
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "loss": [StrOptions({"smoothed_hinge", "hinge"})],
         "gamma": [Interval(Real, 0, 1, closed="neither")],
-        "pull": [Interval(Real, 0, None, closed="left")],
+        "pull": [Interval(Real, 0, 1e40, closed="both")],
         "diagonal": ["boolean"],
         "bound": [StrOptions(set(BOUNDS)), list, tuple],
         "rule": [StrOptions(set(RULES))],
@@ -274,7 +274,8 @@ class ScreenedRTLM(
         lam = absolute_lam(self.lam, lam_max) if self.relative_lam else float(self.lam)
         with Tasks(self, None, "lambda") as tasks:
             solutions, solver = [], PathSolver(problem, first)
-            key = self._recall(solver, lam, X, y, triplets, quadruplets, pairs, weights)
+            given = triplets, quadruplets, *(pairs or ()), weights
+            key = self._recall(solver, lam, X, y, *given)
             for done, solution in solver.approach(lam, lam_max, self._options()):
                 solutions.append(solution)
                 # A callback cannot end it: on the way there is no solution for this lambda.
@@ -386,7 +387,7 @@ class ScreenedRTLM(
             raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")
         domain = NonnegativeOrthant() if self.diagonal else PSDCone()
         domain.check_memory(X.shape[1])
-        loss = SmoothedHinge(1.0, self.gamma if self.loss == "smoothed_hinge" else 0.0)
+        loss = SmoothedHinge(1.0, float(self.gamma) if self.loss == "smoothed_hinge" else 0.0)
         given = [name for name, values in lists.items() if values is not None]
         if given:
             self._check_no_labels(y, given)
@@ -412,9 +413,8 @@ class ScreenedRTLM(
         store = check_store(self.memory)
         if store is None:
             return None
-        arrays = [
-            part if part is None or isinstance(part, tuple) else np.asarray(part) for part in data
-        ]
+        # In one order of memory, on which the key depends.
+        arrays = [None if part is None else np.ascontiguousarray(part) for part in data]
         options = self.n_neighbors, self.loss, self.gamma, self.pull, self.diagonal
         key = content_key(*arrays, *options)
         known = sorted(store.neighbours(key, lam), key=lambda other: -abs(np.log(other[0] / lam)))

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils import indexable
+from sklearn.utils import column_or_1d, indexable
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import validate_data
@@ -27,6 +27,12 @@ from skscreen.supervision import class_codes
 
 # Fractions of lambda_max where the grid begins and ends if only the number of values is given.
 _LARGEST_LAM, _SMALLEST_LAM = 0.3, 1e-3
+
+# Attributes of the refit.
+_LEARNED = (
+    "components_", "lam_", "lam_max_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
+    "n_triplets_", "screening_history_",
+)  # fmt: skip
 
 
 class ScreenedRTLMCV(ScreenedRTLM):
@@ -173,12 +179,14 @@ class ScreenedRTLMCV(ScreenedRTLM):
         -------
         ScreenedRTLMCV
         """
-        vars(self).pop("components_", None)
+        # A fit that fails, or has no refit, leaves nothing of an old metric.
+        for name in _LEARNED:
+            vars(self).pop(name, None)
         self.lams_ = self._grid()
         self._options()
         checked = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         codes = class_codes(checked, y)
-        X, y, groups = indexable(X, y, groups)
+        X, y, groups = indexable(X, column_or_1d(y), groups)
         size = checked.shape[1] ** (1 if self.diagonal else 2)
         what = f"Starts for the refit from {self.lams_.size:,} values of lambda"
         check_memory(8.0 * size * self.lams_.size, what, "Use fewer values.")

@@ -40,6 +40,7 @@ class RTLMPath:
         With the parameters of the path; not fitted, see `estimator`.
     solutions : tuple of Solution
     lam_max : float
+        `lams / lam_max` are the values that `ScreenedRTLM(lam=...)` takes by default.
     problem : Problem
         Everything but lambda, for what is computed when asked for.
     """
@@ -48,6 +49,13 @@ class RTLMPath:
     solutions: tuple[Solution, ...]
     lam_max: float
     problem: Problem = field(repr=False)
+
+    def __repr__(self) -> str:
+        """Summarise in a line; the data would fill pages."""
+        return (
+            f"RTLMPath({len(self)} values of lambda from {self.lams[0]:.3g} to "
+            f"{self.lams[-1]:.3g}, relative duality gaps <= {self.dual_gaps.max():.1e})"
+        )
 
     def __len__(self) -> int:
         """Return the number of values of lambda."""
@@ -241,7 +249,7 @@ def rtlm_path(
     callbacks : sequence of callbacks, optional
         Of scikit-learn >= 1.9; each lambda is a task. One that asks to stop ends the path.
     **options
-        Parameters of `ScreenedRTLM` but `lam` and `relative_lam`.
+        Parameters of `ScreenedRTLM` but `lam`, `relative_lam` and `memory`.
 
     Returns
     -------

@@ -31,6 +31,12 @@ _OPTIONS = {
     "projection": ("pegasos", True),
 }
 
+# Attributes of a fit.
+_LEARNED = (
+    "coef_", "dual_coef_", "classes_", "intercept_", "objective_", "dual_gap_", "n_iter_",
+    "history_",
+)  # fmt: skip
+
 
 class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     """Linear support vector classifier with an unpenalised intercept and a certified optimum.
@@ -290,7 +296,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
         A fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
         """
-        return {name: vars(self).pop(name, None) for name in ("coef_", "dual_coef_", "classes_")}
+        return {name: vars(self).pop(name, None) for name in _LEARNED}
 
     def _fit_problems(
         self, labels: Labels, n_samples: int, old: dict, samples: Callable, keys: Sequence[str] = ()

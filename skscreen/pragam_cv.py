@@ -9,7 +9,7 @@ from joblib import delayed
 from sklearn.base import _fit_context
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
-from sklearn.utils import indexable
+from sklearn.utils import column_or_1d, indexable
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -52,7 +52,7 @@ class PragamSVCCV(PragamSVC):
     Attributes
     ----------
     C_ : float
-        The value chosen.
+        The C chosen: of equal ones the smallest.
     Cs_ : ndarray of shape (n_Cs,)
         Values of C, ascending.
     scores_ : ndarray of shape (n_folds, n_Cs)
@@ -167,7 +167,7 @@ class PragamSVCCV(PragamSVC):
         -------
         PragamSVCCV
         """
-        vars(self).pop("coef_", None)
+        self._forget()
         self._check_options()
         self.Cs_ = C_grid(self.Cs)
         accepted = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
@@ -178,7 +178,7 @@ class PragamSVCCV(PragamSVC):
         check_memory(8.0 * size, what, "Use fewer values.")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
-        X, y, groups = indexable(X, y, groups)
+        X, y, groups = indexable(X, column_or_1d(y), groups)
         splits = list(check_cv(self.cv, y_checked, classifier=True).split(X, y, groups))
         scorer = check_scoring(self._model(), self.scoring)
         folds = (

@@ -40,7 +40,7 @@ def class_codes(X, y) -> np.ndarray:
     if counts.min() < 2:
         raise ValueError(
             f"y must have at least two members of every class; class "
-            f"{classes[counts.argmin()]!r} has one."
+            f"{classes.tolist()[counts.argmin()]!r} has one."
         )
     return codes
 

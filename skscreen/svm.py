@@ -33,6 +33,12 @@ from skscreen.svm_problem import (
     gamma_value,
 )
 
+# Attributes of a fit.
+_LEARNED = (
+    "dual_coef_", "coef_", "intercept_", "classes_", "support_", "support_vectors_", "n_support_",
+    "objective_", "dual_gap_", "n_iter_", "screening_history_",
+)  # fmt: skip
+
 
 class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     """Support vector classifier, solved exactly with safe screening and a certificate.
@@ -256,7 +262,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         ScreenedSVC
         """
         # A fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
-        vars(self).pop("dual_coef_", None)
+        self._forget()
         X, problem = self._build(X, y, sample_weight)
         n_problems = problem.labels.n_problems
         check_problems(n_problems, *X.shape)
@@ -383,6 +389,10 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
+
+    def _forget(self) -> None:
+        for name in _LEARNED:
+            vars(self).pop(name, None)
 
     def _store(self, X, labels: Labels, fits: Sequence[BinaryFit]) -> Self:
         """Set the fitted attributes from the fits of all problems."""

@@ -95,7 +95,7 @@ def svc_certified_C(
 
     Let E(C) be the share of the validation samples that the support vector machine of `ScreenedSVC`
     for C, trained on X and y, classifies wrongly. A grid search knows E on a grid. Here bounds on
-    the scores between two solved values of C, which cost no further solve, prove E(C) >= E(C^) -
+    the scores between two solved values of C, which cost no further solve, prove E(C) >= E(C*) -
     `eps` for *every* C of the range. More values are solved only where bounds need it.
 
     Parameters

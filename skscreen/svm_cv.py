@@ -10,7 +10,7 @@ from joblib import delayed
 from sklearn.base import _fit_context
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
-from sklearn.utils import indexable
+from sklearn.utils import column_or_1d, indexable
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -199,15 +199,18 @@ class ScreenedSVCCV(ScreenedSVC):
         -------
         ScreenedSVCCV
         """
-        for name in ("dual_coef_", "bounds_"):
-            vars(self).pop(name, None)
+        self._forget()
+        vars(self).pop("bounds_", None)
         self.Cs_ = C_grid(self.Cs)
         checked, y_checked = validate_data(self, X, y, **self._accepted())
         labels = check_labels(checked, y_checked, sample_weight, self.class_weight)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
-        X, y, groups = indexable(X, y, groups)
+        X, y, groups = indexable(X, column_or_1d(y), groups)
         splits = list(check_cv(self.cv, y_checked, classifier=True).split(X, y, groups))
+        # Masks select rows as indices do, but are no places to write to.
+        places = np.arange(len(y))
+        splits = [tuple(places[np.asarray(part)] for part in split) for split in splits]
         if self.certify is None:
             n_values, n_problems = self.Cs_.size, labels.n_problems
             what = f"Starts for the refit from {n_values:,} values of C for {n_problems} problems"

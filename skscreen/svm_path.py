@@ -50,6 +50,13 @@ class SVCPath:
     fits: tuple[BinaryFit, ...]
     C_min: float
 
+    def __repr__(self) -> str:
+        """Summarise in a line; the data would fill pages."""
+        return (
+            f"SVCPath({len(self)} values of C from {self.Cs[0]:.3g} to {self.Cs[-1]:.3g}, relative "
+            f"duality gaps <= {self.dual_gaps.max():.1e})"
+        )
+
     def __len__(self) -> int:
         """Return the number of values of C."""
         return len(self.fits)
@@ -150,6 +157,11 @@ class SVCPath:
         Returns
         -------
         ScreenedSVC
+
+        Raises
+        ------
+        IndexError
+            If the path has no such place.
         """
         return fitted(self.model, self.X, self.labels, [self.fits[index]])
 
@@ -207,7 +219,7 @@ def svc_path(
     callbacks : sequence of callbacks, optional
         Of scikit-learn >= 1.9; each value of C is a task. One that asks to stop ends the path.
     **options
-        Parameters of `ScreenedSVC` but `C`.
+        Parameters of `ScreenedSVC` but `C` and `memory`.
 
     Returns
     -------

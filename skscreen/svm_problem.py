@@ -30,6 +30,9 @@ SOLVERS = {"linear": linear.SOLVERS, "kernel": kernel.SOLVERS}
 
 _LARGEST_TOL = 1e100
 
+# Of the square of numbers, the variance that rounding errors leave of a constant.
+_NOISE = 1e-14
+
 # A variable with and without sign, of a problem and in the matrix of all.
 _BYTES_PER_VARIABLE = 32
 
@@ -133,13 +136,14 @@ def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
     share = weights / (weights.sum() * X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         if sparse.issparse(X):
-            variance = float((X.multiply(X).T @ share).sum() - (X.T @ share).sum() ** 2)
+            square, mean = (float((part.T @ share).sum()) for part in (X.multiply(X), X))
+            variance, noise = square - mean * mean, _NOISE * square
         else:
             mean = float((X.T @ share).sum())
-            variance = float((((X - mean) ** 2).T @ share).sum())
+            variance, noise = float((((X - mean) ** 2).T @ share).sum()), _NOISE**2 * mean * mean
     if not variance < np.inf:
         raise ValueError("X has no finite variance, which gamma='scale' needs: rescale X.")
-    value = 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+    value = 1.0 / (X.shape[1] * variance) if variance > noise else 1.0
     return value if value < np.inf else 1.0
 
 
@@ -227,11 +231,12 @@ def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
     except (TypeError, ValueError):
         factors = np.array([np.nan])
     if not np.all(np.isfinite(factors)) or factors.min() < 0.0:
-        raise ValueError("class_weight must hold finite numbers >= 0.")
+        raise ValueError(f"class_weight must hold finite numbers >= 0, got {class_weight!r}.")
+    # As in scikit-learn: a class that a fold lacks may have a weight, a misspelt one may not.
     unknown = set(class_weight) - set(classes.tolist())
-    if unknown:
+    if unknown and not set(classes.tolist()) <= set(class_weight):
         raise ValueError(
-            f"class_weight has entries for {sorted(map(repr, unknown))}, which are not in y; the "
+            f"class_weight has entries for {sorted(unknown, key=repr)}, which are not in y; the "
             f"classes are {classes.tolist()}."
         )
     return factors

@@ -164,3 +164,11 @@ def test_the_input_is_not_changed():
     rows.setflags(write=False)
     read_answers(rows, [1, -1, 1, 1])
     assert_array_equal(rows, T)
+
+
+def test_entries_of_a_tensor_at_one_place_are_summed():
+    matrix = sparse.coo_array(([2.0, -1.0, 3.0], ([0, 0, 1], [5, 5, 2])), shape=(3, 9))
+    for form in (matrix, matrix.tocsr()):
+        answers = read_answers(form)
+        assert_array_equal(answers.rows, [[0, 1, 2], [1, 0, 2]])
+        assert_array_equal(answers.weights, [1.0, 3.0])

@@ -247,3 +247,10 @@ def test_a_given_lipschitz_far_too_small_ends_with_a_warning_and_numbers():
         model.fit(chains, labels)
     assert np.isfinite(model.coef_).all() and np.isfinite(model.transition_).all()
     assert model.n_iter_ < 300
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+def test_labels_in_columns(estimator):
+    columns = [labels[:, None] for labels in Y]
+    fitted = clone(estimator).fit(X, columns)
+    assert fitted.score(X, columns) == fitted.score(X, Y)

@@ -11,6 +11,7 @@ from sklearn.utils.fixes import parse_version
 
 import skscreen
 import skscreen.datasets
+import skscreen.distributed
 import skscreen.inspection
 import skscreen.metrics
 from skscreen.screening.bounds import BOUNDS
@@ -60,8 +61,9 @@ def test_page_prints_what_it_says(page, capsys):
         skscreen.inspection.__all__,
         skscreen.datasets.__all__,
         [name for name in METRICS if not name.startswith("_")],
+        skscreen.distributed.__all__,
     ],
-    ids=["skscreen", "inspection", "datasets", "metrics"],
+    ids=["skscreen", "inspection", "datasets", "metrics", "distributed"],
 )
 def test_every_public_name_is_in_the_reference(names):
     listed = (DOC / "api" / "index.md").read_text(encoding="utf-8").split()

@@ -481,3 +481,46 @@ def test_a_tolerance_may_be_anything():
     for formulation in ("convex", "nonconvex"):
         fitted = model(tol=1e300, margin=1e6, formulation=formulation, n_objects=31).fit(T[:50])
         assert np.isfinite(fitted.objective_)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_start_next_to_zero(loss):
+    """Zero is stationary: a solver's first short steps from there look like its last."""
+    start = 1e-6 * np.random.default_rng(0).normal(size=(30, 2))
+    fitted = model(loss=loss, solver="batch", max_epochs=3000).fit(T, init=start)
+    assert fitted.score(UNSEEN) > 0.85
+
+
+def test_names_of_columns_are_those_of_the_fit():
+    table = pd.DataFrame(T, columns=list("ijk"))
+    fitted = model().fit(table)
+    assert fitted.score(table) == fitted.score(table.rename(columns=str)) > 0.9
+    turned = table[["i", "k", "j"]]
+    for method in (fitted.predict, fitted.score, fitted.transform):
+        with pytest.raises(ValueError, match="feature names"):
+            method(turned)
+    features = pd.DataFrame(POINTS, columns=list("ab"))
+    fitted.fit_features(features)
+    assert fitted.map_features(features).shape == (30, 2)
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.map_features(features[["b", "a"]])
+
+
+@pytest.mark.parametrize(("shift", "size"), [(1e8, 1.0), (0.0, 1e-170), (0.0, 1e100)])
+def test_the_map_of_features_wherever_they_are(shift, size):
+    fitted = model().fit(T)
+    expected = fitted.fit_features(POINTS).map_features(POINTS)
+    F = size * (POINTS + shift)
+    assert_allclose(fitted.fit_features(F).map_features(F), expected, atol=1e-6)
+    with_gamma = fitted.fit_features(POINTS, gamma=0.5).map_features(POINTS)
+    assert_allclose(
+        fitted.fit_features(4.0 * POINTS + 9.0, gamma=0.5 / 16.0).map_features(4.0 * POINTS + 9.0),
+        with_gamma,
+        atol=1e-12,
+    )
+
+
+def test_the_warning_about_answers_left_out_points_at_the_call():
+    with pytest.warns(UserWarning, match="are left out") as caught:
+        model().fit(np.vstack([T, [[0, 1, 1]]]))
+    assert caught[0].filename == __file__

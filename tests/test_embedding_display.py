@@ -1,11 +1,12 @@
 import sys
-from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 
+from skscreen import OrdinalEmbedding
 from skscreen.inspection import EmbeddingDisplay
 
 matplotlib.use("Agg")
@@ -22,7 +23,9 @@ def close_figures():
 
 
 def fitted(points=POINTS):
-    return SimpleNamespace(embedding_=points)
+    model = OrdinalEmbedding()
+    model.embedding_ = points
+    return model
 
 
 def test_points_and_names():
@@ -126,3 +129,8 @@ def test_principal_axes_are_those_of_largest_spread():
     shown = EmbeddingDisplay.from_estimator(fitted(points)).points
     singular = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
     assert_allclose(np.linalg.norm(shown, axis=0), singular[:2])
+
+
+def test_an_estimator_without_points():
+    with pytest.raises(NotFittedError, match="OrdinalEmbedding"):
+        EmbeddingDisplay.from_estimator(OrdinalEmbedding())

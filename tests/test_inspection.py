@@ -193,3 +193,9 @@ def test_gaps_have_no_holes(path):
     path.dual_gaps[1] = np.nan
     with pytest.raises(ValueError, match=r"`path\.dual_gaps` must hold finite numbers"):
         PathDisplay.from_path(path)
+
+
+@pytest.mark.parametrize("display", [ScreeningDisplay, PathDisplay])
+def test_what_is_no_path(display):
+    with pytest.raises(TypeError, match=r"`path` must be what rtlm_path or .* got int"):
+        display.from_path(3)

@@ -121,3 +121,10 @@ def test_the_refit_starts_from_a_fold():
     cold = ScreenedRTLM(model.best_lam_).fit(X, y)
     assert model.n_iter_ < cold.n_iter_
     assert abs(model.objective_ - cold.objective_) <= 2e-6 * cold.objective_
+
+
+def test_a_search_without_refit_keeps_nothing_of_an_old_fit():
+    X, y = load_wine(return_X_y=True)
+    search = ScreenedRTLMCV([0.1, 0.3], cv=3).fit(scale(X), y)
+    search.set_params(refit=False).fit(scale(X), y)
+    assert not hasattr(search, "components_") and not hasattr(search, "dual_gap_")

@@ -74,3 +74,11 @@ def test_a_fold_without_a_class_is_no_start():
     model = PragamSVCCV(Cs=[0.1], cv=splits).fit(scale(data), labels)
     assert model.classes_.size == 3
     assert model.dual_gap_ <= model.tol
+
+
+def test_a_search_without_refit_keeps_nothing_of_an_old_fit():
+    X, y = load_breast_cancer(return_X_y=True)
+    search = PragamSVCCV([0.01, 0.1]).fit(scale(X), y)
+    search.set_params(refit=False).fit(scale(X), y)
+    assert not hasattr(search, "coef_") and not hasattr(search, "dual_gap_")
+    assert search.C_ in search.Cs_

@@ -419,3 +419,74 @@ def test_without_support_vectors_the_intercept_decides(kernel):
         warnings.simplefilter("error")
         for _ in range(3):
             assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_sparse_samples_far_from_the_origin_are_refused_by_a_dense_model():
+    rng = np.random.default_rng(0)
+    far = rng.normal(size=(60, 4)) + 1e8
+    model = ScreenedSVC(kernel="rbf", gamma=0.25).fit(far, far[:, 0] > 1e8)
+    with pytest.raises(ValueError, match="distances of sparse rows lose too many digits"):
+        model.predict(sparse.csr_array(far))
+
+
+def test_a_rounding_error_next_to_a_huge_weight_is_in_the_gap():
+    rng = np.random.default_rng(1)
+    Z, labels = rng.normal(size=(20, 3)), np.arange(20) % 2
+    Z[labels == 1, 0] += 6.0
+    weights = np.where(np.arange(20) % 3, 1e10, 1.0)
+    with pytest.warns(ConvergenceWarning):
+        model = ScreenedSVC(100.0).fit(Z, labels, weights)
+    signs, bounds = np.where(labels, 1.0, -1.0), 100.0 * weights
+    # In 64 bits of fraction: P of the weights, D of the dual variables.
+    wide = np.longdouble
+    w, b = model.coef_[0].astype(wide), wide(model.intercept_[0])
+    losses = bounds @ np.maximum(1.0 - signs * (Z.astype(wide) @ w + b), 0.0)
+    value = 0.5 * (w @ w + b * b) + losses
+    coefs = model.dual_coef_[0].astype(wide)
+    u = coefs @ np.column_stack([Z, np.ones(20)])[model.support_].astype(wide)
+    bound = np.abs(coefs).sum() - 0.5 * u @ u
+    assert 1e-5 < (value - bound) / value <= model.dual_gap_
+
+
+def test_an_indefinite_pair_is_found_wherever_it_is():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(600, 5))
+    K = A @ A.T
+    K[1, 5] = K[5, 1] = 1e3
+    with pytest.raises(ValueError, match=r"not positive semi-definite \(see samples 1 and 5\)"):
+        ScreenedSVC(kernel="precomputed").fit(K, A[:, 0] > 0.0)
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        ScreenedSVC(kernel=lambda A, B: K[np.ix_(A[:, 0].astype(int), B[:, 0].astype(int))]).fit(
+            np.arange(600.0)[:, None], A[:, 0] > 0.0
+        )
+
+
+def test_class_weights_of_classes_that_are_not_there():
+    """As in scikit-learn: a fold may lack a class, but a class may not be misspelt."""
+    Z, labels = load_iris(return_X_y=True)
+    some = labels < 2
+    weights = {0: 1.0, 1: 2.0, 2: 3.0}
+    for model in (
+        ScreenedSVC(class_weight=weights).fit(Z[some], labels[some]),
+        ScreenedSVC(class_weight=weights).fit(Z, labels, some.astype(float)),
+    ):
+        expected = ScreenedSVC(class_weight={0: 1.0, 1: 2.0}).fit(Z[some], labels[some])
+        assert_allclose(model.coef_, expected.coef_)
+    with pytest.raises(ValueError, match=r"class_weight has entries for \[7\]"):
+        ScreenedSVC(class_weight={0: 1.0, 1: 2.0, 7: 3.0}).fit(Z, labels)
+
+
+def test_another_kernel_leaves_no_coef():
+    model = ScreenedSVC().fit(X, y)
+    model.set_params(kernel="rbf").fit(X[:, :3], y)
+    assert not hasattr(model, "coef_")
+    with pytest.raises(ValueError, match="y"):
+        model.fit(X, np.zeros(len(X)))
+    assert not hasattr(model, "dual_gap_")
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("value", [1.0, 1e3, 1 / 3])
+def test_gamma_of_constant_data_is_one(make, value):
+    model = ScreenedSVC(kernel="rbf").fit(make(np.full((29, 2), value)), np.arange(29) % 2)
+    assert model._kernel.gamma == 1.0

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -215,3 +215,20 @@ def test_more_jobs_than_numbers_are_for_are_refused():
     X, y = data("cancer")
     with pytest.raises(ValueError, match="n_jobs"):
         ScreenedSVCCV(Cs=2, n_jobs=10**30).fit(X, y)
+
+
+def test_splits_as_masks():
+    X, y = data("wine")
+    even = np.arange(len(y)) % 2 == 0
+    masks = [(even, ~even), (~even, even)]
+    places = [tuple(map(np.flatnonzero, split)) for split in masks]
+    first, second = (ScreenedSVCCV([0.01, 1.0], cv=cv).fit(X, y) for cv in (masks, places))
+    assert_array_equal(first.scores_, second.scores_)
+    assert_allclose(first.coef_, second.coef_)
+
+
+def test_labels_in_a_column_warn_once():
+    X, y = data("wine")
+    with pytest.warns(DataConversionWarning) as caught:
+        ScreenedSVCCV([0.01, 1.0]).fit(X, y[:, None])
+    assert len(caught) == 1

@@ -163,7 +163,7 @@ class CertifiedPathDisplay:
             error = float(self.errors[np.argmin(np.abs(self.Cs - self.C))])
             (self.best_point_,) = ax.plot(
                 self.C, error, color=VERMILION, marker="o", markersize=7,
-                markeredgecolor="white", linestyle="none",
+                markeredgecolor="white", linestyle="none", clip_on=False, zorder=3,
                 label=f"chosen ({error:.2%} at C = {self.C:.3g})",
             )  # fmt: skip
         ax.spines[["top", "right"]].set_visible(False)

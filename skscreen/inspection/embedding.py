@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from skscreen.inspection.style import (
     BLUE,
@@ -111,10 +112,13 @@ class EmbeddingDisplay:
         ------
         ImportError
             If matplotlib is not installed.
+        NotFittedError
+            If `estimator` is not fitted.
         ValueError
             If there are fewer than two components, or not one name, class or finite position for
             each object.
         """
+        check_is_fitted(estimator, "embedding_")
         points = np.asarray(estimator.embedding_, dtype=float)
         if points.shape[1] < 2:
             raise ValueError("`estimator` has one component: a map needs at least two.")

@@ -88,10 +88,12 @@ class ScreeningDisplay:
         ------
         ImportError
             If matplotlib is not installed.
+        TypeError
+            If `path` is no path.
         ValueError
             If an array of the path has another length than `path.lams`.
         """
-        lams = np.asarray(path.lams, dtype=float)
+        lams = _lams(path)
         return cls(
             lams=lams,
             path_screening_rates=_along_path(
@@ -261,6 +263,8 @@ class PathDisplay:
         ------
         ImportError
             If matplotlib is not installed.
+        TypeError
+            If `path` is no path.
         ValueError
             If `scores` or an array of the path has another length than `path.lams`, if `baseline`
             is given without `scores`, or if `ax` has not one Axes for each panel.
@@ -272,7 +276,7 @@ class PathDisplay:
             raise ValueError(f"`tol` must be positive, for a logarithmic axis, got {tol!r}.")
         if baseline is not None and scores is None:
             raise ValueError("`baseline` is compared with `scores`: give both, or neither.")
-        lams = np.asarray(path.lams, dtype=float)
+        lams = _lams(path)
         if scores is not None:
             scores = _along_path(scores, lams, "scores")
             if np.isnan(scores).all():
@@ -389,6 +393,15 @@ class PathDisplay:
         )
         ax.set_ylabel(self.score_name)
         legend_above(ax)
+
+
+def _lams(path: Any) -> np.ndarray:
+    """Return the values of λ of a path."""
+    if not hasattr(path, "lams"):
+        raise TypeError(
+            f"`path` must be what rtlm_path or svc_path returns, got {type(path).__name__}."
+        )
+    return np.asarray(path.lams, dtype=float)
 
 
 def _along_path(values: ArrayLike, lams: np.ndarray, name: str, holes: bool = True) -> np.ndarray:

@@ -250,7 +250,28 @@ class SamplePathSolver:
                 claimed, n_iter = again.relative_gap, solution.n_iter + again.n_iter
                 again = self._afresh(again, bounds)
                 solution = replace(again, n_iter=n_iter, history=history)
+        # Next to a sample of a huge C a rounding error of its margin may be a loss that counts.
+        gap = solution.gap + self._effect(solution, bounds, self._rounding(solution))
+        if gap > tol * solution.primal:
+            solution = replace(solution, gap=gap)
         return replace(solution, converged=solution.relative_gap <= tol)
+
+    def _rounding(self, solution: SampleSolution) -> np.ndarray:
+        """Return what rounding errors of margins may well be: those of one sum of products."""
+        norms = self._samples.norms
+        if solution.w is None:
+            size = self._samples.summed(solution.alpha)
+        else:
+            size = float(np.linalg.norm(solution.w))
+        return EPS * (1.0 + abs(solution.b) + size * norms)
+
+    def _effect(self, solution: SampleSolution, bounds: np.ndarray, errors: np.ndarray) -> float:
+        """Return what errors of margins do to sum_i kappa_i."""
+        alpha, rest = solution.alpha, 1.0 - shown(solution.margins, solution.b, self._signs)
+        slopes = np.where(rest > 0.0, bounds - alpha, alpha)
+        near = np.abs(rest) <= errors
+        slopes[near] = bounds[near]
+        return float(slopes @ errors)
 
     def _has_drifted(self, solution: SampleSolution, bounds: np.ndarray, tol: float) -> bool:
         """Whether margins, kept up to date and scaled from C to C, have lost digits that count.
@@ -266,10 +287,8 @@ class SamplePathSolver:
             return True
         # What errors of so much per length of a vector do to sum_i kappa_i.
         reach = float(np.max(error / np.maximum(samples.norms[some], _TINY))) * samples.norms
-        rest = 1.0 - shown(solution.margins, solution.b, self._signs)
-        slopes = np.where(rest > 0.0, bounds - alpha, alpha)
-        slopes[np.abs(rest) <= reach] = bounds[np.abs(rest) <= reach]
-        return float(slopes @ reach) > max(0.5 * solution.gap, _HARMLESS * tol * solution.primal)
+        harm = self._effect(solution, bounds, reach)
+        return harm > max(0.5 * solution.gap, _HARMLESS * tol * solution.primal)
 
     def _afresh(self, solution: SampleSolution, bounds: np.ndarray) -> SampleSolution:
         """Return the solution with margins computed from its dual variables."""

@@ -34,6 +34,9 @@ _INEXACT, _USELESS = 1e-10, 1e-8
 # Samples in the block whose eigenvalues are looked at where a kernel may be indefinite.
 _PROBE = 256
 
+# Of its largest value, by how much a kernel may seem indefinite or asymmetric: rounding errors.
+_INDEFINITE = 1e-7
+
 
 class Gram:
     """The kernel matrix of a set of samples, whole in memory or by rows as they are needed.
@@ -97,12 +100,10 @@ class Gram:
             far = np.sort(self._squares)[-2:][0]
             self._is_far = _lost(far, gamma) > _INEXACT
             if sparse.issparse(self.X) and _lost(far, gamma) > _USELESS:
-                raise ValueError(
-                    f"X has rows of length {np.sqrt(far):.2g}, and with gamma={gamma:.2g} the "
-                    "distances of sparse rows lose too many digits: centre X, or rescale it."
-                )
+                raise ValueError(_far_message(far, gamma))
         elif kernel == "precomputed":
             _check_symmetric(self.X, "X, as a kernel matrix,")
+            _check_minors(self.X, np.diagonal(self.X))
         # What overflows is refused below.
         with np.errstate(over="ignore", invalid="ignore"):
             self.diagonal = self._diagonal()
@@ -207,12 +208,21 @@ class Gram:
             K[last:, first:last] = block[:, last - first :].T
         # |a|^2 + |a|^2 - 2 <a, a> is not exactly zero.
         np.fill_diagonal(K, self.diagonal)
+        if not self._is_definite:
+            _check_minors(K, self.diagonal)
         return K
 
     def _check_memory(self, n_rows: int) -> None:
         needed = n_rows * self.n * self.dtype.itemsize + 2 * _BLOCK * self.n * 8
         what = f"{n_rows:,} rows of the kernel matrix of {self.n:,} samples"
         check_memory(needed, what, "Use a smaller cache_size, or fewer samples.")
+
+    @property
+    def _is_definite(self) -> bool:
+        """Whether the kernel is positive semi-definite on any samples."""
+        if self.kernel == "poly":
+            return self.gamma >= 0.0 and self.coef0 >= 0.0
+        return self.kernel in ("rbf", "linear")
 
     def _check_definite(self) -> None:
         """Refuse a kernel that is indefinite on a block of samples."""
@@ -223,8 +233,7 @@ class Gram:
                 f"the kernel has values up to {self.diagonal.max():g} on X, and products above "
                 f"{LARGEST**2:g} may overflow: rescale X, or choose other parameters of the kernel"
             )
-        safe = self.kernel in ("rbf", "linear")
-        if safe or (self.kernel == "poly" and self.gamma >= 0.0 and self.coef0 >= 0.0):
+        if self._is_definite:
             return
         probe = np.linspace(0, self.n - 1, min(self.n, _PROBE)).astype(np.int64)
         block = self.compute(probe, probe)
@@ -233,7 +242,7 @@ class Gram:
         if not np.all(np.isfinite(block)):
             raise ValueError("the kernel has values that are not finite on X")
         smallest, largest = np.linalg.eigvalsh(block)[[0, -1]]
-        if smallest < -1e-7 * abs(largest):
+        if smallest < -_INDEFINITE * abs(largest):
             found = f"eigenvalue {smallest:.3g} on {probe.size} samples"
             raise ValueError(indefinite_message(found))
 
@@ -287,6 +296,10 @@ class KernelSamples:
         self.gram.add_rows(index, weights, added, columns)
         out += y * added
 
+    def summed(self, alpha: np.ndarray) -> float:
+        """Return the size, for a sample of length 1, of what is summed up to a margin."""
+        return float(np.linalg.norm(alpha * self.norms))
+
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Return rows of Q, in float64."""
         signs = self.y[index][:, None] * self.y
@@ -333,6 +346,10 @@ class LinearKernelSamples(KernelSamples):
         """Return the margins of the weights that belong to alpha."""
         return self._by_rows.q_dot(alpha)
 
+    def summed(self, alpha: np.ndarray) -> float:
+        """Return the length of the weights that belong to alpha."""
+        return float(np.linalg.norm(self._by_rows.combine(alpha)))
+
     def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return some of the margins of the weights that belong to alpha."""
         return self._by_rows.some_margins(index, alpha)
@@ -363,6 +380,17 @@ class _RowCache:
         return self.slot_of[index]
 
 
+def _check_minors(K: np.ndarray, diagonal: np.ndarray) -> None:
+    """Refuse a symmetric matrix with an indefinite minor of two rows."""
+    roots = np.sqrt(np.maximum(diagonal, 0.0))
+    for first in range(0, len(K), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        excess = np.abs(K[part]) - roots[part, None] * roots
+        if excess.max() > _INDEFINITE * diagonal.max():
+            i, j = np.unravel_index(excess.argmax(), excess.shape)
+            raise ValueError(indefinite_message(f"see samples {first + i} and {j}"))
+
+
 def indefinite_message(found: str) -> str:
     """Return the text of the error for kernels that are not positive semi-definite."""
     return (
@@ -374,6 +402,13 @@ def indefinite_message(found: str) -> str:
 def _lost(square: float, gamma: float) -> float:
     """Return the rounding error of gamma (|a|^2 + |b|^2 - 2 <a, b>) for such squares."""
     return EPS * gamma * square
+
+
+def _far_message(square: float, gamma: float) -> str:
+    return (
+        f"X has rows of length {np.sqrt(square):.2g}, and with gamma={gamma:.2g} the "
+        "distances of sparse rows lose too many digits: centre X, or rescale it."
+    )
 
 
 def _rbf_values(A, B, gamma: float, squares_A, squares_B, is_far: bool) -> np.ndarray:
@@ -399,7 +434,10 @@ def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray
     if kernel == "rbf":
         A, B = near_origin(A, B)
         squares = _square_norms(A), _square_norms(B)
-        lost = _lost(min(s.max() for s in squares), settings["gamma"])
+        far = min(s.max() for s in squares)
+        lost = _lost(far, settings["gamma"])
+        if lost > _USELESS and (sparse.issparse(A) or sparse.issparse(B)):
+            raise ValueError(_far_message(far, settings["gamma"]))
         return _rbf_values(A, B, settings["gamma"], *squares, lost > _INEXACT)
     if not callable(kernel):
         return pairwise_kernels(A, B, metric=kernel, filter_params=True, **settings)
@@ -443,5 +481,5 @@ def _check_symmetric(K: np.ndarray, what: str) -> None:
     largest = np.abs(K).max(initial=0.0)
     for first in range(0, len(K), _BLOCK):
         part = slice(first, first + _BLOCK)
-        if np.abs(K[part] - K[:, part].T).max() > 1e-7 * largest:
+        if np.abs(K[part] - K[:, part].T).max() > _INDEFINITE * largest:
             raise ValueError(f"{what} must be symmetric.")

@@ -16,6 +16,7 @@ weights of one that is the a of the paper.
 import numpy as np
 from numba import njit
 
+from skscreen.problems.pair_kernels import EPS
 from skscreen.problems.projection import project
 from skscreen.problems.sample_kernels import REORDER
 from skscreen.problems.samples import LinearSamples
@@ -116,6 +117,11 @@ class HingeRisk:
         width = _WIDER * abs(b - 0.5 * (low + high)) if np.isfinite(low + high) else 1.0
         self._around = b - width, b + width
         return hinge_sum(g, self._tops, self._normal, b), b
+
+    def rounding(self, w: np.ndarray, b: float) -> float:
+        """Return what rounding errors of R may be: those of margins, of which it is a mean."""
+        largest = float(self._samples.norms.max())
+        return 4.0 * EPS * (float(np.linalg.norm(w)) * largest + abs(b))
 
     def cut(self, w: np.ndarray) -> tuple[float, float, np.ndarray, float]:
         """Return R(w), the best b, and slope and offset of an affine function below R, equal at w.

@@ -68,12 +68,14 @@ def bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
         # A new plane has no share yet, but for the first.
         shares = np.append(shares, 0.0 if t > 1 else 1.0)
         tol = _INNER * max(lowest - iterate.dual, 0.0) if np.isfinite(iterate.dual) else 0.0
-        bound = maximise_on_simplex(gram[:t, :t], offsets[:t], shares, tol)
+        maximise_on_simplex(gram[:t, :t], offsets[:t], shares, tol)
+        whole = shares @ planes[:t]
+        # Not x'Gx: between planes far longer than their mean it is rounding errors.
+        bound = float(shares @ offsets[:t]) - 0.5 * float(whole @ whole) / risk.lam
         if t > 1 and shares[-1] == 0.0 and bound <= iterate.dual:
             # A plane that changes nothing would come again and again.
             return
-        w = -(shares @ planes[:t]) / risk.lam
-        iterate, slope, offset = _evaluate(risk, t, w, bound)
+        iterate, slope, offset = _evaluate(risk, t, -whole / risk.lam, bound)
         lowest = min(lowest, iterate.primal)
         yield iterate
 

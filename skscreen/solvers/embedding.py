@@ -91,11 +91,23 @@ def check_free(n_objects: int, n_components: int, solver: str, n_jobs: int | Non
 
 def steps(problem, n_components, solver, settings, rng, init=None) -> Iterator[Progress]:
     """Run a solver from `init`, or from a random start; see `SOLVERS`."""
-    X = random_start(problem.n_objects, n_components, rng) if init is None else init.copy()
+    random = random_start(problem.n_objects, n_components, rng)
+    X = random if init is None else _off_zero(problem, init, random, settings.tol)
     if init is not None and solver == "auto":
         # Its stochastic start would forget the given one.
         solver = "lbfgs"
     return SOLVERS[solver](problem, X, settings, rng)
+
+
+def _off_zero(problem, init: np.ndarray, random: np.ndarray, tol: float) -> np.ndarray:
+    """Return a start, of the size of a random one if F at it is that at zero.
+
+    Zero is stationary: a solver would take the first short steps from there for the last ones.
+    """
+    value, at_zero = (problem.evaluate(X)[0] for X in (init, np.zeros_like(init)))
+    if abs(value - at_zero) > tol * at_zero:
+        return init.copy()
+    return init * (np.linalg.norm(random) / np.linalg.norm(init))
 
 
 def solve(

@@ -43,7 +43,7 @@ def pegasos(risk: HingeRisk, projection: bool = True) -> Iterator[Iterate]:
         w, height = scale * w, scale * height
         value, b, slope, offset = risk.cut(w)
         penalty = 0.5 * lam * float(w @ w)
-        yield Iterate(t, w, b, penalty + value, height - penalty)
+        yield Iterate(t, w, b, penalty + value + risk.rounding(w, b), height - penalty)
 
 
 def stochastic_pegasos(
@@ -80,6 +80,7 @@ def stochastic_pegasos(
         _steps(*samples.rows, samples.y, drawn, lam, t, projection, w, a)
         t += n_steps
         primal = 0.5 * lam * float(w @ w) + risk.value(risk.gradient(w))[0]
+        primal += risk.rounding(w, 0.0)
         feasible = np.minimum(a, risk.caps)
         p = samples.combine(feasible)
         dual = float(feasible.sum()) - 0.5 * float(p @ p) / lam

@@ -36,6 +36,12 @@ _WORTH_GUESSING = 0.25
 # Relative rounding error of an objective: smaller increases are no increases.
 _NOISE = 1e-14
 
+# What the interior-point method must have gained to be as near as rounding errors allow.
+_NEAR = 1e-2
+
+# A gap of so many times the allowance for rounding errors is nothing else.
+_ALLOWED = 1.001
+
 
 @dataclass(frozen=True)
 class Options:
@@ -125,9 +131,9 @@ class _Run:
         evaluation, previous = self.objective.evaluate(start), np.inf
         self.good_step = step
         while True:
-            if self._meets_tolerance(evaluation) or self._spent():
+            if self._is_done(evaluation) or self._spent():
                 confirmed = self._full_evaluation(evaluation)
-                if self._meets_tolerance(confirmed) or self._spent():
+                if self._is_done(confirmed) or self._spent():
                     return self._solution(confirmed)
                 self._repair()
                 evaluation, previous = self.objective.evaluate(confirmed.point), np.inf
@@ -171,18 +177,21 @@ class _Run:
         # From a start far too small it does not get away; a decade too much costs three steps.
         size = max(norm(evaluation.point.value), norm(evaluation.adjoint_split[0].value) / self.lam)
         scale = size / np.sqrt(objective.geometry.n_features)
-        before = self.n_iter
+        n_before = self.n_iter
         if objective.proximal is not None:
             numbers = objective.geometry.item_numbers(*objective.geometry.list_items())
         for point, alpha, n_iter in interior_point(objective, scale, 0.1 * target):
             if objective.proximal is not None:
                 objective.proximal.centre[numbers] = alpha
-            result, self.n_iter = objective.evaluate(point), before + n_iter
+            result, self.n_iter = objective.evaluate(point), n_before + n_iter
             if result.gap(self.lam) <= target:
                 break
         self.unprojected = None
         self.memory.cut()
-        if result.gap(self.lam) < evaluation.gap(self.lam):
+        before, after = evaluation.gap(self.lam), result.gap(self.lam)
+        if after < before:
+            # Nearer than this only rounding errors are in the way, and more in that of steps.
+            self.stalled |= target < after < _NEAR * before
             return result
         # Again, where the proximal centre has moved.
         return objective.evaluate(evaluation.point)
@@ -254,8 +263,10 @@ class _Run:
         # Of Python, whose overflow is infinity without a word.
         return self.options.tol * float(abs(evaluation.primal(self.lam)))
 
-    def _meets_tolerance(self, evaluation: Evaluation) -> bool:
-        return evaluation.gap(self.lam) <= self._target(evaluation)
+    def _is_done(self, evaluation: Evaluation) -> bool:
+        # A gap that is all allowance for rounding errors becomes no smaller.
+        least = _ALLOWED * evaluation.rounding(self.lam)
+        return evaluation.gap(self.lam) <= max(self._target(evaluation), least)
 
     def _screening_is_due(self, evaluation: Evaluation) -> bool:
         """Whether the radius, the root of the gap, has at least halved since the last time."""

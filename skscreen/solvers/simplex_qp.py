@@ -12,12 +12,12 @@ _CHANGES, _RIDGE = 20, 1e-13
 _REFINEMENTS = 3
 
 
-def maximise_on_simplex(G: np.ndarray, b: np.ndarray, x: np.ndarray, tol: float) -> float:
+def maximise_on_simplex(G: np.ndarray, b: np.ndarray, x: np.ndarray, tol: float) -> None:
     """Maximise b'x - x'G x / 2 over x >= 0, sum x = 1, from a feasible x, in place.
 
     An active-set method: Newton steps on the support until it stays positive, then the variable
     of largest gradient joins. With the gradient r = b - G x at most max_j r_j - r'x is missing; the
-    solve ends when that is at most `tol` or rounding. Returns the value.
+    solve ends when that is at most `tol` or rounding.
     """
     # Where all columns are zero the gradient alone decides.
     ridge = _RIDGE * float(G.diagonal().max()) or 1.0
@@ -50,7 +50,6 @@ def maximise_on_simplex(G: np.ndarray, b: np.ndarray, x: np.ndarray, tol: float)
             x[:] = before
             break
         x /= total
-    return float(b @ x - 0.5 * (x @ (G @ x)))
 
 
 def _newton(G: np.ndarray, r: np.ndarray, ridge: float) -> np.ndarray:

@@ -7,6 +7,7 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
@@ -201,6 +202,7 @@ def test_a_search_in_two_processes_has_the_scores_of_one_without_store(tmp_path)
 WRITER = """
 import sys
 import numpy as np
+import pandas as pd
 from skscreen.path.store import Store
 store = Store(sys.argv[1], max_bytes=300_000)
 print("ready", flush=True)
@@ -264,3 +266,16 @@ def test_an_interrupt_while_a_file_is_written_stays_one(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         Store(tmp_path).put("a", 1.0, alpha=np.zeros(3))
     assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_the_name_of_a_problem_is_that_of_the_numbers(tmp_path):
+    X, y = load_wine(return_X_y=True)
+    X = scale(X)
+    first = ScreenedRTLM(memory=tmp_path).fit(X, y)
+    assert first.n_iter_ > 0
+    for same in (np.asfortranarray(X), pd.DataFrame(X), X.tolist()):
+        assert ScreenedRTLM(memory=tmp_path).fit(same, y).n_iter_ == 0
+    pairs = [[[0, 1]], [[0, 99]], 1, 5]
+    first = ScreenedRTLM(memory=tmp_path).fit(X, pairs=pairs)
+    again = ScreenedRTLM(memory=tmp_path).fit(X, pairs=tuple(pairs))
+    assert again.n_iter_ == 0 < first.n_iter_

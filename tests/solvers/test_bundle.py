@@ -127,14 +127,13 @@ def test_quadratic_programme_on_the_simplex(rank):
     # Parallel columns, as BMRM has them near the end.
     A[10:13], b[12] = A[9], b[9]
     G, x = A @ A.T, np.eye(20)[0].copy()
-    value = maximise_on_simplex(G, b, x, 0.0)
+    maximise_on_simplex(G, b, x, 0.0)
     z = cp.Variable(20)
     objective = b @ z - 0.5 * cp.sum_squares(A.T @ z)
     best = cp.Problem(cp.Maximize(objective), [z >= 0, cp.sum(z) == 1]).solve(**TIGHT)
     assert np.all(x >= 0.0)
     assert_allclose(x.sum(), 1.0, rtol=1e-14)
-    assert_allclose(value, best, rtol=1e-9)
-    assert_allclose(value, b @ x - 0.5 * x @ G @ x, rtol=1e-13)
+    assert_allclose(b @ x - 0.5 * x @ G @ x, best, rtol=1e-9)
 
 
 @pytest.mark.parametrize("tol", [1e-4, 1e-10])
@@ -150,5 +149,5 @@ def test_more_planes_than_features(tol):
 
 def test_flat_programme():
     x = np.array([1.0, 0.0, 0.0])
-    assert maximise_on_simplex(np.zeros((3, 3)), np.array([1.0, 3.0, 2.0]), x, 0.0) == 3.0
+    maximise_on_simplex(np.zeros((3, 3)), np.array([1.0, 3.0, 2.0]), x, 0.0)
     assert_allclose(x, [0.0, 1.0, 0.0])
