@@ -179,6 +179,7 @@ class ScreenedRTLM(
     True
     """
 
+    _frames: ClassVar[int] = 0  # Between the caller and `fit`.
     _parameter_constraints: ClassVar[dict] = {
         "lam": [Interval(Real, 0, None, closed="neither")],
         "relative_lam": ["boolean"],
@@ -274,8 +275,7 @@ class ScreenedRTLM(
         lam = absolute_lam(self.lam, lam_max) if self.relative_lam else float(self.lam)
         with Tasks(self, None, "lambda") as tasks:
             solutions, solver = [], PathSolver(problem, first)
-            given = triplets, quadruplets, *(pairs or ()), weights
-            key = self._recall(solver, lam, X, y, *given)
+            key = self._recall(solver, lam, X, y, triplets, quadruplets, *(pairs or ()), weights)
             for done, solution in solver.approach(lam, lam_max, self._options()):
                 solutions.append(solution)
                 # A callback cannot end it: on the way there is no solution for this lambda.
@@ -285,7 +285,7 @@ class ScreenedRTLM(
             check_store(self.memory).put(
                 key, lam, parameter=last.point.value, step=last.step, n_iter=last.n_iter
             )
-        self._warn_unless_converged(solutions[-1:], stacklevel=4 + FRAMES)
+        self._warn_unless_converged(solutions[-1:], stacklevel=4 + FRAMES + self._frames)
         return self._store(solutions, lam_max, problem.geometry.n_items)
 
     def transform(self, X) -> np.ndarray:

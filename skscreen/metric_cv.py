@@ -235,6 +235,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
 class _FromFold(ScreenedRTLM):
     """The refit: it starts from the metric of a fold."""
 
+    _frames = 3 + FRAMES
     start: tuple[np.ndarray, float, int]
 
     def _recall(self, solver: PathSolver, lam: float, *data) -> None:

@@ -160,6 +160,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     True
     """
 
+    _frames: ClassVar[int] = 0  # Between the caller and `fit`.
     _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
@@ -321,7 +322,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
                 fits.append(found)
                 tasks.end_task(len(fits) / n_problems, f"gap={found.gap:.1e}")
         self._keep(keys, fits)
-        self._warn_unless_converged(fits, stacklevel=5 + FRAMES)
+        self._warn_unless_converged(fits, stacklevel=5 + FRAMES + self._frames)
         return self._store(labels, n_samples, fits)
 
     def _algorithm(self) -> Algorithm:

@@ -85,6 +85,7 @@ class PragamSVCCV(PragamSVC):
     True
     """
 
+    _frames = 3 + FRAMES
     _parameter_constraints: ClassVar[dict] = {
         **{
             key: value

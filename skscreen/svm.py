@@ -179,6 +179,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     True
     """
 
+    _frames: ClassVar[int] = 0  # Between the caller and `fit`.
     _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "kernel": [StrOptions(set(KERNELS)), callable],
@@ -273,7 +274,8 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
             for fit in self._parallel(problem)(solves):
                 fits.append(fit)
                 tasks.end_task(len(fits) / n_problems, describe(fit.point))
-        self._warn_unless_converged([fit.point for fit in fits], stacklevel=4 + FRAMES)
+        level = 4 + FRAMES + self._frames
+        self._warn_unless_converged([fit.point for fit in fits], stacklevel=level)
         return self._store(X, problem.labels, fits)
 
     def decision_function(self, X) -> np.ndarray:

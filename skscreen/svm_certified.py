@@ -182,7 +182,7 @@ def svc_certified_C(
         search = CertifiedSearch(
             [fold], eps, tol=model.tol, max_solves=max_solves, report=bar.update
         )
-        grid = np.geomspace(first, last, n_grid)
+        grid = np.geomspace(first, last, min(n_grid, max_solves))
         grid[0], grid[-1] = first, last
         bounds = search.run(grid)
     best, proved = bounds.best, bounds.eps

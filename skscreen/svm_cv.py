@@ -116,6 +116,7 @@ class ScreenedSVCCV(ScreenedSVC):
     True
     """
 
+    _frames = 3 + FRAMES
     _parameter_constraints: ClassVar[dict] = {
         **{key: value for key, value in ScreenedSVC._parameter_constraints.items() if key != "C"},
         "Cs": [Interval(Integral, 1, MOST_VALUES, closed="both"), "array-like"],
@@ -206,6 +207,8 @@ class ScreenedSVCCV(ScreenedSVC):
         labels = check_labels(checked, y_checked, sample_weight, self.class_weight)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
+        # Tables are not cut along both axes.
+        X = checked if self.kernel == "precomputed" else X
         X, y, groups = indexable(X, column_or_1d(y), groups)
         splits = list(check_cv(self.cv, y_checked, classifier=True).split(X, y, groups))
         # Masks select rows as indices do, but are no places to write to.

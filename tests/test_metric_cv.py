@@ -128,3 +128,10 @@ def test_a_search_without_refit_keeps_nothing_of_an_old_fit():
     search = ScreenedRTLMCV([0.1, 0.3], cv=3).fit(scale(X), y)
     search.set_params(refit=False).fit(scale(X), y)
     assert not hasattr(search, "components_") and not hasattr(search, "dual_gap_")
+
+
+def test_the_warning_of_the_refit_points_at_the_call():
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(ConvergenceWarning) as caught:
+        ScreenedRTLMCV([0.01], cv=2, max_iter=1).fit(scale(X), y)
+    assert {warning.filename for warning in caught} == {__file__}

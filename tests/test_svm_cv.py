@@ -1,6 +1,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
@@ -232,3 +233,20 @@ def test_labels_in_a_column_warn_once():
     with pytest.warns(DataConversionWarning) as caught:
         ScreenedSVCCV([0.01, 1.0]).fit(X, y[:, None])
     assert len(caught) == 1
+
+
+def test_the_warning_of_the_refit_points_at_the_call():
+    X, y = data("wine")
+    with pytest.warns(ConvergenceWarning) as caught:
+        ScreenedSVCCV([100.0], tol=1e-9, max_iter=1).fit(X, y)
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_a_kernel_matrix_as_a_table():
+    X, y = data("wine")
+    K = pd.DataFrame(X @ X.T)
+    found = [
+        ScreenedSVCCV([0.01, 0.1], kernel="precomputed").fit(kernel, y).scores_
+        for kernel in (K, K.to_numpy())
+    ]
+    assert_array_equal(*found)
