@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skscreen.mahalanobis import MahalanobisDistance
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.path.driver import PathSolver
+from skscreen.path.driver import NARROW, PathSolver
 from skscreen.path.grid import absolute_lam
 from skscreen.path.matrices import kept_matrix
 from skscreen.path.store import Store, check_store, content_key
@@ -449,8 +449,8 @@ class ScreenedRTLM(
         return codes
 
     def _geometry_from_labels(self, X, codes, loss: SmoothedHinge) -> Comparisons:
-        # The hinge keeps two dual variables for each triplet.
-        extra = 0 if loss.gamma > 0.0 else 16
+        # Of the hinge, or nearly, each triplet keeps two dual variables.
+        extra = 0 if loss.gamma > NARROW else 16
         order = locality_order(X, codes)
         X, codes = X[order], codes[order]
         keep, store = None, check_store(self.memory)

@@ -140,8 +140,8 @@ def svc_certified_C(
     Warns
     -----
     ConvergenceWarning
-        If less was proved than asked for, because of `max_solves` or of rounding errors; names the
-        precision that was proved.
+        If less was proved than asked for, because of `max_solves`, `max_iter` or rounding errors;
+        names the precision that was proved.
 
     Notes
     -----
@@ -210,8 +210,8 @@ def warn_if_less(proved: float, eps: float, stopped: bool, stacklevel: int) -> N
     """Warn if a search proved less than was asked for."""
     if proved <= eps + _ROUNDING:
         return
-    reason = "max_solves was reached" if stopped else "rounding errors allow no more"
-    advice = "Raise max_solves or eps." if stopped else "Raise eps."
+    reason = "max_solves was reached" if stopped else "rounding errors or max_iter allow no more"
+    advice = f"Raise {'max_solves' if stopped else 'max_iter'} or eps."
     warnings.warn(
         f"The error was proved to be within {proved:.4g} of the smallest, not within eps={eps:g}: "
         f"{reason}. {advice}",

@@ -436,3 +436,10 @@ def test_a_gap_of_nothing_but_rounding_errors_ends_the_fit():
     with pytest.warns(ConvergenceWarning, match="as far as rounding errors allow"):
         model = ScreenedRTLM(lam=1e-4).fit(X, np.arange(150) % 3)
     assert model.n_iter_ < 2000
+
+
+def test_a_narrow_quadratic_piece_is_no_harder_than_none():
+    """One triplet, gamma = 1e-6: descent along it took thousands of steps and missed `tol`."""
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model = ScreenedRTLM(gamma=1e-6, lam=6e-6, tol=0.1).fit(X, triplets=[[0, 1, 2]])
+    assert model.dual_gap_ <= 0.1 and model.n_iter_ < 1000

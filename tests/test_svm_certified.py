@@ -117,7 +117,7 @@ def test_too_few_solves_are_told():
 def test_scores_of_zero_are_told_as_what_they_are():
     """Nothing can be proved about ties, and no solve is wasted on them."""
     X, y = np.zeros((6, 2)), [0, 1] * 3
-    with pytest.warns(ConvergenceWarning, match="rounding errors allow no more"):
+    with pytest.warns(ConvergenceWarning, match="rounding errors or max_iter allow no more"):
         best = svc_certified_C(X, y, X, y, RANGE, fit_intercept=False)
     assert best.n_solved == 20
     assert (best.lower_bound, best.validation_error, best.upper_bound) == (0.0, 0.5, 1.0)

@@ -64,7 +64,7 @@ class PartitionedComparisons:
 
     # Single items are on the workers, out of reach of the interior-point method; so nobody needs to
     # know what an evaluation costs in comparison.
-    lists_items = has_thresholds = False
+    lists_items = False
     evaluation_work = 0.0
 
     def __init__(

@@ -22,7 +22,7 @@ _PROXIMAL_WIDTH = 0.05
 
 # Share of the largest threshold below which a quadratic piece is as hard to descend as none: bounds
 # of pair distances are in the units of the data, gamma is not.
-_NARROW = 1e-4
+NARROW = 1e-4
 
 # Along paths lam^p theta is nearly a line over log(lam) for p between 0 and 1/2. This p takes 4 to
 # 7 % fewer steps than 0 on segment and satimage. Parabolas take more: they amplify tolerances.
@@ -181,7 +181,7 @@ def _proximal(problem: Problem) -> Proximal | None:
     geometry, loss = problem.geometry, problem.loss
     # Negative thresholds are met at zero: the positive ones, if any, tell the size of the margins.
     scale = abs(float(geometry.thresholds(loss).max()))
-    if loss.gamma > (_NARROW * scale if geometry.has_thresholds else 0.0):
+    if loss.gamma > NARROW * scale or not geometry.lists_items:
         return None
     # From lambda_max on, where paths start, the dual variables are those of the zero metric.
     dual = geometry.duals_at_zero(loss)

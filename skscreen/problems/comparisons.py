@@ -388,11 +388,6 @@ class Comparisons:
         return self.pool.zeros(len(self.items.near)), self.pool.zeros(self.items.n_slots)
 
     @property
-    def has_thresholds(self) -> bool:
-        """Whether items have thresholds of their own."""
-        return self.items.thresholds is not None
-
-    @property
     def evaluation_work(self) -> float:
         """Work of a step with its projection, in simple operations, some 0.1 ns each.
 
