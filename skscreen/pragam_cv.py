@@ -18,6 +18,7 @@ from skscreen.path.folds import score_folds
 from skscreen.path.grid import MOST_VALUES
 from skscreen.pragam import PragamSVC
 from skscreen.problems.memory import check_memory
+from skscreen.solvers.certified import Certified
 from skscreen.svm_cv import C_grid, cut, takes_weights
 from skscreen.svm_problem import check_labels
 
@@ -189,10 +190,11 @@ class PragamSVCCV(PragamSVC):
             for k, split in enumerate(splits)
         )
         with Tasks(self, len(splits), "fold") as tasks:
-            self.scores_, best, _, starts = score_folds(
+            self.scores_, best, failed, starts = score_folds(
                 folds, len(splits), self.n_jobs, tasks, stacklevel=4 + FRAMES
             )
             tasks.bar.end()
+            self._warn_unless_converged(failed, stacklevel=4 + FRAMES)
             self.C_, self.best_score_ = float(self.Cs_[best]), float(self.scores_[:, best].mean())
             if self.refit:
                 # A class that the fold has not seen has no solution there.
@@ -211,33 +213,43 @@ class PragamSVCCV(PragamSVC):
     def _forget(self) -> dict:
         return super()._forget() | vars(self).get("_start", {})
 
-    def _model(self) -> PragamSVC:
+    def _model(self) -> "_OfFold":
         """Return the estimator of a fold."""
         names = set(PragamSVC().get_params()) & set(self.get_params(deep=False))
         options = {name: getattr(self, name) for name in names - {"n_jobs", "verbose"}}
-        return PragamSVC(warm_start=self.algorithm != "pegasos", **options)
+        return _OfFold(warm_start=self.algorithm != "pegasos", **options)
+
+
+class _OfFold(PragamSVC):
+    """Keeps what missed its tolerance: a warning in another process would not be seen."""
+
+    failed: list[Certified]
+
+    def _warn_unless_converged(self, fits: list[Certified], stacklevel: int = 4) -> None:
+        self.failed = [found for found in fits if not found.converged]
 
 
 def _fold_scores(
-    model: PragamSVC, X, y, train, test, Cs: Iterable[float], scorer, sample_weight, keep: bool
+    model: _OfFold, X, y, train, test, Cs: Iterable[float], scorer, sample_weight, keep: bool
 ) -> tuple[list[float], list, list[dict]]:
     """Solve one fold for one C after the other.
 
-    Returns the scores, no solution that would still have to be warned of, and if they are to be
-    kept all solutions, with dual variables 0 for the samples that are not in the fold.
+    Returns the scores, the solutions that missed `tol`, and if they are to be kept all solutions,
+    with dual variables 0 for the samples that are not in the fold.
     """
     training, validation, weights = cut(model, X, y, train, test, sample_weight)
     weighted = {}
     if sample_weight is not None and takes_weights(scorer):
         weighted["sample_weight"] = weights[1]
-    scores, kept = [], []
+    scores, failed, kept = [], [], []
     for C in map(float, Cs):
         model.set_params(C=C).fit(*training, sample_weight=weights[0])
         scores.append(float(scorer(model, *validation, **weighted)))
+        failed += model.failed
         if keep:
             dual_coef = None
             if hasattr(model, "dual_coef_"):
                 dual_coef = np.zeros((len(model.coef_), len(y)))
                 dual_coef[:, train] = model.dual_coef_
             kept.append({"coef_": model.coef_, "dual_coef_": dual_coef, "classes_": model.classes_})
-    return scores, [], kept
+    return scores, failed, kept

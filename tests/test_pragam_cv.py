@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -82,3 +83,12 @@ def test_a_search_without_refit_keeps_nothing_of_an_old_fit():
     search.set_params(refit=False).fit(scale(X), y)
     assert not hasattr(search, "coef_") and not hasattr(search, "dual_gap_")
     assert search.C_ in search.Cs_
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_folds_that_miss_the_tolerance_are_warned_of_once(n_jobs):
+    X, y = load_breast_cancer(return_X_y=True)
+    search = PragamSVCCV([0.01, 0.1], cv=2, max_iter=1, refit=False, n_jobs=n_jobs)
+    with pytest.warns(ConvergenceWarning, match="1 iterations of 'pragam'") as caught:
+        search.fit(scale(X), y)
+    assert [warning.filename for warning in caught] == [__file__]
