@@ -39,9 +39,6 @@ _NOISE = 1e-14
 # What the interior-point method must have gained to be as near as rounding errors allow.
 _NEAR = 1e-2
 
-# A gap of so many times the allowance for rounding errors is nothing else.
-_ALLOWED = 1.001
-
 
 @dataclass(frozen=True)
 class Options:
@@ -264,9 +261,10 @@ class _Run:
         return self.options.tol * float(abs(evaluation.primal(self.lam)))
 
     def _is_done(self, evaluation: Evaluation) -> bool:
-        # A gap that is all allowance for rounding errors becomes no smaller.
-        least = _ALLOWED * evaluation.rounding(self.lam)
-        return evaluation.gap(self.lam) <= max(self._target(evaluation), least)
+        gap, target = evaluation.gap(self.lam), self._target(evaluation)
+        allowance = evaluation.rounding(self.lam)
+        # Where the tolerance is out of reach nothing is gained below twice the allowance.
+        return gap <= target or (target < allowance and gap <= 2.0 * allowance)
 
     def _screening_is_due(self, evaluation: Evaluation) -> bool:
         """Whether the radius, the root of the gap, has at least halved since the last time."""
