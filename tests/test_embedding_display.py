@@ -134,3 +134,16 @@ def test_principal_axes_are_those_of_largest_spread():
 def test_an_estimator_without_points():
     with pytest.raises(NotFittedError, match="OrdinalEmbedding"):
         EmbeddingDisplay.from_estimator(OrdinalEmbedding())
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ([0.0, np.nan, 1.0, 1.0, 0.0, 0.0], "missing values"),
+        (np.array(["a", None, "b", "b", "a", "a"], dtype=object), "missing values"),
+        (np.array(["a", 1, "b", "b", "a", "a"], dtype=object), "uniformly strings or numbers"),
+    ],
+)
+def test_classes_that_cannot_be_told_apart(classes, message):
+    with pytest.raises(ValueError, match=f"`classes` must .*{message}"):
+        EmbeddingDisplay.from_estimator(fitted(), classes=classes)

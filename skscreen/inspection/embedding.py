@@ -131,8 +131,7 @@ class EmbeddingDisplay:
                 raise ValueError(
                     f"`{label}` has {count} entries, but there are {len(points)} objects."
                 )
-        if classes is not None and (classes := np.asarray(classes)).ndim != 1:
-            raise ValueError(f"`classes` must be one column, got shape {classes.shape}.")
+        classes = None if classes is None else _checked_classes(classes)
         if reference is not None:
             try:
                 reference = np.asarray(reference, dtype=float)
@@ -240,3 +239,18 @@ def _turned(points: np.ndarray, reference: np.ndarray) -> np.ndarray:
     total = np.sum(centred**2)
     scale = sizes.sum() / total if total > 0.0 else 1.0
     return scale * centred @ u @ v + middle
+
+
+def _checked_classes(classes: ArrayLike) -> np.ndarray:
+    """Return classes that can be told apart and sorted."""
+    classes = np.asarray(classes)
+    if classes.ndim != 1:
+        raise ValueError(f"`classes` must be one column, got shape {classes.shape}.")
+    # NaN is not equal to itself.
+    if any(label is None or label != label for label in classes.tolist()):
+        raise ValueError("`classes` must not have missing values.")
+    try:
+        np.unique(classes)
+    except TypeError as error:
+        raise ValueError("`classes` must be uniformly strings or numbers.") from error
+    return classes
