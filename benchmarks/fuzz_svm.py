@@ -154,7 +154,7 @@ def check_svc(inputs: Inputs, model, given, codes, weights, unconverged: bool) -
 
 def sizes_of_terms(model, X) -> float:
     """Return the largest sum of absolute terms of a decision value."""
-    X = X if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
+    X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
     if model.kernel == "precomputed":
         X = X[:, model.support_]
     one_by_one = model._kernel.scores(X, model.support_vectors_, np.eye(len(model.support_)))
