@@ -107,7 +107,9 @@ def _off_zero(problem, init: np.ndarray, random: np.ndarray, tol: float) -> np.n
     value, at_zero = (problem.evaluate(X)[0] for X in (init, np.zeros_like(init)))
     if abs(value - at_zero) > tol * at_zero:
         return init.copy()
-    return init * (np.linalg.norm(random) / np.linalg.norm(init))
+    # Not by squares, which may be too small for numbers.
+    shape = init / np.abs(init).max()
+    return shape * (np.linalg.norm(random) / np.linalg.norm(shape))
 
 
 def solve(
