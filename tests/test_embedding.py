@@ -418,36 +418,6 @@ def test_no_matrix_of_all_pairs_is_formed():
     assert peak < 40 * 8 * 2 * n + 200 * len(rows)
 
 
-# -- objects outside -----------------------------------------------------------------------------
-
-
-def test_new_objects_are_mapped_by_their_features():
-    features = np.hstack([POINTS @ [[1.0, 2.0], [-1.0, 1.0]], POINTS**2])
-    rows = triplets_of(POINTS[:25], 1500, 5)
-    fitted = model().fit(rows).fit_features(features[:25])
-    mapped = fitted.map_features(features)
-    assert mapped.shape == (30, 2)
-    assert procrustes_distance(POINTS[:25], mapped[:25]) < 0.1
-    new = UNSEEN[(UNSEEN >= 25).any(axis=1)]
-    assert share_right(mapped, new) > 0.8
-
-
-def test_features_of_objects_without_answers_are_not_learned_from():
-    near, far = (
-        model(n_objects=31).fit(T).fit_features(np.vstack([POINTS, stranger])).map_features(POINTS)
-        for stranger in ([[0.0, 0.0]], [[1e6, -1e6]])
-    )
-    assert_array_equal(near, far)
-    with pytest.raises(ValueError, match="F must have a row for each of 30 objects, got 5"):
-        model().fit(T).fit_features(POINTS[:5])
-    with pytest.raises(ValueError, match="alpha == 0, must be > 0"):
-        model().fit(T).fit_features(POINTS, alpha=0)
-    with pytest.raises(ValueError, match="F must have the 2 features"):
-        model().fit(T).fit_features(POINTS).map_features(POINTS[:, :1])
-    with pytest.raises(NotFittedError, match="fit_features"):
-        model().fit(T).map_features(POINTS)
-
-
 def test_retrieval_by_mapped_features():
     from skscreen.metrics import mean_average_precision
 
@@ -457,22 +427,7 @@ def test_retrieval_by_mapped_features():
     assert_allclose(mean_average_precision(relevant, distances), np.mean(expected))
 
 
-def test_new_points_have_no_map_yet():
-    """The map of features led to the points before."""
-    fitted = model(max_epochs=3).fit(T)
-    fitted.fit_features(np.random.default_rng(0).normal(size=(len(fitted.embedding_), 2)))
-    fitted.fit(T)
-    with pytest.raises(NotFittedError, match="has no map yet"):
-        fitted.map_features(np.zeros((2, 2)))
-
-
-def test_features_of_any_size():
-    fitted = model(max_epochs=3).fit(T)
-    F = np.random.default_rng(0).normal(size=(len(fitted.embedding_), 2))
-    for size in (0.0, 1e-200, 1e100):
-        assert np.isfinite(fitted.fit_features(size * F).map_features(size * F)).all()
-    with pytest.raises(ValueError, match="F must hold numbers of at most"):
-        fitted.fit_features(1e200 * F)
+def test_numbers_whose_products_overflow_are_refused():
     with pytest.raises(ValueError, match="'margin'"):
         model(margin=1e200).fit(T)
 
@@ -500,25 +455,6 @@ def test_names_of_columns_are_those_of_the_fit():
     for method in (fitted.predict, fitted.score, fitted.transform):
         with pytest.raises(ValueError, match="feature names"):
             method(turned)
-    features = pd.DataFrame(POINTS, columns=list("ab"))
-    fitted.fit_features(features)
-    assert fitted.map_features(features).shape == (30, 2)
-    with pytest.raises(ValueError, match="feature names"):
-        fitted.map_features(features[["b", "a"]])
-
-
-@pytest.mark.parametrize(("shift", "size"), [(1e8, 1.0), (0.0, 1e-170), (0.0, 1e100)])
-def test_the_map_of_features_wherever_they_are(shift, size):
-    fitted = model().fit(T)
-    expected = fitted.fit_features(POINTS).map_features(POINTS)
-    F = size * (POINTS + shift)
-    assert_allclose(fitted.fit_features(F).map_features(F), expected, atol=1e-6)
-    with_gamma = fitted.fit_features(POINTS, gamma=0.5).map_features(POINTS)
-    assert_allclose(
-        fitted.fit_features(4.0 * POINTS + 9.0, gamma=0.5 / 16.0).map_features(4.0 * POINTS + 9.0),
-        with_gamma,
-        atol=1e-12,
-    )
 
 
 def test_the_warning_about_answers_left_out_points_at_the_call():
