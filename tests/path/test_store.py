@@ -202,7 +202,6 @@ def test_a_search_in_two_processes_has_the_scores_of_one_without_store(tmp_path)
 WRITER = """
 import sys
 import numpy as np
-import pandas as pd
 from skscreen.path.store import Store
 store = Store(sys.argv[1], max_bytes=300_000)
 print("ready", flush=True)
