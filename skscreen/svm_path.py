@@ -198,10 +198,11 @@ def svc_path(
     """Fit support vector machines along a path over C, each certified and reusing the one before.
 
     Either on the grid `Cs`, or on a grid that the data make: the eps-approximation path starts at
-    C_min, up to which the solution is known in closed form, and takes the next C so that
-    everywhere between the stored solution of smaller C stays within a relative error `eps` of the
-    optimal objective, up to `C_max` (see `eps_limit` in `skscreen.path.samples`). It ends before
-    where the last solution is that good for every larger C too, because it makes no more errors.
+    C_min, up to which the solution is known in closed form (with a free intercept, at a C up to
+    which it is proportional to C), and takes the next C so that everywhere between the stored
+    solution of smaller C stays within a relative error `eps` of the optimal objective, up to
+    `C_max` (see `eps_limit` in `skscreen.path.samples`). It ends before where the last solution is
+    that good for every larger C too, because it makes no more errors.
 
     Parameters
     ----------
@@ -270,8 +271,6 @@ def svc_path(
         raise ValueError(f"y must have two classes, got {problem.labels.classes.size}.")
     solver = problem.path_solver(0)
     if grid is None:
-        if solver.C_min == 0.0:
-            raise ValueError("eps needs intercept='penalised'; give Cs for a free intercept.")
         points = _eps_points(solver, eps or 1e-3, float(C_max), model.tol)
     else:
         total = len(grid)
@@ -313,7 +312,7 @@ def _eps_points(
     solver: SamplePathSolver, eps: float, C_max: float, tol: float
 ) -> Iterator[tuple[SamplePoint, float]]:
     """Solve for the values of C of the eps-path; also yields how far on the way each is."""
-    C, tol = min(solver.C_min, C_max), min(tol, _GAP_SHARE * eps)
+    C, tol = min(solver.C_start, C_max), min(tol, _GAP_SHARE * eps)
     way = math.log(C_max / C)
     while True:
         point = solver.solve(C, tol)

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
-from svm_reference import optimum, primal
+from svm_reference import free_optimum, optimum, primal
 
 from skscreen import ScreenedSVC, svc_path
 from skscreen.inspection import PathDisplay, ScreeningDisplay
@@ -75,8 +75,6 @@ def test_free_intercept(options):
         single = ScreenedSVC(C, intercept="free", tol=1e-8, **options).fit(X, y)
         assert_allclose(model.objective_, single.objective_, rtol=2e-8)
         assert_allclose(model.decision_function(X), single.decision_function(X), atol=5e-3)
-    with pytest.raises(ValueError, match="eps needs intercept='penalised'"):
-        svc_path(X, y, eps=1e-2, intercept="free")
 
 
 @pytest.mark.parametrize("options", [{}, RBF, {"intercept": "free"}, RBF | {"intercept": "free"}])
@@ -123,6 +121,30 @@ def test_eps_path_keeps_its_promise_everywhere(eps, options):
         alpha = path.dual_coefs[np.searchsorted(Cs, C, side="right") - 1] * SIGNS
         value, best = primal(Q, bounds, alpha), primal(Q, bounds, optimum(Q, bounds))
         assert value - best <= eps * value * (1.0 + 1e-6)
+
+
+def free_primal(Q, bounds, alpha, b):
+    losses = np.maximum(1.0 - Q @ alpha - b * SIGNS, 0.0)
+    return 0.5 * alpha @ Q @ alpha + bounds @ losses
+
+
+@pytest.mark.parametrize("options", [{}, RBF])
+@pytest.mark.parametrize("weights", [np.ones(len(y)), np.where(np.arange(len(y)) % 3, 0.2, 2.0)])
+def test_eps_path_with_a_free_intercept(options, weights):
+    eps, Q = 1e-2, q_matrix(options, bias=0.0)
+    path = svc_path(X, y, eps=eps, C_max=50.0, sample_weight=weights, intercept="free", **options)
+    Cs, alphas = path.Cs, path.dual_coefs * SIGNS
+    assert path.C_min == 0.0 and path.dual_gaps.max() <= 0.01 * eps
+    tests = np.concatenate([Cs[1:] * (1.0 - 1e-9), np.geomspace(Cs[0], 50.0, 20)])
+    for C in tests[:: max(len(tests) // 15, 1)]:
+        stored = np.searchsorted(Cs, C, side="right") - 1
+        value = free_primal(Q, C * weights, alphas[stored], path.intercepts[stored])
+        alpha, b, _ = free_optimum(Q, C * weights, SIGNS)
+        assert value - free_primal(Q, C * weights, alpha, b) <= eps * value * (1.0 + 1e-6)
+    # Below the first C nothing else happens: the solution is proportional to C.
+    for C in Cs[0] * np.array([0.01, 0.5, 1.0]):
+        alpha = free_optimum(Q, C * weights, SIGNS)[0]
+        assert_allclose(Q @ alpha / C, Q @ alphas[0] / Cs[0], rtol=1e-4, atol=1e-4)
 
 
 def test_eps_path_takes_no_more_points_than_it_needs():

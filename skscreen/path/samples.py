@@ -156,6 +156,24 @@ class SamplePathSolver:
         largest = float(self._margins_of_weights.max())
         return 1.0 / largest if largest > 0.0 else math.inf
 
+    @cached_property
+    def C_start(self) -> float:
+        """Up to here the solution is proportional to C.
+
+        C_min, or with an unpenalised intercept what bounds allow: alpha_i = C_i in the class of the
+        smaller sum, the other one makes |w| as small as it can with the same sum, so no larger than
+        with equal shares; and while |w| |z_i| <= 1 for all i no sample of the smaller class has a
+        margin above 1.
+        """
+        if self._signs is None:
+            return self.C_min
+        positive = self._signs > 0.0
+        sums = np.where(positive, self._weights @ positive, self._weights @ ~positive)
+        shares = self._weights * (sums.min() / sums)
+        square = max(float(shares @ self._samples.q_dot(shares)), 0.0)
+        reach = math.sqrt(square) * float(self._samples.norms.max())
+        return 1.0 / reach if reach > 0.0 else math.inf
+
     def _is_above_C_min(self, C: float) -> bool:
         """Whether C > C_min: as a rule a few margins tell, and no product with all samples."""
         if "C_min" not in vars(self) and self._signs is None:
