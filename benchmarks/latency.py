@@ -3,9 +3,9 @@
     python benchmarks/latency.py
 
 "First" is a process with an empty cache of compiled code, as after install; "second" one that
-finds it (median of five). "Warm" is the same fit again in the latter: the fit itself. One kernel
-of a few lines is there to show what numba takes to start, which is in every row. These are
-seconds of the clock on the wall: other programs on the machine make them longer in proportion.
+finds it (median of five). "Warm" is the same fit again in the latter: the fit itself. The first
+row is what numba takes to start, which is in every row. These are seconds of the clock on the wall:
+other programs on the machine make them longer in proportion.
 """
 
 import os
@@ -28,7 +28,7 @@ from sklearn.preprocessing import scale
 import skscreen
 from skscreen import *
 from skscreen.datasets import make_triplets
-from skscreen.problems.pair_kernels import add_scaled_rows
+from skscreen.problems.start import start_numba
 X, y = load_wine(return_X_y=True)
 X, b = scale(X), y == 1
 T = make_triplets(X[::4, :2], 500, random_state=0)
@@ -43,7 +43,7 @@ for _ in range(3):
 print(times[0], min(times[1:]))
 """
 FITS = {
-    "one kernel": "add_scaled_rows(X, X[:, 0].copy(), X.copy())",
+    "start of numba": "start_numba()",
     "ScreenedRTLM": "ScreenedRTLM(0.01).fit(X, y)",
     "ScreenedRTLMCV": "ScreenedRTLMCV(n_neighbors=3).fit(X, y)",
     "ScreenedSVC": "ScreenedSVC().fit(X, b)",

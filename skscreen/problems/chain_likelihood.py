@@ -25,6 +25,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from skscreen.problems.chain_kernels import expectations
+from skscreen.problems.start import start_numba
 
 # Matrices of the size of K that live at the same time, that of its caller included; measured.
 MATRICES = 4
@@ -47,6 +48,7 @@ class ChainLikelihood:
     """
 
     def __init__(self, K, codes: np.ndarray, first: np.ndarray, n_labels: int, lam, eta):
+        start_numba()
         values, vectors = eigh(K, overwrite_a=True)
         kept = values > _RANK * max(values[-1], 0.0)
         self._roots, self._vectors = np.sqrt(values[kept]), vectors[:, kept]

@@ -24,6 +24,7 @@ from joblib import Parallel, delayed
 from skscreen.problems import chain_kernels
 from skscreen.problems.chain_projection import project_chains
 from skscreen.problems.memory import check_memory
+from skscreen.problems.start import start_numba
 
 # Arrays of marginals that live at the same time in a solve; measured.
 _ARRAYS = 10
@@ -65,6 +66,7 @@ class ChainRisk:
             f"{self.n_cliques:,} cliques with {n_labels:,}^2 pairs of labels",
             "Use fewer labels or sequences.",
         )
+        start_numba()
         # Where nothing has a score the gains are the losses.
         self._losses = self.gradient(np.zeros(n_labels * (X.shape[1] + n_labels)))
         # Multipliers of the projection, for a gradient of scale one: they change little.

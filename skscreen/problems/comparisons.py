@@ -50,6 +50,7 @@ from skscreen.problems.sorted_kernels import (
     short_loss_pass,
     sorted_loss_pass,
 )
+from skscreen.problems.start import start_numba
 
 # Share of the data's rows above which a reduced problem refers to all of them.
 _WORTH_COPYING = 0.75
@@ -144,6 +145,7 @@ class Comparisons:
     lists_items = True
 
     def __init__(self, X: np.ndarray, items: Items):
+        start_numba()
         # Rows in one piece: loops over pairs take twice as long over columns.
         padded = np.zeros((len(X), X.shape[1] + -X.shape[1] % _LANES))
         padded[:, : X.shape[1]] = X

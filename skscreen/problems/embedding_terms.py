@@ -25,6 +25,7 @@ from skscreen.problems.embedding_losses import (
     answer,
     power,
 )
+from skscreen.problems.start import start_numba
 
 # A product of factors is turned into a logarithm before it could overflow or underflow.
 _LARGE, _TINY = 1e100, 1e-100
@@ -81,6 +82,7 @@ class EmbeddingProblem:
     """
 
     def __init__(self, answers, weights, n_objects, loss: EmbeddingLoss, reg, compress=None):
+        start_numba()
         self.n_objects, self.loss = n_objects, loss
         if compress is None:
             compress = n_objects**2 < 4 * len(answers)

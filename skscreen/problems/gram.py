@@ -21,6 +21,7 @@ from skscreen.problems.gram_kernels import add_rows, add_rows_at, signed_block
 from skscreen.problems.memory import check_memory
 from skscreen.problems.pair_kernels import EPS
 from skscreen.problems.samples import LARGEST, LinearSamples
+from skscreen.problems.start import start_numba
 
 KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")
 
@@ -263,6 +264,7 @@ class KernelSamples:
         y = np.asarray(y, np.float64)
         if y.shape != (gram.n,) or not np.all(np.abs(y) == 1.0):
             raise ValueError(f"y must be {gram.n} labels -1 or +1, got an array of shape {y.shape}")
+        start_numba()
         self.gram, self.y, self.bias = gram, y, float(bias)
         if not abs(self.bias) <= LARGEST:
             raise ValueError(f"intercept_scaling must be at most {LARGEST:g}, got {bias:g}.")

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from skscreen.problems import sample_kernels
 from skscreen.problems.memory import aligned
+from skscreen.problems.start import start_numba
 
 # Longest vector, so that sums of products of two with dual variables do not overflow.
 LARGEST = 1e40
@@ -55,6 +56,7 @@ class LinearSamples:
             raise ValueError(f"bias must be finite, got {bias!r}.")
         self.is_sparse = sparse.issparse(self.X)
         self.n_features = self.n_columns + (self.bias != 0.0)
+        start_numba()
         squares = sample_kernels.squared_norms(*self.rows, self.n) + self.bias * self.bias
         self.norms = np.sqrt(squares)
         if np.isnan(self.norms).any():
