@@ -228,7 +228,7 @@ def test_the_interior_point_solves_them_on_its_own(lists, kind):
     model, problem = lists.model(**kind), lists.problem(kind)
     lam = 0.02 * lists.explicit(model).lam_max()
     best = lists.optimum(model, lam)
-    point, alpha, _ = next(interior_point(problem.at(lam), 1.0, 1e-10 * best.primal))
+    point, alpha, _ = next(interior_point(problem.at(lam), 1.0, 1e-10 * best.primal, 60))
     primal = lists.explicit(model).primal(point.value, lam)
     assert primal == pytest.approx(best.primal, rel=1e-8)
     numbers = problem.geometry.item_numbers(*problem.geometry.list_items())

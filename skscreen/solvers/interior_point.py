@@ -43,7 +43,7 @@ def interior_point_work(objective: Objective) -> float:
 
 
 def interior_point(
-    objective: Objective, scale: float, target: float
+    objective: Objective, scale: float, target: float, max_iter: int
 ) -> Iterator[tuple[Point, np.ndarray, int]]:
     """Solve a reduced objective ever more exactly.
 
@@ -59,6 +59,8 @@ def interior_point(
         Rough size of an eigenvalue (entry) of theta; the start is that times the identity.
     target : float
         Duality gap of the first; each one that follows has a tenth.
+    max_iter : int
+        Most steps, > 0; less if rounding errors stop it.
 
     Yields
     ------
@@ -68,7 +70,7 @@ def interior_point(
     n_iter : int
     """
     state = _State(objective, scale)
-    for n_iter in range(1, _MAX_ITER + 1):
+    for n_iter in range(1, min(max_iter, _MAX_ITER) + 1):
         try:
             gap, residual = state.advance()
         except (np.linalg.LinAlgError, FloatingPointError):

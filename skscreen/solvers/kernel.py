@@ -74,7 +74,8 @@ def solve_kernel(
     tol : float, default=1e-6
         Relative duality gap of the full problem to stop at.
     max_iter : int, optional
-        Of Newton steps (default 2000) or steps of SMO (default 1000 n).
+        Most Newton steps and steps of SMO together; by default 2000 of the former and 1000 n of the
+        latter, each time that one of them runs.
     screening : bool, default=True
         Screen by the gap ball (Ogawa et al. 2014 with the gap as radius) while solving.
 
@@ -100,18 +101,17 @@ def solve_kernel(
     y = samples.y if intercept == "free" else None
     codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
     codes[C == 0.0] = 1
-    solve = _Solve(samples, C, y, start, margins, codes)
-    limits = (_STEPS, _STEPS_A_SAMPLE * samples.n) if max_iter is None else (max_iter, max_iter)
+    solve = _Solve(samples, C, y, start, margins, codes, max_iter)
     if C.any():
-        solve.run(solver, limits, tol, screening)
+        solve.run(solver, tol, screening)
     return solve.solution(tol, perf_counter() - started)
 
 
 class _Solve:
     """A dual point with margins on all samples, and the runs that improve it."""
 
-    def __init__(self, samples, C, y, start, margins, codes):
-        self.samples, self.C, self.y, self.codes = samples, C, y, codes
+    def __init__(self, samples, C, y, start, margins, codes, max_iter):
+        self.samples, self.C, self.y, self.codes, self.max_iter = samples, C, y, codes, max_iter
         self.whole = Part(C, samples.norms, y)
         self.n_iter, self.history = 0, []
         begin = np.zeros(samples.n) if start is None else np.asarray(start, np.float64)
@@ -124,8 +124,9 @@ class _Solve:
             self.margins = np.array(known, np.float64)
             self._add(self.alpha - begin, np.arange(samples.n))
 
-    def run(self, solver: str, limits, tol: float, screening: bool) -> None:
+    def run(self, solver: str, tol: float, screening: bool) -> None:
         """Improve the point by the solvers asked for; repair where the full gap disagrees."""
+        most = _STEPS_A_SAMPLE * self.samples.n
         settings = {"free": self.y is not None, "tol": tol, "screening": screening}
         crude = solver == "auto" and tol < _CRUDE
         # If the certificate of all samples does not hold, what was fixed is taken back. A run that
@@ -133,22 +134,22 @@ class _Solve:
         for _ in range(_RUNS):
             spent = False
             if crude:
-                self._improve(SmoRun, self._crude_steps(limits[1]), settings | {"tol": _CRUDE})
+                self._improve(SmoRun, self._crude_steps(most), settings | {"tol": _CRUDE})
             elif solver == "smo":
-                spent = self._improve(SmoRun, limits[1], settings)
+                spent = self._improve(SmoRun, most, settings)
             crude = False
             if solver == "auto" and (trial := self._trial_steps()):
                 self._improve(SmoRun, trial, settings)
             if solver != "smo":
                 try:
-                    spent = self._improve(ActiveSetRun, limits[0], settings)
+                    spent = self._improve(ActiveSetRun, _STEPS, settings)
                 except TooLarge:
                     if solver == "active-set":
                         raise ValueError(
                             'the working set has too many samples for solver="active-set"; '
                             'choose "auto" or "smo"'
                         ) from None
-                    spent = self._improve(SmoRun, limits[1], settings)
+                    spent = self._improve(SmoRun, most, settings)
             gap, dual, _ = self._certificate()
             if gap <= tol * (dual + gap) or spent:
                 return
@@ -185,6 +186,10 @@ class _Solve:
 
     def _improve(self, method: type[KernelRun], limit: int, settings) -> bool:
         """Run a solver; return whether its steps are used up."""
+        if self.max_iter is not None:
+            limit = min(limit, self.max_iter - self.n_iter)
+            if limit <= 0:
+                return True
         dual = self.alpha.sum() - 0.5 * self.alpha @ self.margins
         state = State(self.alpha.copy(), self.margins.copy(), self.codes.copy(), dual)
         run = method(self.samples, self.C, state, **settings)

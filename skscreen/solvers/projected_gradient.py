@@ -177,7 +177,8 @@ class _Run:
         n_before = self.n_iter
         if objective.proximal is not None:
             numbers = objective.geometry.item_numbers(*objective.geometry.list_items())
-        for point, alpha, n_iter in interior_point(objective, scale, 0.1 * target):
+        left = self.options.max_iter - n_before
+        for point, alpha, n_iter in interior_point(objective, scale, 0.1 * target, left):
             if objective.proximal is not None:
                 objective.proximal.centre[numbers] = alpha
             result, self.n_iter = objective.evaluate(point), n_before + n_iter
@@ -196,7 +197,9 @@ class _Run:
     def _descend(self, objective: Objective, evaluation: Evaluation, step: float):
         """Run up to `screen_every` steps; return the last evaluation and step length."""
         lam = self.lam
-        for _ in range(min(self.options.screen_every, self.options.max_iter - self.n_iter)):
+        for _ in range(self.options.screen_every):
+            if self._spent():
+                break
             gap = _projection_gap(evaluation, self._unprojected(evaluation), lam)
             if gap + evaluation.fenchel_young <= self._target(evaluation):
                 break
@@ -215,6 +218,8 @@ class _Run:
                     continue
                 # With a proximal centre that moves old steps are worth less.
                 self.memory.forget(0.5 if objective.proximal is None else 1.0)
+                if self._spent():
+                    break
             trial = self._try(objective, evaluation, G)
             if trial is not None:
                 evaluation = trial

@@ -17,7 +17,7 @@ def test_full_problem_is_solved_from_any_scale(case, scale):
     for lam in (20 * case.lam, case.lam, 0.05 * case.lam):
         best = case.optimum(lam)
         objective = problem.at(lam, case.proximal())
-        point, alpha, n_iter = next(interior_point(objective, scale, 1e-9 * best.primal))
+        point, alpha, n_iter = next(interior_point(objective, scale, 1e-9 * best.primal, 60))
         assert n_iter < 60
         assert np.all((alpha >= 0.0) & (alpha <= 1.0))
         primal = explicit.primal(point.value, lam)
@@ -35,7 +35,7 @@ def test_reduced_problem_has_the_same_solution(case):
     ball = BOUNDS["gap"](evaluation, lam, lam, problem.geometry.margins)
     reduced = screen(objective, [ball])
     assert reduced.n_linear > 0
-    point, alpha, _ = next(interior_point(reduced, 1.0, 1e-10 * best.primal))
+    point, alpha, _ = next(interior_point(reduced, 1.0, 1e-10 * best.primal, 60))
     assert alpha.size == reduced.geometry.n_items
     assert case.explicit.primal(point.value, lam) == pytest.approx(best.primal, rel=1e-8)
 
@@ -46,7 +46,7 @@ def test_with_nothing_left_to_decide_the_linear_term_gives_the_solution(case):
     lam = objective.lam
     reduced = screen(objective, [ball])
     assert reduced.geometry.n_items == 0
-    point, alpha, _ = next(interior_point(reduced, 1.0, 1e-12))
+    point, alpha, _ = next(interior_point(reduced, 1.0, 1e-12, 60))
     assert alpha.size == 0
     empty = Explicit(case.explicit.A[:0], case.gamma, linear_term=reduced.linear_term)
     best = empty.primal(evaluation.point.value, lam)
