@@ -1,5 +1,6 @@
 """Ordinal embedding from answers about distances: the estimator."""
 
+import math
 import warnings
 from numbers import Integral, Real
 from typing import ClassVar, Self
@@ -470,4 +471,6 @@ def _is_not_a_table(X) -> bool:
 
 def _line(progress: Progress) -> str:
     """Return the line that a progress bar shows."""
-    return f"objective={progress.value:.4g} passes={progress.passes:.0f}"
+    # Stochastic steps do not compute it.
+    value = "" if math.isnan(progress.value) else f"objective={progress.value:.4g} "
+    return f"{value}passes={progress.passes:.0f}"

@@ -201,8 +201,8 @@ def svc_path(
     C_min, up to which the solution is known in closed form (with a free intercept, at a C up to
     which it is proportional to C), and takes the next C so that everywhere between the stored
     solution of smaller C stays within a relative error `eps` of the optimal objective, up to
-    `C_max` (see `eps_limit` in `skscreen.path.samples`). It ends before where the last solution is
-    that good for every larger C too, because it makes no more errors.
+    `C_max` (see `eps_limit` in `skscreen.path.samples`). It ends before where the last solution has
+    no losses, up to its tolerance: it stays optimal for every larger C.
 
     Parameters
     ----------
@@ -317,10 +317,11 @@ def _eps_points(
     while True:
         point = solver.solve(C, tol)
         solution = point.solution
-        limit = C * eps_limit(solution, eps)
+        # Of the stored objective, which is so much more than the optimal one at most.
+        limit = C * eps_limit(solution, eps / (1.0 + eps))
         hinge = float(solution.primal + solution.dual - solution.alpha.sum())
-        # No loss to speak of, and good for every larger C: the hard-margin solution.
-        ends = C == C_max or limit <= C or (limit >= C_max and hinge <= eps * solution.primal)
+        # No loss but what the tolerance leaves: the hard-margin solution, good for every larger C.
+        ends = C == C_max or limit <= C or (limit >= C_max and hinge <= tol * solution.primal)
         yield point, 1.0 if ends else 1.0 - math.log(C_max / C) / way
         if ends:
             return

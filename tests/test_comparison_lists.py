@@ -461,3 +461,21 @@ def test_comparisons_are_routed_through_a_pipeline():
     direct = ScreenedRTLM().fit(scale(X), **arguments)
     assert_array_equal(routed[-1].components_, direct.components_)
     assert_allclose(mapped, direct.transform(scale(X)), atol=1e-12)
+
+
+def test_bounds_in_large_units_take_no_more_steps_than_the_hinge():
+    """There the default gamma is narrow: a quadratic piece that steps overshoot."""
+    rng = np.random.default_rng(0)
+    X, y = load_wine(return_X_y=True)
+    X = 3.0 * scale(X)
+    pairs = rng.integers(len(X), size=(3000, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    alike = y[pairs[:, 0]] == y[pairs[:, 1]]
+    lists = pairs[alike], pairs[~alike]
+    squares = ((X[lists[1][:, 0]] - X[lists[1][:, 1]]) ** 2).sum(axis=1)
+    bounds = tuple(np.percentile(squares, [5, 95]))
+    steps = [
+        ScreenedRTLM(1e-4, loss=loss).fit(X, pairs=(*lists, *bounds)).n_iter_
+        for loss in ("smoothed_hinge", "hinge")
+    ]
+    assert steps[0] <= 1.5 * steps[1]

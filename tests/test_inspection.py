@@ -4,7 +4,10 @@ from types import SimpleNamespace
 import matplotlib
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
 
+from skscreen import rtlm_path
 from skscreen.inspection import PathDisplay, ScreeningDisplay
 
 matplotlib.use("Agg")
@@ -60,6 +63,14 @@ def test_screening_display_draws_both_rates(path):
     assert len(display.fills_) == 2
 
 
+def test_gaps_that_are_no_rounding_errors_are_in_the_panel():
+    data, labels = load_wine(return_X_y=True)
+    path = rtlm_path(scale(data), labels, ratio=0.8, n_neighbors=3)
+    display = PathDisplay.from_path(path)
+    counted = path.dual_gaps[path.dual_gaps > 1e-12]
+    assert display.axes_[-1].get_ylim()[0] < counted.min()
+
+
 def test_screening_display_uses_given_axes_and_draws_again(path):
     _, (first, second) = plt.subplots(1, 2)
     display = ScreeningDisplay.from_path(path, ax=first)
@@ -92,7 +103,7 @@ def test_path_display_draws_objective_and_gap(path):
     drawn = display.gap_line_.get_ydata()
     assert np.all(drawn > 0)
     np.testing.assert_array_equal(drawn[2:], path.dual_gaps[2:])
-    assert gap_ax.get_ylim()[0] > 1e-10
+    assert 1e-13 < gap_ax.get_ylim()[0] < drawn[drawn > 1e-13].min()
     assert display.tol_line_ is display.score_line_ is display.baseline_line_ is None
     assert display.best_index_ is display.best_point_ is None
     assert gap_ax.get_legend() is None

@@ -490,3 +490,23 @@ def test_another_kernel_leaves_no_coef():
 def test_gamma_of_constant_data_is_one(make, value):
     model = ScreenedSVC(kernel="rbf").fit(make(np.full((29, 2), value)), np.arange(29) % 2)
     assert model._kernel.gamma == 1.0
+
+
+@pytest.mark.parametrize(
+    ("C", "weight", "shift"), [(1e3, 1e3, 0.0), (1e5, 1e3, 0.0), (1e3, 1.0, 30.0)]
+)
+def test_rounding_errors_of_kernel_margins_are_in_the_gap(C, weight, shift):
+    """The gap of the dual variables that are returned, in more digits."""
+    rng = np.random.default_rng(3)
+    data = rng.normal(size=(80, 8)) + shift
+    signs = np.where(data[:, 0] - shift + rng.normal(size=80) > 0.0, 1.0, -1.0)
+    weights = np.where(rng.random(80) < 0.1, weight, 1.0)
+    K = data @ data.T
+    model = ScreenedSVC(C, kernel="precomputed", fit_intercept=False, tol=1e-5)
+    model.fit(K, signs, sample_weight=weights)
+    alpha = np.zeros(80, np.longdouble)
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    margins = (signs[:, None] * K * signs).astype(np.longdouble) @ alpha
+    square = alpha @ margins
+    value = 0.5 * square + (C * weights) @ np.maximum(1.0 - margins, 0.0)
+    assert value - (alpha.sum() - 0.5 * square) <= model.dual_gap_ * value

@@ -120,7 +120,7 @@ def test_eps_path_keeps_its_promise_everywhere(eps, options):
         bounds = np.full(len(y), C)
         alpha = path.dual_coefs[np.searchsorted(Cs, C, side="right") - 1] * SIGNS
         value, best = primal(Q, bounds, alpha), primal(Q, bounds, optimum(Q, bounds))
-        assert value - best <= eps * value * (1.0 + 1e-6)
+        assert value - best <= eps * best * (1.0 + 1e-6)
 
 
 def free_primal(Q, bounds, alpha, b):
@@ -140,7 +140,8 @@ def test_eps_path_with_a_free_intercept(options, weights):
         stored = np.searchsorted(Cs, C, side="right") - 1
         value = free_primal(Q, C * weights, alphas[stored], path.intercepts[stored])
         alpha, b, _ = free_optimum(Q, C * weights, SIGNS)
-        assert value - free_primal(Q, C * weights, alpha, b) <= eps * value * (1.0 + 1e-6)
+        best = free_primal(Q, C * weights, alpha, b)
+        assert value - best <= eps * best * (1.0 + 1e-6)
     # Below the first C nothing else happens: the solution is proportional to C.
     for C in Cs[0] * np.array([0.01, 0.5, 1.0]):
         alpha = free_optimum(Q, C * weights, SIGNS)[0]
@@ -159,6 +160,15 @@ def test_eps_path_ends_where_no_loss_is_left():
     path = svc_path(X, y, eps=1e-2, C_max=1e6, **narrow)
     assert path.Cs[-1] < 1e3
     assert path.estimator(-1).score(X, y) == 1.0
+
+
+def test_eps_path_does_not_end_while_there_are_losses():
+    rng = np.random.default_rng(5)
+    data = rng.normal(size=(30, 3))
+    signs = np.where(data[:, 0] + 0.1 * rng.normal(size=30) > 0.0, 1, -1)
+    path = svc_path(data, signs, eps=0.1, C_max=100.0)
+    losses = np.maximum(1.0 - signs * (data @ path.coefs[-1] + path.intercepts[-1]), 0.0)
+    assert path.Cs[-1] == 100.0 or losses.max() < 1e-6
 
 
 def test_below_the_smallest_C():

@@ -23,6 +23,8 @@ _LAMBDA_LABEL = "Regularisation parameter λ (log scale)"
 
 # Below this many points the values themselves are shown, not only the line between them.
 _FEW_POINTS = 30
+# Gaps up to this are rounding errors.
+_ROUNDING = 1e-13
 
 
 class ScreeningDisplay:
@@ -361,10 +363,9 @@ class PathDisplay:
             )
             legend_above(ax)
         ax.set_yscale("log")
-        # At the first λ the solution has a closed form and the gap is rounding: there the line may
-        # leave the panel rather than flatten all the rest.
-        lowest = max(np.nanmin(gaps), 1e-2 * np.nanmedian(gaps))
-        ax.set_ylim(bottom=lowest / 2)
+        # Where a solution has a closed form the gap is rounding: there the line may leave the panel
+        # rather than flatten all the rest.
+        ax.set_ylim(bottom=np.nanmin(gaps, where=gaps > _ROUNDING, initial=np.nanmax(gaps)) / 2)
         ax.set_ylabel("Relative duality gap")
 
     def _plot_scores(self, ax: Axes) -> None:

@@ -22,7 +22,7 @@ _PROXIMAL_WIDTH = 0.05
 
 # Share of the largest threshold below which a quadratic piece is as hard to descend as none: bounds
 # of pair distances are in the units of the data, gamma is not.
-NARROW = 1e-4
+NARROW = 5e-3
 
 # Along paths lam^p theta is nearly a line over log(lam) for p between 0 and 1/2. This p takes 4 to
 # 7 % fewer steps than 0 on segment and satimage. Parabolas take more: they amplify tolerances.

@@ -268,9 +268,10 @@ class SamplePathSolver:
                 claimed, n_iter = again.relative_gap, solution.n_iter + again.n_iter
                 again = self._afresh(again, bounds)
                 solution = replace(again, n_iter=n_iter, history=history)
-        # Next to a sample of a huge C a rounding error of its margin may be a loss that counts.
+        # Next to a sample of a huge C a rounding error of its margin may be a loss that counts; that
+        # of a sum of many kernel values is larger than that of a product with weights.
         gap = solution.gap + self._effect(solution, bounds, self._rounding(solution))
-        if gap > tol * solution.primal:
+        if solution.w is None or gap > tol * solution.primal:
             solution = replace(solution, gap=gap)
         return replace(solution, converged=solution.relative_gap <= tol)
 
@@ -281,7 +282,7 @@ class SamplePathSolver:
             size = self._samples.summed(solution.alpha)
         else:
             size = float(np.linalg.norm(solution.w))
-        return EPS * (1.0 + abs(solution.b) + size * norms)
+        return 2.0 * EPS * (1.0 + abs(solution.b) + size * norms)
 
     def _effect(self, solution: SampleSolution, bounds: np.ndarray, errors: np.ndarray) -> float:
         """Return what errors of margins do to sum_i kappa_i."""

@@ -7,6 +7,9 @@ import numpy as np
 
 from skscreen.problems.embedding_terms import EmbeddingProblem
 
+# Passes over weighted answers that the list for stochastic passes holds, unless that is more rows.
+_DRAWS, _MOST_DRAWN = 20, 4_000_000
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -66,13 +69,15 @@ class Progress(NamedTuple):
 def shuffled(problem: EmbeddingProblem, rng: np.random.Generator) -> np.ndarray:
     """Return the answers for stochastic passes, which take them as they come.
 
-    They are in random order as it is. With weights, rows are repeated or left out in proportion to
-    them (systematic sampling): a step on a row then counts as any other, whatever its weight.
+    They are in random order as it is. With weights it is a list some times as long, in which rows
+    are repeated or left out in proportion to them (systematic sampling): a step on a row then
+    counts as any other, whatever its weight.
     """
     answers, weights = problem.answers, problem.weights
     if weights is None:
         return answers
     m = len(answers)
-    positions = (np.arange(m) + rng.random()) / m * weights.sum()
+    drawn = m * min(max(_MOST_DRAWN // m, 1), _DRAWS)
+    positions = (np.arange(drawn) + rng.random()) / drawn * weights.sum()
     order = np.searchsorted(np.cumsum(weights), positions, side="right")
     return answers[rng.permutation(np.minimum(order, m - 1))]

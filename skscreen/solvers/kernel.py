@@ -27,7 +27,9 @@ _MULTIPLY, _ENTRY, _NEWTON, _STEP = 0.07, 1.0, 2e5, 2.0
 # The relative gap to which SMO brings a start: the active set finds the rest faster. Paths take
 # the same time, within a tenth, for 1e-2 to 1e-1. From a start that is known, where C is large, it
 # may be a long way: no further than the cost of so many Newton steps, or so many steps a sample.
-_CRUDE, _MOST_NEWTON, _FEW = 3e-2, 5, 0.125
+# From nothing no further than so many steps a sample either: few suffice as a rule, but where the
+# kernel matrix has a low rank and C is large it takes hundreds.
+_CRUDE, _MOST_NEWTON, _FEW, _COLD = 3e-2, 5, 0.125, 10
 
 # With many free samples SMO goes on, as each of the (five or more) factors of the active set costs
 # as much as many of its steps: the share of the estimate for the active set that may be lost on
@@ -165,10 +167,10 @@ class _Solve:
         self.margins = self.samples.q_dot(self.alpha)
 
     def _crude_steps(self, most: int) -> int:
-        """Return how many steps SMO may take to a crude gap: from nothing, all."""
+        """Return how many steps SMO may take to a crude gap."""
         free, undecided = self._sizes()
         if not self.alpha.any():
-            return most
+            return min(_COLD * undecided, most)
         newton = _MULTIPLY * free**3 / 3.0 + _ENTRY * free**2 + _NEWTON
         steps = max(_MOST_NEWTON * newton / (_STEP * undecided), _FEW * undecided)
         return min(int(steps) + 1, most)

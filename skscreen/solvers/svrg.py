@@ -62,7 +62,7 @@ def _epochs(problem, X, settings, rng, barzilai_borwein):
             value = evaluate(X, terms, work, gradient)
         trial, used = X.copy(), step
         svrg_epoch(
-            trial, X, gradient, rows, rng.integers(m), m // batch, batch, step,
+            trial, X, gradient, rows, rng.integers(len(rows)), m // batch, batch, step,
             terms.loss, terms.shape, terms.reg, last, buffer,
         )  # fmt: skip
         new = evaluate(trial, terms, work, trial_gradient)

@@ -197,11 +197,15 @@ def test_shuffled_rows_follow_the_weights():
     weights = np.zeros(1200) + 1e-9
     weights[:300] = [1.0, 3.0, 8.0] * 100
     rows = shuffled(problem(LOSSES["ste"], weights=weights), np.random.default_rng(0))
-    assert len(rows) == 1200
+    assert len(rows) == 20 * 1200
     keys = {tuple(row): index % 3 for index, row in enumerate(ROWS[:300])}
     drawn = np.bincount([keys[tuple(row)] for row in rows], minlength=3)
     # Rows may be equal: the counts are near those of the weights.
-    assert_allclose(drawn, [100, 300, 800], rtol=0.1)
+    assert_allclose(drawn, [2000, 6000, 16000], rtol=0.1)
+    light = np.where(np.arange(1200) % 10 == 0, 10.0, 1.0)
+    rows = shuffled(problem(LOSSES["ste"], weights=light), np.random.default_rng(0))
+    # One list of 1200 rows would lack the half of the light ones.
+    assert {tuple(row) for row in rows} == {tuple(row) for row in ROWS[:1200]}
     assert shuffled(problem(LOSSES["ste"]), np.random.default_rng(0)) is not None
 
 

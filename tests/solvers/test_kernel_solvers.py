@@ -283,6 +283,18 @@ def test_running_out_of_steps_is_reported(solver):
     check_certificate(samples, 100.0 * weights, solution, False)
 
 
+@pytest.mark.parametrize("intercept", ["none", "free"])
+def test_a_matrix_of_low_rank_is_not_left_to_smo(intercept):
+    """From nothing it would take hundreds of steps a sample even to a crude gap."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0.0, 1.0, -1.0)
+    samples = KernelSamples(Gram(X, "linear"), y)
+    solution = solve_kernel(samples, np.full(300, 1e3), intercept=intercept)
+    assert solution.converged
+    assert solution.n_iter < 30 * 300
+
+
 @pytest.mark.parametrize("free", [False, True])
 def test_nothing_to_solve(free):
     samples, weights = case("cancer")
