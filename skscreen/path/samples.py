@@ -268,8 +268,8 @@ class SamplePathSolver:
                 claimed, n_iter = again.relative_gap, solution.n_iter + again.n_iter
                 again = self._afresh(again, bounds)
                 solution = replace(again, n_iter=n_iter, history=history)
-        # Next to a sample of a huge C a rounding error of its margin may be a loss that counts; that
-        # of a sum of many kernel values is larger than that of a product with weights.
+        # Next to a sample of a huge C a rounding error of its margin may be a loss that counts.
+        # Those of sums of kernel values are larger than those of products with weights.
         gap = solution.gap + self._effect(solution, bounds, self._rounding(solution))
         if solution.w is None or gap > tol * solution.primal:
             solution = replace(solution, gap=gap)

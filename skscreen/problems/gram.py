@@ -365,7 +365,7 @@ class _RowCache:
         self.slot_of = np.full(n, -1)
         self._row_in = np.full(len(self.values), -1)
         self._used = np.zeros(len(self.values), np.int64)
-        self._clock = 0
+        self._clock = self._n_filled = 0
 
     def slots(self, index: np.ndarray, compute: Callable) -> np.ndarray:
         """Return where the rows `index` are, after computing those that are not there."""
@@ -373,13 +373,20 @@ class _RowCache:
         self._used[self.slot_of[index[self.slot_of[index] >= 0]]] = self._clock
         missing = np.unique(index[self.slot_of[index] < 0])
         if missing.size:
-            slots = np.argpartition(self._used, missing.size - 1)[: missing.size]
+            slots = self._least_used(missing.size)
             evicted = self._row_in[slots]
             self.slot_of[evicted[evicted >= 0]] = -1
             self._row_in[slots], self.slot_of[missing] = missing, slots
             self._used[slots] = self._clock
             self.values[slots] = compute(missing)
         return self.slot_of[index]
+
+    def _least_used(self, count: int) -> np.ndarray:
+        """Return slots that are free, or those used longest ago."""
+        if self._n_filled + count <= len(self.values):
+            self._n_filled += count
+            return np.arange(self._n_filled - count, self._n_filled)
+        return np.argpartition(self._used, count - 1)[:count]
 
 
 def _check_minors(K: np.ndarray, diagonal: np.ndarray) -> None:

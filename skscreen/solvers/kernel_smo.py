@@ -57,8 +57,17 @@ class SmoRun(KernelRun):
     def _promising(self, alpha: np.ndarray, short: np.ndarray) -> np.ndarray:
         """Return samples that violate their optimality conditions most."""
         S = self.S
-        b = self.part.best_intercept(1.0 - short)
-        shown = short if self.y is None else short - self.y[S] * b
+        shown = short
+        if self.y is not None:
+            # In the middle of those at which single samples would be at rest; the best intercept
+            # would sort all of them each time.
+            y = self.y[S]
+            kinks, rises = y * short, np.where(y > 0.0, alpha < self.C[S], alpha > 0.0)
+            falls = np.where(y > 0.0, alpha > 0.0, alpha < self.C[S])
+            if not (rises.any() and falls.any()):
+                return S[:0]
+            b = 0.5 * (kinks[rises].max() + kinks[falls].min())
+            shown = short - y * b
         violation = np.where(shown > 0.0, (alpha < self.C[S]) * shown, (alpha > 0.0) * -shown)
         count = min(_FETCH, S.size)
         return S[np.argpartition(violation, S.size - count)[S.size - count :]]
