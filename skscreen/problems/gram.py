@@ -386,6 +386,8 @@ class _RowCache:
         if self._n_filled + count <= len(self.values):
             self._n_filled += count
             return np.arange(self._n_filled - count, self._n_filled)
+        # The rest of the free ones has not been used either.
+        self._n_filled = len(self._used)
         return np.argpartition(self._used, count - 1)[:count]
 
 
