@@ -20,13 +20,13 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skscreen.mahalanobis import MahalanobisDistance
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.path.driver import NARROW, PathSolver
+from skscreen.path.driver import NARROW, PathSolver, describe
 from skscreen.path.grid import absolute_lam
 from skscreen.path.matrices import kept_matrix
 from skscreen.path.store import Store, check_store, content_key
 from skscreen.path.threads import N_JOBS
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
-from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone, components
+from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone, row_space
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
 from skscreen.problems.triplets import comparisons_from_arrays, locality_order, triplets_from_labels
@@ -180,6 +180,7 @@ class ScreenedRTLM(
     """
 
     _frames: ClassVar[int] = 0  # Between the caller and `fit`.
+    _in_row_space: ClassVar[bool] = True  # With more features than samples.
     _parameter_constraints: ClassVar[dict] = {
         "lam": [Interval(Real, 0, None, closed="neither")],
         "relative_lam": ["boolean"],
@@ -286,7 +287,7 @@ class ScreenedRTLM(
                 key, lam, parameter=last.point.value, step=last.step, n_iter=last.n_iter
             )
         self._warn_unless_converged(solutions[-1:], stacklevel=4 + FRAMES + self._frames)
-        return self._store(solutions, lam_max, problem.geometry.n_items)
+        return self._store(solutions, lam_max, problem)
 
     def transform(self, X) -> np.ndarray:
         """Map samples so that Euclidean distances become learned ones.
@@ -386,7 +387,8 @@ class ScreenedRTLM(
         if not (largest == 0.0 or 1e-40 < largest < 1e40):
             raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")
         domain = NonnegativeOrthant() if self.diagonal else PSDCone()
-        domain.check_memory(X.shape[1])
+        basis = row_space(X) if self._in_row_space and not self.diagonal else None
+        domain.check_memory(X.shape[1] if basis is None else basis.shape[1])
         loss = SmoothedHinge(1.0, float(self.gamma) if self.loss == "smoothed_hinge" else 0.0)
         given = [name for name, values in lists.items() if values is not None]
         if given:
@@ -397,8 +399,10 @@ class ScreenedRTLM(
             geometry = self._kind(X, items)
         else:
             geometry = self._geometry_from_labels(X, self._codes(X, y, weights), loss)
+        if basis is not None:
+            geometry = self._kind(geometry.X[:, : X.shape[1]] @ basis, geometry.items)
         linear_term = geometry.near_term(float(self.pull)) if self.pull > 0.0 else (None, 0.0)
-        problem = Problem(geometry, loss, domain, *linear_term)
+        problem = Problem(geometry, loss, domain, *linear_term, basis)
         lam_max, first = problem.lam_max()
         if lam_max == 0.0:
             warnings.warn(
@@ -476,7 +480,7 @@ class ScreenedRTLM(
                 stacklevel=stacklevel,
             )
 
-    def _store(self, solutions: Sequence[Solution], lam_max: float, n_triplets: int) -> Self:
+    def _store(self, solutions: Sequence[Solution], lam_max: float, problem: Problem) -> Self:
         """Set the fitted attributes from the last solution."""
         solution = solutions[-1]
         certificate = solution.certificate
@@ -484,17 +488,8 @@ class ScreenedRTLM(
         self.objective_, self.dual_objective_ = certificate.primal, certificate.dual
         self.dual_gap_ = certificate.relative_gap
         self.n_iter_ = sum(solution.n_iter for solution in solutions)
-        self.n_triplets_ = n_triplets
+        self.n_triplets_ = problem.geometry.n_items
         self.screening_history_ = [event for solution in solutions for event in solution.history]
         # Last: its presence says that all the others are those of this fit.
-        self.components_ = components(solution.point)
+        self.components_ = problem.components(solution.point)
         return self
-
-
-def describe(solution: Solution) -> str:
-    """Return the line that a progress bar shows for a solution."""
-    screened = f"screened={solution.n_screened():,} " if solution.history else ""
-    return (
-        f"lam={solution.lam:.3g} gap={solution.certificate.relative_gap:.1e} "
-        f"{screened}iterations={solution.n_iter}"
-    )

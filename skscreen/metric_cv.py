@@ -211,8 +211,8 @@ class ScreenedRTLMCV(ScreenedRTLM):
                 self._learn(X, y, starts[best])
         return self
 
-    def _learn(self, X, y, start: tuple[np.ndarray, float, int]) -> None:
-        """Learn the metric from all samples, from that of a fold."""
+    def _learn(self, X, y, start: tuple[np.ndarray, float, int] | None) -> None:
+        """Learn the metric from all samples, from that of a fold where it is known."""
         model = self._model(_FromFold).set_params(
             lam=self.best_lam_, n_jobs=self.n_jobs, verbose=self.verbose
         )
@@ -236,10 +236,11 @@ class _FromFold(ScreenedRTLM):
     """The refit: it starts from the metric of a fold."""
 
     _frames = 3 + FRAMES
-    start: tuple[np.ndarray, float, int]
+    start: tuple[np.ndarray, float, int] | None
 
     def _recall(self, solver: PathSolver, lam: float, *data) -> None:
-        solver.recall(lam, *self.start)
+        if self.start is not None:
+            solver.recall(lam, *self.start)
 
 
 def _fold_scores(
@@ -278,5 +279,7 @@ def _fold_scores(
         if not solution.converged:
             failed.append(solution)
         if keep:
-            kept.append((solution.point.value, solution.step, solution.n_iter))
+            # The coordinates of few samples are not those of all.
+            start = solution.point.value, solution.step, solution.n_iter
+            kept.append(start if problem.basis is None else None)
     return scores, failed, kept

@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, validate_params
 
-from skscreen.metric import ScreenedRTLM, describe
+from skscreen.metric import ScreenedRTLM
 from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
-from skscreen.path.driver import PathSolver
+from skscreen.path.driver import PathSolver, describe
 from skscreen.path.grid import positive_values
 from skscreen.problems.memory import check_memory
 from skscreen.problems.objective import Problem
@@ -82,7 +82,7 @@ class RTLMPath:
     @property
     def matrices(self) -> np.ndarray:
         """Metrics, (n_lams, d, d); for a diagonal metric the weights, (n_lams, d)."""
-        return np.stack([solution.point.value for solution in self])
+        return np.stack([self.problem.matrix(solution.point) for solution in self])
 
     @property
     def objectives(self) -> np.ndarray:
@@ -191,7 +191,7 @@ class RTLMPath:
         model.n_features_in_ = self.model.n_features_in_
         if hasattr(self.model, "feature_names_in_"):
             model.feature_names_in_ = self.model.feature_names_in_
-        return model._store([solution], self.lam_max, self.n_triplets)
+        return model._store([solution], self.lam_max, self.problem)
 
 
 @validate_params(

@@ -25,7 +25,7 @@ from sklearn.exceptions import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen import rtlm_path
+from skscreen import ScreenedRTLM, ScreenedRTLMCV, rtlm_path
 from skscreen.path.driver import PathSolver
 
 # -- data ----------------------------------------------------------------------------------------
@@ -334,3 +334,46 @@ def test_failed_fit_leaves_the_estimator_unfitted():
         model.fit(X, changed(y, 3, 9, int))
     with pytest.raises(NotFittedError):
         model.transform(X)
+
+
+def wide_data():
+    rng = np.random.default_rng(0)
+    y = np.arange(24) % 2
+    X = rng.normal(size=(24, 40))
+    X[y == 1, :3] += 2.0
+    return X, y
+
+
+@pytest.mark.parametrize(
+    "kind", [{}, {"loss": "hinge"}, {"pull": 0.5}, {"triplets": True}], ids=lambda kind: str(kind)
+)
+def test_few_samples_of_many_features_are_learned_in_their_span(kind, monkeypatch):
+    X, y = wide_data()
+    kind, data = dict(kind), {"y": y}
+    if kind.pop("triplets", False):
+        data = {"triplets": np.random.default_rng(1).random((200, 24)).argsort(axis=1)[:, :3]}
+    model = ScreenedRTLM(1e-2, tol=1e-9, **kind).fit(X, **data)
+    path = rtlm_path(X, **data, ratio=0.5, n_lams=6, **kind)
+    assert path.problem.geometry.n_features == 23
+    assert path.matrices.shape == (6, 40, 40)
+    last = path.estimator(-1)
+    assert_allclose(path.matrices[-1], last.get_mahalanobis_matrix(), atol=1e-12)
+    distances = np.linalg.norm(last.transform(X[:5]) - last.transform(X[5:10]), axis=1)
+    assert_allclose(last.pair_distance(np.stack([X[:5], X[5:10]], axis=1)), distances)
+    monkeypatch.setattr(ScreenedRTLM, "_in_row_space", False)
+    direct = ScreenedRTLM(1e-2, tol=1e-9, **kind).fit(X, **data)
+    assert_allclose(model.lam_max_, direct.lam_max_, rtol=1e-10)
+    assert_allclose(model.objective_, direct.objective_, rtol=3e-9)
+    M = direct.get_mahalanobis_matrix()
+    assert_allclose(model.get_mahalanobis_matrix(), M, atol=1e-3 * np.abs(M).max())
+
+
+def test_searches_and_stores_of_few_samples_of_many_features(tmp_path):
+    X, y = wide_data()
+    search = ScreenedRTLMCV(lams=3, cv=3, n_neighbors=3).fit(X, y)
+    assert search.components_.shape[1] == 40
+    first, again = (
+        ScreenedRTLM(1e-2, memory=tmp_path, tol=1e-8).fit(X, y) for _ in range(2)
+    )  # fmt: skip
+    assert again.n_iter_ < first.n_iter_
+    assert_allclose(again.objective_, first.objective_, rtol=2e-8)

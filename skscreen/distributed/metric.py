@@ -117,6 +117,7 @@ class DistributedRTLM(ScreenedRTLM):
     # They need single items on the driver, or one machine.
     active_set, memory, n_jobs = False, None, None
 
+    _in_row_space: ClassVar[bool] = False  # The parts would be sent twice.
     _parameter_constraints: ClassVar[dict] = {
         **{
             name: kinds

@@ -186,3 +186,12 @@ def _proximal(problem: Problem) -> Proximal | None:
     # From lambda_max on, where paths start, the dual variables are those of the zero metric.
     dual = geometry.duals_at_zero(loss)
     return Proximal(_PROXIMAL_WIDTH * scale, dual, dual.copy())
+
+
+def describe(solution: Solution) -> str:
+    """Return the line that a progress bar shows for a solution."""
+    screened = f"screened={solution.n_screened():,} " if solution.history else ""
+    return (
+        f"lam={solution.lam:.3g} gap={solution.certificate.relative_gap:.1e} "
+        f"{screened}iterations={solution.n_iter}"
+    )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg import qr
 
 from skscreen.problems.memory import check_memory
 from skscreen.problems.pair_kernels import EPS
@@ -118,3 +119,20 @@ def components(point: Point) -> np.ndarray:
         rows[np.arange(order.size), order] = factor[order] if diagonal else 0.0
         return rows
     return np.ascontiguousarray(factor[:, order].T)
+
+
+def row_space(X: np.ndarray) -> np.ndarray | None:
+    """Return orthonormal columns that span the rows of X, up to rounding errors of these.
+
+    None unless there are more features than samples. All H_t lie in that space, and outside of it
+    a metric would only add to its norm. O(n^2 d).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    """
+    if len(X) > X.shape[1]:
+        return None
+    Q, R, _ = qr(X.T, mode="economic", pivoting=True, check_finite=False)
+    sizes = np.abs(R.diagonal())
+    return Q[:, : max(np.count_nonzero(sizes > X.shape[1] * EPS * sizes[0]), 1)]

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from skscreen.problems.comparisons import EPS, Comparisons, PairDistances
-from skscreen.problems.domains import Domain, Point
+from skscreen.problems.domains import Domain, Point, components
 from skscreen.problems.losses import SmoothedHinge
 
 # Rounding allowance in units of eps; 4 was enough in all tests of the bounds.
@@ -288,6 +288,9 @@ class Problem:
         B of the objective with nothing fixed; zero when not given.
     linear_error : float
         Bound on its rounding error.
+    basis : ndarray of shape (n_features, r), optional
+        Orthonormal columns V: the data are X = Z V' with Z the coordinates that the geometry has,
+        and a parameter M stands for V M V'. The identity when not given.
     """
 
     geometry: Comparisons
@@ -295,6 +298,19 @@ class Problem:
     domain: Domain
     linear_term: np.ndarray | None = None
     linear_error: float = 0.0
+    basis: np.ndarray | None = None
+
+    def components(self, point: Point) -> np.ndarray:
+        """Return rows, in the features, whose outer products add up to the metric."""
+        rows = components(point)
+        return rows if self.basis is None else rows @ self.basis.T
+
+    def matrix(self, point: Point) -> np.ndarray:
+        """Return the metric (or the weights of a diagonal one) in the features."""
+        if self.basis is None:
+            return point.value
+        rows = self.components(point)
+        return rows.T @ rows
 
     def at(self, lam: float, proximal: Proximal | None = None) -> Objective:
         """Return the full objective at one lambda."""
