@@ -24,7 +24,7 @@ _LAMBDA_LABEL = "Regularisation parameter λ (log scale)"
 # Below this many points the values themselves are shown, not only the line between them.
 _FEW_POINTS = 30
 # Gaps up to this are rounding errors.
-_ROUNDING = 1e-13
+_ROUNDING = 1e-12
 
 
 class ScreeningDisplay:
