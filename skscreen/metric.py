@@ -180,7 +180,7 @@ class ScreenedRTLM(
     """
 
     _frames: ClassVar[int] = 0  # Between the caller and `fit`.
-    _in_row_space: ClassVar[bool] = True  # With more features than samples.
+    _in_row_space: ClassVar[bool] = True  # Unless there are more samples than features.
     _parameter_constraints: ClassVar[dict] = {
         "lam": [Interval(Real, 0, None, closed="neither")],
         "relative_lam": ["boolean"],
@@ -420,7 +420,8 @@ class ScreenedRTLM(
         # In one order of memory, on which the key depends.
         arrays = [None if part is None else np.ascontiguousarray(part) for part in data]
         options = self.n_neighbors, self.loss, self.gamma, self.pull, self.diagonal
-        key = content_key(*arrays, *options)
+        # In which coordinates a parameter is belongs to it.
+        key = content_key(*arrays, *options, self._in_row_space)
         known = sorted(store.neighbours(key, lam), key=lambda other: -abs(np.log(other[0] / lam)))
         for other, arrays in known:
             solver.recall(other, arrays["parameter"], float(arrays["step"]), int(arrays["n_iter"]))

@@ -276,7 +276,7 @@ class SamplePathSolver:
         return replace(solution, converged=solution.relative_gap <= tol)
 
     def _rounding(self, solution: SampleSolution) -> np.ndarray:
-        """Return what rounding errors of margins may well be: those of one sum of products."""
+        """Return what rounding errors of margins may well be: twice those of a sum of products."""
         norms = self._samples.norms
         if solution.w is None:
             size = self._samples.summed(solution.alpha)

@@ -122,17 +122,23 @@ def components(point: Point) -> np.ndarray:
 
 
 def row_space(X: np.ndarray) -> np.ndarray | None:
-    """Return orthonormal columns that span the rows of X, up to rounding errors of these.
+    """Return orthonormal columns that span the rows of X, where these are no more than features.
 
-    None unless there are more features than samples. All H_t lie in that space, and outside of it
-    a metric would only add to its norm. O(n^2 d).
+    All H_t lie in that space, and outside of it a metric would only add to its norm. Directions are
+    left out in which rows are no longer than the rounding errors that distances have. O(n^2 d).
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
+
+    Returns
+    -------
+    ndarray of shape (d, r), or None
+        None for n > d.
     """
     if len(X) > X.shape[1]:
         return None
     Q, R, _ = qr(X.T, mode="economic", pivoting=True, check_finite=False)
     sizes = np.abs(R.diagonal())
-    return Q[:, : max(np.count_nonzero(sizes > X.shape[1] * EPS * sizes[0]), 1)]
+    noise = 8.0 * EPS * np.sqrt(X.shape[1]) * sizes[0]
+    return Q[:, : max(np.count_nonzero(sizes > noise), 1)]
