@@ -28,12 +28,14 @@ from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 
 import skscreen
+from skscreen.screening.inside import compare, compare_at, furthest_inside
 from skscreen.screening.intercept import with_intercept
 from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
 from skscreen.screening.sample_bounds import (
     dynamic_ball,
     gradient_target,
     intersection_target,
+    path_gap,
     reference,
     relaxed_path_ball,
     segment,
@@ -49,7 +51,7 @@ EPS = np.finfo(np.float64).eps
 FACTORS = (1.0, 1.02, 1.2, 2.0, 10.0, 100.0)
 NOISES = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3)
 TESTS = ("ball1", "ball2", "intersection", "gradient", "ranges", "dynamic", "between")
-FREE_TESTS = tuple(f"{test}, free" for test in TESTS if test != "ranges")
+FREE_TESTS = tuple(f"{test}, free" for test in (*TESTS, "inside") if test != "ranges")
 ALL_TESTS = TESTS + FREE_TESTS
 
 
@@ -229,11 +231,32 @@ def decisions(test: str, ref, ends, rho: float, Q, shrink: float):
         zero, linear = path_ball_ranges(ref)
         inside = [(low < rho) & (rho < high) for low, high in (zero.T, linear.T)]
         return np.where(inside[0], ZERO, np.where(inside[1], LINEAR, UNDECIDED))
+    if test == "inside":
+        return decide(*by_samples_inside(ref, rho, Q, shrink))
     low, high = extremes(test, ref, ends, rho, Q, shrink)
     if ref.signs is not None:
         bounds = rho * ref.bounds
         low, high = with_intercept(low, high, ref.signs, bounds, bounds[ref.signs > 0.0].sum())
     return decide(low, high)
+
+
+class Known:
+    """Samples known by the matrix of their products."""
+
+    def __init__(self, Q):
+        self.Q = Q
+
+    def rows(self, index):
+        return self.Q[index]
+
+
+def by_samples_inside(ref, rho: float, Q, shrink: float):
+    """Bounds on the margins with an unpenalised intercept, by samples inside their box."""
+    if shrink == 1.0:
+        return compare_at(ref, rho, Known(Q))
+    gap, ball = shrink**2 * path_gap(ref, rho), shrunken(relaxed_path_ball(ref, rho), shrink)
+    inside = furthest_inside(rho * ref.alpha, rho * ref.bounds, gap, ref.moved)
+    return compare(inside, Q[inside.index], ball, rho * ref.shift, ref.norms, ref.signs)
 
 
 def extremes(test: str, ref, ends, rho: float, Q, shrink: float):
@@ -264,13 +287,12 @@ def check(Q, weights, y, rng, counts: Counter, shrink: float) -> None:
             ref = refer(Q, C * weights, point, y)
             for target, proof in proofs.items():
                 ends = between(Q, weights, y, (C, point), optima, target, noise, rng)
-                for test in TESTS:
+                for name in FREE_TESTS if free else TESTS:
+                    test = name.removesuffix(", free")
                     if (test == "dynamic" and target != C) or (test == "between" and ends is None):
                         continue
-                    if test == "ranges" and free:
-                        continue
                     codes = decisions(test, ref, ends, target / C, Q, shrink)
-                    judge(f"{test}, free" if free else test, codes, *proof, counts)
+                    judge(name, codes, *proof, counts)
 
 
 def refer(Q, bounds, alpha, y):

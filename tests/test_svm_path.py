@@ -105,6 +105,17 @@ def test_the_intersection_decides_more_than_its_parts(intercept):
     assert rates["intersection"].mean() > rates["ball1"].mean() + 0.02
 
 
+@pytest.mark.parametrize("options", [{}, {"kernel": "rbf", "gamma": 0.01}])
+def test_samples_inside_their_box_decide_others(options):
+    """With an intercept that a ball alone bounds badly: without them 0.57 to 0.79 are decided."""
+    data, labels = load_breast_cancer(return_X_y=True)
+    options = options | {"intercept": "free", "Cs": np.geomspace(10.0, 20.0, 8)}
+    path = svc_path(scale(data), labels, screening="intersection", **options)
+    assert path.path_screening_rates[1:].min() > 0.85
+    unscreened = svc_path(scale(data), labels, screening=None, **options)
+    assert_allclose(path.objectives, unscreened.objectives, rtol=1e-9)
+
+
 @pytest.mark.parametrize("eps", [1e-1, 1e-2, 1e-3])
 @pytest.mark.parametrize("options", [{}, RBF])
 def test_eps_path_keeps_its_promise_everywhere(eps, options):

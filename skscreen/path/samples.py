@@ -12,6 +12,7 @@ import numpy as np
 from skscreen.path.threads import blas_threads_for
 from skscreen.problems.pair_kernels import EPS
 from skscreen.problems.samples import check_bounds
+from skscreen.screening.inside import compare_at
 from skscreen.screening.intercept import shown
 from skscreen.screening.rules import LINEAR, ZERO
 from skscreen.screening.sample_bounds import (
@@ -338,13 +339,16 @@ class SamplePathSolver:
             start, margins = self._interpolated(*ends, C, bounds)
         codes = None
         if self._screening in PATH_TESTS:
+            known, rho = nearest.reference, C / nearest.C
             if between:
                 b = self._part(bounds).best_intercept(margins)
-                inside = self._reference(margins, start, bounds, b)
-                extremes = ball_test(dynamic_ball(inside), inside.norms)
+                known, rho = self._reference(margins, start, bounds, b), 1.0
+                extremes = ball_test(dynamic_ball(known), known.norms)
             else:
                 extremes = self._test(nearest, C)
             codes = self._decide(extremes, bounds)
+            if self._signs is not None:
+                codes = decide(*compare_at(known, rho, self._samples), codes)
             moved = np.where(codes == ZERO, 0.0, np.where(codes == LINEAR, bounds, start))
             margins = margins + self._samples.q_dot(moved - start)
             start = moved

@@ -74,6 +74,8 @@ class Reference:
         Labels, where the intercept is unpenalised.
     b : float
         That intercept, which is not in the margins.
+    moved : float
+        Share by which some alpha_i have to be smaller for sum y_i alpha_i = 0.
     """
 
     norms: np.ndarray
@@ -85,6 +87,7 @@ class Reference:
     shift: float
     signs: np.ndarray | None = None
     b: float = 0.0
+    moved: float = 0.0
 
     @property
     def square_error(self) -> float:
@@ -130,7 +133,7 @@ def reference(
     moved = _moved_share(alpha, signs)
     shift = (_SLACK * EPS + moved) * float(norms @ alpha)
     square = max(float(alpha @ margins), 0.0)
-    known = Reference(norms, margins, alpha, bounds, square, 0.0, shift, signs, b)
+    known = Reference(norms, margins, alpha, bounds, square, 0.0, shift, signs, b, moved)
     gap = _largest_slackness(known, alpha, bounds) + moved * _losses(known, alpha)
     return replace(known, gap=gap)
 
@@ -215,6 +218,13 @@ def relaxed_path_ball(reference: Reference, rho: float) -> SampleBall:
     duality gap at the reference: the gap ball of (w0, rho alpha0). Holds for rho < 1 too.
     """
     return _path_ball(reference, rho, rho * reference.gap)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def path_gap(reference: Reference, rho: float) -> float:
+    """Return the duality gap of (w0, rho alpha0), that of `relaxed_path_ball`, or more."""
+    square = reference.square + reference.square_error
+    return (2.0 * _half(rho) * square * _half(rho) + rho * reference.gap) * WIDER
 
 
 def dynamic_ball(reference: Reference) -> SampleBall:

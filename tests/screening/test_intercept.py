@@ -13,9 +13,11 @@ from sklearn.preprocessing import scale
 from svm_reference import best_intercepts as by_trying_all
 from svm_reference import free_gap, free_optimum
 
+from skscreen.screening.inside import compare, compare_at, furthest_inside
 from skscreen.screening.intercept import balanced_target, best_intercepts, with_intercept
 from skscreen.screening.rules import LINEAR, ZERO
 from skscreen.screening.sample_bounds import (
+    SampleBall,
     dynamic_ball,
     gradient_target,
     intersection_target,
@@ -27,7 +29,8 @@ from skscreen.screening.sample_rules import ball_test, decide, intersection_test
 
 SETS = ("cancer", "wine", "rbf", "weighted", "blobs")
 RATIOS = (0.5, 0.9, 1.0, 1.02, 1.1, 2.0, 10.0, 100.0)
-TESTS = ("ball1", "ball2", "intersection", "gradient")
+EXTREMES = (np.minimum, np.maximum)
+TESTS = ("ball1", "ball2", "intersection", "gradient", "inside")
 
 
 @st.composite
@@ -107,7 +110,19 @@ def sloppy(alpha, C, y, noise, rng):
     return moved * np.where(y > 0.0, min(sums) / sums[1], min(sums) / sums[0])
 
 
+class Known:
+    """Samples known by the matrix of their products."""
+
+    def __init__(self, Q):
+        self.Q = Q
+
+    def rows(self, index):
+        return self.Q[index]
+
+
 def decisions(ref, rho, test, Q):
+    if test == "inside":
+        return decide(*compare_at(ref, rho, Known(Q)))
     if test == "ball1":
         extremes = ball_test(relaxed_path_ball(ref, rho), ref.norms)
     else:
@@ -173,5 +188,89 @@ def test_dual_variables_out_of_balance(name):
         assert np.sqrt(max(away @ Q @ away, 0.0)) <= ball.radius * (1.0 + 1e-9) + 1e-9
         codes = decisions(ref, 1.0, "ball1", Q)
         assert wrong(codes, name, C) == 0
+        assert wrong(decisions(ref, 1.0, "inside", Q), name, C) == 0
         shares.append(np.mean(codes != 0))
     assert shares[0] >= 0.5 and shares[-1] <= shares[0]
+
+
+def margins_between(name, C):
+    """Smallest and largest margins at the best intercepts of an optimum."""
+    Q, y, _ = problem(name)
+    alpha, low, high = solved(name, C)
+    ends = np.sort(np.outer([low, high], y), axis=0)
+    return Q @ alpha + ends[0], Q @ alpha + ends[1]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_bounds_by_samples_inside_hold_and_close(name):
+    """They hold for any point, and meet the margins where that point is optimal."""
+    Q, y, weights = problem(name)
+    C, norms, rng = 1.0, np.sqrt(np.diag(Q)), np.random.default_rng(2)
+    alpha, b, _ = solved(name, C)
+    least, most = margins_between(name, C)
+    for noise in (0.0, 1e-6, 1e-3, 0.1, 1.0):
+        point = sloppy(alpha, C * weights, y, noise, rng)
+        ref = reference(norms, Q @ point, point, C * weights, y, b)
+        lower, upper = compare_at(ref, 1.0, Known(Q))
+        assert np.all(lower <= least + 1e-7) and np.all(upper >= most - 1e-7)
+        if noise == 0.0:
+            assert np.all(upper - lower <= 1e-2 * norms.max())
+
+
+def test_a_sample_inside_decides_what_the_intercept_hides():
+    """Two clusters far apart: nothing bounds b well but a sample near the one in question."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 4))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=80) > 0.0, 1.0, -1.0)
+    Q = y[:, None] * rbf_kernel(X, gamma=0.02) * y
+    C = np.full(80, 50.0)
+    alpha, b, _ = free_optimum(Q, C, y)
+    ref = reference(np.ones(80), Q @ alpha, alpha, C, y, b)
+    by_ball, by_samples = (decisions(ref, 1.05, test, Q) for test in ("ball1", "inside"))
+    both = (by_ball != 0) & (by_samples != 0)
+    assert np.array_equal(by_ball[both], by_samples[both])
+    assert np.count_nonzero(by_samples) >= 1.5 * np.count_nonzero(by_ball) > 0
+
+
+def test_samples_that_are_alike_but_for_rounding_errors():
+    """Kernel values of single precision: distances of copies are rounding errors, of any sign."""
+    rng = np.random.default_rng(4)
+    X = np.repeat(rng.normal(size=(12, 3)), 4, axis=0)
+    y = np.where(rng.random(48) < 0.5, 1.0, -1.0)
+    K = rbf_kernel(X, gamma=0.3) * (1.0 + 5e-8 * rng.uniform(-1.0, 1.0, (48, 48)))
+    Q = y[:, None] * (0.5 * (K + K.T)) * y
+    C, norms = np.full(48, 5.0), np.sqrt(np.diag(Q))
+    alpha, low, high = free_optimum(Q, C, y)
+    least, most = (extreme(Q @ alpha + low * y, Q @ alpha + high * y) for extreme in EXTREMES)
+    for noise in (1e-9, 1e-7, 1e-4):
+        point = sloppy(alpha, C, y, noise, rng)
+        lower, upper = compare_at(reference(norms, Q @ point, point, C, y, low), 1.0, Known(Q))
+        assert np.all(lower <= least + 1e-9) and np.all(upper >= most - 1e-9)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1.0, np.inf])
+def test_no_sample_inside_no_bound(gap):
+    Q, C, y = np.eye(3), np.ones(3), np.array([1.0, -1.0, 1.0])
+    inside = furthest_inside(np.array([0.0, 1.0, 0.0]), C, gap)
+    assert inside.index.size == 0
+    lower, upper = compare(inside, Q[:0], SampleBall(np.zeros(3), gap), 0.0, np.ones(3), y)
+    assert np.all(lower == -np.inf) and np.all(upper == np.inf)
+
+
+def test_a_gap_that_overflows_proves_nothing():
+    Q, C, y = np.eye(3), np.ones(3), np.array([1.0, -1.0, 1.0])
+    inside = furthest_inside(np.full(3, 0.5), C, np.inf)
+    lower, upper = compare(inside, Q, SampleBall(np.zeros(3), np.inf), 0.0, np.ones(3), y)
+    assert not decide(lower, upper).any()
+
+
+def test_rounding_errors_are_allowed_for():
+    """Of dual variables out of balance, of products that cancel, and of margins."""
+    Q, C, y = np.ones((2, 2)), np.full(2, 4.0), np.ones(2)
+    inside = furthest_inside(np.array([1.0, 0.0]), C, 0.3, moved=0.5)
+    assert_allclose([*inside.least, *inside.most], [0.9, 1.6], rtol=1e-6)
+    assert inside.least < 0.9 and inside.most > 1.6
+    lower, upper = compare(inside, Q[:1], SampleBall(np.zeros(2), 2.0), 0.1, np.ones(2), y)
+    # A copy of the first, as far as products can tell: |z_i - z_j| is 1e-3 |z_i| or so at most.
+    assert np.all(lower <= 0.9 - 2e-3 - 0.2) and np.all(upper >= 1.6 + 2e-3 + 0.2)
+    assert_allclose([lower, upper], [[0.7] * 2, [1.8] * 2], atol=4e-3)

@@ -1,0 +1,152 @@
+"""Bounds on margins by samples inside their box, where the intercept is unpenalised.
+
+Two margins differ by a product that the intercept has no part in. With s = y_i y_j,
+
+    m_i - s m_j = <z_i - s z_j, w>,
+
+and |z_i - s z_j| is small next to |z_i| where the two are alike. With the gap G of the gap ball of
+(w, alpha) the optimum has sum_j max((C_j - alpha_j) (1 - m*_j), alpha_j (m*_j - 1)) <= G, so the
+margin of a sample inside its box is near 1:
+
+    1 - G / (C_j - alpha_j) <= m*_j <= 1 + G / alpha_j.
+
+Every such sample bounds the margins of all others, and for each the best of these bounds counts.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numba import njit
+
+from skscreen.problems.pair_kernels import EPS
+from skscreen.screening.sample_bounds import Reference, SampleBall, path_gap, relaxed_path_ball
+from skscreen.screening.sample_rules import Extremes
+
+# Samples that all are compared with: those furthest inside. More hardly decide more.
+_MOST = 30
+
+# Of |z_i|^2 + |z_j|^2, by how much |z_i - s z_j|^2 may be wrong: kernel matrices are only known,
+# and only positive semi-definite, up to rounding errors, of single precision too.
+_UNSURE = 1e-6
+
+# By how much limits of margins are wider than computed, and rounding errors of their sums.
+_WIDER, _ROUNDING = 1.0 + 1e-6, 8.0
+
+
+class Rows(Protocol):
+    """Samples that know their products."""
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        """Return <z_i, z_j> of some samples i with all samples j."""
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Samples inside their box, and what is known about their margins.
+
+    Parameters
+    ----------
+    index : ndarray of shape (k,)
+    least, most : ndarray of shape (k,)
+        Limits of their margins at the optimum.
+    """
+
+    index: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+
+
+def compare_at(reference: Reference, rho: float, samples: Rows) -> Extremes:
+    """Bound the margins at bounds rho times those of a reference; see `compare`.
+
+    Parameters
+    ----------
+    reference : Reference
+        Of any accuracy, with labels.
+    rho : float
+    samples : Rows
+        All samples. The products of thirty with all are asked for.
+    """
+    alpha, bounds = rho * reference.alpha, rho * reference.bounds
+    inside = furthest_inside(alpha, bounds, path_gap(reference, rho), reference.moved)
+    products = samples.rows(inside.index)
+    ball, shift = relaxed_path_ball(reference, rho), 0.5 * (1.0 + rho) * reference.shift
+    return compare(inside, products, ball, shift, reference.norms, reference.signs)
+
+
+def furthest_inside(
+    alpha: np.ndarray, bounds: np.ndarray, gap: float, moved: float = 0.0
+) -> Inside:
+    """Choose the samples to compare with.
+
+    Parameters
+    ----------
+    alpha, bounds : ndarray of shape (n,)
+        Dual variables and their upper bounds.
+    gap : float
+        Duality gap of these dual variables with whatever w, or more by rounding errors.
+    moved : float
+        Share by which some of them have to be smaller to be feasible.
+    """
+    room = np.minimum(alpha, bounds - alpha)
+    index = np.argpartition(-room, _MOST)[:_MOST] if room.size > _MOST else np.arange(room.size)
+    index = index[room[index] > 0.0]
+    # What overflows is no limit.
+    with np.errstate(over="ignore", divide="ignore"):
+        least = 1.0 - _WIDER * gap / (bounds - alpha)[index]
+        most = 1.0 + _WIDER * gap / (max(1.0 - moved, 0.0) * alpha[index])
+    return Inside(index, least, most)
+
+
+def compare(
+    inside: Inside,
+    products: np.ndarray,
+    ball: SampleBall,
+    shift: float,
+    norms: np.ndarray,
+    y: np.ndarray,
+) -> Extremes:
+    """Bound the margins, with any optimal intercept, of all samples; infinite without any inside.
+
+    Parameters
+    ----------
+    inside : Inside
+    products : ndarray of shape (k, n)
+        <z_j, z_i> of the samples inside with all.
+    ball : SampleBall
+        Holds the optimal w; margins of its centre without intercept.
+    shift : float
+        How far the vector with these margins may be from the centre by rounding errors.
+    norms, y : ndarray of shape (n,)
+        |z_i| and labels, -1 or +1.
+    """
+    lower, upper = np.full(norms.size, -np.inf), np.full(norms.size, np.inf)
+    _compare(
+        inside.index, inside.least, inside.most, products, ball.margins, ball.radius, shift, norms,
+        y, lower, upper,
+    )  # fmt: skip
+    return lower, upper
+
+
+@njit(cache=True, nogil=True)
+def _compare(
+    index, least, most, products, margins, radius, shift, norms, y, lower, upper
+):  # fmt: skip
+    for k in range(index.size):
+        j = index[k]
+        own = norms[j]
+        rounding = _ROUNDING * EPS * (abs(least[k]) + abs(most[k])) + shift * own
+        for i in range(norms.size):
+            sign = y[i] * y[j]
+            both = norms[i] * norms[i] + own * own
+            apart = max(both - 2.0 * sign * products[k, i], 0.0) + _UNSURE * both
+            reach = radius * np.sqrt(apart) + shift * norms[i] + rounding
+            middle = margins[i] - sign * margins[j]
+            low = least[k] if sign > 0.0 else -most[k]
+            high = most[k] if sign > 0.0 else -least[k]
+            # A NaN is no bound.
+            if middle - reach + low > lower[i]:
+                lower[i] = middle - reach + low
+            if middle + reach + high < upper[i]:
+                upper[i] = middle + reach + high
