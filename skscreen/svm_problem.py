@@ -377,25 +377,28 @@ class SVMProblem:
                 samples = LinearKernelSamples(self._shared, LinearSamples(self._rows, signs))
             solve = partial(_solve_kernel, samples, settings)
         screening = settings.screening
-        return SamplePathSolver(samples, self.labels.weights, solve, screening, free=settings.free)
+        return SamplePathSolver(
+            samples, self.labels.weights, solve, screening, free=settings.free,
+            max_iter=settings.max_iter,
+        )  # fmt: skip
 
 
-def _solve_linear(samples, settings, bounds, start, margins, codes, tol) -> SampleSolution:
+def _solve_linear(samples, settings, bounds, start, margins, codes, tol, left) -> SampleSolution:
     return linear.solve_linear(
         samples, bounds, start=start, fixed=codes, random_state=settings.random_state,
-        **_common(settings, tol),
+        **_common(settings, tol, left),
     )  # fmt: skip
 
 
-def _solve_kernel(samples, settings, bounds, start, margins, codes, tol) -> SampleSolution:
+def _solve_kernel(samples, settings, bounds, start, margins, codes, tol, left) -> SampleSolution:
     return kernel.solve_kernel(
         samples, bounds, start=start, margins=margins, fixed=codes,
-        intercept="free" if settings.free else "none", **_common(settings, tol),
+        intercept="free" if settings.free else "none", **_common(settings, tol, left),
     )  # fmt: skip
 
 
-def _common(settings: Settings, tol: float) -> dict:
-    limit = {} if settings.max_iter is None else {"max_iter": settings.max_iter}
+def _common(settings: Settings, tol: float, left: int | None) -> dict:
+    limit = {} if left is None else {"max_iter": left}
     return {
         "solver": settings.solver,
         "screening": settings.screening is not None,

@@ -461,6 +461,61 @@ def test_an_indefinite_pair_is_found_wherever_it_is():
         )
 
 
+@pytest.mark.parametrize("C", [0.1, 1.0, 1e4])
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"intercept": "free"}])
+def test_nothing_is_certified_where_the_square_of_a_norm_is_negative(C, options):
+    """Samples outside the block that is looked at, and pairs as they should be."""
+    n, hidden = 400, np.setdiff1d(np.arange(400), np.linspace(0, 399, 256).astype(int))[:60]
+    K = np.eye(n)
+    K[np.ix_(hidden, hidden)] = 1.9 * np.eye(60) - 0.9
+    labels = np.isin(np.arange(n), np.linspace(0, 399, 256).astype(int)[:100])
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        ScreenedSVC(C, kernel="precomputed", **options).fit(K, labels)
+
+
+def test_kernel_values_of_single_precision():
+    """With eigenvalues below zero by no more than their rounding errors."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(600, 10)).astype(np.float32)
+    labels = A[:, 0] + rng.normal(size=600) > 0.0
+    K = A @ A.T
+    assert np.linalg.eigvalsh(K.astype(np.float64))[0] < -1e-6
+    model = ScreenedSVC(1e3, kernel="precomputed").fit(K, labels)
+    exact = ScreenedSVC(1e3, tol=1e-9).fit(A.astype(np.float64), labels)
+    assert model.dual_gap_ <= 1e-6
+    assert_allclose(model.objective_, exact.objective_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("intercept", ["penalised", "free"])
+def test_a_sample_at_the_origin_with_a_square_below_zero(intercept):
+    """As centring a kernel matrix leaves it."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(60, 3))
+    A[5] = 0.0
+    labels = A[:, 0] + 0.3 * rng.normal(size=60) > 0.0
+    K = A @ A.T
+    options = {"kernel": "precomputed", "intercept": intercept}
+    expected = ScreenedSVC(**options).fit(K, labels)
+    K[5, 5] = -1e-17
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ScreenedSVC(**options).fit(K, labels)
+    assert model.dual_gap_ <= 1e-6
+    assert_allclose(model.objective_, expected.objective_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", [2, 7])
+def test_the_objective_of_a_free_intercept_is_that_of_the_weights(seed):
+    """Not that of margins which a solver has carried on by kernel values."""
+    rng = np.random.default_rng(seed)
+    Z = 50.0 * rng.normal(size=(180, 3))
+    signs = np.where(Z[:, 0] + 30.0 * rng.normal(size=180) > 0.0, 1.0, -1.0)
+    model = ScreenedSVC(300.0, intercept="free").fit(Z, signs)
+    w, b = model.coef_[0].astype(np.longdouble), model.intercept_[0]
+    losses = np.maximum(1.0 - signs * (Z.astype(np.longdouble) @ w + b), 0.0).sum()
+    assert_allclose(float(0.5 * (w @ w) + 300.0 * losses), model.objective_[0], rtol=1e-13)
+
+
 def test_class_weights_of_classes_that_are_not_there():
     """As in scikit-learn: a fold may lack a class, but a class may not be misspelt."""
     Z, labels = load_iris(return_X_y=True)

@@ -116,6 +116,17 @@ def test_samples_inside_their_box_decide_others(options):
     assert_allclose(path.objectives, unscreened.objectives, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("options", [{}, RBF, {"intercept": "free"}, RBF | {"cache_size": 0.01}])
+def test_max_iter_is_the_most_at_every_C(options):
+    """Repairs included: decisions that a solve does not confirm are taken back and it goes on."""
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(300, 5))
+    labels = data[:, 0] + rng.normal(size=300) > 0.0
+    path = svc_path(data, labels, Cs=np.geomspace(1e-3, 100.0, 30), max_iter=10, **options)
+    assert path.n_iters.max() == 10
+
+
 @pytest.mark.parametrize("eps", [1e-1, 1e-2, 1e-3])
 @pytest.mark.parametrize("options", [{}, RBF])
 def test_eps_path_keeps_its_promise_everywhere(eps, options):

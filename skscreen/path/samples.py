@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from skscreen.path.threads import blas_threads_for
+from skscreen.problems.gram import INDEFINITE, LinearKernelSamples, indefinite_message
 from skscreen.problems.pair_kernels import EPS
 from skscreen.problems.samples import check_bounds
 from skscreen.screening.inside import compare_at
@@ -67,9 +68,11 @@ class Samples(Protocol):
         """Return some of the margins of sum_i alpha_i z_i."""
 
 
-# Takes bounds C_i, start, margins of the start, codes that hold at these bounds, and tol.
+# Takes bounds C_i, start, margins of the start, codes that hold at these bounds, tol, and the most
+# steps or None.
 Solve = Callable[
-    [np.ndarray, np.ndarray | None, np.ndarray | None, np.ndarray | None, float], SampleSolution
+    [np.ndarray, np.ndarray | None, np.ndarray | None, np.ndarray | None, float, int | None],
+    SampleSolution,
 ]
 
 
@@ -129,6 +132,8 @@ class SamplePathSolver:
     screening : {"ball1", "ball2", "intersection", "gap", None}
     free : bool, default=False
         Whether the intercept is unpenalised, and sum y_i alpha_i = 0.
+    max_iter : int, optional
+        Most steps for one C.
     """
 
     def __init__(
@@ -139,9 +144,10 @@ class SamplePathSolver:
         screening: str | None,
         *,
         free: bool = False,
+        max_iter: int | None = None,
     ):
         self._samples, self._weights = samples, weights
-        self._solve, self._screening = solve, screening
+        self._solve, self._screening, self._max_iter = solve, screening, max_iter
         self._signs, self._on_path = samples.y if free else None, False
         self._targets = _TargetMargins(samples, weights)
         self._known: list[_Known] = []
@@ -245,26 +251,34 @@ class SamplePathSolver:
         history += after_steps(solution.history, 0, lam=1.0 / C)
         if any(event.where == "repair" for event in solution.history):
             codes = None
-        if not solution.converged and codes is not None and codes.any():
+        decided = codes is not None and codes.any()
+        if not solution.converged and decided and self._left(solution.n_iter) != 0:
             # Decisions are proved; should rounding errors have led to a wrong one all the same,
             # only a solve without them can confirm the full problem.
             history.append(ScreeningEvent("repair", 1.0 / C, solution.n_iter, 0, 0, bounds.size, 0))
             before, codes = solution.n_iter, None
-            solution = self._polished(bounds, solution.alpha, None, None, tol)
+            solution = self._polished(bounds, solution.alpha, None, None, tol, before)
             solution = replace(solution, n_iter=solution.n_iter + before)
             history += after_steps(solution.history, before, lam=1.0 / C)
         return solution, codes
 
-    def _polished(self, bounds, start, margins, codes, tol) -> SampleSolution:
+    def _left(self, spent: int) -> int | None:
+        """Return how many steps are left after some."""
+        return None if self._max_iter is None else max(self._max_iter - spent, 0)
+
+    def _polished(self, bounds, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
         """Solve, and go for the last digits: the tighter a reference, the more it decides."""
-        solution = self._solve(bounds, start, margins, codes, tol)
+        solution = self._solve(bounds, start, margins, codes, tol, self._left(spent))
         solution = polish(self._samples, bounds, solution, self._signs)
-        if solution.w is None and self._has_drifted(solution, bounds, tol):
+        # Solvers carry them on by kernel values, users get the weights.
+        drifted = isinstance(self._samples, LinearKernelSamples)
+        if drifted or (solution.w is None and self._has_drifted(solution, bounds, tol)):
             claimed, solution = solution.relative_gap, self._afresh(solution, bounds)
             for _ in range(_REPEATS):
-                if not claimed <= tol < solution.relative_gap:
+                left = self._left(spent + solution.n_iter)
+                if not claimed <= tol < solution.relative_gap or left == 0:
                     break
-                again = self._solve(bounds, solution.alpha, solution.margins, codes, tol)
+                again = self._solve(bounds, solution.alpha, solution.margins, codes, tol, left)
                 history = (*solution.history, *after_steps(again.history, solution.n_iter))
                 claimed, n_iter = again.relative_gap, solution.n_iter + again.n_iter
                 again = self._afresh(again, bounds)
@@ -390,6 +404,9 @@ class SamplePathSolver:
 
     def _finish(self, C, bounds, solution, history, codes, began) -> SamplePoint:
         """Make the solution the next reference, and count what its own gap ball proves."""
+        square, size = solution.alpha @ solution.margins, solution.alpha @ self._samples.norms
+        if square < -INDEFINITE * size**2:
+            raise ValueError(indefinite_message("the square of a norm is negative"))
         last = self._reference(solution.margins, solution.alpha, bounds, solution.b)
         self._on_path = True
         self._known = [_Known(C, solution.alpha, solution.margins, last)]

@@ -36,7 +36,7 @@ _INEXACT, _USELESS = 1e-10, 1e-8
 _PROBE = 256
 
 # Of its largest value, by how much a kernel may seem indefinite or asymmetric: rounding errors.
-_INDEFINITE = 1e-7
+INDEFINITE = 1e-7
 
 
 class Gram:
@@ -109,6 +109,8 @@ class Gram:
         with np.errstate(over="ignore", invalid="ignore"):
             self.diagonal = self._diagonal()
             self._check_definite()
+        # A kernel that is accepted may still have a zero of the wrong sign.
+        self.diagonal = np.maximum(self.diagonal, 0.0)
         row = self.n * self.dtype.itemsize
         n_rows = int(min(cache_size * 2**20 // row, self.n))
         self._n_rows = min(max(n_rows, _BLOCK), self.n)
@@ -243,7 +245,7 @@ class Gram:
         if not np.all(np.isfinite(block)):
             raise ValueError("the kernel has values that are not finite on X")
         smallest, largest = np.linalg.eigvalsh(block)[[0, -1]]
-        if smallest < -_INDEFINITE * abs(largest):
+        if smallest < -INDEFINITE * abs(largest):
             found = f"eigenvalue {smallest:.3g} on {probe.size} samples"
             raise ValueError(indefinite_message(found))
 
@@ -397,7 +399,7 @@ def _check_minors(K: np.ndarray, diagonal: np.ndarray) -> None:
     for first in range(0, len(K), _BLOCK):
         part = slice(first, first + _BLOCK)
         excess = np.abs(K[part]) - roots[part, None] * roots
-        if excess.max() > _INDEFINITE * diagonal.max():
+        if excess.max() > INDEFINITE * diagonal.max():
             i, j = np.unravel_index(excess.argmax(), excess.shape)
             raise ValueError(indefinite_message(f"see samples {first + i} and {j}"))
 
@@ -492,5 +494,5 @@ def _check_symmetric(K: np.ndarray, what: str) -> None:
     largest = np.abs(K).max(initial=0.0)
     for first in range(0, len(K), _BLOCK):
         part = slice(first, first + _BLOCK)
-        if np.abs(K[part] - K[:, part].T).max() > _INDEFINITE * largest:
+        if np.abs(K[part] - K[:, part].T).max() > INDEFINITE * largest:
             raise ValueError(f"{what} must be symmetric.")

@@ -24,6 +24,13 @@ _SMALLEST, _LARGEST_CHANGE = 128, 0.125
 _LEAST_DELTA = 1e-7
 
 
+class BrokenDown(ValueError):
+    """A matrix is not positive definite."""
+
+    def __init__(self):
+        super().__init__(indefinite_message("a Cholesky factor broke down"))
+
+
 class BorderedFactor:
     """Solves with Q_EE + delta I for one set E after the other.
 
@@ -50,8 +57,8 @@ class BorderedFactor:
 
         Raises
         ------
-        ValueError
-            If Q is found not to be positive semi-definite.
+        BrokenDown
+            If Q + delta I is found not to be positive definite.
         """
         inside = np.zeros(len(self._Q), np.bool_)
         inside[E] = True
@@ -93,7 +100,7 @@ class BorderedFactor:
         # Transposed, the rows of the lower triangle are columns of the upper one, as LAPACK has it.
         factor, info = dpotrf(system.T, lower=0, clean=0, overwrite_a=1)
         if info != 0:
-            raise ValueError(indefinite_message("a Cholesky factor broke down"))
+            raise BrokenDown
         self._E, self._factor = E, factor
 
     def _forth(self, right: np.ndarray) -> np.ndarray:

@@ -17,8 +17,9 @@ INTERCEPTS = ("none", "free")
 # Newton steps, and steps of SMO for each sample, where no limit is given.
 _STEPS, _STEPS_A_SAMPLE = 2000, 1000
 
-# Runs, the first and those of repair.
-_RUNS = 4
+# Runs, the first and those of repair; and what part of a gap a repair has to leave, at most, for
+# another one.
+_RUNS, _WORTH_REPEATING = 4, 0.5
 
 # Nanoseconds of a multiplication in a Cholesky factor, of an entry of its matrix, of a Newton step
 # besides, and of a step of SMO for each undecided sample.
@@ -133,6 +134,7 @@ class _Solve:
         crude = solver == "auto" and tol < _CRUDE
         # If the certificate of all samples does not hold, what was fixed is taken back. A run that
         # rounding errors brought to a halt also goes on from a fresh start, with a large delta.
+        before = np.inf
         for _ in range(_RUNS):
             spent = False
             if crude:
@@ -153,8 +155,9 @@ class _Solve:
                         ) from None
                     spent = self._improve(SmoRun, most, settings)
             gap, dual, _ = self._certificate()
-            if gap <= tol * (dual + gap) or spent:
+            if gap <= tol * (dual + gap) or spent or gap > _WORTH_REPEATING * before:
                 return
+            before = gap
             self._repair()
 
     def _repair(self) -> None:

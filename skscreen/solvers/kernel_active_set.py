@@ -16,8 +16,10 @@ free samples, which screening cannot leave out.
 
 import numpy as np
 
+from skscreen.problems.gram import INDEFINITE
 from skscreen.problems.gram_kernels import add_rows
 from skscreen.problems.memory import Pool
+from skscreen.solvers.bordered_factor import BrokenDown
 from skscreen.solvers.hinge_gap import Part, best_multiple, rounding_of_gap
 from skscreen.solvers.kernel_state import KernelRun, feasible
 from skscreen.solvers.newton_kernels import square_block
@@ -28,6 +30,10 @@ from skscreen.solvers.proximal_newton import Point, ProximalNewton, WorkingSet
 # delta are hard to find from afar, and steps from centre to centre are cheap.
 FIRST_DELTA, GROW = 0.3, 4.0
 SCHEDULE = ((5, 0.1), (10, 0.5), (INNER := 20, 0.7))
+
+# Where a factor breaks down all the same, the kernel values have the rounding errors of single
+# precision, and no delta is less than so many times the one that was too small.
+_MORE = 10.0
 
 # A working set has so many times the samples in the interior, and so many more.
 _ROOM = (1.5, 100)
@@ -118,7 +124,15 @@ class ActiveSetRun(KernelRun):
         start = Point(scale, scale * alpha, scale * margins, state.b)
         newton = ProximalNewton(working, self.pool)
         steps = min(INNER, max_steps - self.n_steps)
-        point, n_steps, solved = newton.solve(start, alpha, delta, steps)
+        try:
+            point, n_steps, solved = newton.solve(start, alpha, delta, steps)
+        except BrokenDown:
+            # No more than what is accepted as rounding errors.
+            if delta > INDEFINITE * self.samples.diagonal[W].sum():
+                raise
+            self.delta = self.smallest_delta = _MORE * delta
+            self.n_steps += 1
+            return
         self.n_steps += max(n_steps, 1)
         if not solved:
             self.delta *= GROW
