@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skscreen.mahalanobis import MahalanobisDistance
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.path.driver import NARROW, PathSolver, describe
+from skscreen.path.driver import PathSolver, describe, describe_failure, is_narrow
 from skscreen.path.grid import absolute_lam
 from skscreen.path.matrices import kept_matrix
 from skscreen.path.store import Store, check_store, content_key
@@ -29,12 +29,19 @@ from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone, row_space
 from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
+from skscreen.problems.sorted_kernels import SORT_FROM
 from skscreen.problems.triplets import comparisons_from_arrays, locality_order, triplets_from_labels
 from skscreen.screening.bounds import BOUNDS
 from skscreen.screening.rules import RULES
 from skscreen.solvers.projected_gradient import Options
 from skscreen.solvers.solution import Solution
 from skscreen.supervision import check_comparisons, class_codes
+
+# Attributes of a fit.
+LEARNED = (
+    "components_", "lam_", "lam_max_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
+    "n_triplets_", "screening_history_",
+)  # fmt: skip
 
 
 class ScreenedRTLM(
@@ -98,7 +105,8 @@ class ScreenedRTLM(
     memory : str, path, Store or None, default=None
         A folder where solved problems are kept: fits of the same data with other values of `lam`,
         in this process or another, start from the nearest ones and screen by them. The solution is
-        the same, within `tol`. See `Store`.
+        the same, within `tol`. Of the hinge less is gained: the dual variables of its triplets are
+        not kept. See `Store`.
     n_jobs : int or None, default=None
         Parallel jobs of the neighbour search.
     verbose : int, default=0
@@ -269,7 +277,7 @@ class ScreenedRTLM(
         ScreenedRTLM
         """
         # A fit that fails or is interrupted leaves the estimator unfitted, not with an old metric.
-        vars(self).pop("components_", None)
+        self._forget()
         problem, lam_max, first = self._build(
             X, y, weights, 4 + FRAMES, triplets=triplets, quadruplets=quadruplets, pairs=pairs
         )
@@ -359,6 +367,10 @@ class ScreenedRTLM(
     def _n_features_out(self) -> int:
         return self.components_.shape[0]
 
+    def _forget(self) -> None:
+        for name in LEARNED:
+            vars(self).pop(name, None)
+
     def _options(self) -> Options:
         bounds = (self.bound,) if isinstance(self.bound, str) else tuple(self.bound)
         unknown = [name for name in bounds if name not in tuple(BOUNDS)]
@@ -382,7 +394,9 @@ class ScreenedRTLM(
         self._options()
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         with np.errstate(over="ignore", invalid="ignore"):
-            X = X - X.mean(axis=0)
+            # From a sample first: the rounding error of a far mean would stay in all of them.
+            X = X - X[0]
+            X -= X.mean(axis=0)
         largest = np.abs(X).max()
         if not (largest == 0.0 or 1e-40 < largest < 1e40):
             raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")
@@ -400,7 +414,8 @@ class ScreenedRTLM(
         else:
             geometry = self._geometry_from_labels(X, self._codes(X, y, weights), loss)
         if basis is not None:
-            geometry = self._kind(geometry.X[:, : X.shape[1]] @ basis, geometry.items)
+            n_features = X.shape[1]
+            geometry = self._kind(geometry.X[:, :n_features] @ basis, geometry.items, n_features)
         linear_term = geometry.near_term(float(self.pull)) if self.pull > 0.0 else (None, 0.0)
         problem = Problem(geometry, loss, domain, *linear_term, basis)
         lam_max, first = problem.lam_max()
@@ -455,7 +470,8 @@ class ScreenedRTLM(
 
     def _geometry_from_labels(self, X, codes, loss: SmoothedHinge) -> Comparisons:
         # Of the hinge, or nearly, each triplet keeps two dual variables.
-        extra = 0 if loss.gamma > NARROW else 16
+        has_long_rows = self.n_neighbors is None or self.n_neighbors >= SORT_FROM[0]
+        extra = 16 if is_narrow(loss.gamma, loss.threshold, has_long_rows) else 0
         order = locality_order(X, codes)
         X, codes = X[order], codes[order]
         keep, store = None, check_store(self.memory)
@@ -468,18 +484,8 @@ class ScreenedRTLM(
     def _warn_unless_converged(self, solutions: Sequence[Solution], stacklevel: int = 4) -> None:
         failed = [solution for solution in solutions if not solution.converged]
         if failed:
-            worst = max(failed, key=lambda solution: solution.certificate.relative_gap)
-            if worst.n_iter < self.max_iter:
-                advice = "That is as far as rounding errors allow; raise tol."
-            else:
-                advice = "Standardise X, raise max_iter or use a larger lam."
-            warnings.warn(
-                f"{worst.n_iter} steps reached a relative duality gap of "
-                f"{worst.certificate.relative_gap:.2e} > tol={self.tol:g} at lam={worst.lam:g}. "
-                + advice,
-                ConvergenceWarning,
-                stacklevel=stacklevel,
-            )
+            message = describe_failure(failed, self.tol, self.max_iter)
+            warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
 
     def _store(self, solutions: Sequence[Solution], lam_max: float, problem: Problem) -> Self:
         """Set the fitted attributes from the last solution."""

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import validate_data
 
-from skscreen.metric import ScreenedRTLM
+from skscreen.metric import LEARNED, ScreenedRTLM
 from skscreen.metric_path import RTLMPath
 from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
@@ -28,11 +28,8 @@ from skscreen.supervision import class_codes
 # Fractions of lambda_max where the grid begins and ends if only the number of values is given.
 _LARGEST_LAM, _SMALLEST_LAM = 0.3, 1e-3
 
-# Attributes of the refit.
-_LEARNED = (
-    "components_", "lam_", "lam_max_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
-    "n_triplets_", "screening_history_",
-)  # fmt: skip
+# Attributes of a fit: those of the refit, and what was chosen.
+_LEARNED = (*LEARNED, "scores_", "best_lam_", "best_score_")
 
 
 class ScreenedRTLMCV(ScreenedRTLM):
@@ -187,9 +184,10 @@ class ScreenedRTLMCV(ScreenedRTLM):
         checked = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         codes = class_codes(checked, y)
         X, y, groups = indexable(X, column_or_1d(y), groups)
-        size = checked.shape[1] ** (1 if self.diagonal else 2)
-        what = f"Starts for the refit from {self.lams_.size:,} values of lambda"
-        check_memory(8.0 * size * self.lams_.size, what, "Use fewer values.")
+        if self.diagonal or len(checked) > checked.shape[1]:
+            size = checked.shape[1] ** (1 if self.diagonal else 2)
+            what = f"Starts for the refit from {self.lams_.size:,} values of lambda"
+            check_memory(8.0 * size * self.lams_.size, what, "Use fewer values.")
         splits = list(check_cv(self.cv, codes, classifier=True).split(X, y, groups))
         classifier = KNeighborsClassifier() if self.classifier is None else self.classifier
         scorer = check_scoring(classifier, self.scoring)

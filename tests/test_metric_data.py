@@ -1,6 +1,7 @@
 """ScreenedRTLM on data of all kinds, on bad data, and what it tells its user."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -159,7 +160,7 @@ def test_data_of_impossible_scale(size):
 def test_data_whose_mean_overflows():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(ValueError, match="X deviates by up to inf"):
+        with pytest.raises(ValueError, match=r"X deviates by up to .* from its mean"):
             rtlm(n_neighbors=1).fit([[1e308], [1.1e308], [1.2e308], [1.3e308]], [0, 0, 1, 1])
 
 
@@ -377,3 +378,89 @@ def test_searches_and_stores_of_few_samples_of_many_features(tmp_path):
     )  # fmt: skip
     assert again.n_iter_ < first.n_iter_
     assert_allclose(again.objective_, first.objective_, rtol=2e-8)
+
+
+def test_columns_of_zeros_take_nothing_from_the_certificate():
+    """Few samples are learned in their span, whose coordinates have the same rounding errors."""
+    X = np.zeros((8, 16))
+    X[:4, 0], X[:4, 2], X[4:, 1] = 2.0**52, [0.0, 1e8, 3e8, 6e8], [0.0, 1.0, 3.0, 6.0]
+    triplets = [[0, 1, 2], [1, 0, 2], [2, 1, 3], [4, 5, 6], [5, 4, 6], [6, 5, 7]]
+    with pytest.warns(ConvergenceWarning, match="as far as rounding errors allow"):
+        few, many = (
+            ScreenedRTLM(0.1, relative_lam=False).fit(X[:, :d], triplets=triplets) for d in (7, 16)
+        )
+    assert_allclose(many.objective_, few.objective_, rtol=1e-9)
+    assert many.dual_objective_ <= few.objective_ and few.dual_objective_ <= many.objective_
+
+
+@pytest.mark.parametrize("n_samples", [3, 21, 42])
+def test_a_huge_constant_feature_is_nothing(n_samples):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n_samples, 21)), np.arange(n_samples) % 2
+    X[:, 0] = 0.0
+    data = {"triplets": [[0, 1, 2]]} if n_samples == 3 else {"y": y}
+    model = ScreenedRTLM(tol=1e-8).fit(X, **data)
+    X[:, 0] = 1e30
+    assert_allclose(ScreenedRTLM(tol=1e-8).fit(X, **data).objective_, model.objective_, rtol=2e-8)
+
+
+def test_a_search_over_few_samples_of_many_features_asks_for_no_starts(monkeypatch):
+    def refuse(*arguments):
+        raise MemoryError
+
+    monkeypatch.setattr("skscreen.metric_cv.check_memory", refuse)
+    X, y = wide_data()
+    ScreenedRTLMCV(lams=2, cv=2, n_neighbors=3).fit(X, y)
+    with pytest.raises(MemoryError):
+        ScreenedRTLMCV(lams=2, cv=2, n_neighbors=3).fit(X[:, :5], y)
+
+
+def test_a_training_part_with_more_rows_than_the_data():
+    """As bootstrap samples have; its metric is one of the features, that of the refit is not."""
+    X, y = wide_data()
+    every = np.arange(24)
+    splits = [(np.concatenate([every, every]), every)] * 2
+    search = ScreenedRTLMCV(lams=2, cv=splits, n_neighbors=3).fit(X, y)
+    assert search.dual_gap_ <= search.tol
+
+
+def test_stored_metrics_in_other_coordinates_are_ignored(tmp_path, monkeypatch):
+    X, y = wide_data()
+    ScreenedRTLM(1e-2, memory=tmp_path).fit(X, y)
+    fewer = np.linalg.qr(np.random.default_rng(0).normal(size=(40, 20)))[0]
+    monkeypatch.setattr("skscreen.metric.row_space", lambda X: fewer)
+    assert ScreenedRTLM(2e-2, memory=tmp_path).fit(X, y).dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("kind", [ScreenedRTLM, partial(ScreenedRTLMCV, lams=2, cv=2)])
+def test_a_fit_that_fails_leaves_nothing_of_the_one_before(kind):
+    X, y = wide_data()
+    model = kind(n_neighbors=3).fit(X, y)
+    with pytest.raises(ValueError, match="classes"):
+        model.fit(X, np.zeros(24))
+    left = {name for name in vars(model) if name.endswith("_")}
+    assert left <= {"n_features_in_", "lams_"}
+
+
+def test_a_narrow_quadratic_piece_in_long_rows_is_descended_as_it_is():
+    """Steps cost little there, and two numbers for each of so many items a lot of memory."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(220, 4)), np.arange(220) % 2
+    X[y == 1, 0] += 1.5
+    for gamma, smoothed in ((0.004, False), (1e-5, True)):
+        path = rtlm_path(X, y, n_neighbors=None, gamma=gamma, n_lams=2)
+        assert path.problem.geometry.has_long_rows
+        assert (PathSolver(path.problem, path[0].point)._proximal is not None) == smoothed
+    assert PathSolver(rtlm_path(X, y, gamma=0.004, n_lams=2).problem, path[0].point)._proximal
+
+
+def test_after_a_solve_of_many_steps_the_next_are_smoothed(monkeypatch):
+    X, y = np.random.default_rng(0).normal(size=(50, 40)), np.arange(50) % 2
+    path = rtlm_path(X, y, ratio=0.5, n_lams=12, stop=0.0)
+    monkeypatch.setattr("skscreen.path.driver._HARD", np.inf)
+    plain = rtlm_path(X, y, ratio=0.5, n_lams=12, stop=0.0)
+    assert max(path.dual_gaps.max(), plain.dual_gaps.max()) <= 1e-6
+    assert_allclose(path.objectives, plain.objectives, rtol=2e-6)
+    hard = np.argmax(plain.n_iters > 200)
+    assert 0 < hard < 11 and np.all(path.n_iters[: hard + 1] == plain.n_iters[: hard + 1])
+    assert path.n_iters[hard + 1 :].sum() < 0.6 * plain.n_iters[hard + 1 :].sum()

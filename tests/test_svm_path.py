@@ -256,7 +256,7 @@ def test_a_contradicted_decision_is_taken_back(monkeypatch):
         return found
 
     monkeypatch.setattr(samples, "decide", wrong)
-    path = svc_path(X, y, Cs=[0.01, 0.02], max_iter=500)
+    path = svc_path(X, y, Cs=[0.01, 0.02])
     assert "repair" in [event.where for event in path.screening_history]
     assert np.all(path.converged)
 

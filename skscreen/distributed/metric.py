@@ -182,7 +182,8 @@ class DistributedRTLM(ScreenedRTLM):
         if loss.gamma == 0.0:
             raise ValueError(
                 "loss must be 'smoothed_hinge', got 'hinge', which keeps a dual variable for each "
-                "triplet. A small gamma is nearly the hinge; ScreenedRTLM has it."
+                "triplet. A small gamma is nearly the hinge, but takes many steps; ScreenedRTLM "
+                "has it."
             )
         return PartitionedComparisons.from_labels(
             connected(), X, codes, self.n_neighbors, self._kind, self.n_partitions

@@ -2,12 +2,13 @@
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from skscreen.path.threads import blas_threads_for
+from skscreen.problems.comparisons import Comparisons
 from skscreen.problems.domains import Point
 from skscreen.problems.objective import Objective, Problem, Proximal
 from skscreen.screening.active import decide, leave_out
@@ -16,17 +17,23 @@ from skscreen.solvers.anderson import AndersonMemory
 from skscreen.solvers.projected_gradient import Options, solve
 from skscreen.solvers.solution import Solution
 
-# Width of the proximal smoothing for a loss without a quadratic piece, as a share of the largest
-# threshold.
+# Width of the proximal smoothing for a loss with no quadratic piece, or a narrow one, as a share of
+# the largest threshold.
 _PROXIMAL_WIDTH = 0.05
 
 # Share of the largest threshold below which a quadratic piece is as hard to descend as none: bounds
-# of pair distances are in the units of the data, gamma is not.
-NARROW = 5e-3
+# of pair distances are in the units of the data, gamma is not. In long rows, which are not looked
+# at item by item without proximal smoothing, steps cost so little that far more of them pay.
+_NARROW, _NARROW_IN_LONG_ROWS = 5e-3, 1e-4
 
 # Along paths lam^p theta is nearly a line over log(lam) for p between 0 and 1/2. This p takes 4 to
 # 7 % fewer steps than 0 on segment and satimage. Parabolas take more: they amplify tolerances.
 _POWER = 0.25
+
+# Steps of a solve after which the next ones are smoothed as well, where items are no more than so
+# many. Far below the lambda that the data call for that takes a half to a third of the steps (of
+# few samples with many features; 100 or 400 do about the same).
+_HARD, _MOST_SMOOTHED = 200, 10**7
 
 # Steps of the path, beyond the next, for which ranges are kept.
 _RANGE_STEPS = 3
@@ -62,7 +69,7 @@ class PathSolver:
         self._first = first
         self._ranges = ranges
         self._in_range: tuple[float, float, Objective] | None = None
-        self._proximal = _proximal(problem)
+        self._proximal = _proximal(problem) if _is_narrow(problem) else None
         self._memory = AndersonMemory(problem.geometry.shape)
         self._reference: Solution | None = None
         self._before: tuple[float, Point] | None = None
@@ -82,6 +89,9 @@ class PathSolver:
         n_iter : int
             Steps it took.
         """
+        if value.shape != self._problem.geometry.shape:
+            # In other coordinates: those of few samples depend on which these are.
+            return
         if self._reference is not None:
             self._before = self._reference.lam, self._reference.point
         point = self._problem.domain.project(value)
@@ -116,6 +126,12 @@ class PathSolver:
         if reference is not None:
             self._before = (reference.lam, reference.point)
         self._reference = replace(solution, evaluation=evaluation)
+        if (
+            self._proximal is None
+            and solution.n_iter > _HARD
+            and _may_smooth(self._problem.geometry)
+        ):
+            self._proximal = _proximal(self._problem)
         return solution
 
     def _needs_order(self, solution: Solution) -> bool:
@@ -177,12 +193,29 @@ class PathSolver:
         return self._problem.domain.project(math.exp(_POWER * step * reach) * (value + move))
 
 
-def _proximal(problem: Problem) -> Proximal | None:
-    geometry, loss = problem.geometry, problem.loss
+def is_narrow(gamma: float, threshold: float, has_long_rows: bool) -> bool:
+    """Whether a loss is descended with proximal smoothing, and two numbers kept for each item."""
+    return gamma <= (_NARROW_IN_LONG_ROWS if has_long_rows else _NARROW) * threshold
+
+
+def _is_narrow(problem: Problem) -> bool:
+    geometry = problem.geometry
+    narrow = is_narrow(problem.loss.gamma, _scale(problem), geometry.has_long_rows)
+    return narrow and geometry.lists_items
+
+
+def _may_smooth(geometry: Comparisons) -> bool:
+    few = geometry.n_items <= _MOST_SMOOTHED
+    return few and geometry.lists_items and not geometry.has_long_rows
+
+
+def _scale(problem: Problem) -> float:
     # Negative thresholds are met at zero: the positive ones, if any, tell the size of the margins.
-    scale = abs(float(geometry.thresholds(loss).max()))
-    if loss.gamma > NARROW * scale or not geometry.lists_items:
-        return None
+    return abs(float(problem.geometry.thresholds(problem.loss).max()))
+
+
+def _proximal(problem: Problem) -> Proximal:
+    geometry, loss, scale = problem.geometry, problem.loss, _scale(problem)
     # From lambda_max on, where paths start, the dual variables are those of the zero metric.
     dual = geometry.duals_at_zero(loss)
     return Proximal(_PROXIMAL_WIDTH * scale, dual, dual.copy())
@@ -194,4 +227,17 @@ def describe(solution: Solution) -> str:
     return (
         f"lam={solution.lam:.3g} gap={solution.certificate.relative_gap:.1e} "
         f"{screened}iterations={solution.n_iter}"
+    )
+
+
+def describe_failure(failed: Sequence[Solution], tol: float, max_iter: int) -> str:
+    """Return the text of the warning for solutions that missed their tolerance."""
+    worst = max(failed, key=lambda solution: solution.certificate.relative_gap)
+    if worst.n_iter < max_iter:
+        advice = "That is as far as rounding errors allow; raise tol."
+    else:
+        advice = "Standardise X, raise max_iter or use a larger lam."
+    return (
+        f"{worst.n_iter} steps reached a relative duality gap of "
+        f"{worst.certificate.relative_gap:.2e} > tol={tol:g} at lam={worst.lam:g}. {advice}"
     )

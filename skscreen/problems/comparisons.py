@@ -19,6 +19,7 @@ a threshold of its own: d_M^2 >= L asks for a margin of L, and d_M^2 <= U for on
 et al. 2019, section 6.3).
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -137,6 +138,8 @@ class Comparisons:
     X : ndarray of shape (n, d), float64
         Data, best centred (the rounding allowances grow with the norms of its rows).
     items : Items
+    n_summed : int, default=1
+        Of how many products each number of `X` is a sum, for the allowances.
     """
 
     # Whether |H_t| is that of the diagonal of H_t only.
@@ -144,7 +147,7 @@ class Comparisons:
     # Whether `list_items` is there, for solvers that need every item.
     lists_items = True
 
-    def __init__(self, X: np.ndarray, items: Items):
+    def __init__(self, X: np.ndarray, items: Items, n_summed: int = 1):
         start_numba()
         # Rows in one piece: loops over pairs take twice as long over columns.
         padded = np.zeros((len(X), X.shape[1] + -X.shape[1] % _LANES))
@@ -155,6 +158,9 @@ class Comparisons:
         if items.slots is not None:
             far_sizes = far_sizes[items.slots]
         self._norms = row_and_frobenius_norms(padded)
+        # Of a product, with those of the data; and what rounding errors of a distance grow with.
+        self._eps = EPS * max(0.25 * math.sqrt(n_summed), 1.0)
+        self._root = math.sqrt(max(X.shape[1], n_summed))
         size = near_sizes.mean() if near_sizes.size else 0.0
         self._spread = self._norms[0] ** 2 / size if size > 0.0 else np.inf
         self._set(padded, X.shape[1], items, near_sizes, far_sizes, Pool())
@@ -176,7 +182,8 @@ class Comparisons:
     def _like(self, X, items, near_sizes, far_sizes) -> "Comparisons":
         other = object.__new__(type(self))
         # Those of all the data: an upper bound for any part of it.
-        other._norms, other._spread = self._norms, self._spread
+        for name in ("_norms", "_spread", "_eps", "_root"):
+            setattr(other, name, getattr(self, name))
         other._set(X, self.n_features, items, near_sizes, far_sizes, self.pool)
         return other
 
@@ -207,11 +214,11 @@ class Comparisons:
             add_edges(self.X, items.far, far_weights, 1.0, degrees, product)
             terms = 2.0 * near_terms + float(degrees.sum())
             add_scaled_rows(self.X, degrees, product)
-            error = 16.0 * EPS * self._norms[0] ** 2 * terms
+            error = 16.0 * self._eps * self._norms[0] ** 2 * terms
         else:
             add_laplacian(self.X, items.near, row_weights, -1.0, product)
             add_laplacian(self.X, items.far, far_weights, 1.0, product)
-            error = 8.0 * EPS * self._norms[1] * float(np.linalg.norm(product))
+            error = 8.0 * self._eps * self._norms[1] * float(np.linalg.norm(product))
         total = (self.X.T @ product)[:d, :d]
         return 0.5 * (total + total.T), error
 
@@ -225,7 +232,7 @@ class Comparisons:
         squared_distances(Z, items.near, near)
         squared_distances(Z, items.far, far)
         size = float(np.linalg.norm(point.factor))
-        noise = 8.0 * EPS * np.sqrt(self.n_features) * self._norms[0] * size
+        noise = 8.0 * EPS * self._root * self._norms[0] * size
         if items.slots is not None:
             far = self.pool.take(far, items.slots)
         return PairDistances(near, far, noise)

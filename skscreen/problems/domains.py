@@ -122,10 +122,9 @@ def components(point: Point) -> np.ndarray:
 
 
 def row_space(X: np.ndarray) -> np.ndarray | None:
-    """Return orthonormal columns that span the rows of X, where these are no more than features.
+    """Return orthonormal columns that span the differences of rows, if these are few.
 
-    All H_t lie in that space, and outside of it a metric would only add to its norm. Directions are
-    left out in which rows are no longer than the rounding errors that distances have. O(n^2 d).
+    All H_t lie in that space, and outside of it a metric would only add to its norm. O(n^2 d).
 
     Parameters
     ----------
@@ -133,12 +132,10 @@ def row_space(X: np.ndarray) -> np.ndarray | None:
 
     Returns
     -------
-    ndarray of shape (d, r), or None
+    ndarray of shape (d, n - 1), or None
         None for n > d.
     """
     if len(X) > X.shape[1]:
         return None
-    Q, R, _ = qr(X.T, mode="economic", pivoting=True, check_finite=False)
-    sizes = np.abs(R.diagonal())
-    noise = 8.0 * EPS * np.sqrt(X.shape[1]) * sizes[0]
-    return Q[:, : max(np.count_nonzero(sizes > noise), 1)]
+    # Not even what may be rounding errors is left out: it may be all that some items differ in.
+    return qr((X[1:] - X[0]).T, mode="economic", check_finite=False)[0]

@@ -174,7 +174,7 @@ class Evaluation:
         gap = sum FY + |lambda theta - S_K|^2 / (2 lambda) + <theta, [-S]_K>, for any theta in K
         and any feasible dual variables.
         """
-        distance = norm(lam * self.point.value - self.adjoint_split[0].value)
+        distance = norm(lam * self.point.value - self.adjoint_split[0].value) + self.adjoint_error
         stable = self.fenchel_young + distance**2 / (2.0 * lam) + self.complementarity()
         return stable + self.rounding(lam)
 
@@ -210,7 +210,7 @@ class Objective:
     n_zero, n_linear : int
         Number of items left out as lying in either part.
     proximal : Proximal or None
-        Proximal smoothing, for losses without a quadratic piece.
+        Proximal smoothing, for losses with no quadratic piece or a narrow one.
     """
 
     geometry: Comparisons
