@@ -293,7 +293,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **self._accepted())
-        if self.kernel == "linear":
+        if self._kernel.name == "linear":
             scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
         else:
             scores = self._kernel_scores(X)
@@ -302,7 +302,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
     def _kernel_scores(self, X) -> np.ndarray:
         coef = self.dual_coef_.T
-        if self.kernel == "precomputed":
+        if self._kernel.name == "precomputed":
             return self._kernel.scores(X[:, self.support_], self.support_vectors_, coef)
         known = self._training.known_rows(X) if self._training else None
         if known is None:

@@ -516,6 +516,16 @@ def test_the_objective_of_a_free_intercept_is_that_of_the_weights(seed):
     assert_allclose(float(0.5 * (w @ w) + 300.0 * losses), model.objective_[0], rtol=1e-13)
 
 
+@pytest.mark.parametrize("other", ["linear", "precomputed", "poly"])
+def test_a_model_predicts_by_the_kernel_it_was_fitted_with(other):
+    model = ScreenedSVC(kernel="rbf").fit(X, y)
+    scores = model.decision_function(X)
+    assert_array_equal(model.set_params(kernel=other).decision_function(X), scores)
+    linear = ScreenedSVC().fit(X, y)
+    scores = linear.decision_function(X)
+    assert_array_equal(linear.set_params(kernel="rbf").decision_function(X), scores)
+
+
 def test_class_weights_of_classes_that_are_not_there():
     """As in scikit-learn: a fold may lack a class, but a class may not be misspelt."""
     Z, labels = load_iris(return_X_y=True)
