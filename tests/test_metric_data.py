@@ -454,11 +454,13 @@ def test_a_narrow_quadratic_piece_in_long_rows_is_descended_as_it_is():
     assert PathSolver(rtlm_path(X, y, gamma=0.004, n_lams=2).problem, path[0].point)._proximal
 
 
-def test_after_a_solve_of_many_steps_the_next_are_smoothed(monkeypatch):
+@pytest.mark.parametrize("ranges", [False, True])
+def test_after_a_solve_of_many_steps_the_next_are_smoothed(ranges, monkeypatch):
     X, y = np.random.default_rng(0).normal(size=(50, 40)), np.arange(50) % 2
-    path = rtlm_path(X, y, ratio=0.5, n_lams=12, stop=0.0)
+    options = {"ratio": 0.5, "n_lams": 12, "stop": 0.0, "ranges": ranges}
+    path = rtlm_path(X, y, **options)
     monkeypatch.setattr("skscreen.path.driver._HARD", np.inf)
-    plain = rtlm_path(X, y, ratio=0.5, n_lams=12, stop=0.0)
+    plain = rtlm_path(X, y, **options)
     assert max(path.dual_gaps.max(), plain.dual_gaps.max()) <= 1e-6
     assert_allclose(path.objectives, plain.objectives, rtol=2e-6)
     hard = np.argmax(plain.n_iters > 200)

@@ -131,7 +131,8 @@ class PathSolver:
             and solution.n_iter > _HARD
             and _may_smooth(self._problem.geometry)
         ):
-            self._proximal = _proximal(self._problem)
+            # What ranges have left of the problem knows nothing of it.
+            self._proximal, self._in_range = _proximal(self._problem), None
         return solution
 
     def _needs_order(self, solution: Solution) -> bool:

@@ -223,8 +223,10 @@ def relaxed_path_ball(reference: Reference, rho: float) -> SampleBall:
 @np.errstate(over="ignore", invalid="ignore")
 def path_gap(reference: Reference, rho: float) -> float:
     """Return the duality gap of (w0, rho alpha0), that of `relaxed_path_ball`, or more."""
-    square = reference.square + reference.square_error
-    return (2.0 * _half(rho) * square * _half(rho) + rho * reference.gap) * WIDER
+    apart = abs(rho - 1.0) * np.sqrt(reference.square + reference.square_error)
+    # w0 is that of the dual variables up to rounding errors.
+    apart += rho * reference.shift
+    return (0.5 * apart * apart + rho * reference.gap) * WIDER
 
 
 def dynamic_ball(reference: Reference) -> SampleBall:
