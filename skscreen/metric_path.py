@@ -33,6 +33,8 @@ class RTLMPath:
 
     Iterating yields the solutions; indexing gives one. The arrays below have one entry a lambda.
     Solutions are small; the path also keeps the pairs of the triplets, for the rates.
+    With no more samples than features their points are in coordinates of the samples' span (of
+    `problem.basis`); `matrices` and `estimator` are of the features.
 
     Attributes
     ----------
