@@ -20,6 +20,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from skscreen.problems.gram_kernels import add_rows, add_rows_at, signed_block
 from skscreen.problems.memory import check_memory
 from skscreen.problems.pair_kernels import EPS
+from skscreen.problems.row_cache import RESERVING, RowCache, reserved_bytes
 from skscreen.problems.samples import LARGEST, LinearSamples
 from skscreen.problems.start import start_numba
 
@@ -114,21 +115,19 @@ class Gram:
         row = self.n * self.dtype.itemsize
         n_rows = int(min(cache_size * 2**20 // row, self.n))
         self._n_rows = min(max(n_rows, _BLOCK), self.n)
-        self.whole, self._caches, self._lock = None, threading.local(), threading.Lock()
+        self.whole, self._caches = None, threading.local()
         if n_rows == self.n:
             keep = None if kernel == "precomputed" else keep
             self.whole = keep(self._compute_whole) if keep else self._compute_whole()
 
     @property
-    def _cache(self) -> "_RowCache":
+    def _cache(self) -> RowCache:
         # Made when rows are asked for: the diagonal needs none. A thread that shared it would find
         # rows gone between fetching and reading them.
         if not hasattr(self._caches, "rows"):
-            # One after the other, and written to: what is only reserved still counts as free.
-            with self._lock:
-                self._check_memory(self._n_rows)
-                self._caches.rows = _RowCache(self.n, self._n_rows, self.dtype)
-                self._caches.rows.values.fill(0.0)
+            with RESERVING:
+                self._check_memory(self._n_rows, reserved_bytes())
+                self._caches.rows = RowCache(self.n, self._n_rows, self.dtype)
         return self._caches.rows
 
     def compute(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
@@ -215,8 +214,8 @@ class Gram:
             _check_minors(K, self.diagonal)
         return K
 
-    def _check_memory(self, n_rows: int) -> None:
-        needed = n_rows * self.n * self.dtype.itemsize + 2 * _BLOCK * self.n * 8
+    def _check_memory(self, n_rows: int, reserved: int = 0) -> None:
+        needed = n_rows * self.n * self.dtype.itemsize + 2 * _BLOCK * self.n * 8 + reserved
         what = f"{n_rows:,} rows of the kernel matrix of {self.n:,} samples"
         check_memory(needed, what, "Use a smaller cache_size, or fewer samples.")
 
@@ -357,40 +356,6 @@ class LinearKernelSamples(KernelSamples):
     def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return some of the margins of the weights that belong to alpha."""
         return self._by_rows.some_margins(index, alpha)
-
-
-class _RowCache:
-    """The rows used last, in a fixed number of slots."""
-
-    def __init__(self, n: int, n_slots: int, dtype):
-        self.values = np.empty((min(n_slots, n), n), dtype)
-        self.slot_of = np.full(n, -1)
-        self._row_in = np.full(len(self.values), -1)
-        self._used = np.zeros(len(self.values), np.int64)
-        self._clock = self._n_filled = 0
-
-    def slots(self, index: np.ndarray, compute: Callable) -> np.ndarray:
-        """Return where the rows `index` are, after computing those that are not there."""
-        self._clock += 1
-        self._used[self.slot_of[index[self.slot_of[index] >= 0]]] = self._clock
-        missing = np.unique(index[self.slot_of[index] < 0])
-        if missing.size:
-            slots = self._least_used(missing.size)
-            evicted = self._row_in[slots]
-            self.slot_of[evicted[evicted >= 0]] = -1
-            self._row_in[slots], self.slot_of[missing] = missing, slots
-            self._used[slots] = self._clock
-            self.values[slots] = compute(missing)
-        return self.slot_of[index]
-
-    def _least_used(self, count: int) -> np.ndarray:
-        """Return slots that are free, or those used longest ago."""
-        if self._n_filled + count <= len(self.values):
-            self._n_filled += count
-            return np.arange(self._n_filled - count, self._n_filled)
-        # The rest of the free ones has not been used either.
-        self._n_filled = len(self._used)
-        return np.argpartition(self._used, count - 1)[:count]
 
 
 def _check_minors(K: np.ndarray, diagonal: np.ndarray) -> None:
