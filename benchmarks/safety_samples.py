@@ -243,8 +243,8 @@ def decisions(test: str, ref, ends, rho: float, Q, shrink: float):
 class Known:
     """Samples known by the matrix of their products."""
 
-    def __init__(self, Q):
-        self.Q = Q
+    def __init__(self, Q, error=1e-14):
+        self.Q, self.error = Q, error
 
     def rows(self, index):
         return self.Q[index]

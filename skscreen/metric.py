@@ -150,8 +150,9 @@ class ScreenedRTLM(
     Notes
     -----
     An evaluation costs O(n d r + (pairs) d) and a fraction of a nanosecond a triplet; memory
-    grows with the number of pairs, not of triplets: about 280 bytes a pair (the hinge adds 16
-    bytes a triplet).
+    grows with the number of pairs, not of triplets: about 280 bytes a pair. The hinge adds 16
+    bytes a triplet, and so does a lambda so small that more than 200 steps are needed, if there are
+    no more than ten million triplets.
 
     From 96 far neighbours and about 32 near ones on (so also for ``n_neighbors=None``, when
     classes are of that size) the smoothed hinge no longer looks at every triplet. The far pairs of

@@ -33,6 +33,9 @@ _BLOCK = 256
 # of products; and above which sparse rows, which have no others, are refused.
 _INEXACT, _USELESS = 1e-10, 1e-8
 
+# Relative errors of kernel values that are computed here.
+_EXACT = 1e-14
+
 # Samples in the block whose eigenvalues are looked at where a kernel may be indefinite.
 _PROBE = 256
 
@@ -100,8 +103,11 @@ class Gram:
                 raise ValueError(f"X has rows of length above {LARGEST:g}: rescale X.")
             # A single row that is far from the origin is far from all others too.
             far = np.sort(self._squares)[-2:][0]
-            self._is_far = _lost(far, gamma) > _INEXACT
-            if sparse.issparse(self.X) and _lost(far, gamma) > _USELESS:
+            lost = _lost(far, gamma)
+            self._is_far = lost > _INEXACT
+            # Dense samples that are far have their differences taken.
+            self._lost = lost if sparse.issparse(self.X) or not self._is_far else 0.0
+            if self._lost > _USELESS:
                 raise ValueError(_far_message(far, gamma))
         elif kernel == "precomputed":
             _check_symmetric(self.X, "X, as a kernel matrix,")
@@ -220,6 +226,13 @@ class Gram:
         check_memory(needed, what, "Use a smaller cache_size, or fewer samples.")
 
     @property
+    def error(self) -> float:
+        """Relative errors of the values, which may be of single precision where they are given."""
+        if callable(self.kernel) or self.kernel == "precomputed" or self.dtype == np.float32:
+            return INDEFINITE
+        return max(_EXACT, self._lost if self.kernel == "rbf" else 0.0)
+
+    @property
     def _is_definite(self) -> bool:
         """Whether the kernel is positive semi-definite on any samples."""
         if self.kernel == "poly":
@@ -299,6 +312,11 @@ class KernelSamples:
         self.gram.add_rows(index, weights, added, columns)
         out += y * added
 
+    @property
+    def error(self) -> float:
+        """Relative errors of kernel values: how far they may be from those of any vectors."""
+        return self.gram.error
+
     def summed(self, alpha: np.ndarray) -> float:
         """Return the size, for a sample of length 1, of what is summed up to a margin."""
         return float(np.linalg.norm(alpha * self.norms))
@@ -306,7 +324,7 @@ class KernelSamples:
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Return rows of Q, in float64."""
         signs = self.y[index][:, None] * self.y
-        return signs * (self.gram.rows(index) + self.bias**2)
+        return signs * (self.gram.rows(index).astype(np.float64) + self.bias**2)
 
     def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return some of the margins of sum_i alpha_i z_i."""

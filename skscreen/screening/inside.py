@@ -13,6 +13,7 @@ margin of a sample inside its box is near 1:
 Every such sample bounds the margins of all others, and for each the best of these bounds counts.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,7 +36,9 @@ _WIDER, _ROUNDING = 1.0 + 1e-6, 8.0
 
 
 class Rows(Protocol):
-    """Samples that know their products."""
+    """Samples that know their products, with relative errors."""
+
+    error: float
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Return <z_i, z_j> of some samples i with all samples j."""
@@ -69,9 +72,14 @@ def compare_at(reference: Reference, rho: float, samples: Rows) -> Extremes:
         All samples. The products of thirty with all are asked for.
     """
     alpha, bounds = rho * reference.alpha, rho * reference.bounds
-    inside = furthest_inside(alpha, bounds, path_gap(reference, rho), reference.moved)
+    # Squares of lengths may be wrong by so much, for dual variables of up to twice that size.
+    size = max(rho, 1.0) * float(reference.norms @ reference.alpha)
+    unsure = samples.error * (2.0 * size) ** 2
+    gap = path_gap(reference, rho) + unsure
+    inside = furthest_inside(alpha, bounds, gap, reference.moved)
     products = samples.rows(inside.index)
     ball, shift = relaxed_path_ball(reference, rho), 0.5 * (1.0 + rho) * reference.shift
+    ball = SampleBall(ball.margins, math.hypot(ball.radius, math.sqrt(unsure)))
     return compare(inside, products, ball, shift, reference.norms, reference.signs)
 
 

@@ -73,6 +73,8 @@ class ActiveSetRun(KernelRun):
             if scale == 1.0:
                 self.state.b = b
                 self.screen(gap)
+            if self.S.size == 0:
+                return
             self._outer_step(scale, max_steps)
             scale = 1.0
 

@@ -31,6 +31,8 @@ class SmoRun(KernelRun):
             if self.is_solved(gap) or self.n_steps >= max_steps:
                 return
             self.screen(gap)
+            if self.S.size == 0:
+                return
             S, y = self.S, samples.y[self.S]
             C, diagonal, alpha = self.C[S], samples.diagonal[S], state.alpha[S]
             short, before = 1.0 - state.margins[S], alpha.copy()

@@ -47,6 +47,9 @@ class KernelRun:
 
     def is_solved(self, gap: float) -> bool:
         """Whether the undecided samples have used no more than their share of the tolerance."""
+        if self.S.size == 0:
+            # Should that be wrong, no step here could tell.
+            return True
         return gap <= SHARE * self.tol * (self.state.dual + gap)
 
     def _take_part(self) -> None:

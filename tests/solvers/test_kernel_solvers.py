@@ -361,3 +361,18 @@ def test_a_feasible_point_stays_exactly_as_it_is():
         moved = feasible(alpha + 0.5, C, signs, total)
         assert signs @ moved == pytest.approx(total, abs=1e-13 * C.sum())
         assert np.all(moved >= 0.0) and np.all(moved <= C)
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("solver", ["auto", "active-set", "smo"])
+def test_decisions_that_leave_nothing_to_solve_are_taken_back(solver, free):
+    """All samples at their bounds, where the dual value is far below zero."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([1.0, -1.0], 20)
+    samples = KernelSamples(Gram(rng.normal(size=(40, 2)), "rbf", gamma=0.1), y)
+    options = {"intercept": "free" if free else "none", "solver": solver}
+    C, fixed = np.full(40, 50.0), np.full(40, 2, np.int8)
+    expected = solve_kernel(samples, C, **options)
+    found = solve_kernel(samples, C, fixed=fixed, **options)
+    assert found.converged and "repair" in [event.where for event in found.history]
+    assert found.primal == pytest.approx(expected.primal, rel=2e-6)
