@@ -278,7 +278,8 @@ class ScreenedRTLM(
         ScreenedRTLM
         """
         # A fit that fails or is interrupted leaves the estimator unfitted, not with an old metric.
-        self._forget()
+        for name in LEARNED:
+            vars(self).pop(name, None)
         problem, lam_max, first = self._build(
             X, y, weights, 4 + FRAMES, triplets=triplets, quadruplets=quadruplets, pairs=pairs
         )
@@ -367,10 +368,6 @@ class ScreenedRTLM(
     @property
     def _n_features_out(self) -> int:
         return self.components_.shape[0]
-
-    def _forget(self) -> None:
-        for name in LEARNED:
-            vars(self).pop(name, None)
 
     def _options(self) -> Options:
         bounds = (self.bound,) if isinstance(self.bound, str) else tuple(self.bound)

@@ -74,7 +74,7 @@ def compare_at(reference: Reference, rho: float, samples: Rows) -> Extremes:
     alpha, bounds = rho * reference.alpha, rho * reference.bounds
     # Squares of lengths may be wrong by so much, for dual variables of up to twice that size.
     size = max(rho, 1.0) * float(reference.norms @ reference.alpha)
-    unsure = samples.error * (2.0 * size) ** 2
+    unsure = 4.0 * samples.error * size * size
     gap = path_gap(reference, rho) + unsure
     inside = furthest_inside(alpha, bounds, gap, reference.moved)
     products = samples.rows(inside.index)
