@@ -28,7 +28,7 @@ from sklearn.preprocessing import scale
 import skscreen
 from skscreen import *
 from skscreen.datasets import make_triplets
-from skscreen.problems.start import start_numba
+from skscreen.core.compiling import start_numba
 X, y = load_wine(return_X_y=True)
 X, b = scale(X), y == 1
 T = make_triplets(X[::4, :2], 500, random_state=0)

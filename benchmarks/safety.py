@@ -28,10 +28,11 @@ from safety_problems import KINDS, Independent, Items, draw
 from threadpoolctl import threadpool_limits
 
 import skscreen
+from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from skscreen.metric_learning.screening.rules import RULES
 from skscreen.problems.objective import extend
 from skscreen.screening.active import active_part, decide, leave_out
 from skscreen.screening.bounds import BOUNDS
-from skscreen.screening.rules import LINEAR, RULES, UNDECIDED, ZERO
 
 # Each lambda is a reference for those within a factor of 0.5 to 1.5.
 LAMS = (1.5, 1.0, 0.95, 0.75, 0.5)

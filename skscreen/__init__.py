@@ -1,6 +1,7 @@
 """scikit-learn estimators that learn large-margin models exactly, with a certificate."""
 
 from skscreen.chain import KernelChainClassifier, PragamChainSVC
+from skscreen.core.projection import project_box_equality
 from skscreen.embedding import OrdinalEmbedding
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_cv import ScreenedRTLMCV
@@ -8,7 +9,6 @@ from skscreen.metric_path import RTLMPath, rtlm_path
 from skscreen.path.store import Store
 from skscreen.pragam import PragamSVC
 from skscreen.pragam_cv import PragamSVCCV
-from skscreen.problems.projection import project_box_equality
 from skscreen.svm import ScreenedSVC
 from skscreen.svm_certified import CertifiedC, svc_certified_C
 from skscreen.svm_cv import ScreenedSVCCV

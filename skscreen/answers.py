@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
+from skscreen.core.inputs import as_floats, same_pairs
 from skscreen.path.callbacks import FRAMES
 
 # Numbers of objects far beyond what the answers can name are identifiers, not indices.
@@ -104,24 +105,6 @@ def check_total(weights: np.ndarray | None) -> None:
         raise ValueError("sample_weight must not be zero for all answers.")
     if weights is not None and not weights.sum() < np.inf:
         raise ValueError("sample_weight, or counts in y, must have a finite sum.")
-
-
-def same_pairs(rows: np.ndarray) -> np.ndarray:
-    """Where a row compares a pair with itself or names a pair of one object."""
-    if rows.shape[1] == 3:
-        i, j, k = rows.T
-        return (i == j) | (i == k) | (j == k)
-    i, j, l, k = rows.T
-    return (i == j) | (l == k) | ((i == l) & (j == k)) | ((i == k) & (j == l))
-
-
-def as_floats(values, kinds: str = "biuf") -> np.ndarray | None:
-    """Return a float64 array, or None for what is no array of numbers of these kinds."""
-    try:
-        values = np.asarray(values)
-    except ValueError:
-        return None
-    return values.astype(np.float64) if values.dtype.kind in kinds else None
 
 
 def count_objects(rows: np.ndarray, n_objects: int | None) -> int:

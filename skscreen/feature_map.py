@@ -9,7 +9,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from skscreen.problems.memory import check_kernel_memory
+from skscreen.core.memory import check_kernel_memory
 
 # Kernel matrices that live at the same time; measured.
 _MATRICES = 4

@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skscreen.mahalanobis import MahalanobisDistance
+from skscreen.metric_learning.screening.rules import RULES
 from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver, describe, describe_failure, is_narrow
 from skscreen.path.grid import absolute_lam
@@ -32,7 +33,6 @@ from skscreen.problems.objective import Problem
 from skscreen.problems.sorted_kernels import SORT_FROM
 from skscreen.problems.triplets import comparisons_from_arrays, locality_order, triplets_from_labels
 from skscreen.screening.bounds import BOUNDS
-from skscreen.screening.rules import RULES
 from skscreen.solvers.projected_gradient import Options
 from skscreen.solvers.solution import Solution
 from skscreen.supervision import check_comparisons, class_codes

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from skscreen.answers import as_floats, same_pairs
+from skscreen.core.inputs import as_floats, same_pairs
 
 # Bounds and weights beyond these overflow when squared and multiplied with distances.
 _SMALLEST, _LARGEST = 1e-40, 1e40

@@ -18,10 +18,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from skscreen.core.memory import check_kernel_memory
 from skscreen.path.certified import CertifiedSearch, ErrorBounds, Fold
 from skscreen.path.grid import MOST_VALUES
 from skscreen.path.progress import ProgressBar
-from skscreen.problems.memory import check_kernel_memory
 from skscreen.problems.samples import LinearSamples
 from skscreen.screening.score_bounds import Geometry
 from skscreen.svm import ScreenedSVC

@@ -15,12 +15,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from skscreen.core.memory import check_memory
 from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.certified import CertifiedSearch, ErrorBounds
 from skscreen.path.folds import score_folds
 from skscreen.path.grid import MOST_VALUES, positive_values
 from skscreen.path.samples import SamplePoint
-from skscreen.problems.memory import check_memory
 from skscreen.svm import ScreenedSVC
 from skscreen.svm_certified import Training, warn_if_less
 from skscreen.svm_path import fitted

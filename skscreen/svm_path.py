@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, validate_params
 
+from skscreen.core.certificate import ScreeningEvent
+from skscreen.core.memory import check_memory
 from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.grid import positive_values
 from skscreen.path.samples import SamplePathSolver, SamplePoint, eps_limit
-from skscreen.problems.memory import check_memory
-from skscreen.solvers.solution import ScreeningEvent
 from skscreen.svm import ScreenedSVC, describe
 from skscreen.svm_problem import BinaryFit, Labels, SVMProblem
 

@@ -11,6 +11,7 @@ from sklearn import get_config
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
+from skscreen.core.memory import check_memory
 from skscreen.path.matrices import KnownRows, kept_matrix, kept_rows
 from skscreen.path.samples import SamplePathSolver, SamplePoint
 from skscreen.path.store import Store, content_key
@@ -21,7 +22,6 @@ from skscreen.problems.gram import (
     kernel_values,
 )
 from skscreen.problems.gram_kernels import add_rows
-from skscreen.problems.memory import check_memory
 from skscreen.problems.samples import LinearSamples, compress
 from skscreen.solvers import kernel, linear
 from skscreen.solvers.sample_solution import SampleSolution

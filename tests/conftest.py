@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from threadpoolctl import threadpool_limits
 
-from skscreen.problems import memory
+from skscreen.core import memory
 
 # pytest's importlib mode leaves sys.path alone; the tests share `rtlm_reference`.
 sys.path.append(str(Path(__file__).parent))

@@ -29,7 +29,7 @@ from skscreen.problems.triplets import (
     triplets_from_labels,
 )
 from skscreen.screening.bounds import BOUNDS
-from skscreen.screening.rules import RULES
+from skscreen.metric_learning.screening.rules import RULES
 from skscreen.solvers.linear import SOLVERS, solve_linear
 from skscreen.solvers.projected_gradient import Options
 

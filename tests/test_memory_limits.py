@@ -18,8 +18,8 @@ from skscreen import (
     svc_certified_C,
     svc_path,
 )
+from skscreen.core import memory
 from skscreen.datasets import make_triplets
-from skscreen.problems import memory
 from skscreen.problems.gram import Gram
 
 FREE = 1000

@@ -14,6 +14,7 @@ from rtlm_reference import (
     wrong_decisions,
 )
 
+from skscreen.metric_learning.screening.rules import RULES
 from skscreen.path.driver import PathSolver
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, PSDCone
@@ -25,7 +26,6 @@ from skscreen.problems.triplets import (
     triplets_from_labels,
 )
 from skscreen.screening.bounds import BOUNDS
-from skscreen.screening.rules import RULES
 from skscreen.solvers.projected_gradient import Options
 
 examples = settings(deadline=None, derandomize=True, max_examples=25)

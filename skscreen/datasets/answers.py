@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_array, check_random_state, check_scalar
 
-from skscreen.problems.memory import check_memory
+from skscreen.core.memory import check_memory
 
 # Where so many draws in a row were ties there is nothing to compare.
 _DRAWS = 100

@@ -9,9 +9,9 @@ from typing import Self
 import numpy as np
 from dask.sizeof import sizeof
 
+from skscreen.core.memory import aligned
 from skscreen.distributed.parts import Parts, spread
 from skscreen.path.threads import blas_threads_for
-from skscreen.problems.memory import aligned
 from skscreen.problems.samples import LinearSamples
 
 

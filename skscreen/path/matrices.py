@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from skscreen.problems.memory import free_memory
+from skscreen.core.memory import free_memory
 
 # By what they follow from; the ones used last are at the end.
 _KEPT: OrderedDict[str, "np.ndarray | KnownRows"] = OrderedDict()

@@ -9,13 +9,14 @@ from typing import Protocol
 
 import numpy as np
 
+from skscreen.core.certificate import ScreeningEvent, after_steps, n_screened, screening_event
+from skscreen.core.decisions import LINEAR, ZERO
+from skscreen.core.floats import EPS
 from skscreen.path.threads import blas_threads_for
 from skscreen.problems.gram import INDEFINITE, LinearKernelSamples, indefinite_message
-from skscreen.problems.pair_kernels import EPS
 from skscreen.problems.samples import check_bounds
 from skscreen.screening.inside import compare_at
 from skscreen.screening.intercept import shown
-from skscreen.screening.rules import LINEAR, ZERO
 from skscreen.screening.sample_bounds import (
     Reference,
     dynamic_ball,
@@ -27,8 +28,7 @@ from skscreen.screening.sample_bounds import (
 from skscreen.screening.sample_rules import Extremes, ball_test, decide, intersection_test
 from skscreen.solvers.hinge_gap import Part
 from skscreen.solvers.polish import certified, polish
-from skscreen.solvers.sample_solution import SampleSolution, after_steps, screening_event
-from skscreen.solvers.solution import ScreeningEvent, n_screened
+from skscreen.solvers.sample_solution import SampleSolution
 
 # Tests of a reference at another C; "gap" is the dynamic gap ball alone.
 PATH_TESTS = ("ball1", "ball2", "intersection")

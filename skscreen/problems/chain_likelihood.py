@@ -24,8 +24,8 @@ SVMs. arXiv:0909.1334. Appendix E.2, equation (32).
 import numpy as np
 from scipy.linalg import eigh
 
+from skscreen.core.compiling import start_numba
 from skscreen.problems.chain_kernels import expectations
-from skscreen.problems.start import start_numba
 
 # Matrices of the size of K that live at the same time, that of its caller included; measured.
 MATRICES = 4

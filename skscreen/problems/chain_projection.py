@@ -24,7 +24,7 @@ multipliers of a >= 0; eliminating the latter gives phi.
 import numpy as np
 from numba import njit
 
-from skscreen.problems.pair_kernels import EPS
+from skscreen.core.floats import EPS
 
 _MAX_STEPS, _MAX_HALVINGS = 200, 60
 # Growth of the point where it is approached by multiples.

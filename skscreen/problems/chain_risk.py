@@ -21,10 +21,10 @@ from itertools import pairwise
 import numpy as np
 from joblib import Parallel, delayed
 
+from skscreen.core.compiling import start_numba
+from skscreen.core.memory import check_memory
 from skscreen.problems import chain_kernels
 from skscreen.problems.chain_projection import project_chains
-from skscreen.problems.memory import check_memory
-from skscreen.problems.start import start_numba
 
 # Arrays of marginals that live at the same time in a solve; measured.
 _ARRAYS = 10

@@ -24,11 +24,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skscreen.core.compiling import start_numba
+from skscreen.core.floats import EPS
+from skscreen.core.memory import Pool, aligned
 from skscreen.problems.domains import Point
 from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.memory import Pool, aligned
 from skscreen.problems.pair_kernels import (
-    EPS,
     add_edges,
     add_interval,
     add_laplacian,
@@ -51,7 +52,6 @@ from skscreen.problems.sorted_kernels import (
     short_loss_pass,
     sorted_loss_pass,
 )
-from skscreen.problems.start import start_numba
 
 # Share of the data's rows above which a reduced problem refers to all of them.
 _WORTH_COPYING = 0.75

@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import qr
 
-from skscreen.problems.memory import check_memory
-from skscreen.problems.pair_kernels import EPS
+from skscreen.core.floats import EPS
+from skscreen.core.memory import check_memory
 
 # Matrices of the size of a parameter that live at the same time in a solve; measured.
 _MATRICES = 70

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from skscreen.core.compiling import start_numba
 from skscreen.problems.embedding_losses import (
     CKL,
     GNMDS,
@@ -25,7 +26,6 @@ from skscreen.problems.embedding_losses import (
     answer,
     power,
 )
-from skscreen.problems.start import start_numba
 
 # A product of factors is turned into a logarithm before it could overflow or underflow.
 _LARGE, _TINY = 1e100, 1e-100

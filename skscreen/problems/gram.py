@@ -17,12 +17,12 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from skscreen.core.compiling import start_numba
+from skscreen.core.floats import EPS
+from skscreen.core.memory import check_memory
 from skscreen.problems.gram_kernels import add_rows, add_rows_at, signed_block
-from skscreen.problems.memory import check_memory
-from skscreen.problems.pair_kernels import EPS
 from skscreen.problems.row_cache import RESERVING, RowCache, reserved_bytes
 from skscreen.problems.samples import LARGEST, LinearSamples
-from skscreen.problems.start import start_numba
 
 KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")
 

@@ -16,9 +16,8 @@ weights of one that is the a of the paper.
 import numpy as np
 from numba import njit
 
-from skscreen.problems.pair_kernels import EPS
-from skscreen.problems.projection import project
-from skscreen.problems.sample_kernels import REORDER
+from skscreen.core.floats import EPS, REORDER
+from skscreen.core.projection import project
 from skscreen.problems.samples import LinearSamples
 
 # Samples this near to the kink are taken first where the dual variables are brought to balance.

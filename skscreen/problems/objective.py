@@ -12,7 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from skscreen.problems.comparisons import EPS, Comparisons, PairDistances
+from skscreen.core.certificate import Certificate
+from skscreen.core.floats import EPS
+from skscreen.problems.comparisons import Comparisons, PairDistances
 from skscreen.problems.domains import Domain, Point, components
 from skscreen.problems.losses import SmoothedHinge
 
@@ -28,28 +30,6 @@ def norm(value: np.ndarray) -> float:
 def inner(left: np.ndarray, right: np.ndarray) -> float:
     """Inner product of two parameters of any shape."""
     return float(np.vdot(left, right))
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """Proof of optimality: no feasible parameter has an objective below `dual`.
-
-    Parameters
-    ----------
-    primal, dual : float
-        Objective value and the lower bound the dual variables prove.
-    gap : float
-        primal - dual, computed as a sum of non-negative terms plus its rounding allowance.
-    """
-
-    primal: float
-    dual: float
-    gap: float
-
-    @property
-    def relative_gap(self) -> float:
-        """Duality gap as a fraction of the primal objective."""
-        return self.gap / abs(self.primal) if self.primal else self.gap
 
 
 @dataclass

@@ -3,15 +3,11 @@
 import numpy as np
 from numba import njit
 
+from skscreen.core.floats import EPS, REORDER_FINITE
 from skscreen.problems.losses import dual_variable, fenchel_young, smoothed_value
-
-EPS = float(np.finfo(np.float64).eps)
 
 # Blocks up to this size are sorted by insertion: they are nearly in order already.
 _INSERTION = 64
-
-# Sums may be reordered so that they vectorise; inputs are finite, and NaN needs no care there.
-REORDER = {"reassoc", "contract", "nnan", "nsz"}
 
 
 @njit(cache=True, nogil=True)
@@ -41,7 +37,7 @@ def _four_alike(pairs, p):
     return not beyond and pairs[p + 1, 0] == a and pairs[p + 2, 0] == a and pairs[p + 3, 0] == a
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER_FINITE)
 def squared_distances(Z, pairs, out):
     """Squared Euclidean distances of pairs of rows of Z."""
     p = 0
@@ -78,7 +74,7 @@ def add_laplacian(X, pairs, weights, sign, out):
                 out[b, k] -= step
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER_FINITE)
 def add_edges(X, pairs, weights, sign, degrees, out):
     """Add -2 sign * w x_b to the rows of out at the pairs' first points, and sign * w to degrees.
 
@@ -110,7 +106,7 @@ def add_edges(X, pairs, weights, sign, degrees, out):
             p += 1
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER_FINITE)
 def add_scaled_rows(X, scales, out):
     """Add a multiple of each row of X."""
     for i in range(X.shape[0]):
@@ -258,7 +254,7 @@ def _merge_sort(distances, first, last, order):
 # non-negative and whose arrays it knows not to overlap.
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER_FINITE)
 def loss_pass(start, stop, near_d, far_d, thresholds, gamma, scales, row_weights, slot_weights):
     """Sum of smoothed hinge losses, each row's times its scale.
 
@@ -314,7 +310,7 @@ def proximal_pass(
     return smoothed, true, gap, error
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER_FINITE)
 def largest_ratio(start, stop, near_d, far_d, reaches):
     """Largest ratio of an item's margin to the reach of its row, of either sign."""
     largest, nearest, farthest, first, last = -np.inf, 0.0, 0.0, 0, 0

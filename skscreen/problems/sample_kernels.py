@@ -10,8 +10,7 @@ also of single-precision data.
 import numpy as np
 from numba import njit
 
-# Sums may be reordered (that is what lets them use vector units); NaN keeps its meaning.
-REORDER = {"reassoc", "nsz", "contract"}
+from skscreen.core.floats import REORDER
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER, inline="always")

@@ -8,9 +8,9 @@ penalised like the other weights. Signs and B are applied to results, never to t
 import numpy as np
 from scipy import sparse
 
+from skscreen.core.compiling import start_numba
+from skscreen.core.memory import aligned
 from skscreen.problems import sample_kernels
-from skscreen.problems.memory import aligned
-from skscreen.problems.start import start_numba
 
 # Longest vector, so that sums of products of two with dual variables do not overflow.
 LARGEST = 1e40

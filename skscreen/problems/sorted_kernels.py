@@ -18,8 +18,9 @@ them or their sums, only the value has one, and its bound is returned.
 import numpy as np
 from numba import njit
 
+from skscreen.core.floats import EPS, REORDER_FINITE
 from skscreen.problems.losses import dual_variable, smoothed_value
-from skscreen.problems.pair_kernels import EPS, REORDER, loss_pass
+from skscreen.problems.pair_kernels import loss_pass
 
 # A row with at least so many slots is long (bisection costs more on shorter ones), and running
 # extremes over slots pay where long rows have more than so many items for each of them.
@@ -178,7 +179,7 @@ def _linear_sum(n, level, shift, gamma, before, after):
     return largest - (after - before) - 0.5 * gamma * n, largest + after
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@njit(cache=True, nogil=True, fastmath=REORDER_FINITE)
 def _run_loss(start, stop, near, D, threshold, gamma, row_weights, slot_weights, long_row, buffers):
     """Losses of a run of rows; fills row weights, adds to slot weights.
 

@@ -7,12 +7,14 @@ from functools import singledispatch
 import numpy as np
 from numba import njit
 
+from skscreen.core.decisions import LINEAR, ZERO, sphere_lower, sphere_upper
+from skscreen.core.floats import EPS
+from skscreen.metric_learning.screening.rules import RULES
 from skscreen.problems.comparisons import Comparisons
 from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import EPS, Evaluation, Objective
+from skscreen.problems.objective import Evaluation, Objective
 from skscreen.screening.bounds import BOUNDS, Ball
 from skscreen.screening.refine import refine
-from skscreen.screening.rules import LINEAR, RULES, ZERO, sphere_lower, sphere_upper
 
 # Above this share of items left, the evaluations of a guess do not earn back its compaction.
 _WORTH_RESTRICTING = 0.6

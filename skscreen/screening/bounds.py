@@ -23,7 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skscreen.problems.comparisons import EPS, PairDistances
+from skscreen.core.floats import EPS
+from skscreen.problems.comparisons import PairDistances
 from skscreen.problems.domains import Point
 from skscreen.problems.objective import SLACK, Evaluation, inner, norm
 

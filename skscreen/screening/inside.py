@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 from numba import njit
 
-from skscreen.problems.pair_kernels import EPS
+from skscreen.core.floats import EPS
 from skscreen.screening.sample_bounds import Reference, SampleBall, path_gap, relaxed_path_ball
 from skscreen.screening.sample_rules import Extremes
 

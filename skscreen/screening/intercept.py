@@ -12,7 +12,7 @@ machines. arXiv:1401.6740. (Without such an intercept.)
 
 import numpy as np
 
-from skscreen.problems.pair_kernels import EPS
+from skscreen.core.floats import EPS
 
 # Rounding error of a margin with intercept, next to bounds that have their own.
 _ROUNDING = 8.0

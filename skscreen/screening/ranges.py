@@ -3,8 +3,9 @@
 import numpy as np
 from numba import njit
 
+from skscreen.core.floats import EPS
 from skscreen.problems.domains import Point
-from skscreen.problems.objective import EPS, Objective, norm
+from skscreen.problems.objective import Objective, norm
 
 
 def count_in_range(

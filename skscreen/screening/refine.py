@@ -17,10 +17,11 @@ searches the best C for each item. For the linear part of the loss A changes its
 import numpy as np
 from numba import njit
 
+from skscreen.core.decisions import LINEAR, ZERO, sphere_lower
+from skscreen.core.floats import EPS
+from skscreen.metric_learning.screening.rules import half_space_lower
 from skscreen.problems.objective import SLACK, Objective, inner, norm
-from skscreen.problems.pair_kernels import EPS
 from skscreen.screening.bounds import Ball
-from skscreen.screening.rules import LINEAR, ZERO, half_space_lower, sphere_lower
 
 # Eigenvalues of the centre below this share of the largest are those of an indefinite one.
 _INDEFINITE = -1e-10

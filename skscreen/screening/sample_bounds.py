@@ -30,15 +30,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numba import njit
 
-from skscreen.problems.pair_kernels import EPS
+from skscreen.core.floats import EPS, WIDER
 from skscreen.screening.intercept import balanced_target, shown
 
 # Rounding error of a sum of vectors, in units of EPS times the sum of their lengths. Far above
 # what blocked sums of terms of both signs show.
 _SLACK = 8.0
-
-# Covers the last roundings of a radius: those of norms, roots and of the rules.
-WIDER = 1.0 + 1e-9
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ largest margin is below 1 has it at its upper bound C_i (rule 9 of Ogawa et al. 
 import numpy as np
 from numba import njit
 
-from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO, sphere_lower, sphere_upper
-from skscreen.screening.sample_bounds import WIDER, Reference, SampleBall, Segment, radius_at
+from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower, sphere_upper
+from skscreen.core.floats import WIDER
+from skscreen.screening.sample_bounds import Reference, SampleBall, Segment, radius_at
 
 # Samples on the kink have a margin of 1 and must never be decided, whatever the rounding errors.
 _TOLERANCE = 1e-9

@@ -45,8 +45,8 @@ import numpy as np
 from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 
-from skscreen.problems.pair_kernels import EPS
-from skscreen.screening.sample_bounds import _SLACK, WIDER
+from skscreen.core.floats import EPS, WIDER
+from skscreen.screening.sample_bounds import _SLACK
 
 # Samples that validation vectors are regressed on: those furthest inside their box.
 _MOST_FREE = 256

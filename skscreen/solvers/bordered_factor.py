@@ -12,8 +12,8 @@ which takes a system of the size of A and R, the Schur complement D - U' H_00^-1
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
+from skscreen.core.memory import Pool
 from skscreen.problems.gram import indefinite_message
-from skscreen.problems.memory import Pool
 from skscreen.solvers.newton_kernels import newton_system
 
 # A factor is worth keeping of so many samples, and while no more than this part of them changes.

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from skscreen.problems.memory import check_memory
+from skscreen.core.memory import check_memory
 from skscreen.solvers.certified import Iterate
 from skscreen.solvers.simplex_qp import maximise_on_simplex
 

@@ -31,8 +31,8 @@ from operator import itemgetter
 
 import numpy as np
 
+from skscreen.core.decisions import UNDECIDED
 from skscreen.problems.samples import LinearSamples
-from skscreen.screening.rules import UNDECIDED
 from skscreen.solvers.face_steps import FaceSteps
 from skscreen.solvers.sample_state import SampleState
 from skscreen.solvers.sweep_kernels import active_samples, epochs

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
+from skscreen.core.memory import check_memory
 from skscreen.problems.embedding_terms import EmbeddingProblem
-from skscreen.problems.memory import check_memory
 from skscreen.solvers.embedding_auto import auto, random_start
 from skscreen.solvers.embedding_descent import batch, sgd
 from skscreen.solvers.embedding_lbfgs import lbfgs

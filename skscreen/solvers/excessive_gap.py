@@ -30,8 +30,7 @@ from typing import Protocol, Self
 import numpy as np
 from numba import njit
 
-from skscreen.problems.pair_kernels import EPS
-from skscreen.problems.sample_kernels import REORDER
+from skscreen.core.floats import EPS, REORDER
 from skscreen.solvers.certified import Iterate
 
 # L is multiplied by the first after a step that held, by the second until it does.

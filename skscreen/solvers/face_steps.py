@@ -15,8 +15,8 @@ constraints, SIAM J. Optim. 1.
 import numpy as np
 from numba import njit
 
+from skscreen.core.decisions import UNDECIDED
 from skscreen.problems.sample_kernels import add_row, row_dot
-from skscreen.screening.rules import UNDECIDED
 from skscreen.solvers.sample_state import SampleState
 from skscreen.solvers.sweep_kernels import spread
 

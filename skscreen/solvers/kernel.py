@@ -4,12 +4,13 @@ from time import perf_counter
 
 import numpy as np
 
+from skscreen.core.certificate import after_steps, screening_event
 from skscreen.problems.gram import KernelSamples
 from skscreen.solvers.hinge_gap import Part
 from skscreen.solvers.kernel_active_set import ActiveSetRun, TooLarge
 from skscreen.solvers.kernel_smo import SmoRun
 from skscreen.solvers.kernel_state import KernelRun, State, feasible
-from skscreen.solvers.sample_solution import SampleSolution, after_steps, screening_event
+from skscreen.solvers.sample_solution import SampleSolution
 
 SOLVERS = ("auto", "active-set", "smo")
 INTERCEPTS = ("none", "free")

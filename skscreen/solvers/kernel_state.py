@@ -5,11 +5,10 @@ from time import perf_counter
 
 import numpy as np
 
+from skscreen.core.certificate import ScreeningEvent, screening_event
+from skscreen.core.projection import project
 from skscreen.problems.gram import KernelSamples
-from skscreen.problems.projection import project
 from skscreen.solvers.hinge_gap import Part, rounding_of_gap
-from skscreen.solvers.sample_solution import screening_event
-from skscreen.solvers.solution import ScreeningEvent
 
 # Of the tolerance, what the undecided samples may use: the certificate of all of them decides.
 SHARE = 0.5

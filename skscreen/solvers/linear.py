@@ -5,11 +5,12 @@ import time
 
 import numpy as np
 
+from skscreen.core.certificate import after_steps
 from skscreen.problems.samples import LinearSamples
 from skscreen.solvers.coordinate_descent import coordinate_descent, epoch_work
 from skscreen.solvers.kernel_active_set import ActiveSetRun, TooLarge
 from skscreen.solvers.kernel_state import State
-from skscreen.solvers.sample_solution import SampleSolution, after_steps
+from skscreen.solvers.sample_solution import SampleSolution
 from skscreen.solvers.sample_state import SampleState
 from skscreen.solvers.second_order import second_order
 

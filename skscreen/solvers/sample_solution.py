@@ -1,12 +1,10 @@
 """The result of solving a hinge-loss problem over samples, and what its solvers agree on."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
-from skscreen.solvers.solution import ScreeningEvent
+from skscreen.core.certificate import ScreeningEvent
 
 
 @dataclass(frozen=True)
@@ -50,18 +48,3 @@ class SampleSolution:
     def relative_gap(self) -> float:
         """Duality gap as a fraction of the primal objective."""
         return self.gap / self.primal if self.primal > 0.0 else self.gap
-
-
-def screening_event(
-    where: str, iteration: int, codes: np.ndarray, seconds: float, lam: float = np.nan
-) -> ScreeningEvent:
-    """Return a screening step that led to these codes."""
-    counts = [int(np.count_nonzero(codes == code)) for code in (ZERO, LINEAR, UNDECIDED)]
-    return ScreeningEvent(where, lam, iteration, *counts, seconds)
-
-
-def after_steps(
-    history: Sequence[ScreeningEvent], n_steps: int, **known: float
-) -> list[ScreeningEvent]:
-    """Return screening steps of a solve that came after `n_steps` others, with what is known."""
-    return [event._replace(iteration=n_steps + event.iteration, **known) for event in history]

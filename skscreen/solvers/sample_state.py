@@ -4,12 +4,13 @@ from time import perf_counter
 
 import numpy as np
 
+from skscreen.core.certificate import screening_event
+from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.problems.samples import LinearSamples
-from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
 from skscreen.screening.sample_bounds import dynamic_ball, reference
 from skscreen.screening.sample_rules import ball_test, decide
 from skscreen.solvers.hinge_gap import certify
-from skscreen.solvers.sample_solution import SampleSolution, screening_event
+from skscreen.solvers.sample_solution import SampleSolution
 
 
 class SampleState:

@@ -32,9 +32,10 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
-from skscreen.problems.memory import check_memory
-from skscreen.problems.sample_kernels import REORDER, sparse_products
-from skscreen.screening.rules import LINEAR
+from skscreen.core.decisions import LINEAR
+from skscreen.core.floats import REORDER
+from skscreen.core.memory import check_memory
+from skscreen.problems.sample_kernels import sparse_products
 from skscreen.solvers.sample_state import SampleState
 
 # Widths of the zones: for each unit of the relative gap at the start, the largest, and the one that

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skscreen.problems.pair_kernels import EPS
+from skscreen.core.floats import EPS
 
 # Largest number of changes of the support, as a multiple of the number of variables; and a ridge,
 # relative to the largest diagonal entry, for parallel columns. Steps are Newton steps on the rest

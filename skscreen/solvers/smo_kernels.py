@@ -12,7 +12,7 @@ the largest entries of arrays.
 import numpy as np
 from numba import njit
 
-from skscreen.problems.pair_kernels import REORDER
+from skscreen.core.floats import REORDER_FINITE
 
 # Maxima are taken in so many lanes.
 _LANES = 128
@@ -134,14 +134,14 @@ def _gather(row, S, out):
             out[k] = row[S[k]]
 
 
-@njit(nogil=True, fastmath=REORDER)
+@njit(nogil=True, fastmath=REORDER_FINITE)
 def _sign(row, y, sign, square_bias):
     """Turn a row of K into one of Q."""
     for k in range(row.size):
         row[k] = sign * y[k] * (row[k] + square_bias)
 
 
-@njit(nogil=True, fastmath=REORDER)
+@njit(nogil=True, fastmath=REORDER_FINITE)
 def _subtract(values, u, A, v, B):
     """Take u A + v B off."""
     for k in range(values.size):
@@ -151,7 +151,7 @@ def _subtract(values, u, A, v, B):
 # Division by zero is not looked for ("numpy"), as the branch would keep loops from vectorising.
 
 
-@njit(nogil=True, fastmath=REORDER)
+@njit(nogil=True, fastmath=REORDER_FINITE)
 def _most_violating(signed, up, values):
     """Return where y alpha may rise with the largest slope, or -1."""
     for k in range(values.size):
@@ -160,7 +160,7 @@ def _most_violating(signed, up, values):
     return i if values[i] > -np.inf else -1
 
 
-@njit(nogil=True, fastmath=REORDER, error_model="numpy")
+@njit(nogil=True, fastmath=REORDER_FINITE, error_model="numpy")
 def _second_of_pair(row, signed, down, diagonal, i, square_bias, gains):
     """Return the index that gains most together with i as y alpha falls there, or -1."""
     top, own = signed[i], diagonal[i] - 2.0 * square_bias
@@ -172,7 +172,7 @@ def _second_of_pair(row, signed, down, diagonal, i, square_bias, gains):
     return j if gains[j] > 0.0 else -1
 
 
-@njit(nogil=True, fastmath=REORDER)
+@njit(nogil=True, fastmath=REORDER_FINITE)
 def _single_index(diagonal, inverse, C, alpha, short, gains):
     """Return the index that gains most on its own, or -1."""
     for k in range(gains.size):
@@ -182,7 +182,7 @@ def _single_index(diagonal, inverse, C, alpha, short, gains):
     return i if gains[i] > 0.0 else -1
 
 
-@njit(nogil=True, fastmath=REORDER, error_model="numpy")
+@njit(nogil=True, fastmath=REORDER_FINITE, error_model="numpy")
 def _second_index(row, diagonal, inverse, C, alpha, short, i, gains):
     """Return the index that gains most together with i, or -1 where none adds to its own gain."""
     D_i, inverse_i, C_i, alpha_i, short_i = diagonal[i], inverse[i], C[i], alpha[i], short[i]
@@ -212,7 +212,7 @@ def _pair(q, D_i, inverse, C_i, alpha_i, short_i, D_j, C_j, alpha_j, short_j):
     return other, move, gain if schur > least else 0.0
 
 
-@njit(nogil=True, fastmath=REORDER)
+@njit(nogil=True, fastmath=REORDER_FINITE)
 def _argmax(values):
     """Return the index of the largest value.
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skscreen.problems import memory
-from skscreen.problems.memory import Pool, aligned, check_memory, free_memory
+from skscreen.core import memory
+from skscreen.core.memory import Pool, aligned, check_memory, free_memory
 from skscreen.problems.samples import LinearSamples
 
 CONTAINER = ("memory.max", "memory.current", "inactive_file")

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from rtlm_reference import ALL_CASES, Case, Explicit, item_margins
 
+from skscreen.core.certificate import Certificate
 from skscreen.problems.comparisons import Comparisons
 from skscreen.problems.domains import PSDCone
 from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Certificate, Problem
+from skscreen.problems.objective import Problem
 from skscreen.problems.triplets import triplets_from_array
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skscreen import project_box_equality
-from skscreen.problems import projection
+from skscreen.core import projection
 
 
 def by_enumeration(m, z, sigma, l, u, d):

@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from skscreen.problems import start
+from skscreen.core import compiling as start
 
 
 @pytest.fixture

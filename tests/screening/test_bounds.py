@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from rtlm_reference import ALL_CASES
 
+from skscreen.core.decisions import sphere_lower
+from skscreen.metric_learning.screening.rules import half_space_lower
 from skscreen.screening.bounds import BOUNDS, EXACT_BOUNDS
-from skscreen.screening.rules import half_space_lower, sphere_lower
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 NOISES = (0.0, 1e-8, 1e-4, 1e-2, 0.1, 1.0)

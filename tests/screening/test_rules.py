@@ -2,15 +2,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from skscreen.screening.rules import (
-    LINEAR,
-    RULES,
-    UNDECIDED,
-    ZERO,
-    half_space_lower,
-    sphere_lower,
-    sphere_upper,
-)
+from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower, sphere_upper
+from skscreen.metric_learning.screening.rules import RULES, half_space_lower
 
 
 def test_sphere_bounds_are_attained_on_the_ball():

@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 from svm_reference import dual, gap, optimum, primal, sloppy, smallest_in_dome, three_cases
 
-from skscreen.screening.rules import LINEAR, UNDECIDED, ZERO
+from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.screening.sample_bounds import (
     Segment,
     dynamic_ball,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
-from skscreen.problems.memory import Pool
+from skscreen.core.memory import Pool
 from skscreen.solvers import bordered_factor
 from skscreen.solvers.bordered_factor import BorderedFactor
 

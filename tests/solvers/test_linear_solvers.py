@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import LinearSVC
 
+from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.problems.samples import LinearSamples, compress
-from skscreen.screening.rules import LINEAR, ZERO
 from skscreen.solvers.coordinate_descent import coordinate_descent
 from skscreen.solvers.linear import solve_linear
 from skscreen.solvers.sample_state import SampleState

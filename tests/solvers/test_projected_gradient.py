@@ -13,6 +13,7 @@ from rtlm_reference import (
     time_limit,
 )
 
+from skscreen.metric_learning.screening.rules import RULES
 from skscreen.path.driver import PathSolver
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, PSDCone
@@ -20,7 +21,6 @@ from skscreen.problems.losses import SmoothedHinge
 from skscreen.problems.objective import Problem
 from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
 from skscreen.screening.bounds import BOUNDS, Ball
-from skscreen.screening.rules import RULES
 from skscreen.solvers.anderson import AndersonMemory
 from skscreen.solvers.projected_gradient import Options, solve
 

@@ -1,33 +1,12 @@
-"""Rules: what a ball that holds the optimum proves about one item.
-
-The rules see an item only through an interval for its margin at the centre of the ball
-(an interval, because the margin itself carries rounding errors) and its norm. They are scalar
-functions, so that they can run inside the one pass that also compacts.
-"""
+"""Rules of comparisons: what a ball cut by a half-space or a cone proves about one item."""
 
 import numpy as np
 from numba import njit
 
-from skscreen.problems.pair_kernels import EPS
-
-# Codes of decisions. Items are decided by strict inequalities only: the smallest margin above the
-# threshold (zero part) or the largest below the linear piece. A NaN decides nothing.
-UNDECIDED, ZERO, LINEAR = 0, 1, 2
+from skscreen.core.floats import EPS
 
 # From the weakest to the strongest; each decides all that the ones before it do.
 RULES = ("sphere", "linear", "semidefinite")
-
-
-@njit(inline="always")
-def sphere_lower(margin_low, norm, radius):
-    """Smallest margin over a ball: <A, X> >= <A, Q> - r |A| for |X - Q| <= r."""
-    return margin_low - radius * norm
-
-
-@njit(inline="always")
-def sphere_upper(margin_high, norm, radius):
-    """Largest margin over a ball: <A, X> <= <A, Q> + r |A| for |X - Q| <= r."""
-    return margin_high + radius * norm
 
 
 @njit(inline="always")

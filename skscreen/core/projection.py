@@ -3,8 +3,7 @@
 import numpy as np
 from numba import njit
 
-from skscreen.problems.pair_kernels import EPS
-from skscreen.problems.sample_kernels import REORDER
+from skscreen.core.floats import EPS, REORDER
 
 # Newton steps on the multiplier before the search over kinks, which always ends, takes over.
 _NEWTON_STEPS = 12

@@ -1,0 +1,1 @@
+"""What several towers share: numbers, certificates, decisions, projections, memory."""

@@ -1,0 +1,79 @@
+"""Proofs that solvers return, and the screening steps they took."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+
+
+class ScreeningEvent(NamedTuple):
+    """One screening step.
+
+    Parameters
+    ----------
+    where : {"range", "path", "dynamic", "repair"}
+        By stored ranges of lambda; from the reference at another lambda; inside the solve; or
+        everything taken back because the certificate of the full problem did not confirm that of
+        the reduced one.
+    lam : float
+    iteration : int
+        Iterations done at this lambda before the step.
+    zero, linear, undecided : int
+        Items proved to lie in either part, and items left.
+    seconds : float
+        Time the step took.
+    """
+
+    where: str
+    lam: float
+    iteration: int
+    zero: int
+    linear: int
+    undecided: int
+    seconds: float
+
+
+def n_screened(history: Sequence[ScreeningEvent], where: str | None = None) -> int:
+    """Return the number of items fixed at the end of a history, or after `where`."""
+    events = [event for event in history if where in (None, event.where)]
+    return events[-1].zero + events[-1].linear if events else 0
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proof of optimality: no feasible parameter has an objective below `dual`.
+
+    Parameters
+    ----------
+    primal, dual : float
+        Objective value and the lower bound the dual variables prove.
+    gap : float
+        primal - dual, computed as a sum of non-negative terms plus its rounding allowance.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+
+    @property
+    def relative_gap(self) -> float:
+        """Duality gap as a fraction of the primal objective."""
+        return self.gap / abs(self.primal) if self.primal else self.gap
+
+
+def screening_event(
+    where: str, iteration: int, codes: np.ndarray, seconds: float, lam: float = np.nan
+) -> ScreeningEvent:
+    """Return a screening step that led to these codes."""
+    counts = [int(np.count_nonzero(codes == code)) for code in (ZERO, LINEAR, UNDECIDED)]
+    return ScreeningEvent(where, lam, iteration, *counts, seconds)
+
+
+def after_steps(
+    history: Sequence[ScreeningEvent], n_steps: int, **known: float
+) -> list[ScreeningEvent]:
+    """Return screening steps of a solve that came after `n_steps` others, with what is known."""
+    return [event._replace(iteration=n_steps + event.iteration, **known) for event in history]

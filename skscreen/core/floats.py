@@ -1,0 +1,15 @@
+"""What floating point allows: the unit of rounding errors, and how sums may be reordered."""
+
+import numpy as np
+
+# Relative rounding error of one operation is at most half of this.
+EPS = float(np.finfo(np.float64).eps)
+
+# Factor that covers the last few roundings of a radius: those of norms, roots and of the rules.
+WIDER = 1.0 + 1e-9
+
+# Compiled sums may be reordered, which lets them use vector instructions; NaN keeps its meaning.
+REORDER = {"reassoc", "nsz", "contract"}
+
+# The same for loops whose input is known to be finite: comparisons need not care for NaN.
+REORDER_FINITE = {*REORDER, "nnan"}
