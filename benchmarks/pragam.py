@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits
 
 import skscreen
 from skscreen.problems.hinge_risk import HingeRisk
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 from skscreen.solvers.certified import follow
 from skscreen.solvers.excessive_gap import excessive_gap
 from skscreen.solvers.hinge import Algorithm

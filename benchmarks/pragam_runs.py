@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse.linalg import svds
 
 from skscreen.problems.hinge_risk import HingeRisk
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 from skscreen.solvers.excessive_gap import excessive_gap
 from skscreen.solvers.hinge import Algorithm
 

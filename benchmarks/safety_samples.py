@@ -29,8 +29,8 @@ from threadpoolctl import threadpool_limits
 
 import skscreen
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from skscreen.samples.intercept import with_intercept
 from skscreen.screening.inside import compare, compare_at, furthest_inside
-from skscreen.screening.intercept import with_intercept
 from skscreen.screening.sample_bounds import (
     dynamic_ball,
     gradient_target,

@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits
 
 import skscreen
 from skscreen import ScreenedRTLM, ScreenedSVC
-from skscreen.path import matrices
+from skscreen.fitting import kept_matrices as matrices
 
 
 def main() -> None:

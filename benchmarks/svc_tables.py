@@ -12,8 +12,8 @@ from svc_data import Sets
 from svc_peers import linear_svc, svc
 
 from skscreen.path.samples import SamplePathSolver, eps_limit
-from skscreen.problems.gram import Gram, KernelSamples
-from skscreen.problems.samples import LinearSamples, compress
+from skscreen.samples.gram import Gram, KernelSamples
+from skscreen.samples.rows import LinearSamples, compress
 from skscreen.solvers.coordinate_descent import coordinate_descent
 from skscreen.solvers.kernel import solve_kernel
 from skscreen.solvers.sample_state import SampleState

@@ -3,10 +3,10 @@
 from skscreen.chain import KernelChainClassifier, PragamChainSVC
 from skscreen.core.projection import project_box_equality
 from skscreen.embedding import OrdinalEmbedding
+from skscreen.fitting.store import Store
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_cv import ScreenedRTLMCV
 from skscreen.metric_path import RTLMPath, rtlm_path
-from skscreen.path.store import Store
 from skscreen.pragam import PragamSVC
 from skscreen.pragam_cv import PragamSVCCV
 from skscreen.svm import ScreenedSVC

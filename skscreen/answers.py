@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
 from skscreen.core.inputs import as_floats, same_pairs
-from skscreen.path.callbacks import FRAMES
+from skscreen.fitting.callbacks import FRAMES
 
 # Numbers of objects far beyond what the answers can name are identifiers, not indices.
 _OBJECTS_PER_ENTRY = 100

@@ -20,8 +20,8 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted, vali
 
 from skscreen.answers import Answers, check_total, count_objects, read_answers, usable_answers
 from skscreen.feature_map import FeatureMapMixin
-from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.path.threads import N_JOBS
+from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.threads import N_JOBS
 from skscreen.problems.embedding_losses import EmbeddingLoss
 from skscreen.problems.embedding_terms import EmbeddingProblem, margins
 from skscreen.solvers.embedding import EmbeddingSolution, check_free, solve_from

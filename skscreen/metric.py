@@ -18,14 +18,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.grid import absolute_lam
+from skscreen.fitting.kept_matrices import kept_matrix
+from skscreen.fitting.store import Store, check_store, content_key
+from skscreen.fitting.threads import N_JOBS
 from skscreen.mahalanobis import MahalanobisDistance
 from skscreen.metric_learning.screening.rules import RULES
-from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver, describe, describe_failure, is_narrow
-from skscreen.path.grid import absolute_lam
-from skscreen.path.matrices import kept_matrix
-from skscreen.path.store import Store, check_store, content_key
-from skscreen.path.threads import N_JOBS
 from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
 from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone, row_space
 from skscreen.problems.losses import SmoothedHinge

@@ -16,12 +16,12 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import validate_data
 
 from skscreen.core.memory import check_memory
+from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
+from skscreen.fitting.folds import score_folds
+from skscreen.fitting.grid import MOST_VALUES, absolute_lam, positive_values
 from skscreen.metric import LEARNED, ScreenedRTLM
 from skscreen.metric_path import RTLMPath
-from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver
-from skscreen.path.folds import score_folds
-from skscreen.path.grid import MOST_VALUES, absolute_lam, positive_values
 from skscreen.solvers.solution import Solution
 from skscreen.supervision import class_codes
 

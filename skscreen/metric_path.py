@@ -14,10 +14,10 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.core.memory import check_memory
+from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
+from skscreen.fitting.grid import positive_values
 from skscreen.metric import ScreenedRTLM
-from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.path.driver import PathSolver, describe
-from skscreen.path.grid import positive_values
 from skscreen.problems.objective import Problem
 from skscreen.screening.active import screen
 from skscreen.screening.ranges import count_in_range

@@ -14,14 +14,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.path.store import Store, check_store, content_key
-from skscreen.path.threads import N_JOBS, blas_threads_for
-from skscreen.problems.samples import LinearSamples, check_bounds
-from skscreen.score_classifier import ScoreClassifierMixin
+from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.store import Store, check_store, content_key
+from skscreen.fitting.threads import N_JOBS, blas_threads_for
+from skscreen.samples.labels import Labels, check_labels, check_problems
+from skscreen.samples.rows import LinearSamples, check_bounds
+from skscreen.samples.score_classifier import ScoreClassifierMixin
 from skscreen.solvers.certified import Certified, Watch
 from skscreen.solvers.hinge import LIMITS, Algorithm, Start, solve_hinge
-from skscreen.svm_problem import Labels, check_labels, check_problems
 
 # Options of one algorithm, with the value that says nothing.
 _OPTIONS = {

@@ -14,13 +14,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.core.memory import check_memory
-from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
-from skscreen.path.folds import score_folds
-from skscreen.path.grid import MOST_VALUES
+from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
+from skscreen.fitting.folds import C_grid, cut, score_folds, takes_weights
+from skscreen.fitting.grid import MOST_VALUES
 from skscreen.pragam import PragamSVC
+from skscreen.samples.labels import check_labels
 from skscreen.solvers.certified import Certified
-from skscreen.svm_cv import C_grid, cut, takes_weights
-from skscreen.svm_problem import check_labels
 
 
 class PragamSVCCV(PragamSVC):

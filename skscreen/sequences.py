@@ -7,7 +7,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from skscreen.problems.samples import LARGEST
+from skscreen.samples.rows import LARGEST
 
 
 @dataclass(frozen=True)

@@ -14,24 +14,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skscreen.path.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.store import Store, check_store
+from skscreen.fitting.threads import N_JOBS, blas_threads_for
 from skscreen.path.samples import TESTS, SamplePoint
-from skscreen.path.store import Store, check_store
-from skscreen.path.threads import N_JOBS, blas_threads_for
-from skscreen.problems.gram import KERNELS
-from skscreen.score_classifier import ScoreClassifierMixin
-from skscreen.svm_problem import (
-    SOLVERS,
-    BinaryFit,
-    Kernel,
-    Labels,
-    Settings,
-    SVMProblem,
-    by_rows,
-    check_labels,
-    check_problems,
-    gamma_value,
-)
+from skscreen.samples.gram import KERNELS
+from skscreen.samples.kernel import Kernel, gamma_value
+from skscreen.samples.labels import Labels, check_labels, check_problems
+from skscreen.samples.score_classifier import ScoreClassifierMixin
+from skscreen.svm_problem import SOLVERS, BinaryFit, Settings, SVMProblem, by_rows
 
 # Attributes of a fit.
 _LEARNED = (

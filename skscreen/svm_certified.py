@@ -19,14 +19,15 @@ from sklearn.utils.validation import (
 )
 
 from skscreen.core.memory import check_kernel_memory
+from skscreen.fitting.grid import MOST_VALUES
+from skscreen.fitting.progress import ProgressBar
 from skscreen.path.certified import CertifiedSearch, ErrorBounds, Fold
-from skscreen.path.grid import MOST_VALUES
-from skscreen.path.progress import ProgressBar
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.kernel import Kernel
+from skscreen.samples.rows import LinearSamples
 from skscreen.screening.score_bounds import Geometry
 from skscreen.svm import ScreenedSVC
 from skscreen.svm_path import fitted
-from skscreen.svm_problem import Kernel, by_rows
+from skscreen.svm_problem import by_rows
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Support vector machines that choose C by cross-validation, one path for each fold."""
 
 from collections.abc import Iterable
-from inspect import signature
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -12,22 +11,19 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import column_or_1d, indexable
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.core.memory import check_memory
-from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
+from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
+from skscreen.fitting.folds import C_grid, cut, score_folds, takes_weights
+from skscreen.fitting.grid import MOST_VALUES
 from skscreen.path.certified import CertifiedSearch, ErrorBounds
-from skscreen.path.folds import score_folds
-from skscreen.path.grid import MOST_VALUES, positive_values
 from skscreen.path.samples import SamplePoint
+from skscreen.samples.labels import check_labels
 from skscreen.svm import ScreenedSVC
 from skscreen.svm_certified import Training, warn_if_less
 from skscreen.svm_path import fitted
-from skscreen.svm_problem import BinaryFit, SVMProblem, check_labels
-
-# Where the grid begins and ends if only the number of its values is given.
-_SMALLEST_C, _LARGEST_C = 1e-2, 1e2
+from skscreen.svm_problem import BinaryFit, SVMProblem
 
 # Values of C that a certified choice may solve at most.
 _MAX_SOLVES = 1000
@@ -294,29 +290,6 @@ class ScreenedSVCCV(ScreenedSVC):
         if self._starts is not None and len(self._starts) == problem.labels.n_problems:
             start = self._starts[index][problem.labels.rows]
         return problem.finish(index, problem.solve(index, self.C_, self.tol, start))
-
-
-def C_grid(Cs) -> np.ndarray:
-    """Return the values of C, ascending, that a parameter `Cs` means."""
-    if isinstance(Cs, Integral):
-        return np.geomspace(_SMALLEST_C, _LARGEST_C, int(Cs))
-    return positive_values("Cs", Cs, "a number of values, or a list")
-
-
-def cut(model, X, y, train, test, sample_weight) -> tuple:
-    """Return training samples, validation samples, and the weights of both."""
-    weights = (None, None)
-    if sample_weight is not None:
-        weights = sample_weight[train], sample_weight[test]
-    return _safe_split(model, X, y, train), _safe_split(model, X, y, test, train), weights
-
-
-def takes_weights(scorer) -> bool:
-    """Whether a scorer has a use for sample weights."""
-    if hasattr(scorer, "_accept_sample_weight"):
-        return scorer._accept_sample_weight()
-    parameters = signature(scorer).parameters.values()
-    return any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def _fold_scores(

@@ -12,11 +12,12 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.core.certificate import ScreeningEvent
 from skscreen.core.memory import check_memory
-from skscreen.path.callbacks import FRAMES, Tasks, with_callbacks
-from skscreen.path.grid import positive_values
+from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
+from skscreen.fitting.grid import positive_values
 from skscreen.path.samples import SamplePathSolver, SamplePoint, eps_limit
+from skscreen.samples.labels import Labels
 from skscreen.svm import ScreenedSVC, describe
-from skscreen.svm_problem import BinaryFit, Labels, SVMProblem
+from skscreen.svm_problem import BinaryFit, SVMProblem
 
 # Share of `eps` that the duality gap at the stored points may use up.
 _GAP_SHARE = 0.01

@@ -20,7 +20,7 @@ from skscreen import (
 )
 from skscreen.core import memory
 from skscreen.datasets import make_triplets
-from skscreen.problems.gram import Gram
+from skscreen.samples.gram import Gram
 
 FREE = 1000
 rng = np.random.default_rng(0)

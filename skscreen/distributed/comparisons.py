@@ -15,7 +15,7 @@ from dask.sizeof import sizeof
 
 from skscreen.core.floats import EPS
 from skscreen.distributed.parts import Parts, addresses, sent
-from skscreen.path.threads import blas_threads_for
+from skscreen.fitting.threads import blas_threads_for
 from skscreen.problems.comparisons import Comparisons
 from skscreen.problems.domains import Domain, Point
 from skscreen.problems.losses import SmoothedHinge

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skscreen.distributed.parts import connected
 from skscreen.distributed.samples import PartitionedSamples
-from skscreen.path.callbacks import with_callbacks
+from skscreen.fitting.callbacks import with_callbacks
 from skscreen.pragam import PragamSVC
-from skscreen.svm_problem import check_labels
+from skscreen.samples.labels import check_labels
 
 
 class DistributedPragamSVC(PragamSVC):

@@ -11,8 +11,8 @@ from dask.sizeof import sizeof
 
 from skscreen.core.memory import aligned
 from skscreen.distributed.parts import Parts, spread
-from skscreen.path.threads import blas_threads_for
-from skscreen.problems.samples import LinearSamples
+from skscreen.fitting.threads import blas_threads_for
+from skscreen.samples.rows import LinearSamples
 
 
 class PartitionedSamples:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skscreen.path.threads import blas_threads_for
+from skscreen.fitting.threads import blas_threads_for
 from skscreen.problems.comparisons import Comparisons
 from skscreen.problems.domains import Point
 from skscreen.problems.objective import Objective, Problem, Proximal

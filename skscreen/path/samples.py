@@ -12,11 +12,11 @@ import numpy as np
 from skscreen.core.certificate import ScreeningEvent, after_steps, n_screened, screening_event
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
-from skscreen.path.threads import blas_threads_for
-from skscreen.problems.gram import INDEFINITE, LinearKernelSamples, indefinite_message
-from skscreen.problems.samples import check_bounds
+from skscreen.fitting.threads import blas_threads_for
+from skscreen.samples.gram import INDEFINITE, LinearKernelSamples, indefinite_message
+from skscreen.samples.intercept import shown
+from skscreen.samples.rows import check_bounds
 from skscreen.screening.inside import compare_at
-from skscreen.screening.intercept import shown
 from skscreen.screening.sample_bounds import (
     Reference,
     dynamic_ball,

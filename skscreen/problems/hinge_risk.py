@@ -18,7 +18,7 @@ from numba import njit
 
 from skscreen.core.floats import EPS, REORDER
 from skscreen.core.projection import project
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 
 # Samples this near to the kink are taken first where the dual variables are brought to balance.
 _TIE = 1e-12

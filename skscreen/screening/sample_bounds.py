@@ -17,7 +17,7 @@ margins that it was made from.
 
 With an unpenalised intercept, m_i = <z_i, w> + y_i b, dual variables also have sum y_i alpha_i = 0.
 The identity holds as it is: all alpha above, and those between them, are feasible up to rounding
-errors, which the radius allows for. `skscreen.screening.intercept` bounds b.
+errors, which the radius allows for. `skscreen.samples.intercept` bounds b.
 
 References
 ----------
@@ -31,7 +31,7 @@ import numpy as np
 from numba import njit
 
 from skscreen.core.floats import EPS, WIDER
-from skscreen.screening.intercept import balanced_target, shown
+from skscreen.samples.intercept import balanced_target, shown
 
 # Rounding error of a sum of vectors, in units of EPS times the sum of their lengths. Far above
 # what blocked sums of terms of both signs show.

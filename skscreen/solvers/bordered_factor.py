@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from skscreen.core.memory import Pool
-from skscreen.problems.gram import indefinite_message
+from skscreen.samples.gram import indefinite_message
 from skscreen.solvers.newton_kernels import newton_system
 
 # A factor is worth keeping of so many samples, and while no more than this part of them changes.

@@ -32,7 +32,7 @@ from operator import itemgetter
 import numpy as np
 
 from skscreen.core.decisions import UNDECIDED
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 from skscreen.solvers.face_steps import FaceSteps
 from skscreen.solvers.sample_state import SampleState
 from skscreen.solvers.sweep_kernels import active_samples, epochs

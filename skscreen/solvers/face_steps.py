@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from skscreen.core.decisions import UNDECIDED
-from skscreen.problems.sample_kernels import add_row, row_dot
+from skscreen.samples.row_loops import add_row, row_dot
 from skscreen.solvers.sample_state import SampleState
 from skscreen.solvers.sweep_kernels import spread
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skscreen.problems.hinge_risk import HingeRisk
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 from skscreen.solvers.bundle import bmrm, ls_bmrm
 from skscreen.solvers.certified import Certified, Iterate, follow
 from skscreen.solvers.excessive_gap import excessive_gap

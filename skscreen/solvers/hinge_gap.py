@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from skscreen.core.floats import EPS
-from skscreen.screening.intercept import best_intercepts, shown, with_intercept
+from skscreen.samples.intercept import best_intercepts, shown, with_intercept
 from skscreen.screening.sample_bounds import SampleBall
 from skscreen.screening.sample_rules import Extremes, ball_test, decide
 

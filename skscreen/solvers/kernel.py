@@ -5,7 +5,7 @@ from time import perf_counter
 import numpy as np
 
 from skscreen.core.certificate import after_steps, screening_event
-from skscreen.problems.gram import KernelSamples
+from skscreen.samples.gram import KernelSamples
 from skscreen.solvers.hinge_gap import Part
 from skscreen.solvers.kernel_active_set import ActiveSetRun, TooLarge
 from skscreen.solvers.kernel_smo import SmoRun

@@ -17,8 +17,8 @@ free samples, which screening cannot leave out.
 import numpy as np
 
 from skscreen.core.memory import Pool
-from skscreen.problems.gram import INDEFINITE
-from skscreen.problems.gram_kernels import add_rows
+from skscreen.samples.gram import INDEFINITE
+from skscreen.samples.gram_loops import add_rows
 from skscreen.solvers.bordered_factor import BrokenDown
 from skscreen.solvers.hinge_gap import Part, best_multiple, rounding_of_gap
 from skscreen.solvers.kernel_state import KernelRun, feasible

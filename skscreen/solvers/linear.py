@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from skscreen.core.certificate import after_steps
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 from skscreen.solvers.coordinate_descent import coordinate_descent, epoch_work
 from skscreen.solvers.kernel_active_set import ActiveSetRun, TooLarge
 from skscreen.solvers.kernel_state import State

@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 
 from skscreen.problems.hinge_risk import HingeRisk
-from skscreen.problems.sample_kernels import add_row, row_dot
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.row_loops import add_row, row_dot
+from skscreen.samples.rows import LinearSamples
 from skscreen.solvers.certified import Iterate
 
 

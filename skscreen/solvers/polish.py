@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from skscreen.screening.intercept import shown
+from skscreen.samples.intercept import shown
 from skscreen.solvers.hinge_gap import certify
 from skscreen.solvers.sample_solution import SampleSolution
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skscreen.core.memory import Pool
-from skscreen.problems.gram_kernels import add_rows
+from skscreen.samples.gram_loops import add_rows
 from skscreen.solvers.bordered_factor import BorderedFactor
 from skscreen.solvers.newton_kernels import clipped_dual, slope_of_loss
 

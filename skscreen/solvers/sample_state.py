@@ -6,7 +6,7 @@ import numpy as np
 
 from skscreen.core.certificate import screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 from skscreen.screening.sample_bounds import dynamic_ball, reference
 from skscreen.screening.sample_rules import ball_test, decide
 from skscreen.solvers.hinge_gap import certify

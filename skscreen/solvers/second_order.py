@@ -35,7 +35,7 @@ from scipy.linalg.blas import dsyrk
 from skscreen.core.decisions import LINEAR
 from skscreen.core.floats import REORDER
 from skscreen.core.memory import check_memory
-from skscreen.problems.sample_kernels import sparse_products
+from skscreen.samples.row_loops import sparse_products
 from skscreen.solvers.sample_state import SampleState
 
 # Widths of the zones: for each unit of the relative gap at the start, the largest, and the one that

@@ -9,8 +9,8 @@ descent method for large-scale linear SVM, ICML. Section 3.2: shrinking.
 import numpy as np
 from numba import njit
 
-from skscreen.problems.prefetch import prefetch, prefetch_row
-from skscreen.problems.sample_kernels import add_row, row_dot
+from skscreen.samples.prefetch import prefetch, prefetch_row
+from skscreen.samples.row_loops import add_row, row_dot
 
 # So many visits before a sample's turn its data are asked for.
 _AHEAD = 2

@@ -11,9 +11,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 
 from skscreen import ScreenedSVC, Store
-from skscreen.path import matrices
-from skscreen.path.matrices import KnownRows, kept_matrix, kept_rows
-from skscreen.svm_problem import Kernel
+from skscreen.fitting import kept_matrices as matrices
+from skscreen.fitting.kept_matrices import KnownRows, kept_matrix, kept_rows
+from skscreen.samples.kernel import Kernel
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@ import io
 import numpy as np
 import pytest
 
-from skscreen.path.progress import ProgressBar
+from skscreen.fitting.progress import ProgressBar
 
 
 class Terminal(io.StringIO):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skscreen.path.samples import SamplePathSolver, _TargetMargins
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 from skscreen.solvers.linear import solve_linear
 
 RNG = np.random.default_rng(1)

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 
 from skscreen import PragamSVC, ScreenedRTLM, ScreenedSVC, Store
-from skscreen.path.store import check_store, content_key
+from skscreen.fitting.store import check_store, content_key
 
 X, y = load_breast_cancer(return_X_y=True)
 X = scale(X)
@@ -202,7 +202,7 @@ def test_a_search_in_two_processes_has_the_scores_of_one_without_store(tmp_path)
 WRITER = """
 import sys
 import numpy as np
-from skscreen.path.store import Store
+from skscreen.fitting.store import Store
 store = Store(sys.argv[1], max_bytes=300_000)
 print("ready", flush=True)
 for k in range(10**6):

@@ -6,7 +6,7 @@ from sklearn.datasets import load_wine
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from skscreen import PragamSVC, ScreenedSVC
-from skscreen.path.threads import blas_threads_for
+from skscreen.fitting.threads import blas_threads_for
 from skscreen.problems.hinge_risk import HingeRisk
 from skscreen.solvers import kernel
 

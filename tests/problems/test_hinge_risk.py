@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
 from skscreen.problems.hinge_risk import HingeRisk, quantile_between, weighted_quantile
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 
 X, y = load_breast_cancer(return_X_y=True)
 X, SIGNS = scale(X)[::8], np.where(y[::8] == 1, 1.0, -1.0)

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from skscreen.core import memory
 from skscreen.core.memory import Pool, aligned, check_memory, free_memory
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 
 CONTAINER = ("memory.max", "memory.current", "inactive_file")
 

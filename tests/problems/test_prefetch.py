@@ -3,8 +3,8 @@ import pytest
 from numba import njit
 from scipy import sparse
 
-from skscreen.problems.prefetch import prefetch, prefetch_row
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.prefetch import prefetch, prefetch_row
+from skscreen.samples.rows import LinearSamples
 
 
 @njit

@@ -14,8 +14,8 @@ from svm_reference import best_intercepts as by_trying_all
 from svm_reference import free_gap, free_optimum
 
 from skscreen.core.decisions import LINEAR, ZERO
+from skscreen.samples.intercept import balanced_target, best_intercepts, with_intercept
 from skscreen.screening.inside import compare, compare_at, furthest_inside
-from skscreen.screening.intercept import balanced_target, best_intercepts, with_intercept
 from skscreen.screening.sample_bounds import (
     SampleBall,
     dynamic_ball,

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
 from skscreen.problems.hinge_risk import HingeRisk
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 from skscreen.solvers.bundle import bmrm, ls_bmrm
 from skscreen.solvers.certified import follow
 from skscreen.solvers.simplex_qp import maximise_on_simplex

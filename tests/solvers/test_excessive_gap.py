@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import scale
 
 from skscreen.problems.hinge_risk import HingeRisk
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 from skscreen.solvers.certified import follow
 from skscreen.solvers.excessive_gap import excessive_gap
 

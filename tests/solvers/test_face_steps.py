@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 from skscreen.solvers.coordinate_descent import coordinate_descent
 from skscreen.solvers.face_steps import FaceSteps
 from skscreen.solvers.linear import solve_linear

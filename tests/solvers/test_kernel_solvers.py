@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
 
-from skscreen.problems.gram import Gram, KernelSamples
+from skscreen.samples.gram import Gram, KernelSamples
 from skscreen.solvers import kernel_active_set
 from skscreen.solvers.kernel import solve_kernel
 from skscreen.solvers.kernel_state import feasible

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import LinearSVC
 
 from skscreen.core.decisions import LINEAR, ZERO
-from skscreen.problems.samples import LinearSamples, compress
+from skscreen.samples.rows import LinearSamples, compress
 from skscreen.solvers.coordinate_descent import coordinate_descent
 from skscreen.solvers.linear import solve_linear
 from skscreen.solvers.sample_state import SampleState

@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
 from skscreen.problems.hinge_risk import HingeRisk
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.rows import LinearSamples
 from skscreen.solvers.pegasos import pegasos, stochastic_pegasos
 
 X, y = load_breast_cancer(return_X_y=True)

@@ -9,8 +9,8 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from svm_reference import dual, gap, optimum, primal, sloppy
 
-from skscreen.problems.gram import Gram, KernelSamples
-from skscreen.problems.samples import LinearSamples
+from skscreen.samples.gram import Gram, KernelSamples
+from skscreen.samples.rows import LinearSamples
 from skscreen.solvers.linear import solve_linear
 from skscreen.solvers.polish import polish
 from skscreen.solvers.sample_solution import SampleSolution

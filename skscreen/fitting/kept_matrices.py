@@ -69,7 +69,7 @@ def kept_matrix(key: str, max_bytes: float, compute: Callable[[], np.ndarray]) -
     Parameters
     ----------
     key : str
-        Of what the matrix follows from; see `skscreen.path.store.content_key`.
+        Of what the matrix follows from; see `skscreen.fitting.store.content_key`.
     max_bytes : float
         Matrices used least recently are dropped where all kept ones are larger together than that,
         or than what they leave free.

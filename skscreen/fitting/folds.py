@@ -2,11 +2,15 @@
 
 import warnings
 from collections.abc import Iterable
+from inspect import signature
+from numbers import Integral
 
 import numpy as np
 from joblib import Parallel
+from sklearn.utils.metaestimators import _safe_split
 
-from skscreen.path.callbacks import Tasks
+from skscreen.fitting.callbacks import Tasks
+from skscreen.fitting.grid import positive_values
 
 
 def score_folds(
@@ -56,3 +60,30 @@ def score_folds(
             stacklevel=stacklevel,
         )
     return scores, int(np.nanargmax(means)), failed, starts
+
+
+# Where the grid begins and ends if only the number of its values is given.
+_SMALLEST_C, _LARGEST_C = 1e-2, 1e2
+
+
+def C_grid(Cs) -> np.ndarray:
+    """Return the values of C, ascending, that a parameter `Cs` means."""
+    if isinstance(Cs, Integral):
+        return np.geomspace(_SMALLEST_C, _LARGEST_C, int(Cs))
+    return positive_values("Cs", Cs, "a number of values, or a list")
+
+
+def cut(model, X, y, train, test, sample_weight) -> tuple:
+    """Return training samples, validation samples, and the weights of both."""
+    weights = (None, None)
+    if sample_weight is not None:
+        weights = sample_weight[train], sample_weight[test]
+    return _safe_split(model, X, y, train), _safe_split(model, X, y, test, train), weights
+
+
+def takes_weights(scorer) -> bool:
+    """Whether a scorer has a use for sample weights."""
+    if hasattr(scorer, "_accept_sample_weight"):
+        return scorer._accept_sample_weight()
+    parameters = signature(scorer).parameters.values()
+    return any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)

@@ -20,9 +20,9 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from skscreen.core.compiling import start_numba
 from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
-from skscreen.problems.gram_kernels import add_rows, add_rows_at, signed_block
-from skscreen.problems.row_cache import RESERVING, RowCache, reserved_bytes
-from skscreen.problems.samples import LARGEST, LinearSamples
+from skscreen.samples.gram_loops import add_rows, add_rows_at, signed_block
+from skscreen.samples.row_cache import RESERVING, RowCache, reserved_bytes
+from skscreen.samples.rows import LARGEST, LinearSamples
 
 KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from skscreen.core.compiling import start_numba
 from skscreen.core.memory import aligned
-from skscreen.problems import sample_kernels
+from skscreen.samples import row_loops as sample_kernels
 
 # Longest vector, so that sums of products of two with dual variables do not overflow.
 LARGEST = 1e40

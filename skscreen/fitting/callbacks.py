@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Self
 
-from skscreen.path.progress import ProgressBar
+from skscreen.fitting.progress import ProgressBar
 
 # Frames that `with_callbacks` puts between a method and its caller, for the levels of warnings.
 FRAMES = 2

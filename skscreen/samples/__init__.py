@@ -1,0 +1,1 @@
+"""Samples: labels, rows, kernel matrices, and the intercept that is not penalised."""

@@ -1,0 +1,126 @@
+"""Kernels: what they are evaluated with, and the values between training and other samples."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+
+from skscreen.fitting.kept_matrices import KnownRows, kept_rows
+from skscreen.fitting.store import content_key
+from skscreen.samples.gram import Gram, kernel_values
+from skscreen.samples.gram_loops import add_rows
+
+# Of the square of numbers, the variance that rounding errors leave of a constant.
+_NOISE = 1e-14
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its parameters; what decision functions need after the Gram matrix is gone.
+
+    Parameters
+    ----------
+    name : str or callable
+    gamma, degree, coef0 : float
+    """
+
+    name: str | Callable
+    gamma: float
+    degree: float
+    coef0: float
+
+    def scores(self, X, support_vectors, dual_coef: np.ndarray) -> np.ndarray:
+        """Return sum_j K(x, x_j) dual_coef_j for the rows of X, by blocks of limited size."""
+        if self.name == "precomputed":
+            return X @ dual_coef
+        out = np.zeros((X.shape[0], dual_coef.shape[1]))
+        # A tolerance may be met without any support vector.
+        for part in _parts(X.shape[0], len(dual_coef)) if len(dual_coef) else ():
+            out[part] = self.between(X[part], support_vectors) @ dual_coef
+        return out
+
+    def scores_again(
+        self, X, support_vectors, dual_coef: np.ndarray, support: np.ndarray, known: KnownRows
+    ) -> np.ndarray:
+        """Return the same as `scores`, from kernel values known for the same X.
+
+        Parameters
+        ----------
+        X, support_vectors, dual_coef
+        support : ndarray of shape (n_SV,)
+            Rows of `known` that belong to the support vectors.
+        known : KnownRows
+            K between all training samples and X.
+        """
+        K = known.with_rows(support, lambda places: self.between(support_vectors[places], X))
+        out = np.zeros((dual_coef.shape[1], X.shape[0]))
+        for column, scores in zip(dual_coef.T, out, strict=True):
+            index = np.flatnonzero(column)
+            add_rows(K, support[index], column[index], scores)
+        return out.T
+
+    def between(self, X, Y) -> np.ndarray:
+        """Return the kernel matrix between two sets of samples."""
+        return kernel_values(self.name, X, Y, **self._settings)
+
+    def gram(self, X, cache_size: float, keep: Callable | None = None) -> Gram:
+        """Return the kernel matrix of training samples."""
+        return Gram(X, self.name, cache_size=cache_size, keep=keep, **self._settings)
+
+    @property
+    def _settings(self) -> dict[str, float]:
+        return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+
+
+def _parts(n: int, width: int) -> Iterator[slice]:
+    """Split n rows of kernel values into parts of limited size."""
+    memory = get_config()["working_memory"] * 2**20
+    n_rows = max(int(memory / (8 * max(width, 1))), 1)
+    return (slice(first, first + n_rows) for first in range(0, n, n_rows))
+
+
+@dataclass(frozen=True)
+class KnownTraining:
+    """What tells training samples from others, and how much may be kept of their kernel values.
+
+    Parameters
+    ----------
+    key : str
+        Of the samples and the kernel.
+    n : int
+        Number of samples, those of weight zero up to the last other one included.
+    max_bytes : int
+    """
+
+    key: str
+    n: int
+    max_bytes: int
+
+    def known_rows(self, X) -> KnownRows | None:
+        """Return the kernel values of X that scores of fits before this one have needed."""
+        return kept_rows(content_key(self.key, X), self.max_bytes, self.n, X.shape[0])
+
+
+def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
+    """Return the value of gamma, by scikit-learn's meaning of "scale" and "auto".
+
+    The variance of "scale" counts samples by their weights, as if they were repeated.
+    """
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
+    share = weights / (weights.sum() * X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(X):
+            square, mean = (float((part.T @ share).sum()) for part in (X.multiply(X), X))
+            variance, noise = square - mean * mean, _NOISE * square
+        else:
+            mean = float((X.T @ share).sum())
+            variance, noise = float((((X - mean) ** 2).T @ share).sum()), _NOISE**2 * mean * mean
+    if not variance < np.inf:
+        raise ValueError("X has no finite variance, which gamma='scale' needs: rescale X.")
+    value = 1.0 / (X.shape[1] * variance) if variance > noise else 1.0
+    return value if value < np.inf else 1.0

@@ -1,0 +1,114 @@
+"""Classes and weights of samples, checked and brought to one form."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from skscreen.core.memory import check_memory
+
+# A variable with and without sign, of a problem and in the matrix of all.
+_BYTES_PER_VARIABLE = 32
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Classes and weights of the samples that take part.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+    rows : ndarray of shape (n,)
+        Indices of the samples of positive weight.
+    codes : ndarray of shape (n,)
+        Their classes, as indices.
+    weights : ndarray of shape (n,)
+        Products of sample and class weights, > 0.
+    repetitions : ndarray of shape (n,)
+        Sample weights.
+    """
+
+    classes: np.ndarray
+    rows: np.ndarray
+    codes: np.ndarray
+    weights: np.ndarray
+    repetitions: np.ndarray
+
+    @property
+    def n_problems(self) -> int:
+        """Number of two-class problems: one, or one for each of more than two classes."""
+        return 1 if self.classes.size == 2 else self.classes.size
+
+    def take(self, X, pairwise: bool):
+        """Return the rows of X that take part, of a kernel matrix the columns too."""
+        if self.rows.size == X.shape[0]:
+            return X
+        return X[self.rows][:, self.rows] if pairwise else X[self.rows]
+
+    def signs(self, problem: int) -> np.ndarray:
+        """Return +1 for the class that a problem tells from the rest, -1 for these."""
+        positive = 1 if self.classes.size == 2 else problem
+        return np.where(self.codes == positive, 1.0, -1.0)
+
+
+def check_labels(X, y, sample_weight, class_weight) -> Labels:
+    """Bring labels and weights to one form; samples of weight zero are left out."""
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    weights = np.ones(y.size)
+    if sample_weight is not None:
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
+        )
+    rows = np.flatnonzero(weights)
+    if rows.size == 0:
+        raise ValueError("sample_weight must have a positive entry, got only zeros.")
+    classes, codes = _classes(y[rows])
+    repetitions = weights = weights[rows]
+    if class_weight is not None:
+        weights = weights * _class_factors(class_weight, classes, codes, weights)[codes]
+        positive = np.flatnonzero(weights)
+        rows, weights, repetitions = rows[positive], weights[positive], repetitions[positive]
+        classes, codes = _classes(y[rows])
+    if classes.size < 2:
+        raise ValueError(
+            "The number of classes in y has to be greater than one; got "
+            f"{classes.size} class{'' if classes.size == 1 else 'es'}"
+            f"{'' if rows.size == y.size else ' among the samples of positive weight'}."
+        )
+    return Labels(classes, rows, codes, weights, repetitions)
+
+
+def _classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sorted classes and which of them each label is."""
+    classes = np.unique(y)
+    # The few classes are sorted already: the inverse that `unique` returns sorts all labels.
+    return classes, np.searchsorted(classes, y)
+
+
+def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
+    if isinstance(class_weight, str):
+        # Sums of weights, so that weights still mean repetitions.
+        return weights.sum() / (classes.size * np.bincount(codes, weights))
+    try:
+        factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+    except (TypeError, ValueError):
+        factors = np.array([np.nan])
+    if not np.all(np.isfinite(factors)) or factors.min() < 0.0:
+        raise ValueError(f"class_weight must hold finite numbers >= 0, got {class_weight!r}.")
+    # As in scikit-learn: a class that a fold lacks may have a weight, a misspelt one may not.
+    unknown = set(class_weight) - set(classes.tolist())
+    if unknown and not set(classes.tolist()) <= set(class_weight):
+        raise ValueError(
+            f"class_weight has entries for {sorted(unknown, key=repr)}, which are not in y; the "
+            f"classes are {classes.tolist()}."
+        )
+    return factors
+
+
+def check_problems(n_problems: int, n_samples: int, n_features: int) -> None:
+    """Refuse dual variables and weights of more classes than would fit, before they are made."""
+    what = f"{n_problems:,} problems, one a class, on {n_samples:,} samples"
+    needed = _BYTES_PER_VARIABLE * n_problems * (n_samples + n_features)
+    check_memory(needed, what, "Are the labels classes? Use fewer.")
