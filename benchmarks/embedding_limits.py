@@ -10,10 +10,10 @@ from embedding_runs import LOSSES, Settings, loss_of, ms, synthetic, table
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen import OrdinalEmbedding
-from skscreen.problems.embedding_terms import EmbeddingProblem, evaluate
-from skscreen.solvers.embedding import solve
-from skscreen.solvers.embedding_auto import random_start
-from skscreen.solvers.svrg import svrg_sbb
+from skscreen.embedding.auto import random_start
+from skscreen.embedding.objective import EmbeddingProblem, evaluate
+from skscreen.embedding.solve import solve
+from skscreen.embedding.svrg import svrg_sbb
 
 
 def growth(bench) -> dict:

@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances
 
 from skscreen import OrdinalEmbedding
+from skscreen.embedding.auto import random_start
 from skscreen.metrics import mean_average_precision, precision_at_k
-from skscreen.solvers.embedding_auto import random_start
 
 N, P, SIZE, LEVEL = 100, 10, 10_000, 0.15
 PAPER_LOSSES = ("gnmds", "ste", "tste")

@@ -8,14 +8,14 @@ import numpy as np
 from peer_process import PeerProcess
 
 from skscreen.datasets import make_triplets
+from skscreen.embedding.auto import clean_ridge, random_start
+from skscreen.embedding.descent import diverged
+from skscreen.embedding.losses import EmbeddingLoss
+from skscreen.embedding.objective import EmbeddingProblem
+from skscreen.embedding.solve import SOLVERS
+from skscreen.embedding.state import Progress, Settings
+from skscreen.embedding.stochastic_loops import sgd_pass
 from skscreen.metrics import triplet_error
-from skscreen.problems.embedding_losses import EmbeddingLoss
-from skscreen.problems.embedding_terms import EmbeddingProblem
-from skscreen.solvers.embedding import SOLVERS
-from skscreen.solvers.embedding_auto import clean_ridge, random_start
-from skscreen.solvers.embedding_descent import diverged
-from skscreen.solvers.embedding_kernels import sgd_pass
-from skscreen.solvers.embedding_state import Progress, Settings
 
 PEER = Path(__file__).with_name("embedding_peer.py")
 LOSSES = ("gnmds", "ckl", "ste", "tste", "soe")

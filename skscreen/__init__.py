@@ -2,7 +2,7 @@
 
 from skscreen.chain import KernelChainClassifier, PragamChainSVC
 from skscreen.core.projection import project_box_equality
-from skscreen.embedding import OrdinalEmbedding
+from skscreen.embedding.estimator import OrdinalEmbedding
 from skscreen.fitting.store import Store
 from skscreen.metric import ScreenedRTLM
 from skscreen.metric_cv import ScreenedRTLMCV

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.spatial import procrustes
 from sklearn.utils import check_array, check_consistent_length, check_scalar
 
-from skscreen.answers import check_total, read_answers
-from skscreen.problems.embedding_terms import margins
+from skscreen.embedding.answers import check_total, read_answers
+from skscreen.embedding.objective import margins
 
 
 def triplet_error(embedding, X, y=None, sample_weight=None) -> float:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skscreen.problems.embedding_losses import answer
+from skscreen.embedding.losses import answer
 
 
 def columns(rows):

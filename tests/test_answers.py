@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from skscreen.answers import read_answers, usable_answers
+from skscreen.embedding.answers import read_answers, usable_answers
 
 T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1]])
 Q = np.array([[0, 1, 2, 3], [1, 2, 3, 0]])

@@ -3,8 +3,8 @@ import pytest
 from embedding_reference import loss_values
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skscreen.problems.embedding_losses import EmbeddingLoss
-from skscreen.problems.embedding_terms import EmbeddingProblem, margins, wrong_share
+from skscreen.embedding.losses import EmbeddingLoss
+from skscreen.embedding.objective import EmbeddingProblem, margins, wrong_share
 
 N, P, M = 12, 3, 100
 rng = np.random.default_rng(0)

@@ -6,14 +6,14 @@ from embedding_reference import gradient, share_right, triplets_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from skscreen.problems.embedding_losses import CODES, EmbeddingLoss
-from skscreen.problems.embedding_terms import EmbeddingProblem
-from skscreen.solvers import svrg as svrg_module
-from skscreen.solvers.embedding import SOLVERS, solve, solve_from
-from skscreen.solvers.embedding_auto import clean_ridge, random_start
-from skscreen.solvers.embedding_kernels import sgd_pass, svrg_epoch
-from skscreen.solvers.embedding_lbfgs import lbfgs
-from skscreen.solvers.embedding_state import Settings, shuffled
+from skscreen.embedding.auto import clean_ridge, random_start
+from skscreen.embedding.estimator import svrg as svrg_module
+from skscreen.embedding.lbfgs import lbfgs
+from skscreen.embedding.losses import CODES, EmbeddingLoss
+from skscreen.embedding.objective import EmbeddingProblem
+from skscreen.embedding.solve import SOLVERS, solve, solve_from
+from skscreen.embedding.state import Settings, shuffled
+from skscreen.embedding.stochastic_loops import sgd_pass, svrg_epoch
 
 N, P = 25, 2
 POINTS = np.random.default_rng(0).normal(scale=0.5, size=(N, P))

@@ -4,11 +4,11 @@ import pytest
 from embedding_reference import triplets_of
 from numpy.testing import assert_allclose
 
-from skscreen.problems.embedding_losses import EmbeddingLoss
-from skscreen.problems.embedding_terms import EmbeddingProblem
-from skscreen.solvers.embedding_auto import random_start
-from skscreen.solvers.embedding_state import Settings
-from skscreen.solvers.gram_embedding import gram_descent
+from skscreen.embedding.auto import random_start
+from skscreen.embedding.gram_descent import gram_descent
+from skscreen.embedding.losses import EmbeddingLoss
+from skscreen.embedding.objective import EmbeddingProblem
+from skscreen.embedding.state import Settings
 
 N, REG = 7, 0.02
 POINTS = np.random.default_rng(0).normal(size=(N, 2))

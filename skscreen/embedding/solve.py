@@ -10,13 +10,13 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from skscreen.core.memory import check_memory
-from skscreen.problems.embedding_terms import EmbeddingProblem
-from skscreen.solvers.embedding_auto import auto, random_start
-from skscreen.solvers.embedding_descent import batch, sgd
-from skscreen.solvers.embedding_lbfgs import lbfgs
-from skscreen.solvers.embedding_state import Progress, Settings
-from skscreen.solvers.gram_embedding import gram_descent
-from skscreen.solvers.svrg import svrg, svrg_sbb
+from skscreen.embedding.auto import auto, random_start
+from skscreen.embedding.descent import batch, sgd
+from skscreen.embedding.gram_descent import gram_descent
+from skscreen.embedding.lbfgs import lbfgs
+from skscreen.embedding.objective import EmbeddingProblem
+from skscreen.embedding.state import Progress, Settings
+from skscreen.embedding.svrg import svrg, svrg_sbb
 
 SOLVERS = {
     "auto": auto,

@@ -5,9 +5,9 @@ from math import ceil, nan
 
 import numpy as np
 
-from skscreen.problems.embedding_terms import EmbeddingProblem, evaluate
-from skscreen.solvers.embedding_kernels import sgd_pass
-from skscreen.solvers.embedding_state import Progress, Settings, shuffled
+from skscreen.embedding.objective import EmbeddingProblem, evaluate
+from skscreen.embedding.state import Progress, Settings, shuffled
+from skscreen.embedding.stochastic_loops import sgd_pass
 
 # First step of SGD, in distances squared per unit of slope; longer ones break under noise.
 FIRST_STEP = {"gnmds": 0.1, "ste": 0.1, "tste": 0.2, "soe": 0.2, "ckl": 0.2}

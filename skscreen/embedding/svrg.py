@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from skscreen.problems.embedding_terms import EmbeddingProblem, evaluate
-from skscreen.solvers.embedding_kernels import svrg_epoch
-from skscreen.solvers.embedding_state import Progress, Settings, shuffled
+from skscreen.embedding.objective import EmbeddingProblem, evaluate
+from skscreen.embedding.state import Progress, Settings, shuffled
+from skscreen.embedding.stochastic_loops import svrg_epoch
 
 _EPOCHS = 50
 # In units of n / |Q| for steps and 1 / n for epsilon: an answer touches 3 of n objects.

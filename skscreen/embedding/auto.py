@@ -11,10 +11,10 @@ from math import nan
 
 import numpy as np
 
-from skscreen.problems.embedding_terms import EmbeddingProblem, wrong_share
-from skscreen.solvers.embedding_descent import FIRST_STEP, descend, steps_for
-from skscreen.solvers.embedding_lbfgs import lbfgs
-from skscreen.solvers.embedding_state import Progress, Settings, shuffled
+from skscreen.embedding.descent import FIRST_STEP, descend, steps_for
+from skscreen.embedding.lbfgs import lbfgs
+from skscreen.embedding.objective import EmbeddingProblem, wrong_share
+from skscreen.embedding.state import Progress, Settings, shuffled
 
 _TOUCHES = 1500
 # Extra dimensions of the start, where the embedding has at most so many; CKL gets stuck in more (of

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from skscreen.core.compiling import start_numba
-from skscreen.problems.embedding_losses import (
+from skscreen.embedding.losses import (
     CKL,
     GNMDS,
     SMALLEST,

@@ -2,7 +2,7 @@
 
 from numba import njit
 
-from skscreen.problems.embedding_losses import answer
+from skscreen.embedding.losses import answer
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -18,15 +18,21 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from skscreen.answers import Answers, check_total, count_objects, read_answers, usable_answers
-from skscreen.feature_map import FeatureMapMixin
+from skscreen.embedding.answers import (
+    Answers,
+    check_total,
+    count_objects,
+    read_answers,
+    usable_answers,
+)
+from skscreen.embedding.auto import clean_ridge
+from skscreen.embedding.feature_map import FeatureMapMixin
+from skscreen.embedding.losses import EmbeddingLoss
+from skscreen.embedding.objective import EmbeddingProblem, margins
+from skscreen.embedding.solve import EmbeddingSolution, check_free, solve_from
+from skscreen.embedding.state import Progress, Settings
 from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.threads import N_JOBS
-from skscreen.problems.embedding_losses import EmbeddingLoss
-from skscreen.problems.embedding_terms import EmbeddingProblem, margins
-from skscreen.solvers.embedding import EmbeddingSolution, check_free, solve_from
-from skscreen.solvers.embedding_auto import clean_ridge
-from skscreen.solvers.embedding_state import Progress, Settings
 
 # Few points, or points on a line, get stuck on the wrong side of each other.
 _FEW_OBJECTS, _RESTARTS = 20, 5

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skscreen.problems.embedding_terms import EmbeddingProblem
+from skscreen.embedding.objective import EmbeddingProblem
 
 # Passes over weighted answers that the list for stochastic passes holds, unless that is more rows.
 _DRAWS, _MOST_DRAWN = 20, 4_000_000

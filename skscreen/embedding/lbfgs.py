@@ -6,8 +6,8 @@ from math import isfinite, sqrt
 import numpy as np
 from numba import njit
 
-from skscreen.problems.embedding_terms import EmbeddingProblem, evaluate
-from skscreen.solvers.embedding_state import Progress, Settings
+from skscreen.embedding.objective import EmbeddingProblem, evaluate
+from skscreen.embedding.state import Progress, Settings
 
 _EPOCHS = 200
 _MEMORY = 10

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 from numba import njit
 
-from skscreen.problems.embedding_losses import answer
-from skscreen.problems.embedding_terms import EmbeddingProblem
-from skscreen.solvers.embedding_state import Progress, Settings
+from skscreen.embedding.losses import answer
+from skscreen.embedding.objective import EmbeddingProblem
+from skscreen.embedding.state import Progress, Settings
 
 _EPOCHS = 1000
 # Of the step on the mean gradient, in units of n; it grows after a decrease and halves else.

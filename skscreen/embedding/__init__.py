@@ -1,0 +1,1 @@
+"""Ordinal embedding: points from answers that compare distances."""
