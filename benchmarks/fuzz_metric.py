@@ -14,8 +14,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from skscreen import ScreenedRTLM, ScreenedRTLMCV, rtlm_path
 from skscreen.distributed import DistributedPragamSVC, DistributedRTLM
+from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
-from skscreen.screening.bounds import BOUNDS
 
 RTLM = {
     "lam": (0.01, 1.0, 1e-6, 1e-300, 1e300, 3, np.float32(0.1)),

@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits
 
 import skscreen
 from skscreen import rtlm_path
-from skscreen.solvers import projected_gradient
+from skscreen.metric_learning.solvers import projected_gradient
 
 NEIGHBOURS = {**SETS, "usps": 10, "madelon": 20, "colon_cancer": None}
 NONE = {"screening": False}

@@ -15,12 +15,13 @@ from numba import njit
 from rtlm_paper_runs import best_of, table
 from rtlm_path import PAPER
 
-from skscreen import metric, rtlm_path
-from skscreen.path import driver
-from skscreen.path.driver import PathSolver
-from skscreen.problems.comparisons import Comparisons, PairDistances
-from skscreen.solvers import projected_gradient
-from skscreen.solvers.anderson import AndersonMemory
+from skscreen import rtlm_path
+from skscreen.metric_learning import estimator as metric
+from skscreen.metric_learning import path_solver as driver
+from skscreen.metric_learning.path_solver import PathSolver
+from skscreen.metric_learning.problem.comparisons import Comparisons, PairDistances
+from skscreen.metric_learning.solvers import projected_gradient
+from skscreen.metric_learning.solvers.anderson import AndersonMemory
 
 # All triplets of iris; of segment fewer, and the first part of the path, where O(d^2) for each
 # triplet takes a minute and plain gradient steps do not yet take thousands.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skscreen import rtlm_path
-from skscreen.metric_path import RTLMPath
-from skscreen.solvers import projected_gradient
+from skscreen.metric_learning.path import RTLMPath
+from skscreen.metric_learning.solvers import projected_gradient
 
 
 @dataclass(frozen=True)

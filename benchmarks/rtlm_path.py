@@ -27,11 +27,11 @@ from threadpoolctl import threadpool_limits
 
 import skscreen
 from skscreen import ScreenedRTLM, rtlm_path
-from skscreen.problems.comparisons import Comparisons
-from skscreen.problems.domains import PSDCone
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Problem, inner
-from skscreen.problems.triplets import triplets_from_labels
+from skscreen.metric_learning.problem.comparisons import Comparisons
+from skscreen.metric_learning.problem.domains import PSDCone
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem, inner
+from skscreen.metric_learning.problem.triplets import triplets_from_labels
 
 SETS = {"segment": 20, "satimage": 15, "phishing": 7, "iris": None, "wine": None}
 RUNS = {

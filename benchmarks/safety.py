@@ -29,10 +29,10 @@ from threadpoolctl import threadpool_limits
 
 import skscreen
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from skscreen.metric_learning.problem.objective import extend
+from skscreen.metric_learning.screening.active import active_part, decide, leave_out
+from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
-from skscreen.problems.objective import extend
-from skscreen.screening.active import active_part, decide, leave_out
-from skscreen.screening.bounds import BOUNDS
 
 # Each lambda is a reference for those within a factor of 0.5 to 1.5.
 LAMS = (1.5, 1.0, 0.95, 0.75, 0.5)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
-from skscreen.problems.domains import NonnegativeOrthant, PSDCone
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Problem, Proximal
-from skscreen.problems.triplets import comparisons_from_arrays, triplets_from_labels
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem, Proximal
+from skscreen.metric_learning.problem.triplets import comparisons_from_arrays, triplets_from_labels
 
 # The explicit problem and its certificate are those of the tests.
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))

@@ -4,9 +4,9 @@ from skscreen.chain import KernelChainClassifier, PragamChainSVC
 from skscreen.core.projection import project_box_equality
 from skscreen.embedding.estimator import OrdinalEmbedding
 from skscreen.fitting.store import Store
-from skscreen.metric import ScreenedRTLM
-from skscreen.metric_cv import ScreenedRTLMCV
-from skscreen.metric_path import RTLMPath, rtlm_path
+from skscreen.metric_learning.cv import ScreenedRTLMCV
+from skscreen.metric_learning.estimator import ScreenedRTLM
+from skscreen.metric_learning.path import RTLMPath, rtlm_path
 from skscreen.pragam import PragamSVC
 from skscreen.pragam_cv import PragamSVCCV
 from skscreen.svm import ScreenedSVC

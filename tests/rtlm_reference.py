@@ -15,13 +15,13 @@ import numpy as np
 from cvxpy.error import SolverError
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
-from skscreen.problems.domains import NonnegativeOrthant, PSDCone
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Problem, Proximal
-from skscreen.problems.triplets import triplets_from_array
-from skscreen.screening.active import decide, leave_out
-from skscreen.screening.bounds import gap_ball
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem, Proximal
+from skscreen.metric_learning.problem.triplets import triplets_from_array
+from skscreen.metric_learning.screening.active import decide, leave_out
+from skscreen.metric_learning.screening.bounds import gap_ball
 
 EPS = np.finfo(float).eps
 

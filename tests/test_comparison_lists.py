@@ -19,14 +19,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
 from skscreen import ScreenedRTLM, rtlm_path
-from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
-from skscreen.problems.domains import NonnegativeOrthant, PSDCone
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Problem, Proximal
-from skscreen.problems.triplets import comparisons_from_arrays
-from skscreen.screening.bounds import BOUNDS
-from skscreen.solvers.interior_point import interior_point
-from skscreen.supervision import check_comparisons
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem, Proximal
+from skscreen.metric_learning.problem.triplets import comparisons_from_arrays
+from skscreen.metric_learning.screening.bounds import BOUNDS
+from skscreen.metric_learning.solvers.interior_point import interior_point
+from skscreen.metric_learning.supervision import check_comparisons
 
 X, y = load_wine(return_X_y=True)
 X, y = scale(X[::3, :5]), y[::3]

@@ -16,22 +16,22 @@ from skscreen import (
     PragamSVC,
     svc_path,
 )
-from skscreen.path.driver import PathSolver
-from skscreen.problems import comparisons
-from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
-from skscreen.problems.domains import NonnegativeOrthant, PSDCone
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Problem
+from skscreen.metric_learning.path_solver import PathSolver
+from skscreen.metric_learning.problem import comparisons
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem
 from skscreen.samples.rows import LinearSamples
-from skscreen.problems.triplets import (
+from skscreen.metric_learning.problem.triplets import (
     comparisons_from_arrays,
     triplets_from_array,
     triplets_from_labels,
 )
-from skscreen.screening.bounds import BOUNDS
+from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
 from skscreen.solvers.linear import SOLVERS, solve_linear
-from skscreen.solvers.projected_gradient import Options
+from skscreen.metric_learning.solvers.projected_gradient import Options
 
 rng = np.random.default_rng(0)
 y = np.arange(30) % 3

@@ -14,7 +14,7 @@ import skscreen.datasets
 import skscreen.distributed
 import skscreen.inspection
 import skscreen.metrics
-from skscreen.screening.bounds import BOUNDS
+from skscreen.metric_learning.screening.bounds import BOUNDS
 
 DOC = Path(__file__).parents[1] / "doc"
 PAGES = sorted(path for folder in ("guide", "coming_from") for path in (DOC / folder).glob("*.md"))

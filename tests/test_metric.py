@@ -39,8 +39,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen import ScreenedRTLM, rtlm_path
-from skscreen.problems import triplets as triplets_module
-from skscreen.solvers import projected_gradient
+from skscreen.metric_learning.problem import triplets as triplets_module
+from skscreen.metric_learning.solvers import projected_gradient
 
 # -- the contract of scikit-learn ----------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from sklearn.exceptions import (
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen import ScreenedRTLM, ScreenedRTLMCV, rtlm_path
-from skscreen.path.driver import PathSolver
+from skscreen.metric_learning.path_solver import PathSolver
 
 # -- data ----------------------------------------------------------------------------------------
 
@@ -408,7 +408,7 @@ def test_a_search_over_few_samples_of_many_features_asks_for_no_starts(monkeypat
     def refuse(*arguments):
         raise MemoryError
 
-    monkeypatch.setattr("skscreen.metric_cv.check_memory", refuse)
+    monkeypatch.setattr("skscreen.metric_learning.cv.check_memory", refuse)
     X, y = wide_data()
     ScreenedRTLMCV(lams=2, cv=2, n_neighbors=3).fit(X, y)
     with pytest.raises(MemoryError):
@@ -428,7 +428,7 @@ def test_stored_metrics_in_other_coordinates_are_ignored(tmp_path, monkeypatch):
     X, y = wide_data()
     ScreenedRTLM(1e-2, memory=tmp_path).fit(X, y)
     fewer = np.linalg.qr(np.random.default_rng(0).normal(size=(40, 20)))[0]
-    monkeypatch.setattr("skscreen.metric.row_space", lambda X: fewer)
+    monkeypatch.setattr("skscreen.metric_learning.estimator.row_space", lambda X: fewer)
     assert ScreenedRTLM(2e-2, memory=tmp_path).fit(X, y).dual_gap_ <= 1e-6
 
 
@@ -459,7 +459,7 @@ def test_after_a_solve_of_many_steps_the_next_are_smoothed(ranges, monkeypatch):
     X, y = np.random.default_rng(0).normal(size=(50, 40)), np.arange(50) % 2
     options = {"ratio": 0.5, "n_lams": 12, "stop": 0.0, "ranges": ranges}
     path = rtlm_path(X, y, **options)
-    monkeypatch.setattr("skscreen.path.driver._HARD", np.inf)
+    monkeypatch.setattr("skscreen.metric_learning.path_solver._HARD", np.inf)
     plain = rtlm_path(X, y, **options)
     assert max(path.dual_gaps.max(), plain.dual_gaps.max()) <= 1e-6
     assert_allclose(path.objectives, plain.objectives, rtol=2e-6)

@@ -12,8 +12,8 @@ from sklearn.preprocessing import scale
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen import RTLMPath, ScreenedRTLM, rtlm_path
-from skscreen.path.driver import PathSolver
-from skscreen.solvers.solution import Solution
+from skscreen.metric_learning.path_solver import PathSolver
+from skscreen.metric_learning.solvers.solution import Solution
 
 # 89 wines with 13 features: 801 triplets for three neighbours.
 X, y = load_wine(return_X_y=True)

@@ -14,19 +14,19 @@ from rtlm_reference import (
     wrong_decisions,
 )
 
-from skscreen.metric_learning.screening.rules import RULES
-from skscreen.path.driver import PathSolver
-from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
-from skscreen.problems.domains import NonnegativeOrthant, PSDCone
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Problem, Proximal
-from skscreen.problems.triplets import (
+from skscreen.metric_learning.path_solver import PathSolver
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem, Proximal
+from skscreen.metric_learning.problem.triplets import (
     comparisons_from_arrays,
     triplets_from_array,
     triplets_from_labels,
 )
-from skscreen.screening.bounds import BOUNDS
-from skscreen.solvers.projected_gradient import Options
+from skscreen.metric_learning.screening.bounds import BOUNDS
+from skscreen.metric_learning.screening.rules import RULES
+from skscreen.metric_learning.solvers.projected_gradient import Options
 
 examples = settings(deadline=None, derandomize=True, max_examples=25)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
-from skscreen.screening.bounds import BOUNDS
 
 
 def benchmark(name):

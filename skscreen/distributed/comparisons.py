@@ -16,13 +16,13 @@ from dask.sizeof import sizeof
 from skscreen.core.floats import EPS
 from skscreen.distributed.parts import Parts, addresses, sent
 from skscreen.fitting.threads import blas_threads_for
-from skscreen.problems.comparisons import Comparisons
-from skscreen.problems.domains import Domain, Point
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Objective
-from skscreen.problems.triplets import locality_order, triplets_from_labels
-from skscreen.screening.active import Decision, decide, decide_items, keep_undecided
-from skscreen.screening.bounds import Ball
+from skscreen.metric_learning.problem.comparisons import Comparisons
+from skscreen.metric_learning.problem.domains import Domain, Point
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Objective
+from skscreen.metric_learning.problem.triplets import locality_order, triplets_from_labels
+from skscreen.metric_learning.screening.active import Decision, decide, decide_items, keep_undecided
+from skscreen.metric_learning.screening.bounds import Ball
 
 
 @dataclass(frozen=True)

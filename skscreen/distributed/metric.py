@@ -8,8 +8,8 @@ from sklearn.utils._param_validation import Interval
 
 from skscreen.distributed.comparisons import PartitionedComparisons
 from skscreen.distributed.parts import connected
-from skscreen.metric import ScreenedRTLM
-from skscreen.problems.losses import SmoothedHinge
+from skscreen.metric_learning.estimator import ScreenedRTLM
+from skscreen.metric_learning.problem.losses import SmoothedHinge
 
 
 class DistributedRTLM(ScreenedRTLM):

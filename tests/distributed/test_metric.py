@@ -9,11 +9,11 @@ from sklearn.preprocessing import scale
 from skscreen import ScreenedRTLM
 from skscreen.distributed import DistributedRTLM
 from skscreen.distributed.comparisons import PartitionedComparisons
-from skscreen.problems.comparisons import Comparisons
-from skscreen.problems.domains import PSDCone
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Problem
-from skscreen.problems.triplets import triplets_from_labels
+from skscreen.metric_learning.problem.comparisons import Comparisons
+from skscreen.metric_learning.problem.domains import PSDCone
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem
+from skscreen.metric_learning.problem.triplets import triplets_from_labels
 
 X, y = load_wine(return_X_y=True)
 X, y = scale(X), np.array(["red", "white", "rose"])[y]

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from rtlm_reference import ALL_CASES, Case, small_data
 
-from skscreen.path import driver
-from skscreen.path.driver import PathSolver
-from skscreen.problems.comparisons import Comparisons
-from skscreen.problems.domains import PSDCone
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Problem
-from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
-from skscreen.screening.active import screen
-from skscreen.screening.bounds import BOUNDS
-from skscreen.solvers.projected_gradient import Options
+from skscreen.metric_learning import path_solver as driver
+from skscreen.metric_learning.path_solver import PathSolver
+from skscreen.metric_learning.problem.comparisons import Comparisons
+from skscreen.metric_learning.problem.domains import PSDCone
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem
+from skscreen.metric_learning.problem.triplets import triplets_from_array, triplets_from_labels
+from skscreen.metric_learning.screening.active import screen
+from skscreen.metric_learning.screening.bounds import BOUNDS
+from skscreen.metric_learning.solvers.projected_gradient import Options
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 OPTIONS = Options(tol=1e-8)

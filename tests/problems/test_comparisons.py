@@ -11,10 +11,10 @@ from rtlm_reference import (
     small_data,
 )
 
-from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
-from skscreen.problems.domains import NonnegativeOrthant, PSDCone
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.triplets import (
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.triplets import (
     comparisons_from_arrays,
     triplets_from_array,
     triplets_from_labels,

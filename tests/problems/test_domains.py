@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skscreen.problems.domains import NonnegativeOrthant, PSDCone
+from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
 
 
 def random_value(domain, rng, d=5):

@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 
-from skscreen.problems.losses import SmoothedHinge, dual_variable, fenchel_young, smoothed_value
+from skscreen.metric_learning.problem.losses import (
+    SmoothedHinge,
+    dual_variable,
+    fenchel_young,
+    smoothed_value,
+)
 
 GAMMAS = [0.0, 0.05, 0.7]
 GRID = np.linspace(-2.0, 2.0, 401)

@@ -6,11 +6,11 @@ import pytest
 from rtlm_reference import ALL_CASES, Case, Explicit, item_margins
 
 from skscreen.core.certificate import Certificate
-from skscreen.problems.comparisons import Comparisons
-from skscreen.problems.domains import PSDCone
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Problem
-from skscreen.problems.triplets import triplets_from_array
+from skscreen.metric_learning.problem.comparisons import Comparisons
+from skscreen.metric_learning.problem.domains import PSDCone
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem
+from skscreen.metric_learning.problem.triplets import triplets_from_array
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 hinges = pytest.mark.parametrize("case", [c for c in ALL_CASES if c.loss == "hinge"], ids=str)

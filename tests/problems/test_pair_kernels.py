@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skscreen.problems.pair_kernels import add_edges, squared_distances
+from skscreen.metric_learning.problem.pair_loops import add_edges, squared_distances
 
 
 def pairs_in_runs(rng, n, n_runs):

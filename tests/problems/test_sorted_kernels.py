@@ -3,17 +3,17 @@ import pytest
 from rtlm_reference import small_data
 
 from skscreen import rtlm_path
-from skscreen.problems import comparisons
-from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
-from skscreen.problems.domains import NonnegativeOrthant, PSDCone
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Problem, extend
-from skscreen.problems.pair_kernels import largest_ratio, loss_pass
-from skscreen.problems.sorted_kernels import (
+from skscreen.metric_learning.problem import comparisons
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem, extend
+from skscreen.metric_learning.problem.pair_loops import largest_ratio, loss_pass
+from skscreen.metric_learning.problem.sorted_loops import (
     short_loss_pass,
     sorted_loss_pass,
 )
-from skscreen.problems.triplets import triplets_from_labels
+from skscreen.metric_learning.problem.triplets import triplets_from_labels
 
 ALWAYS, NEVER = (1, 0), (10**9, 0)
 EPS = np.finfo(float).eps

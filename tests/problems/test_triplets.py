@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from rtlm_reference import brute_force_triplets
 
-from skscreen.problems.triplets import (
+from skscreen.metric_learning.problem.triplets import (
     locality_order,
     triplets_from_array,
     triplets_from_labels,

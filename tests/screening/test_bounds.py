@@ -5,8 +5,8 @@ import pytest
 from rtlm_reference import ALL_CASES
 
 from skscreen.core.decisions import sphere_lower
+from skscreen.metric_learning.screening.bounds import BOUNDS, EXACT_BOUNDS
 from skscreen.metric_learning.screening.rules import half_space_lower
-from skscreen.screening.bounds import BOUNDS, EXACT_BOUNDS
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 NOISES = (0.0, 1e-8, 1e-4, 1e-2, 0.1, 1.0)

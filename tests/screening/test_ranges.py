@@ -5,8 +5,8 @@ import pytest
 from rtlm_reference import ALL_CASES, small_data
 
 from skscreen import rtlm_path
-from skscreen.screening.ranges import count_in_range, zero_range
-from skscreen.solvers.projected_gradient import Options, solve
+from skscreen.metric_learning.screening.ranges import count_in_range, zero_range
+from skscreen.metric_learning.solvers.projected_gradient import Options, solve
 
 
 def fires(margin, norm, level, lam0, lam, size, epsilon):

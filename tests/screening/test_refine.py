@@ -8,14 +8,14 @@ import pytest
 from rtlm_reference import ALL_CASES, item_matrices, screen, wrong_decisions
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem
+from skscreen.metric_learning.problem.triplets import triplets_from_array
+from skscreen.metric_learning.screening.bounds import BOUNDS, EXACT_BOUNDS, Ball
+from skscreen.metric_learning.screening.cone_rules import cone_decides, orthant_decides
 from skscreen.metric_learning.screening.rules import RULES
-from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
-from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Problem
-from skscreen.problems.triplets import triplets_from_array
-from skscreen.screening.bounds import BOUNDS, EXACT_BOUNDS, Ball
-from skscreen.screening.refine import cone_decides, orthant_decides
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 kinds = pytest.mark.parametrize("diagonal", [False, True], ids=["full", "diagonal"])

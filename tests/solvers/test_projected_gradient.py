@@ -13,16 +13,16 @@ from rtlm_reference import (
     time_limit,
 )
 
+from skscreen.metric_learning.path_solver import PathSolver
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem
+from skscreen.metric_learning.problem.triplets import triplets_from_array, triplets_from_labels
+from skscreen.metric_learning.screening.bounds import BOUNDS, Ball
 from skscreen.metric_learning.screening.rules import RULES
-from skscreen.path.driver import PathSolver
-from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
-from skscreen.problems.domains import NonnegativeOrthant, PSDCone
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Problem
-from skscreen.problems.triplets import triplets_from_array, triplets_from_labels
-from skscreen.screening.bounds import BOUNDS, Ball
-from skscreen.solvers.anderson import AndersonMemory
-from skscreen.solvers.projected_gradient import Options, solve
+from skscreen.metric_learning.solvers.anderson import AndersonMemory
+from skscreen.metric_learning.solvers.projected_gradient import Options, solve
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 PLAIN = Options(screening=False, active_set=False, tol=1e-9)

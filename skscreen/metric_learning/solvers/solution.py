@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
-from skscreen.problems.domains import Point
-from skscreen.problems.objective import Evaluation
+from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.objective import Evaluation
 
 # Whole paths of segment, satimage, iris and wine took the same time for 7 to 12, and a tenth more
 # for 0.

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skscreen.core.floats import EPS
-from skscreen.problems.comparisons import PairDistances
-from skscreen.problems.domains import Point
-from skscreen.problems.objective import SLACK, Evaluation, inner, norm
+from skscreen.metric_learning.problem.comparisons import PairDistances
+from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.objective import SLACK, Evaluation, inner, norm
 
 
 @dataclass(frozen=True)

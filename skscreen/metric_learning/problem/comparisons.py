@@ -27,9 +27,9 @@ import numpy as np
 from skscreen.core.compiling import start_numba
 from skscreen.core.floats import EPS
 from skscreen.core.memory import Pool, aligned
-from skscreen.problems.domains import Point
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.pair_kernels import (
+from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.pair_loops import (
     add_edges,
     add_interval,
     add_laplacian,
@@ -47,7 +47,7 @@ from skscreen.problems.pair_kernels import (
     squared_distances,
     used_points,
 )
-from skscreen.problems.sorted_kernels import (
+from skscreen.metric_learning.problem.sorted_loops import (
     SORT_FROM,
     short_loss_pass,
     sorted_loss_pass,

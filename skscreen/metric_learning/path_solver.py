@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from skscreen.fitting.threads import blas_threads_for
-from skscreen.problems.comparisons import Comparisons
-from skscreen.problems.domains import Point
-from skscreen.problems.objective import Objective, Problem, Proximal
-from skscreen.screening.active import decide, leave_out
-from skscreen.screening.bounds import relaxed_path_ball
-from skscreen.solvers.anderson import AndersonMemory
-from skscreen.solvers.projected_gradient import Options, solve
-from skscreen.solvers.solution import Solution
+from skscreen.metric_learning.problem.comparisons import Comparisons
+from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.objective import Objective, Problem, Proximal
+from skscreen.metric_learning.screening.active import decide, leave_out
+from skscreen.metric_learning.screening.bounds import relaxed_path_ball
+from skscreen.metric_learning.solvers.anderson import AndersonMemory
+from skscreen.metric_learning.solvers.projected_gradient import Options, solve
+from skscreen.metric_learning.solvers.solution import Solution
 
 # Width of the proximal smoothing for a loss with no quadratic piece, or a narrow one, as a share of
 # the largest threshold.

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from skscreen.problems.domains import Point, PSDCone
-from skscreen.problems.objective import Objective
+from skscreen.metric_learning.problem.domains import Point, PSDCone
+from skscreen.metric_learning.problem.objective import Objective
 
 _MAX_ITER = 60
 # Entries of the listed items that are worth their memory (80 MB), and of an operator on theta.

@@ -19,9 +19,9 @@ from numba import njit
 
 from skscreen.core.decisions import LINEAR, ZERO, sphere_lower
 from skscreen.core.floats import EPS
+from skscreen.metric_learning.problem.objective import SLACK, Objective, inner, norm
+from skscreen.metric_learning.screening.bounds import Ball
 from skscreen.metric_learning.screening.rules import half_space_lower
-from skscreen.problems.objective import SLACK, Objective, inner, norm
-from skscreen.screening.bounds import Ball
 
 # Eigenvalues of the centre below this share of the largest are those of an indefinite one.
 _INDEFINITE = -1e-10

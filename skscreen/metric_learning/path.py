@@ -16,12 +16,12 @@ from sklearn.utils._param_validation import Interval, validate_params
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.fitting.grid import positive_values
-from skscreen.metric import ScreenedRTLM
-from skscreen.path.driver import PathSolver, describe
-from skscreen.problems.objective import Problem
-from skscreen.screening.active import screen
-from skscreen.screening.ranges import count_in_range
-from skscreen.solvers.solution import Solution
+from skscreen.metric_learning.estimator import ScreenedRTLM
+from skscreen.metric_learning.path_solver import PathSolver, describe
+from skscreen.metric_learning.problem.objective import Problem
+from skscreen.metric_learning.screening.active import screen
+from skscreen.metric_learning.screening.ranges import count_in_range
+from skscreen.metric_learning.solvers.solution import Solution
 
 # Bytes for a number of a metric: a solution has the metric and its factor.
 _KEPT = 16.0

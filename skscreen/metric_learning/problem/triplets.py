@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from skscreen.core.memory import check_memory
-from skscreen.problems.comparisons import Items
+from skscreen.metric_learning.problem.comparisons import Items
 
 # For a row or a slot during a path: pair, range, size, distances, intervals, weights, some of them
 # for the full, the reduced and the active problem each. Measured with all triplets: about 250.

@@ -14,9 +14,9 @@ import numpy as np
 
 from skscreen.core.certificate import Certificate
 from skscreen.core.floats import EPS
-from skscreen.problems.comparisons import Comparisons, PairDistances
-from skscreen.problems.domains import Domain, Point, components
-from skscreen.problems.losses import SmoothedHinge
+from skscreen.metric_learning.problem.comparisons import Comparisons, PairDistances
+from skscreen.metric_learning.problem.domains import Domain, Point, components
+from skscreen.metric_learning.problem.losses import SmoothedHinge
 
 # Rounding allowance in units of eps; 4 was enough in all tests of the bounds.
 SLACK = 64.0

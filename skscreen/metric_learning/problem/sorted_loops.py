@@ -19,8 +19,8 @@ import numpy as np
 from numba import njit
 
 from skscreen.core.floats import EPS, REORDER_FINITE
-from skscreen.problems.losses import dual_variable, smoothed_value
-from skscreen.problems.pair_kernels import loss_pass
+from skscreen.metric_learning.problem.losses import dual_variable, smoothed_value
+from skscreen.metric_learning.problem.pair_loops import loss_pass
 
 # A row with at least so many slots is long (bisection costs more on shorter ones), and running
 # extremes over slots pay where long rows have more than so many items for each of them.

@@ -23,12 +23,12 @@ import numpy as np
 
 from skscreen.core.certificate import ScreeningEvent
 from skscreen.core.floats import EPS
-from skscreen.problems.domains import Point
-from skscreen.problems.objective import Evaluation, Objective, extend, inner, norm
-from skscreen.screening.active import active_part, leave_out, screen
-from skscreen.solvers.anderson import AndersonMemory
-from skscreen.solvers.interior_point import interior_point, interior_point_work
-from skscreen.solvers.solution import Solution
+from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.objective import Evaluation, Objective, extend, inner, norm
+from skscreen.metric_learning.screening.active import active_part, leave_out, screen
+from skscreen.metric_learning.solvers.anderson import AndersonMemory
+from skscreen.metric_learning.solvers.interior_point import interior_point, interior_point_work
+from skscreen.metric_learning.solvers.solution import Solution
 
 # Share of the work of an evaluation that a guess of the active items may leave. Guesses that left
 # more, up to half of it, on segment cost more by the steps they took astray than they saved.

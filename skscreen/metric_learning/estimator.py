@@ -23,19 +23,23 @@ from skscreen.fitting.grid import absolute_lam
 from skscreen.fitting.kept_matrices import kept_matrix
 from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.threads import N_JOBS
-from skscreen.mahalanobis import MahalanobisDistance
+from skscreen.metric_learning.distance import MahalanobisDistance
+from skscreen.metric_learning.path_solver import PathSolver, describe, describe_failure, is_narrow
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone, row_space
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Problem
+from skscreen.metric_learning.problem.sorted_loops import SORT_FROM
+from skscreen.metric_learning.problem.triplets import (
+    comparisons_from_arrays,
+    locality_order,
+    triplets_from_labels,
+)
+from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
-from skscreen.path.driver import PathSolver, describe, describe_failure, is_narrow
-from skscreen.problems.comparisons import Comparisons, DiagonalComparisons
-from skscreen.problems.domains import NonnegativeOrthant, Point, PSDCone, row_space
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Problem
-from skscreen.problems.sorted_kernels import SORT_FROM
-from skscreen.problems.triplets import comparisons_from_arrays, locality_order, triplets_from_labels
-from skscreen.screening.bounds import BOUNDS
-from skscreen.solvers.projected_gradient import Options
-from skscreen.solvers.solution import Solution
-from skscreen.supervision import check_comparisons, class_codes
+from skscreen.metric_learning.solvers.projected_gradient import Options
+from skscreen.metric_learning.solvers.solution import Solution
+from skscreen.metric_learning.supervision import check_comparisons, class_codes
 
 # Attributes of a fit.
 LEARNED = (
@@ -85,7 +89,7 @@ class ScreenedRTLM(
         Learn feature weights (a diagonal M >= 0) instead of a full matrix.
     bound : str or sequence of str, default=("gap",)
         Bounds that screen, any of "gap", "gb", "pgb", "dgb", "cdgb", "rrpb". With several each
-        decides on its own and the union holds. See `skscreen.screening.bounds`.
+        decides on its own and the union holds. See `skscreen.metric_learning.screening.bounds`.
     rule : {"sphere", "linear", "semidefinite"}, default="sphere"
         What decides from a bound: the ball alone, the ball cut by a half-space, or the ball cut
         by the cone of metrics. A stronger rule decides more triplets at a higher price for each;

@@ -4,8 +4,8 @@ import numpy as np
 from numba import njit
 
 from skscreen.core.floats import EPS
-from skscreen.problems.domains import Point
-from skscreen.problems.objective import Objective, norm
+from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.objective import Objective, norm
 
 
 def count_in_range(

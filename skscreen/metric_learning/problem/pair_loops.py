@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from skscreen.core.floats import EPS, REORDER_FINITE
-from skscreen.problems.losses import dual_variable, fenchel_young, smoothed_value
+from skscreen.metric_learning.problem.losses import dual_variable, fenchel_young, smoothed_value
 
 # Blocks up to this size are sorted by insertion: they are nearly in order already.
 _INSERTION = 64

@@ -19,11 +19,11 @@ from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.fitting.folds import score_folds
 from skscreen.fitting.grid import MOST_VALUES, absolute_lam, positive_values
-from skscreen.metric import LEARNED, ScreenedRTLM
-from skscreen.metric_path import RTLMPath
-from skscreen.path.driver import PathSolver
-from skscreen.solvers.solution import Solution
-from skscreen.supervision import class_codes
+from skscreen.metric_learning.estimator import LEARNED, ScreenedRTLM
+from skscreen.metric_learning.path import RTLMPath
+from skscreen.metric_learning.path_solver import PathSolver
+from skscreen.metric_learning.solvers.solution import Solution
+from skscreen.metric_learning.supervision import class_codes
 
 # Fractions of lambda_max where the grid begins and ends if only the number of values is given.
 _LARGEST_LAM, _SMALLEST_LAM = 0.3, 1e-3

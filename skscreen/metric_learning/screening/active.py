@@ -9,12 +9,12 @@ from numba import njit
 
 from skscreen.core.decisions import LINEAR, ZERO, sphere_lower, sphere_upper
 from skscreen.core.floats import EPS
+from skscreen.metric_learning.problem.comparisons import Comparisons
+from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.objective import Evaluation, Objective
+from skscreen.metric_learning.screening.bounds import BOUNDS, Ball
+from skscreen.metric_learning.screening.cone_rules import refine
 from skscreen.metric_learning.screening.rules import RULES
-from skscreen.problems.comparisons import Comparisons
-from skscreen.problems.losses import SmoothedHinge
-from skscreen.problems.objective import Evaluation, Objective
-from skscreen.screening.bounds import BOUNDS, Ball
-from skscreen.screening.refine import refine
 
 # Above this share of items left, the evaluations of a guess do not earn back its compaction.
 _WORTH_RESTRICTING = 0.6

@@ -1,0 +1,1 @@
+"""Metric learning: a Mahalanobis metric from comparisons of distances."""

@@ -1,0 +1,1 @@
+"""What is minimised: comparisons, losses, domains and the objective they make up."""

@@ -1,0 +1,1 @@
+"""How a metric is learned: each solver stops on the duality gap of the full problem."""
