@@ -202,8 +202,8 @@ def svc_path(
     C_min, up to which the solution is known in closed form (with a free intercept, at a C up to
     which it is proportional to C), and takes the next C so that everywhere between the stored
     solution of smaller C stays within a relative error `eps` of the optimal objective, up to
-    `C_max` (see `eps_limit` in `skscreen.path.samples`). It ends before where the last solution has
-    no losses, up to its tolerance: it stays optimal for every larger C.
+    `C_max`. It ends before where the last solution has no losses, up to its tolerance: it stays
+    optimal for every larger C.
 
     Parameters
     ----------

@@ -6,8 +6,8 @@ from embedding_reference import gradient, share_right, triplets_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
+from skscreen.embedding import svrg as svrg_module
 from skscreen.embedding.auto import clean_ridge, random_start
-from skscreen.embedding.estimator import svrg as svrg_module
 from skscreen.embedding.lbfgs import lbfgs
 from skscreen.embedding.losses import CODES, EmbeddingLoss
 from skscreen.embedding.objective import EmbeddingProblem
