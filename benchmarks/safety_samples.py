@@ -30,8 +30,7 @@ from threadpoolctl import threadpool_limits
 import skscreen
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.samples.intercept import with_intercept
-from skscreen.screening.inside import compare, compare_at, furthest_inside
-from skscreen.screening.sample_bounds import (
+from skscreen.svm.screening.bounds import (
     dynamic_ball,
     gradient_target,
     intersection_target,
@@ -40,7 +39,8 @@ from skscreen.screening.sample_bounds import (
     relaxed_path_ball,
     segment,
 )
-from skscreen.screening.sample_rules import (
+from skscreen.svm.screening.inside_box import compare, compare_at, furthest_inside
+from skscreen.svm.screening.rules import (
     ball_test,
     decide,
     intersection_test,

@@ -11,12 +11,12 @@ import numpy as np
 from svc_data import Sets
 from svc_peers import linear_svc, svc
 
-from skscreen.path.samples import SamplePathSolver, eps_limit
 from skscreen.samples.gram import Gram, KernelSamples
 from skscreen.samples.rows import LinearSamples, compress
-from skscreen.solvers.coordinate_descent import coordinate_descent
-from skscreen.solvers.kernel import solve_kernel
-from skscreen.solvers.sample_state import SampleState
+from skscreen.svm.path_solver import SamplePathSolver, eps_limit
+from skscreen.svm.solvers.kernel.solve import solve_kernel
+from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
+from skscreen.svm.solvers.linear.state import SampleState
 
 GAP, EPS, C_MAX = 1e-6, 1e-3, 1e4
 SETS = (

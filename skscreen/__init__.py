@@ -9,10 +9,10 @@ from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.path import RTLMPath, rtlm_path
 from skscreen.pragam import PragamSVC
 from skscreen.pragam_cv import PragamSVCCV
-from skscreen.svm import ScreenedSVC
-from skscreen.svm_certified import CertifiedC, svc_certified_C
-from skscreen.svm_cv import ScreenedSVCCV
-from skscreen.svm_path import SVCPath, svc_path
+from skscreen.svm.certified_C import CertifiedC, svc_certified_C
+from skscreen.svm.cv import ScreenedSVCCV
+from skscreen.svm.estimator import ScreenedSVC
+from skscreen.svm.path import SVCPath, svc_path
 
 __all__ = [
     "CertifiedC",

@@ -30,7 +30,7 @@ from skscreen.metric_learning.problem.triplets import (
 )
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
-from skscreen.solvers.linear import SOLVERS, solve_linear
+from skscreen.svm.solvers.linear.solve import SOLVERS, solve_linear
 from skscreen.metric_learning.solvers.projected_gradient import Options
 
 rng = np.random.default_rng(0)

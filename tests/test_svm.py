@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from svm_reference import optimum, primal
 
 from skscreen import ScreenedSVC
-from skscreen.solvers.sample_state import SampleState
+from skscreen.svm.solvers.linear.state import SampleState
 
 # 143 tumours with 30 features; 75 irises of three classes.
 X, y = load_breast_cancer(return_X_y=True)

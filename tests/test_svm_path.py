@@ -12,7 +12,7 @@ from svm_reference import free_optimum, optimum, primal
 
 from skscreen import ScreenedSVC, svc_path
 from skscreen.inspection import PathDisplay, ScreeningDisplay
-from skscreen.path.samples import SamplePathSolver
+from skscreen.svm.path_solver import SamplePathSolver
 
 X, y = load_breast_cancer(return_X_y=True)
 X, y = scale(X[::4]), y[::4]
@@ -263,7 +263,7 @@ def test_an_interrupted_path_keeps_what_is_done(monkeypatch):
 
 def test_a_contradicted_decision_is_taken_back(monkeypatch):
     """Should rounding errors ever lead to a wrong decision, the full certificate shows it."""
-    from skscreen.path import samples
+    from skscreen.svm import path_solver as samples
 
     def wrong(lower, upper, codes=None):
         found = np.zeros(lower.size, dtype=np.int8)

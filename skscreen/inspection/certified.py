@@ -11,7 +11,7 @@ from skscreen.inspection.style import BLUE, GREY, VERMILION, legend_above, pyplo
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from skscreen.path.certified import ErrorBounds
+    from skscreen.svm.certified_search import ErrorBounds
 
 __all__ = ["CertifiedPathDisplay"]
 

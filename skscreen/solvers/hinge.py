@@ -10,8 +10,8 @@ from skscreen.samples.rows import LinearSamples
 from skscreen.solvers.bundle import bmrm, ls_bmrm
 from skscreen.solvers.certified import Certified, Iterate, follow
 from skscreen.solvers.excessive_gap import excessive_gap
-from skscreen.solvers.hinge_gap import Part
 from skscreen.solvers.pegasos import pegasos, stochastic_pegasos
+from skscreen.svm.solvers.hinge import Part
 
 # Most iterations by default; BMRM keeps a plane for each.
 LIMITS = {"pragam": 100_000, "bmrm": 2_000, "ls-bmrm": 100_000, "pegasos": 100_000}

@@ -5,8 +5,8 @@ from sklearn.datasets import make_classification
 from sklearn.preprocessing import scale
 
 from skscreen import ScreenedSVC
-from skscreen.path.certified import CertifiedSearch, Piece
-from skscreen.svm_certified import Training
+from skscreen.svm.certified_C import Training
+from skscreen.svm.certified_search import CertifiedSearch, Piece
 
 X, y = make_classification(240, 6, n_informative=3, flip_y=0.15, random_state=1)
 X = scale(X)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skscreen.path.samples import SamplePathSolver, _TargetMargins
 from skscreen.samples.rows import LinearSamples
-from skscreen.solvers.linear import solve_linear
+from skscreen.svm.path_solver import SamplePathSolver, _TargetMargins
+from skscreen.svm.solvers.linear.solve import solve_linear
 
 RNG = np.random.default_rng(1)
 

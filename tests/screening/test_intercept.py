@@ -15,8 +15,7 @@ from svm_reference import free_gap, free_optimum
 
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.samples.intercept import balanced_target, best_intercepts, with_intercept
-from skscreen.screening.inside import compare, compare_at, furthest_inside
-from skscreen.screening.sample_bounds import (
+from skscreen.svm.screening.bounds import (
     SampleBall,
     dynamic_ball,
     gradient_target,
@@ -25,7 +24,8 @@ from skscreen.screening.sample_bounds import (
     relaxed_path_ball,
     segment,
 )
-from skscreen.screening.sample_rules import ball_test, decide, intersection_test
+from skscreen.svm.screening.inside_box import compare, compare_at, furthest_inside
+from skscreen.svm.screening.rules import ball_test, decide, intersection_test
 
 SETS = ("cancer", "wine", "rbf", "weighted", "blobs")
 RATIOS = (0.5, 0.9, 1.0, 1.02, 1.1, 2.0, 10.0, 100.0)

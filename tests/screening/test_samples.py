@@ -9,7 +9,7 @@ from sklearn.preprocessing import scale
 from svm_reference import dual, gap, optimum, primal, sloppy, smallest_in_dome, three_cases
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
-from skscreen.screening.sample_bounds import (
+from skscreen.svm.screening.bounds import (
     Segment,
     dynamic_ball,
     gap_ball,
@@ -20,7 +20,7 @@ from skscreen.screening.sample_bounds import (
     relaxed_path_ball,
     segment,
 )
-from skscreen.screening.sample_rules import (
+from skscreen.svm.screening.rules import (
     ball_test,
     decide,
     dome_test,

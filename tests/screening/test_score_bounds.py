@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 from svm_reference import gap, optimum, sloppy
 
-from skscreen.screening.score_bounds import Between, Geometry, ScoredPoint
+from skscreen.svm.screening.score_bounds import Between, Geometry, ScoredPoint
 
 
 def data(name):

@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from skscreen.core.memory import Pool
-from skscreen.solvers import bordered_factor
-from skscreen.solvers.bordered_factor import BorderedFactor
+from skscreen.svm.solvers.kernel import bordered_factor
+from skscreen.svm.solvers.kernel.bordered_factor import BorderedFactor
 
 M = 400
 RANDOM = np.random.default_rng(0)

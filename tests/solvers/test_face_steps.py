@@ -3,11 +3,11 @@ import pytest
 from scipy import sparse
 
 from skscreen.samples.rows import LinearSamples
-from skscreen.solvers.coordinate_descent import coordinate_descent
-from skscreen.solvers.face_steps import FaceSteps
-from skscreen.solvers.linear import solve_linear
-from skscreen.solvers.sample_state import SampleState
-from skscreen.solvers.sweep_kernels import spread
+from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
+from skscreen.svm.solvers.linear.face_steps import FaceSteps
+from skscreen.svm.solvers.linear.solve import solve_linear
+from skscreen.svm.solvers.linear.state import SampleState
+from skscreen.svm.solvers.linear.sweeps import spread
 
 N, D = 300, 500
 

@@ -9,9 +9,9 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
 
 from skscreen.samples.gram import Gram, KernelSamples
-from skscreen.solvers import kernel_active_set
-from skscreen.solvers.kernel import solve_kernel
-from skscreen.solvers.kernel_state import feasible
+from skscreen.svm.solvers.kernel import active_set as kernel_active_set
+from skscreen.svm.solvers.kernel.solve import solve_kernel
+from skscreen.svm.solvers.kernel.state import feasible
 
 METHODS = ("auto", "active-set", "smo")
 

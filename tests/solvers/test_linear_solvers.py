@@ -11,9 +11,9 @@ from sklearn.svm import LinearSVC
 
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.samples.rows import LinearSamples, compress
-from skscreen.solvers.coordinate_descent import coordinate_descent
-from skscreen.solvers.linear import solve_linear
-from skscreen.solvers.sample_state import SampleState
+from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
+from skscreen.svm.solvers.linear.solve import solve_linear
+from skscreen.svm.solvers.linear.state import SampleState
 
 SOLVERS = ("coordinate-descent", "second-order", "active-set", "auto")
 solvers = pytest.mark.parametrize("solver", SOLVERS)

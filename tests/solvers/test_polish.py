@@ -11,9 +11,9 @@ from svm_reference import dual, gap, optimum, primal, sloppy
 
 from skscreen.samples.gram import Gram, KernelSamples
 from skscreen.samples.rows import LinearSamples
-from skscreen.solvers.linear import solve_linear
-from skscreen.solvers.polish import polish
-from skscreen.solvers.sample_solution import SampleSolution
+from skscreen.svm.solvers.linear.solve import solve_linear
+from skscreen.svm.solvers.polish import polish
+from skscreen.svm.solvers.solution import SampleSolution
 
 X, labels = load_breast_cancer(return_X_y=True)
 X, y = scale(X)[::6], np.where(labels[::6] == 1, 1.0, -1.0)

@@ -17,12 +17,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.store import Store, check_store
 from skscreen.fitting.threads import N_JOBS, blas_threads_for
-from skscreen.path.samples import TESTS, SamplePoint
 from skscreen.samples.gram import KERNELS
 from skscreen.samples.kernel import Kernel, gamma_value
 from skscreen.samples.labels import Labels, check_labels, check_problems
 from skscreen.samples.score_classifier import ScoreClassifierMixin
-from skscreen.svm_problem import SOLVERS, BinaryFit, Settings, SVMProblem, by_rows
+from skscreen.svm.path_solver import TESTS, SamplePoint
+from skscreen.svm.problem import SOLVERS, BinaryFit, Settings, SVMProblem, by_rows
 
 # Attributes of a fit.
 _LEARNED = (

@@ -33,9 +33,9 @@ import numpy as np
 
 from skscreen.core.decisions import UNDECIDED
 from skscreen.samples.rows import LinearSamples
-from skscreen.solvers.face_steps import FaceSteps
-from skscreen.solvers.sample_state import SampleState
-from skscreen.solvers.sweep_kernels import active_samples, epochs
+from skscreen.svm.solvers.linear.face_steps import FaceSteps
+from skscreen.svm.solvers.linear.state import SampleState
+from skscreen.svm.solvers.linear.sweeps import active_samples, epochs
 
 # What a visit costs besides its entries, in entries: random access, mostly.
 _VISIT = 30

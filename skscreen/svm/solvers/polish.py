@@ -12,8 +12,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from skscreen.samples.intercept import shown
-from skscreen.solvers.hinge_gap import certify
-from skscreen.solvers.sample_solution import SampleSolution
+from skscreen.svm.solvers.hinge import certify
+from skscreen.svm.solvers.solution import SampleSolution
 
 # Systems wider than this cost more than they are worth; systems that are tried.
 _LARGEST, _ROUNDS = 500, 6

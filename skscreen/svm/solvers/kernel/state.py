@@ -8,7 +8,7 @@ import numpy as np
 from skscreen.core.certificate import ScreeningEvent, screening_event
 from skscreen.core.projection import project
 from skscreen.samples.gram import KernelSamples
-from skscreen.solvers.hinge_gap import Part, rounding_of_gap
+from skscreen.svm.solvers.hinge import Part, rounding_of_gap
 
 # Of the tolerance, what the undecided samples may use: the certificate of all of them decides.
 SHARE = 0.5

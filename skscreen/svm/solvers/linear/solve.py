@@ -7,12 +7,12 @@ import numpy as np
 
 from skscreen.core.certificate import after_steps
 from skscreen.samples.rows import LinearSamples
-from skscreen.solvers.coordinate_descent import coordinate_descent, epoch_work
-from skscreen.solvers.kernel_active_set import ActiveSetRun, TooLarge
-from skscreen.solvers.kernel_state import State
-from skscreen.solvers.sample_solution import SampleSolution
-from skscreen.solvers.sample_state import SampleState
-from skscreen.solvers.second_order import second_order
+from skscreen.svm.solvers.kernel.active_set import ActiveSetRun, TooLarge
+from skscreen.svm.solvers.kernel.state import State
+from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent, epoch_work
+from skscreen.svm.solvers.linear.second_order import second_order
+from skscreen.svm.solvers.linear.state import SampleState
+from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto", "coordinate-descent", "second-order", "active-set")
 

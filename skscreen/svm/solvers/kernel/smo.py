@@ -9,8 +9,8 @@ training support vector machines. JMLR 6, 2005.
 
 import numpy as np
 
-from skscreen.solvers.kernel_state import KernelRun
-from skscreen.solvers.smo_kernels import smo_with_offset, smo_without_offset
+from skscreen.svm.solvers.kernel.smo_loops import smo_with_offset, smo_without_offset
+from skscreen.svm.solvers.kernel.state import KernelRun
 
 # Rows computed together where one is missing: GEMM costs little more than one row.
 _FETCH = 32

@@ -29,8 +29,8 @@ import numpy as np
 
 from skscreen.core.memory import Pool
 from skscreen.samples.gram_loops import add_rows
-from skscreen.solvers.bordered_factor import BorderedFactor
-from skscreen.solvers.newton_kernels import clipped_dual, slope_of_loss
+from skscreen.svm.solvers.kernel.bordered_factor import BorderedFactor
+from skscreen.svm.solvers.kernel.newton_loops import clipped_dual, slope_of_loss
 
 # A full step that leaves no more than this much of the slope needs no line search.
 _SLOPE_LEFT = 0.3

@@ -17,13 +17,13 @@ from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.fitting.folds import C_grid, cut, score_folds, takes_weights
 from skscreen.fitting.grid import MOST_VALUES
-from skscreen.path.certified import CertifiedSearch, ErrorBounds
-from skscreen.path.samples import SamplePoint
 from skscreen.samples.labels import check_labels
-from skscreen.svm import ScreenedSVC
-from skscreen.svm_certified import Training, warn_if_less
-from skscreen.svm_path import fitted
-from skscreen.svm_problem import BinaryFit, SVMProblem
+from skscreen.svm.certified_C import Training, warn_if_less
+from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds
+from skscreen.svm.estimator import ScreenedSVC
+from skscreen.svm.path import fitted
+from skscreen.svm.path_solver import SamplePoint
+from skscreen.svm.problem import BinaryFit, SVMProblem
 
 # Values of C that a certified choice may solve at most.
 _MAX_SOLVES = 1000

@@ -7,10 +7,10 @@ import numpy as np
 from skscreen.core.certificate import screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.samples.rows import LinearSamples
-from skscreen.screening.sample_bounds import dynamic_ball, reference
-from skscreen.screening.sample_rules import ball_test, decide
-from skscreen.solvers.hinge_gap import certify
-from skscreen.solvers.sample_solution import SampleSolution
+from skscreen.svm.screening.bounds import dynamic_ball, reference
+from skscreen.svm.screening.rules import ball_test, decide
+from skscreen.svm.solvers.hinge import certify
+from skscreen.svm.solvers.solution import SampleSolution
 
 
 class SampleState:

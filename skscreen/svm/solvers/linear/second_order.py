@@ -36,7 +36,7 @@ from skscreen.core.decisions import LINEAR
 from skscreen.core.floats import REORDER
 from skscreen.core.memory import check_memory
 from skscreen.samples.row_loops import sparse_products
-from skscreen.solvers.sample_state import SampleState
+from skscreen.svm.solvers.linear.state import SampleState
 
 # Widths of the zones: for each unit of the relative gap at the start, the largest, and the one that
 # suits the last steps. Factors from step to step after few, some and many Newton steps.

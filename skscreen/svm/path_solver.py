@@ -16,8 +16,7 @@ from skscreen.fitting.threads import blas_threads_for
 from skscreen.samples.gram import INDEFINITE, LinearKernelSamples, indefinite_message
 from skscreen.samples.intercept import shown
 from skscreen.samples.rows import check_bounds
-from skscreen.screening.inside import compare_at
-from skscreen.screening.sample_bounds import (
+from skscreen.svm.screening.bounds import (
     Reference,
     dynamic_ball,
     intersection_target,
@@ -25,10 +24,11 @@ from skscreen.screening.sample_bounds import (
     relaxed_path_ball,
     segment,
 )
-from skscreen.screening.sample_rules import Extremes, ball_test, decide, intersection_test
-from skscreen.solvers.hinge_gap import Part
-from skscreen.solvers.polish import certified, polish
-from skscreen.solvers.sample_solution import SampleSolution
+from skscreen.svm.screening.inside_box import compare_at
+from skscreen.svm.screening.rules import Extremes, ball_test, decide, intersection_test
+from skscreen.svm.solvers.hinge import Part
+from skscreen.svm.solvers.polish import certified, polish
+from skscreen.svm.solvers.solution import SampleSolution
 
 # Tests of a reference at another C; "gap" is the dynamic gap ball alone.
 PATH_TESTS = ("ball1", "ball2", "intersection")

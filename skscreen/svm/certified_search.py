@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from skscreen.path.samples import SamplePathSolver, SamplePoint
-from skscreen.screening.score_bounds import Between, Geometry, ScoredPoint
+from skscreen.svm.path_solver import SamplePathSolver, SamplePoint
+from skscreen.svm.screening.score_bounds import Between, Geometry, ScoredPoint
 
 # First parts of an interval. Where a bound fails they are halved down to this share; then, or where
 # it fails at a single C, the next solve is in the middle of the interval.

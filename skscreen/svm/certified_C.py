@@ -21,13 +21,13 @@ from sklearn.utils.validation import (
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.progress import ProgressBar
-from skscreen.path.certified import CertifiedSearch, ErrorBounds, Fold
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.rows import LinearSamples
-from skscreen.screening.score_bounds import Geometry
-from skscreen.svm import ScreenedSVC
-from skscreen.svm_path import fitted
-from skscreen.svm_problem import by_rows
+from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds, Fold
+from skscreen.svm.estimator import ScreenedSVC
+from skscreen.svm.path import fitted
+from skscreen.svm.problem import by_rows
+from skscreen.svm.screening.score_bounds import Geometry
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from numba import njit
 
 from skscreen.core.decisions import UNDECIDED
 from skscreen.samples.row_loops import add_row, row_dot
-from skscreen.solvers.sample_state import SampleState
-from skscreen.solvers.sweep_kernels import spread
+from skscreen.svm.solvers.linear.state import SampleState
+from skscreen.svm.solvers.linear.sweeps import spread
 
 # Conjugate gradients end when a step gains less than this share of what all did: at first, at
 # least and at most, and by what factor it changes after a move that was good or not.

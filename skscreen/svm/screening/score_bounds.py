@@ -46,7 +46,7 @@ from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 
 from skscreen.core.floats import EPS, WIDER
-from skscreen.screening.sample_bounds import _SLACK
+from skscreen.svm.screening.bounds import _SLACK
 
 # Samples that validation vectors are regressed on: those furthest inside their box.
 _MOST_FREE = 256

@@ -9,7 +9,6 @@ import numpy as np
 
 from skscreen.fitting.kept_matrices import kept_matrix
 from skscreen.fitting.store import Store, content_key
-from skscreen.path.samples import SamplePathSolver, SamplePoint
 from skscreen.samples.gram import (
     KernelSamples,
     LinearKernelSamples,
@@ -17,8 +16,10 @@ from skscreen.samples.gram import (
 from skscreen.samples.kernel import Kernel, KnownTraining
 from skscreen.samples.labels import Labels
 from skscreen.samples.rows import LinearSamples, compress
-from skscreen.solvers import kernel, linear
-from skscreen.solvers.sample_solution import SampleSolution
+from skscreen.svm.path_solver import SamplePathSolver, SamplePoint
+from skscreen.svm.solvers.kernel import solve as kernel
+from skscreen.svm.solvers.linear import solve as linear
+from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = {"linear": linear.SOLVERS, "kernel": kernel.SOLVERS}
 

@@ -21,8 +21,8 @@ import numpy as np
 from numba import njit
 
 from skscreen.core.floats import EPS
-from skscreen.screening.sample_bounds import Reference, SampleBall, path_gap, relaxed_path_ball
-from skscreen.screening.sample_rules import Extremes
+from skscreen.svm.screening.bounds import Reference, SampleBall, path_gap, relaxed_path_ball
+from skscreen.svm.screening.rules import Extremes
 
 # Samples that all are compared with: those furthest inside. More hardly decide more.
 _MOST = 30

@@ -7,8 +7,8 @@ from numba import njit
 
 from skscreen.core.floats import EPS
 from skscreen.samples.intercept import best_intercepts, shown, with_intercept
-from skscreen.screening.sample_bounds import SampleBall
-from skscreen.screening.sample_rules import Extremes, ball_test, decide
+from skscreen.svm.screening.bounds import SampleBall
+from skscreen.svm.screening.rules import Extremes, ball_test, decide
 
 # Of the interval of multiples of a start: what is lost by the rest is a square of it.
 _HALVINGS = 8

@@ -19,11 +19,11 @@ import numpy as np
 from skscreen.core.memory import Pool
 from skscreen.samples.gram import INDEFINITE
 from skscreen.samples.gram_loops import add_rows
-from skscreen.solvers.bordered_factor import BrokenDown
-from skscreen.solvers.hinge_gap import Part, best_multiple, rounding_of_gap
-from skscreen.solvers.kernel_state import KernelRun, feasible
-from skscreen.solvers.newton_kernels import square_block
-from skscreen.solvers.proximal_newton import Point, ProximalNewton, WorkingSet
+from skscreen.svm.solvers.hinge import Part, best_multiple, rounding_of_gap
+from skscreen.svm.solvers.kernel.bordered_factor import BrokenDown
+from skscreen.svm.solvers.kernel.newton_loops import square_block
+from skscreen.svm.solvers.kernel.proximal_newton import Point, ProximalNewton, WorkingSet
+from skscreen.svm.solvers.kernel.state import KernelRun, feasible
 
 # First delta times the largest C. After Newton steps up to so many, delta is multiplied with so
 # much; where they do not suffice, the step is given up and delta grows. The sets of a smaller

@@ -9,7 +9,7 @@ from numba import njit
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower, sphere_upper
 from skscreen.core.floats import WIDER
-from skscreen.screening.sample_bounds import Reference, SampleBall, Segment, radius_at
+from skscreen.svm.screening.bounds import Reference, SampleBall, Segment, radius_at
 
 # Samples on the kink have a margin of 1 and must never be decided, whatever the rounding errors.
 _TOLERANCE = 1e-9

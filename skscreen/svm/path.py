@@ -14,10 +14,10 @@ from skscreen.core.certificate import ScreeningEvent
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.fitting.grid import positive_values
-from skscreen.path.samples import SamplePathSolver, SamplePoint, eps_limit
 from skscreen.samples.labels import Labels
-from skscreen.svm import ScreenedSVC, describe
-from skscreen.svm_problem import BinaryFit, SVMProblem
+from skscreen.svm.estimator import ScreenedSVC, describe
+from skscreen.svm.path_solver import SamplePathSolver, SamplePoint, eps_limit
+from skscreen.svm.problem import BinaryFit, SVMProblem
 
 # Share of `eps` that the duality gap at the stored points may use up.
 _GAP_SHARE = 0.01

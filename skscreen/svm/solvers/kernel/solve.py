@@ -6,11 +6,11 @@ import numpy as np
 
 from skscreen.core.certificate import after_steps, screening_event
 from skscreen.samples.gram import KernelSamples
-from skscreen.solvers.hinge_gap import Part
-from skscreen.solvers.kernel_active_set import ActiveSetRun, TooLarge
-from skscreen.solvers.kernel_smo import SmoRun
-from skscreen.solvers.kernel_state import KernelRun, State, feasible
-from skscreen.solvers.sample_solution import SampleSolution
+from skscreen.svm.solvers.hinge import Part
+from skscreen.svm.solvers.kernel.active_set import ActiveSetRun, TooLarge
+from skscreen.svm.solvers.kernel.smo import SmoRun
+from skscreen.svm.solvers.kernel.state import KernelRun, State, feasible
+from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto", "active-set", "smo")
 INTERCEPTS = ("none", "free")

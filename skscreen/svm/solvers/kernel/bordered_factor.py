@@ -14,7 +14,7 @@ from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from skscreen.core.memory import Pool
 from skscreen.samples.gram import indefinite_message
-from skscreen.solvers.newton_kernels import newton_system
+from skscreen.svm.solvers.kernel.newton_loops import newton_system
 
 # A factor is worth keeping of so many samples, and while no more than this part of them changes.
 _SMALLEST, _LARGEST_CHANGE = 128, 0.125

@@ -1,0 +1,1 @@
+"""Support vector machines: estimators, paths over C, and choices of C with proof."""

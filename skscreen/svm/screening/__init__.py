@@ -1,0 +1,1 @@
+"""What can be dropped: balls that hold the optimum and rules that decide samples."""

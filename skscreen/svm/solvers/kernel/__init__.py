@@ -1,0 +1,1 @@
+"""Solvers on a Gram matrix: SMO, active sets and proximal Newton steps."""
