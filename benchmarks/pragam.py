@@ -33,11 +33,11 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 import skscreen
-from skscreen.problems.hinge_risk import HingeRisk
+from skscreen.pragam.algorithms import Algorithm
+from skscreen.pragam.excessive_gap import excessive_gap
+from skscreen.pragam.follow import follow
+from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.samples.rows import LinearSamples
-from skscreen.solvers.certified import follow
-from skscreen.solvers.excessive_gap import excessive_gap
-from skscreen.solvers.hinge import Algorithm
 
 SETS = ("a9a", "w8a", "news20_binary", "reuters_money", "covtype")
 # The paper's range of lambda, every second power of two.

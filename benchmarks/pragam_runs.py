@@ -8,10 +8,10 @@ from itertools import islice
 import numpy as np
 from scipy.sparse.linalg import svds
 
-from skscreen.problems.hinge_risk import HingeRisk
+from skscreen.pragam.algorithms import Algorithm
+from skscreen.pragam.excessive_gap import excessive_gap
+from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.samples.rows import LinearSamples
-from skscreen.solvers.excessive_gap import excessive_gap
-from skscreen.solvers.hinge import Algorithm
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.linalg import hadamard
 
-from skscreen.solvers.bundle import bmrm
+from skscreen.pragam.bundle import bmrm
 
 
 class LargestOf:

@@ -7,8 +7,8 @@ from skscreen.fitting.store import Store
 from skscreen.metric_learning.cv import ScreenedRTLMCV
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.path import RTLMPath, rtlm_path
-from skscreen.pragam import PragamSVC
-from skscreen.pragam_cv import PragamSVCCV
+from skscreen.pragam.cv import PragamSVCCV
+from skscreen.pragam.estimator import PragamSVC
 from skscreen.svm.certified_C import CertifiedC, svc_certified_C
 from skscreen.svm.cv import ScreenedSVCCV
 from skscreen.svm.estimator import ScreenedSVC

@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.threads import N_JOBS, blas_threads_for
+from skscreen.pragam.excessive_gap import excessive_gap
+from skscreen.pragam.follow import Watch, follow
 from skscreen.problems.chain_kernels import best_labels
 from skscreen.problems.chain_likelihood import MATRICES, ChainLikelihood
 from skscreen.problems.chain_risk import ChainRisk
@@ -22,8 +24,6 @@ from skscreen.samples.gram import KERNELS
 from skscreen.samples.kernel import Kernel, gamma_value
 from skscreen.samples.rows import LARGEST, check_bounds
 from skscreen.sequences import Sequences, check_labels, check_sequences
-from skscreen.solvers.certified import Watch, follow
-from skscreen.solvers.excessive_gap import excessive_gap
 
 
 class _ChainClassifier(BaseEstimator):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skscreen.distributed.parts import connected
 from skscreen.distributed.samples import PartitionedSamples
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.pragam import PragamSVC
+from skscreen.pragam.estimator import PragamSVC
 from skscreen.samples.labels import check_labels
 
 

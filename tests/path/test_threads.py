@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from skscreen import PragamSVC, ScreenedSVC
 from skscreen.fitting.threads import blas_threads_for
-from skscreen.problems.hinge_risk import HingeRisk
+from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.svm.solvers.kernel import solve as kernel
 
 

@@ -7,10 +7,10 @@ from joblib import Parallel
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import check_grad
 
+from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.problems.chain_kernels import best_labels, expectations
 from skscreen.problems.chain_likelihood import ChainLikelihood
 from skscreen.problems.chain_risk import ChainRisk
-from skscreen.solvers.excessive_gap import excessive_gap
 
 M, P, LAM = 3, 2, 0.05
 RNG = np.random.default_rng(0)

@@ -9,11 +9,11 @@ from scipy.linalg import hadamard
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
-from skscreen.problems.hinge_risk import HingeRisk
+from skscreen.pragam.bundle import bmrm, ls_bmrm
+from skscreen.pragam.follow import follow
+from skscreen.pragam.hinge_risk import HingeRisk
+from skscreen.pragam.simplex_qp import maximise_on_simplex
 from skscreen.samples.rows import LinearSamples
-from skscreen.solvers.bundle import bmrm, ls_bmrm
-from skscreen.solvers.certified import follow
-from skscreen.solvers.simplex_qp import maximise_on_simplex
 
 X, y = load_breast_cancer(return_X_y=True)
 X, SIGNS = scale(X)[::4], np.where(y[::4] == 1, 1.0, -1.0)

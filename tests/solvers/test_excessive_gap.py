@@ -8,10 +8,10 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import scale
 
-from skscreen.problems.hinge_risk import HingeRisk
+from skscreen.pragam.excessive_gap import excessive_gap
+from skscreen.pragam.follow import follow
+from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.samples.rows import LinearSamples
-from skscreen.solvers.certified import follow
-from skscreen.solvers.excessive_gap import excessive_gap
 
 CANCER_X, CANCER_Y = load_breast_cancer(return_X_y=True)
 DIGITS_X, DIGITS_Y = load_digits(return_X_y=True)

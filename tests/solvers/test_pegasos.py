@@ -8,9 +8,9 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
-from skscreen.problems.hinge_risk import HingeRisk
+from skscreen.pragam.hinge_risk import HingeRisk
+from skscreen.pragam.pegasos import pegasos, stochastic_pegasos
 from skscreen.samples.rows import LinearSamples
-from skscreen.solvers.pegasos import pegasos, stochastic_pegasos
 
 X, y = load_breast_cancer(return_X_y=True)
 X, SIGNS = scale(X)[::8], np.where(y[::8] == 1, 1.0, -1.0)

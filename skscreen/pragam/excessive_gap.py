@@ -31,7 +31,7 @@ import numpy as np
 from numba import njit
 
 from skscreen.core.floats import EPS, REORDER
-from skscreen.solvers.certified import Iterate
+from skscreen.pragam.follow import Iterate
 
 # L is multiplied by the first after a step that held, by the second until it does.
 _SHRINK, _GROW = 0.9, 2.0

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skscreen.problems.hinge_risk import HingeRisk
+from skscreen.pragam.bundle import bmrm, ls_bmrm
+from skscreen.pragam.excessive_gap import excessive_gap
+from skscreen.pragam.follow import Certified, Iterate, follow
+from skscreen.pragam.hinge_risk import HingeRisk
+from skscreen.pragam.pegasos import pegasos, stochastic_pegasos
 from skscreen.samples.rows import LinearSamples
-from skscreen.solvers.bundle import bmrm, ls_bmrm
-from skscreen.solvers.certified import Certified, Iterate, follow
-from skscreen.solvers.excessive_gap import excessive_gap
-from skscreen.solvers.pegasos import pegasos, stochastic_pegasos
 from skscreen.svm.solvers.hinge import Part
 
 # Most iterations by default; BMRM keeps a plane for each.

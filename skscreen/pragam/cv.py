@@ -17,9 +17,9 @@ from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
 from skscreen.fitting.folds import C_grid, cut, score_folds, takes_weights
 from skscreen.fitting.grid import MOST_VALUES
-from skscreen.pragam import PragamSVC
+from skscreen.pragam.estimator import PragamSVC
+from skscreen.pragam.follow import Certified
 from skscreen.samples.labels import check_labels
-from skscreen.solvers.certified import Certified
 
 
 class PragamSVCCV(PragamSVC):

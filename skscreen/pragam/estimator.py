@@ -17,11 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.threads import N_JOBS, blas_threads_for
+from skscreen.pragam.algorithms import LIMITS, Algorithm, Start, solve_hinge
+from skscreen.pragam.follow import Certified, Watch
 from skscreen.samples.labels import Labels, check_labels, check_problems
 from skscreen.samples.rows import LinearSamples, check_bounds
 from skscreen.samples.score_classifier import ScoreClassifierMixin
-from skscreen.solvers.certified import Certified, Watch
-from skscreen.solvers.hinge import LIMITS, Algorithm, Start, solve_hinge
 
 # Options of one algorithm, with the value that says nothing.
 _OPTIONS = {

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 import numpy as np
 from numba import njit
 
-from skscreen.problems.hinge_risk import HingeRisk
+from skscreen.pragam.follow import Iterate
+from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.samples.row_loops import add_row, row_dot
 from skscreen.samples.rows import LinearSamples
-from skscreen.solvers.certified import Iterate
 
 
 def pegasos(risk: HingeRisk, projection: bool = True) -> Iterator[Iterate]:

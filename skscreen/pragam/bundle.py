@@ -17,8 +17,8 @@ from typing import Protocol
 import numpy as np
 
 from skscreen.core.memory import check_memory
-from skscreen.solvers.certified import Iterate
-from skscreen.solvers.simplex_qp import maximise_on_simplex
+from skscreen.pragam.follow import Iterate
+from skscreen.pragam.simplex_qp import maximise_on_simplex
 
 # The inner programme is solved to this share of the present gap; its bound holds anyway.
 _INNER = 1e-3
