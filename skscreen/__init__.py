@@ -1,6 +1,5 @@
 """scikit-learn estimators that learn large-margin models exactly, with a certificate."""
 
-from skscreen.chain import KernelChainClassifier, PragamChainSVC
 from skscreen.core.projection import project_box_equality
 from skscreen.embedding.estimator import OrdinalEmbedding
 from skscreen.fitting.store import Store
@@ -9,6 +8,7 @@ from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.path import RTLMPath, rtlm_path
 from skscreen.pragam.cv import PragamSVCCV
 from skscreen.pragam.estimator import PragamSVC
+from skscreen.sequence.estimators import KernelChainClassifier, PragamChainSVC
 from skscreen.svm.certified_C import CertifiedC, svc_certified_C
 from skscreen.svm.cv import ScreenedSVCCV
 from skscreen.svm.estimator import ScreenedSVC

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 from pragam_reference import TIGHT
 
-from skscreen.problems.chain_projection import make_consistent, project_chains
+from skscreen.sequence.projection import make_consistent, project_chains
 
 
 def project(point, nu=None):

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import check_grad
 
 from skscreen.pragam.excessive_gap import excessive_gap
-from skscreen.problems.chain_kernels import best_labels, expectations
-from skscreen.problems.chain_likelihood import ChainLikelihood
-from skscreen.problems.chain_risk import ChainRisk
+from skscreen.sequence.likelihood import ChainLikelihood
+from skscreen.sequence.loops import best_labels, expectations
+from skscreen.sequence.risk import ChainRisk
 
 M, P, LAM = 3, 2, 0.05
 RNG = np.random.default_rng(0)

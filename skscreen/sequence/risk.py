@@ -23,8 +23,8 @@ from joblib import Parallel, delayed
 
 from skscreen.core.compiling import start_numba
 from skscreen.core.memory import check_memory
-from skscreen.problems import chain_kernels
-from skscreen.problems.chain_projection import project_chains
+from skscreen.sequence import loops as chain_kernels
+from skscreen.sequence.projection import project_chains
 
 # Arrays of marginals that live at the same time in a solve; measured.
 _ARRAYS = 10

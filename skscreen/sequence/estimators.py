@@ -17,13 +17,13 @@ from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with
 from skscreen.fitting.threads import N_JOBS, blas_threads_for
 from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.follow import Watch, follow
-from skscreen.problems.chain_kernels import best_labels
-from skscreen.problems.chain_likelihood import MATRICES, ChainLikelihood
-from skscreen.problems.chain_risk import ChainRisk
 from skscreen.samples.gram import KERNELS
 from skscreen.samples.kernel import Kernel, gamma_value
 from skscreen.samples.rows import LARGEST, check_bounds
-from skscreen.sequences import Sequences, check_labels, check_sequences
+from skscreen.sequence.data import Sequences, check_labels, check_sequences
+from skscreen.sequence.likelihood import MATRICES, ChainLikelihood
+from skscreen.sequence.loops import best_labels
+from skscreen.sequence.risk import ChainRisk
 
 
 class _ChainClassifier(BaseEstimator):

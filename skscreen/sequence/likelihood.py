@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from skscreen.core.compiling import start_numba
-from skscreen.problems.chain_kernels import expectations
+from skscreen.sequence.loops import expectations
 
 # Matrices of the size of K that live at the same time, that of its caller included; measured.
 MATRICES = 4

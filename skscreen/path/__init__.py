@@ -1,1 +1,0 @@
-"""When: drivers over the regularisation parameter, with warm starts, history and progress."""

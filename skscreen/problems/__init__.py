@@ -1,1 +1,0 @@
-"""What is minimised: losses, domains, geometries and the objective they make up."""

@@ -1,1 +1,0 @@
-"""What can be dropped: balls that hold the optimum and the rules that decide item by item."""

@@ -1,0 +1,1 @@
+"""Labelling of sequences: max-margin chains and chains of probabilities with kernels."""
