@@ -16,8 +16,7 @@ from rtlm_paper_runs import best_of, table
 from rtlm_path import PAPER
 
 from skscreen import rtlm_path
-from skscreen.metric_learning import estimator as metric
-from skscreen.metric_learning import path_solver as driver
+from skscreen.metric_learning import estimator, path_solver
 from skscreen.metric_learning.path_solver import PathSolver
 from skscreen.metric_learning.problem.comparisons import Comparisons, PairDistances
 from skscreen.metric_learning.solvers import projected_gradient
@@ -39,11 +38,11 @@ def reasons(X, y, name: str, **options) -> None:
         "skscreen": [],
         "starts at the last solution": [patch.object(PathSolver, "_predict", last_solution)],
         "plain gradient steps": [
-            patch.object(driver, "AndersonMemory", NoMemory),
+            patch.object(path_solver, "AndersonMemory", NoMemory),
             patch.object(projected_gradient, "interior_point_work", lambda _objective: np.inf),
         ],
         "O(d^2) a triplet": [
-            patch.object(metric, "Comparisons", TripletwiseComparisons),
+            patch.object(estimator, "Comparisons", TripletwiseComparisons),
             # Here even one evaluation of fewer triplets earns their compaction back.
             patch.object(projected_gradient, "_FEW_STEPS", 0),
         ],

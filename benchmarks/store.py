@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits
 
 import skscreen
 from skscreen import ScreenedRTLM, ScreenedSVC
-from skscreen.fitting import kept_matrices as matrices
+from skscreen.fitting import kept_matrices
 
 
 def main() -> None:
@@ -74,7 +74,7 @@ def search(estimator, grid, X, y) -> tuple[GridSearchCV, float]:
 
 def stored_search(build, grid, X, y) -> tuple[GridSearchCV, float]:
     """Run a grid search with a store, from nothing, over what `build` makes of its folder."""
-    matrices._KEPT.clear()
+    kept_matrices._KEPT.clear()
     with tempfile.TemporaryDirectory() as folder:
         return search(build(folder), grid, X, y)
 

@@ -2,7 +2,7 @@
 
 An answer "i and j are nearer to each other than l and k" is right where a = |x_i - x_j|^2 is below
 c = |x_l - x_k|^2. Each loss f(a, c) is handed out as numbers u, v >= 0, df/da and df/dc with
-f = u + log v: sums of logarithms become one logarithm of a product (see `embedding_terms.py`).
+f = u + log v: sums of logarithms become one logarithm of a product (see `objective.py`).
 """
 
 from dataclasses import dataclass

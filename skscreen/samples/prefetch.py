@@ -34,7 +34,7 @@ def prefetch(context, array, place):
 
 @njit(inline="always")
 def prefetch_row(data, columns, starts, d, i):
-    """Ask for the first entries of row i (`sample_kernels` says what the arrays are)."""
+    """Ask for the first entries of row i (`row_loops` says what the arrays are)."""
     first, last = i * d, (i + 1) * d
     if starts.size > 0:
         first, last = starts[i], starts[i + 1]

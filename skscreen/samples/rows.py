@@ -10,7 +10,7 @@ from scipy import sparse
 
 from skscreen.core.compiling import start_numba
 from skscreen.core.memory import aligned
-from skscreen.samples import row_loops as sample_kernels
+from skscreen.samples import row_loops
 
 # Longest vector, so that sums of products of two with dual variables do not overflow.
 LARGEST = 1e40
@@ -57,7 +57,7 @@ class LinearSamples:
         self.is_sparse = sparse.issparse(self.X)
         self.n_features = self.n_columns + (self.bias != 0.0)
         start_numba()
-        squares = sample_kernels.squared_norms(*self.rows, self.n) + self.bias * self.bias
+        squares = row_loops.squared_norms(*self.rows, self.n) + self.bias * self.bias
         self.norms = np.sqrt(squares)
         if np.isnan(self.norms).any():
             raise ValueError("X contains NaN.")
@@ -106,7 +106,7 @@ class LinearSamples:
             out = self.X @ w[:d]
         else:
             out = np.empty(self.n)
-            sample_kernels.multiply(*self.rows, np.ascontiguousarray(w, dtype=np.float64), out)
+            row_loops.multiply(*self.rows, np.ascontiguousarray(w, dtype=np.float64), out)
         if self.bias != 0.0:
             out += self.bias * w[d]
         out *= self.y
@@ -119,7 +119,7 @@ class LinearSamples:
         if self._by_blas and 2 * np.count_nonzero(scales) > self.n:
             out[:d] = self.X.T @ scales
         else:
-            sample_kernels.multiply_transposed(*self.rows, scales, out)
+            row_loops.multiply_transposed(*self.rows, scales, out)
         if self.bias != 0.0:
             out[d] = self.bias * scales.sum()
         return out

@@ -23,7 +23,7 @@ from joblib import Parallel, delayed
 
 from skscreen.core.compiling import start_numba
 from skscreen.core.memory import check_memory
-from skscreen.sequence import loops as chain_kernels
+from skscreen.sequence import loops
 from skscreen.sequence.projection import project_chains
 
 # Arrays of marginals that live at the same time in a solve; measured.
@@ -97,14 +97,14 @@ class ChainRisk:
         """Return g(w)."""
         U, E = self.scores(w)
         out = np.empty(self.shape)
-        chain_kernels.clique_gains(U, E, self.codes, self.first, self.first_cliques, out)
+        loops.clique_gains(U, E, self.codes, self.first, self.first_cliques, out)
         out /= self.n_chains
         return out.ravel()
 
     def combine(self, a: np.ndarray) -> np.ndarray:
         """Return the mean of f(true) - f over the marginals."""
         nodes, edges = np.zeros((self.codes.size, self.m)), np.zeros((self.m, self.m))
-        chain_kernels.collect(
+        loops.collect(
             a.reshape(self.shape), self.codes, self.first, self.first_cliques, nodes, edges
         )
         return np.concatenate([(nodes.T @ self.X).ravel(), edges.ravel()]) / self.n_chains
@@ -115,7 +115,7 @@ class ChainRisk:
 
     def value(self, g: np.ndarray) -> tuple[float, float]:
         """Return R for a gradient, by dynamic programming; there is no intercept."""
-        return chain_kernels.best_sums(g.reshape(self.shape), self.first_cliques), 0.0
+        return loops.best_sums(g.reshape(self.shape), self.first_cliques), 0.0
 
     def project(self, base: np.ndarray, g: np.ndarray, scale: float) -> np.ndarray:
         """Return the consistent marginals nearest to base + scale g."""

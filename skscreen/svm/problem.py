@@ -17,11 +17,13 @@ from skscreen.samples.kernel import Kernel, KnownTraining
 from skscreen.samples.labels import Labels
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.path_solver import SamplePathSolver, SamplePoint
-from skscreen.svm.solvers.kernel import solve as kernel
-from skscreen.svm.solvers.linear import solve as linear
+from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
+from skscreen.svm.solvers.kernel.solve import solve_kernel
+from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
+from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.solution import SampleSolution
 
-SOLVERS = {"linear": linear.SOLVERS, "kernel": kernel.SOLVERS}
+SOLVERS = {"linear": LINEAR_SOLVERS, "kernel": KERNEL_SOLVERS}
 
 _LARGEST_TOL = 1e100
 
@@ -161,14 +163,14 @@ class SVMProblem:
 
 
 def _solve_linear(samples, settings, bounds, start, margins, codes, tol, left) -> SampleSolution:
-    return linear.solve_linear(
+    return solve_linear(
         samples, bounds, start=start, fixed=codes, random_state=settings.random_state,
         **_common(settings, tol, left),
     )  # fmt: skip
 
 
 def _solve_kernel(samples, settings, bounds, start, margins, codes, tol, left) -> SampleSolution:
-    return kernel.solve_kernel(
+    return solve_kernel(
         samples, bounds, start=start, margins=margins, fixed=codes,
         intercept="free" if settings.free else "none", **_common(settings, tol, left),
     )  # fmt: skip

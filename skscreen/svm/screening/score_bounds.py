@@ -1,6 +1,6 @@
 """Bounds on validation scores for every C between two solved points, without solving.
 
-The problem is that of `sample_bounds`: min 1/2 |w|^2 + sum_i C_i (1 - m_i)_+ with C_i = C s_i. Take
+The problem is that of `bounds`: min 1/2 |w|^2 + sum_i C_i (1 - m_i)_+ with C_i = C s_i. Take
 dual variables alpha1, alpha2 that are feasible at two values of C. The box is linear in C, so
 
     alpha(t) = (1 - t) alpha1 + t alpha2   is feasible at   C(t) = (1 - t) C1 + t C2,

@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from skscreen.core import compiling as start
+from skscreen.core import compiling
 
 
 @pytest.fixture
@@ -16,10 +16,10 @@ def collects():
 @pytest.mark.parametrize("switch", [gc.enable, gc.disable])
 def test_no_garbage_is_looked_for_while_numba_starts(collects, monkeypatch, switch):
     seen = []
-    monkeypatch.setattr(start, "_nothing", lambda: seen.append(gc.isenabled()))
+    monkeypatch.setattr(compiling, "_nothing", lambda: seen.append(gc.isenabled()))
     switch()
     before = gc.isenabled()
-    start.start_numba.__wrapped__()
+    compiling.start_numba.__wrapped__()
     assert seen == [False]
     assert gc.isenabled() == before
 
@@ -28,8 +28,8 @@ def test_garbage_is_looked_for_after_a_start_that_failed(collects, monkeypatch):
     def fail():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(start, "_nothing", fail)
+    monkeypatch.setattr(compiling, "_nothing", fail)
     gc.enable()
     with pytest.raises(KeyboardInterrupt):
-        start.start_numba.__wrapped__()
+        compiling.start_numba.__wrapped__()
     assert gc.isenabled()

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 
 from skscreen import ScreenedSVC, Store
-from skscreen.fitting import kept_matrices as matrices
+from skscreen.fitting import kept_matrices
 from skscreen.fitting.kept_matrices import KnownRows, kept_matrix, kept_rows
 from skscreen.samples.kernel import Kernel
 
@@ -19,9 +19,9 @@ from skscreen.samples.kernel import Kernel
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
     for name in ("_KEPT", "_ASKED"):
-        empty = getattr(matrices, name).copy()
+        empty = getattr(kept_matrices, name).copy()
         empty.clear()
-        monkeypatch.setattr(matrices, name, empty)
+        monkeypatch.setattr(kept_matrices, name, empty)
 
 
 def test_the_matrices_used_last_stay():
@@ -38,14 +38,14 @@ def test_the_matrices_used_last_stay():
 
 def test_a_matrix_that_is_too_large_is_not_kept():
     kept_matrix("a", 8 * 8, lambda: np.zeros((3, 3)))
-    assert not matrices._KEPT
+    assert not kept_matrices._KEPT
 
 
 def test_what_is_kept_leaves_as_much_memory_free(monkeypatch):
-    monkeypatch.setattr(matrices, "free_memory", lambda: 100)
+    monkeypatch.setattr(kept_matrices, "free_memory", lambda: 100)
     for key in "abc":
         kept_matrix(key, 1e9, lambda: np.zeros((2, 3)))
-    assert list(matrices._KEPT) == ["b", "c"]
+    assert list(kept_matrices._KEPT) == ["b", "c"]
 
 
 def test_fits_with_a_store_share_the_kernel_matrix(tmp_path):
@@ -53,23 +53,23 @@ def test_fits_with_a_store_share_the_kernel_matrix(tmp_path):
     for C in (0.1, 1.0):
         for gamma in (0.01, 0.02):
             ScreenedSVC(C=C, kernel="rbf", gamma=gamma, memory=tmp_path).fit(X, y)
-    assert len(matrices._KEPT) == 2
+    assert len(kept_matrices._KEPT) == 2
     assert not list(tmp_path.rglob("*.npy"))
 
 
 def test_rows_are_kept_of_a_matrix_that_is_asked_for_again():
-    assert kept_rows("a", 1e9, 4, 3) is None and not matrices._KEPT
+    assert kept_rows("a", 1e9, 4, 3) is None and not kept_matrices._KEPT
     rows = kept_rows("a", 1e9, 4, 3)
     assert isinstance(rows, KnownRows) and kept_rows("a", 1e9, 4, 3) is rows
-    assert list(matrices._KEPT) == ["a"] and rows.nbytes == 8 * 12
+    assert list(kept_matrices._KEPT) == ["a"] and rows.nbytes == 8 * 12
     kept_rows("b", 95, 4, 3)
     assert kept_rows("b", 95, 4, 3) is None
 
 
 def test_what_was_asked_for_once_does_not_pile_up():
-    for k in range(3 * matrices._ASKED.maxlen):
+    for k in range(3 * kept_matrices._ASKED.maxlen):
         kept_rows(str(k), 1e9, 4, 3)
-    assert len(matrices._ASKED) == matrices._ASKED.maxlen and not matrices._KEPT
+    assert len(kept_matrices._ASKED) == kept_matrices._ASKED.maxlen and not kept_matrices._KEPT
 
 
 def test_each_row_is_computed_once():
@@ -111,7 +111,7 @@ def test_scores_from_kept_rows_are_those_without(name, load, tmp_path):
             for part in (slice(None), slice(0, None, 3)):
                 found = kept.decision_function(make(data)[part])
                 assert found == pytest.approx(bare.decision_function(make(data)[part]), abs=1e-5)
-    known = [kept for kept in matrices._KEPT.values() if isinstance(kept, KnownRows)]
+    known = [kept for kept in kept_matrices._KEPT.values() if isinstance(kept, KnownRows)]
     assert len(known) == (0 if name == "precomputed" else 4)
 
 
@@ -134,9 +134,9 @@ def test_a_model_from_elsewhere_scores_and_limits_hold(tmp_path):
     store = Store(tmp_path, max_bytes=8 * len(y) * 100)
     model = ScreenedSVC(kernel="rbf", memory=store).fit(scale(X), y)
     other = pickle.loads(pickle.dumps(model))
-    matrices._KEPT.clear()
+    kept_matrices._KEPT.clear()
     for _ in range(3):
         assert np.array_equal(other.predict(scale(X)), model.predict(scale(X)))
         few = other.decision_function(scale(X)[:100])
         assert few == pytest.approx(model.decision_function(scale(X)[:100]), abs=1e-12)
-    assert [kept.nbytes for kept in matrices._KEPT.values()] == [store.max_bytes]
+    assert [kept.nbytes for kept in kept_matrices._KEPT.values()] == [store.max_bytes]

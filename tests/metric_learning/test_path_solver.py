@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rtlm_reference import ALL_CASES, Case, small_data
 
-from skscreen.metric_learning import path_solver as driver
+from skscreen.metric_learning import path_solver
 from skscreen.metric_learning.path_solver import PathSolver
 from skscreen.metric_learning.problem.comparisons import Comparisons
 from skscreen.metric_learning.problem.domains import PSDCone
@@ -176,14 +176,14 @@ def test_an_approach_that_rounding_errors_end_goes_no_further():
 
 def test_an_approach_whose_steps_are_used_up_goes_no_further(monkeypatch):
     """Steps at one lambda after the other that lead nowhere took a fit of six samples 10 s."""
-    solve, problem = driver.solve, Case("iris").problem()
+    solve, problem = path_solver.solve, Case("iris").problem()
 
     def spent(full, start, options, **settings):
         solution = solve(full, start, options, **settings)
         certificate = replace(solution.certificate, gap=solution.certificate.primal)
         return replace(solution, certificate=certificate, n_iter=options.max_iter, converged=False)
 
-    monkeypatch.setattr(driver, "solve", spent)
+    monkeypatch.setattr(path_solver, "solve", spent)
     lam_max, first = problem.lam_max()
     n_solves = {}
     for max_iter in (100, 5_000, 10_000):

@@ -39,7 +39,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen import ScreenedRTLM, rtlm_path
-from skscreen.metric_learning.problem import triplets as triplets_module
+from skscreen.metric_learning.problem import triplets
 from skscreen.metric_learning.solvers import projected_gradient
 
 # -- the contract of scikit-learn ----------------------------------------------------------------
@@ -364,12 +364,12 @@ def test_active_set_has_an_effect_on_the_iterations_only(monkeypatch):
 def test_n_jobs_reaches_the_neighbour_search(monkeypatch):
     seen = set()
 
-    class Spy(triplets_module.NearestNeighbors):
+    class Spy(triplets.NearestNeighbors):
         def __init__(self, *, n_neighbors=5, n_jobs=None):
             super().__init__(n_neighbors=n_neighbors, n_jobs=n_jobs)
             seen.add(n_jobs)
 
-    monkeypatch.setattr(triplets_module, "NearestNeighbors", Spy)
+    monkeypatch.setattr(triplets, "NearestNeighbors", Spy)
     model = rtlm(n_jobs=2).fit(X, y)
     assert seen == {2}
     assert_array_equal(model.components_, rtlm().fit(X, y).components_)

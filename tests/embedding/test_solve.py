@@ -6,7 +6,7 @@ from embedding_reference import gradient, share_right, triplets_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from skscreen.embedding import svrg as svrg_module
+from skscreen.embedding import svrg
 from skscreen.embedding.auto import clean_ridge, random_start
 from skscreen.embedding.lbfgs import lbfgs
 from skscreen.embedding.losses import CODES, EmbeddingLoss
@@ -135,7 +135,7 @@ def test_steps_of_svrg_sbb_keep_their_bounds(loss):
     m, epsilon = len(ROWS), 0.5
     steps = [
         progress.step
-        for progress in svrg_module.svrg_sbb(
+        for progress in svrg.svrg_sbb(
             problem(loss), start(), Settings(epsilon=epsilon, max_epochs=20, tol=0.0),
             np.random.default_rng(0),
         )
@@ -143,7 +143,7 @@ def test_steps_of_svrg_sbb_keep_their_bounds(loss):
     assert max(steps[1:]) <= 1.0 / (m * epsilon)
     free = [
         progress.step
-        for progress in svrg_module.svrg_sbb(
+        for progress in svrg.svrg_sbb(
             problem(loss), start(), Settings(epsilon=0.0, max_epochs=20, tol=0.0),
             np.random.default_rng(0),
         )
@@ -155,7 +155,7 @@ def test_modules_begin_with_the_first_step_at_the_best_point():
     def steps(module_epochs):
         settings = Settings(module_epochs=module_epochs, max_epochs=9, tol=0.0)
         rng = np.random.default_rng(0)
-        found = svrg_module.svrg_sbb(problem(LOSSES["ste"]), start(), settings, rng)
+        found = svrg.svrg_sbb(problem(LOSSES["ste"]), start(), settings, rng)
         return [progress.step for progress in found]
 
     with_modules, without = steps(3), steps(None)

@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
 
 from skscreen.samples.gram import Gram, KernelSamples
-from skscreen.svm.solvers.kernel import active_set as kernel_active_set
+from skscreen.svm.solvers.kernel import active_set
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.kernel.state import feasible
 
@@ -150,13 +150,13 @@ def shown(samples, solution):
 def test_screening_while_solving_is_never_wrong(name, solver, free, monkeypatch):
     samples, weights = case(name)
     decided, most = [], 0
-    left_out = kernel_active_set.KernelRun._take_part
+    left_out = active_set.KernelRun._take_part
 
     def record(run):
         left_out(run)
         decided.append(run.state.codes.copy())
 
-    monkeypatch.setattr(kernel_active_set.KernelRun, "_take_part", record)
+    monkeypatch.setattr(active_set.KernelRun, "_take_part", record)
     for C in (0.03, 1.0, 30.0):
         exact_margins = shown(samples, reference(name, C, free))
         decided.clear()
@@ -229,7 +229,7 @@ def test_a_cache_smaller_than_the_gram_gives_the_same(solver, free):
 
 
 def test_too_large_a_working_set_is_left_to_smo(monkeypatch):
-    monkeypatch.setattr(kernel_active_set, "LARGEST_SET", 20)
+    monkeypatch.setattr(active_set, "LARGEST_SET", 20)
     samples, weights = case("cancer")
     assert solve_kernel(samples, weights, tol=1e-8).converged
     with pytest.raises(ValueError, match="working set has too many samples"):

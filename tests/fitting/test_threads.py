@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from skscreen import PragamSVC, ScreenedSVC
 from skscreen.fitting.threads import blas_threads_for
 from skscreen.pragam.hinge_risk import HingeRisk
-from skscreen.svm.solvers.kernel import solve as kernel
+from skscreen.svm import problem
 
 
 def blas_threads():
@@ -32,9 +32,9 @@ def test_narrow_products_and_threads_of_our_own_leave_one(two_threads):
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_factors_of_free_samples_have_one_thread(n_jobs, two_threads, monkeypatch):
-    seen, solve = [], kernel.solve_kernel
+    seen, solve = [], problem.solve_kernel
     monkeypatch.setattr(
-        kernel, "solve_kernel", lambda *a, **k: seen.append(blas_threads()) or solve(*a, **k)
+        problem, "solve_kernel", lambda *a, **k: seen.append(blas_threads()) or solve(*a, **k)
     )
     ScreenedSVC(kernel="rbf", n_jobs=n_jobs).fit(*load_wine(return_X_y=True))
     assert seen == [{1}] * 3 and blas_threads() == {2}
