@@ -1,6 +1,5 @@
-"""The code on the pages of the documentation runs, and prints what they say; the map is true."""
+"""The code on the pages of the documentation runs, and prints what they say."""
 
-import ast
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -68,21 +67,3 @@ def test_page_prints_what_it_says(page, capsys):
 def test_every_public_name_is_in_the_reference(names):
     listed = (DOC / "api" / "index.md").read_text(encoding="utf-8").split()
     assert set(names) <= set(listed)
-
-
-def test_imports_run_down_the_map():
-    package = Path(skscreen.__file__).parent
-    text = (DOC.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    rows = [["inspection"]]
-    for where in re.findall(r"^\| (`.+?) \|", text, flags=re.MULTILINE):
-        rows.append(re.findall(r"`(\w+)(?:/|\.py)`", where))
-    height = {name: -i for i, names in enumerate(rows) for name in names}
-    files = [path for path in package.rglob("*.py") if path != package / "__init__.py"]
-    homes = {path: path.relative_to(package).parts[0].removesuffix(".py") for path in files}
-    assert set(homes.values()) == set(height)
-    for path, home in homes.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module.startswith("skscreen"):
-                for alias in node.names:
-                    used = f"{node.module}.{alias.name}".split(".")[1]
-                    assert height[used] <= height[home], (home, used)

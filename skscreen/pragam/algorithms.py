@@ -10,8 +10,8 @@ from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.follow import Certified, Iterate, follow
 from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.pragam.pegasos import pegasos, stochastic_pegasos
+from skscreen.samples.intercept import best_intercepts
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.solvers.hinge import Part
 
 # Most iterations by default; BMRM keeps a plane for each.
 LIMITS = {"pragam": 100_000, "bmrm": 2_000, "ls-bmrm": 100_000, "pegasos": 100_000}
@@ -110,6 +110,11 @@ def solve_hinge(
     risk = HingeRisk(samples, weights, 1.0 / (C * float(weights.sum())), fit_intercept)
     max_iter = algorithm.limit(samples.n) if max_iter is None else max_iter
     found = follow(algorithm.iterates(risk, samples, start), tol, max_iter, watch)
-    part = Part(risk.caps, samples.norms, samples.y if fit_intercept else None)
-    b = part.best_intercept(samples.margins(found.w))
+    b = 0.0
+    if fit_intercept:
+        kinks, level = (
+            samples.y * (1.0 - samples.margins(found.w)),
+            risk.caps[samples.y > 0.0].sum(),
+        )
+        b = 0.5 * sum(best_intercepts(kinks, risk.caps, level))
     return replace(found, b=b, a=None if found.a is None else risk.variables(found.a))

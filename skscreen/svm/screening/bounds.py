@@ -35,7 +35,7 @@ from skscreen.samples.intercept import balanced_target, shown
 
 # Rounding error of a sum of vectors, in units of EPS times the sum of their lengths. Far above
 # what blocked sums of terms of both signs show.
-_SLACK = 8.0
+SLACK = 8.0
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Reference:
     def width(self) -> np.ndarray:
         """Rounding errors of `shown`."""
         width = self.shift * self.norms
-        return width if self.signs is None else width + _SLACK * EPS * np.abs(self.shown)
+        return width if self.signs is None else width + SLACK * EPS * np.abs(self.shown)
 
 
 def reference(
@@ -128,7 +128,7 @@ def reference(
     Reference
     """
     moved = _moved_share(alpha, signs)
-    shift = (_SLACK * EPS + moved) * float(norms @ alpha)
+    shift = (SLACK * EPS + moved) * float(norms @ alpha)
     square = max(float(alpha @ margins), 0.0)
     known = Reference(norms, margins, alpha, bounds, square, 0.0, shift, signs, b, moved)
     gap = _largest_slackness(known, alpha, bounds) + moved * _losses(known, alpha)
@@ -151,7 +151,7 @@ def _moved_share(alpha: np.ndarray, signs: np.ndarray | None) -> float:
     if signs is None or total == 0.0:
         return 0.0
     # Pairwise sums have errors of few EPS, products of vectors of many.
-    return 2.0 * (abs(float((signs * alpha).sum())) / total + _SLACK * EPS)
+    return 2.0 * (abs(float((signs * alpha).sum())) / total + SLACK * EPS)
 
 
 def _losses(reference: Reference, alpha: np.ndarray) -> float:
@@ -191,7 +191,7 @@ def gap_ball(
     """
     dual = reference(norms, dual_margins, alpha, bounds)
     size = float(np.sqrt(dual.square)) + distance
-    shift = dual.shift + _SLACK * EPS * size
+    shift = dual.shift + SLACK * EPS * size
     slackness = np.maximum(
         _slackness(margins - shift * norms, alpha, bounds),
         _slackness(margins + shift * norms, alpha, bounds),
@@ -271,7 +271,7 @@ class Segment:
     @np.errstate(over="ignore", invalid="ignore")
     def ball(self, t: float) -> SampleBall:
         """Return one of the balls: at 0 relaxed BT1, at 1 BT2."""
-        # As a Python function: see `sample_rules.ball_test`.
+        # As a Python function: see `rules.ball_test`.
         radius = float(radius_at.py_func(*self.squares, t, self.shift))
         return SampleBall(self.margins + t * self.slope, radius)
 
@@ -343,7 +343,7 @@ def segment(
     q, step = reference.margins, target - rho * reference.alpha
     length_moved = float(np.abs(step) @ reference.norms)
     share = _moved_share(target, reference.signs)
-    error = _SLACK * EPS * (length_moved + summed + rho * float(reference.norms @ reference.alpha))
+    error = SLACK * EPS * (length_moved + summed + rho * float(reference.norms @ reference.alpha))
     error += share * float(reference.norms @ target)
     length_square = max(float(step @ difference), 0.0)
     length = float(np.sqrt(length_square))

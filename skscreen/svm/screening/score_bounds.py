@@ -46,7 +46,7 @@ from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 
 from skscreen.core.floats import EPS, WIDER
-from skscreen.svm.screening.bounds import _SLACK
+from skscreen.svm.screening.bounds import SLACK
 
 # Samples that validation vectors are regressed on: those furthest inside their box.
 _MOST_FREE = 256
@@ -114,7 +114,7 @@ class Between:
         self._geometry, self._first, self._last = geometry, first, last
         # How far vectors with the stored margins may be from those of the dual variables.
         largest = max(float(geometry.norms @ point.alpha) for point in (first, last))
-        self._shift = _SLACK * EPS * largest
+        self._shift = SLACK * EPS * largest
 
     def gap(self, start: float, stop: float) -> float:
         """Return a number that G(t) does not exceed for any t in [start, stop]."""
@@ -145,7 +145,7 @@ class Between:
         ends = [-side * self._scores(t) for t in (start, stop)]
         largest = np.maximum(*ends)
         reach = (np.sqrt(gap) + self._shift) * norms * WIDER
-        sure = largest + reach + _SLACK * EPS * np.abs(ends).max(axis=0) < 0.0
+        sure = largest + reach + SLACK * EPS * np.abs(ends).max(axis=0) < 0.0
         rows = np.flatnonzero(~sure & (largest < 0.0))
         if rows.size and gap > 0.0:
             sure[rows] = self._regressed(rows, -side, ends, gap, start, stop) < 0.0
@@ -201,7 +201,7 @@ class Between:
         centre = np.maximum(low + beta @ rests[0], high + beta @ rests[1])
         terms = np.abs(beta) @ (1.0 + np.abs(rests[0]) + np.abs(rests[1]))
         terms += np.maximum(np.abs(low), np.abs(high))
-        return centre + loss * WIDER + 2.0 * self._shift * sizes + _SLACK * EPS * terms
+        return centre + loss * WIDER + 2.0 * self._shift * sizes + SLACK * EPS * terms
 
 
 def _ridge(matrix, room, reach, products, own) -> tuple[np.ndarray, np.ndarray]:
@@ -227,7 +227,7 @@ def _ridge(matrix, room, reach, products, own) -> tuple[np.ndarray, np.ndarray]:
     # (Q + ridge) beta = products up to a backward error of a Cholesky factorisation.
     square = own**2 - np.einsum("ij,ij->i", beta, products) - beta**2 @ ridge
     lengths = own + np.abs(beta) @ np.sqrt(np.diagonal(matrix) + ridge)
-    return beta, np.maximum(square, 0.0) + _SLACK * (len(ridge) + 1) * EPS * lengths**2
+    return beta, np.maximum(square, 0.0) + SLACK * (len(ridge) + 1) * EPS * lengths**2
 
 
 def _best_multiplier(smallest, square, gap) -> np.ndarray:
