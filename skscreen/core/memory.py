@@ -8,16 +8,15 @@ from threading import Lock
 
 import numpy as np
 
-# Numbers below which the allocator of the system is as good.
+# Numbers in an array below which the system's allocator is as fast as a pool.
 _SMALL = 4096
-# Classes of size of the buffers of a pool, for each doubling.
+# Sizes of the buffers of a pool for each doubling.
 _PER_OCTAVE = 4
 
-# Bytes that are not worth asking the system about.
+# Bytes that are allocated without asking how many are free.
 _NEGLIGIBLE = 2**24
 
-# Limit, use, and name in the statistics of the file pages that the system would take back: of a
-# container, in the two versions of Linux's control groups.
+# Files with limit, use and cached pages of a container, in both versions of control groups.
 _CONTAINERS = (
     ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
     (

@@ -5,13 +5,13 @@ from numba import njit
 
 from skscreen.core.floats import EPS, REORDER
 
-# Newton steps on the multiplier before the search over kinks, which always ends, takes over.
+# Newton steps on the multiplier before a search over the kinks, which always ends.
 _NEWTON_STEPS = 12
-# Residuals of the equality below this multiple of the sum of the terms are rounding errors.
+# Residual of the equality, over the sum of its terms, that rounding errors explain.
 _SLACK = 4.0 * EPS
 # Corrections of the multiplier for what its rounding leaves of the equality.
 _CORRECTIONS = 3
-# Sizes of numbers whose products and quotients are numbers.
+# Sizes of numbers whose products and quotients stay finite.
 _SMALLEST, _LARGEST = 1e-50, 1e50
 
 

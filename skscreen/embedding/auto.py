@@ -16,15 +16,17 @@ from skscreen.embedding.lbfgs import lbfgs
 from skscreen.embedding.objective import EmbeddingProblem, wrong_share
 from skscreen.embedding.state import Progress, Settings, shuffled
 
+# SGD steps per object in the start.
 _TOUCHES = 1500
-# Extra dimensions of the start, where the embedding has at most so many; CKL gets stuck in more (of
-# 80 sets of answers about 500 points in five dimensions one did, with a lift none).
-_LIFT, _LIFT_UP_TO, _LIFT_CKL_UP_TO = 2, 3, 5
+# Extra dimensions of the start, in which points pass each other; they are projected away after it.
+_LIFT = 2
+# Most dimensions of an embedding whose start is lifted; CKL has local minima in more.
+_LIFT_UP_TO, _LIFT_CKL_UP_TO = 3, 5
+# Parts of a start after each of which its loss is reported.
 _PARTS = 5
-# Ridge for answers without noise, r of them for each coordinate: the first number over r^2, at
-# most the second (t-STE: a number over alpha, whatever r is).
+# Ridge for r noise-free answers a coordinate: the first number over r^2, at most the second.
 _CLEAN_RIDGES = {"gnmds": (0.5, 0.3), "ste": (0.3, 0.3), "soe": (0.03, 0.1)}
-# Stronger ones, for noisy answers. CKL does not depend on it.
+# Ridges tried for noisy answers, weakest first; the loss of CKL needs none.
 _RIDGES = {
     "gnmds": (0.03, 0.1, 0.3),
     "ste": (0.03, 0.1, 0.3),
@@ -32,10 +34,11 @@ _RIDGES = {
     "tste": (0.01, 0.03, 0.1),
     "ckl": (),
 }
-# Answers count as noisy where the start gets more than this share of unseen ones wrong.
+# Share of wrong unseen answers above which answers count as noisy.
 _NOISY = 0.04
+# Share of the answers kept out of the start to judge it by, and the fewest that can judge.
 _HELD_OUT, _LEAST_HELD_OUT = 0.1, 20
-# Precise enough to choose a ridge.
+# Relative tolerance of the embeddings that a ridge is chosen by.
 _ROUGH = 1e-3
 
 

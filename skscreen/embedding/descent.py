@@ -9,18 +9,23 @@ from skscreen.embedding.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.state import Progress, Settings, shuffled
 from skscreen.embedding.stochastic_loops import sgd_pass
 
-# First step of SGD, in distances squared per unit of slope; longer ones break under noise.
+# First step of SGD, in squared distance per unit of slope; longer ones diverge on noisy answers.
 FIRST_STEP = {"gnmds": 0.1, "ste": 0.1, "tste": 0.2, "soe": 0.2, "ckl": 0.2}
-# How often SGD touches each object: more for few objects than for many answers.
+# SGD steps per object.
 _TOUCHES = 6000
+# Parts of a descent after each of which its loss is reported.
 _PARTS = 20
+# Most steps on the mean gradient, each a pass over all answers.
 _BATCH_EPOCHS = 1000
-# Of the step on the mean gradient, in units of n; it grows after a decrease and halves else.
-_BATCH_STEP, _GROW, _SHRINK = 0.3, 1.01, 0.5
+# First step on the mean gradient, over the number of objects.
+_BATCH_STEP = 0.3
+# Factors of the step after a decrease of the loss, and after an increase.
+_GROW, _SHRINK = 1.01, 0.5
+# Step, over the number of objects, below which nothing moves any more.
 _SHORTEST = 1e-12
-# Points that are so much farther out than at the start (or than 1) have diverged; the start is
-# repeated with a quarter of the step.
+# Size of points, over that of the start, at which SGD has diverged and begins anew.
 _FAR = 1e6
+# Starts of SGD, each with a quarter of the step of the one before.
 _ATTEMPTS = 5
 
 

@@ -11,10 +11,10 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from skscreen.core.memory import check_kernel_memory
 
-# Kernel matrices that live at the same time; measured.
+# Kernel matrices alive at once, measured.
 _MATRICES = 4
 
-# Its square is a number.
+# Largest feature whose square is a finite number.
 _LARGEST = 1e150
 
 

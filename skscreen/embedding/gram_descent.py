@@ -14,9 +14,12 @@ from skscreen.embedding.losses import answer
 from skscreen.embedding.objective import EmbeddingProblem
 from skscreen.embedding.state import Progress, Settings
 
+# Most steps, each a pass over all answers.
 _EPOCHS = 1000
-# Of the step on the mean gradient, in units of n; it grows after a decrease and halves else.
-_STEP, _GROW, _SHRINK, _SHORTEST = 1.0, 1.2, 0.5, 1e-12
+# First and shortest step on the mean gradient, over the number of objects.
+_STEP, _SHORTEST = 1.0, 1e-12
+# Factors of the step after a decrease of the loss, and after an increase.
+_GROW, _SHRINK = 1.2, 0.5
 
 
 def gram_descent(

@@ -9,11 +9,15 @@ from numba import njit
 from skscreen.embedding.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.state import Progress, Settings
 
+# Most steps.
 _EPOCHS = 200
+# Pairs of steps and changes of the gradient that are remembered.
 _MEMORY = 10
+# Share of the decrease that the slope promises which a step must make.
 _ARMIJO = 1e-4
-# The first step goes this share of the size of X along the gradient.
+# Length of the first step, over the size of the embedding.
 _FIRST = 0.3
+# Halvings of a step before the search ends.
 _LINE_SEARCH_STEPS = 20
 
 

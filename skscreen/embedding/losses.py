@@ -15,7 +15,7 @@ CODES = {"gnmds": GNMDS, "ckl": CKL, "ste": STE, "tste": TSTE, "soe": SOE}
 
 # Below this a distance counts as this one: the square root has no slope at 0.
 SMALLEST = 1e-12
-# The reciprocal of a smaller number is too large for a factor.
+# Smallest number whose reciprocal may be a factor.
 _TINY = 1e-100
 
 

@@ -28,8 +28,7 @@ SOLVERS = {
     "gram": gram_descent,
 }
 
-# Arrays that live at the same time, measured: Gram matrices, and points (L-BFGS remembers ten
-# steps).
+# Arrays alive at once, measured: Gram matrices; embeddings (L-BFGS remembers steps and gradients).
 _GRAM_MATRICES, _COPIES = 11, 28
 
 

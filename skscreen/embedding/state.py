@@ -7,7 +7,7 @@ import numpy as np
 
 from skscreen.embedding.objective import EmbeddingProblem
 
-# Passes over weighted answers that the list for stochastic passes holds, unless that is more rows.
+# Passes that a drawn list of weighted answers lasts, and the most rows it may have.
 _DRAWS, _MOST_DRAWN = 20, 4_000_000
 
 

@@ -8,14 +8,15 @@ from skscreen.embedding.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.state import Progress, Settings, shuffled
 from skscreen.embedding.stochastic_loops import svrg_epoch
 
+# Most epochs.
 _EPOCHS = 50
-# In units of n / |Q| for steps and 1 / n for epsilon: an answer touches 3 of n objects.
+# First step and epsilon of SVRG-SBB, in units of n / |Q| and 1 / n: an answer moves 3 of n points.
 _FIRST_STEP, _EPSILON = 0.3, 0.1
 # An epoch that raises the objective by more than this share is undone.
 _RISE = 0.05
 # Epochs before a small decrease counts as the end.
 _LEAST_EPOCHS = 3
-# An epoch does the work of several iterations of other solvers.
+# Iterations of other solvers that an epoch is worth.
 _TOL_FACTOR = 10.0
 
 

@@ -15,7 +15,7 @@ from skscreen.samples.rows import LinearSamples
 
 # Most iterations by default; BMRM keeps a plane for each.
 LIMITS = {"pragam": 100_000, "bmrm": 2_000, "ls-bmrm": 100_000, "pegasos": 100_000}
-# The same for small batches, in passes over the data.
+# Most passes over the data of small batches.
 _PASSES = 1_000
 
 

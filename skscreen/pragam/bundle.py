@@ -20,7 +20,7 @@ from skscreen.core.memory import check_memory
 from skscreen.pragam.follow import Iterate
 from skscreen.pragam.simplex_qp import maximise_on_simplex
 
-# The inner programme is solved to this share of the present gap; its bound holds anyway.
+# Tolerance of the inner problem, over the present gap; its bound holds at any.
 _INNER = 1e-3
 
 

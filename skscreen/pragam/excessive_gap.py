@@ -33,13 +33,13 @@ from numba import njit
 from skscreen.core.floats import EPS, REORDER
 from skscreen.pragam.follow import Iterate
 
-# L is multiplied by the first after a step that held, by the second until it does.
+# Factors of L after a step that held, and after one that did not.
 _SHRINK, _GROW = 0.9, 2.0
-# Share of the gap at which a new leg begins: the iterations of the legs are a geometric series.
+# Share of the gap after which the scheme starts anew from where it is.
 _RESTART = 0.1
-# Smallest L, as a fraction of the largest |z_i|^2 / lam.
+# Smallest L, over the largest |z_i|^2 / lam.
 _LEAST = 1e-3
-# Steps after which c - Z w, else carried as a convex combination, is computed afresh.
+# Steps after which c - Z w is computed afresh: else it is a sum of many roundings.
 _REFRESH = 100
 
 

@@ -4,11 +4,11 @@ import numpy as np
 
 from skscreen.core.floats import EPS
 
-# Largest number of changes of the support, as a multiple of the number of variables; and a ridge,
-# relative to the largest diagonal entry, for parallel columns. Steps are Newton steps on the rest
-# of the gradient, so that the ridge does not move the solution.
-_CHANGES, _RIDGE = 20, 1e-13
-# Newton steps spent on rounding errors.
+# Most changes of the support, over the number of variables.
+_CHANGES = 20
+# Ridge for parallel columns, over the largest diagonal entry; it does not move the solution.
+_RIDGE = 1e-13
+# Newton steps that remove rounding errors.
 _REFINEMENTS = 3
 
 

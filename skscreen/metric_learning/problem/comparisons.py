@@ -11,8 +11,7 @@ Items are ranges, never lists: a *row* is a near pair, a *slot* a place in the l
 and row p compares its pair with the slots start[p]:stop[p]. All near pairs of an anchor share the
 slots of that anchor, its *block*, so that memory grows with the pairs and not with the triplets.
 Slots are kept sorted by distance within their block: what screening leaves of a row is then
-nearly an interval, and the reduced problem keeps that interval. A decided item inside it stays,
-which changes no optimum.
+nearly an interval, which the reduced problem keeps, decided items inside it included.
 
 A bound on one distance is an item too, with a pair of a point and itself for the missing one and
 a threshold of its own: d_M^2 >= L asks for a margin of L, and d_M^2 <= U for one of -U (Yoshida
@@ -53,18 +52,16 @@ from skscreen.metric_learning.problem.sorted_loops import (
     sorted_loss_pass,
 )
 
-# Share of the data's rows above which a reduced problem refers to all of them.
+# Share of the rows of data below which a reduced problem copies them.
 _WORTH_COPYING = 0.75
 
-# Largest |x|^2 over mean |x_a - x_b|^2 of near pairs up to which sums of products, the faster
-# ones, lose at most three digits to cancellation.
+# Largest |x|^2 over mean squared distance at which products lose at most three digits.
 _NARROW_SPREAD = 1e3
 
-# Width of a quadratic piece that no margin falls on: in the limit the loss is the hinge.
+# Width of a quadratic piece so narrow that the loss is the hinge.
 _HINGE = 1e-300
 
-# Rows of data are padded with zeros to whole vector registers: short loops over d without a
-# scalar remainder run up to twice as fast.
+# Numbers in a vector register: rows are padded with zeros to a multiple.
 _LANES = 4
 
 

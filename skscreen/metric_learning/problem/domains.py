@@ -14,7 +14,7 @@ from scipy.linalg import qr
 from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
 
-# Matrices of the size of a parameter that live at the same time in a solve; measured.
+# Matrices of the size of a parameter alive at once in a solve, measured.
 _MATRICES = 70
 
 

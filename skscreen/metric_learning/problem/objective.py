@@ -18,7 +18,7 @@ from skscreen.metric_learning.problem.comparisons import Comparisons, PairDistan
 from skscreen.metric_learning.problem.domains import Domain, Point, components
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 
-# Rounding allowance in units of eps; 4 was enough in all tests of the bounds.
+# Rounding allowance in units of EPS; 4 sufficed in all tests, 64 is on the safe side.
 SLACK = 64.0
 
 

@@ -6,7 +6,7 @@ from numba import njit
 from skscreen.core.floats import EPS, REORDER_FINITE
 from skscreen.metric_learning.problem.losses import dual_variable, fenchel_young, smoothed_value
 
-# Blocks up to this size are sorted by insertion: they are nearly in order already.
+# Slots up to which blocks, nearly in order already, are sorted by insertion.
 _INSERTION = 64
 
 

@@ -22,11 +22,10 @@ from skscreen.core.floats import EPS, REORDER_FINITE
 from skscreen.metric_learning.problem.losses import dual_variable, smoothed_value
 from skscreen.metric_learning.problem.pair_loops import loss_pass
 
-# A row with at least so many slots is long (bisection costs more on shorter ones), and running
-# extremes over slots pay where long rows have more than so many items for each of them.
+# Slots from which a row is searched by bisection, and items a slot from which extremes are kept.
 SORT_FROM = (96, 32)
 
-# Rows summed before their sum is added to the others: keeps rounding errors small.
+# Rows whose sums are added up apart, which keeps rounding errors small.
 _ROWS_PER_SUM = 1024
 
 

@@ -8,11 +8,10 @@ from sklearn.neighbors import NearestNeighbors
 from skscreen.core.memory import check_memory
 from skscreen.metric_learning.problem.comparisons import Items
 
-# For a row or a slot during a path: pair, range, size, distances, intervals, weights, some of them
-# for the full, the reduced and the active problem each. Measured with all triplets: about 250.
+# Bytes a pair during a path: indices, distances, intervals; measured with all triplets, 250.
 _BYTES_PER_PAIR = 280
 
-# For an explicit comparison, while it is brought into order and during a path; measured.
+# Bytes an explicit comparison while it is sorted and during a path; measured.
 _BYTES_PER_COMPARISON = 250
 
 

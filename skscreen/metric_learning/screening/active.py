@@ -16,7 +16,7 @@ from skscreen.metric_learning.screening.bounds import BOUNDS, Ball
 from skscreen.metric_learning.screening.cone_rules import refine
 from skscreen.metric_learning.screening.rules import RULES
 
-# Above this share of items left, the evaluations of a guess do not earn back its compaction.
+# Share of undecided items below which restricting an evaluation to them pays.
 _WORTH_RESTRICTING = 0.6
 
 

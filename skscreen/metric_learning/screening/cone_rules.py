@@ -23,14 +23,15 @@ from skscreen.metric_learning.problem.objective import SLACK, Objective, inner, 
 from skscreen.metric_learning.screening.bounds import Ball
 from skscreen.metric_learning.screening.rules import half_space_lower
 
-# Eigenvalues of the centre below this share of the largest are those of an indefinite one.
+# Smallest eigenvalue, over the largest, at which a centre still counts as semidefinite.
 _INDEFINITE = -1e-10
 
-# Divisions by zero give what IEEE 754 says, and what comes of it decides nothing.
-_KERNEL = {"cache": True, "nogil": True, "error_model": "numpy"}
+# Options of compiled rules: division by zero follows IEEE 754, and inf or NaN decides nothing.
+_COMPILED = {"cache": True, "nogil": True, "error_model": "numpy"}
 
-# Steps of the searches of the semidefinite rule. They converge in a few; ending early is safe.
+# Steps of a search for a multiplier; ending early is safe.
 _SEARCH_STEPS = 12
+# Steps of a search for an eigenvalue; ending early is safe.
 _EIGENVALUE_STEPS = 30
 
 
@@ -104,7 +105,7 @@ def _search_space(objective: Objective, ball: Ball):
     return np.maximum(values, 0.0), X @ vectors, 8.0 * EPS * geometry.n_features * largest
 
 
-@njit(**_KERNEL)
+@njit(**_COMPILED)
 def _refine_pass(
     start, stop, base, rank, near, far, X, diagonal, near_sizes, far_sizes,
     near_low, near_high, far_low, far_high, near_least, near_most, far_least, far_most,
@@ -178,7 +179,7 @@ def _may_decide(margin, along, depth, level):
     return margin - min(depth, 0.0) * along > level
 
 
-@njit(**_KERNEL)
+@njit(**_COMPILED)
 def _decides(
     margin, along, sizes, a_0, a_1, b_0, b_1, X, diagonal, cut, depth,
     values, points, noise, slack, radius, level, scratch,
@@ -203,7 +204,7 @@ def _decides(
     )
 
 
-@njit(**_KERNEL)
+@njit(**_COMPILED)
 def _item_norm(X, a_0, a_1, b_0, b_1, diagonal):
     """|aa' - bb'| or |a*a - b*b|.
 
@@ -221,7 +222,7 @@ def _item_norm(X, a_0, a_1, b_0, b_1, diagonal):
     return np.sqrt(square if diagonal else 0.5 * (pp * qq + pq * pq)) * (1.0 + 1e-12)
 
 
-@njit(**_KERNEL)
+@njit(**_COMPILED)
 def cone_decides(values, radius, level, margin, size, a, b, noise, slack, x):
     """Whether <aa' - bb', X> > level on all of a ball cut with the PSD cone (SDLS).
 
@@ -290,7 +291,7 @@ def _along_low(a_x, b_x, noise):
     return a_x * a_x - b_x * b_x - error
 
 
-@njit(**_KERNEL)
+@njit(**_COMPILED)
 def _positive_eigenpair(values, a, b):
     """Return <a, x>, <b, x>, x'Qx for the unit eigenvector x of aa' - bb' with positive value."""
     aa, bb, ab = 0.0, 0.0, 0.0
@@ -311,7 +312,7 @@ def _positive_eigenpair(values, a, b):
     return a_x / length, b_x / length, depth / square
 
 
-@njit(**_KERNEL)
+@njit(**_COMPILED)
 def _negative_eigenpair(values, a, b, t, x):
     """Negative eigenvalue of diag(q) + t (bb' - aa'), q >= 0: it has at most one.
 
@@ -368,7 +369,7 @@ def _secular(values, a, b, t, mu):
     return t * (p - ratio * w), t * (dp - 2.0 * ratio * dw + ratio * ratio * ds), ratio
 
 
-@njit(**_KERNEL)
+@njit(**_COMPILED)
 def orthant_decides(centre, radius, level, a, b):
     """Whether <a*a - b*b, x> > level on all of a ball cut with the orthant.
 

@@ -21,9 +21,11 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from skscreen.metric_learning.problem.domains import Point, PSDCone
 from skscreen.metric_learning.problem.objective import Objective
 
+# Most Newton steps.
 _MAX_ITER = 60
-# Entries of the listed items that are worth their memory (80 MB), and of an operator on theta.
+# Numbers in the list of items, 80 MB, up to which it is made.
 _MAX_ENTRIES = 10_000_000
+# Numbers in a parameter up to which a Newton system is factorised.
 _MAX_SIZE = 800
 # Share of the way to the boundary that a step may go.
 _TO_BOUNDARY = 0.98

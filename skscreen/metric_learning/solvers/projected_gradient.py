@@ -30,14 +30,13 @@ from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.interior_point import interior_point, interior_point_work
 from skscreen.metric_learning.solvers.solution import Solution
 
-# Share of the work of an evaluation that a guess of the active items may leave. Guesses that left
-# more, up to half of it, on segment cost more by the steps they took astray than they saved.
+# Share of the work of an evaluation up to which guessing the active items pays.
 _WORTH_GUESSING = 0.25
 
-# Relative rounding error of an objective: smaller increases are no increases.
+# Relative increase of an objective that rounding errors explain.
 _NOISE = 1e-14
 
-# What the interior-point method must have gained to be as near as rounding errors allow.
+# Share of the gap that the interior-point method must leave, else rounding errors end the solve.
 _NEAR = 1e-2
 
 
