@@ -1,6 +1,5 @@
 """What an embedding is learned from: answers about distances, in any format, in one form."""
 
-import warnings
 from math import isqrt
 from numbers import Integral
 from typing import NamedTuple
@@ -10,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
 from skscreen.core.inputs import as_floats, same_pairs
-from skscreen.fitting.callbacks import FRAMES
+from skscreen.fitting.warning import warn_user
 
 # Numbers of objects far beyond what the answers can name are identifiers, not indices.
 _OBJECTS_PER_ENTRY = 100
@@ -87,10 +86,9 @@ def usable_answers(answers: Answers) -> Answers:
                 "X must compare the distances of two different pairs of different objects; none "
                 f"of its {total} rows does, the first is {rows[0].tolist()}."
             )
-        warnings.warn(
+        warn_user(
             f"{count} of {total} answers in X compare a pair of objects with itself, or an object "
             f"with itself, as {rows[np.argmax(impossible)].tolist()} does: they are left out.",
-            stacklevel=5 + FRAMES,
         )
         rows = rows[~impossible]
         weights = None if weights is None else weights[~impossible]

@@ -1,7 +1,6 @@
 """Ordinal embedding from answers about distances: the estimator."""
 
 import math
-import warnings
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -31,8 +30,9 @@ from skscreen.embedding.losses import EmbeddingLoss
 from skscreen.embedding.objective import EmbeddingProblem, margins
 from skscreen.embedding.solve import EmbeddingSolution, check_free, solve_from
 from skscreen.embedding.state import Progress, Settings
-from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.threads import N_JOBS
+from skscreen.fitting.warning import warn_user
 
 # Few points, or points on a line, get stuck on the wrong side of each other.
 _FEW_OBJECTS, _RESTARTS = 20, 5
@@ -442,13 +442,12 @@ class OrdinalEmbedding(
     def _store(self, solution: EmbeddingSolution, problem: EmbeddingProblem) -> Self:
         """Set the fitted attributes."""
         if not solution.converged:
-            warnings.warn(
+            warn_user(
                 f"{solution.n_iter} iterations of solver={self.solver!r} did not bring the "
                 f"relative decrease of the objective, {solution.objective:.6g}, to "
                 f"tol={self.tol:g}. "
                 "Raise max_epochs or tol.",
                 ConvergenceWarning,
-                stacklevel=4 + FRAMES,
             )
         X, compared = solution.embedding, np.zeros(problem.n_objects, dtype=bool)
         compared[problem.answers] = True

@@ -9,14 +9,10 @@ from typing import Self
 
 from skscreen.fitting.progress import ProgressBar
 
-# Frames that `with_callbacks` puts between a method and its caller, for the levels of warnings.
-FRAMES = 2
-
 try:
     from sklearn import callback
     from sklearn.callback import CallbackSupportMixin
 except ImportError:
-    FRAMES = 0
 
     class CallbackSupportMixin:
         """Stands in for that of scikit-learn >= 1.9."""

@@ -1,6 +1,5 @@
 """Cross-validation of a grid of values, one task for each fold."""
 
-import warnings
 from collections.abc import Iterable
 from inspect import signature
 from numbers import Integral
@@ -11,10 +10,11 @@ from sklearn.utils.metaestimators import _safe_split
 
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.grid import positive_values
+from skscreen.fitting.warning import warn_user
 
 
 def score_folds(
-    folds: Iterable, n_folds: int, n_jobs: int | None, progress: Tasks, stacklevel: int
+    folds: Iterable, n_folds: int, n_jobs: int | None, progress: Tasks
 ) -> tuple[np.ndarray, int, list, list]:
     """Score all values on all folds.
 
@@ -26,8 +26,6 @@ def score_folds(
     n_folds : int
     n_jobs : int or None
     progress : Tasks
-    stacklevel : int
-        Of the user's line, for a warning.
 
     Returns
     -------
@@ -54,10 +52,9 @@ def score_folds(
     if unknown.all():
         raise ValueError("scoring must give a number: on some fold each value has the score NaN.")
     if unknown.any():
-        warnings.warn(
+        warn_user(
             f"{np.count_nonzero(unknown)} of {means.size} values have the score NaN on some fold "
             "and are not chosen.",
-            stacklevel=stacklevel,
         )
     return scores, int(np.nanargmax(means)), failed, starts
 

@@ -14,7 +14,6 @@ import contextlib
 import os
 import time
 import uuid
-import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -24,6 +23,8 @@ from pathlib import Path
 import joblib
 import numpy as np
 from sklearn.utils import check_scalar
+
+from skscreen.fitting.warning import warn_user
 
 # Changes with the meaning of the files.
 _FORMAT = 3
@@ -145,7 +146,7 @@ class Store:
             # Removed by another process in between.
             return []
         except _DAMAGES as error:
-            warnings.warn(f"Ignored the damaged file {path.name} of {self}: {error}", stacklevel=2)
+            warn_user(f"Ignored the damaged file {path.name} of {self}: {error}")
             return []
         return [(value, arrays)]
 
@@ -159,7 +160,7 @@ class Store:
             os.replace(unfinished, path)
         except OSError as error:
             # A full disk must not cost the user the fit.
-            warnings.warn(f"{self} could not keep a solution: {error}", stacklevel=2)
+            warn_user(f"{self} could not keep a solution: {error}")
             with contextlib.suppress(OSError):
                 unfinished.unlink()
             return

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import validate_data
 
 from skscreen.core.memory import check_memory
-from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
+from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import score_folds
 from skscreen.fitting.grid import MOST_VALUES, absolute_lam, positive_values
 from skscreen.metric_learning.estimator import LEARNED, ScreenedRTLM
@@ -198,11 +198,9 @@ class ScreenedRTLMCV(ScreenedRTLM):
             for k, split in enumerate(splits)
         )
         with Tasks(self, len(splits), "fold") as tasks:
-            self.scores_, best, failed, starts = score_folds(
-                folds, len(splits), self.n_jobs, tasks, stacklevel=4 + FRAMES
-            )
+            self.scores_, best, failed, starts = score_folds(folds, len(splits), self.n_jobs, tasks)
             tasks.bar.end()
-            self._warn_unless_converged(failed, stacklevel=4 + FRAMES)
+            self._warn_unless_converged(failed)
             self.best_lam_ = float(self.lams_[best])
             self.best_score_ = float(self.scores_[:, best].mean())
             if self.refit:
@@ -233,7 +231,6 @@ class ScreenedRTLMCV(ScreenedRTLM):
 class _FromFold(ScreenedRTLM):
     """The refit: it starts from the metric of a fold."""
 
-    _frames = 3 + FRAMES
     start: tuple[np.ndarray, float, int] | None
 
     def _recall(self, solver: PathSolver, lam: float, *data) -> None:

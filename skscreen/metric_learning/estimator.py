@@ -1,7 +1,6 @@
 """Mahalanobis metric learning from comparisons of distances: the estimator."""
 
 import os
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral, Real
@@ -18,11 +17,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.grid import absolute_lam
 from skscreen.fitting.kept_matrices import kept_matrix
 from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.threads import N_JOBS
+from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.distance import MahalanobisDistance
 from skscreen.metric_learning.path_solver import PathSolver, describe, describe_failure, is_narrow
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
@@ -192,7 +192,6 @@ class ScreenedRTLM(
     True
     """
 
-    _frames: ClassVar[int] = 0  # Between the caller and `fit`.
     _in_row_space: ClassVar[bool] = True  # Unless there are more samples than features.
     _parameter_constraints: ClassVar[dict] = {
         "lam": [Interval(Real, 0, None, closed="neither")],
@@ -285,7 +284,7 @@ class ScreenedRTLM(
         for name in LEARNED:
             vars(self).pop(name, None)
         problem, lam_max, first = self._build(
-            X, y, weights, 4 + FRAMES, triplets=triplets, quadruplets=quadruplets, pairs=pairs
+            X, y, weights, triplets=triplets, quadruplets=quadruplets, pairs=pairs
         )
         lam = absolute_lam(self.lam, lam_max) if self.relative_lam else float(self.lam)
         with Tasks(self, None, "lambda") as tasks:
@@ -300,7 +299,7 @@ class ScreenedRTLM(
             check_store(self.memory).put(
                 key, lam, parameter=last.point.value, step=last.step, n_iter=last.n_iter
             )
-        self._warn_unless_converged(solutions[-1:], stacklevel=4 + FRAMES + self._frames)
+        self._warn_unless_converged(solutions[-1:])
         return self._store(solutions, lam_max, problem)
 
     def transform(self, X) -> np.ndarray:
@@ -391,7 +390,7 @@ class ScreenedRTLM(
             max_iter=self.max_iter,
         )
 
-    def _build(self, X, y, weights, stacklevel: int = 4, **lists) -> tuple[Problem, float, Point]:
+    def _build(self, X, y, weights, **lists) -> tuple[Problem, float, Point]:
         """Validate the data and set the problem up; also lambda_max and its S_K."""
         self._options()
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
@@ -422,10 +421,9 @@ class ScreenedRTLM(
         problem = Problem(geometry, loss, domain, *linear_term, basis)
         lam_max, first = problem.lam_max()
         if lam_max == 0.0:
-            warnings.warn(
+            warn_user(
                 f"No metric brings the near samples of the {given[0] if given else 'triplets'} "
                 "nearer than the far ones on average: zero counts as optimal for every lam.",
-                stacklevel=stacklevel,
             )
         return problem, lam_max, first
 
@@ -483,11 +481,11 @@ class ScreenedRTLM(
         items = triplets_from_labels(X, codes, self.n_neighbors, self.n_jobs, extra, keep)
         return self._kind(X, items)
 
-    def _warn_unless_converged(self, solutions: Sequence[Solution], stacklevel: int = 4) -> None:
+    def _warn_unless_converged(self, solutions: Sequence[Solution]) -> None:
         failed = [solution for solution in solutions if not solution.converged]
         if failed:
             message = describe_failure(failed, self.tol, self.max_iter)
-            warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
+            warn_user(message, ConvergenceWarning)
 
     def _store(self, solutions: Sequence[Solution], lam_max: float, problem: Problem) -> Self:
         """Set the fitted attributes from the last solution."""

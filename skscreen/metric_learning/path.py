@@ -3,7 +3,6 @@
 import itertools
 import math
 import sys
-import warnings
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,8 +13,9 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.core.memory import check_memory
-from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
+from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.grid import positive_values
+from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.path_solver import PathSolver, describe
 from skscreen.metric_learning.problem.objective import Problem
@@ -329,9 +329,7 @@ def _follow(
         except KeyboardInterrupt:
             if not solutions:
                 raise
-            warnings.warn(
-                f"Interrupted: the path ends after {len(solutions)} values.", stacklevel=4 + FRAMES
-            )
+            warn_user(f"Interrupted: the path ends after {len(solutions)} values.")
     return solutions
 
 

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.core.memory import check_memory
-from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
+from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import C_grid, cut, score_folds, takes_weights
 from skscreen.fitting.grid import MOST_VALUES
 from skscreen.pragam.estimator import PragamSVC
@@ -85,7 +85,6 @@ class PragamSVCCV(PragamSVC):
     True
     """
 
-    _frames = 3 + FRAMES
     _parameter_constraints: ClassVar[dict] = {
         **{
             key: value
@@ -189,11 +188,9 @@ class PragamSVCCV(PragamSVC):
             for k, split in enumerate(splits)
         )
         with Tasks(self, len(splits), "fold") as tasks:
-            self.scores_, best, failed, starts = score_folds(
-                folds, len(splits), self.n_jobs, tasks, stacklevel=4 + FRAMES
-            )
+            self.scores_, best, failed, starts = score_folds(folds, len(splits), self.n_jobs, tasks)
             tasks.bar.end()
-            self._warn_unless_converged(failed, stacklevel=4 + FRAMES)
+            self._warn_unless_converged(failed)
             self.C_, self.best_score_ = float(self.Cs_[best]), float(self.scores_[:, best].mean())
             if self.refit:
                 # A class that the fold has not seen has no solution there.
@@ -224,7 +221,7 @@ class _OfFold(PragamSVC):
 
     failed: list[Certified]
 
-    def _warn_unless_converged(self, fits: list[Certified], stacklevel: int = 4) -> None:
+    def _warn_unless_converged(self, fits: list[Certified]) -> None:
         self.failed = [found for found in fits if not found.converged]
 
 

@@ -1,7 +1,6 @@
 """Linear support vector machines by Pragam and its rivals: the estimator."""
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import ClassVar, Self
@@ -14,9 +13,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.threads import N_JOBS, blas_threads_for
+from skscreen.fitting.warning import warn_user
 from skscreen.pragam.algorithms import LIMITS, Algorithm, Start, solve_hinge
 from skscreen.pragam.follow import Certified, Watch
 from skscreen.samples.labels import Labels, check_labels, check_problems
@@ -160,7 +160,6 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     True
     """
 
-    _frames: ClassVar[int] = 0  # Between the caller and `fit`.
     _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
@@ -322,7 +321,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
                 fits.append(found)
                 tasks.end_task(len(fits) / n_problems, f"gap={found.gap:.1e}")
         self._keep(keys, fits)
-        self._warn_unless_converged(fits, stacklevel=5 + FRAMES + self._frames)
+        self._warn_unless_converged(fits)
         return self._store(labels, n_samples, fits)
 
     def _algorithm(self) -> Algorithm:
@@ -389,16 +388,15 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
             starts.append(Start(w[k], a))
         return starts
 
-    def _warn_unless_converged(self, fits: list[Certified], stacklevel: int = 4) -> None:
+    def _warn_unless_converged(self, fits: list[Certified]) -> None:
         failed = [found for found in fits if not found.converged]
         if failed:
             worst = max(failed, key=lambda found: found.gap)
-            warnings.warn(
+            warn_user(
                 f"{worst.n_iter} iterations of {self.algorithm!r} reached a duality gap of "
                 f"{worst.gap:.2e} > tol={self.tol:g}. Standardise X, use a smaller C, or raise "
                 "max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=stacklevel,
             )
 
     def _store(self, labels: Labels, n_samples: int, fits: list[Certified]) -> Self:

@@ -1,6 +1,5 @@
 """Labelling of sequences: a max-margin Markov chain and a kernel chain, as estimators."""
 
-import warnings
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -13,8 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from skscreen.core.memory import check_kernel_memory
-from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.threads import N_JOBS, blas_threads_for
+from skscreen.fitting.warning import warn_user
 from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.follow import Watch, follow
 from skscreen.samples.gram import KERNELS
@@ -223,11 +223,10 @@ class PragamChainSVC(CallbackSupportMixin, _ChainClassifier):
             iterates = excessive_gap(risk, lipschitz=L, restart=self.restart, w=none)
             found = follow(iterates, self.tol, self.max_iter, watch)
         if not found.converged:
-            warnings.warn(
+            warn_user(
                 f"{found.n_iter} iterations reached a duality gap of {found.gap:.2e} > "
                 f"tol={self.tol:g}. Standardise X, use a smaller C, or raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3 + FRAMES,
             )
         n_nodes = m * self.n_features_in_
         self.objective_, self.dual_gap_ = found.primal, found.gap
@@ -396,11 +395,10 @@ class KernelChainClassifier(_ChainClassifier):
         self.n_iter_ = int(found.nit)
         self.dual_gap_ = 0.5 * float(gradient @ gradient) / lam
         if self.dual_gap_ > self.tol:
-            warnings.warn(
+            warn_user(
                 f"{self.n_iter_} iterations reached a distance of at most {self.dual_gap_:.2e} > "
                 f"tol={self.tol:g} from the optimum. Use a smaller C, or raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         self.observations_ = observations
         self.dual_coef_ = problem.coefficients(found.x)

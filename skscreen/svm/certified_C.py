@@ -1,7 +1,6 @@
 """A value of C whose validation error is provably near the best of a whole range."""
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +20,7 @@ from sklearn.utils.validation import (
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.progress import ProgressBar
+from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds, Fold
@@ -187,7 +187,7 @@ def svc_certified_C(
         grid[0], grid[-1] = first, last
         bounds = search.run(grid)
     best, proved = bounds.best, bounds.eps
-    warn_if_less(proved, eps, len(bounds.Cs) >= max_solves, stacklevel=4)
+    warn_if_less(proved, eps, len(bounds.Cs) >= max_solves)
     C = float(bounds.Cs[best])
     return CertifiedC(
         C=C,
@@ -207,17 +207,16 @@ def svc_certified_C(
 _ROUNDING = 1e-10
 
 
-def warn_if_less(proved: float, eps: float, stopped: bool, stacklevel: int) -> None:
+def warn_if_less(proved: float, eps: float, stopped: bool) -> None:
     """Warn if a search proved less than was asked for."""
     if proved <= eps + _ROUNDING:
         return
     reason = "max_solves was reached" if stopped else "rounding errors or max_iter allow no more"
     advice = f"Raise {'max_solves' if stopped else 'max_iter'} or eps."
-    warnings.warn(
+    warn_user(
         f"The error was proved to be within {proved:.4g} of the smallest, not within eps={eps:g}: "
         f"{reason}. {advice}",
         ConvergenceWarning,
-        stacklevel=stacklevel,
     )
 
 

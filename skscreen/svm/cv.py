@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.core.memory import check_memory
-from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
+from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import C_grid, cut, score_folds, takes_weights
 from skscreen.fitting.grid import MOST_VALUES
 from skscreen.samples.labels import check_labels
@@ -112,7 +112,6 @@ class ScreenedSVCCV(ScreenedSVC):
     True
     """
 
-    _frames = 3 + FRAMES
     _parameter_constraints: ClassVar[dict] = {
         **{key: value for key, value in ScreenedSVC._parameter_constraints.items() if key != "C"},
         "Cs": [Interval(Integral, 1, MOST_VALUES, closed="both"), "array-like"],
@@ -246,11 +245,9 @@ class ScreenedSVCCV(ScreenedSVC):
             )
             for k, split in enumerate(splits)
         )
-        self.scores_, best, failed, starts = score_folds(
-            folds, len(splits), self.n_jobs, progress, stacklevel=5 + FRAMES
-        )
+        self.scores_, best, failed, starts = score_folds(folds, len(splits), self.n_jobs, progress)
         self.C_, self.best_score_ = float(self.Cs_[best]), float(self.scores_[:, best].mean())
-        self._warn_unless_converged(failed, stacklevel=5 + FRAMES)
+        self._warn_unless_converged(failed)
         return starts[best]
 
     def _search_with_proof(self, X, y, splits, sample_weight, progress: Tasks) -> None:
@@ -281,7 +278,7 @@ class ScreenedSVCCV(ScreenedSVC):
         self.best_score_ = 1.0 - float(self.bounds_.errors[self.bounds_.best])
         self.scores_ = 1.0 - np.array([[fold.error(C) for C in self.Cs_] for fold in folds])
         stopped = self.bounds_.Cs.size >= _MAX_SOLVES
-        warn_if_less(self.bounds_.eps, float(self.certify), stopped, stacklevel=5 + FRAMES)
+        warn_if_less(self.bounds_.eps, float(self.certify), stopped)
 
     def _solve(self, problem: SVMProblem, index: int) -> BinaryFit:
         """Solve on all samples, from the solution of the first fold if that has been kept."""

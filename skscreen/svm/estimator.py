@@ -1,7 +1,6 @@
 """Support vector machines, exact and with screening: the estimator."""
 
 import os
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import ClassVar, Self
@@ -14,9 +13,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skscreen.fitting.callbacks import FRAMES, CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.store import Store, check_store
 from skscreen.fitting.threads import N_JOBS, blas_threads_for
+from skscreen.fitting.warning import warn_user
 from skscreen.samples.gram import KERNELS
 from skscreen.samples.kernel import Kernel, gamma_value
 from skscreen.samples.labels import Labels, check_labels, check_problems
@@ -171,7 +171,6 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     True
     """
 
-    _frames: ClassVar[int] = 0  # Between the caller and `fit`.
     _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "kernel": [StrOptions(set(KERNELS)), callable],
@@ -266,8 +265,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
             for fit in self._parallel(problem)(solves):
                 fits.append(fit)
                 tasks.end_task(len(fits) / n_problems, describe(fit.point))
-        level = 4 + FRAMES + self._frames
-        self._warn_unless_converged([fit.point for fit in fits], stacklevel=level)
+        self._warn_unless_converged([fit.point for fit in fits])
         return self._store(X, problem.labels, fits)
 
     def decision_function(self, X) -> np.ndarray:
@@ -372,7 +370,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     def _solve(self, problem: SVMProblem, index: int) -> BinaryFit:
         return problem.finish(index, problem.solve(index, float(self.C), self.tol))
 
-    def _warn_unless_converged(self, points: Sequence[SamplePoint], stacklevel: int = 4) -> None:
+    def _warn_unless_converged(self, points: Sequence[SamplePoint]) -> None:
         failed = [point for point in points if not point.solution.converged]
         if failed:
             worst = max(failed, key=lambda point: point.solution.relative_gap)
@@ -383,11 +381,10 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
                     "Rounding errors may allow no less: standardise X, use a smaller C or "
                     "intercept_scaling, or raise tol."
                 )
-            warnings.warn(
+            warn_user(
                 f"{worst.solution.n_iter} steps reached a relative duality gap of "
                 f"{worst.solution.relative_gap:.2e} > tol={self.tol:g} at C={worst.C:g}. {advice}",
                 ConvergenceWarning,
-                stacklevel=stacklevel,
             )
 
     def _forget(self) -> None:

@@ -1,7 +1,6 @@
 """The path of support vector machines over C."""
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -12,8 +11,9 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.core.certificate import ScreeningEvent
 from skscreen.core.memory import check_memory
-from skscreen.fitting.callbacks import FRAMES, Tasks, with_callbacks
+from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.grid import positive_values
+from skscreen.fitting.warning import warn_user
 from skscreen.samples.labels import Labels
 from skscreen.svm.estimator import ScreenedSVC, describe
 from skscreen.svm.path_solver import SamplePathSolver, SamplePoint, eps_limit
@@ -303,9 +303,7 @@ def _follow(
         except KeyboardInterrupt:
             if not fits:
                 raise
-            warnings.warn(
-                f"Interrupted: the path ends after {len(fits)} values.", stacklevel=4 + FRAMES
-            )
+            warn_user(f"Interrupted: the path ends after {len(fits)} values.")
     return fits
 
 
