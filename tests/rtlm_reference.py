@@ -19,7 +19,7 @@ from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalCo
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem, Proximal
-from skscreen.metric_learning.problem.triplets import triplets_from_array
+from skscreen.metric_learning.problem.triplets import comparisons_from_arrays
 from skscreen.metric_learning.screening.active import decide, leave_out
 from skscreen.metric_learning.screening.bounds import gap_ball
 
@@ -316,3 +316,8 @@ def item_margins(geometry, margins):
     rows, slots = geometry.list_items()
     order = np.argsort(geometry.item_numbers(rows, slots))
     return (margins.far[slots] - margins.near[rows])[order]
+
+
+def triplets_from_array(triplets):
+    """The items of explicit triplets (i, j, l), one a row; item numbers follow the rows."""
+    return comparisons_from_arrays(triplets[:, :2], triplets[:, ::2])

@@ -23,11 +23,8 @@ from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.samples.rows import LinearSamples
-from skscreen.metric_learning.problem.triplets import (
-    comparisons_from_arrays,
-    triplets_from_array,
-    triplets_from_labels,
-)
+from skscreen.metric_learning.problem.triplets import comparisons_from_arrays, triplets_from_labels
+from rtlm_reference import triplets_from_array
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
 from skscreen.svm.solvers.linear.solve import SOLVERS, solve_linear

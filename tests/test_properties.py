@@ -11,6 +11,7 @@ from rtlm_reference import (
     item_matrices,
     screen,
     time_limit,
+    triplets_from_array,
     wrong_decisions,
 )
 
@@ -19,11 +20,7 @@ from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalCo
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem, Proximal
-from skscreen.metric_learning.problem.triplets import (
-    comparisons_from_arrays,
-    triplets_from_array,
-    triplets_from_labels,
-)
+from skscreen.metric_learning.problem.triplets import comparisons_from_arrays, triplets_from_labels
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
 from skscreen.metric_learning.solvers.projected_gradient import Options

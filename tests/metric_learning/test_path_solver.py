@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rtlm_reference import ALL_CASES, Case, small_data
+from rtlm_reference import ALL_CASES, Case, small_data, triplets_from_array
 
 from skscreen.metric_learning import path_solver
 from skscreen.metric_learning.path_solver import PathSolver
@@ -13,7 +13,7 @@ from skscreen.metric_learning.problem.comparisons import Comparisons
 from skscreen.metric_learning.problem.domains import PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem
-from skscreen.metric_learning.problem.triplets import triplets_from_array, triplets_from_labels
+from skscreen.metric_learning.problem.triplets import triplets_from_labels
 from skscreen.metric_learning.screening.active import screen
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.solvers.projected_gradient import Options

@@ -111,14 +111,6 @@ def triplets_from_labels(
     )
 
 
-def triplets_from_array(triplets: np.ndarray) -> Items:
-    """Build the items of explicit triplets (i, j, l), one a row: x_i nearer x_j than x_l.
-
-    Item numbers follow the rows given.
-    """
-    return comparisons_from_arrays(triplets[:, :2], triplets[:, ::2])
-
-
 def comparisons_from_arrays(
     near: np.ndarray,
     far: np.ndarray,

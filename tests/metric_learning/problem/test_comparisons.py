@@ -9,16 +9,13 @@ from rtlm_reference import (
     item_margins,
     item_matrices,
     small_data,
+    triplets_from_array,
 )
 
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
-from skscreen.metric_learning.problem.triplets import (
-    comparisons_from_arrays,
-    triplets_from_array,
-    triplets_from_labels,
-)
+from skscreen.metric_learning.problem.triplets import comparisons_from_arrays, triplets_from_labels
 
 LOSS = SmoothedHinge(1.0, 0.05)
 GEOMETRY = {False: Comparisons, True: DiagonalComparisons}

@@ -3,14 +3,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from rtlm_reference import ALL_CASES, Case, Explicit, item_margins
+from rtlm_reference import ALL_CASES, Case, Explicit, item_margins, triplets_from_array
 
 from skscreen.core.certificate import Certificate
 from skscreen.metric_learning.problem.comparisons import Comparisons
 from skscreen.metric_learning.problem.domains import PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem
-from skscreen.metric_learning.problem.triplets import triplets_from_array
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 hinges = pytest.mark.parametrize("case", [c for c in ALL_CASES if c.loss == "hinge"], ids=str)

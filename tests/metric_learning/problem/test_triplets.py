@@ -1,12 +1,8 @@
 import numpy as np
 import pytest
-from rtlm_reference import brute_force_triplets
+from rtlm_reference import brute_force_triplets, triplets_from_array
 
-from skscreen.metric_learning.problem.triplets import (
-    locality_order,
-    triplets_from_array,
-    triplets_from_labels,
-)
+from skscreen.metric_learning.problem.triplets import locality_order, triplets_from_labels
 
 
 def expand(items):

@@ -5,14 +5,13 @@ from functools import cache
 import cvxpy as cp
 import numpy as np
 import pytest
-from rtlm_reference import ALL_CASES, item_matrices, screen, wrong_decisions
+from rtlm_reference import ALL_CASES, item_matrices, screen, triplets_from_array, wrong_decisions
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem
-from skscreen.metric_learning.problem.triplets import triplets_from_array
 from skscreen.metric_learning.screening.bounds import BOUNDS, EXACT_BOUNDS, Ball
 from skscreen.metric_learning.screening.cone_rules import cone_decides, orthant_decides
 from skscreen.metric_learning.screening.rules import RULES

@@ -11,6 +11,7 @@ from rtlm_reference import (
     brute_force_triplets,
     item_matrices,
     time_limit,
+    triplets_from_array,
 )
 
 from skscreen.metric_learning.path_solver import PathSolver
@@ -18,7 +19,7 @@ from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalCo
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem
-from skscreen.metric_learning.problem.triplets import triplets_from_array, triplets_from_labels
+from skscreen.metric_learning.problem.triplets import triplets_from_labels
 from skscreen.metric_learning.screening.bounds import BOUNDS, Ball
 from skscreen.metric_learning.screening.rules import RULES
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
