@@ -36,9 +36,12 @@ from skscreen.inspection import (
 )
 from skscreen.metrics import (
     mean_average_precision,
+    mean_average_precision_at_r,
     precision_at_k,
     procrustes_distance,
+    r_precision,
     recall_at_k,
+    retrieval_recall_at_k,
     triplet_error,
 )
 
@@ -321,6 +324,12 @@ def fuzz_measures(inputs: Inputs) -> None:
         (precision_at_k, (k,)), (recall_at_k, (k,)), (mean_average_precision, ()),
     ):  # fmt: skip
         done = call(function, relevant, distances, *more)
+        expect(done.error is not None or 0.0 <= done.result <= 1.0, function.__name__)
+    labels = inputs.labels("y", n, 2)[0]
+    for function, more in (
+        (retrieval_recall_at_k, (k,)), (r_precision, ()), (mean_average_precision_at_r, ()),
+    ):  # fmt: skip
+        done = call(function, embedding, labels, *more, names=("Z", "labels"))
         expect(done.error is not None or 0.0 <= done.result <= 1.0, function.__name__)
 
 

@@ -16,7 +16,8 @@ COVERS = {
     "ScreenedRTLM from comparisons": {"ScreenedRTLM"},
     "metrics": {
         "triplet_error", "procrustes_distance", "precision_at_k", "recall_at_k",
-        "mean_average_precision",
+        "mean_average_precision", "retrieval_recall_at_k", "r_precision",
+        "mean_average_precision_at_r",
     },
     "make_triplets": {"make_triplets", "load_eurodist"},
     "displays": {"PathDisplay", "ScreeningDisplay", "CertifiedPathDisplay", "EmbeddingDisplay"},

@@ -1,13 +1,17 @@
 """Measures of embeddings: of answers, of shape, and of retrieval."""
 
+from collections.abc import Iterator
 from numbers import Integral
 
 import numpy as np
 from scipy.spatial import procrustes
-from sklearn.utils import check_array, check_consistent_length, check_scalar
+from sklearn.utils import check_array, check_consistent_length, check_scalar, column_or_1d
 
 from skscreen.embedding.answers import check_total, read_answers
 from skscreen.embedding.objective import margins
+
+# Distances, 8 bytes each, that a block of queries holds at a time.
+_BLOCK = 2**22
 
 
 def triplet_error(embedding, X, y=None, sample_weight=None) -> float:
@@ -98,6 +102,8 @@ def precision_at_k(relevant, distances, k: int) -> float:
 def recall_at_k(relevant, distances, k: int) -> float:
     """Return the share of the relevant items that is among the k nearest, averaged over queries.
 
+    Where one relevant item among the k nearest is enough, it is `retrieval_recall_at_k`.
+
     Parameters
     ----------
     relevant, distances, k
@@ -139,6 +145,172 @@ def mean_average_precision(relevant, distances) -> float:
     ranked = _ranked(relevant, distances)
     precisions = np.cumsum(ranked, axis=1) / np.arange(1, ranked.shape[1] + 1)
     return float(np.mean((precisions * ranked).sum(axis=1) / _totals(ranked)))
+
+
+def retrieval_recall_at_k(Z, labels, k: int) -> float:
+    """Return the share of samples with one of their label, or more, among their k nearest.
+
+    This is the Recall@k of face recognition, re-identification and deep metric learning, for
+    k = 1 their precision at 1: any hit counts. The share of relevant items that is found is
+    `recall_at_k`.
+
+    Parameters
+    ----------
+    Z : array-like of shape (n_samples, n_components)
+        Embedded samples. Each is a query against all the others, by Euclidean distance; of equal
+        distances that of the first sample counts as the smallest.
+    labels : array-like of shape (n_samples,)
+        Identity or class of each sample. One that no other sample has is nothing to look for: its
+        sample is no query, but is among the others.
+    k : int
+        From 1 to n_samples - 1.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
+
+    Notes
+    -----
+    All distances are computed, in blocks of queries: O(n_samples^2 n_components) operations and,
+    beside copies of Z, memory that does not grow with n_samples^2.
+
+    References
+    ----------
+    K. Musgrave, S. Belongie, S.-N. Lim (2020). A metric learning reality check. ECCV 2020,
+    section 2.
+
+    Examples
+    --------
+    >>> from skscreen.metrics import retrieval_recall_at_k
+    >>> retrieval_recall_at_k([[0.0], [1.0], [1.4], [5.0]], ["a", "a", "b", "b"], k=1)
+    0.25
+    """
+    Z, codes, sizes = _embedded(Z, labels)
+    check_scalar(k, "k", Integral)
+    if not 1 <= k < len(Z):
+        raise ValueError(f"k must be from 1 to {len(Z) - 1}, the other samples, got {k}.")
+    found = [hits.any(axis=1) for _, hits in _nearest_alike(Z, codes, sizes, int(k))]
+    return float(np.mean(np.concatenate(found)))
+
+
+def r_precision(Z, labels) -> float:
+    """Return the share of samples of its label among the R nearest of each sample, on average.
+
+    R is the number of other samples of that label: 1 means that they come before all others.
+
+    Parameters
+    ----------
+    Z, labels
+        As in `retrieval_recall_at_k`.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
+
+    References
+    ----------
+    K. Musgrave, S. Belongie, S.-N. Lim (2020). A metric learning reality check. ECCV 2020,
+    section 3.2.
+    """
+    Z, codes, sizes = _embedded(Z, labels)
+    found = [hits.sum(axis=1) / n_alike for n_alike, hits in _nearest_alike(Z, codes, sizes)]
+    return float(np.mean(np.concatenate(found)))
+
+
+def mean_average_precision_at_r(Z, labels) -> float:
+    """Return MAP@R: like `r_precision`, but early hits among the R nearest count more.
+
+    For each sample it is 1/R times the sum, over the ranks up to R that hold a sample of its label,
+    of the share of such samples up to that rank; then the mean over samples.
+
+    Parameters
+    ----------
+    Z, labels
+        As in `retrieval_recall_at_k`.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
+
+    References
+    ----------
+    K. Musgrave, S. Belongie, S.-N. Lim (2020). A metric learning reality check. ECCV 2020,
+    equations 7 and 8.
+    """
+    Z, codes, sizes = _embedded(Z, labels)
+    found = []
+    for n_alike, hits in _nearest_alike(Z, codes, sizes):
+        precisions = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
+        found.append((precisions * hits).sum(axis=1) / n_alike)
+    return float(np.mean(np.concatenate(found)))
+
+
+def _embedded(Z, labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Check embedded samples and labels; return samples in a harmless range, codes and sizes."""
+    Z = check_array(Z, dtype=np.float64, ensure_min_samples=2, input_name="Z")
+    labels = column_or_1d(labels, warn=True)
+    check_consistent_length(Z, labels)
+    try:
+        _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    except TypeError as error:
+        raise TypeError("labels must be uniformly strings or numbers.") from error
+    if sizes.max() == 1:
+        raise ValueError("labels must give at least two samples the same label.")
+    # Any size and place is as good: these do not overflow, and equal distances of integers stay equal.
+    Z = np.ldexp(Z, -np.frexp(np.abs(Z).max())[1])
+    return Z - np.median(Z, axis=0), codes, sizes
+
+
+def _nearest_alike(Z, codes, sizes, k: int | None = None) -> Iterator[tuple]:
+    """For blocks of queries yield R of each, and which of its k nearest have its label, in order.
+
+    k None is R; beyond R there is no hit then.
+    """
+    n_alike = sizes[codes] - 1
+    queries = np.flatnonzero(n_alike)
+    # Of similar R, so that the rows of a block have the same length.
+    queries = queries[np.argsort(n_alike[queries], kind="stable")]
+    squares = np.einsum("ij,ij->i", Z, Z)
+    n_rows = max(1, _BLOCK // len(Z))
+    for first in range(0, queries.size, n_rows):
+        rows = queries[first : first + n_rows]
+        # Squared distances, less the square of the query.
+        distances = squares - 2.0 * (Z[rows] @ Z.T)
+        distances[np.arange(rows.size), rows] = np.inf
+        lengths = n_alike[rows]
+        near = _nearest(distances, lengths.max() if k is None else k)
+        hits = codes[near] == codes[rows][:, None]
+        if k is None:
+            hits &= np.arange(hits.shape[1]) < lengths[:, None]
+        yield lengths, hits
+
+
+def _nearest(distances: np.ndarray, k: int) -> np.ndarray:
+    """Columns of the k smallest numbers of each row, in order; of equal ones the first."""
+    near = np.sort(np.argpartition(distances, k - 1, axis=1)[:, :k], axis=1)
+    found = np.take_along_axis(distances, near, axis=1)
+    near = np.take_along_axis(near, np.argsort(found, axis=1, kind="stable"), axis=1)
+    # Equal to the last one, but left out: which of them are taken is open.
+    last = found.max(axis=1, keepdims=True)
+    ties = np.flatnonzero((distances == last).sum(axis=1) > (found == last).sum(axis=1))
+    for row in ties:
+        near[row] = np.argsort(distances[row], kind="stable")[:k]
+    return near
 
 
 def _ranked(relevant, distances, k: int = 1) -> np.ndarray:

@@ -5,9 +5,12 @@ from sklearn.metrics import average_precision_score
 
 from skscreen.metrics import (
     mean_average_precision,
+    mean_average_precision_at_r,
     precision_at_k,
     procrustes_distance,
+    r_precision,
     recall_at_k,
+    retrieval_recall_at_k,
     triplet_error,
 )
 
@@ -72,3 +75,63 @@ def test_wrong_arguments_are_named():
         recall_at_k(RELEVANT, DISTANCES[:, :3], 1)
     with pytest.raises(ValueError, match=r"relevant must name an item .*row 1"):
         mean_average_precision([[1, 0], [0, 0]], [[1.0, 2.0], [1.0, 2.0]])
+
+
+def rankings(Z, labels):
+    """Yield, by definition, which samples have the label of each query, nearest first."""
+    Z, labels = np.asarray(Z, dtype=float), np.asarray(labels)
+    for i in range(len(Z)):
+        others = np.delete(np.arange(len(Z)), i)
+        order = np.argsort(((Z[others] - Z[i]) ** 2).sum(axis=1), kind="stable")
+        hits = labels[others[order]] == labels[i]
+        if hits.any():
+            yield hits, hits.sum()
+
+
+@pytest.mark.parametrize("block", [1, 50, 2**22])
+@pytest.mark.parametrize("grid", [True, False])
+def test_retrieval_from_embeddings_is_the_definition(block, grid, monkeypatch):
+    """With ties on a grid of integers, labels of every size, and one that is alone."""
+    monkeypatch.setattr("skscreen.metrics._BLOCK", block)
+    rng = np.random.default_rng(0)
+    labels = np.repeat(["a", "b", "c", "alone", "d"], [2, 12, 5, 1, 20])
+    rng.shuffle(labels)
+    Z = rng.normal(size=(40, 2)) + (labels == "b")[:, None]
+    Z = np.round(3.0 * Z) if grid else Z
+    ranked = list(rankings(Z, labels))
+    for k in (1, 3, len(Z) - 1):
+        wanted = np.mean([hits[:k].any() for hits, _ in ranked])
+        assert retrieval_recall_at_k(Z, labels, k) == pytest.approx(wanted)
+    wanted = np.mean([hits[:r].mean() for hits, r in ranked])
+    assert r_precision(Z, labels) == pytest.approx(wanted)
+    wanted = np.mean(
+        [sum(hits[: j + 1].mean() for j in range(r) if hits[j]) / r for hits, r in ranked]
+    )
+    assert mean_average_precision_at_r(Z, labels) == pytest.approx(wanted)
+
+
+def test_retrieval_from_embeddings_does_not_depend_on_place_and_size():
+    rng = np.random.default_rng(1)
+    Z, labels = rng.normal(size=(50, 3)), np.arange(50) % 7
+    for measure in (r_precision, mean_average_precision_at_r):
+        for moved in (Z + 1e4, Z * 1e200, Z * 1e-200):
+            assert measure(moved, labels) == measure(Z, labels)
+    # All in one place: the others in their order.
+    assert r_precision(np.ones((4, 2)), [0, 0, 1, 1]) == 0.5
+    assert mean_average_precision_at_r([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]) == 1.0
+
+
+def test_wrong_arguments_of_retrieval_from_embeddings_are_named():
+    Z = [[0.0], [1.0], [2.0]]
+    with pytest.raises(ValueError, match="k must be from 1 to 2, the other samples, got 3"):
+        retrieval_recall_at_k(Z, [0, 0, 1], 3)
+    with pytest.raises(TypeError, match="k must be an instance of int"):
+        retrieval_recall_at_k(Z, [0, 0, 1], 1.0)
+    with pytest.raises(ValueError, match="labels must give at least two samples the same"):
+        r_precision(Z, [0, 1, 2])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        r_precision(Z, [0, 1])
+    with pytest.raises(ValueError, match="Input Z contains NaN"):
+        r_precision([[np.nan], [1.0]], [0, 0])
+    with pytest.raises(TypeError, match="labels must be uniformly strings or numbers"):
+        r_precision(Z, np.array(["a", 1, "a"], dtype=object))
