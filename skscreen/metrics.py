@@ -71,7 +71,8 @@ def procrustes_distance(X, Y) -> float:
     for name, points in (("X", X), ("Y", Y)):
         if not 0.0 < np.ptp(points, axis=0).max() < np.inf:
             raise ValueError(f"{name} must have two different points, at a finite distance.")
-    # Any size and place is as good, and these do not overflow.
+    # Any place and size is as good, and these do not overflow.
+    X, Y = (points - points[0] for points in (X, Y))
     X, Y = (points / np.abs(points).max() for points in (X, Y))
     return float(procrustes(X - X.mean(axis=0), Y - Y.mean(axis=0))[2])
 
@@ -271,7 +272,7 @@ def _embedded(Z, labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         raise TypeError("labels must be uniformly strings or numbers.") from error
     if sizes.max() == 1:
         raise ValueError("labels must give at least two samples the same label.")
-    # Any size and place is as good: these do not overflow, and equal distances of integers stay equal.
+    # Any size and place is as good: these do not overflow, and what is equal of integers stays so.
     Z = np.ldexp(Z, -np.frexp(np.abs(Z).max())[1])
     return Z - np.median(Z, axis=0), codes, sizes
 

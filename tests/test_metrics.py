@@ -69,6 +69,7 @@ def test_wrong_arguments_are_named():
     with pytest.raises(ValueError, match="Y must have two different points"):
         procrustes_distance([[0.0], [1.0]], [[2.0], [2.0]])
     assert procrustes_distance([[0.0], [1e-200]], [[3.0], [3e200]]) < 1e-12
+    assert procrustes_distance([[1.0], [1.0 + 2.3e-16]], [[0.0], [1.0]]) < 1e-12
     with pytest.raises(ValueError, match="sample_weight must not be zero"):
         triplet_error([[0.0], [1.0], [2.0]], [[0, 1, 2]], sample_weight=[0.0])
     with pytest.raises(ValueError, match="same shape"):
