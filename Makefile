@@ -25,7 +25,7 @@ test-matrix: dist ## test the wheel on all Pythons found: make test-matrix [PYTH
 
 bench: $(VENV)/.installed-bench $(if $(filter $(VENV)-peers/%,$(PEERS)),$(VENV)-peers/.installed) ## run all benchmarks: make bench DATA=FOLDER [OUT=DIR] [ONLY=svc,store] [PEERS=PYTHON]
 	@test -n "$(DATA)" || { echo "Name the folder of the data: make bench DATA=FOLDER"; exit 1; }
-	@$(RUN) benchmarks/run_all.py --data $(DATA) --out $(or $(OUT),bench-output) \
+	@$(RUN) -m benchmarks.run_all --data $(DATA) --out $(or $(OUT),bench-output) \
 	  $(if $(ONLY),--only $(ONLY)) $(if $(PEERS),--peer-python $(PEERS))
 
 doc: $(VENV)/.installed-doc ## build the documentation, with its figures, in doc/_build/

@@ -1,6 +1,6 @@
 """The benchmark page of the documentation, made from `results.json` of `run_all.py`.
 
-    python benchmarks/page.py --out DIR --page doc/benchmarks.md
+    python -m benchmarks.page --out DIR --page doc/benchmarks.md
 
 Nothing is measured or written by hand here: what a script compares is what its docstring says, its
 tables are what it printed. Figures of scripts without a page of their own are copied to a folder
@@ -71,8 +71,9 @@ def overview(scripts: dict) -> str:
 
 def section(name: str, entry: dict, out: Path, page: Path) -> str:
     """Return the section of a script."""
-    source = (HERE / f"{name}.py").read_text(encoding="utf-8")
-    title, _usage, *rest = ast.get_docstring(ast.parse(source)).split("\n\n")
+    file = HERE.joinpath(*entry["module"].split(".")).with_suffix(".py")
+    source = ast.parse(file.read_text(encoding="utf-8"))
+    title, _usage, *rest = ast.get_docstring(source).split("\n\n")
     said = [f"## {name}", title, *rest]
     if name in PAGES:
         said.append(f"With figures and what follows from them: {{doc}}`/{PAGES[name]}`.")

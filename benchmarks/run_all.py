@@ -1,13 +1,14 @@
 """All benchmarks, one after the other; what they print goes into one JSON file and one page.
 
-    python benchmarks/run_all.py --data FOLDER --out DIR [--only svc,store] [--peer-python PYTHON]
+    python -m benchmarks.run_all --data FOLDER --out DIR [--only svc,store] [--peer-python PYTHON]
                                  [--options svc="--parts dense"] [--page PAGE]
 
 FOLDER holds the benchmark data and its `load.py`. Figures and text go to DIR, with `results.json`:
-for each script versions, machine, load, date, seconds and output with its tables. A file that is
-there is kept but for the scripts that run, so that all can be measured in parts. Of it `page.py`
-makes a page, DIR/benchmarks.md or PAGE. `--peer-python` is the interpreter of an environment with
-the peers in `peers.txt`, whose pins conflict with ours. `--options` adds arguments to a script.
+for each script module, versions, machine, load, date, seconds and output with its tables. A file
+that is there is kept but for the scripts that run, so that all can be measured in parts. Of it
+`page.py` makes a page, DIR/benchmarks.md or PAGE. `--peer-python` is the interpreter of an
+environment with the peers in `peers.txt`, whose pins conflict with ours. `--options` adds arguments
+to a script.
 """
 
 import argparse
@@ -21,28 +22,27 @@ import sys
 import time
 from pathlib import Path
 
-from page import write_page
-from peer_process import versions
+from benchmarks.page import write_page
+from benchmarks.support.peer_process import versions
 
-HERE = Path(__file__).parent
-# Arguments beside --data, and whether a script takes --out and --peer-python.
+# By the name in `results.json`: the module, and which of --data, --out and --peer-python it takes.
 SCRIPTS = {
-    "latency": ([], False, False),
-    "growth": ([], True, False),
-    "svm_peers": (["--data"], False, True),
-    "metric_peers": (["--data"], False, True),
-    "rtlm_path": (["--data"], False, False),
-    "rtlm_paper": (["--data"], True, False),
-    "svc": (["--data"], False, False),
-    "store": (["--data"], False, False),
-    "certified": (["--data"], False, False),
-    "pragam": (["--data"], True, False),
-    "embedding": (["--data"], True, True),
-    "on_dask": (["--data"], False, False),
-    "safety": ([], False, False),
-    "safety_samples": ([], False, False),
-    "fuzz": ([], False, False),
-    "soak": ([], False, False),
+    "latency": ("whole.latency",),
+    "growth": ("whole.growth", "out"),
+    "svm_peers": ("svm.peers_elsewhere", "data", "peer"),
+    "metric_peers": ("metric_learning.peers", "data", "peer"),
+    "rtlm_path": ("metric_learning.path", "data"),
+    "rtlm_paper": ("metric_learning.paper", "data", "out"),
+    "svc": ("svm.fits", "data"),
+    "store": ("svm.store", "data"),
+    "certified": ("svm.certified", "data"),
+    "pragam": ("pragam.paper", "data", "out"),
+    "embedding": ("embedding.run", "data", "out", "peer"),
+    "on_dask": ("whole.on_dask", "data"),
+    "safety": ("safety.comparisons",),
+    "safety_samples": ("safety.samples",),
+    "fuzz": ("fuzz.run",),
+    "soak": ("whole.soak",),
 }
 PACKAGES = (
     "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "matplotlib",
@@ -88,15 +88,16 @@ def stored(file: Path) -> dict:
 
 def run(name: str, args, extra: str) -> dict:
     """Run a script; return what it printed, and when, where and with what."""
-    command = [sys.executable, str(HERE / f"{name}.py")]
-    takes, out, peer = SCRIPTS[name]
-    if takes:
+    module, *takes = SCRIPTS[name]
+    command = [sys.executable, "-m", f"benchmarks.{module}"]
+    if "data" in takes:
         command += ["--data", str(args.data)]
-    if out:
+    if "out" in takes:
         command += ["--out", str(args.out / name)]
-    if peer and args.peer_python:
+    if "peer" in takes and args.peer_python:
         command += ["--peer-python", args.peer_python]
     entry = {
+        "module": module,
         "date": datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
         "options": extra,
         "versions": named(PACKAGES),

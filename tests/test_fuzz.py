@@ -1,28 +1,16 @@
-"""A few examples of every target of `benchmarks/fuzz.py`, and that each public name has one."""
+"""A few examples of every target of `benchmarks/fuzz/run.py`, and that each public name has one."""
 
-import importlib
 import random
 import signal
-import sys
 import warnings
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-BENCHMARKS = str(Path(__file__).parents[1] / "benchmarks")
+from benchmarks.fuzz import checks, targets
+from benchmarks.fuzz import run as fuzz
 
-
-def benchmark(name):
-    sys.path.insert(0, BENCHMARKS)
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(BENCHMARKS)
-
-
-targets, checks = benchmark("fuzz_targets"), benchmark("fuzz_checks")
 # Slow ones have fewer: a cluster, folds, chains, and what iterates long where it cannot converge.
 SLOW = ("DistributedRTLM", "DistributedPragamSVC", "PragamChainSVC", "ScreenedRTLMCV",
         "ScreenedSVCCV", "PragamSVC")  # fmt: skip
@@ -39,7 +27,7 @@ def test_a_call_ends_in_a_clear_error_or_a_right_answer(name, monkeypatch):
     monkeypatch.setattr(checks, "LIMIT", 60.0)
     # From bytes, as the engines make them: what Hypothesis draws by itself depends on which other
     # modules are loaded.
-    run, draw = benchmark("fuzz").example_of(name), random.Random(name)
+    run, draw = fuzz.example_of(name), random.Random(name)
     for _ in range(6 if name in SLOW else 25):
         run(draw.randbytes(1000))
 
@@ -100,8 +88,6 @@ def test_wrong_answers_are_found():
 
 
 def test_the_driver_repeats_a_finding(monkeypatch, tmp_path):
-    fuzz = benchmark("fuzz")
-
     def broken(inputs):
         if inputs.count(0, 100) > 50:
             raise checks.Finding("wrong: a number")

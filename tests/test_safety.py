@@ -1,41 +1,18 @@
-"""Small runs of `benchmarks/safety*.py`, and that they find balls that are too small."""
-
-import importlib
-import sys
-from pathlib import Path
+"""Small runs of `benchmarks/safety/`, and that they find balls that are too small."""
 
 import numpy as np
-import pytest
 
+from benchmarks.safety import comparisons, samples
+from benchmarks.safety.comparison_problems import Independent, draw
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
-
-
-def benchmark(name):
-    folder = str(Path(__file__).parents[1] / "benchmarks")
-    sys.path.insert(0, folder)
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(folder)
-
-
-@pytest.fixture(scope="module")
-def safety():
-    return benchmark("safety")
-
-
-@pytest.fixture(scope="module")
-def samples():
-    return benchmark("safety_samples")
-
 
 KINDS = ("iris", "outliers", "ill-conditioned", "nearly tied", "mixed comparisons")
 
 
-def test_no_decision_is_wrong(safety):
+def test_no_decision_is_wrong():
     # Two rounds: one of the smoothed hinge, one of the hinge.
-    tally = safety.run(n_rounds=2, kinds=KINDS, n_items=100)
+    tally = comparisons.run(n_rounds=2, kinds=KINDS, n_items=100)
     assert tally.failures == []
     assert tally.total("wrong") == 0
     assert tally.n_unsolved <= 5
@@ -44,39 +21,39 @@ def test_no_decision_is_wrong(safety):
     assert tally.total("not judged") <= 1e-2 * tally.total("checked")
     for kind in KINDS:
         for rule in RULES:
-            for bound in (*BOUNDS, "all", safety.TWICE):
+            for bound in (*BOUNDS, "all", comparisons.TWICE):
                 assert (kind, bound, rule) in tally.counts
-    for bound in (*BOUNDS, "all", safety.TWICE):
+    for bound in (*BOUNDS, "all", comparisons.TWICE):
         assert tally.total("checked", bound=bound) > 1000
 
 
-def test_balls_that_are_too_small_are_found_out(safety, capsys):
+def test_balls_that_are_too_small_are_found_out(capsys):
     """0.3: the ball of "dgb" is twice as large as need be for accurate references."""
-    tally = safety.run(kinds=("iris", "flipped labels", "tied"), n_items=120, shrink=0.3)
-    for bound in (*safety.CHOICES, safety.TWICE):
+    tally = comparisons.run(kinds=("iris", "flipped labels", "tied"), n_items=120, shrink=0.3)
+    for bound in (*comparisons.CHOICES, comparisons.TWICE):
         assert tally.total("wrong", bound=bound) > 0, bound
     assert sum(failure[-1] for failure in tally.failures) == tally.total("wrong")
     arguments = ["--decisions", "1", "--items", "120", "--kinds", "iris"]
-    assert safety.main(arguments) == 0
+    assert comparisons.main(arguments) == 0
     assert ", 0 wrong" in capsys.readouterr().out
-    assert safety.main([*arguments, "--shrink", "0.3"]) == 1
+    assert comparisons.main([*arguments, "--shrink", "0.3"]) == 1
     assert "wrong: (" in capsys.readouterr().out
 
 
-def test_proven_distances_are_true(safety):
+def test_proven_distances_are_true():
     """Two ways to the same optimum end within the sum of what they prove."""
     rng = np.random.default_rng(0)
     for diagonal in (False, True):
         for gamma in (0.05, 0.0):
-            explicit = safety.draw("iris", diagonal, gamma, rng, 120).explicit
+            explicit = draw("iris", diagonal, gamma, rng, 120).explicit
             lam = 0.05 * explicit.lam_max()
-            plain, sharp = super(safety.Independent, explicit).optimum(lam), explicit.optimum(lam)
+            plain, sharp = super(Independent, explicit).optimum(lam), explicit.optimum(lam)
             moved = np.linalg.norm(plain.theta - sharp.theta)
             assert moved <= plain.radius + sharp.radius
             assert sharp.radius <= plain.radius <= 1e-3 * np.linalg.norm(sharp.theta)
 
 
-def test_no_decision_about_samples_is_wrong(samples):
+def test_no_decision_about_samples_is_wrong():
     totals = samples.run(n=60, n_rounds=2)
     assert samples.total(totals, "wrong") == 0
     assert samples.total(totals, "checked") > 100_000
@@ -85,7 +62,7 @@ def test_no_decision_about_samples_is_wrong(samples):
         assert samples.total(totals, "checked", test=test) > 1000, test
 
 
-def test_balls_round_samples_that_are_too_small_are_found_out(samples, capsys):
+def test_balls_round_samples_that_are_too_small_are_found_out(capsys):
     kinds = ("cancer", "blobs", "ill-conditioned", "nearly tied")
     totals = samples.run(kinds=kinds, n=60, shrink=0.2, n_rounds=3)
     for test in set(samples.ALL_TESTS) - {"ranges"}:

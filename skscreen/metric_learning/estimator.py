@@ -168,8 +168,8 @@ class ScreenedRTLM(
 
     Screening pays where a solve takes many iterations on many triplets. Where the path is easy
     (a handful of iterations for each lambda) it costs about as much as it saves;
-    `benchmarks/rtlm_path.py` measures both. The stronger rules decide a few per cent more triplets
-    (with "gb" many more), which so far has not earned back what they cost.
+    `benchmarks/metric_learning/path.py` measures both. The stronger rules decide a few per cent
+    more triplets (with "gb" many more), which so far has not earned back what they cost.
 
     References
     ----------

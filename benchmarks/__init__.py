@@ -1,0 +1,1 @@
+"""Measurements, run from the root of the repository: `python -m benchmarks.ROOM.NAME`."""

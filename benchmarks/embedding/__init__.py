@@ -1,0 +1,1 @@
+"""Ordinal embedding: the tables of its paper, human answers, cblearn."""

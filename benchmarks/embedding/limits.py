@@ -1,0 +1,137 @@
+"""Sizes, starts and memory for `run.py`."""
+
+import time
+import tracemalloc
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.embedding.figures import growth_lines
+from benchmarks.embedding.runs import LOSSES, Settings, loss_of, ms, synthetic
+from benchmarks.support.tables import table
+from skscreen import OrdinalEmbedding
+from skscreen.embedding.auto import random_start
+from skscreen.embedding.objective import EmbeddingProblem, evaluate
+from skscreen.embedding.solve import solve
+from skscreen.embedding.svrg import svrg_sbb
+
+
+def growth(bench) -> dict:
+    """CPU time of a fit over the number of answers, and over that of objects."""
+    panels = {}
+    sizes = (1e4, 3e4, 1e5) if bench.quick else (1e4, 3e4, 1e5, 3e5, 1e6)
+    counts = (200, 500, 1000) if bench.quick else (200, 500, 1000, 2000, 5000)
+    for title, cells in {
+        "1,000 objects, answers": [(1000, int(size)) for size in sizes],
+        "100 answers an object, objects": [(n, 100 * n) for n in counts],
+    }.items():
+        panels[title] = {}
+        for loss in ("soe", "ste", "tste"):
+            for solver in ("auto", "svrg-sbb"):
+                points = []
+                for n, size in cells:
+                    train, _ = synthetic(n, 5, size, 0.1, 0)
+                    start = time.process_time()
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore", ConvergenceWarning)
+                        OrdinalEmbedding(5, loss=loss, solver=solver, random_state=0).fit(
+                            train, n_objects=n
+                        )
+                    x = size if title.endswith("answers") else n
+                    points.append((x, time.process_time() - start))
+                panels[title][f"{loss}, {solver}"] = points
+    for title, lines in panels.items():
+        xs = [x for x, _ in next(iter(lines.values()))]
+        print(f"{title}, ms\n")
+        table(
+            "loss and solver," + ",".join(f"{x}" for x in xs),
+            [(name, *(ms(seconds) for _, seconds in points)) for name, points in lines.items()],
+        )
+    growth_lines(bench.out, "growth", panels)
+    return {}
+
+
+def epochs(bench) -> dict:
+    """An epoch of SVRG-SBB against a pass over the answers, and the memory of a fit."""
+    things = bench.load("things1854")
+    cells = {"things1854, p=5": (things, 1854, 5)}
+    if not bench.quick:
+        cells["made, n=5,000, 1e6 answers, p=10"] = (
+            synthetic(5000, 10, 1_000_000, 0.0, 0)[0],
+            5000,
+            10,
+        )
+    rows = []
+    for name, (T, n, p) in cells.items():
+        answers = np.random.default_rng(0).permutation(T).astype(np.int32)
+        for loss in LOSSES:
+            problem = EmbeddingProblem(answers, None, n, loss_of(loss, p), 1e-3)
+            X = random_start(n, p, np.random.default_rng(0))
+            gradient, work = np.empty_like(X), problem.workspace()
+            passes, epochs_ = [], []
+            solver = svrg_sbb(problem, X, Settings(max_epochs=6, tol=0.0), np.random.default_rng(0))
+            next(solver)
+            for _ in range(5):
+                start = time.process_time()
+                next(solver)
+                epochs_.append(time.process_time() - start)
+                start = time.process_time()
+                evaluate(X, problem.terms, work, gradient)
+                passes.append(time.process_time() - start)
+            del solver
+            tracemalloc.start()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                OrdinalEmbedding(p, loss=loss, max_epochs=3, random_state=0).fit(T, n_objects=n)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            unit = 8.0 * n * p + 12.0 * len(T)
+            rows.append(
+                (name, loss, ms(np.median(passes)), ms(np.median(epochs_)),
+                 f"{np.median(epochs_) / np.median(passes):.2f}", f"{peak / 1e6:.0f}",
+                 f"{peak / unit:.1f}", f"{8e-6 * n * n:.0f}")
+            )  # fmt: skip
+    table(
+        "data,loss,pass ms,epoch ms,epoch / pass,peak MB of a fit,in units of X and answers,"
+        "n x n floats MB",
+        rows,
+    )
+    return {}
+
+
+def starts(bench) -> dict:
+    """Random starts at default arguments: none may end in NaN; and what lifting is good for."""
+    rows, count = [], 50 if bench.quick else 1000
+    for loss in LOSSES:
+        bad, errors = 0, []
+        for seed in range(count):
+            # Clean and noisy, few and many answers, one to five components.
+            n, p = (10, 30, 60)[seed % 3], (1, 2, 3, 5)[seed % 4]
+            size, noise = n * p * (1, 5, 20)[(seed // 12) % 3], (0.0, 0.2, 0.5)[(seed // 36) % 3]
+            train, test = synthetic(n, p, size, noise, seed % 97)
+            model = OrdinalEmbedding(p, loss=loss, random_state=seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(train, n_objects=n)
+            finite = np.isfinite(model.embedding_).all() and np.isfinite(model.objective_)
+            bad += not finite
+            errors.append(1.0 - model.score(test))
+        rows.append((loss, count, bad, f"{np.median(errors):.3f}"))
+    table("loss,fits,not finite,median test error", rows)
+    rows, repeats = [], 10 if bench.quick else 50
+    for n, p, loss in ((100, 1, "tste"), (100, 1, "soe"), (100, 2, "tste"), (100, 2, "ckl"),
+                       (50, 2, "ckl")):  # fmt: skip
+        found = {"auto": [], "lbfgs": []}
+        for seed in range(repeats):
+            train, _ = synthetic(n, p, 50 * n, 0.1, 0)
+            answers = np.random.default_rng(seed).permutation(train).astype(np.int32)
+            problem = EmbeddingProblem(answers, None, n, loss_of(loss, p), 0.003)
+            for solver, objectives in found.items():
+                objectives.append(solve(problem, p, solver, Settings(), seed).objective)
+        best = min(min(objectives) for objectives in found.values())
+        rates = [np.mean(np.array(values) <= 1.02 * best) for values in found.values()]
+        rows.append((f"n={n}, p={p}", loss, *(f"{rate:.2f}" for rate in rates)))
+    print("Share of single starts with an objective within 2 % of the best, 10 % noise:\n")
+    table("data,loss,lifted start and L-BFGS,L-BFGS alone", rows)
+    return {}

@@ -1,0 +1,124 @@
+"""Runs of `run.py`: solvers with their clock, the peer, and data."""
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.support.peer_process import PeerProcess
+from skscreen.datasets import make_triplets
+from skscreen.embedding.auto import clean_ridge, random_start
+from skscreen.embedding.descent import diverged
+from skscreen.embedding.losses import EmbeddingLoss
+from skscreen.embedding.objective import EmbeddingProblem
+from skscreen.embedding.solve import SOLVERS
+from skscreen.embedding.state import Progress, Settings
+from skscreen.embedding.stochastic_loops import sgd_pass
+from skscreen.metrics import triplet_error
+
+PEER = "benchmarks.embedding.peer_side"
+LOSSES = ("gnmds", "ckl", "ste", "tste", "soe")
+
+
+def loss_of(name: str, n_components: int) -> EmbeddingLoss:
+    """The loss with the estimator's default parameter."""
+    alpha = float(max(n_components - 1, 1))
+    shapes = {"gnmds": 1.0, "ckl": 1e-3, "ste": 1.0, "tste": alpha, "soe": 0.1}
+    return EmbeddingLoss(name, shapes[name])
+
+
+def synthetic(n: int, p: int, size: int, noise: float, seed: int):
+    """The paper's made answers: points N(0, I / (2 p)), training and test triplets."""
+    # Not the seed of the fits: the peer would draw these very points as its start.
+    rng = np.random.RandomState(10_000 + seed)
+    points = rng.normal(scale=(2.0 * p) ** -0.5, size=(n, p))
+    train = make_triplets(points, size, noise=noise, random_state=rng)
+    return train, make_triplets(points, min(max(size, 10_000), 20_000), random_state=rng)
+
+
+def split(rows, seed: int):
+    """80 % to learn from, 20 % to test."""
+    order = np.random.default_rng(seed).permutation(len(rows))
+    cut = int(0.8 * len(rows))
+    return rows[order[:cut]], rows[order[cut:]]
+
+
+def constant_sgd(problem, X, settings, rng, decay=0.0) -> Iterator[Progress]:
+    """SGD with a step that depends on the epoch only: step / (1 + decay epoch)."""
+    terms, m, row = problem.terms, len(problem.answers), int(rng.integers(len(problem.answers)))
+    for epoch in range(settings.max_epochs):
+        step = settings.step / (1.0 + decay * epoch)
+        for part in range(5):
+            size = m * (part + 1) // 5 - m * part // 5
+            row = sgd_pass(
+                X, problem.answers, row, size, step, step, terms.loss, terms.shape, terms.reg
+            )
+            yield Progress(epoch + (part + 1) / 5, np.nan, step, X, False)
+        if diverged(X):
+            return
+
+
+def authors_sgd(problem, X, settings, rng):
+    """The authors' schedule."""
+    return constant_sgd(problem, X, settings, rng, decay=0.01)
+
+
+STEPPERS = {**SOLVERS, "constant sgd": constant_sgd, "authors' sgd": authors_sgd}
+
+
+def curve(
+    rows, test, n, p, loss_name, solver, settings=None, seed=0, X=None, reg=None, level=0.0,
+    limit=np.inf,
+):  # fmt: skip
+    """Run a solver; list its CPU seconds, test errors and steps, the clock stopped for the latter.
+
+    Ends at test error `level` or after `limit` seconds.
+    """
+    settings, rng = settings or Settings(), np.random.default_rng(seed)
+    start = time.process_time()
+    rows = np.ascontiguousarray(rows[rng.permutation(len(rows))], dtype=np.int32)
+    problem = EmbeddingProblem(rows, None, n, loss_of(loss_name, p), 0.0)
+    problem.reg = clean_ridge(problem, p) if reg is None else reg
+    X = random_start(n, p, rng) if X is None else X.copy()
+    found, seconds = [], 0.0
+    for progress in STEPPERS[solver](problem, X, settings, rng):
+        seconds += time.process_time() - start
+        points = progress.embedding
+        # A lifted start has more columns: its error is not that of an embedding yet.
+        error = triplet_error(points, test) if points.shape[1] == p else 1.0
+        found.append((seconds, error, progress.step, progress.value))
+        if error <= level or seconds > limit:
+            break
+        start = time.process_time()
+    return np.array(found)
+
+
+def seconds_to(found, level: float) -> float:
+    """Seconds until the test error is at most `level`; NaN if never."""
+    reached = found[:, 1] <= level
+    return float(found[np.argmax(reached), 0]) if reached.any() else np.nan
+
+
+class Peer:
+    """cblearn in its own environment; absent without an interpreter that has it."""
+
+    def __init__(self, python: str | None):
+        self.process = None if python is None else PeerProcess(python, PEER)
+
+    def fit(self, train, test, n, p, loss, seed) -> tuple[float, float]:
+        """CPU seconds and test error of the peer's estimator at default arguments."""
+        if self.process is None:
+            return np.nan, np.nan
+        job = {"loss": loss, "n_components": p, "n_objects": n, "seed": seed}
+        answer = self.process.ask(job, train=train, test=test)
+        if "failed" in answer:
+            raise RuntimeError(f"cblearn, {loss}: {answer['failed']}")
+        return answer["seconds"], answer["error"]
+
+
+def ms(seconds: float) -> str:
+    """Milliseconds with two or three digits; a dash for never."""
+    if not np.isfinite(seconds):
+        return "-"
+    value = 1e3 * seconds
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"

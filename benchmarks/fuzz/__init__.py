@@ -1,0 +1,1 @@
+"""Every public name called with awkward and with spoiled input."""

@@ -1,0 +1,271 @@
+"""Fuzz targets: metric learning, and what is spread over Dask workers."""
+
+import atexit
+import pickle
+from functools import cache
+
+import dask.array as da
+import numpy as np
+from sklearn.model_selection import KFold
+from sklearn.naive_bayes import GaussianNB
+
+from benchmarks.fuzz.checks import (
+    Finding,
+    call,
+    expect,
+    expect_certified,
+    expect_close,
+    expect_finite,
+)
+from benchmarks.fuzz.inputs import DENSE, Inputs
+from benchmarks.fuzz.svm import PRAGAM
+from skscreen import ScreenedRTLM, ScreenedRTLMCV, rtlm_path
+from skscreen.distributed import DistributedPragamSVC, DistributedRTLM
+from skscreen.metric_learning.screening.bounds import BOUNDS
+from skscreen.metric_learning.screening.rules import RULES
+
+RTLM = {
+    "lam": (0.01, 1.0, 1e-6, 1e-300, 1e300, 3, np.float32(0.1)),
+    "relative_lam": (True, False),
+    "n_neighbors": (1, 2, 5, None),
+    "loss": ("smoothed_hinge", "hinge"),
+    "gamma": (0.05, 1e-12, 0.999),
+    "pull": (0.0, 0.1, 1e6, 0),
+    "diagonal": (False, True),
+    "bound": ("gap", *BOUNDS, ("gap", "rrpb"), list(BOUNDS)),
+    "rule": tuple(RULES),
+    "screening": (True, False),
+    "screen_every": (10, 1, 10**9),
+    "active_set": (True, False),
+    "tol": (1e-6, 1e-1, 1e-12, 1e-300, 1e300),
+    "max_iter": (10_000, 1, 100),
+    "n_jobs": (None, 1, 2),
+    "verbose": (0, False),
+}
+LISTS = ("triplets", "quadruplets", "pairs", "weights")
+
+
+def metric_data(inputs: Inputs) -> tuple:
+    """Return X and y to give, and the same as plain arrays."""
+    n_classes = inputs.pick(2, 2, 3)
+    n, d = inputs.count(2 * n_classes, 16), inputs.pick(1, 2, 3, 6, 20)
+    y, codes = inputs.labels("y", n, n_classes)
+    X, plain = inputs.matrix("X", n, d, codes, forms=DENSE)
+    return X, y, plain, codes
+
+
+def comparisons(inputs: Inputs, n: int) -> dict:
+    """Return lists of comparisons of n samples; spoiled ones are wrong in some way."""
+    rng, found, counts = inputs.rng(), {}, 0
+    kinds = inputs.pick(("triplets",), ("quadruplets",), ("pairs",), LISTS[:3])
+    if "triplets" in kinds:
+        found["triplets"] = np.array([rng.permutation(n)[:3] for _ in range(inputs.count(1, 30))])
+    if "quadruplets" in kinds:
+        found["quadruplets"] = np.array([rng.permutation(n)[:4] for _ in range(8)])
+    for rows in found.values():
+        counts += len(rows)
+    if "pairs" in kinds:
+        S, D = (np.array([rng.permutation(n)[:2] for _ in range(6)]) for _ in range(2))
+        U = inputs.pick(1.0, 0.0, 1e-30, 1e30, rng.uniform(0.1, 1.0, 6), 1e39, -1.0)
+        found["pairs"] = (S, D, U, inputs.pick(2.0, 1e-30, 1e30, rng.uniform(1.0, 2.0, 6)))
+        counts += 12
+        inputs.mild = False
+    if inputs.pick(False, True):
+        found["weights"] = 10.0 ** rng.uniform(-3, 3, counts)
+    for name in inputs.spoiled & set(LISTS):
+        rows = found.get(name, np.zeros((3, 3), dtype=int))
+        found[name] = inputs.pick(
+            lambda: np.full((3, 3), n), lambda: -np.ones((3, 4), dtype=int),
+            lambda rows=rows: rows[:0],
+            lambda: [[0.5, 1.0, 2.0]], lambda: "text", lambda: None, lambda: [[0, 1], [0]],
+            lambda: np.zeros((2, 3, 4), int), lambda: np.array([["a", "b", "c"]]), lambda: 3,
+            lambda: {}, lambda: [], lambda: object(), lambda: np.full(counts, np.nan),
+            lambda rows=rows: (rows, rows), lambda: np.full((2, 3), 2**63, dtype=np.uint64),
+        )()  # fmt: skip
+    for name, value in found.items():
+        inputs.note(name, value)
+    return found
+
+
+def check_metric(model, X, unconverged: bool) -> None:
+    """Check what a fit has learned."""
+    expect_finite(model)
+    expect_certified(model.dual_gap_, float(model.tol), unconverged)
+    expect(model.dual_objective_ <= model.objective_ * (1.0 + 1e-9), "dual above primal")
+    mapped = call(model.transform, X).result
+    expect(mapped is not None and np.all(np.isfinite(mapped)), "mapped samples")
+    M = model.get_mahalanobis_matrix()
+    expect(np.all(np.isfinite(M)), "the metric is not finite")
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.components_, model.components_)
+    pairs = np.zeros((1, 2, model.n_features_in_))
+    expect(call(model.pair_distance, pairs).result[0] == 0.0, "distance of a sample to itself")
+    expect(model.get_metric()(pairs[0, 0], pairs[0, 1]) == 0.0, "metric as a function")
+
+
+def triplet_objective(model, X, triplets, weights) -> tuple[float, float]:
+    """Return P of a full or diagonal metric by its formula, and rounding errors."""
+    Z = (X - X.mean(axis=0)) @ model.components_.T
+    i, j, l = triplets.T
+    near, far = ((Z[i] - Z[k]) ** 2 for k in (j, l))
+    z = 1.0 - (far.sum(axis=1) - near.sum(axis=1))
+    gamma = model.gamma if model.loss == "smoothed_hinge" else 0.0
+    losses = np.maximum(z, 0.0)
+    if gamma:
+        losses = np.where(losses < gamma, losses**2 / (2.0 * gamma), losses - 0.5 * gamma)
+    M = model.get_mahalanobis_matrix()
+    rounding = 1e-10 * float(weights @ (1.0 + near.sum(axis=1) + far.sum(axis=1)))
+    return float(weights @ losses) + 0.5 * model.lam_ * float((M * M).sum()), rounding
+
+
+def fuzz_rtlm(inputs: Inputs) -> None:
+    inputs.spoil("X", "y", *RTLM)
+    options = inputs.options(ScreenedRTLM, RTLM)
+    X, y, plain, codes = metric_data(inputs)
+    model = ScreenedRTLM(**options)
+    calm = inputs.mild and not inputs.spoiled and not {"lam", "pull", "gamma"} & set(options)
+    done = call(model.fit, X, y, names=("classes",), must_work=calm and len(codes) > 6)
+    if done.error is not None:
+        return
+    check_metric(model, X, done.unconverged)
+    if inputs.spoiled or model.n_neighbors is not None or model.pull:
+        return
+    same = codes[:, None] == codes
+    i, j, l = np.indices((len(codes),) * 3).reshape(3, -1)
+    rows = np.stack([i, j, l], axis=1)[same[i, j] & ~same[i, l] & (i != j)]
+    wanted, rounding = triplet_objective(model, plain, rows, np.ones(len(rows)))
+    expect_close(model.objective_, wanted, rounding, "objective")
+
+
+def fuzz_comparisons(inputs: Inputs) -> None:
+    inputs.spoil("X", *LISTS, *RTLM)
+    options = inputs.options(ScreenedRTLM, {k: v for k, v in RTLM.items() if k != "pull"})
+    n, d = inputs.count(5, 14), inputs.pick(1, 2, 3, 6)
+    X, plain = inputs.matrix("X", n, d, forms=DENSE)
+    lists = comparisons(inputs, n)
+    model = ScreenedRTLM(**options)
+    done = call(model.fit, X, names=("U", "L", "S", "D", "classes"), **lists)
+    if done.error is not None:
+        return
+    check_metric(model, X, done.unconverged)
+    if not inputs.spoiled and set(lists) <= {"triplets", "weights"}:
+        rows = np.asarray(lists["triplets"])
+        weights = np.asarray(lists.get("weights", np.ones(len(rows))))
+        wanted, rounding = triplet_objective(model, plain, rows, weights)
+        expect_close(model.objective_, wanted, rounding, "objective")
+
+
+def fuzz_rtlm_path(inputs: Inputs) -> None:
+    own = ("lams", "ratio", "stop", "n_lams", "ranges", "callbacks")
+    inputs.spoil("X", "y", *own, *RTLM)
+    fixed = ("lam", "relative_lam", "max_iter")
+    options = inputs.options(ScreenedRTLM, {k: v for k, v in RTLM.items() if k not in fixed})
+    X, y, _, _ = metric_data(inputs)
+    options["n_lams"] = inputs.junk("n_lams", inputs.pick(1, 3, 6))
+    options["max_iter"] = 500
+    for name, values in (
+        ("lams", (None, [1.0], [1e-3, 1e3], (5.0, 5.0))), ("ratio", (0.9, 0.1, 1e-9)),
+        ("stop", (0.01, 0.0, 1e9)), ("ranges", (False, True)), ("callbacks", ((),)),
+    ):  # fmt: skip
+        if name in inputs.spoiled or inputs.pick(False, True):
+            options[name] = inputs.junk(name, inputs.pick(*values))
+    if inputs.spoiled & {"n_lams", "ratio", "stop"}:
+        # A whole path may take long.
+        options["lams"] = [1.0, 0.5]
+    done = call(rtlm_path, X, y, names=(*RTLM, "classes"), **options)
+    if done.error is not None:
+        return
+    path = done.result
+    for name in ("lams", "matrices", "objectives", "dual_gaps", "n_iters", "screening_rates",
+                 "path_screening_rates", "seconds", "converged"):  # fmt: skip
+        values = getattr(path, name)
+        expect(len(values) == len(path) and np.all(np.isfinite(values)), name)
+    for gap, converged in zip(path.dual_gaps, path.converged, strict=True):
+        expect_certified(gap, float(path.model.tol), done.unconverged or not converged)
+    if path.problem is not None:
+        rates = path.range_rates
+        expect(np.all(np.isfinite(rates[np.triu_indices(len(path))])), "range_rates")
+    check_metric(path.estimator(len(path) - 1), X, True)
+
+
+def fuzz_rtlm_cv(inputs: Inputs) -> None:
+    search = {
+        "lams": (2, 1, [0.1], [0.5, 1e-4]), "cv": (2, KFold(2), 3),
+        "scoring": (None, "accuracy", "f1_macro"), "classifier": (None, GaussianNB()),
+        "refit": (True, False),
+    }  # fmt: skip
+    inputs.spoil("X", "y", "groups", *search, *RTLM)
+    valid = {**{k: v for k, v in RTLM.items() if k not in ("lam", "relative_lam")}, **search}
+    valid["n_jobs"] = (None, 1)
+    options = {"lams": 2, "cv": 2, **inputs.options(ScreenedRTLMCV, valid)}
+    options["max_iter"] = min(options["max_iter"], 500) if (
+        isinstance(options.get("max_iter"), int) and "max_iter" not in inputs.spoiled
+    ) else options.get("max_iter", 500)  # fmt: skip
+    X, y, _, codes = metric_data(inputs)
+    model = ScreenedRTLMCV(**options)
+    groups = inputs.junk("groups", np.arange(len(codes)) % 2)
+    done = call(model.fit, X, y, groups=groups, names=("classes",))
+    if done.error is None:
+        expect_finite(model)
+        expect(np.all(np.isfinite(model.scores_)), "scores")
+        if model.refit:
+            check_metric(model, X, True)
+
+
+@cache
+def cluster():
+    """Return a client of workers in this process, made when it is needed."""
+    from distributed import Client
+
+    client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)
+    atexit.register(client.close)
+    return client
+
+
+def fuzz_distributed_rtlm(inputs: Inputs) -> None:
+    cluster()
+    valid = {k: v for k, v in RTLM.items() if k not in ("active_set", "n_jobs", "max_iter")}
+    valid["n_partitions"] = (None, 1, 3, 100)
+    inputs.spoil("X", "y", *valid)
+    options = {"max_iter": 30, **inputs.options(DistributedRTLM, valid)}
+    X, y, _, _ = metric_data(inputs)
+    model = DistributedRTLM(**options)
+    done = call(model.fit, X, y, names=("classes",))
+    if done.error is None:
+        check_metric(model, X, done.unconverged)
+
+
+def fuzz_distributed_pragam(inputs: Inputs) -> None:
+    cluster()
+    valid = {k: v for k, v in PRAGAM.items() if k not in ("batch_size", "random_state", "max_iter")}
+    inputs.spoil("X", "y", "sample_weight", *valid)
+    options = {"max_iter": 20, **inputs.options(DistributedPragamSVC, valid)}
+    n_classes = inputs.pick(2, 3)
+    n = inputs.count(2 * n_classes, 12)
+    y, codes = inputs.labels("y", n, n_classes)
+    X = inputs.numbers(n, 3, codes)
+    if "X" in inputs.spoiled:
+        X[0, 0] = inputs.pick(np.nan, np.inf, 1.0)
+        X = inputs.pick(X, X[:-1], X[:, :0], X.astype(str), X.astype(complex))
+    chunks = inputs.pick((n, 3), (4, 3), (3, 2))
+    given = X if inputs.pick(True, False) and "X" in inputs.spoiled else da.from_array(X, chunks)
+    weights = inputs.weights("sample_weight", n)[0]
+    model = DistributedPragamSVC(**options)
+    done = call(model.fit, given, y, sample_weight=weights, names=("labels",))
+    if done.error is None:
+        if not np.all(np.isfinite(np.asarray(X, dtype=float))):
+            raise Finding("wrong: fitted numbers that are not finite")
+        expect_finite(model)
+        expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
+        scores = call(model.decision_function, given).result
+        expect(np.all(np.isfinite(np.asarray(scores))), "scores")
+
+
+TARGETS = {
+    "ScreenedRTLM": fuzz_rtlm,
+    "ScreenedRTLM from comparisons": fuzz_comparisons,
+    "rtlm_path": fuzz_rtlm_path,
+    "ScreenedRTLMCV": fuzz_rtlm_cv,
+    "DistributedRTLM": fuzz_distributed_rtlm,
+    "DistributedPragamSVC": fuzz_distributed_pragam,
+}

@@ -1,0 +1,391 @@
+"""Fuzz targets: embeddings, sequences, measures, displays, the store and small functions."""
+
+import pickle
+from functools import partial
+from itertools import product
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+
+import matplotlib
+import numpy as np
+from matplotlib import pyplot as plt
+from scipy import sparse
+
+from benchmarks.fuzz.checks import (
+    call,
+    embedding_losses,
+    expect,
+    expect_certified,
+    expect_close,
+    expect_finite,
+)
+from benchmarks.fuzz.inputs import DENSE, Inputs, dress
+from skscreen import (
+    KernelChainClassifier,
+    OrdinalEmbedding,
+    PragamChainSVC,
+    Store,
+    project_box_equality,
+)
+from skscreen.datasets import load_eurodist, make_triplets
+from skscreen.inspection import (
+    CertifiedPathDisplay,
+    EmbeddingDisplay,
+    PathDisplay,
+    ScreeningDisplay,
+)
+from skscreen.metrics import (
+    mean_average_precision,
+    mean_average_precision_at_r,
+    precision_at_k,
+    procrustes_distance,
+    r_precision,
+    recall_at_k,
+    retrieval_recall_at_k,
+    triplet_error,
+)
+
+matplotlib.use("Agg")
+EMBEDDING = {
+    "n_components": (2, 1, 3, 7),
+    "loss": ("soe", "ste", "tste", "gnmds", "ckl"),
+    "solver": ("auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"),
+    "formulation": ("nonconvex", "nonconvex", "convex"),
+    "reg": ("auto", 0.0, 1e-12, 1.0, 1e12, 1e300),
+    "epsilon": ("auto", 0.0, 1e-300, 1e300),
+    "batch_size": (1, 3, 10**6),
+    "module_epochs": (None, 1, 5),
+    "max_epochs": (None, 1, 3, 20),
+    "n_init": ("auto", 1, 3),
+    "alpha": (None, 1e-12, 0.5, 1e6, 1e300),
+    "mu": (1e-3, 1e-300, 1e300),
+    "margin": (0.1, 1e-12, 1e6, 1e200),
+    "smoothing": (1.0, 0.0, 1e-12, 1e6),
+    "tol": (1e-4, 0.0, 1e-12, 1e300),
+    "n_objects": (None, 30, 1000),
+    "n_jobs": (None, 1, 2),
+    "verbose": (0, False),
+    "random_state": (None, 0, np.random.RandomState(0)),
+}
+
+
+def answers(inputs: Inputs, n: int, n_rows: int, width: int) -> tuple:
+    """Return answers and responses to give, and the same as plain arrays."""
+    rng = inputs.rng()
+    rows = np.array([rng.choice(n, width, replace=width > n or inputs.pick(False, False, True))
+                     for _ in range(n_rows)])  # fmt: skip
+    plain, given = rows, rows
+    if "X" in inputs.spoiled:
+        given = inputs.pick(
+            lambda: rows - 1, lambda: rows + 0.5, lambda: rows[:, :2], lambda: rows[:0],
+            lambda: rows.astype(str), lambda: rows * 10**12, lambda: np.where(rows == 0, np.nan,
+            rows), lambda: rows[None], lambda: rows[0], lambda: None, lambda: "text",
+            lambda: 0 * rows, lambda: rows.astype(object), lambda: rows == 1, lambda: [[0, 1, 2],
+            [0]], lambda: sparse.csr_array((3, 9)), lambda: sparse.eye_array(4, 16), lambda: 3,
+            lambda: sparse.csr_array(([np.nan], ([0], [5])), shape=(3, 9)), lambda: rows + 1j,
+            lambda: sparse.coo_array(([1.0], ([0], [5])), shape=(2**20, 2**40)), lambda: {},
+        )()  # fmt: skip
+    else:
+        given = inputs.pick(
+            lambda: rows.copy(), rows.tolist, lambda: rows.astype(np.uint8), lambda: rows.astype(
+            float), lambda: np.asfortranarray(rows), lambda: rows.astype(object), lambda:
+            rows.astype(np.float32), lambda: rows.astype(">i8"), lambda: rows[::-1][::-1],
+        )()  # fmt: skip
+    right = rng.random(n_rows) < 0.7
+    y = None
+    if "y" in inputs.spoiled:
+        y = inputs.pick([1, 2], right[:-1], "text", 0.5 * right, right.astype(str), {}, 3,
+                        np.full(n_rows, np.nan), np.zeros(n_rows), [None] * n_rows)  # fmt: skip
+    elif inputs.pick(False, True):
+        y = inputs.pick(right, right.astype(int), np.where(right, 1, -1), right.tolist(),
+                        np.where(right, 3.0, -2.0))  # fmt: skip
+    return inputs.note("X", given), inputs.note("y", y), plain
+
+
+def fuzz_embedding(inputs: Inputs) -> None:
+    inputs.spoil("X", "y", "sample_weight", "init", "F", *EMBEDDING)
+    options = {"max_epochs": 20, **inputs.options(OrdinalEmbedding, EMBEDDING)}
+    n, n_rows, width = inputs.count(4, 12), inputs.count(1, 60), inputs.pick(3, 4)
+    X, y, rows = answers(inputs, n, n_rows, width)
+    weights, plain_weights = inputs.weights("sample_weight", n_rows)
+    fit = {"sample_weight": weights}
+    if "init" in inputs.spoiled or inputs.pick(False, False, True):
+        fit["init"] = inputs.junk("init", inputs.rng().normal(size=(n, 2)))
+    model = OrdinalEmbedding(**options)
+    done = call(model.fit, X, y, **fit)
+    if done.error is not None:
+        return
+    expect_finite(model)
+    points = model.transform()
+    expect(np.all(np.isfinite(points)), "points")
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.transform(), points)
+    call(model.predict, X)
+    score = call(model.score, X, y, sample_weight=weights)
+    expect(score.error is not None or 0.0 <= score.result <= 1.0, "score")
+    F = inputs.matrix("F", len(points), 3)[0]
+    if call(model.fit_features, F, names=("X",)).error is None:
+        mapped = call(model.map_features, F, names=("X",))
+        expect(mapped.error is not None or np.all(np.isfinite(mapped.result)), "mapped points")
+    if inputs.spoiled or y is not None or model.formulation == "convex":
+        return
+    check_stress(model, rows, plain_weights)
+
+
+def check_stress(model, rows, weights) -> None:
+    """Compare `stress_` with its formula."""
+    if rows.shape[1] == 3:
+        rows = rows[:, [0, 1, 0, 2]]
+    i, j, l, k = rows.T
+    same = (i == j) | (l == k) | ((i == l) & (j == k)) | ((i == k) & (j == l))
+    used = ~same & (weights > 0.0)
+    Z = model.embedding_
+    a, c = (((Z[u] - Z[v]) ** 2).sum(axis=1)[used] for u, v in ((i, j), (l, k)))
+    shape = model._shape()
+    if model.loss == "soe":
+        a, c = np.maximum(a, 1e-12), np.maximum(c, 1e-12)
+    with np.errstate(all="ignore"):
+        losses = embedding_losses(model.loss, shape, a, c)
+    wanted = float(weights[used] @ losses / weights[used].sum())
+    if np.isfinite(wanted):
+        expect_close(model.stress_, wanted, 1e-9 * (1.0 + float(np.max(a + c))), "stress")
+
+
+def fuzz_chain(inputs: Inputs) -> None:
+    valid = {
+        "C": (1.0, 1e-12, 1e3, 1e300), "lipschitz": ("auto", 1e-3, 1e6), "restart": (True, False),
+        "tol": (1e-3, 1e-12, 1e300), "max_iter": (300, 1), "n_jobs": (None, 2), "verbose": (0,),
+    }  # fmt: skip
+    inputs.spoil("X", "y", *valid)
+    options = {"max_iter": 300, **inputs.options(PragamChainSVC, valid)}
+    X, y, plain = sequences(inputs)
+    model = PragamChainSVC(**options)
+    done = call(model.fit, X, y, names=("classes", "sequences"))
+    if done.error is not None:
+        return
+    check_labels(model, X, y)
+    expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
+    if not inputs.spoiled:
+        lam = 1.0 / (model.C * len(X))
+        risk = rounding = 0.0
+        for sequence, labels in zip(plain, y, strict=True):
+            U, truth = sequence @ model.coef_.T, np.searchsorted(model.classes_, labels)
+            best = max(
+                sum(a != b for a, b in zip(path, truth, strict=True))
+                + chain_score(U, model.transition_, path) for path in labellings(U)
+            )  # fmt: skip
+            risk += best - chain_score(U, model.transition_, truth)
+            rounding += np.abs(sequence).sum() * np.abs(model.coef_).sum()
+        wanted = risk / len(X) + 0.5 * lam * (
+            float((model.coef_**2).sum()) + float((model.transition_**2).sum())
+        )
+        expect_close(model.objective_, wanted, 1e-9 * (1.0 + rounding), "objective")
+
+
+def fuzz_kernel_chain(inputs: Inputs) -> None:
+    valid = {
+        "C": (1.0, 1e-12, 1e3, 1e300), "kernel": ("rbf", "linear", "poly", "sigmoid"),
+        "gamma": ("scale", "auto", 1e-12, 1e12), "degree": (3, 0, 30), "coef0": (0.0, 1e6, -1.0),
+        "transition_scale": (1.0, 1e-12, 1e12), "tol": (1e-4, 1e-12, 1e300), "max_iter": (300, 1),
+    }  # fmt: skip
+    inputs.spoil("X", "y", *valid)
+    options = {"max_iter": 100, **inputs.options(KernelChainClassifier, valid)}
+    X, y, _ = sequences(inputs)
+    model = KernelChainClassifier(**options)
+    done = call(model.fit, X, y, names=("classes", "sequences"))
+    if done.error is not None:
+        return
+    check_labels(model, X, y)
+    expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
+    if not inputs.spoiled:
+        at_zero = np.log(len(model.classes_)) * sum(map(len, X)) / len(X)
+        expect(model.objective_ <= at_zero * (1.0 + 1e-9) + 1e-12, "worse than zero")
+
+
+def sequences(inputs: Inputs) -> tuple:
+    """Return sequences and labels to give, and the sequences as plain arrays."""
+    lengths = [inputs.count(1, 4) for _ in range(inputs.count(2, 4))]
+    total, n_classes = sum(lengths), inputs.pick(2, 2, 3)
+    cuts = np.cumsum(lengths)[:-1]
+    codes = inputs.rng().integers(n_classes, size=total)
+    codes[:2] = 0, 1 if total > 1 else 0
+    X = inputs.numbers(total, inputs.pick(1, 2, 3), codes)
+    y = [part.copy() for part in np.split(inputs.pick(codes, np.array(list("abc"))[codes]), cuts)]
+    X, plain = dress(inputs, X, ("array", "Fortran", "float32", "big-endian", "read-only"))
+    X = [part.copy() for part in np.split(X, cuts)]
+    given, labels = X, y
+    if "X" in inputs.spoiled:
+        given = inputs.pick(
+            lambda: np.concatenate(X), lambda: X[:-1], lambda: [], lambda: None, lambda: [*X[:-1],
+            X[-1][:0]], lambda: [*X[:-1], X[-1][:, :0]], lambda: [np.where(part == part, np.nan,
+            part) for part in X], lambda: [part.astype(str) for part in X], lambda: "text",
+            lambda: [part[:, 0] for part in X], lambda: [None] * len(X), lambda: 3, lambda: iter(X),
+            lambda: np.array([*X, None], dtype=object)[:-1], lambda: {0: X[0]}, lambda: tuple(X),
+            lambda: [part + 1j for part in X], lambda: [part[None] for part in X],
+        )()  # fmt: skip
+    if "y" in inputs.spoiled:
+        labels = inputs.pick(
+            lambda: y[:-1], lambda: None, lambda: [part[:-1] for part in y], lambda: codes,
+            lambda: [0 * part if part.dtype.kind == "i" else part for part in y], lambda: [],
+            lambda: [part.astype(float) + 0.5 if part.dtype.kind == "i" else part for part in y],
+            lambda: "text", lambda: 3, lambda: [None] * len(y), lambda: [[None] * len(part) for
+            part in y], lambda: [part[:, None] for part in y], lambda: [*y[:-1], np.array(["z"] *
+            len(y[-1]))], lambda: {0: y[0]}, lambda: [np.full(len(part), np.nan) for part in y],
+            lambda: tuple(y), lambda: iter(y),
+        )()  # fmt: skip
+    inputs.note("X", given), inputs.note("y", labels)
+    return given, labels, np.split(plain, cuts)
+
+
+def labellings(U: np.ndarray):
+    """Iterate over all labellings of a short sequence."""
+    return product(range(U.shape[1]), repeat=len(U))
+
+
+def chain_score(U: np.ndarray, E: np.ndarray, path) -> float:
+    """Return the score of a labelling."""
+    path = np.asarray(path, dtype=int)
+    return float(U[np.arange(len(U)), path].sum() + E[path[:-1], path[1:]].sum())
+
+
+def check_labels(model, X, y) -> None:
+    """Check a fitted sequence labeller."""
+    expect_finite(model)
+    found = call(model.predict, X)
+    if found.error is None:
+        expect(all(set(part.tolist()) <= set(model.classes_.tolist()) for part in found.result),
+               "labels that are none")  # fmt: skip
+    score = call(model.score, X, y)
+    expect(score.error is not None or 0.0 <= score.result <= 1.0, "score")
+
+
+def fuzz_projection(inputs: Inputs) -> None:
+    names = ("point", "total", "coefficients", "lower", "upper", "weights")
+    inputs.spoil(*names)
+    rng, n = inputs.rng(), inputs.count(1, 12)
+    scale = inputs.pick(1.0, 1e-8, 1e8, 1e-150, 1e150, 1e-300, 1e300)
+    m = scale * inputs.pick(rng.normal(size=n), np.zeros(n), np.round(rng.normal(size=n)))
+    sigma = inputs.pick(1.0, rng.choice([-1.0, 1.0], n), rng.choice([0.0, 1.0], n),
+                        10.0 ** rng.uniform(-8, 8, n), 1e-200, 1e200)  # fmt: skip
+    lower = inputs.pick(0.0, -np.inf, -scale, scale * rng.uniform(-2, -1, n), -1e300)
+    upper = inputs.pick(scale, np.inf, scale * rng.uniform(0, 1, n), 0.0, 1e300)
+    weights = inputs.pick(1.0, rng.uniform(0.5, 2.0, n), 10.0 ** rng.uniform(-8, 8, n), 1e-200)
+    inside = np.clip(rng.normal(size=n) * scale, lower, upper)
+    total = inputs.pick(float(np.sum(sigma * inside)), 0.0, 1.0, scale, 1e30)
+    values = dict(zip(names, (m, total, sigma, lower, upper, weights), strict=True))
+    values = {name: inputs.junk(name, value) for name, value in values.items()}
+    done = call(project_box_equality, values.pop("point"), values.pop("total"), **values)
+    if done.error is not None or inputs.spoiled:
+        return
+    a = done.result
+    l, u, s = (np.broadcast_to(v, n).astype(float) for v in (lower, upper, sigma))
+    expect(np.all(np.isfinite(a)), "not finite")
+    expect(np.all((a >= l) & (a <= u)), "out of the box")
+    with np.errstate(all="ignore"):
+        size = float(np.abs(s * a).sum() + np.abs(s * m).sum() + abs(total))
+        expect(abs(float(s @ a) - total) <= 1e-10 * size + 1e-300, "the equality does not hold")
+
+
+def fuzz_store(inputs: Inputs) -> None:
+    inputs.spoil("folder", "max_bytes", "key", "value", "memory")
+    with TemporaryDirectory() as folder:
+        folder = inputs.note("folder", inputs.pick(None, 3, b"x", [], object())) if (
+            "folder" in inputs.spoiled) else folder  # fmt: skip
+        made = call(Store, folder, inputs.junk("max_bytes", inputs.pick(4 * 2**30, 0, 1000)))
+        if made.error is not None or "folder" in inputs.spoiled or "max_bytes" in inputs.spoiled:
+            return
+        store, value = made.result, inputs.pick(1.0, 1e-300, 1e300, 5, np.float32(0.1))
+        alpha = inputs.rng().normal(size=inputs.count(0, 50))
+        call(store.put, "a", value, alpha=alpha)
+        found = call(store.neighbours, "a", value).result
+        if store.max_bytes > 1000:
+            expect(found[0][0] == value, "another value")
+            np.testing.assert_array_equal(found[0][1]["alpha"], alpha)
+
+
+def fuzz_measures(inputs: Inputs) -> None:
+    inputs.spoil("X", "y", "Y", "sample_weight", "embedding", "relevant", "distances", "k")
+    n, n_rows = inputs.count(3, 8), inputs.count(1, 20)
+    X, y, _ = answers(inputs, n, n_rows, inputs.pick(3, 4))
+    embedding, points = inputs.matrix("embedding", n, 2, forms=DENSE)
+    weights = inputs.weights("sample_weight", n_rows)[0]
+    done = call(triplet_error, embedding, X, y, weights)
+    expect(done.error is not None or 0.0 <= done.result <= 1.0, "triplet_error")
+    Y = inputs.matrix("Y", n, 2, forms=DENSE)[0]
+    done = call(procrustes_distance, points, Y)
+    expect(done.error is not None or -1e-9 <= done.result <= 1.0 + 1e-9, "procrustes_distance")
+    rng = inputs.rng()
+    relevant = inputs.pick(rng.random((4, n)) < 0.5, rng.integers(0, 2, (4, n)))
+    if "relevant" in inputs.spoiled:
+        relevant = inputs.pick(relevant[:-1], relevant[0], "text", None, relevant * np.nan, 3, [])
+    distances = inputs.matrix("distances", 4, n, forms=DENSE)[0]
+    k = inputs.junk("k", inputs.count(1, n))
+    for function, more in (
+        (precision_at_k, (k,)), (recall_at_k, (k,)), (mean_average_precision, ()),
+    ):  # fmt: skip
+        done = call(function, relevant, distances, *more)
+        expect(done.error is not None or 0.0 <= done.result <= 1.0, function.__name__)
+    labels = inputs.labels("y", n, 2)[0]
+    for function, more in (
+        (retrieval_recall_at_k, (k,)), (r_precision, ()), (mean_average_precision_at_r, ()),
+    ):  # fmt: skip
+        done = call(function, embedding, labels, *more, names=("Z", "labels"))
+        expect(done.error is not None or 0.0 <= done.result <= 1.0, function.__name__)
+
+
+def fuzz_made(inputs: Inputs) -> None:
+    inputs.spoil("X", "n_triplets", "metric", "noise", "random_state")
+    X, plain = inputs.matrix("X", inputs.count(3, 9), inputs.pick(1, 2, 5), forms=DENSE)
+    options = {"metric": inputs.junk("metric", "euclidean"),
+               "noise": inputs.junk("noise", inputs.pick(0.0, 0.0, 1.0, 0.3)),
+               "random_state": inputs.junk("random_state", inputs.pick(None, 0))}  # fmt: skip
+    n = inputs.junk("n_triplets", inputs.count(1, 50))
+    done = call(make_triplets, X, n, **options)
+    if done.error is not None:
+        return
+    i, j, k = done.result.T
+    expect(not np.any((i == j) | (i == k) | (j == k)), "an object twice")
+    if not inputs.spoiled and options["noise"] == 0.0 and np.abs(plain).max() < 1e100:
+        near, far = (((plain[i] - plain[o]) ** 2).sum(axis=1) for o in (j, k))
+        expect(np.all(near <= far), "the far one is nearer")
+    expect(load_eurodist().distances.shape == (21, 21), "load_eurodist")
+
+
+def fuzz_displays(inputs: Inputs) -> None:
+    plt.close("all")
+    inputs.spoil("scores", "tol", "baseline", "names", "classes", "reference", "result")
+    rng, n = inputs.rng(), inputs.count(1, 40)
+    values = rng.uniform(size=n) * inputs.pick(1.0, 0.0, 1e-300, 1e300, -1.0)
+    if inputs.pick(False, False, True):
+        values[0] = inputs.pick(np.nan, np.inf)
+    path = SimpleNamespace(
+        lams=np.sort(10.0 ** rng.uniform(-5, 5, n))[::-1], objectives=values, dual_gaps=values,
+        screening_rates=np.clip(values, 0, 1), path_screening_rates=np.clip(values, 0, 1),
+    )  # fmt: skip
+    scores = inputs.junk("scores", inputs.pick(None, values))
+    options = {name: inputs.junk(name, None) for name in ("tol", "baseline")}
+    call(PathDisplay.from_path, path, scores=scores, **options)
+    call(ScreeningDisplay.from_path, path)
+    points = SimpleNamespace(embedding_=rng.normal(size=(n, inputs.pick(1, 2, 3))))
+    some = {
+        "names": inputs.junk("names", inputs.pick(None, [f"o{i}" for i in range(n)])),
+        "classes": inputs.junk("classes", inputs.pick(None, np.arange(n) % 3)),
+        "reference": inputs.junk("reference", inputs.pick(None, rng.normal(size=(n, 2)))),
+    }
+    call(partial(EmbeddingDisplay.from_estimator, points, **some), names=("estimator", *some))
+    edges = np.sort(10.0 ** rng.uniform(-2, 2, n + 1))
+    result = SimpleNamespace(edges=edges, lower=values, upper=values, Cs=edges, best=0,
+                             errors=np.append(values, 0.0))  # fmt: skip
+    call(CertifiedPathDisplay.from_result, inputs.junk("result", result))
+
+
+TARGETS = {
+    "OrdinalEmbedding": fuzz_embedding,
+    "PragamChainSVC": fuzz_chain,
+    "KernelChainClassifier": fuzz_kernel_chain,
+    "project_box_equality": fuzz_projection,
+    "Store": fuzz_store,
+    "metrics": fuzz_measures,
+    "make_triplets": fuzz_made,
+    "displays": fuzz_displays,
+}

@@ -1,0 +1,306 @@
+"""Fuzz targets: the estimators, paths and searches of support vector machines."""
+
+import pickle
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from sklearn.model_selection import KFold, LeaveOneGroupOut
+
+from benchmarks.fuzz.checks import (
+    call,
+    expect,
+    expect_certified,
+    expect_close,
+    expect_finite,
+    svm_objectives,
+)
+from benchmarks.fuzz.inputs import DENSE, SPARSE, Inputs
+from skscreen import (
+    PragamSVC,
+    PragamSVCCV,
+    ScreenedSVC,
+    ScreenedSVCCV,
+    svc_certified_C,
+    svc_path,
+)
+
+WEIGHTS = (None, "balanced", {}, {0: 2.0}, {0: 0.0}, {0: 1e8, 1: 1e-8})
+SVC = {
+    "C": (1.0, 1e-300, 1e-8, 1e3, 1e6, 1e12, 1e300, 5, np.float32(0.5)),
+    "kernel": ("linear", "rbf", "poly", "sigmoid", "precomputed", lambda A, B: A @ B.T),
+    "gamma": ("scale", "auto", 1e-12, 1.0, 1e12),
+    "degree": (0, 1, 2, 30),
+    "coef0": (0.0, 1.0, -1.0, 1e10),
+    "fit_intercept": (True, False),
+    "intercept": ("penalised", "free"),
+    "intercept_scaling": (1.0, 1e-8, 1e8, 1e200),
+    "screening": ("intersection", "ball1", "ball2", "gap", None),
+    "solver": ("auto", "coordinate-descent", "second-order", "active-set", "smo"),
+    "tol": (1e-6, 1e-1, 1e-12, 1e-300, 1e300),
+    "max_iter": (None, 1, 7, 1000),
+    "class_weight": WEIGHTS,
+    "cache_size": (1000, 1e-9, 1e-3, 1e30),
+    "n_jobs": (None, 1, 2, -1),
+    "verbose": (0, 0, False),
+    "random_state": (None, 0, 7, np.random.RandomState(0)),
+}
+PRAGAM = {
+    "C": SVC["C"],
+    "fit_intercept": (True, False),
+    "algorithm": ("pragam", "bmrm", "ls-bmrm", "pegasos"),
+    "lipschitz": ("auto", 1e-8, 1.0, 1e8),
+    "restart": (True, False),
+    "batch_size": (None, 1, 3, 10**6),
+    "projection": (True, False),
+    "tol": (1e-4, 1e-1, 1e-10, 1e300),
+    "max_iter": (None, 1, 7, 300),
+    "class_weight": WEIGHTS,
+    "warm_start": (False, True),
+    "n_jobs": (None, 1, 2),
+    "verbose": (0, False),
+    "random_state": SVC["random_state"],
+}
+SEARCH = {
+    "Cs": (3, 1, [1.0], [0.1, 10.0], np.array([1e-12, 1.0, 1e6])),
+    "cv": (None, 2, KFold(2), LeaveOneGroupOut(), [([0, 1, 2, 3], [1, 2])]),
+    "scoring": (None, "accuracy", "balanced_accuracy", "roc_auc", lambda *args: 0.5),
+    "refit": (True, False),
+}
+# Parameters whose extreme values excuse a refusal.
+EXTREMES = ("C", "gamma", "degree", "coef0", "intercept_scaling", "kernel", "class_weight")
+
+
+def classification(inputs: Inputs, forms, most_classes: int = 4) -> tuple:
+    """Return X, y and weights to give, and the same as plain arrays."""
+    n_classes = inputs.pick(2, 2, 2, 3, most_classes)
+    n, d = inputs.count(2 * n_classes, 24), inputs.pick(1, 2, 3, 5, 40)
+    y, codes = inputs.labels("y", n, n_classes)
+    X, plain = inputs.matrix("X", n, d, codes, forms=forms)
+    weights, plain_weights = inputs.weights("sample_weight", n)
+    return (X, y, weights), (plain, codes, plain_weights)
+
+
+def settle(inputs: Inputs, options: dict) -> None:
+    """Decide whether the drawn options are mild."""
+    if any(name in options for name in EXTREMES) or inputs.spoiled:
+        inputs.mild = False
+
+
+def fuzz_svc(inputs: Inputs) -> None:
+    inputs.spoil("X", "y", "sample_weight", *SVC, "memory")
+    options = inputs.options(ScreenedSVC, SVC)
+    given, (X, codes, weights) = classification(inputs, SPARSE)
+    settle(inputs, options)
+    X = squared(inputs, options, X, given)
+    given, X = (X, *given[1:]) if X is not None else given, X
+    with TemporaryDirectory() as folder:
+        if "memory" in inputs.spoiled:
+            options["memory"] = inputs.junk("memory", None)
+            if isinstance(options["memory"], str | bytes):
+                options["memory"] = 0
+        elif inputs.pick(False, False, False, True) and not callable(options.get("kernel")):
+            options["memory"] = folder
+        model = ScreenedSVC(**options)
+        rounds = 2 if options.get("memory") == folder else 1
+        for _ in range(rounds):
+            done = call(
+                model.fit, given[0], given[1], sample_weight=given[2], names=("kernel", "labels"),
+                must_work=inputs.mild and "solver" not in options and 0.0 < weights.min(),
+            )  # fmt: skip
+    if done.error is None:
+        check_svc(inputs, model, given, codes, weights, done.unconverged)
+
+
+def squared(inputs: Inputs, options: dict, X, given):
+    """Return the kernel matrix of samples where that is what X must be, else nothing."""
+    kernel = options.get("kernel")
+    if not isinstance(kernel, str) or kernel != "precomputed" or "X" in inputs.spoiled:
+        return None
+    with np.errstate(all="ignore"):
+        K = X @ X.T
+    return K if np.all(np.isfinite(K)) else np.eye(len(X))
+
+
+def check_svc(inputs: Inputs, model, given, codes, weights, unconverged: bool) -> None:
+    """Check what a fit has learned, on what it was given."""
+    X, y, _ = given
+    expect_finite(model)
+    expect_certified(model.dual_gap_, float(model.tol), unconverged)
+    scores = np.asarray(call(model.decision_function, X).result)
+    expect(np.all(np.isfinite(scores)), "scores are not finite")
+    labels = call(model.predict, X).result
+    expect(set(labels.tolist()) <= set(model.classes_.tolist()), "classes that are none")
+    again = pickle.loads(pickle.dumps(model)) if not callable(model.kernel) else model
+    # Kernel values that are known from before are added up in another order.
+    rounding = 0.0 if model.kernel == "linear" else 1e-12 * sizes_of_terms(model, X)
+    np.testing.assert_allclose(again.decision_function(X), scores, rtol=0.0, atol=rounding)
+    if inputs.spoiled & {"X", "y", "sample_weight", "class_weight"} or callable(model.kernel):
+        return
+    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    y = np.ravel(np.asarray(y))
+    if y.dtype == object:
+        y = y.astype(str)
+    if isinstance(model.class_weight, dict) and model.class_weight:
+        return
+    if model.kernel != "linear" and not inputs.mild:
+        # Kernels of samples far from the origin, or of any power, are rounding errors in part.
+        return
+    found, at_zero, rounding = svm_objectives(model, X, y, weights)
+    for k, value in enumerate(found):
+        expect_close(float(np.ravel(model.objective_)[k]), value, rounding, "objective")
+        if not unconverged and model.tol <= 1e-3:
+            expect(value <= at_zero * (1.0 + 2e-3) + rounding, "worse than w = 0")
+
+
+def sizes_of_terms(model, X) -> float:
+    """Return the largest sum of absolute terms of a decision value."""
+    X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
+    if model.kernel == "precomputed":
+        X = X[:, model.support_]
+    one_by_one = model._kernel.scores(X, model.support_vectors_, np.eye(len(model.support_)))
+    return float((np.abs(one_by_one) @ np.abs(model.dual_coef_.T)).max(initial=0.0))
+
+
+def fuzz_svc_path(inputs: Inputs) -> None:
+    inputs.spoil("X", "y", "sample_weight", "Cs", "eps", "C_max", "callbacks", *SVC)
+    options = inputs.options(ScreenedSVC, {k: v for k, v in SVC.items() if k != "C"})
+    given, (X, _, _) = classification(inputs, SPARSE, most_classes=2)
+    kernel = squared(inputs, options, X, given)
+    if inputs.pick(True, False) or "Cs" in inputs.spoiled:
+        options["Cs"] = inputs.junk("Cs", inputs.pick([1.0], [2.0, 0.1], [1e-9, 1e-3, 1e5], (1, 1)))
+    else:
+        options["eps"] = inputs.junk("eps", inputs.pick(None, 0.5, 0.1))
+        options["C_max"] = inputs.junk("C_max", inputs.pick(10.0, 1e-9, 1e3))
+    if "callbacks" in inputs.spoiled:
+        options["callbacks"] = inputs.junk("callbacks", ())
+    X = given[0] if kernel is None else kernel
+    done = call(
+        svc_path, X, given[1], sample_weight=given[2], names=(*SVC, "labels", "memory"), **options
+    )
+    if done.error is not None:
+        return
+    path = done.result
+    for name in ("Cs", "lams", "intercepts", "dual_coefs", "objectives", "dual_gaps", "n_iters",
+                 "screening_rates", "path_screening_rates", "seconds", "converged"):  # fmt: skip
+        values = getattr(path, name)
+        expect(len(values) == len(path), name)
+        expect(np.all(np.isfinite(values)), f"{name} is not finite")
+    expect(np.all(np.diff(path.Cs) > 0.0), "C does not ascend")
+    for k, converged in enumerate(path.converged):
+        tol = path.model.tol if options.get("Cs") is not None else 1.0
+        expect_certified(path.dual_gaps[k], tol, done.unconverged or not converged)
+    model = path.estimator(len(path) - 1)
+    expect_finite(model)
+    expect(np.all(np.isfinite(call(model.decision_function, X).result)), "scores")
+
+
+def fuzz_svc_cv(inputs: Inputs) -> None:
+    inputs.spoil("X", "y", "sample_weight", "groups", "certify", *SEARCH, *SVC)
+    # Folds in processes of their own would be most of the time.
+    valid = {**{k: v for k, v in SVC.items() if k != "C"}, **SEARCH, "certify": (None, 0.3, 0.9)}
+    valid["n_jobs"] = (None, 1)
+    options = {"Cs": 3, **inputs.options(ScreenedSVCCV, valid)}
+    given, (X, codes, _) = classification(inputs, SPARSE, most_classes=3)
+    kernel = squared(inputs, options, X, given)
+    groups = inputs.junk("groups", np.arange(len(codes)) % 3)
+    model = ScreenedSVCCV(**options)
+    X = given[0] if kernel is None else kernel
+    done = call(model.fit, X, given[1], sample_weight=given[2], groups=groups, names=("labels",))
+    if done.error is not None:
+        return
+    expect_finite(model)
+    expect(model.C_ > 0.0, "C_")
+    if model.refit:
+        expect(np.all(np.isfinite(call(model.decision_function, X).result)), "scores")
+
+
+def fuzz_certified_c(inputs: Inputs) -> None:
+    inputs.spoil(
+        "X", "y", "sample_weight", "X_val", "sample_weight_val", "C_range", "eps", "diagonal_val",
+        "n_grid", "max_solves", *SVC,
+    )  # fmt: skip
+    valid = {k: v for k, v in SVC.items() if k not in ("C", "gamma", "coef0", "degree")}
+    options = inputs.options(ScreenedSVC, valid)
+    given, (X, codes, _) = classification(inputs, DENSE, most_classes=2)
+    X_val = given[0] if "X_val" not in inputs.spoiled else inputs.matrix("X_val", 5, 3)[0]
+    kernel = squared(inputs, options, X, given)
+    if kernel is not None:
+        X = X_val = kernel
+        options["diagonal_val"] = inputs.junk("diagonal_val", np.diagonal(kernel).copy())
+    else:
+        X = given[0]
+    for name, value in (("eps", inputs.pick(0.1, 0.5, 0.01)), ("n_grid", 3), ("max_solves", 30)):
+        options[name] = inputs.junk(name, value)
+    weights = inputs.weights("sample_weight_val", len(codes))[0]
+    span = inputs.junk("C_range", inputs.pick((0.1, 1.0), (1e-6, 1e3), [1.0, 1.0 + 1e-12]))
+    done = call(
+        svc_certified_C, X, given[1], X_val, given[1], span, sample_weight=given[2],
+        sample_weight_val=weights, names=(*SVC, "labels", "memory"), **options,
+    )  # fmt: skip
+    if done.error is not None:
+        return
+    found = done.result
+    expect(found.lower_bound <= found.validation_error + 1e-9 <= found.upper_bound + 2e-9, "bounds")
+    expect(0.0 <= found.lower_bound <= found.upper_bound <= 1.0 + 1e-9, "range of the bounds")
+    expect(found.converged or done.unconverged, "less was proved, without a warning")
+    expect_finite(found.estimator)
+
+
+def fuzz_pragam(inputs: Inputs) -> None:
+    inputs.spoil("X", "y", "sample_weight", "memory", *PRAGAM)
+    options = {"max_iter": 2000, **inputs.options(PragamSVC, PRAGAM)}
+    given, (X, codes, weights) = classification(inputs, SPARSE)
+    settle(inputs, options)
+    model = PragamSVC(**options)
+    for _ in range(1 + (options.get("warm_start") is True)):
+        done = call(model.fit, given[0], given[1], sample_weight=given[2], names=("labels",))
+        if done.error is not None:
+            return
+    expect_finite(model)
+    expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
+    scores = np.asarray(call(model.decision_function, given[0]).result)
+    expect(np.all(np.isfinite(scores)), "scores are not finite")
+    call(model.predict, given[0])
+    if inputs.spoiled & {"X", "y", "sample_weight", "class_weight"} or model.class_weight:
+        return
+    y, scores = np.unique(np.ravel(np.asarray(given[1])).astype(str), return_inverse=True)[1], (
+        scores.reshape(len(codes), -1)
+    )  # fmt: skip
+    if len(np.unique(y)) != len(model.classes_) or np.asarray(given[1]).dtype.kind not in "OU":
+        y = np.unique(np.ravel(np.asarray(given[1])), return_inverse=True)[1]
+    lam = 1.0 / (float(model.C) * weights.sum())
+    for k in range(scores.shape[1]):
+        signs = np.where(y == (1 if scores.shape[1] == 1 else k), 1.0, -1.0)
+        loss = weights @ np.maximum(0.0, 1.0 - signs * scores[:, k]) / weights.sum()
+        wanted = 0.5 * lam * float(model.coef_[k] @ model.coef_[k]) + loss
+        size = np.abs(X).max(initial=0.0) * np.abs(model.coef_[k]).sum() + abs(model.intercept_[k])
+        expect_close(model.objective_[k], wanted, 1e-9 * (1.0 + size), "objective")
+
+
+def fuzz_pragam_cv(inputs: Inputs) -> None:
+    inputs.spoil("X", "y", "sample_weight", "groups", *SEARCH, *PRAGAM)
+    valid = {**{k: v for k, v in PRAGAM.items() if k not in ("C", "warm_start")}, **SEARCH}
+    valid["n_jobs"] = (None, 1)
+    # All the iterations that are allowed, in all folds, are bounded but may take longer.
+    valid["max_iter"] = (1, 7, 300)
+    options = {"Cs": 2, "max_iter": 300, **inputs.options(PragamSVCCV, valid)}
+    given, (_, codes, _) = classification(inputs, SPARSE, most_classes=3)
+    groups = inputs.junk("groups", np.arange(len(codes)) % 3)
+    model = PragamSVCCV(**options)
+    done = call(
+        model.fit, given[0], given[1], sample_weight=given[2], groups=groups, names=("labels",)
+    )
+    if done.error is None:
+        expect_finite(model)
+        if model.refit:
+            expect(np.all(np.isfinite(call(model.decision_function, given[0]).result)), "scores")
+
+
+TARGETS = {
+    "ScreenedSVC": fuzz_svc,
+    "svc_path": fuzz_svc_path,
+    "ScreenedSVCCV": fuzz_svc_cv,
+    "svc_certified_C": fuzz_certified_c,
+    "PragamSVC": fuzz_pragam,
+    "PragamSVCCV": fuzz_pragam_cv,
+}

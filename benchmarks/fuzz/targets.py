@@ -1,0 +1,53 @@
+"""All fuzz targets, and which public names each of them covers."""
+
+import importlib
+
+from benchmarks.fuzz import metric_learning, others, svm
+from benchmarks.fuzz.inputs import Inputs
+
+TARGETS = {**svm.TARGETS, **metric_learning.TARGETS, **others.TARGETS}
+# Where a target's name is not that of the one thing it calls.
+COVERS = {
+    "svc_path": {"svc_path", "SVCPath"},
+    "svc_certified_C": {"svc_certified_C", "CertifiedC"},
+    "rtlm_path": {"rtlm_path", "RTLMPath"},
+    "ScreenedRTLM from comparisons": {"ScreenedRTLM"},
+    "metrics": {
+        "triplet_error", "procrustes_distance", "precision_at_k", "recall_at_k",
+        "mean_average_precision", "retrieval_recall_at_k", "r_precision",
+        "mean_average_precision_at_r",
+    },
+    "make_triplets": {"make_triplets", "load_eurodist"},
+    "displays": {"PathDisplay", "ScreeningDisplay", "CertifiedPathDisplay", "EmbeddingDisplay"},
+}  # fmt: skip
+MODULES = ("", ".datasets", ".distributed", ".inspection", ".metrics")
+
+
+def public_names() -> set[str]:
+    """Return the names of all that is public."""
+    found = set()
+    for name in MODULES:
+        module = importlib.import_module("skscreen" + name)
+        own = getattr(module, "__all__", None)
+        if own is None:
+            own = [key for key, value in vars(module).items()
+                   if not key.startswith("_") and getattr(value, "__module__", "") ==
+                   module.__name__]  # fmt: skip
+        found |= set(own)
+    return found
+
+
+def covered_names() -> set[str]:
+    """Return the public names that have a target."""
+    return set().union(*(COVERS.get(name, {name}) for name in TARGETS))
+
+
+def once(name: str, data) -> Inputs:
+    """Draw the arguments of one call and make it; a `Finding` is raised with what was drawn."""
+    inputs = Inputs(data)
+    try:
+        TARGETS[name](inputs)
+    except BaseException as error:
+        error.add_note(f"spoiled {sorted(inputs.spoiled)}; {inputs.notes}")
+        raise
+    return inputs

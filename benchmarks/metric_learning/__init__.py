@@ -1,0 +1,1 @@
+"""Metric learning: paths, the tables of its paper, peers."""

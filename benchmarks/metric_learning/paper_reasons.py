@@ -1,0 +1,149 @@
+"""Why screening saves less time here than in the paper: an ablation for `paper.py`.
+
+What makes a path without screening cheap here is taken away piece by piece: starts extrapolated
+along the path, the acceleration of the iterations, and evaluations that share pairs and skip most
+triplets. What is left is close to the solver that the paper describes: projected gradient with
+Barzilai-Borwein steps from the last solution, in which every triplet costs O(d^2).
+"""
+
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from unittest.mock import patch
+
+import numpy as np
+from numba import njit
+
+from benchmarks.metric_learning.paper_runs import best_of
+from benchmarks.metric_learning.path import PAPER
+from benchmarks.support.tables import table
+from skscreen import rtlm_path
+from skscreen.metric_learning import estimator, path_solver
+from skscreen.metric_learning.path_solver import PathSolver
+from skscreen.metric_learning.problem.comparisons import Comparisons, PairDistances
+from skscreen.metric_learning.solvers import projected_gradient
+from skscreen.metric_learning.solvers.anderson import AndersonMemory
+
+# All triplets of iris; of segment fewer, and the first part of the path, where O(d^2) for each
+# triplet takes a minute and plain gradient steps do not yet take thousands.
+CASES = {"iris": {"n_neighbors": None}, "segment": {"n_neighbors": 10, "n_lams": 80}}
+ARMS = {
+    "none": {"screening": False},
+    "RRPB": {"bound": "rrpb"},
+    "RRPB+PGB": {"bound": ("rrpb", "pgb")},
+}
+
+
+def reasons(X, y, name: str, **options) -> None:
+    """Print CPU times with and without screening for less and less of our solver."""
+    steps = {
+        "skscreen": [],
+        "starts at the last solution": [patch.object(PathSolver, "_predict", last_solution)],
+        "plain gradient steps": [
+            patch.object(path_solver, "AndersonMemory", NoMemory),
+            patch.object(projected_gradient, "interior_point_work", lambda _objective: np.inf),
+        ],
+        "O(d^2) a triplet": [
+            patch.object(estimator, "Comparisons", TripletwiseComparisons),
+            # Here even one evaluation of fewer triplets earns their compaction back.
+            patch.object(projected_gradient, "_FEW_STEPS", 0),
+        ],
+    }
+    rows = []
+    with ExitStack() as stack:
+        for label, patches in steps.items():
+            for each in patches:
+                stack.enter_context(each)
+            rtlm_path(X[::5], y[::5], n_neighbors=2, n_lams=2)  # Compiles what is new.
+            runs = best_of(X, y, ARMS, 1, active_set=False, **options)
+            none = runs["none"]
+            rows.append(
+                (
+                    label,
+                    none.path.n_iters.sum(),
+                    f"{none.seconds:.2f}",
+                    f"{none.step_ms:.2f}",
+                    f"{runs['RRPB+PGB'].step_ms:.2f}",
+                    *(f"{runs[arm].seconds:.2f}" for arm in list(ARMS)[1:]),
+                    *(f"{none.seconds / runs[arm].seconds:.2f}" for arm in list(ARMS)[1:]),
+                    f"{none.visits / runs['RRPB+PGB'].visits:.1f}",
+                )
+            )
+    theirs = PAPER[name]
+    rows.append(
+        ("paper", *[""] * 6, f"{theirs[0] / theirs[4]:.2f}", f"{theirs[0] / theirs[5]:.2f}", "")
+    )
+    k = options.get("n_neighbors") or "all"
+    print(
+        f"\n{name}, k={k}, {none.path.n_triplets:,} triplets, {len(none.path)} values of λ down "
+        f"to {none.path.lams[-1] / none.path.lam_max:.1e} λ_max\n"
+    )
+    table(
+        "each line without one thing more,iterations,CPU s none,ms a step none,ms a step RRPB+PGB,"
+        "CPU s RRPB,RRPB+PGB,"
+        "none / RRPB,none / RRPB+PGB,visits none / RRPB+PGB",
+        rows,
+    )
+
+
+def last_solution(solver: PathSolver, lam: float):
+    """Start where the last lambda ended."""
+    if solver._reference is None:
+        return solver._first.scaled(1.0 / lam)
+    return solver._reference.point
+
+
+class NoMemory(AndersonMemory):
+    """Remembers nothing: every step is a projected-gradient step."""
+
+    def add(self, Z, X, S) -> None:
+        """Forget the step."""
+
+
+@dataclass(frozen=True)
+class MatrixDistances(PairDistances):
+    """Distances of pairs, and the metric they are of."""
+
+    metric: np.ndarray
+
+
+class TripletwiseComparisons(Comparisons):
+    """Comparisons that look at each triplet by itself, at O(d^2) for margin and adjoint."""
+
+    def margins(self, point) -> PairDistances:
+        """Remember the metric beside the distances."""
+        pairs = super().margins(point)
+        return MatrixDistances(*(getattr(pairs, f.name) for f in fields(pairs)), point.value)
+
+    def loss(self, margins, loss):
+        """Compute value and adjoint one by one; the error bound is the usual one."""
+        _value, adjoint, error = super().loss(margins, loss)
+        adjoint = np.zeros_like(adjoint)
+        value = triplet_pass(
+            self.X, margins.metric, self.items.near, self.items.far, self.items.start,
+            self.items.stop, loss.threshold, loss.gamma, adjoint,
+        )  # fmt: skip
+        return value, adjoint, error
+
+
+@njit(fastmath={"reassoc", "contract"})
+def triplet_pass(X, M, near, far, start, stop, threshold, gamma, adjoint):
+    """Sum of the losses; adds alpha_t H_t to the adjoint, with H_t = v v' - u u'."""
+    d, total = len(M), 0.0
+    u, v = np.empty(d), np.empty(d)
+    for p in range(start.size):
+        for k in range(d):
+            u[k] = X[near[p, 0], k] - X[near[p, 1], k]
+        for s in range(start[p], stop[p]):
+            margin = 0.0
+            for k in range(d):
+                v[k] = X[far[s, 0], k] - X[far[s, 1], k]
+            for i in range(d):
+                for j in range(d):
+                    margin += M[i, j] * (v[i] * v[j] - u[i] * u[j])
+            alpha = min(max((threshold - margin) / gamma, 0.0), 1.0)
+            if alpha > 0.0:
+                total += alpha * (threshold - margin - 0.5 * gamma * alpha)
+                for i in range(d):
+                    for j in range(d):
+                        adjoint[i, j] += alpha * (v[i] * v[j] - u[i] * u[j])
+    return total

@@ -1,0 +1,1 @@
+"""PragamSVC beside the figures of its paper and its peers."""

@@ -1,0 +1,1 @@
+"""Screening decisions judged by independent optima."""

@@ -1,0 +1,392 @@
+"""Screening decisions about samples against independent optima: not one may be wrong.
+
+    python -m benchmarks.safety.samples [--decisions 100_000_000] [--seed 0] [--kinds cancer,...]
+
+needs the `test` extra. Hinge-loss problems with linear, RBF and polynomial kernels, a third of them
+with an unpenalised intercept, from real and from adversarial data, are solved without any code of
+skscreen (Clarabel, then linear systems). All tests of samples then decide from references of any
+accuracy at other values of C, and from the point between two of them, and each decision is
+compared with the optimum. The optimum comes with its duality gap, hence with a proven distance; a
+sample nearer to the kink than that is counted as *not judged*, never as right. The exit code is 1
+if a decision is wrong. That the check can fail is seen with `--shrink 0.9`, which makes every ball
+too small (0.5 for an unpenalised intercept, whose interval is wide). Everything follows from the
+seed.
+"""
+
+import argparse
+import platform
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+
+import clarabel
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.preprocessing import scale
+from threadpoolctl import threadpool_limits
+
+import skscreen
+from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from skscreen.samples.intercept import with_intercept
+from skscreen.svm.screening.bounds import (
+    dynamic_ball,
+    gradient_target,
+    intersection_target,
+    path_gap,
+    reference,
+    relaxed_path_ball,
+    segment,
+)
+from skscreen.svm.screening.inside_box import compare, compare_at, furthest_inside
+from skscreen.svm.screening.rules import (
+    ball_test,
+    decide,
+    intersection_test,
+    path_ball_ranges,
+)
+
+EPS = np.finfo(np.float64).eps
+FACTORS = (1.0, 1.02, 1.2, 2.0, 10.0, 100.0)
+NOISES = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3)
+TESTS = ("ball1", "ball2", "intersection", "gradient", "ranges", "dynamic", "between")
+FREE_TESTS = tuple(f"{test}, free" for test in (*TESTS, "inside") if test != "ranges")
+ALL_TESTS = TESTS + FREE_TESTS
+
+
+# -- problems ------------------------------------------------------------------------------------
+
+
+def real(load):
+    """Rows of a real set, standardised."""
+
+    def draw(rng, n):
+        X, y = load(return_X_y=True)
+        keep = rng.permutation(len(X))[:n]
+        return scale(X)[keep], y[keep] == 1
+
+    return draw
+
+
+def blobs(rng, n, d=None):
+    """Two overlapping clouds."""
+    d = rng.integers(2, 20) if d is None else d
+    labels = np.arange(n) % 2 == 0
+    return rng.normal(size=(n, d)) + rng.uniform(0.1, 2.0) * labels[:, None], labels
+
+
+def duplicates(rng, n):
+    X, labels = blobs(rng, n)
+    again = rng.integers(n, size=n)
+    return X[again], labels[rng.integers(n, size=n)]
+
+
+def outliers(rng, n):
+    X, labels = blobs(rng, n)
+    X[rng.random(n) < 0.03] *= 1e6
+    return X, labels
+
+
+def ill_conditioned(rng, n):
+    X, labels = blobs(rng, n)
+    return X * np.geomspace(1.0, 1e-12, X.shape[1]), labels
+
+
+def collinear(rng, n):
+    X, labels = blobs(rng, n)
+    X[:, -1] = X[:, 0]
+    return np.c_[X, np.ones(n)], labels
+
+
+def flipped(rng, n):
+    X, labels = blobs(rng, n)
+    return X, labels ^ (rng.random(n) < 0.2)
+
+
+def nearly_tied(rng, n):
+    X, labels = blobs(rng, n)
+    return np.round(X) + 1e-9 * rng.normal(size=X.shape), labels
+
+
+def wide(rng, n):
+    return blobs(rng, max(n // 3, 10), 3 * n)
+
+
+def single_precision(rng, n):
+    X, labels = blobs(rng, n)
+    return X.astype(np.float32).astype(np.float64), labels
+
+
+KINDS = {
+    "cancer": real(load_breast_cancer), "wine": real(load_wine), "blobs": blobs,
+    "duplicates": duplicates, "outliers": outliers, "ill-conditioned": ill_conditioned,
+    "collinear": collinear, "flipped labels": flipped, "nearly tied": nearly_tied, "wide": wide,
+    "single precision": single_precision,
+}  # fmt: skip
+
+
+def problem(kind: str, rng, n: int):
+    """Return Q, weights, and labels if the intercept is unpenalised: any kernel."""
+    X, labels = KINDS[kind](rng, n)
+    y, kernel = np.where(labels, 1.0, -1.0), rng.choice(["linear", "rbf", "poly"])
+    size = max(float(np.median((X**2).sum(axis=1))), 1e-300)
+    K = X @ X.T
+    if kernel == "rbf":
+        squares = np.diag(K)
+        K = np.exp(-rng.choice([0.1, 1.0, 10.0]) / size * (squares[:, None] + squares - 2.0 * K))
+    elif kernel == "poly":
+        K = (K / size + 1.0) ** 2
+    weights = rng.choice([0.3, 1.0, 2.5], y.size) if rng.random() < 0.5 else np.ones(y.size)
+    free = rng.random() < 1.0 / 3.0
+    # Otherwise none, or a penalised one.
+    bias = 0.0 if free else rng.choice([0.0, 1.0])
+    return y[:, None] * (K + bias) * y, weights, y if free else None
+
+
+# -- independent optima --------------------------------------------------------------------------
+
+
+def intercepts(kinks, C, y):
+    """Smallest and largest intercept of least loss for kinks y_i - f_i, by trying all of them."""
+    ascending = np.sort(kinks)
+    losses = np.maximum(y * (kinks - ascending[:, None]), 0.0) @ C
+    best = ascending[losses <= losses.min() * (1.0 + 1e-12)]
+    return best[0], best[-1]
+
+
+def shown(Q, C, alpha, y):
+    """Margins, with a best intercept where there are labels."""
+    margins = Q @ alpha
+    return margins if y is None else margins + y * intercepts(y * (1.0 - margins), C, y)[0]
+
+
+def gap(Q, C, alpha, y=None) -> float:
+    """Duality gap as a sum of terms that are not negative."""
+    rest = 1.0 - shown(Q, C, alpha, y)
+    return float(np.where(rest > 0.0, (C - alpha) * rest, -alpha * rest).sum())
+
+
+def interval(Q, C, alpha, y):
+    """Bounds on the margins at every optimum, from the duality gap of alpha."""
+    norms, margins = np.sqrt(np.diag(Q)), Q @ alpha
+    reach = (np.sqrt(gap(Q, C, alpha, y)) + 8.0 * EPS * float(norms @ alpha)) * norms
+    if y is None:
+        return margins - reach, margins + reach
+    kinks = y * (1.0 - margins)
+    moves = y * intercepts(kinks - reach, C, y)[0], y * intercepts(kinks + reach, C, y)[1]
+    return margins - reach + np.minimum(*moves), margins + reach + np.maximum(*moves)
+
+
+def optimum(Q, C, y):
+    """Dual variables by Clarabel, with the last digits from linear systems."""
+    n, top = len(C), max(float(np.diag(Q).max()), 1e-300)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
+    rows = np.empty((0, n)) if y is None else y[None]
+    A = sparse.vstack([sparse.csc_matrix(rows), sparse.eye(n), -sparse.eye(n)]).tocsc()
+    # Scaled to entries of size one.
+    P, bounds = sparse.csc_matrix(np.triu(Q / top)), np.concatenate([C * top, np.zeros(n)])
+    bounds = np.append(np.zeros(len(rows)), bounds)
+    cones = [clarabel.ZeroConeT(len(rows)), clarabel.NonnegativeConeT(2 * n)]
+    found = clarabel.DefaultSolver(P, -np.ones(n), A, bounds, cones, settings).solve()
+    # Where Clarabel fails nothing is proved: a gap so large judges no decision.
+    best = balanced(np.clip(np.nan_to_num(found.x) / top, 0.0, C), y)
+    for width in (1e-3, 1e-5, 1e-7):
+        margins = shown(Q, C, best, y)
+        kink = (np.abs(margins - 1.0) < width) | ((best > 1e-6 * C) & (best < (1.0 - 1e-6) * C))
+        polished = np.where(margins < 1.0, C, 0.0)
+        polished[kink] = 0.0
+        system = np.block(
+            [[Q[np.ix_(kink, kink)], rows[:, kink].T], [rows[:, kink], 0 * rows[:, : len(rows)]]]
+        )
+        rest = np.append(1.0 - (Q @ polished)[kink], -(rows @ polished))
+        polished[kink] = np.linalg.lstsq(system, rest, rcond=1e-14)[0][: kink.sum()]
+        polished = balanced(np.clip(polished, 0.0, C), y)
+        if gap(Q, C, polished, y) < gap(Q, C, best, y):
+            best = polished
+    return best
+
+
+def balanced(alpha, y):
+    """Make the dual variables of the heavier class smaller, so that y'alpha = 0."""
+    if y is None:
+        return alpha
+    positive, negative = alpha[y > 0.0].sum(), alpha[y < 0.0].sum()
+    least = min(positive, negative)
+    return alpha * (least / np.where(y > 0.0, max(positive, 1e-300), max(negative, 1e-300)))
+
+
+# -- the check -----------------------------------------------------------------------------------
+
+
+def shrunken(ball, factor: float):
+    return replace(ball, radius=factor * ball.radius)
+
+
+def decisions(test: str, ref, ends, rho: float, Q, shrink: float):
+    """Codes of one test, from a reference (or between two), for bounds rho times its own."""
+    if test == "ranges":
+        zero, linear = path_ball_ranges(ref)
+        inside = [(low < rho) & (rho < high) for low, high in (zero.T, linear.T)]
+        return np.where(inside[0], ZERO, np.where(inside[1], LINEAR, UNDECIDED))
+    if test == "inside":
+        return decide(*by_samples_inside(ref, rho, Q, shrink))
+    low, high = extremes(test, ref, ends, rho, Q, shrink)
+    if ref.signs is not None:
+        bounds = rho * ref.bounds
+        low, high = with_intercept(low, high, ref.signs, bounds, bounds[ref.signs > 0.0].sum())
+    return decide(low, high)
+
+
+class Known:
+    """Samples known by the matrix of their products."""
+
+    def __init__(self, Q, error=1e-14):
+        self.Q, self.error = Q, error
+
+    def rows(self, index):
+        return self.Q[index]
+
+
+def by_samples_inside(ref, rho: float, Q, shrink: float):
+    """Bounds on the margins with an unpenalised intercept, by samples inside their box."""
+    if shrink == 1.0:
+        return compare_at(ref, rho, Known(Q))
+    gap, ball = shrink**2 * path_gap(ref, rho), shrunken(relaxed_path_ball(ref, rho), shrink)
+    inside = furthest_inside(rho * ref.alpha, rho * ref.bounds, gap, ref.moved)
+    return compare(inside, Q[inside.index], ball, rho * ref.shift, ref.norms, ref.signs)
+
+
+def extremes(test: str, ref, ends, rho: float, Q, shrink: float):
+    """Bounds on the margins, but for an unpenalised intercept."""
+    balls = {"dynamic": dynamic_ball(ref), "ball1": relaxed_path_ball(ref, rho)}
+    if ends is not None:
+        balls["between"] = dynamic_ball(ends)
+    if test in balls:
+        return ball_test(shrunken(balls[test], shrink), ref.norms)
+    target = (gradient_target if test == "gradient" else intersection_target)(ref, rho)
+    pencil = segment(ref, rho, target, Q @ (target - rho * ref.alpha))
+    if test == "intersection" and shrink == 1.0:
+        return intersection_test(pencil, ref.norms)
+    return ball_test(shrunken(pencil.ball(1.0), shrink), ref.norms)
+
+
+def check(Q, weights, y, rng, counts: Counter, shrink: float) -> None:
+    """Screen one problem from references at several values of C, and judge every decision."""
+    free = y is not None
+    largest = float((Q @ weights).max())
+    C0 = 10.0 ** rng.uniform(-0.5, 4.0) / max(largest, 1e-300)
+    values = [C0 * factor for factor in FACTORS]
+    optima = {C: optimum(Q, C * weights, y) for C in values}
+    proofs = {C: interval(Q, C * weights, alpha, y) for C, alpha in optima.items()}
+    for C, alpha in optima.items():
+        for noise in NOISES:
+            point = noisy(alpha, C * weights, noise, y, rng)
+            ref = refer(Q, C * weights, point, y)
+            for target, proof in proofs.items():
+                ends = between(Q, weights, y, (C, point), optima, target, noise, rng)
+                for name in FREE_TESTS if free else TESTS:
+                    test = name.removesuffix(", free")
+                    if (test == "dynamic" and target != C) or (test == "between" and ends is None):
+                        continue
+                    codes = decisions(test, ref, ends, target / C, Q, shrink)
+                    judge(name, codes, *proof, counts)
+
+
+def refer(Q, bounds, alpha, y):
+    """Make a reference of dual variables."""
+    margins, b = Q @ alpha, 0.0
+    if y is not None:
+        b = intercepts(y * (1.0 - margins), bounds, y)[0]
+    return reference(np.sqrt(np.diag(Q)), margins, alpha, bounds, y, b)
+
+
+def noisy(alpha, bounds, noise: float, y, rng):
+    moved = rng.random(alpha.size) < 0.3
+    moved = np.clip(alpha + noise * moved * rng.normal(size=alpha.size) * bounds, 0.0, bounds)
+    return balanced(moved, y)
+
+
+def between(Q, weights, y, known, optima, target: float, noise: float, rng):
+    """The point at the target between a known one and another beyond, or None."""
+    C, point = known
+    others = [other for other in optima if (other - target) * (C - target) < 0.0]
+    if not others:
+        return None
+    other = others[rng.integers(len(others))]
+    share = (target - C) / (other - C)
+    beyond, bounds = noisy(optima[other], other * weights, noise, y, rng), target * weights
+    middle = np.clip(point + share * (beyond - point), 0.0, bounds)
+    return refer(Q, bounds, middle, y)
+
+
+def judge(test, codes, low, high, counts: Counter) -> None:
+    """Count decisions that the optimum proves right or wrong, and those it says nothing about."""
+    zero, linear = codes == ZERO, codes == LINEAR
+    right = int(np.sum(zero & (low >= 1.0)) + np.sum(linear & (high <= 1.0)))
+    wrong = int(np.sum(zero & (high < 1.0)) + np.sum(linear & (low > 1.0)))
+    counts[test, "checked"] += right + wrong
+    counts[test, "wrong"] += wrong
+    counts[test, "not judged"] += int(np.sum(zero | linear)) - right - wrong
+    counts[test, "undecided"] += int(np.sum(codes == UNDECIDED))
+
+
+def run(n_decisions=0, seed=0, kinds=tuple(KINDS), n=150, shrink=1.0, n_rounds=1):
+    """Check rounds of all kinds of problems until there are enough decisions."""
+    totals, done = {kind: Counter() for kind in kinds}, 0
+    while done < n_rounds or total(totals, "checked") < n_decisions:
+        for kind in kinds:
+            rng = np.random.default_rng([seed, done, list(KINDS).index(kind)])
+            check(*problem(kind, rng, n), rng, totals[kind], shrink)
+        done += 1
+    return totals
+
+
+def total(totals, column: str, kind: str | None = None, test: str | None = None) -> int:
+    """Sum of a column over what is not given."""
+    return sum(
+        count
+        for name, counts in totals.items()
+        for (key, what), count in counts.items()
+        if what == column and kind in (None, name) and test in (None, key)
+    )
+
+
+def main(arguments=None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--decisions", type=int, default=100_000_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kinds", default=",".join(KINDS), help="separated by commas")
+    parser.add_argument("--shrink", type=float, default=1.0, help="factor of every radius")
+    args = parser.parse_args(arguments)
+    kinds = args.kinds.split(",")
+    if unknown := set(kinds) - set(KINDS):
+        parser.error(f"unknown kinds {sorted(unknown)}; there are {', '.join(KINDS)}")
+    print(
+        f"skscreen {skscreen.__version__}, numpy {np.__version__}, clarabel "
+        f"{clarabel.__version__}, Python {platform.python_version()}, {platform.machine()}; "
+        f"seed {args.seed}\n"
+    )
+    started = time.perf_counter()
+    with threadpool_limits(1):
+        totals = run(args.decisions, args.seed, kinds, shrink=args.shrink)
+    print(f"{'problem':18s} {'test':18s} {'checked':>13s} {'und.%':>6s} {'not judged':>11s} wrong")
+    for kind in (*kinds, None):
+        for test in (*ALL_TESTS, None) if kind is None else (None,):
+            checked, undecided, unjudged, wrong = (
+                total(totals, column, kind, test)
+                for column in ("checked", "undecided", "not judged", "wrong")
+            )
+            share = 100.0 * undecided / max(checked + undecided + unjudged, 1)
+            print(
+                f"{kind or 'all problems':18s} {test or 'all tests':18s} {checked:>13,} "
+                f"{share:6.1f} {unjudged:>11,} {wrong:>5,}"
+            )
+    print(f"\n{time.perf_counter() - started:.0f} s")
+    return int(total(totals, "wrong") > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""Data sets of the benchmarks, from the folder that the user names or from scikit-learn."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
+
+# The class that is told from the rest where there are more than two.
+POSITIVE = {"shuttle": [0], "satimage": [1, 3, 5], "mnist": [0, 2, 4, 6, 8], "dna": [2]}
+POSITIVE["letter"] = list(range(13))
+
+
+class Data:
+    """Data sets by name, from the user's folder or from scikit-learn."""
+
+    def __init__(self, folder: Path):
+        spec = importlib.util.spec_from_file_location("load", folder / "load.py")
+        self._module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self._module)
+
+    def __call__(self, name: str):
+        """Return the features as stored and the labels; of human answers, the triplets."""
+        bundled = {"iris": load_iris, "wine": load_wine}
+        if name in bundled:
+            return bundled[name](return_X_y=True)
+        return self._module.load(name)
+
+    def test_mask(self, name: str) -> np.ndarray | None:
+        """Return which samples are stored as test samples, if any are."""
+        return self._module.info(name).get("test")
+
+
+class Sets:
+    """Two-class problems by name: features, standardised where dense, and signs."""
+
+    def __init__(self, folder: Path):
+        self._load = Data(folder)
+
+    def __call__(self, name: str, n: int | None = None):
+        """Return samples (the first n of a shuffled order) and signs."""
+        if name == "breast_cancer":
+            X, y = load_breast_cancer(return_X_y=True)
+        else:
+            X, y = self._load(name)
+        if n is not None:
+            keep = np.random.default_rng(0).permutation(X.shape[0])[:n]
+            X, y = X[keep], y[keep]
+        y = np.isin(y, POSITIVE[name]) if name in POSITIVE else y == y.max()
+        if name == "mnist":
+            X = X / 255.0
+        elif not sparse.issparse(X):
+            X = StandardScaler().fit_transform(X)
+        return X, np.where(y, 1, -1)
+
+    def multiclass(self, name: str):
+        """Return features as stored and class labels."""
+        return self._load(name)

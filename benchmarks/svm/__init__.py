@@ -1,0 +1,1 @@
+"""Support vector machines: fits, paths, searches, peers."""

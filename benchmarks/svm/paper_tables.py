@@ -1,0 +1,126 @@
+"""The comparison of Tables III and IV of Ogawa et al. (2014), with and without shrinking.
+
+Without shrinking means all samples that screening left: coordinate descent that visits them all
+(linear), two-variable SMO that looks at them all (kernels). With shrinking: coordinate descent
+that leaves out what rests, the active-set method with its working set.
+"""
+
+import time
+
+import numpy as np
+
+from benchmarks.support.data import Sets
+from benchmarks.svm.peers_here import linear_svc, svc
+from skscreen.samples.gram import Gram, KernelSamples
+from skscreen.samples.rows import LinearSamples, compress
+from skscreen.svm.path_solver import SamplePathSolver, eps_limit
+from skscreen.svm.solvers.kernel.solve import solve_kernel
+from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
+from skscreen.svm.solvers.linear.state import SampleState
+
+GAP, EPS, C_MAX = 1e-6, 1e-3, 1e4
+SETS = (
+    "breast_cancer", "dna", "satimage", "spambase", "magic", "mushrooms", "shuttle", "mnist", "a9a",
+    "ijcnn1", "news20_binary", "reuters_money",
+)  # fmt: skip
+# Kernel matrices of more samples are not computed here.
+MOST_KERNEL = 10_000
+# Whether to shrink, and the test of the path.
+COLUMNS = {
+    "Full": (False, None),
+    "Shrink": (True, None),
+    "BT1": (False, "ball1"),
+    "Shr+BT1": (True, "ball1"),
+    "IT": (False, "intersection"),
+    "Shr+IT": (True, "intersection"),
+}
+
+
+def tables(data: Sets, wanted: set, args) -> None:
+    """Print both tables: one fit from a reference, and the whole path."""
+    for name in SETS:
+        if wanted and name not in wanted:
+            continue
+        X, y = data(name)
+        for label, factor in (("linear", None), ("0.1/d", 0.1), ("1/d", 1.0), ("10/d", 10.0)):
+            if factor is not None and X.shape[0] > MOST_KERNEL:
+                continue
+            gamma = None if factor is None else factor / X.shape[1]
+            print(f"{name} {X.shape}, {label}")
+            single(X, y, gamma, args.limit)
+            whole_path(X, y, gamma, args.limit)
+    print()
+
+
+def samples_of(X, y, gamma: float | None):
+    """Return the samples with a penalised intercept."""
+    if gamma is None:
+        return LinearSamples(X, y, 1.0, compress(X))
+    return KernelSamples(Gram(X, "rbf", gamma=gamma, cache_size=2000), y, bias=1.0)
+
+
+def path_solver(samples, shrink: bool, screening: str | None) -> SamplePathSolver:
+    """Return a path with one of the solvers compared."""
+    screens = screening is not None
+
+    def solve_linear(bounds, start, margins, codes, tol):
+        began = time.process_time()
+        state = SampleState(samples, bounds, start, codes)
+        state.evaluate()
+        coordinate_descent(state, tol, 20_000, screening=screens, shrinking=shrink)
+        return state.solution(tol, time.process_time() - began)
+
+    def solve_gram(bounds, start, margins, codes, tol):
+        solver = "auto" if shrink else "smo"
+        return solve_kernel(
+            samples, bounds, start=start, margins=margins, fixed=codes, solver=solver, tol=tol,
+            screening=screens,
+        )  # fmt: skip
+
+    solve = solve_linear if isinstance(samples, LinearSamples) else solve_gram
+    return SamplePathSolver(samples, np.ones(samples.n), solve, screening)
+
+
+def single(X, y, gamma: float | None, limit: float) -> None:
+    """Table III: one fit at C = C_ref / 0.9 from the solution at C_ref = 500 C_min."""
+    samples, cells = samples_of(X, y, gamma), []
+    for label, (shrink, screening) in COLUMNS.items():
+        solver = path_solver(samples, shrink, screening)
+        C_ref = 500.0 * solver.C_min
+        solver.solve(C_ref, GAP)
+        began = time.process_time()
+        point = solver.solve(C_ref / 0.9, GAP)
+        seconds = time.process_time() - began
+        rate = f" ({point.screening_rate('path'):.2f})" if screening else ""
+        missed = "" if point.solution.converged else f" gap {point.solution.relative_gap:.0e}"
+        cells.append(f"{label} {seconds:.3f}{rate}{missed}")
+    C, dual = point.C, point.solution.dual
+    if gamma is None:
+        run = linear_svc(X, y, C, dual, GAP, limit)
+        peer = f"LinearSVC {run}" if run.tol else f"LinearSVC > {limit:g} s"
+    else:
+        whole, runs = samples.gram.whole, []
+        for tol in (1e-3, 1e-4, 1e-5, 1e-6):
+            runs.append(svc(X, whole, y, C, gamma, tol, 2000))
+            if runs[-1].gap <= GAP:
+                break
+        peer = f"SVC(tol={runs[-1].tol:g}) {runs[-1]}"
+    print(f"    one fit, C={C:.2g}, s (rate): {'  '.join(cells)}  {peer}", flush=True)
+
+
+def whole_path(X, y, gamma: float | None, limit: float) -> None:
+    """Table IV: the eps-path from C_min to C_MAX, or as far as the time limit allows."""
+    samples, cells = samples_of(X, y, gamma), []
+    for label, (shrink, screening) in COLUMNS.items():
+        solver = path_solver(samples, shrink, screening)
+        C, started, count, missed = solver.C_min, time.process_time(), 0, 0
+        while True:
+            point = solver.solve(C, min(GAP, 0.01 * EPS))
+            count, missed = count + 1, missed + (not point.solution.converged)
+            seconds, step = time.process_time() - started, eps_limit(point.solution, EPS)
+            if C >= C_MAX or seconds > limit or not step > 1.0:
+                break
+            C = min(C * step, C_MAX)
+        end = "" if C >= C_MAX else f" to C={C:.1g}"
+        cells.append(f"{label} {seconds:.2f}{end}{f' ({missed} missed)' if missed else ''}")
+    print(f"    path of {count} C, s: {'  '.join(cells)}", flush=True)

@@ -1,0 +1,249 @@
+"""How the cost of every estimator grows: CPU time over n, d, triplets, C and tolerance.
+
+    python -m benchmarks.whole.growth [--out DIR] [--rows ScreenedRTLM,...] [--repeats 3]
+
+Made data: two overlapping classes (scikit-learn's `make_classification`, one sample in twenty with
+the wrong label; sparse rows of random words whose weights decide), three for metrics, label
+sequences that seldom change, answers about points in space with a tenth of them wrong. One
+quantity grows, the others keep the values that are printed. A point is the fastest of some fits;
+the slope is that of a line through the half of the values where more is asked for (large n, small
+tolerance), in logarithms, so that what a fit of any size costs has little part in it. CPU seconds
+with one thread, compilation excluded. A missed tolerance is marked. Of metrics C is lambda_max /
+lambda, and triplets grow with the number k of neighbours. Of Pragam the tolerance is absolute, and
+C is given times n, so that the problem stays the same while n grows; longer sequences have a larger
+objective, so that the same tolerance is a smaller part of it. The figure, growth.png, goes to DIR.
+"""
+
+import argparse
+import platform
+import time
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import sklearn
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+import skscreen
+from benchmarks.support.tables import table
+from benchmarks.whole.growth_data import answers, chains, classes, three_classes, words
+from benchmarks.whole.growth_figure import panels
+from skscreen import (
+    KernelChainClassifier,
+    OrdinalEmbedding,
+    PragamChainSVC,
+    PragamSVC,
+    ScreenedRTLM,
+    ScreenedSVC,
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """An estimator: how data are made and models built from values, which values, what grows.
+
+    The first word of a name in `grows` is a key of `values`.
+    """
+
+    data: object
+    model: object
+    values: dict
+    grows: dict[str, tuple]
+    data_keys: tuple[str, ...] = field(default=("n", "d"))
+
+
+def svc(**options):
+    """Build ScreenedSVC."""
+    return lambda C, tol: ScreenedSVC(C=C, tol=tol, **options)
+
+
+TOLS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+ROWS = {
+    "ScreenedRTLM": Row(
+        three_classes,
+        lambda k, C, tol: ScreenedRTLM(1.0 / C, n_neighbors=k, tol=tol),
+        {"n": 1000, "d": 20, "k": 5, "C": 100.0, "tol": 1e-6},
+        {
+            "n": (500, 1000, 2000, 4000, 8000, 16_000, 32_000),
+            "d": (10, 20, 40, 80, 160),
+            "k": (2, 4, 8, 16, 32, 64, 128),
+            "C": (2.0, 10.0, 100.0, 1e3, 1e4, 1e5),
+            "tol": TOLS,
+        },
+    ),
+    "ScreenedSVC, linear": Row(
+        classes,
+        svc(),
+        {"n": 4000, "d": 50, "C": 1.0, "tol": 1e-6},
+        {
+            "n": (2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000),
+            "d": (25, 50, 100, 200, 400, 800),
+            "C": (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3),
+            "tol": TOLS,
+        },
+    ),
+    "ScreenedSVC, sparse": Row(
+        words,
+        svc(),
+        {"n": 8000, "d": 8000, "C": 1.0, "tol": 1e-6},
+        {
+            "n": (1000, 2000, 4000, 8000, 16_000, 32_000),
+            "d": (1000, 2000, 4000, 8000, 16_000, 32_000),
+            "C": (1e-2, 0.1, 1.0, 10.0, 100.0, 1e3),
+            "tol": TOLS,
+        },
+    ),
+    "ScreenedSVC, RBF": Row(
+        classes,
+        svc(kernel="rbf", gamma="auto", cache_size=2000),
+        {"n": 1000, "d": 20, "C": 1.0, "tol": 1e-6},
+        {
+            "n": (250, 500, 1000, 2000, 4000, 8000),
+            "d": (20, 40, 80, 160, 320),
+            "C": (1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4),
+            "tol": TOLS,
+        },
+    ),
+    "PragamSVC": Row(
+        classes,
+        # C of the sum of losses over the number of samples, so that the problem stays the same.
+        lambda n, C, tol: PragamSVC(C=C / n, tol=tol),
+        {"n": 4000, "d": 50, "C": 100.0, "tol": 1e-3},
+        {
+            "n": (2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000),
+            "d": (25, 50, 100, 200, 400, 800),
+            "C": (1.0, 10.0, 100.0, 1e3, 1e4),
+            "tol": (1e-1, 1e-2, 1e-3, 1e-4, 1e-5),
+        },
+    ),
+    "PragamChainSVC": Row(
+        chains,
+        lambda n, C, tol: PragamChainSVC(C=C / n, tol=tol),
+        {"n": 40, "d": 10, "length": 20, "C": 10.0, "tol": 1e-1},
+        {
+            "n": (10, 20, 40, 80, 160),
+            "d": (5, 10, 20, 40, 80, 160),
+            "length": (5, 10, 20, 40),
+            "C": (1.0, 10.0, 100.0),
+            "tol": (1.0, 0.3, 0.1, 0.03, 0.01),
+        },
+        ("n", "d", "length"),
+    ),
+    "KernelChainClassifier": Row(
+        chains,
+        lambda n, C, tol: KernelChainClassifier(C=C / n, tol=tol),
+        {"n": 40, "d": 10, "length": 20, "C": 10.0, "tol": 1e-4},
+        {
+            "n": (10, 20, 40, 80, 160),
+            "d": (5, 10, 20, 40, 80, 160),
+            "length": (5, 10, 20, 40, 80),
+            "C": (1.0, 10.0, 100.0, 1e3),
+            "tol": (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6),
+        },
+        ("n", "d", "length"),
+    ),
+    "OrdinalEmbedding": Row(
+        answers,
+        lambda d, tol: OrdinalEmbedding(d, tol=tol, random_state=0),
+        {"n": 500, "d": 2, "answers": 50_000, "tol": 1e-4},
+        {
+            "n": (100, 200, 400, 800, 1600, 3200),
+            "d": (1, 2, 4, 8, 16),
+            "answers": (10_000, 20_000, 40_000, 80_000, 160_000, 320_000, 640_000),
+            "tol": (1e-2, 1e-3, 1e-4, 1e-5, 1e-6),
+        },
+        ("n", "d", "answers"),
+    ),
+}
+
+
+def main() -> None:
+    """Measure the rows asked for; print a table each and draw the figure."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("growth"), help="folder for the figure")
+    parser.add_argument("--rows", default=";".join(ROWS), help="names, with ; between them")
+    parser.add_argument("--repeats", type=int, default=3, help="of fits below half a second")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    print(
+        f"skscreen {skscreen.__version__}, numpy {np.__version__}, scikit-learn "
+        f"{sklearn.__version__}, Python {platform.python_version()}, {platform.machine()}"
+    )
+    found = {}
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        started = time.process_time()
+        for row in ROWS.values():
+            for _, values in cells(row, only_ends=True):
+                fit(row, values, 1)
+        seconds = time.process_time() - started
+        print(f"first fits, with compilation or loading of compiled code: {seconds:.1f} s\n")
+        for name in args.rows.split(";"):
+            found[name] = measure(name, ROWS[name], args.repeats)
+    panels(args.out, "growth", found)
+
+
+def cells(row: Row, only_ends: bool = False):
+    """Yield each quantity that grows with all values."""
+    for quantity, xs in row.grows.items():
+        for x in xs[:1] if only_ends else xs:
+            yield quantity, {**row.values, quantity: x}
+
+
+def measure(name: str, row: Row, repeats: int) -> dict:
+    """Measure one estimator; return for each quantity its values, seconds and slope."""
+    found = {}
+    for quantity, values in cells(row):
+        seconds, model = fit(row, values, repeats)
+        # What a quantity is called may differ from what grows: k makes k^2 triplets a sample.
+        x = values[quantity]
+        if quantity == "k":
+            quantity, x = "triplets", model.n_triplets_
+        found.setdefault(quantity, []).append((x, seconds, missed(model, values["tol"])))
+    kept = ", ".join(f"{key} = {value:g}" for key, value in row.values.items())
+    print(f"{name}; {kept} where they do not grow")
+    rows, result = [], {}
+    for quantity, points in found.items():
+        xs, seconds, late = (np.array(column) for column in zip(*points, strict=True))
+        line = slope(xs, seconds, harder=-1 if quantity == "tol" else 1)
+        result[quantity] = xs, seconds, late, line
+        shown = " ".join(f"{s:.2g}{'*' if l else ''}" for s, l in zip(seconds, late, strict=True))
+        rows.append((quantity, f"{xs[0]:g} to {xs[-1]:g}", f"{line[0]:+.2f}", shown))
+    table("grows,values,slope,CPU s (* tolerance missed)", rows)
+    return result
+
+
+def fit(row: Row, values: dict, repeats: int):
+    """Return the fewest CPU seconds of some fits, and the model."""
+    arguments = row.model.__code__.co_varnames[: row.model.__code__.co_argcount]
+    X, *y = row.data(**{key: values[key] for key in row.data_keys})
+    best = np.inf
+    for repeat in range(repeats):
+        model = row.model(**{key: values[key] for key in arguments})
+        started = time.process_time()
+        model.fit(X, *y)
+        best = min(best, time.process_time() - started)
+        # Not after the first, which may have loaded compiled code.
+        if repeat and best > 0.5:
+            break
+    return best, model
+
+
+def missed(model, tol: float) -> bool:
+    """Whether a model with a certificate did not reach its tolerance."""
+    return getattr(model, "dual_gap_", 0.0) > tol
+
+
+def slope(xs: np.ndarray, seconds: np.ndarray, harder: int) -> tuple:
+    """Return slope and intercept, in logarithms, of a line, and the values it goes through.
+
+    `harder` is 1 if large values ask for more, -1 if small ones do.
+    """
+    half = np.argsort(harder * xs)[-(xs.size // 2 + 1) :]
+    return *np.polyfit(np.log(xs[half]), np.log(seconds[half]), 1), xs[half]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""What a new process pays before the first result: import, compilation, loading of compiled code.
+
+    python -m benchmarks.whole.latency
+
+"First" is a process with an empty cache of compiled code, as after install; "second" one that
+finds it (median of five). "Warm" is the same fit again in the latter: the fit itself. The first
+row is what numba takes to start, which is in every row. These are seconds of the clock on the wall:
+other programs on the machine make them longer in proportion.
+"""
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+
+import numba
+import numpy as np
+import sklearn
+
+import skscreen
+
+DATA = """
+import time
+import numpy as np
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
+import skscreen
+from skscreen import *
+from skscreen.datasets import make_triplets
+from skscreen.core.compiling import start_numba
+X, y = load_wine(return_X_y=True)
+X, b = scale(X), y == 1
+T = make_triplets(X[::4, :2], 500, random_state=0)
+seqs, labels = np.split(X, [30, 70, 100]), np.split(y, [30, 70, 100])
+def fit():
+    {fit}
+times = []
+for _ in range(3):
+    started = time.perf_counter()
+    fit()
+    times.append(time.perf_counter() - started)
+print(times[0], min(times[1:]))
+"""
+FITS = {
+    "start of numba": "start_numba()",
+    "ScreenedRTLM": "ScreenedRTLM(0.01).fit(X, y)",
+    "ScreenedRTLMCV": "ScreenedRTLMCV(n_neighbors=3).fit(X, y)",
+    "ScreenedSVC": "ScreenedSVC().fit(X, b)",
+    "ScreenedSVCCV, rbf": "ScreenedSVCCV(kernel='rbf').fit(X, b)",
+    "ScreenedSVC, rbf": "ScreenedSVC(kernel='rbf').fit(X, b)",
+    "PragamSVC": "PragamSVC().fit(X, b)",
+    "PragamSVCCV": "PragamSVCCV().fit(X, b)",
+    "PragamChainSVC": "PragamChainSVC(tol=1e-2).fit(seqs, labels)",
+    "KernelChainClassifier": "KernelChainClassifier().fit(seqs, labels)",
+    "OrdinalEmbedding": "OrdinalEmbedding(random_state=0).fit(T)",
+}
+
+_REPEATS = 5
+
+
+def run(code: str, **environment: str) -> list[float]:
+    """Run code in a process; return the numbers it prints."""
+    shown = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True,
+        env=os.environ | environment,
+    )  # fmt: skip
+    return [float(word) for word in shown.stdout.split()]
+
+
+def import_seconds(*names: str) -> np.ndarray:
+    """Median times of imports in new processes, which take turns."""
+    clock = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+    seconds = [[run(clock.format(name))[0] for name in names] for _ in range(_REPEATS)]
+    return np.median(seconds, axis=0)
+
+
+def main() -> None:
+    """Print the table."""
+    print(
+        f"skscreen {skscreen.__version__}, numba {numba.__version__}, numpy {np.__version__}, "
+        f"scikit-learn {sklearn.__version__}, Python {platform.python_version()}, "
+        f"{platform.machine()}"
+    )
+    peer, ours = import_seconds("sklearn.svm, sklearn.neighbors", "skscreen")
+    print(f"import: scikit-learn {peer:.2f} s, skscreen {ours:.2f} s, beyond {ours - peer:.2f} s")
+    print("                        first, s  second, s   warm, s  second - warm")
+    for name, fit in FITS.items():
+        code = DATA.replace("{fit}", fit)
+        with tempfile.TemporaryDirectory() as cache:
+            first, _ = run(code, NUMBA_CACHE_DIR=cache)
+            found = [run(code, NUMBA_CACHE_DIR=cache) for _ in range(_REPEATS)]
+        second, warm = np.median(found, axis=0)
+        print(
+            f"{name:22s} {first:9.2f} {second:10.2f} {warm:9.3f} {second - warm:14.2f}", flush=True
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""When Dask pays: the distributed estimators on two local workers against those in memory.
+
+    python -m benchmarks.whole.on_dask --data FOLDER [--parts latency,rtlm,pragam] [--quick]
+
+FOLDER holds the benchmark data and a `load.py` with `load(name) -> (X, y)`. One BLAS thread here
+and on each worker, compilation excluded, the fastest of some repeats. Both sides take the same
+steps: the estimator in memory runs without the active set, and once more as it comes. In brackets
+are CPU seconds, of the driver and of the busier worker, because others may use the machine: their
+sum is what a fit would take on idle cores. Memory is the largest increase of a resident set in the
+first fit, for Pragam that with rows which the fit itself has loaded. Prints tables in Markdown.
+--quick is a rehearsal on small data.
+"""
+
+import argparse
+import os
+import platform
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+
+import dask.array as da
+import distributed
+import numpy as np
+import psutil
+from distributed import Client, LocalCluster
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from threadpoolctl import threadpool_limits
+
+import skscreen
+from benchmarks.support.data import Data
+from skscreen import PragamSVC, ScreenedRTLM
+from skscreen.distributed import DistributedPragamSVC, DistributedRTLM
+
+# Neighbours, and lambda as a share of lambda_max.
+RTLM = [("segment", 20, 1e-2), ("letter", 20, 1e-2), ("letter", 60, 1e-2), ("segment", None, 1e-2)]
+# How often the rows are repeated, with noise.
+PRAGAM = [("covtype", 1), ("a9a", 1), ("covtype", 20), ("covtype", 60)]
+STEPS = 10
+
+
+@dataclass
+class Cost:
+    """What a fit took: seconds, and CPU seconds of the driver and of the busier worker.
+
+    With idle cores, a fit that waits for its workers at every step takes the sum of the last two.
+    """
+
+    seconds: float
+    driver: float
+    worker: float = 0.0
+
+    @property
+    def on_idle_cores(self) -> float:
+        """CPU seconds one after the other."""
+        return self.driver + self.worker
+
+    def __str__(self) -> str:
+        if not self.worker:
+            return f"{self.seconds:.2f} ({self.driver:.2f})"
+        return f"{self.seconds:.2f} ({self.driver:.2f} + {self.worker:.2f})"
+
+
+def main() -> None:
+    """Run the parts asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
+    parser.add_argument("--parts", default="latency,rtlm,pragam")
+    parser.add_argument("--repeats", type=int, default=2, help="the fastest counts")
+    parser.add_argument("--quick", action="store_true")
+    args = parser.parse_args()
+    data = Data(args.data)
+    print(
+        f"skscreen {skscreen.__version__}, distributed {distributed.__version__}, Python "
+        f"{platform.python_version()}, {os.cpu_count()} cores; processes that others ran on them: "
+        f"{os.getloadavg()[0]:.1f}\n"
+    )
+    with (
+        threadpool_limits(1),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        for part in args.parts.split(","):
+            {"latency": latency, "rtlm": rtlm, "pragam": pragam}[part](client, data, args)
+
+
+def latency(client: Client, data: Data, args) -> None:
+    """Print what a round trip to both workers costs."""
+    parts = [client.submit(int, k, pure=False) for k in range(2)]
+    client.gather(parts)
+    seconds = []
+    for _ in range(200):
+        started = time.perf_counter()
+        client.gather(client.map(abs, parts, pure=False))
+        seconds.append(time.perf_counter() - started)
+    low, middle = np.quantile(seconds, [0.1, 0.5])
+    print(f"A round trip: {1e3 * middle:.1f} ms in the median, a tenth below {1e3 * low:.1f} ms\n")
+
+
+def rtlm(client: Client, data: Data, args) -> None:
+    """Print a table of fits of a metric."""
+    print(
+        "| data | k | triplets | steps | as it comes, s | same steps, s | Dask, s | ratio |", end=""
+    )
+    print(" worker, MB | here, MB | objectives differ by |\n|" + "---|" * 11)
+    for name, k, lam in RTLM[:1] if args.quick else RTLM:
+        X, y = data(name)
+        X = MinMaxScaler((-1, 1)).fit_transform(X)
+        settings = {"lam": lam, "n_neighbors": k}
+        here, same = ScreenedRTLM(**settings), ScreenedRTLM(**settings, active_set=False)
+        there = DistributedRTLM(**settings)
+        warm_up(ScreenedRTLM(n_neighbors=3), X[:200], y[:200])
+        warm_up(DistributedRTLM(n_neighbors=3), X[:200], y[:200])
+        peak_there, dask = fastest(client, there, X, y, args.repeats)
+        peak_here, usual = fastest(None, here, X, y, args.repeats)
+        _, plain = fastest(None, same, X, y, args.repeats)
+        print(
+            f"| {name} | {k or 'all'} | {here.n_triplets_:,} | {same.n_iter_}, {there.n_iter_} | "
+            f"{usual} | {plain} | {dask} | {ratio(plain, dask)} | {peak_there:.0f} | "
+            f"{peak_here:.0f} | {abs(same.objective_ / there.objective_ - 1.0):.0e} |",
+            flush=True,
+        )
+    print()
+
+
+def pragam(client: Client, data: Data, args) -> None:
+    """Print a table of fits of a linear classifier, of a fixed number of steps."""
+    print("| data | rows | MB | in memory, s | Dask, s | ratio | worker, MB |", end="")
+    print(" objectives differ by |\n|" + "---|" * 8)
+    for name, times in PRAGAM[:1] if args.quick else PRAGAM:
+        X, y = data(name)
+        y = y == np.argmax(np.bincount(y))
+        X = StandardScaler().fit_transform(np.asarray(X, dtype=np.float64))
+        half = len(X) // 2
+        y = np.concatenate([np.tile(y[:half], times), np.tile(y[half:], times)])
+        sizes = half * times, (len(X) - half) * times
+        settings = {"C": 1e-4, "tol": 1e-12, "max_iter": STEPS}
+        here, there = PragamSVC(**settings), DistributedPragamSVC(**settings)
+        warm_up(PragamSVC(max_iter=2), X[:500], y[:500])
+        few = da.from_array(X[:500], chunks=(125, -1))
+        warm_up(DistributedPragamSVC(max_iter=2), few, y[:500])
+        rows = da.from_array(X, chunks=((half, len(X) - half), -1))
+        rows = rows.map_blocks(repeated, times, chunks=(sizes, X.shape[1:]))
+        peak, dask = fastest(client, there, rows, y, 1)
+        rows = rows.persist()
+        distributed.wait(rows)
+        # What has come from workers may lie at any address, which BLAS is slow on.
+        X = rows.compute().copy()
+        _, dask = fastest(client, there, rows, y, args.repeats)
+        _, plain = fastest(None, here, X, y, args.repeats)
+        print(
+            f"| {name} | {len(X):,} | {X.nbytes / 2**20:.0f} | {plain} | {dask} | "
+            f"{ratio(plain, dask)} | {peak:.0f} | "
+            f"{abs(here.objective_[0] / there.objective_[0] - 1.0):.0e} |",
+            flush=True,
+        )
+        del rows
+    print()
+
+
+def ratio(here: Cost, there: Cost) -> str:
+    """Return how many times as fast Dask was, and would be on idle cores."""
+    return f"{here.seconds / there.seconds:.2f} ({here.driver / there.on_idle_cores:.2f})"
+
+
+def repeated(X: np.ndarray, times: int) -> np.ndarray:
+    """Return the rows several times over, with a little noise from the second time on."""
+    rng = np.random.default_rng(0)
+    more = [X + 0.01 * rng.standard_normal(X.shape) for _ in range(times - 1)]
+    return np.concatenate([X, *more])
+
+
+def warm_up(model, X, y) -> None:
+    """Load what is compiled, here and on the workers."""
+    model.set_params(tol=1e-2).fit(X, y)
+
+
+def fastest(client: Client | None, model, X, y, repeats: int) -> tuple[float, Cost]:
+    """Fit some times; return by how many MB a process grew at most, and the least cost."""
+    found = [fitted(client, model, X, y) for _ in range(repeats)]
+    return found[0][0], min((cost for _, cost in found), key=lambda cost: cost.seconds)
+
+
+def fitted(client: Client | None, model, X, y) -> tuple[float, Cost]:
+    """Fit; return by how many MB a process grew at most, by samples, and the cost."""
+    processes = [psutil.Process()]
+    if client is not None:
+        processes = [psutil.Process(pid) for pid in client.run(os.getpid).values()]
+    before = [process.memory_info().rss for process in processes]
+    most, done = list(before), []
+
+    def sample():
+        while not done:
+            for k, process in enumerate(processes):
+                most[k] = max(most[k], process.memory_info().rss)
+            time.sleep(0.05)
+
+    thread = Thread(target=sample)
+    thread.start()
+    try:
+        spent = [sum(process.cpu_times()[:2]) for process in processes]
+        started, cpu = time.perf_counter(), time.process_time()
+        model.fit(X, y)
+        seconds, driver = time.perf_counter() - started, time.process_time() - cpu
+        spent = [
+            sum(process.cpu_times()[:2]) - old
+            for process, old in zip(processes, spent, strict=True)
+        ]
+    finally:
+        done.append(True)
+        thread.join()
+    growth = max(high - low for high, low in zip(most, before, strict=True)) / 2**20
+    return growth, Cost(seconds, driver, 0.0 if client is None else max(spent))
+
+
+if __name__ == "__main__":
+    main()
