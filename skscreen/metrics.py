@@ -12,6 +12,8 @@ from skscreen.embedding.objective import margins
 
 # Distances, 8 bytes each, that a block of queries holds at a time.
 _BLOCK = 2**22
+# Differences of squares below this may come from squares that lost digits to underflow.
+_SMALLEST_SQUARE = 1e-280
 
 
 def triplet_error(embedding, X, y=None, sample_weight=None) -> float:
@@ -43,7 +45,21 @@ def triplet_error(embedding, X, y=None, sample_weight=None) -> float:
             f"X must name objects of the embedding, 0 to {len(embedding) - 1}, got {rows.max()}."
         )
     check_total(weights)
-    return float(np.average(~(margins(embedding, rows) > 0.0), weights=weights))
+    difference = margins(embedding, rows)
+    # Squares beyond the range of floats, or so small that they lose digits: again, scaled.
+    again = ~((np.abs(difference) > _SMALLEST_SQUARE) & (np.abs(difference) < np.inf))
+    difference[again] = _scaled_margins(embedding, rows[again])
+    return float(np.average(~(difference > 0.0), weights=weights))
+
+
+def _scaled_margins(embedding: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return margins of answers, each in a unit in which no square leaves the range of floats."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        ends = 0.5 * embedding[rows]
+        near, far = ends[:, 0] - ends[:, 1], ends[:, -2 if rows.shape[1] == 4 else 0] - ends[:, -1]
+        unit = np.maximum(np.abs(near).max(axis=1), np.abs(far).max(axis=1))[:, None]
+        unit[(unit == 0.0) | (unit == np.inf)] = 1.0
+        return ((far / unit) ** 2).sum(axis=1) - ((near / unit) ** 2).sum(axis=1)
 
 
 def procrustes_distance(X, Y) -> float:

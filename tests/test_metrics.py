@@ -26,11 +26,28 @@ def test_triplet_error_counts_ties_and_nan_as_wrong():
     assert triplet_error(LINE, [[0, 1, 2], [0, 2, 1]], [1, -1]) == 0.0
     assert triplet_error(LINE, [[0, 1, 3]], [-1]) == 1.0
     assert triplet_error(np.full((3, 2), np.nan), [[0, 1, 2]]) == 1.0
+    assert triplet_error([[0.0], [1.0], [np.inf]], [[0, 1, 2], [0, 2, 1]]) == 0.5
     assert triplet_error(LINE, [[0, 1, 1, 2]]) == 0.0
     weights = [3.0, 1.0]
     assert triplet_error(LINE, [[0, 1, 2], [0, 2, 1]], sample_weight=weights) == 0.25
     with pytest.raises(ValueError, match="X must name objects of the embedding, 0 to 3, got 4"):
         triplet_error(LINE, [[0, 1, 4]])
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300, 1.5e308])
+def test_triplet_error_does_not_depend_on_the_unit(size):
+    rng = np.random.default_rng(0)
+    X, triplets = rng.uniform(-1.0, 1.0, (20, 3)), rng.integers(20, size=(300, 3))
+    quadruplets = rng.integers(20, size=(300, 4))
+    triplets = triplets[(triplets[:, 0] != triplets[:, 1]) & (triplets[:, 1] != triplets[:, 2])
+                        & (triplets[:, 0] != triplets[:, 2])]  # fmt: skip
+    quadruplets = quadruplets[(quadruplets[:, 0] != quadruplets[:, 1])
+                              & (quadruplets[:, 2] != quadruplets[:, 3])]  # fmt: skip
+    for rows in (triplets, quadruplets):
+        assert triplet_error(size * X, rows) == triplet_error(X, rows)
+    # Two objects far away, the others near each other.
+    far = np.array([[0.0], [1.0], [3.0], [size], [-size]])
+    assert triplet_error(far, [[0, 1, 2], [0, 2, 3], [3, 0, 4]][: 1 if size < 1.0 else 3]) == 0.0
 
 
 def test_procrustes_distance_ignores_what_answers_cannot_tell():
