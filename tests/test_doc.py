@@ -13,6 +13,7 @@ import skscreen.datasets
 import skscreen.distributed
 import skscreen.inspection
 import skscreen.metrics
+import skscreen.preprocessing
 from skscreen.metric_learning.screening.bounds import BOUNDS
 
 DOC = Path(__file__).parents[1] / "doc"
@@ -61,8 +62,9 @@ def test_page_prints_what_it_says(page, capsys):
         skscreen.datasets.__all__,
         [name for name in METRICS if not name.startswith("_")],
         skscreen.distributed.__all__,
+        skscreen.preprocessing.__all__,
     ],
-    ids=["skscreen", "inspection", "datasets", "metrics", "distributed"],
+    ids=["skscreen", "inspection", "datasets", "metrics", "distributed", "preprocessing"],
 )
 def test_every_public_name_is_in_the_reference(names):
     listed = (DOC / "api" / "index.md").read_text(encoding="utf-8").split()

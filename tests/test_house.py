@@ -26,6 +26,7 @@ ARROWS = {
     "distributed": GROUND | {"samples", "pragam", "metric_learning"},
     "inspection": {"svm"},
     "metrics": {"embedding"},
+    "preprocessing": {"embedding"},
     "datasets": {"core"},
 }
 

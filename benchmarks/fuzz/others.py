@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
+import pandas as pd
 from matplotlib import pyplot as plt
 from scipy import sparse
 
@@ -63,6 +64,7 @@ EMBEDDING = {
     "smoothing": (1.0, 0.0, 1e-12, 1e6),
     "tol": (1e-4, 0.0, 1e-12, 1e300),
     "n_objects": (None, 30, 1000),
+    "objects": (None, None, range(12), list("abcdefghijkl")),
     "n_jobs": (None, 1, 2),
     "verbose": (0, False),
     "random_state": (None, 0, np.random.RandomState(0)),
@@ -70,11 +72,10 @@ EMBEDDING = {
 
 
 def answers(inputs: Inputs, n: int, n_rows: int, width: int) -> tuple:
-    """Return answers and responses to give, and the same as plain arrays."""
+    """Return answers and responses to give."""
     rng = inputs.rng()
     rows = np.array([rng.choice(n, width, replace=width > n or inputs.pick(False, False, True))
                      for _ in range(n_rows)])  # fmt: skip
-    plain, given = rows, rows
     if "X" in inputs.spoiled:
         given = inputs.pick(
             lambda: rows - 1, lambda: rows + 0.5, lambda: rows[:, :2], lambda: rows[:0],
@@ -90,6 +91,7 @@ def answers(inputs: Inputs, n: int, n_rows: int, width: int) -> tuple:
             lambda: rows.copy(), rows.tolist, lambda: rows.astype(np.uint8), lambda: rows.astype(
             float), lambda: np.asfortranarray(rows), lambda: rows.astype(object), lambda:
             rows.astype(np.float32), lambda: rows.astype(">i8"), lambda: rows[::-1][::-1],
+            lambda: np.array(list("abcdefghijkl"))[rows], lambda: pd.DataFrame(rows).astype(str),
         )()  # fmt: skip
     right = rng.random(n_rows) < 0.7
     y = None
@@ -99,14 +101,14 @@ def answers(inputs: Inputs, n: int, n_rows: int, width: int) -> tuple:
     elif inputs.pick(False, True):
         y = inputs.pick(right, right.astype(int), np.where(right, 1, -1), right.tolist(),
                         np.where(right, 3.0, -2.0))  # fmt: skip
-    return inputs.note("X", given), inputs.note("y", y), plain
+    return inputs.note("X", given), inputs.note("y", y)
 
 
 def fuzz_embedding(inputs: Inputs) -> None:
     inputs.spoil("X", "y", "sample_weight", "init", "F", *EMBEDDING)
     options = {"max_epochs": 20, **inputs.options(OrdinalEmbedding, EMBEDDING)}
     n, n_rows, width = inputs.count(4, 12), inputs.count(1, 60), inputs.pick(3, 4)
-    X, y, rows = answers(inputs, n, n_rows, width)
+    X, y = answers(inputs, n, n_rows, width)
     weights, plain_weights = inputs.weights("sample_weight", n_rows)
     fit = {"sample_weight": weights}
     if "init" in inputs.spoiled or inputs.pick(False, False, True):
@@ -129,11 +131,13 @@ def fuzz_embedding(inputs: Inputs) -> None:
         expect(mapped.error is not None or np.all(np.isfinite(mapped.result)), "mapped points")
     if inputs.spoiled or y is not None or model.formulation == "convex":
         return
-    check_stress(model, rows, plain_weights)
+    check_stress(model, X, plain_weights)
 
 
-def check_stress(model, rows, weights) -> None:
+def check_stress(model, X, weights) -> None:
     """Compare `stress_` with its formula."""
+    place = {name: row for row, name in enumerate(model.objects_.tolist())}
+    rows = np.array([[place[name] for name in row] for row in np.asarray(X).tolist()])
     if rows.shape[1] == 3:
         rows = rows[:, [0, 1, 0, 2]]
     i, j, l, k = rows.T
@@ -306,7 +310,7 @@ def fuzz_store(inputs: Inputs) -> None:
 def fuzz_measures(inputs: Inputs) -> None:
     inputs.spoil("X", "y", "Y", "sample_weight", "embedding", "relevant", "distances", "k")
     n, n_rows = inputs.count(3, 8), inputs.count(1, 20)
-    X, y, _ = answers(inputs, n, n_rows, inputs.pick(3, 4))
+    X, y = answers(inputs, n, n_rows, inputs.pick(3, 4))
     embedding, points = inputs.matrix("embedding", n, 2, forms=DENSE)
     weights = inputs.weights("sample_weight", n_rows)[0]
     done = call(triplet_error, embedding, X, y, weights)

@@ -2,10 +2,10 @@
 
 import importlib
 
-from benchmarks.fuzz import metric_learning, others, svm
+from benchmarks.fuzz import answers, metric_learning, others, svm
 from benchmarks.fuzz.inputs import Inputs
 
-TARGETS = {**svm.TARGETS, **metric_learning.TARGETS, **others.TARGETS}
+TARGETS = {**svm.TARGETS, **metric_learning.TARGETS, **others.TARGETS, **answers.TARGETS}
 # Where a target's name is not that of the one thing it calls.
 COVERS = {
     "svc_path": {"svc_path", "SVCPath"},
@@ -18,9 +18,13 @@ COVERS = {
         "mean_average_precision_at_r",
     },
     "make_triplets": {"make_triplets", "load_eurodist"},
+    "preprocessing": {
+        "triplets_from_oddoneout", "triplets_from_mostcentral", "triplets_from_multiselect",
+        "triplets_from_ranking",
+    },
     "displays": {"PathDisplay", "ScreeningDisplay", "CertifiedPathDisplay", "EmbeddingDisplay"},
 }  # fmt: skip
-MODULES = ("", ".datasets", ".distributed", ".inspection", ".metrics")
+MODULES = ("", ".datasets", ".distributed", ".inspection", ".metrics", ".preprocessing")
 
 
 def public_names() -> set[str]:

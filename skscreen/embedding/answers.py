@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
 from skscreen.core.inputs import as_floats, same_pairs
+from skscreen.embedding.names import is_tensor
 from skscreen.fitting.warning import warn_user
 
 # Numbers of objects far beyond what the answers can name are identifiers, not indices.
@@ -49,7 +50,7 @@ def read_answers(X, y=None, sample_weight=None) -> Answers:
     Answers
         Of all rows, with weights of zero too.
     """
-    if _is_tensor(X):
+    if is_tensor(X):
         rows, counts = _read_tensor(X)
         if y is not None:
             raise ValueError("y must be None with a tensor of answers, which holds the responses.")
@@ -97,6 +98,19 @@ def usable_answers(answers: Answers) -> Answers:
     return Answers(rows, weights)
 
 
+def warn_uncompared(rows: np.ndarray, objects: np.ndarray) -> None:
+    """Warn about objects that are in no answer."""
+    compared = np.zeros(len(objects), dtype=bool)
+    compared[rows] = True
+    count = int(np.count_nonzero(~compared))
+    if count:
+        warn_user(
+            f"{count} of {len(objects)} objects are in no answer of X that counts, the first is "
+            f"{objects[np.argmin(compared)]!s}: they get a point in the middle. Pass n_objects or "
+            "objects if that is meant; objects=numpy.unique(X) if the numbers in X are names."
+        )
+
+
 def check_total(weights: np.ndarray | None) -> None:
     """Refuse weights that make no mean."""
     if weights is not None and not weights.any():
@@ -112,7 +126,7 @@ def count_objects(rows: np.ndarray, n_objects: int | None) -> int:
         if needed > 1000 + _OBJECTS_PER_ENTRY * rows.size:
             raise ValueError(
                 f"X names an object {needed - 1}, but has only {len(rows)} answers: number the "
-                "objects 0, 1, 2, ... (numpy.unique with return_inverse does), or pass n_objects."
+                "objects 0, 1, 2, ..., or pass n_objects, or objects=numpy.unique(X)."
             )
         return needed
     if not isinstance(n_objects, Integral):
@@ -138,7 +152,7 @@ def _read_rows(X) -> np.ndarray:
         if not whole:
             raise ValueError(
                 f"X must hold integers, the indices of objects, got dtype {rows.dtype} with other "
-                "values."
+                "values. To use numbers as names pass objects=numpy.unique(X)."
             )
     # Before the cast: it would wrap.
     if rows.min() < 0:
@@ -191,10 +205,6 @@ def _read_weights(sample_weight, n_rows: int) -> np.ndarray:
     if not np.all((weights >= 0.0) & (weights < np.inf)):
         raise ValueError("sample_weight must be finite numbers >= 0.")
     return weights
-
-
-def _is_tensor(X) -> bool:
-    return sparse.issparse(X) or (hasattr(X, "coords") and getattr(X, "ndim", 0) == 3)
 
 
 def _read_tensor(X) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
@@ -23,12 +23,14 @@ from skscreen.embedding.answers import (
     count_objects,
     read_answers,
     usable_answers,
+    warn_uncompared,
 )
 from skscreen.embedding.auto import clean_ridge
 from skscreen.embedding.feature_map import FeatureMapMixin
 from skscreen.embedding.losses import EmbeddingLoss
+from skscreen.embedding.names import are_positions, learn_objects, positions
 from skscreen.embedding.objective import EmbeddingProblem, margins
-from skscreen.embedding.solve import EmbeddingSolution, check_free, solve_from
+from skscreen.embedding.solve import LARGEST, EmbeddingSolution, check_free, check_inits, solve_from
 from skscreen.embedding.state import Progress, Settings
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.threads import N_JOBS
@@ -36,8 +38,6 @@ from skscreen.fitting.warning import warn_user
 
 # Few points, or points on a line, get stuck on the wrong side of each other.
 _FEW_OBJECTS, _RESTARTS = 20, 5
-# Of parameters of losses, whose squares are summed and multiplied.
-_LARGEST = 1e40
 
 
 class OrdinalEmbedding(
@@ -103,8 +103,13 @@ class OrdinalEmbedding(
         Relative decrease of F in an iteration at which to stop (ten times that in an epoch of
         "svrg-sbb" and "svrg").
     n_objects : int or None, default=None
-        Number of objects; None takes the largest index in X plus one. Needed where the answers of a
-        fold of a cross-validation may lack the last objects, which still should get a point.
+        Number of objects 0, 1, 2, ...; None takes the largest in X plus one. Needed where the
+        answers of a fold of a cross-validation may lack the last objects, which still should get a
+        point.
+    objects : array-like of shape (n_objects,) or None, default=None
+        Names of all objects, in the order that `embedding_` is to have. None takes the names that
+        occur in X, sorted. Integers in X are names, too, if this is given or the smallest is
+        above 0; otherwise they are the objects 0, 1, 2, ...
     n_jobs : int or None, default=None
         Threads for the starts after the first.
     verbose : int, default=0
@@ -115,6 +120,8 @@ class OrdinalEmbedding(
     ----------
     embedding_ : ndarray of shape (n_objects, n_components)
         Objects that are in no answer are in the middle.
+    objects_ : ndarray of shape (n_objects,)
+        Names of the objects, in the order of `embedding_`.
     compared_ : ndarray of shape (n_objects,), bool
         Objects that are in an answer.
     objective_ : float
@@ -144,7 +151,8 @@ class OrdinalEmbedding(
     ConvergenceWarning
         If `max_epochs` did not reach `tol`.
     UserWarning
-        If answers are left out because no embedding could satisfy them.
+        If answers are left out because no embedding could satisfy them, if objects are in no
+        answer, or if integers are taken as names.
 
     Notes
     -----
@@ -185,18 +193,19 @@ class OrdinalEmbedding(
         "loss": [StrOptions({"soe", "ste", "tste", "gnmds", "ckl"})],
         "solver": [StrOptions({"auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"})],
         "formulation": [StrOptions({"nonconvex", "convex"})],
-        "reg": [StrOptions({"auto"}), Interval(Real, 0, _LARGEST, closed="both")],
+        "reg": [StrOptions({"auto"}), Interval(Real, 0, LARGEST, closed="both")],
         "epsilon": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "module_epochs": [Interval(Integral, 1, None, closed="left"), None],
         "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, _LARGEST, closed="right"), None],
-        "mu": [Interval(Real, 0, _LARGEST, closed="right")],
-        "margin": [Interval(Real, 0, _LARGEST, closed="right")],
-        "smoothing": [Interval(Real, 0, _LARGEST, closed="both")],
+        "alpha": [Interval(Real, 0, LARGEST, closed="right"), None],
+        "mu": [Interval(Real, 0, LARGEST, closed="right")],
+        "margin": [Interval(Real, 0, LARGEST, closed="right")],
+        "smoothing": [Interval(Real, 0, LARGEST, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_objects": [Interval(Integral, 1, None, closed="left"), None],
+        "objects": ["array-like", None],
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -221,6 +230,7 @@ class OrdinalEmbedding(
         smoothing=1.0,
         tol=1e-4,
         n_objects=None,
+        objects=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -241,21 +251,23 @@ class OrdinalEmbedding(
         self.smoothing = smoothing
         self.tol = tol
         self.n_objects = n_objects
+        self.objects = objects
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y=None, *, init=None, n_objects=None, sample_weight=None) -> Self:
+    def fit(self, X, y=None, init=None, n_objects=None, *, sample_weight=None) -> Self:
         """Find the points.
 
         Parameters
         ----------
         X : array-like of shape (n_answers, 3) or (n_answers, 4), or sparse tensor
             Triplets (i, j, k): object i is nearer to j than to k. Quadruplets (i, j, l, k): i and j
-            are nearer to each other than l and k. Objects are 0, 1, 2, ... Or numbers of answers
-            as a sparse tensor of shape (n, n, n), also as a SciPy matrix (n, n^2) or (n^2, n).
+            are nearer to each other than l and k. Objects are 0, 1, 2, ..., or names: strings or
+            anything that can be hashed, also in a data frame. Or numbers of answers as a sparse
+            tensor of shape (n, n, n), also as a SciPy matrix (n, n^2) or (n^2, n).
         y : array-like of shape (n_answers,), optional
             Responses, True or False, 1 and -1 or 1 and 0: the second of them turns the answer
             round. Or counts, how often an answer was given, negative where it is to be turned.
@@ -273,9 +285,10 @@ class OrdinalEmbedding(
         """
         # A fit that fails or is interrupted leaves the estimator unfitted, not with old points or
         # a map to them.
-        for name in ("embedding_", "feature_map_"):
+        for name in ("embedding_", "objects_", "feature_map_"):
             vars(self).pop(name, None)
-        answers, n_objects = self._read(X, y, n_objects, sample_weight)
+        answers = self._read(X, y, n_objects, sample_weight)
+        n_objects = len(self.objects_)
         solver = "gram" if self.formulation == "convex" else self.solver
         check_free(n_objects, self.n_components, solver, self.n_jobs)
         rng = check_random_state(self.random_state)
@@ -291,7 +304,7 @@ class OrdinalEmbedding(
         with Tasks(self, 0) as tasks:
             solution = solve_from(
                 problem,
-                self.n_components,
+                int(self.n_components),
                 solver,
                 self._settings(adapt),
                 seeds,
@@ -317,12 +330,15 @@ class OrdinalEmbedding(
         """
         check_is_fitted(self)
         if X is not None:
-            self._check_names(X)
-            largest, n = int(read_answers(X).rows.max()), len(self.embedding_)
+            largest = int(self._answers(X, known=True).rows.max())
+            n = len(self.embedding_)
             if largest >= n:
                 raise ValueError(f"X names an object {largest}, but the fit has {n} objects.")
         points = self.embedding_.copy()
-        return _wrap_data_with_container("transform", points, points, self)
+        points = _wrap_data_with_container("transform", points, points, self)
+        if hasattr(points, "index") and not are_positions(self.objects_):
+            points.index = self.objects_
+        return points
 
     def predict(self, X) -> np.ndarray:
         """Return whether answers agree with the points.
@@ -339,8 +355,7 @@ class OrdinalEmbedding(
             both are equally far, or where an object was in no answer of the fit.
         """
         check_is_fitted(self)
-        self._check_names(X)
-        return self._agree(read_answers(X).rows)
+        return self._agree(self._answers(X).rows)
 
     def score(self, X, y=None, sample_weight=None) -> float:
         """Return the share of answers that agree with the points.
@@ -356,8 +371,7 @@ class OrdinalEmbedding(
             Ties, and objects that were in no answer of the fit, count as disagreement.
         """
         check_is_fitted(self)
-        self._check_names(X)
-        rows, weights = read_answers(X, y, sample_weight)
+        rows, weights = self._answers(X, y, sample_weight)
         check_total(weights)
         return float(np.average(self._agree(rows) > 0, weights=weights))
 
@@ -374,24 +388,33 @@ class OrdinalEmbedding(
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
 
-    def _check_names(self, X) -> None:
-        """Refuse the columns of a table in another order than those of the fit."""
+    def _answers(self, X, y=None, sample_weight=None, *, known=False) -> Answers:
+        """Read answers after a fit: objects by their positions in it, strangers beyond them."""
         if hasattr(X, "columns") and X.shape[1] == self.n_features_in_:
+            # Columns in another order than those of the fit.
             _check_feature_names(self, X, reset=False)
+        return read_answers(positions(X, self.objects_, known=known), y, sample_weight)
 
-    def _read(self, X, y, n_objects, sample_weight) -> tuple[Answers, int]:
-        """Validate answers and parameters that depend on each other."""
+    def _read(self, X, y, n_objects, sample_weight) -> Answers:
+        """Validate answers and parameters that depend on each other; set `objects_`."""
         if self.formulation == "convex" and self.solver != "auto":
             raise ValueError(
                 f"solver must be 'auto' for formulation='convex', got {self.solver!r}: projected "
                 "gradients are its only solver."
             )
-        answers = read_answers(X, y, sample_weight)
-        validate_data(self, answers.rows if _is_not_a_table(X) else X, skip_check_array=True)
         if n_objects is None:
             n_objects = self.n_objects
-        n_objects = count_objects(answers.rows, n_objects)
-        return usable_answers(answers), n_objects
+        objects = learn_objects(X, self.objects, n_objects)
+        rows = X if objects is None else positions(X, objects, known=True)
+        answers = read_answers(rows, y, sample_weight)
+        validate_data(self, answers.rows if _is_not_a_table(X) else X, skip_check_array=True)
+        if objects is None:
+            objects = np.arange(count_objects(answers.rows, n_objects))
+        answers = usable_answers(answers)
+        if n_objects is None and self.objects is None:
+            warn_uncompared(answers.rows, objects)
+        self.objects_ = objects
+        return answers
 
     def _shape(self) -> float:
         alpha = max(self.n_components - 1, 1) if self.alpha is None else self.alpha
@@ -401,7 +424,7 @@ class OrdinalEmbedding(
     def _settings(self, adapt: bool) -> Settings:
         return Settings(
             # A larger one asks for nothing either, and products with this are numbers.
-            tol=min(self.tol, _LARGEST),
+            tol=min(self.tol, LARGEST),
             max_epochs=self.max_epochs,
             epsilon=None if self.epsilon == "auto" else self.epsilon,
             batch_size=self.batch_size,
@@ -417,19 +440,7 @@ class OrdinalEmbedding(
             if self.formulation == "convex":
                 count = 1
             return [None] * count
-        init = check_array(init, dtype=np.float64, allow_nd=True, input_name="init")
-        inits = init if init.ndim == 3 else init[None]
-        if inits.shape[1:] != (n_objects, self.n_components):
-            raise ValueError(
-                f"init must have shape ({n_objects}, {self.n_components}), or one such array for "
-                f"each start, got {init.shape}."
-            )
-        if np.abs(inits).max() > _LARGEST:
-            raise ValueError(f"init must hold coordinates of at most {_LARGEST:g} in size.")
-        if np.any(np.ptp(inits, axis=1) == 0.0):
-            raise ValueError("init must not have the same value for all objects in a component.")
-        # Distances do not depend on where the middle is, but the ridge does.
-        return [np.ascontiguousarray(start - start.mean(axis=0)) for start in inits]
+        return check_inits(init, n_objects, self.n_components)
 
     def _agree(self, rows: np.ndarray) -> np.ndarray:
         n = len(self.embedding_)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.utils import check_array
 
 from skscreen.core.memory import check_memory
 from skscreen.embedding.auto import auto, random_start
@@ -30,6 +31,8 @@ SOLVERS = {
 
 # Arrays alive at once, measured: Gram matrices; embeddings (L-BFGS remembers steps and gradients).
 _GRAM_MATRICES, _COPIES = 11, 28
+# Of coordinates and of parameters of losses, whose squares are summed and multiplied.
+LARGEST = 1e40
 
 
 class HistoryEntry(NamedTuple):
@@ -86,6 +89,23 @@ def check_free(n_objects: int, n_components: int, solver: str, n_jobs: int | Non
     needed = 8.0 * _COPIES * n_objects * n_components * effective_n_jobs(n_jobs)
     what = f"Copies of {n_objects:,} points in {n_components:,} components"
     check_memory(needed, what, "Use a smaller n_components, n_objects or n_jobs.")
+
+
+def check_inits(init, n_objects: int, n_components: int) -> list[np.ndarray]:
+    """Return centred starts, or raise where `init` has not the right shape or size."""
+    init = check_array(init, dtype=np.float64, allow_nd=True, input_name="init")
+    inits = init if init.ndim == 3 else init[None]
+    if inits.shape[1:] != (n_objects, n_components):
+        raise ValueError(
+            f"init must have shape ({n_objects}, {n_components}), or one such array for each "
+            f"start, got {init.shape}."
+        )
+    if np.abs(inits).max() > LARGEST:
+        raise ValueError(f"init must hold coordinates of at most {LARGEST:g} in size.")
+    if np.any(np.ptp(inits, axis=1) == 0.0):
+        raise ValueError("init must not have the same value for all objects in a component.")
+    # Distances do not depend on where the middle is, but the ridge does.
+    return [np.ascontiguousarray(start - start.mean(axis=0)) for start in inits]
 
 
 def steps(problem, n_components, solver, settings, rng, init=None) -> Iterator[Progress]:

@@ -1,0 +1,160 @@
+"""Objects by name: the same points, whatever the objects are called."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from embedding_reference import triplets_of
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from skscreen import OrdinalEmbedding
+from skscreen.embedding.names import chosen_first, learn_objects, positions, read_table
+
+POINTS = np.random.default_rng(0).normal(size=(20, 2))
+T = triplets_of(POINTS, 800, 1)
+# In an order that is not that of the positions.
+WORDS = np.array([f"{(7 * k) % 20:02d} sort" for k in range(20)])
+PLACE = np.argsort(WORDS)
+FRAME = pd.DataFrame(WORDS[T], columns=["head", "near", "far"])
+
+
+def model(**options):
+    return OrdinalEmbedding(**{"random_state": 0, **options})
+
+
+class Polars:
+    """A frame of another library: columns, and what NumPy makes of it."""
+
+    def __init__(self, frame):
+        self.columns, self.shape, self._values = list(frame), frame.shape, frame.to_numpy(object)
+
+    def __array__(self, dtype=None, copy=None):
+        return self._values
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        WORDS[T],
+        WORDS[T].tolist(),
+        WORDS[T].astype(object),
+        FRAME,
+        FRAME.astype("category"),
+        Polars(FRAME),
+        [[(word, 1) for word in row] for row in WORDS[T].tolist()],
+    ],
+    ids=["array", "list", "objects", "pandas", "categories", "polars", "tuples"],
+)
+def test_points_of_names_are_those_of_positions(named):
+    plain = model(objects=PLACE).fit(T)
+    fitted = model().fit(named)
+    assert_array_equal(fitted.embedding_, plain.embedding_)
+    words = [name[0] if isinstance(name, tuple) else name for name in fitted.objects_.tolist()]
+    assert words == WORDS[PLACE].tolist()
+    assert fitted.score(named) == plain.score(T) > 0.95
+    assert_array_equal(fitted.predict(named), plain.predict(T))
+    assert_array_equal(fitted.transform(named), fitted.embedding_)
+
+
+def test_positions_are_names_too():
+    fitted = model().fit(T)
+    assert_array_equal(fitted.objects_, np.arange(20))
+    assert_array_equal(model(objects=range(20)).fit(T).embedding_, fitted.embedding_)
+
+
+@pytest.mark.parametrize("first", [1, 10_001])
+@pytest.mark.parametrize("kind", [int, float, "Int64"])
+def test_numbers_that_begin_elsewhere_are_names(first, kind):
+    numbers = pd.DataFrame(T + first).astype(kind)
+    with pytest.warns(UserWarning, match=f"smallest object in X is {first}: .*objects_") as caught:
+        fitted = model().fit(numbers)
+    assert caught[0].filename == __file__
+    assert_array_equal(fitted.objects_, np.arange(first, first + 20))
+    assert_array_equal(fitted.embedding_, model().fit(T).embedding_)
+    assert fitted.score(numbers) > 0.95
+    named = model(objects=np.unique(numbers)).fit(numbers)
+    assert_array_equal(named.embedding_, fitted.embedding_)
+    if first == 1:
+        # As positions they are, where their number is given.
+        assert model(n_objects=21).fit(T + 1).embedding_.shape == (21, 2)
+
+
+def test_objects_that_nobody_compared_are_a_warning():
+    rows = T[~np.isin(T, [3, 7]).any(axis=1)]
+    with pytest.warns(UserWarning, match="2 of 20 objects are in no answer .* the first is 3"):
+        fitted = model().fit(rows)
+    assert_array_equal(np.flatnonzero(~fitted.compared_), [3, 7])
+    zero = np.where(np.isin(T, 7).any(axis=1), 0.0, 1.0)
+    word = WORDS[7]
+    with pytest.warns(UserWarning, match=f"1 of 20 objects are .* the first is {word}"):
+        model().fit(WORDS[T], sample_weight=zero)
+    for said in ({"n_objects": 20}, {"objects": range(20)}):
+        assert model(**said).fit(rows).embedding_.shape == (20, 2)
+
+
+def test_the_order_of_objects_is_the_given_one():
+    fitted = model(objects=WORDS.tolist()).fit(WORDS[T])
+    assert_array_equal(fitted.objects_, WORDS)
+    assert_array_equal(fitted.embedding_, model().fit(T).embedding_)
+
+
+def test_strangers_tie():
+    fitted = model().fit(FRAME)
+    a, b = WORDS[:2]
+    assert fitted.predict([[a, b, "stranger"]]) == 0
+    assert fitted.score([[a, b, "stranger"]]) == 0.0
+    with pytest.raises(ValueError, match="X names 1 objects that are not known, 'stranger'"):
+        fitted.transform([[a, b, "stranger"]])
+
+
+def test_tables_of_points_have_names():
+    frame = model().set_output(transform="pandas").fit_transform(FRAME)
+    assert frame.index.tolist() == WORDS[PLACE].tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "error", "message"),
+    [
+        ({}, [["a", None, "b"]], ValueError, "X has missing names.* row 0"),
+        ({}, pd.DataFrame([["a", "b", "c"], ["a", pd.NA, "b"]]), ValueError, "missing .* row 1"),
+        ({}, [["a", "b"]], ValueError, "X must have 3 columns"),
+        ({}, [["a", "b", "c"], ["a"]], ValueError, "X must have rows of one length"),
+        ({}, [[{}, "a", "b"]], TypeError, "X must hold names .* hashed"),
+        ({}, [[0.5, 1.0, 2.0]], ValueError, r"objects=numpy.unique\(X\)"),
+        ({"objects": ["a", "b"]}, [["a", "b", "c"]], ValueError, "not known, 'c'"),
+        ({"objects": ["a", "b", "a"]}, [["a", "b", "a"]], ValueError, "'a' several times"),
+        ({"objects": ["a"]}, [["a", "a", "a"]], ValueError, "objects must have at least 2"),
+        ({"objects": ["a", "b", "c"]}, [[0, 1, 2]], ValueError, "X must name objects as the fit"),
+        ({"objects": "ab", "n_objects": 2}, [["a"]], ValueError, "'objects' parameter"),
+        ({"objects": list("abc"), "n_objects": 3}, [list("abc")], ValueError, "must not both"),
+        ({"objects": list("abc")}, sparse.csr_array((3, 9)), ValueError, "objects must be None"),
+    ],
+)
+def test_wrong_names_are_refused(options, X, error, message):
+    with pytest.raises(error, match=message):
+        model(**options).fit(X)
+
+
+def test_names_and_positions_are_not_mixed_up():
+    by_name, by_place = model().fit(FRAME), model().fit(T)
+    with pytest.raises(ValueError, match="X must name objects as the fit did, such as '00 sort'"):
+        by_name.predict(T)
+    with pytest.raises(ValueError, match="as the fit did, such as 0, 1, 2, "):
+        by_place.score(FRAME)
+    with pytest.raises(ValueError, match="X must not be a tensor where objects have names"):
+        by_name.predict(sparse.csr_array((20, 400)))
+
+
+def test_names_of_several_kinds_keep_the_order_in_which_they_occur():
+    rows = [["b", 1, ("x", 2)], [1, "b", ("x", 2)]]
+    objects = learn_objects(rows)
+    assert objects.tolist() == ["b", 1, ("x", 2)]
+    assert_array_equal(positions(rows, objects, known=True), [[0, 1, 2], [1, 0, 2]])
+    assert read_table([[1, "1", 2]]).tolist() == [[1, "1", 2]]
+
+
+def test_the_chosen_one_comes_first():
+    assert chosen_first([[4, 5, 6], [7, 8, 9]], [2, 0]).tolist() == [[6, 4, 5], [7, 8, 9]]
+    named = chosen_first([["a", "b", "c"]], pd.Series(["b"], dtype="category"))
+    assert named.tolist() == [["b", "a", "c"]]
+    assert chosen_first([[4, 5, 6]], pd.array([1])).tolist() == [[5, 4, 6]]

@@ -1,0 +1,104 @@
+"""Triplets from other kinds of answers, compared with what each answer says pair by pair."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skscreen.preprocessing import (
+    triplets_from_mostcentral,
+    triplets_from_multiselect,
+    triplets_from_oddoneout,
+    triplets_from_ranking,
+)
+
+TRIALS = np.array([[0, 1, 2, 3], [5, 6, 7, 8], [3, 9, 0, 4]])
+NAMES = np.array(list("abcdefghij"))
+
+
+def sorted_rows(triplets):
+    return sorted(map(tuple, np.asarray(triplets).tolist()))
+
+
+@pytest.mark.parametrize("y", [None, [0, 2, 3]])
+@pytest.mark.parametrize("width", [3, 4])
+def test_odd_one_out_and_most_central(y, width):
+    trials = TRIALS[:, :width]
+    y = None if y is None else np.minimum(y, width - 1)
+    odd, central = [], []
+    for trial, column in zip(trials.tolist(), [0, 0, 0] if y is None else y, strict=True):
+        chosen = trial.pop(column)
+        for i, j in permutations(trial, 2):
+            odd.append((i, j, chosen))
+            central.append((i, chosen, j))
+    assert sorted_rows(triplets_from_oddoneout(trials, y)) == sorted(odd)
+    assert sorted_rows(triplets_from_mostcentral(trials, y)) == sorted(central)
+
+
+@pytest.mark.parametrize("function", [triplets_from_oddoneout, triplets_from_mostcentral])
+def test_choices_by_name(function):
+    columns = [1, 2, 0]
+    expected = NAMES[function(TRIALS, columns)].tolist()
+    words = NAMES[TRIALS]
+    chosen = words[np.arange(3), columns]
+    for X in (words, words.tolist(), pd.DataFrame(words, columns=list("wxyz"))):
+        assert function(X, columns).tolist() == expected
+        assert function(X, chosen).tolist() == expected
+        assert function(X, pd.Series(chosen, index=[7, 8, 9])).tolist() == expected
+
+
+def test_the_triplets_of_a_trial_are_next_to_each_other():
+    for function in (triplets_from_oddoneout, triplets_from_mostcentral):
+        triplets = function(TRIALS)
+        trial = np.repeat(range(3), len(triplets) // 3)
+        for row, objects in zip(triplets, TRIALS[trial], strict=True):
+            assert set(row) <= set(objects)
+
+
+@pytest.mark.parametrize("is_ranked", [False, True])
+@pytest.mark.parametrize("columns", [None, [[2, 1], [1, 3], [3, 2]]])
+def test_selections(columns, is_ranked):
+    expected = []
+    for row, chosen in zip(TRIALS.tolist(), columns or [[1, 2]] * 3, strict=True):
+        picked = [row[c] for c in chosen]
+        others = [o for o in row[1:] if o not in picked]
+        expected += [(row[0], j, k) for j in picked for k in others]
+        if is_ranked:
+            expected += [(row[0], *pair) for pair in combinations(picked, 2)]
+    select = 2 if columns is None else columns
+    assert sorted_rows(triplets_from_multiselect(TRIALS, select, is_ranked)) == sorted(expected)
+
+
+def test_rankings():
+    expected = [(row[0], *pair) for row in TRIALS.tolist() for pair in combinations(row[1:], 2)]
+    assert sorted_rows(triplets_from_ranking(TRIALS)) == sorted(expected)
+    assert sorted_rows(triplets_from_ranking(TRIALS, [[1, 2, 3]] * 3)) == sorted(expected)
+    # Ties and what was not ranked say nothing.
+    some = triplets_from_ranking(NAMES[TRIALS[:1]], [[2.0, 1.0, 2.0]])
+    assert sorted_rows(some) == [("a", "c", "b"), ("a", "c", "d")]
+    assert sorted_rows(triplets_from_ranking(TRIALS[:1], [[np.nan, 2, 1]])) == [(0, 3, 2)]
+    assert triplets_from_ranking(TRIALS, np.zeros((3, 3))).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: triplets_from_oddoneout([[0, 1]]), "X must have .* at least 3 objects"),
+        (lambda: triplets_from_oddoneout(TRIALS, [0, 1]), "y must have one choice for each of 3"),
+        (lambda: triplets_from_oddoneout(TRIALS, [0, 1, 4]), "y must hold columns of X, 0 to 3"),
+        (lambda: triplets_from_oddoneout(TRIALS, [0.5, 1, 2]), "y must hold columns"),
+        (lambda: triplets_from_oddoneout(NAMES[TRIALS], ["a", "b", "a"]), "y must name .* row 1"),
+        (lambda: triplets_from_oddoneout([["a", "a", "b"]], ["a"]), "y must name one"),
+        (lambda: triplets_from_mostcentral([["a", None, "b"]]), "X has missing names"),
+        (lambda: triplets_from_multiselect(TRIALS, 4), "select must be from 1 to 3, got 4"),
+        (lambda: triplets_from_multiselect(TRIALS, [[0], [1], [2]]), "select must .* from 1 to 3"),
+        (lambda: triplets_from_multiselect(TRIALS, [[1, 1]] * 3), "select must not name a column"),
+        (lambda: triplets_from_multiselect([[0, 1]], 1), "X must have a row for each trial"),
+        (lambda: triplets_from_ranking(TRIALS, [[1, 2]] * 3), r"ranks must have shape \(3, 3\)"),
+        (lambda: triplets_from_ranking(TRIALS, "abc"), "ranks must hold numbers"),
+    ],
+)
+def test_wrong_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
