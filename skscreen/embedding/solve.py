@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from time import perf_counter
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from skscreen.embedding.auto import auto, random_start
 from skscreen.embedding.descent import batch, sgd
 from skscreen.embedding.gram_descent import gram_descent
 from skscreen.embedding.lbfgs import lbfgs
+from skscreen.embedding.line_moves import improve_line
 from skscreen.embedding.objective import EmbeddingProblem
 from skscreen.embedding.state import Progress, Settings
 from skscreen.embedding.svrg import svrg, svrg_sbb
@@ -33,6 +35,8 @@ SOLVERS = {
 _GRAM_MATRICES, _COPIES = 11, 28
 # Of coordinates and of parameters of losses, whose squares are summed and multiplied.
 LARGEST = 1e40
+# Objectives of starts that ended in the same place differ by less than this share.
+_SAME = 1e-3
 
 
 class HistoryEntry(NamedTuple):
@@ -171,17 +175,44 @@ def solve_from(
     """Solve from several starts and return the lowest objective.
 
     The ridge that the first start chooses is that of all the others: objectives with different
-    ridges cannot be compared.
+    ridges cannot be compared. With the default solver, points on a line are then moved past each
+    other.
     """
     first = solve(problem, n_components, solver, settings, seeds[0], inits[0], report)
-    if len(seeds) == 1:
-        return first
     fixed, settings = copy(problem), replace(settings, adapt=False)
     fixed.reg = first.reg
     tasks = (
         delayed(solve)(fixed, n_components, solver, settings, seed, init)
         for seed, init in zip(seeds[1:], inits[1:], strict=True)
     )
-    others = Parallel(n_jobs, require="sharedmem")(tasks)
-    # Written so that NaN is never the lowest.
-    return min((first, *others), key=lambda found: (not found.objective < np.inf, found.objective))
+    found = [first, *Parallel(n_jobs, require="sharedmem")(tasks)]
+    if n_components == 1 and solver == "auto" and inits[0] is None:
+        found = [_moved(fixed, solution, settings) for solution in _distinct(found)]
+    return min(found, key=_by_objective)
+
+
+def _by_objective(solution: EmbeddingSolution) -> tuple[bool, float]:
+    """Written so that NaN is never the lowest."""
+    return not solution.objective < np.inf, solution.objective
+
+
+def _distinct(found: list[EmbeddingSolution]) -> list[EmbeddingSolution]:
+    """One solution of each objective."""
+    found = sorted(found, key=_by_objective)
+    new = [True, *(b.objective > a.objective * (1.0 + _SAME) for a, b in pairwise(found))]
+    return [solution for solution, is_new in zip(found, new, strict=True) if is_new]
+
+
+def _moved(problem, solution: EmbeddingSolution, settings: Settings) -> EmbeddingSolution:
+    """Return a solution on a line, or a better one to which moves of its points lead."""
+    X, history = solution.embedding.copy(), list(solution.history)
+    before, start, last = history[-1], perf_counter(), None
+    for last in improve_line(problem, X, settings):
+        seconds = before.seconds + perf_counter() - start
+        history.append(HistoryEntry(before.epoch + last.passes, seconds, last.value, last.step))
+    if last is None or not last.value < solution.objective:
+        return solution
+    return replace(
+        solution, embedding=X, objective=last.value, converged=last.converged,
+        n_iter=len(history), history=history,
+    )  # fmt: skip

@@ -212,10 +212,10 @@ def test_shuffled_rows_follow_the_weights():
 @losses
 def test_the_lowest_of_several_starts_is_returned(loss):
     seeds = [3, 4, 5, 6]
-    best = solve_from(problem(loss), 1, "auto", Settings(), seeds, [None] * 4, None)
-    each = [solve(problem(loss), 1, "auto", Settings(), seed).objective for seed in seeds]
+    best = solve_from(problem(loss), P, "auto", Settings(), seeds, [None] * 4, None)
+    each = [solve(problem(loss), P, "auto", Settings(), seed).objective for seed in seeds]
     assert best.objective == min(each)
-    parallel = solve_from(problem(loss), 1, "auto", Settings(), seeds, [None] * 4, 2)
+    parallel = solve_from(problem(loss), P, "auto", Settings(), seeds, [None] * 4, 2)
     assert_array_equal(best.embedding, parallel.embedding)
 
 
