@@ -22,7 +22,9 @@ _ROUNDS, _SWEEPS = 5, 10
 _LEAST = 1e-6
 
 
-def improve_line(problem: EmbeddingProblem, X: np.ndarray, settings: Settings) -> Iterator[Progress]:
+def improve_line(
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings
+) -> Iterator[Progress]:
     """Move points of X, of shape (n_objects, 1), and descend, in turn; F never rises.
 
     Yields nothing where no point has a better place. A sweep costs at most 33 x 3 evaluations.
