@@ -68,9 +68,9 @@ class OrdinalEmbedding(
         "ckl" log((a + c + 2 mu) / (c + mu)).
     solver : {"auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"}, default="auto"
         "auto" is a short stochastic start (for up to three components in two more) and then
-        L-BFGS; on a line points then move past each other where that lowers F. "svrg-sbb" is the variance-reduced stochastic gradient with stabilised
-        Barzilai-Borwein steps; "svrg" has constant steps, "sgd" falling ones, "batch" is gradient
-        descent.
+        L-BFGS; on a line points then move past each other where that lowers F. "svrg-sbb" is the
+        variance-reduced stochastic gradient with stabilised Barzilai-Borwein steps; "svrg" has
+        constant steps, "sgd" falling ones, "batch" is gradient descent.
     formulation : {"nonconvex", "convex"}, default="nonconvex"
         "convex" minimises over the Gram matrix, which is a convex problem for "gnmds" and "ste",
         by projected gradients at O(n^3) a step, and keeps the largest `n_components` eigenpairs.

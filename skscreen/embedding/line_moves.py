@@ -78,7 +78,7 @@ def _sweep(x, terms, which, first, n_gaps):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _add_costs(x, v, places, costs, terms, which):
-    """What of the objective depends on object v, times the total weight, for each place."""
+    """Write the part of the objective that depends on object v, times the total weight."""
     rows, width = terms.answers, terms.answers.shape[1]
     l_column = 0 if width == 3 else 2
     ridge = terms.total * terms.reg / x.size
