@@ -32,8 +32,8 @@ def optimum(Q, C):
     return polished if gap(Q, C, polished) <= gap(Q, C, alpha) else alpha
 
 
-def free_optimum(Q, C, y):
-    """The same with sum y_i alpha_i = 0: dual variables, and the ends of the best intercepts."""
+def free_optimum(Q, C, y, total=0.0):
+    """The same with sum y_i alpha_i = total; also the ends of the best intercepts."""
     n, top = len(C), C.max()
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -41,7 +41,7 @@ def free_optimum(Q, C, y):
     # In units of C, so that the tolerances mean the same for every C.
     P = sparse.csc_matrix(np.triu(top * Q))
     A = sparse.vstack([sparse.csc_matrix(y), sparse.eye(n), -sparse.eye(n)]).tocsc()
-    limits = np.concatenate([[0.0], C / top, np.zeros(n)])
+    limits = np.concatenate([[total / top], C / top, np.zeros(n)])
     cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(2 * n)]
     found = clarabel.DefaultSolver(P, -np.ones(n), A, limits, cones, settings).solve()
     alpha = top * np.clip(np.array(found.x), 0.0, C / top)
@@ -52,10 +52,10 @@ def free_optimum(Q, C, y):
         polished = np.where(margins < 1.0, C, 0.0)
         polished[kink] = 0.0
         system = np.block([[Q[np.ix_(kink, kink)], y[kink, None]], [y[kink], np.zeros(1)]])
-        rest = np.append(1.0 - (Q @ polished)[kink], -(y @ polished))
+        rest = np.append(1.0 - (Q @ polished)[kink], total - y @ polished)
         polished[kink] = np.linalg.lstsq(system, rest, rcond=None)[0][:-1]
         polished = np.clip(polished, 0.0, C)
-        balanced = abs(y @ polished) <= 1e-13 * polished.sum()
+        balanced = abs(y @ polished - total) <= 1e-13 * polished.sum()
         if balanced and free_gap(Q, C, y, polished) <= free_gap(Q, C, y, alpha):
             alpha = polished
     return alpha, *best_intercepts(Q @ alpha, C, y)

@@ -29,14 +29,14 @@ from threadpoolctl import threadpool_limits
 
 import skscreen
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
-from skscreen.samples.intercept import with_intercept
+from skscreen.samples.intercept import bounds_with_intercept
 from skscreen.svm.screening.bounds import (
-    dynamic_ball,
+    gap_ball,
     gradient_target,
     intersection_target,
     path_gap,
     reference,
-    relaxed_path_ball,
+    scaled_gap_ball,
     segment,
 )
 from skscreen.svm.screening.inside_box import compare, compare_at, furthest_inside
@@ -235,8 +235,10 @@ def decisions(test: str, ref, ends, rho: float, Q, shrink: float):
         return decide(*by_samples_inside(ref, rho, Q, shrink))
     low, high = extremes(test, ref, ends, rho, Q, shrink)
     if ref.signs is not None:
-        bounds = rho * ref.bounds
-        low, high = with_intercept(low, high, ref.signs, bounds, bounds[ref.signs > 0.0].sum())
+        bounds = rho * ref.caps
+        low, high = bounds_with_intercept(
+            low, high, ref.signs, bounds, bounds[ref.signs > 0.0].sum()
+        )
     return decide(low, high)
 
 
@@ -254,16 +256,16 @@ def by_samples_inside(ref, rho: float, Q, shrink: float):
     """Bounds on the margins with an unpenalised intercept, by samples inside their box."""
     if shrink == 1.0:
         return compare_at(ref, rho, Known(Q))
-    gap, ball = shrink**2 * path_gap(ref, rho), shrunken(relaxed_path_ball(ref, rho), shrink)
-    inside = furthest_inside(rho * ref.alpha, rho * ref.bounds, gap, ref.moved)
+    gap, ball = shrink**2 * path_gap(ref, rho), shrunken(scaled_gap_ball(ref, rho), shrink)
+    inside = furthest_inside(rho * ref.alpha, rho * ref.caps, gap, ref.moved)
     return compare(inside, Q[inside.index], ball, rho * ref.shift, ref.norms, ref.signs)
 
 
 def extremes(test: str, ref, ends, rho: float, Q, shrink: float):
     """Bounds on the margins, but for an unpenalised intercept."""
-    balls = {"dynamic": dynamic_ball(ref), "ball1": relaxed_path_ball(ref, rho)}
+    balls = {"dynamic": gap_ball(ref), "ball1": scaled_gap_ball(ref, rho)}
     if ends is not None:
-        balls["between"] = dynamic_ball(ends)
+        balls["between"] = gap_ball(ends)
     if test in balls:
         return ball_test(shrunken(balls[test], shrink), ref.norms)
     target = (gradient_target if test == "gradient" else intersection_target)(ref, rho)

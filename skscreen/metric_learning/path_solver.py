@@ -12,7 +12,7 @@ from skscreen.metric_learning.problem.comparisons import Comparisons
 from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.objective import Objective, Problem, Proximal
 from skscreen.metric_learning.screening.active import decide, leave_out
-from skscreen.metric_learning.screening.bounds import relaxed_path_ball
+from skscreen.metric_learning.screening.bounds import rrpb_ball
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.projected_gradient import Options, solve
 from skscreen.metric_learning.solvers.solution import Solution
@@ -152,7 +152,7 @@ class PathSolver:
         if self._in_range is None or not self._in_range[0] <= lam <= self._in_range[1]:
             low = lam * (lam / reference.lam) ** _RANGE_STEPS
             at_low, margins = replace(objective, lam=low), objective.geometry.margins
-            ball = relaxed_path_ball(reference.evaluation, low, reference.lam, margins)
+            ball = rrpb_ball(reference.evaluation, low, reference.lam, margins)
             reduced = leave_out(at_low, decide(at_low, [ball]))
             self._in_range = low, reference.lam, reduced
         return replace(self._in_range[2], lam=lam)

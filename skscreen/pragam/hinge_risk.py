@@ -18,15 +18,17 @@ from numba import njit
 
 from skscreen.core.floats import EPS, REORDER
 from skscreen.core.projection import project
+from skscreen.samples.intercept import balance, weighted_quantile
 from skscreen.samples.rows import LinearSamples
 
-# Samples this near to the kink are taken first where the dual variables are brought to balance.
-_TIE = 1e-12
-# Where the best intercept is looked for first, in multiples of its last change.
-_WIDER = 4.0
+# Width of the interval where the best intercept is looked for first, over its last change.
+_SEARCHED = 4.0
 
-# Of a difference of sums, what may be rounding errors; a number whose reciprocal is one.
-_CANCELLED, _TINY = 1e-13, 1e-300
+# Relative size of what rounding errors leave of a difference of sums.
+_CANCELLED = 1e-13
+
+# A number whose reciprocal is finite.
+_TINY = 1e-300
 
 
 class HingeRisk:
@@ -113,7 +115,7 @@ class HingeRisk:
         # The kink of the loss of sample i is at b = y_i (1 - <z_i, w>).
         kinks, (low, high) = g / self._normal, self._around
         b = quantile_between(kinks, self.caps, self._positive, low, high)
-        width = _WIDER * abs(b - 0.5 * (low + high)) if np.isfinite(low + high) else 1.0
+        width = _SEARCHED * abs(b - 0.5 * (low + high)) if np.isfinite(low + high) else 1.0
         self._around = b - width, b + width
         return hinge_sum(g, self._tops, self._normal, b), b
 
@@ -200,31 +202,6 @@ def move(base, g, scale, out):
 
 
 @njit(cache=True, nogil=True)
-def balance(g, y, caps, a):
-    """Make the sum of y_i a_i vanish by the samples nearest to the kink, g_i = 0.
-
-    Where b is the best one these are the samples on the kink, so that <a, g> stays the same.
-    """
-    missing = 0.0
-    for i in range(a.size):
-        missing -= y[i] * a[i]
-    for i in range(a.size):
-        if missing != 0.0 and abs(g[i]) <= _TIE:
-            missing -= _shift(i, missing, y, caps, a)
-    if missing != 0.0:
-        for i in np.argsort(np.abs(g)):
-            missing -= _shift(i, missing, y, caps, a)
-
-
-@njit(cache=True, nogil=True)
-def _shift(i, missing, y, caps, a):
-    """Move a_i as far as the box and `missing` allow; return what that adds to the sum."""
-    old = a[i]
-    a[i] = min(max(old + y[i] * missing, 0.0), caps[i])
-    return missing if a[i] == old + y[i] * missing else y[i] * (a[i] - old)
-
-
-@njit(cache=True, nogil=True)
 def quantile_between(values, weights, level, low, high):
     """Return `weighted_quantile`; in one pass where it is one of few values from low to high."""
     n = values.size
@@ -239,37 +216,3 @@ def quantile_between(values, weights, level, low, high):
     if below < level <= below + within:
         return weighted_quantile(v[:inside], u[:inside], level - below)
     return weighted_quantile(values, weights, level)
-
-
-@njit(cache=True, nogil=True)
-def weighted_quantile(values, weights, level):
-    """Return the smallest value at which the cumulative weight reaches a level, by selection."""
-    v, u = values.copy(), weights.copy()
-    first, last, below = 0, v.size, 0.0
-    while last - first > 1:
-        a, b, c = v[first], v[(first + last) // 2], v[last - 1]
-        pivot = max(min(a, b), min(max(a, b), c))
-        # Three parts: smaller [first, left), equal [left, right), larger [right, last).
-        left, k, right, smaller, equal = first, first, last, 0.0, 0.0
-        while k < right:
-            if v[k] < pivot:
-                smaller += u[k]
-                v[k], v[left] = v[left], v[k]
-                u[k], u[left] = u[left], u[k]
-                left += 1
-                k += 1
-            elif v[k] > pivot:
-                right -= 1
-                v[k], v[right] = v[right], v[k]
-                u[k], u[right] = u[right], u[k]
-            else:
-                equal += u[k]
-                k += 1
-        if left > first and below + smaller >= level:
-            last = left
-        elif right == last or below + smaller + equal >= level:
-            return pivot
-        else:
-            below += smaller + equal
-            first = right
-    return v[first]

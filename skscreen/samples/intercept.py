@@ -11,15 +11,19 @@ machines. arXiv:1401.6740. (Without such an intercept.)
 """
 
 import numpy as np
+from numba import njit
 
 from skscreen.core.floats import EPS
 
-# Rounding error of a margin with intercept, next to bounds that have their own.
+# Rounding error of a margin with intercept beside that of its bounds, in EPS.
 _ROUNDING = 8.0
 
+# Distance from the kink, as a margin, of samples that are taken first to balance dual variables.
+_TIE = 1e-12
 
-def shown(margins: np.ndarray, b: float, y: np.ndarray | None) -> np.ndarray:
-    """Return margins with an intercept; without labels there is none."""
+
+def margins_with_intercept(margins: np.ndarray, b: float, y: np.ndarray | None) -> np.ndarray:
+    """Return y_i f(x_i): margins with an intercept; without labels there is none."""
     return margins if y is None else margins + b * y
 
 
@@ -43,16 +47,12 @@ def best_intercepts(kinks: np.ndarray, caps: np.ndarray, level: float) -> tuple[
     """
     if kinks.size == 0:
         return 0.0, 0.0
-    order = np.argsort(kinks)
-    cumulative = np.cumsum(caps[order])
-    slack = 4.0 * EPS * kinks.size * (cumulative[-1] + abs(level))
-    low = np.searchsorted(cumulative, level - slack)
-    high = np.searchsorted(cumulative, level + slack, side="right")
-    last = kinks.size - 1
-    return kinks[order[min(low, last)]], kinks[order[min(high, last)]]
+    slack = 4.0 * EPS * kinks.size * (float(caps.sum()) + abs(level))
+    low = weighted_quantile(kinks, caps, level - slack)
+    return low, weighted_quantile(kinks, caps, np.nextafter(level + slack, np.inf))
 
 
-def with_intercept(
+def bounds_with_intercept(
     lower: np.ndarray, upper: np.ndarray, y: np.ndarray, caps: np.ndarray, level: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Turn bounds on all <z_i, w*> into bounds on the margins at every optimal intercept.
@@ -83,7 +83,7 @@ def balanced_target(margins: np.ndarray, caps: np.ndarray, y: np.ndarray) -> np.
     """Return C_i s_i for a subgradient s of the hinges at their best intercept.
 
     So sum_i y_i C_i s_i = 0, up to rounding errors: s_i is 1 for margins below 1 and 0 above, and
-    between them for one sample at the kink.
+    between them for samples at the kink.
 
     Parameters
     ----------
@@ -91,13 +91,68 @@ def balanced_target(margins: np.ndarray, caps: np.ndarray, y: np.ndarray) -> np.
         Of intercept 0.
     caps, y : ndarray of shape (n,)
     """
-    order = np.argsort(y * (1.0 - margins))
-    cumulative = np.cumsum(caps[order])
-    kink = min(np.searchsorted(cumulative, caps[y > 0.0].sum()), order.size - 1)
-    above = np.zeros(order.size, np.bool_)
-    above[order[kink:]] = True
-    target = np.where(above == (y > 0.0), caps, 0.0)
-    target[order[kink]] = 0.0
-    missing = -y[order[kink]] * (y @ target)
-    target[order[kink]] = min(max(missing, 0.0), caps[order[kink]])
+    short = 1.0 - margins
+    short -= y * best_intercepts(y * short, caps, caps[y > 0.0].sum())[0]
+    target = np.where(short > 0.0, caps, 0.0)
+    balance(short, y, caps, target)
     return target
+
+
+@njit(cache=True, nogil=True)
+def balance(short, y, caps, alpha):
+    """Make the sum of y_i alpha_i vanish by the samples nearest to the kink, where `short` is 0.
+
+    `short` is 1 - m_i with an intercept. Where that is the best one these are the samples on the
+    kink, so that <alpha, short> stays the same.
+    """
+    missing = 0.0
+    for i in range(alpha.size):
+        missing -= y[i] * alpha[i]
+    for i in range(alpha.size):
+        if missing != 0.0 and abs(short[i]) <= _TIE:
+            missing -= _move(i, missing, y, caps, alpha)
+    if missing != 0.0:
+        for i in np.argsort(np.abs(short)):
+            missing -= _move(i, missing, y, caps, alpha)
+
+
+@njit(cache=True, nogil=True)
+def _move(i, missing, y, caps, alpha):
+    """Move alpha_i as far as the box and `missing` allow; return what that adds to the sum."""
+    old = alpha[i]
+    alpha[i] = min(max(old + y[i] * missing, 0.0), caps[i])
+    return missing if alpha[i] == old + y[i] * missing else y[i] * (alpha[i] - old)
+
+
+@njit(cache=True, nogil=True)
+def weighted_quantile(values, weights, level):
+    """Return the smallest value at which the cumulative weight reaches a level, by selection."""
+    v, u = values.copy(), weights.copy()
+    first, last, below = 0, v.size, 0.0
+    while last - first > 1:
+        a, b, c = v[first], v[(first + last) // 2], v[last - 1]
+        pivot = max(min(a, b), min(max(a, b), c))
+        # Three parts: smaller [first, left), equal [left, right), larger [right, last).
+        left, k, right, smaller, equal = first, first, last, 0.0, 0.0
+        while k < right:
+            if v[k] < pivot:
+                smaller += u[k]
+                v[k], v[left] = v[left], v[k]
+                u[k], u[left] = u[left], u[k]
+                left += 1
+                k += 1
+            elif v[k] > pivot:
+                right -= 1
+                v[k], v[right] = v[right], v[k]
+                u[k], u[right] = u[right], u[k]
+            else:
+                equal += u[k]
+                k += 1
+        if left > first and below + smaller >= level:
+            last = left
+        elif right == last or below + smaller + equal >= level:
+            return pivot
+        else:
+            below += smaller + equal
+            first = right
+    return v[first]

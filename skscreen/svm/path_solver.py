@@ -14,19 +14,19 @@ from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.fitting.threads import blas_threads_for
 from skscreen.samples.gram import INDEFINITE, LinearKernelSamples, indefinite_message
-from skscreen.samples.intercept import shown
+from skscreen.samples.intercept import margins_with_intercept
 from skscreen.samples.rows import check_bounds
 from skscreen.svm.screening.bounds import (
     Reference,
-    dynamic_ball,
+    gap_ball,
     intersection_target,
     reference,
-    relaxed_path_ball,
+    scaled_gap_ball,
     segment,
 )
 from skscreen.svm.screening.inside_box import compare_at
 from skscreen.svm.screening.rules import Extremes, ball_test, decide, intersection_test
-from skscreen.svm.solvers.hinge import Part
+from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.polish import certified, polish
 from skscreen.svm.solvers.solution import SampleSolution
 
@@ -217,15 +217,15 @@ class SamplePathSolver:
         known = self._reference(margins, inside, bounds, b)
         self._known.append(_Known(C, inside, margins, known))
 
-    def _part(self, bounds: np.ndarray) -> Part:
-        return Part(bounds, self._samples.norms, self._signs)
+    def _part(self, bounds: np.ndarray) -> HingeTerms:
+        return HingeTerms(bounds, self._samples.norms, self._signs)
 
     def _reference(self, margins, alpha, bounds, b: float = 0.0) -> Reference:
         return reference(self._samples.norms, margins, alpha, bounds, self._signs, b)
 
     def _decide(self, extremes: Extremes, bounds: np.ndarray, codes: np.ndarray | None = None):
         """Codes by bounds on the margins, those of an unpenalised intercept left out."""
-        return decide(*self._part(bounds).with_intercept(extremes), codes)
+        return self._part(bounds).decide(extremes, codes)
 
     def solve(self, C: float, tol: float) -> SamplePoint:
         """Solve for one C to a relative duality gap of the full problem."""
@@ -301,7 +301,8 @@ class SamplePathSolver:
 
     def _effect(self, solution: SampleSolution, bounds: np.ndarray, errors: np.ndarray) -> float:
         """Return what errors of margins do to sum_i kappa_i."""
-        alpha, rest = solution.alpha, 1.0 - shown(solution.margins, solution.b, self._signs)
+        alpha = solution.alpha
+        rest = 1.0 - margins_with_intercept(solution.margins, solution.b, self._signs)
         slopes = np.where(rest > 0.0, bounds - alpha, alpha)
         near = np.abs(rest) <= errors
         slopes[near] = bounds[near]
@@ -357,7 +358,7 @@ class SamplePathSolver:
             if between:
                 b = self._part(bounds).best_intercept(margins)
                 known, rho = self._reference(margins, start, bounds, b), 1.0
-                extremes = ball_test(dynamic_ball(known), known.norms)
+                extremes = ball_test(gap_ball(known), known.norms)
             else:
                 extremes = self._test(nearest, C)
             codes = self._decide(extremes, bounds)
@@ -394,9 +395,9 @@ class SamplePathSolver:
     def _test(self, known: "_Known", C: float) -> Extremes:
         norms, last, rho = self._samples.norms, known.reference, C / known.C
         if self._screening == "ball1" or not self._on_path:
-            return ball_test(relaxed_path_ball(last, rho), norms)
+            return ball_test(scaled_gap_ball(last, rho), norms)
         target = intersection_target(last, rho)
-        margins, summed = self._targets.margins(target / (rho * last.bounds))
+        margins, summed = self._targets.margins(target / (rho * last.caps))
         balls = segment(last, rho, target, C * margins - rho * last.margins, C * summed)
         if self._screening == "ball2":
             return ball_test(balls.ball(1.0), norms)
@@ -412,11 +413,12 @@ class SamplePathSolver:
         self._known = [_Known(C, solution.alpha, solution.margins, last)]
         if self._screening is not None:
             start = time.perf_counter()
-            codes = self._decide(ball_test(dynamic_ball(last), last.norms), bounds, codes)
+            codes = self._decide(ball_test(gap_ball(last), last.norms), bounds, codes)
             seconds = time.perf_counter() - start
             history.append(screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / C))
         at_bound = np.minimum(solution.alpha, bounds - solution.alpha) <= _KINK * bounds
-        n_decidable = int(np.count_nonzero(at_bound & (np.abs(last.shown - 1.0) > _KINK)))
+        off_kink = np.abs(last.margins_with_intercept - 1.0) > _KINK
+        n_decidable = int(np.count_nonzero(at_bound & off_kink))
         return SamplePoint(C, solution, tuple(history), n_decidable, time.perf_counter() - began)
 
 

@@ -2,7 +2,14 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower, sphere_upper
+from skscreen.core.decisions import (
+    LINEAR,
+    UNDECIDED,
+    ZERO,
+    hinge_slackness,
+    sphere_lower,
+    sphere_upper,
+)
 from skscreen.metric_learning.screening.rules import RULES, half_space_lower
 
 
@@ -22,6 +29,45 @@ def test_sphere_bounds_are_attained_on_the_ball():
 def test_codes_of_decisions_are_those_of_the_documentation():
     assert (UNDECIDED, ZERO, LINEAR) == (0, 1, 2)
     assert RULES == ("sphere", "linear", "semidefinite")
+
+
+# -- slackness ------------------------------------------------------------------------------------
+
+# Cap and shift: hinges, smoothed ones, and the squared hinge.
+HINGES = [(1.0, 0.0), (2.5, 0.0), (1.0, 0.05), (1.0, 0.7), (2.5, 0.3), (np.inf, 0.4)]
+SHORT = np.linspace(-2.0, 2.0, 401)
+
+
+def loss(short, cap, shift):
+    """The definition, piece by piece."""
+    if short <= 0.0:
+        return 0.0
+    if short < shift * cap:
+        return short * short / (2.0 * shift)
+    return cap * (short - 0.5 * shift * cap)
+
+
+@pytest.mark.parametrize(("cap", "shift"), HINGES)
+def test_slackness_is_loss_plus_conjugate_minus_product(cap, shift):
+    for short in SHORT:
+        for alpha in np.linspace(0.0, min(cap, 6.0), 11):
+            expected = loss(short, cap, shift) + 0.5 * shift * alpha**2 - alpha * short
+            found = hinge_slackness(short, alpha, cap, shift)
+            assert found == pytest.approx(expected, abs=2e-14)
+            assert found >= 0.0
+
+
+@pytest.mark.parametrize(("cap", "shift"), HINGES)
+def test_slackness_vanishes_exactly_at_subgradients(cap, shift):
+    for short in SHORT:
+        best = min(max(short / shift, 0.0), cap) if shift else cap * (short > 0.0)
+        assert hinge_slackness(short, best, cap, shift) == pytest.approx(0.0, abs=1e-14)
+        if abs(short) > 1e-6:
+            other = best + 0.1 if best + 0.1 < cap else best - 0.1
+            assert hinge_slackness(short, other, cap, shift) > 1e-8
+    assert hinge_slackness(-1.0, 0.0, cap, shift) == 0.0
+    assert all(hinge_slackness(0.0, alpha, 1.0, 0.0) == 0.0 for alpha in (0.0, 0.3, 1.0))
+    assert np.isnan(hinge_slackness(np.nan, 0.0, cap, shift))
 
 
 # -- ball and half-space --------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer, load_wine
@@ -14,14 +14,14 @@ from svm_reference import best_intercepts as by_trying_all
 from svm_reference import free_gap, free_optimum
 
 from skscreen.core.decisions import LINEAR, ZERO
-from skscreen.samples.intercept import balanced_target, best_intercepts, with_intercept
+from skscreen.samples.intercept import balanced_target, best_intercepts, bounds_with_intercept
 from skscreen.svm.screening.bounds import (
     SampleBall,
-    dynamic_ball,
+    gap_ball,
     gradient_target,
     intersection_target,
     reference,
-    relaxed_path_ball,
+    scaled_gap_ball,
     segment,
 )
 from skscreen.svm.screening.inside_box import compare, compare_at, furthest_inside
@@ -43,6 +43,8 @@ def hinges(draw):
     return np.array(margins, float), np.array(caps), np.array([1.0, -1.0, *y])
 
 
+# The first call compiles.
+@settings(deadline=None)
 @given(hinges())
 def test_best_intercepts_are_found(problem):
     margins, caps, y = problem
@@ -50,21 +52,25 @@ def test_best_intercepts_are_found(problem):
     assert_allclose(found, by_trying_all(margins, caps, y))
 
 
+@settings(deadline=None)
 @given(hinges(), st.integers(0, 2**32 - 1))
 def test_bounds_on_margins_hold_at_every_best_intercept(problem, seed):
     margins, caps, y = problem
     rng, level = np.random.default_rng(seed), caps[y > 0.0].sum()
     widths = rng.exponential(size=(2, y.size)) * rng.choice([0.0, 0.1, 1.0, 5.0])
-    lower, upper = with_intercept(margins - widths[0], margins + widths[1], y, caps, level)
+    lower, upper = bounds_with_intercept(margins - widths[0], margins + widths[1], y, caps, level)
     for b in by_trying_all(margins, caps, y):
         assert np.all(lower <= margins + y * b + 1e-12)
         assert np.all(upper >= margins + y * b - 1e-12)
     # Another intercept in the margins is no other problem.
     shift = rng.normal() * y
-    moved = with_intercept(margins - widths[0] + shift, margins + widths[1] + shift, y, caps, level)
+    moved = bounds_with_intercept(
+        margins - widths[0] + shift, margins + widths[1] + shift, y, caps, level
+    )
     assert_allclose(moved, (lower, upper), atol=1e-12)
 
 
+@settings(deadline=None)
 @given(hinges())
 def test_targets_are_balanced_subgradients(problem):
     margins, caps, y = problem
@@ -124,7 +130,7 @@ def decisions(ref, rho, test, Q):
     if test == "inside":
         return decide(*compare_at(ref, rho, Known(Q)))
     if test == "ball1":
-        extremes = ball_test(relaxed_path_ball(ref, rho), ref.norms)
+        extremes = ball_test(scaled_gap_ball(ref, rho), ref.norms)
     else:
         target = (gradient_target if test == "gradient" else intersection_target)(ref, rho)
         balls = segment(ref, rho, target, Q @ (target - rho * ref.alpha))
@@ -132,8 +138,10 @@ def decisions(ref, rho, test, Q):
             extremes = intersection_test(balls, ref.norms)
         else:
             extremes = ball_test(balls.ball(1.0), ref.norms)
-    bounds = rho * ref.bounds
-    return decide(*with_intercept(*extremes, ref.signs, bounds, bounds[ref.signs > 0.0].sum()))
+    bounds = rho * ref.caps
+    return decide(
+        *bounds_with_intercept(*extremes, ref.signs, bounds, bounds[ref.signs > 0.0].sum())
+    )
 
 
 def wrong(codes, name, C):
@@ -183,7 +191,7 @@ def test_dual_variables_out_of_balance(name):
     for excess in (0.0, 1e-12, 1e-6, 1e-3, 0.1):
         tilted = np.minimum(alpha * np.where(y > 0.0, 1.0 + excess, 1.0), C * weights)
         ref = reference(norms, Q @ tilted, tilted, C * weights, y, low)
-        ball = dynamic_ball(ref)
+        ball = gap_ball(ref)
         away = alpha - tilted
         assert np.sqrt(max(away @ Q @ away, 0.0)) <= ball.radius * (1.0 + 1e-9) + 1e-9
         codes = decisions(ref, 1.0, "ball1", Q)
@@ -269,10 +277,10 @@ def test_a_gap_that_overflows_proves_nothing():
 def test_rounding_errors_are_allowed_for():
     """Of dual variables out of balance, of products that cancel, and of margins."""
     Q, C, y = np.ones((2, 2)), np.full(2, 4.0), np.ones(2)
-    inside = furthest_inside(np.array([1.0, 0.0]), C, 0.3, moved=0.5)
-    assert_allclose([*inside.least, *inside.most], [0.9, 1.6], rtol=1e-6)
-    assert inside.least < 0.9 and inside.most > 1.6
+    inside = furthest_inside(np.array([1.0, 0.0]), C, 0.3, share=0.5)
+    assert_allclose([*inside.least, *inside.most], [0.8, 1.6], rtol=1e-6)
+    assert inside.least < 0.8 and inside.most > 1.6
     lower, upper = compare(inside, Q[:1], SampleBall(np.zeros(2), 2.0), 0.1, np.ones(2), y)
     # A copy of the first, as far as products can tell: |z_i - z_j| is 1e-3 |z_i| or so at most.
-    assert np.all(lower <= 0.9 - 2e-3 - 0.2) and np.all(upper >= 1.6 + 2e-3 + 0.2)
-    assert_allclose([lower, upper], [[0.7] * 2, [1.8] * 2], atol=4e-3)
+    assert np.all(lower <= 0.8 - 2e-3 - 0.2) and np.all(upper >= 1.6 + 2e-3 + 0.2)
+    assert_allclose([lower, upper], [[0.6] * 2, [1.8] * 2], atol=4e-3)

@@ -13,6 +13,7 @@ from svm_reference import free_optimum, optimum, primal
 from skscreen import ScreenedSVC, svc_path
 from skscreen.inspection import PathDisplay, ScreeningDisplay
 from skscreen.svm.path_solver import SamplePathSolver
+from skscreen.svm.solvers.hinge import HingeTerms
 
 X, y = load_breast_cancer(return_X_y=True)
 X, y = scale(X[::4]), y[::4]
@@ -263,14 +264,13 @@ def test_an_interrupted_path_keeps_what_is_done(monkeypatch):
 
 def test_a_contradicted_decision_is_taken_back(monkeypatch):
     """Should rounding errors ever lead to a wrong decision, the full certificate shows it."""
-    from skscreen.svm import path_solver as samples
 
-    def wrong(lower, upper, codes=None):
-        found = np.zeros(lower.size, dtype=np.int8)
+    def wrong(self, extremes, codes=None):
+        found = np.zeros(self.caps.size, dtype=np.int8)
         found[:40] = 1
         return found
 
-    monkeypatch.setattr(samples, "decide", wrong)
+    monkeypatch.setattr(HingeTerms, "decide", wrong)
     path = svc_path(X, y, Cs=[0.01, 0.02])
     assert "repair" in [event.where for event in path.screening_history]
     assert np.all(path.converged)

@@ -71,20 +71,3 @@ def dual_variable(z, width_inverse):
 def smoothed_value(z, alpha, gamma):
     """Value of the smoothed hinge written with its own dual variable."""
     return alpha * (z - 0.5 * gamma * alpha)
-
-
-@njit(inline="always")
-def fenchel_young(z, alpha, gamma):
-    """l(x) + l*(-alpha) + alpha x >= 0, as a sum of non-negative terms.
-
-    Zero exactly when alpha is minus a subgradient at x = tau - z. Written without the
-    cancellation of the definition, so that it is usable inside a radius.
-    """
-    kink = z / gamma if gamma > 0.0 else (1.0 if z > 0.0 else 0.0)
-    kink = min(max(kink, 0.0), 1.0)
-    value = 0.5 * gamma * (alpha - kink) ** 2
-    if z < 0.0:
-        value -= alpha * z
-    elif z > gamma:
-        value += (1.0 - alpha) * (z - gamma)
-    return value

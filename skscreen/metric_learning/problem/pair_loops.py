@@ -3,8 +3,9 @@
 import numpy as np
 from numba import njit
 
+from skscreen.core.decisions import hinge_slackness
 from skscreen.core.floats import EPS, REORDER_FINITE
-from skscreen.metric_learning.problem.losses import dual_variable, fenchel_young, smoothed_value
+from skscreen.metric_learning.problem.losses import dual_variable, smoothed_value
 
 # Slots up to which blocks, nearly in order already, are sorted by insertion.
 _INSERTION = 64
@@ -297,7 +298,7 @@ def proximal_pass(
             # Less width/2 centre^2, a constant: so that alpha = 0 contributes nothing.
             value = smoothed_value(z, alpha, gamma)
             smoothed += scale * (value + width * alpha * (centre[t] - 0.5 * alpha))
-            slack = fenchel_young(z, alpha, gamma)
+            slack = hinge_slackness(z, alpha, 1.0, gamma)
             true += scale * (value + slack)
             gap += scale * slack
             if slack > 0.0:

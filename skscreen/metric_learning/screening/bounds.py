@@ -2,14 +2,13 @@
 
 All are built from an `Evaluation` of an objective at a reference point theta, with dual
 variables alpha and S = sum_t alpha_t A_t + B. Write S = S_K - Gamma for its split by the domain
-and u = S_K / lambda. There is one ball behind the names,
+and u = S_K / lambda. There is one ball behind the names, that of
+`core.ball` with a slackness of sum FY + <theta, Gamma>:
 
-    |theta* - (theta + u)/2|^2 <= gap(theta, alpha) / lambda - |theta - u|^2 / 4
-                                = (sum FY + <theta, Gamma>) / lambda + |theta - u|^2 / 4,
+    |theta* - (theta + u)/2|^2 <= (sum FY + <theta, Gamma>) / lambda + |theta - u|^2 / 4.
 
-because P is lambda-strongly convex at theta and D is so at u (add the two inequalities and
-complete the square). The named bounds of Yoshida et al. (2019) are kept beside it. Every radius
-carries the rounding error of the evaluation that produced it.
+The named bounds of Yoshida et al. (2019) are kept beside it. Every radius carries the rounding
+error of the evaluation that produced it.
 
 A bound takes `(evaluation, lam, reference_lam, margins)`: the target lambda, the one at which
 the reference was solved (used by "rrpb" and "rpb" only) and what evaluates further margins in the
@@ -23,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skscreen.core.ball import gap_radius
 from skscreen.core.floats import EPS
 from skscreen.metric_learning.problem.comparisons import PairDistances
 from skscreen.metric_learning.problem.domains import Point
@@ -55,11 +55,13 @@ class Ball:
 Margins = Callable[[Point], PairDistances]
 
 
-def _radius(square: float, evaluation: Evaluation, lam: float, centre_error: float = 0.0) -> float:
-    """Radius from its square, widened by the rounding errors of the square and the centre."""
-    square = max(square, 0.0) + evaluation.rounding(lam) / lam
+def _radius(
+    evaluation: Evaluation, lam: float, *, slackness: float = 0.0, distance: float = 0.0
+) -> float:
+    """Radius with the rounding errors of the slackness and of the centre."""
     shift = (evaluation.adjoint_error + SLACK * EPS * norm(evaluation.adjoint)) / lam
-    return (np.sqrt(square) + shift + centre_error) * (1.0 + 1e-9)
+    slackness = max(slackness, 0.0) + evaluation.rounding(lam)
+    return float(gap_radius(slackness, distance, lam, shift))
 
 
 def gap_ball(evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins) -> Ball:
@@ -69,10 +71,11 @@ def gap_ball(evaluation: Evaluation, lam: float, reference_lam: float, margins: 
     """
     u = evaluation.adjoint_split[0].scaled(1.0 / lam)
     slackness = evaluation.fenchel_young + evaluation.complementarity()
-    square = slackness / lam + 0.25 * norm(evaluation.point.value - u.value) ** 2
+    distance = norm(evaluation.point.value - u.value)
+    radius = _radius(evaluation, lam, slackness=slackness, distance=distance)
     terms = ((0.5, evaluation.margins), (0.5, margins(u)))
     centre = 0.5 * (evaluation.point.value + u.value)
-    return Ball(terms, _radius(square, evaluation, lam), centre, evaluation.adjoint_split[1])
+    return Ball(terms, radius, centre, evaluation.adjoint_split[1])
 
 
 def gradient_ball(
@@ -84,10 +87,11 @@ def gradient_ball(
     the negative part of the centre as its normal: what is left of the ball lies inside PGB.
     """
     upper, lower = (part.scaled(1.0 / lam) for part in evaluation.adjoint_split)
-    square = evaluation.fenchel_young / lam + (0.5 * norm(evaluation.gradient(lam)) / lam) ** 2
+    distance = norm(evaluation.gradient(lam)) / lam
+    radius = _radius(evaluation, lam, slackness=evaluation.fenchel_young, distance=distance)
     terms = ((0.5, evaluation.margins), (0.5, margins(upper)), (-0.5, margins(lower)))
     centre = 0.5 * (evaluation.point.value + evaluation.adjoint / lam)
-    return Ball(terms, _radius(square, evaluation, lam), centre)
+    return Ball(terms, radius, centre)
 
 
 def projected_gradient_ball(
@@ -101,14 +105,11 @@ def projected_gradient_ball(
     Q = 0.5 * (evaluation.point.value + evaluation.adjoint / lam)
     centre, rest = evaluation.domain.split(Q)
     theta = evaluation.point.value
-    square = (
-        norm(centre.value - theta) ** 2
-        + 2.0 * max(inner(theta, rest.value), 0.0)
-        + evaluation.fenchel_young / lam
-    )
     gradient_square = (0.5 * norm(evaluation.gradient(lam)) / lam) ** 2
+    square = 2.0 * max(inner(theta, rest.value), 0.0)
     square += SLACK * EPS * (gradient_square + norm(Q) ** 2)
-    radius = _radius(square, evaluation, lam)
+    slackness, distance = evaluation.fenchel_young + lam * square, 2.0 * norm(centre.value - theta)
+    radius = _radius(evaluation, lam, slackness=slackness, distance=distance)
     return Ball(((1.0, margins(centre)),), radius, centre.value, rest)
 
 
@@ -116,9 +117,9 @@ def duality_gap_ball(
     evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins
 ) -> Ball:
     """DGB (Theorem J4): centre theta, r^2 = 2 gap / lambda. Needs no further margins."""
-    square = 2.0 * evaluation.gap(lam) / lam
-    radius, theta = _radius(square, evaluation, lam), evaluation.point.value
-    return Ball(((1.0, evaluation.margins),), radius, theta, evaluation.adjoint_split[1])
+    radius = _radius(evaluation, lam, slackness=2.0 * evaluation.gap(lam))
+    centre, normal = evaluation.point.value, evaluation.adjoint_split[1]
+    return Ball(((1.0, evaluation.margins),), radius, centre, normal)
 
 
 def constrained_duality_gap_ball(
@@ -138,18 +139,15 @@ def constrained_duality_gap_ball(
     highest = objective.loss_bound(u, at_u, upper=True)
     lowest = objective.loss_bound(evaluation.point, evaluation.margins, upper=False)
     squares = [0.5 * lam * norm(value) ** 2 for value in (u.value, evaluation.point.value)]
-    square = (highest + squares[0] - lowest - squares[1] + evaluation.gap(lam)) / lam
+    slackness = highest + squares[0] - lowest - squares[1] + evaluation.gap(lam)
     size = abs(highest) + abs(lowest) + sum(squares)
     for value in (u.value, evaluation.point.value):
         size += norm(objective.linear_term) * norm(value)
-    square = max(square, 0.0) + SLACK * EPS * size / lam
-    radius = _radius(square, evaluation, lam)
+    radius = _radius(evaluation, lam, slackness=max(slackness, 0.0) + SLACK * EPS * size)
     return Ball(((1.0, at_u),), radius, u.value, evaluation.adjoint_split[1])
 
 
-def relaxed_path_ball(
-    evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins
-) -> Ball:
+def rrpb_ball(evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins) -> Ball:
     """RRPB (Theorem J6): for theta within eps of the optimum at the reference lambda.
 
     Centre (l0 + l1)/(2 l1) theta, radius |l0 - l1|/(2 l1) |theta| + max(l0, l1)/l1 eps with
@@ -173,7 +171,8 @@ def path_ball(evaluation: Evaluation, lam: float, reference_lam: float, margins:
 
 
 def _path_ball(radius: float, evaluation: Evaluation, lam: float, reference_lam: float) -> Ball:
-    scale, radius = 0.5 * (reference_lam + lam) / lam, _radius(radius**2, evaluation, lam)
+    scale = 0.5 * (reference_lam + lam) / lam
+    radius = _radius(evaluation, lam, distance=2.0 * radius)
     centre, normal = scale * evaluation.point.value, evaluation.adjoint_split[1]
     return Ball(((scale, evaluation.margins),), radius, centre, normal)
 
@@ -187,7 +186,7 @@ BOUNDS: dict[str, Bound] = {
     "pgb": projected_gradient_ball,
     "dgb": duality_gap_ball,
     "cdgb": constrained_duality_gap_ball,
-    "rrpb": relaxed_path_ball,
+    "rrpb": rrpb_ball,
 }
 
 # Safe for exact references only, so nothing that the solver may use.

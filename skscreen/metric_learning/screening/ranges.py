@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from skscreen.core.floats import EPS
+from skscreen.core.floats import EPS, WIDER
 from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.objective import Objective, norm
 
@@ -34,8 +34,8 @@ def count_in_range(
     """
     geometry, loss = objective.geometry, objective.loss
     intervals = geometry.intervals(((1.0, geometry.margins(point)),))
-    epsilon = np.sqrt(2.0 * gap / lam) * (1.0 + 1e-9)
-    size = norm(point.value) * (1.0 + 1e-9)
+    epsilon = np.sqrt(2.0 * gap / lam) * WIDER
+    size = norm(point.value) * WIDER
     steps = np.zeros(lams.size + 1, dtype=np.int64)
     items = geometry.items
     _add_ranges(

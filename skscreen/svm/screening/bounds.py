@@ -25,13 +25,17 @@ K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014). Safe sample screening for 
 machines. arXiv:1401.6740.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 
+from skscreen.core.ball import gap_radius
+from skscreen.core.decisions import hinge_slackness
 from skscreen.core.floats import EPS, WIDER
-from skscreen.samples.intercept import balanced_target, shown
+from skscreen.samples.intercept import balanced_target, margins_with_intercept
 
 # Rounding error of a sum of vectors, in units of EPS times the sum of their lengths. Far above
 # what blocked sums of terms of both signs show.
@@ -55,203 +59,182 @@ class SampleBall:
 
 @dataclass(frozen=True)
 class Reference:
-    """A point w = u(alpha) with dual variables that are feasible for `bounds`; see `reference`.
+    """A dual point alpha with the margins of w = u(alpha); see `reference`.
 
     Parameters
     ----------
-    norms, margins, alpha, bounds : ndarray of shape (n,)
-        |z_i|, m_i = <z_i, w>, dual variables and their upper bounds.
-    square : float
-        |w|^2.
-    gap : float
-        Sum of kappa_i, which is the duality gap of the full problem, or more by rounding errors.
+    norms, margins, alpha, caps : ndarray of shape (n,)
+        |z_i|, m_i = <z_i, w> without intercept, dual variables, and the C_i that bound them.
+    square, length : float
+        |w|^2, and the sum of alpha_i |z_i|.
     shift : float
         How far the vector with the given margins may be from u(alpha) by rounding errors.
+    share : float
+        Share of the way to an end of their box that alpha_i have to go for sum y_i alpha_i = 0.
     signs : ndarray of shape (n,), or None
         Labels, where the intercept is unpenalised.
     b : float
         That intercept, which is not in the margins.
-    moved : float
-        Share by which some alpha_i have to be smaller for sum y_i alpha_i = 0.
     """
 
     norms: np.ndarray
     margins: np.ndarray
     alpha: np.ndarray
-    bounds: np.ndarray
+    caps: np.ndarray
     square: float
-    gap: float
+    length: float
     shift: float
+    share: float = 0.0
     signs: np.ndarray | None = None
     b: float = 0.0
-    moved: float = 0.0
 
     @property
     def square_error(self) -> float:
         """Rounding error of `square`: each margin may be off by `shift` |z_i|."""
-        spread = float(self.norms @ self.alpha)
-        return self.shift * (2.0 * np.sqrt(self.square) + self.shift + spread)
+        return self.shift * (2.0 * np.sqrt(self.square) + self.shift + self.length)
 
     @property
-    def shown(self) -> np.ndarray:
-        """Margins with the intercept."""
-        return shown(self.margins, self.b, self.signs)
+    def margins_with_intercept(self) -> np.ndarray:
+        """y_i f(x_i)."""
+        return margins_with_intercept(self.margins, self.b, self.signs)
 
-    @property
-    def width(self) -> np.ndarray:
-        """Rounding errors of `shown`."""
-        width = self.shift * self.norms
-        return width if self.signs is None else width + SLACK * EPS * np.abs(self.shown)
+    @cached_property
+    def gap(self) -> float:
+        """Sum of kappa_i at w: the duality gap of the problem, or more by rounding errors."""
+        return self.slackness(self.alpha, self.caps, self.share)
+
+    def slackness(
+        self, alpha: np.ndarray, caps: np.ndarray, share: float, scale: float = 1.0
+    ) -> float:
+        """Sum of kappa_i at scale * w for dual variables, with all that rounding errors may add."""
+        margins = margins_with_intercept(scale * self.margins, self.b, self.signs)
+        free = self.signs is not None
+        return _slackness(margins, self.norms, alpha, caps, abs(scale) * self.shift, share, free)
 
 
 def reference(
     norms: np.ndarray,
     margins: np.ndarray,
     alpha: np.ndarray,
-    bounds: np.ndarray,
+    caps: np.ndarray,
     signs: np.ndarray | None = None,
     b: float = 0.0,
+    part: np.ndarray | None = None,
 ) -> Reference:
-    """Make a reference from a solution of any accuracy; costs a few passes over the arrays.
+    """Make a reference from a dual point of any accuracy; costs a few passes over the arrays.
 
     Parameters
     ----------
-    norms, margins, alpha, bounds : ndarray of shape (n,)
-        Of the *full* problem, 0 <= alpha <= bounds and margins those of sum alpha_i z_i.
+    norms, margins, alpha, caps : ndarray of shape (n,)
+        Of the *full* problem, 0 <= alpha <= caps and margins those of sum alpha_i z_i.
     signs : ndarray of shape (n,), optional
         Labels, for an unpenalised intercept.
     b : float, default=0
         That intercept, which margins do not include.
+    part : ndarray of int, optional
+        Undecided samples, whose reduced problem the reference is one of. All others are at the end
+        of the box that is proved to be theirs, and their margins are not looked at but for
+        `square`.
 
     Returns
     -------
     Reference
     """
-    moved = _moved_share(alpha, signs)
-    shift = (SLACK * EPS + moved) * float(norms @ alpha)
-    square = max(float(alpha @ margins), 0.0)
-    known = Reference(norms, margins, alpha, bounds, square, 0.0, shift, signs, b, moved)
-    gap = _largest_slackness(known, alpha, bounds) + moved * _losses(known, alpha)
-    return replace(known, gap=gap)
+    length, square = float(norms @ alpha), max(float(alpha @ margins), 0.0)
+    missing = _missing(alpha, signs)
+    if part is not None:
+        norms, margins, alpha, caps = norms[part], margins[part], alpha[part], caps[part]
+        signs = None if signs is None else signs[part]
+    share = _share_to_move(alpha, caps, signs, missing)
+    shift = SLACK * EPS * length + share * float(norms @ caps)
+    return Reference(norms, margins, alpha, caps, square, length, shift, share, signs, b)
 
 
-def _largest_slackness(reference: Reference, alpha: np.ndarray, bounds: np.ndarray) -> float:
-    """Sum of kappa_i, or more by rounding errors of the margins."""
-    middle, width = reference.shown, reference.width
-    ends = (_slackness(margins, alpha, bounds) for margins in (middle - width, middle + width))
-    return float(np.maximum(*ends).sum())
-
-
-def _moved_share(alpha: np.ndarray, signs: np.ndarray | None) -> float:
-    """Share of dual variables that is to be moved for sum y_i alpha_i = 0, with rounding errors.
-
-    Those of the heavier sign are made smaller in proportion; they are half of the sum or more.
-    """
-    total = float(alpha.sum())
-    if signs is None or total == 0.0:
+def _missing(alpha: np.ndarray, signs: np.ndarray | None) -> float:
+    """|sum y_i alpha_i|, or more by rounding errors."""
+    if signs is None:
         return 0.0
     # Pairwise sums have errors of few EPS, products of vectors of many.
-    return 2.0 * (abs(float((signs * alpha).sum())) / total + SLACK * EPS)
+    return abs(float((signs * alpha).sum())) + SLACK * EPS * float(alpha.sum())
 
 
-def _losses(reference: Reference, alpha: np.ndarray) -> float:
-    """Bound what moving all of alpha changes in the sum of alpha_i (1 - m_i)."""
-    return float(alpha @ (1.0 + np.abs(reference.shown) + reference.width))
+def _share_to_move(alpha, caps, signs, missing: float) -> float:
+    """Share of their room that dual variables move, all in proportion, for sum y_i alpha_i = 0.
 
-
-def _slackness(margins: np.ndarray, alpha: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """kappa_i, without cancellation. Convex in the margin, so largest at an end of an interval."""
-    return np.where(margins < 1.0, (bounds - alpha) * (1.0 - margins), alpha * (margins - 1.0))
-
-
-def gap_ball(
-    norms: np.ndarray,
-    bounds: np.ndarray,
-    margins: np.ndarray,
-    alpha: np.ndarray,
-    dual_margins: np.ndarray,
-    distance: float,
-) -> SampleBall:
-    """Ball round (w + u)/2 for any w and any feasible alpha; nothing needs to be optimal.
-
-    Parameters
-    ----------
-    norms, bounds : ndarray of shape (n,)
-        |z_i| and C_i at the target.
-    margins : ndarray of shape (n,)
-        Those of w, which may carry an error of EPS times a few |z_i| |w|.
-    alpha, dual_margins : ndarray of shape (n,)
-        Dual variables, 0 <= alpha <= bounds, and the margins of u = sum alpha_i z_i.
-    distance : float
-        |w - u|, or more.
-
-    Returns
-    -------
-    SampleBall
+    The sum falls where y_i = 1 moves to 0 and y_i = -1 to C_i, and rises the other way.
     """
-    dual = reference(norms, dual_margins, alpha, bounds)
-    size = float(np.sqrt(dual.square)) + distance
-    shift = dual.shift + SLACK * EPS * size
-    slackness = np.maximum(
-        _slackness(margins - shift * norms, alpha, bounds),
-        _slackness(margins + shift * norms, alpha, bounds),
-    )
-    distance += shift
-    return _ball(
-        0.5 * (margins + dual_margins), float(slackness.sum()) + 0.25 * distance * distance, shift
-    )
+    if missing == 0.0:
+        return 0.0
+    falls = float(np.where(signs > 0.0, alpha, caps - alpha).sum())
+    room = min(falls, float(caps.sum()) - falls)
+    # Without room nothing is known, and nothing will be decided.
+    return missing / room if missing < room else np.inf
 
 
-def _ball(margins: np.ndarray, square: float, shift: float) -> SampleBall:
-    # What overflows to NaN stays so, and decides nothing.
-    radius = 0.0 if square <= 0.0 else np.sqrt(square)
-    return SampleBall(margins, float((radius + shift) * WIDER))
+@njit(cache=True, nogil=True)
+def _slackness(margins, norms, alpha, caps, shift, share, free):
+    """Sum of kappa_i, for all margins within shift |z_i| and variables moved by `share`."""
+    total = 0.0
+    for i in range(margins.size):
+        short, width = 1.0 - margins[i], shift * norms[i]
+        if free:
+            width += SLACK * EPS * abs(margins[i])
+        # Convex in the margin, so largest at an end.
+        total += max(
+            hinge_slackness(short - width, alpha[i], caps[i]),
+            hinge_slackness(short + width, alpha[i], caps[i]),
+        )
+        if share > 0.0:
+            total += share * caps[i] * (abs(short) + width)
+    return total
 
 
-def relaxed_path_ball(reference: Reference, rho: float) -> SampleBall:
-    """BT1 for a reference of any accuracy, at the bounds rho times those of the reference.
+@np.errstate(over="ignore", invalid="ignore")
+def gap_ball(reference: Reference, scale: float = 1.0) -> SampleBall:
+    """Gap ball of (scale w, alpha), for the caps of the reference: of any scale and intercept.
+
+    Centre (1 + scale)/2 w. For a scale of 1, r^2 is the gap: smaller by 2 than what strong
+    convexity of the primal alone gives.
+    """
+    slackness = reference.gap
+    if scale != 1.0:
+        slackness = reference.slackness(reference.alpha, reference.caps, reference.share, scale)
+    return _ball(reference, scale, 1.0, slackness)
+
+
+def scaled_gap_ball(reference: Reference, rho: float) -> SampleBall:
+    """BT1 for a reference of any accuracy, at caps rho times those of the reference.
 
     Centre (1 + rho)/2 w0 and r^2 = ((rho - 1)/2)^2 |w0|^2 + rho gap0, where gap0 is the *full*
     duality gap at the reference: the gap ball of (w0, rho alpha0). Holds for rho < 1 too.
     """
-    return _path_ball(reference, rho, rho * reference.gap)
+    return _ball(reference, 1.0, rho, rho * reference.gap)
+
+
+def path_ball(reference: Reference, rho: float) -> SampleBall:
+    """BT1 (Corollary 6, equation 16) for a reference that *is* optimal at its caps.
+
+    Safe only if the reference is exact, which no solver gives: for research and tests.
+    """
+    return _ball(reference, 1.0, rho, 0.0)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _ball(reference: Reference, scale: float, rho: float, slackness: float) -> SampleBall:
+    """Ball of (scale w, rho alpha) with a slackness."""
+    middle = 0.5 * (scale + rho)
+    distance = abs(scale - rho) * np.sqrt(reference.square + reference.square_error)
+    radius = gap_radius(slackness, distance, 1.0, abs(middle) * reference.shift)
+    return SampleBall(middle * reference.margins, float(radius))
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def path_gap(reference: Reference, rho: float) -> float:
-    """Return the duality gap of (w0, rho alpha0), that of `relaxed_path_ball`, or more."""
+    """Return the duality gap of (w0, rho alpha0), that of `scaled_gap_ball`, or more."""
     apart = abs(rho - 1.0) * np.sqrt(reference.square + reference.square_error)
     # w0 is that of the dual variables up to rounding errors.
     apart += rho * reference.shift
     return (0.5 * apart * apart + rho * reference.gap) * WIDER
-
-
-def dynamic_ball(reference: Reference) -> SampleBall:
-    """Ball round w0 with r^2 = gap0, for the bounds of the reference itself.
-
-    This is `relaxed_path_ball` for rho = 1, smaller by sqrt(2) than what strong convexity of the
-    primal alone gives.
-    """
-    return relaxed_path_ball(reference, 1.0)
-
-
-def path_ball(reference: Reference, rho: float) -> SampleBall:
-    """BT1 (Corollary 6, equation 16) for a reference that *is* optimal at its bounds.
-
-    Safe only if the reference is exact, which no solver gives: for research and tests.
-    """
-    return _path_ball(reference, rho, 0.0)
-
-
-def _half(rho: float) -> float:
-    return 0.5 * (rho - 1.0)
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def _path_ball(reference: Reference, rho: float, slackness: float) -> SampleBall:
-    scale = 0.5 * (1.0 + rho)
-    square = _half(rho) * (reference.square + reference.square_error) * _half(rho) + slackness
-    return _ball(scale * reference.margins, square, scale * reference.shift)
 
 
 @dataclass(frozen=True)
@@ -271,18 +254,17 @@ class Segment:
     @np.errstate(over="ignore", invalid="ignore")
     def ball(self, t: float) -> SampleBall:
         """Return one of the balls: at 0 relaxed BT1, at 1 BT2."""
-        # As a Python function: see `rules.ball_test`.
-        radius = float(radius_at.py_func(*self.squares, t, self.shift))
-        return SampleBall(self.margins + t * self.slope, radius)
+        return SampleBall(
+            self.margins + t * self.slope, float(radius_at(*self.squares, t, self.shift))
+        )
 
 
-@njit(inline="always")
+@register_jitable(inline="always")
 def radius_at(constant, linear, quadratic, t, shift):
     """Radius of a segment at t; the cancellation between the terms of r^2 is allowed for."""
     size = constant + t * (abs(linear) + t * quadratic)
     square = constant + t * (linear + t * quadratic) + 4.0 * EPS * size
-    root = 0.0 if square <= 0.0 else np.sqrt(square)
-    return (root + shift) * WIDER
+    return gap_radius(square, 0.0, 1.0, shift)
 
 
 def intersection_target(reference: Reference, rho: float) -> np.ndarray:
@@ -303,10 +285,10 @@ def gradient_target(reference: Reference, rho: float) -> np.ndarray:
 
 
 def _target(reference: Reference, rho: float, margins: np.ndarray) -> np.ndarray:
-    bounds = rho * reference.bounds
+    caps = rho * reference.caps
     if reference.signs is not None:
-        return balanced_target(margins, bounds, reference.signs)
-    return np.where(margins < 1.0, bounds, 0.0)
+        return balanced_target(margins, caps, reference.signs)
+    return np.where(margins < 1.0, caps, 0.0)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -327,7 +309,7 @@ def segment(
     ----------
     reference : Reference
     rho : float
-        Target bounds as multiples of those of the reference.
+        Target caps as multiples of those of the reference.
     target : ndarray of shape (n,)
         Dual variables that are feasible at the target.
     difference : ndarray of shape (n,)
@@ -340,19 +322,18 @@ def segment(
     -------
     Segment
     """
-    q, step = reference.margins, target - rho * reference.alpha
+    q, step, caps = reference.margins, target - rho * reference.alpha, rho * reference.caps
     length_moved = float(np.abs(step) @ reference.norms)
-    share = _moved_share(target, reference.signs)
-    error = SLACK * EPS * (length_moved + summed + rho * float(reference.norms @ reference.alpha))
-    error += share * float(reference.norms @ target)
+    share = _share_to_move(target, caps, reference.signs, _missing(target, reference.signs))
+    error = SLACK * EPS * (length_moved + summed + rho * reference.length)
+    error += share * float(reference.norms @ caps)
     length_square = max(float(step @ difference), 0.0)
     length = float(np.sqrt(length_square))
     # |w0 - u_t|^2 / 4 with w0 - u_t = (1 - rho) w0 - t (target's u - rho u0), in alpha-space.
-    constant = _half(rho) * (reference.square + reference.square_error) * _half(rho)
-    linear = _half(rho) * float(step @ q)
-    near = rho * reference.gap
-    far = _largest_slackness(reference, target, rho * reference.bounds)
-    far += share * _losses(reference, target)
+    half = 0.5 * (rho - 1.0)
+    constant = half * (reference.square + reference.square_error) * half
+    linear = half * float(step @ q)
+    near, far = rho * reference.gap, reference.slackness(target, caps, share)
     shift = 0.5 * (1.0 + rho) * reference.shift + error
     # Errors of the terms in t: each is an inner product of vectors known up to `shift`.
     size = np.sqrt(reference.square) + reference.shift

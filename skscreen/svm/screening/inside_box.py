@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from skscreen.core.floats import EPS
-from skscreen.svm.screening.bounds import Reference, SampleBall, path_gap, relaxed_path_ball
+from skscreen.svm.screening.bounds import Reference, SampleBall, path_gap, scaled_gap_ball
 from skscreen.svm.screening.rules import Extremes
 
 # Samples that all are compared with: those furthest inside. More hardly decide more.
@@ -31,8 +31,11 @@ _MOST = 30
 # and only positive semi-definite, up to rounding errors, of single precision too.
 _UNSURE = 1e-6
 
-# By how much limits of margins are wider than computed, and rounding errors of their sums.
-_WIDER, _ROUNDING = 1.0 + 1e-6, 8.0
+# Relative widening of limits of margins.
+_LIMIT_SLACK = 1.0 + 1e-6
+
+# Rounding errors of sums of such limits, in EPS.
+_ROUNDING = 8.0
 
 
 class Rows(Protocol):
@@ -71,39 +74,37 @@ def compare_at(reference: Reference, rho: float, samples: Rows) -> Extremes:
     samples : Rows
         All samples. The products of thirty with all are asked for.
     """
-    alpha, bounds = rho * reference.alpha, rho * reference.bounds
+    alpha, caps = rho * reference.alpha, rho * reference.caps
     # Squares of lengths may be wrong by so much, for dual variables of up to twice that size.
-    size = max(rho, 1.0) * float(reference.norms @ reference.alpha)
+    size = max(rho, 1.0) * reference.length
     unsure = 4.0 * samples.error * size * size
     gap = path_gap(reference, rho) + unsure
-    inside = furthest_inside(alpha, bounds, gap, reference.moved)
+    inside = furthest_inside(alpha, caps, gap, reference.share)
     products = samples.rows(inside.index)
-    ball, shift = relaxed_path_ball(reference, rho), 0.5 * (1.0 + rho) * reference.shift
+    ball, shift = scaled_gap_ball(reference, rho), 0.5 * (1.0 + rho) * reference.shift
     ball = SampleBall(ball.margins, math.hypot(ball.radius, math.sqrt(unsure)))
     return compare(inside, products, ball, shift, reference.norms, reference.signs)
 
 
-def furthest_inside(
-    alpha: np.ndarray, bounds: np.ndarray, gap: float, moved: float = 0.0
-) -> Inside:
+def furthest_inside(alpha: np.ndarray, caps: np.ndarray, gap: float, share: float = 0.0) -> Inside:
     """Choose the samples to compare with.
 
     Parameters
     ----------
-    alpha, bounds : ndarray of shape (n,)
+    alpha, caps : ndarray of shape (n,)
         Dual variables and their upper bounds.
     gap : float
         Duality gap of these dual variables with whatever w, or more by rounding errors.
-    moved : float
-        Share by which some of them have to be smaller to be feasible.
+    share : float
+        Share of their room that they may have to move to be feasible.
     """
-    room = np.minimum(alpha, bounds - alpha)
+    room = np.minimum(alpha, caps - alpha)
     index = np.argpartition(-room, _MOST)[:_MOST] if room.size > _MOST else np.arange(room.size)
-    index = index[room[index] > 0.0]
+    index = index[room[index] > 0.0] if share < 1.0 else index[:0]
     # What overflows is no limit.
     with np.errstate(over="ignore", divide="ignore"):
-        least = 1.0 - _WIDER * gap / (bounds - alpha)[index]
-        most = 1.0 + _WIDER * gap / (max(1.0 - moved, 0.0) * alpha[index])
+        reach = _LIMIT_SLACK * gap / np.float64(1.0 - share)
+        least, most = 1.0 - reach / (caps - alpha)[index], 1.0 + reach / alpha[index]
     return Inside(index, least, most)
 
 

@@ -39,9 +39,8 @@ def decide(lower: np.ndarray, upper: np.ndarray, codes: np.ndarray | None = None
 
 def ball_test(ball: SampleBall, norms: np.ndarray) -> Extremes:
     """Smallest and largest margin of each sample over a ball (Lemma 1)."""
-    # As Python functions: to compile them for arrays would cost every process a quarter second.
     arguments = ball.margins, norms, ball.radius
-    return sphere_lower.py_func(*arguments), sphere_upper.py_func(*arguments)
+    return sphere_lower(*arguments), sphere_upper(*arguments)
 
 
 def intersection_test(segment: Segment, norms: np.ndarray) -> Extremes:
@@ -118,7 +117,7 @@ def dome_test(margins: np.ndarray, norms: np.ndarray, smallest: float, largest: 
 def path_ball_ranges(reference: Reference) -> tuple[np.ndarray, np.ndarray]:
     """For which targets relaxed BT1 decides each sample, from one reference and in closed form.
 
-    The margin h(rho) = (1 + rho)/2 m_i of the centre and the radius r of `relaxed_path_ball` give
+    The margin h(rho) = (1 + rho)/2 m_i of the centre and the radius r of `scaled_gap_ball` give
     |h - 1| > r |z_i| as a quadratic inequality in rho.
 
     Parameters

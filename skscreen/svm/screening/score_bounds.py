@@ -45,6 +45,8 @@ import numpy as np
 from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 
+from skscreen.core.ball import gap_radius
+from skscreen.core.decisions import hinge_slackness
 from skscreen.core.floats import EPS, WIDER
 from skscreen.svm.screening.bounds import SLACK
 
@@ -144,7 +146,7 @@ class Between:
         # Of -side z: what is linear in t is largest at an end.
         ends = [-side * self._scores(t) for t in (start, stop)]
         largest = np.maximum(*ends)
-        reach = (np.sqrt(gap) + self._shift) * norms * WIDER
+        reach = gap_radius(gap, 0.0, 1.0, self._shift) * norms
         sure = largest + reach + SLACK * EPS * np.abs(ends).max(axis=0) < 0.0
         rows = np.flatnonzero(~sure & (largest < 0.0))
         if rows.size and gap > 0.0:
@@ -240,28 +242,30 @@ def _best_multiplier(smallest, square, gap) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def _largest_slackness(norms, weights, alpha0, alpha1, margins0, margins1, C0, C1, shift, ta, tb):
-    """Sum of max over [ta, tb] of kappa_i, for all margins within their rounding errors."""
-    total = 0.0
+    """Sum of max over [ta, tb] of kappa_i, for all margins within their rounding errors.
+
+    kappa_i is the larger of two products of functions linear in t: its maximum is at an end, or
+    where one of the products has its own.
+    """
+    total, places = 0.0, np.array([ta, tb, ta, tb])
     for i in range(norms.size):
         a0, da = alpha0[i], alpha1[i] - alpha0[i]
-        r0 = max(C0 * weights[i] - a0, 0.0)
-        dr = max(C1 * weights[i] - alpha1[i], 0.0) - r0
-        e0, de = 1.0 - margins0[i], margins0[i] - margins1[i]
-        wide = shift * norms[i]
-        total += max(
-            _largest_product(r0 + ta * dr, r0 + tb * dr, e0 + ta * de + wide, e0 + tb * de + wide),
-            _largest_product(a0 + ta * da, a0 + tb * da, wide - e0 - ta * de, wide - e0 - tb * de),
-        )
+        cap0, dcap = C0 * weights[i], (C1 - C0) * weights[i]
+        short0, dshort = 1.0 - margins0[i], margins0[i] - margins1[i]
+        width = shift * norms[i]
+        places[2] = _middle(cap0 - a0, dcap - da, short0 + width, dshort, ta, tb)
+        places[3] = _middle(a0, da, width - short0, -dshort, ta, tb)
+        best = 0.0
+        for t in places:
+            cap, short = cap0 + t * dcap, short0 + t * dshort
+            alpha = min(a0 + t * da, cap)
+            best = max(best, hinge_slackness(short + width, alpha, cap))
+            best = max(best, hinge_slackness(short - width, alpha, cap))
+        total += best
     return total
 
 
 @njit(inline="always")
-def _largest_product(p0, p1, q0, q1):
-    """Maximum of p q, or 0, where both run linearly from their first to their second value."""
-    best = max(max(p0 * q0, p1 * q1), 0.0)
-    dp, dq = p1 - p0, q1 - q0
-    if dp * dq < 0.0:
-        t = -0.5 * (p0 / dp + q0 / dq)
-        if 0.0 < t < 1.0:
-            best = max(best, (p0 + t * dp) * (q0 + t * dq))
-    return best
+def _middle(p, dp, q, dq, ta, tb):
+    """Where (p + t dp)(q + t dq) is largest, if inside [ta, tb]; else an end."""
+    return min(max(-0.5 * (p / dp + q / dq), ta), tb) if dp * dq < 0.0 else ta

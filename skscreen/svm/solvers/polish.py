@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from skscreen.samples.intercept import shown
+from skscreen.samples.intercept import margins_with_intercept
 from skscreen.svm.solvers.hinge import certify
 from skscreen.svm.solvers.solution import SampleSolution
 
@@ -58,7 +58,8 @@ def polish(
         if best.gap <= _EXACT * best.primal:
             break
         # Where a step along one coordinate stays inside the box, the sample belongs to E.
-        step = np.clip(alpha + (1.0 - shown(margins, b, signs)) / curvature, 0.0, bounds)
+        short = 1.0 - margins_with_intercept(margins, b, signs)
+        step = np.clip(alpha + short / curvature, 0.0, bounds)
         inside = (step > 0.0) & (step < bounds)
         E = np.flatnonzero(inside)
         if not 0 < E.size <= _LARGEST or (before is not None and np.array_equal(inside, before)):
@@ -68,7 +69,8 @@ def polish(
         if moved.any():
             alpha, margins = alpha + moved, margins + samples.q_dot(moved)
         try:
-            change, shift = _change(samples, E, alpha, shown(margins, b, signs), signs)
+            short = 1.0 - margins_with_intercept(margins, b, signs)
+            change, shift = _change(samples, E, alpha, short, signs)
         except np.linalg.LinAlgError:
             break
         moved = np.zeros(alpha.size)
@@ -83,9 +85,9 @@ def polish(
     return best if best is solution else replace(best, w=w)
 
 
-def _change(samples, E, alpha, margins, signs) -> tuple[np.ndarray, float]:
+def _change(samples, E, alpha, short, signs) -> tuple[np.ndarray, float]:
     """Solve Q_EE x + y_E b = 1 - m_E, y_E'x = - y'alpha; without labels, Q_EE x = 1 - m_E."""
-    Q, rest = samples.block(E, E), 1.0 - margins[E]
+    Q, rest = samples.block(E, E), short[E]
     matrix = Q.copy()
     matrix[np.diag_indices_from(matrix)] += _RIDGE * max(np.trace(Q) / len(Q), 1e-300)
     factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
@@ -108,7 +110,7 @@ def certified(
     solution: SampleSolution, alpha, margins, b: float, bounds, signs: np.ndarray | None
 ) -> SampleSolution:
     """Return the solution moved to another point, with the certificate of that."""
-    gap, hinge = certify(shown(margins, b, signs), bounds, alpha)
+    gap, hinge = certify(margins_with_intercept(margins, b, signs), bounds, alpha)
     # P + D = sum alpha + sum_i C_i (1 - m_i)_+ and P - D = gap.
     both = float(alpha.sum()) + hinge
     primal, dual = 0.5 * (both + gap), 0.5 * (both - gap)

@@ -4,13 +4,11 @@ import pytest
 from skscreen.metric_learning.problem.losses import (
     SmoothedHinge,
     dual_variable,
-    fenchel_young,
     smoothed_value,
 )
 
 GAMMAS = [0.0, 0.05, 0.7]
 GRID = np.linspace(-2.0, 2.0, 401)
-ALPHAS = np.linspace(0.0, 1.0, 11)
 
 
 def loss(z, gamma):
@@ -32,30 +30,6 @@ def test_dual_variable_is_the_derivative(gamma):
     for z in GRID:
         slope = (loss(z + step, gamma) - loss(z - step, gamma)) / (2 * step)
         assert dual_variable(z, 1.0 / gamma) == pytest.approx(slope, abs=1e-5)
-
-
-@pytest.mark.parametrize("gamma", GAMMAS)
-def test_fenchel_young_is_loss_plus_conjugate_plus_product(gamma):
-    for z in GRID:
-        for alpha in ALPHAS:
-            # l*(-alpha) + alpha x with x = tau - z; tau cancels.
-            expected = loss(z, gamma) + gamma / 2 * alpha**2 - alpha * z
-            assert fenchel_young(z, alpha, gamma) == pytest.approx(expected, abs=1e-14)
-
-
-@pytest.mark.parametrize("gamma", GAMMAS)
-def test_fenchel_young_is_never_negative(gamma):
-    for z in GRID:
-        assert all(fenchel_young(z, alpha, gamma) >= 0.0 for alpha in ALPHAS)
-
-
-def test_fenchel_young_vanishes_exactly_at_subgradients():
-    for z in GRID:
-        assert fenchel_young(z, dual_variable(z, 1.0 / 0.05), 0.05) == pytest.approx(0.0, abs=1e-15)
-    assert fenchel_young(-1.0, 0.0, 0.0) == 0.0
-    assert fenchel_young(1.0, 1.0, 0.0) == 0.0
-    assert all(fenchel_young(0.0, alpha, 0.0) == 0.0 for alpha in ALPHAS)
-    assert fenchel_young(1e-9, 0.5, 0.0) > 0.0
 
 
 @pytest.mark.parametrize("gamma", GAMMAS)

@@ -11,13 +11,12 @@ from svm_reference import dual, gap, optimum, primal, sloppy, smallest_in_dome, 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.svm.screening.bounds import (
     Segment,
-    dynamic_ball,
     gap_ball,
     gradient_target,
     intersection_target,
     path_ball,
     reference,
-    relaxed_path_ball,
+    scaled_gap_ball,
     segment,
 )
 from skscreen.svm.screening.rules import (
@@ -78,7 +77,7 @@ def reference_at(name, C, relative_gap=0.0, seed=0):
 def extremes(name, ref, rho, test):
     Q, _ = problem(name)
     if test == "ball1":
-        return ball_test(relaxed_path_ball(ref, rho), ref.norms)
+        return ball_test(scaled_gap_ball(ref, rho), ref.norms)
     target = (gradient_target if test == "gradient" else intersection_target)(ref, rho)
     balls = segment(ref, rho, target, Q @ (target - rho * ref.alpha))
     if test == "intersection":
@@ -161,7 +160,7 @@ def test_radii_are_those_of_the_formulas(name):
     for rho in (0.7, 1.0, 1.5):
         C = rho * C0 * weights
         square = 0.25 * (rho - 1.0) ** 2 * (ref.alpha @ ref.margins) + rho * g0
-        assert_allclose(relaxed_path_ball(ref, rho).radius, np.sqrt(square), rtol=1e-6)
+        assert_allclose(scaled_gap_ball(ref, rho).radius, np.sqrt(square), rtol=1e-6)
         # Equation 25, and the radius of BT2 in the variables of the paper (Corollary 7).
         target = intersection_target(ref, rho)
         s = (0.5 * (1.0 + rho) * ref.margins < 1.0).astype(float)
@@ -178,10 +177,10 @@ def test_radii_are_those_of_the_formulas(name):
         g = u - target
         assert_allclose(ball.radius, 0.5 * np.sqrt(g @ Q @ g), rtol=1e-6)
         assert_allclose(ball.margins, ref.margins - 0.5 * Q @ g, rtol=1e-8, atol=1e-8)
-    assert_allclose(dynamic_ball(ref).radius, np.sqrt(g0), rtol=1e-6)
+    assert_allclose(gap_ball(ref).radius, np.sqrt(g0), rtol=1e-6)
 
 
-def test_gap_ball_holds_the_optimum_from_any_pair():
+def test_gap_ball_holds_the_optimum_from_any_point_and_multiple():
     rng = np.random.default_rng(1)
     for name in KS:
         Q, weights = problem(name)
@@ -189,14 +188,19 @@ def test_gap_ball_holds_the_optimum_from_any_pair():
         best = solved(name, 20.0 * lowest_C(name))
         norms, accuracy = np.sqrt(np.diag(Q)), np.sqrt(gap(Q, C, best))
         for _ in range(40):
-            coefficients = best + rng.choice([0.0, 0.1, 1.0]) * rng.normal(size=len(C)) * C
-            alpha = np.clip(best + rng.choice([0.0, 0.5]) * rng.normal(size=len(C)) * C, 0.0, C)
-            step = coefficients - alpha
-            distance = np.sqrt(max(step @ Q @ step, 0.0))
-            ball = gap_ball(norms, C, Q @ coefficients, alpha, Q @ alpha, distance)
-            away = best - 0.5 * (coefficients + alpha)
+            noise = rng.choice([0.0, 0.1, 0.5])
+            alpha = np.clip(best + noise * rng.normal(size=len(C)) * C, 0.0, C)
+            scale = rng.choice([0.0, 0.5, 0.99, 1.0, 1.2])
+            ball = gap_ball(reference(norms, Q @ alpha, alpha, C), scale)
+            away = best - 0.5 * (1.0 + scale) * alpha
             assert np.sqrt(max(away @ Q @ away, 0.0)) <= ball.radius + accuracy
-            assert_allclose(ball.margins, 0.5 * Q @ (coefficients + alpha), atol=1e-8)
+            assert_allclose(ball.margins, 0.5 * (1.0 + scale) * (Q @ alpha), atol=1e-8)
+            # The duality gap at the multiple, less a quarter of the squared distance.
+            square = (1.0 - scale) ** 2 * (alpha @ Q @ alpha)
+            losses = C @ np.maximum(1.0 - scale * (Q @ alpha), 0.0)
+            primal_value = 0.5 * scale**2 * (alpha @ Q @ alpha) + losses
+            expected = primal_value - dual(Q, alpha) - 0.25 * square
+            assert_allclose(ball.radius, np.sqrt(max(expected, 0.0)), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("relative_gap", [0.0, 1e-4, 1e-2])
@@ -211,7 +215,7 @@ def test_intersection_is_never_below_its_balls_and_equals_the_printed_formula(na
         balls = segment(ref, rho, target, Q @ step)
         lower, upper = intersection_test(balls, ref.norms)
         one, two = balls.ball(0.0), balls.ball(1.0)
-        for ball in (one, two, relaxed_path_ball(ref, rho)):
+        for ball in (one, two, scaled_gap_ball(ref, rho)):
             low, high = ball_test(ball, ref.norms)
             slack = 1e-7 * (1.0 + ball.radius)
             assert np.all(lower >= low - slack) and np.all(upper <= high + slack)
@@ -265,7 +269,7 @@ def test_kink_samples_are_never_decided():
         alpha = solved(name, C)
         inside = (alpha > 1e-6 * C) & (alpha < (1.0 - 1e-6) * C * weights)
         ref = reference_at(name, C)
-        for ball in (dynamic_ball(ref), path_ball(ref, 1.0)):
+        for ball in (gap_ball(ref), path_ball(ref, 1.0)):
             codes = decide(*ball_test(ball, ref.norms))
             assert not codes[inside].any()
             assert codes.any()
@@ -297,7 +301,7 @@ def test_ranges_agree_with_the_rule(name, relative_gap):
     zero, linear = path_ball_ranges(ref)
     decided = 0
     for rho in np.concatenate([np.geomspace(0.02, 50.0, 60), 1.0 + np.geomspace(1e-4, 0.1, 10)]):
-        codes = decide(*ball_test(relaxed_path_ball(ref, rho), ref.norms))
+        codes = decide(*ball_test(scaled_gap_ball(ref, rho), ref.norms))
         for code, ranges in ((ZERO, zero), (LINEAR, linear)):
             claimed = (ranges[:, 0] < rho) & (rho < ranges[:, 1])
             assert not np.any(claimed & (codes != code))
@@ -305,7 +309,7 @@ def test_ranges_agree_with_the_rule(name, relative_gap):
             near = (ranges[:, 0] < rho * (1 + 1e-4)) & (rho * (1 - 1e-4) < ranges[:, 1])
             missed = (codes == code) & ~claimed & ~near
             if missed.any():
-                lower, upper = ball_test(relaxed_path_ball(ref, rho), ref.norms)
+                lower, upper = ball_test(scaled_gap_ball(ref, rho), ref.norms)
                 depth = np.maximum(lower - 1.0, 1.0 - upper)[missed]
                 assert depth.max() < 1e-5
             decided += np.count_nonzero(claimed)

@@ -19,7 +19,8 @@ import numpy as np
 from skscreen.core.memory import Pool
 from skscreen.samples.gram import INDEFINITE
 from skscreen.samples.gram_loops import add_rows
-from skscreen.svm.solvers.hinge import Part, best_multiple, rounding_of_gap
+from skscreen.samples.intercept import margins_with_intercept
+from skscreen.svm.solvers.hinge import HingeTerms, best_multiple
 from skscreen.svm.solvers.kernel.bordered_factor import BrokenDown
 from skscreen.svm.solvers.kernel.newton_loops import square_block
 from skscreen.svm.solvers.kernel.proximal_newton import Point, ProximalNewton, WorkingSet
@@ -80,18 +81,11 @@ class ActiveSetRun(KernelRun):
 
     def _best_multiple(self) -> tuple[float, float]:
         """Return the multiple of the start that is best as a primal point; screen by its ball."""
-        state, S = self.state, self.S
-        total = state.alpha.sum()
-        square = max(2.0 * (total - state.dual), 0.0)
-        whole = Part(self.C, self.samples.norms, self.y)
-        s, b = best_multiple(whole, square, state.margins)
+        state = self.state
+        square = max(2.0 * (state.alpha.sum() - state.dual), 0.0)
+        s, b = best_multiple(HingeTerms(self.C, self.samples.norms, self.y), square, state.margins)
         if self.screening:
-            shown = whole.shifted(s * state.margins, b)
-            terms = whole.gap_terms(state.alpha, shown)
-            loss = self.C @ np.maximum(1.0 - shown, 0.0)
-            noise = rounding_of_gap(self.C.size, square, loss, total)
-            square_radius = terms + 0.25 * (1.0 - s) ** 2 * square + noise
-            self._fix(0.5 * (1.0 + s) * state.margins[S], square_radius)
+            self._screen_by_multiple(s, b)
         return s, b
 
     def _left_out(self) -> None:
@@ -157,9 +151,9 @@ class ActiveSetRun(KernelRun):
     def _move_towards(self, change: np.ndarray, margins_change: np.ndarray) -> None:
         """Move alpha on the working set, no further than the dual rises."""
         state, W = self.state, self.working
+        y = None if self.y is None else self.y[W]
         # y'change is 0 but for rounding errors, which a large 1 - m would blow up.
-        shown = state.margins[W] if self.y is None else state.margins[W] + state.b * self.y[W]
-        slope = change @ (1.0 - shown)
+        slope = change @ (1.0 - margins_with_intercept(state.margins[W], state.b, y))
         curvature = change @ margins_change
         # Of rounding errors the slope may be negative and the curvature, which is larger, zero.
         step = 1.0 if slope >= curvature else slope / curvature if slope > 0.0 else 0.0
@@ -179,10 +173,10 @@ class ActiveSetRun(KernelRun):
         """Add to the working set what may leave its bound at this centre and delta."""
         state, S, part = self.state, self.S, self.part
         alpha = state.alpha[S]
-        shown = part.shifted(scale * state.margins[S], state.b)
-        t = alpha - (shown - 1.0) / self.delta
-        beyond = np.maximum(-t, t - part.C)
-        joins = (beyond < 0.0) | (np.clip(t, 0.0, part.C) != alpha)
+        short = 1.0 - part.with_intercept(scale * state.margins[S], state.b)
+        t = alpha + short / self.delta
+        beyond = np.maximum(-t, t - part.caps)
+        joins = (beyond < 0.0) | (np.clip(t, 0.0, part.caps) != alpha)
         if self.working.size == 0:
             count = int(_ROOM[0] * np.count_nonzero(joins)) + _ROOM[1]
             if count < S.size:

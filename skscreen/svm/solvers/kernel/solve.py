@@ -6,7 +6,7 @@ import numpy as np
 
 from skscreen.core.certificate import after_steps, screening_event
 from skscreen.samples.gram import KernelSamples
-from skscreen.svm.solvers.hinge import Part
+from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.kernel.active_set import ActiveSetRun, TooLarge
 from skscreen.svm.solvers.kernel.smo import SmoRun
 from skscreen.svm.solvers.kernel.state import KernelRun, State, feasible
@@ -116,7 +116,7 @@ class _Solve:
 
     def __init__(self, samples, C, y, start, margins, codes, max_iter):
         self.samples, self.C, self.y, self.codes, self.max_iter = samples, C, y, codes, max_iter
-        self.whole = Part(C, samples.norms, y)
+        self.whole = HingeTerms(C, samples.norms, y)
         self.n_iter, self.history = 0, []
         begin = np.zeros(samples.n) if start is None else np.asarray(start, np.float64)
         low, high = np.where(codes == 2, C, 0.0), np.where(codes == 1, 0.0, C)

@@ -8,7 +8,9 @@ import numpy as np
 from skscreen.core.certificate import ScreeningEvent, screening_event
 from skscreen.core.projection import project
 from skscreen.samples.gram import KernelSamples
-from skscreen.svm.solvers.hinge import Part, rounding_of_gap
+from skscreen.svm.screening.bounds import gap_ball, reference
+from skscreen.svm.screening.rules import ball_test
+from skscreen.svm.solvers.hinge import HingeTerms
 
 # Of the tolerance, what the undecided samples may use: the certificate of all of them decides.
 SHARE = 0.5
@@ -59,26 +61,22 @@ class KernelRun:
         if self.y is not None:
             at_C = codes == 2
             y, fixed_sum = self.y[self.S], self.y[at_C] @ self.C[at_C]
-        self.part = Part(self.C[self.S], self.samples.norms[self.S], y, fixed_sum)
+        self.part = HingeTerms(self.C[self.S], self.samples.norms[self.S], y, fixed_sum)
 
     def screen(self, gap: float) -> None:
         """Screen by the ball round the current point whose squared radius is the gap."""
-        if not self.screening or gap > _SCREEN_AT * self.screened_at:
-            return
-        state = self.state
-        self.screened_at = gap
-        total = state.alpha.sum()
-        square = 2.0 * (total - state.dual)
-        noise = rounding_of_gap(self.C.size, square, state.dual + gap, total)
-        self._fix(state.margins[self.S], gap + noise)
+        if self.screening and gap <= _SCREEN_AT * self.screened_at:
+            self.screened_at = gap
+            self._screen_by_multiple(1.0, self.state.b)
 
-    def _fix(self, centre: np.ndarray, square_radius: float) -> None:
-        """Fix the samples that a ball decides and that are where they belong already."""
+    def _screen_by_multiple(self, scale: float, b: float) -> None:
+        """Fix the samples that are where they belong by the gap ball of (scale * w, b, alpha)."""
         began, state, S = perf_counter(), self.state, self.S
-        codes = self.part.decide(centre, square_radius, state.alpha @ self.samples.norms)
+        known = reference(self.samples.norms, state.margins, state.alpha, self.C, self.y, b, part=S)
+        codes = self.part.decide(ball_test(gap_ball(known, scale), known.norms))
         alpha = state.alpha[S]
         # The others go there in the next step; moving them here would be a step for its own sake.
-        codes[(codes == 1) & (alpha != 0.0) | (codes == 2) & (alpha != self.part.C)] = 0
+        codes[(codes == 1) & (alpha != 0.0) | (codes == 2) & (alpha != self.part.caps)] = 0
         state.codes[S] = codes
         seconds = perf_counter() - began
         self.history.append(screening_event("dynamic", self.n_steps, state.codes, seconds))

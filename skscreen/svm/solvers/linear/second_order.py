@@ -32,7 +32,7 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
-from skscreen.core.decisions import LINEAR
+from skscreen.core.decisions import LINEAR, hinge_slackness
 from skscreen.core.floats import REORDER
 from skscreen.core.memory import check_memory
 from skscreen.samples.row_loops import sparse_products
@@ -199,7 +199,7 @@ def _duals(margins, base, inverse, caps):
     for i in range(margins.size):
         slack = 1.0 - margins[i]
         beta[i] = min(max(base[i] + slack * inverse, 0.0), 1.0)
-        kappa += caps[i] * (max(slack, 0.0) - beta[i] * slack)
+        kappa += caps[i] * hinge_slackness(slack, beta[i], 1.0)
     return beta, kappa
 
 

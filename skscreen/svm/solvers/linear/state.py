@@ -7,7 +7,7 @@ import numpy as np
 from skscreen.core.certificate import screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.screening.bounds import dynamic_ball, reference
+from skscreen.svm.screening.bounds import gap_ball, reference
 from skscreen.svm.screening.rules import ball_test, decide
 from skscreen.svm.solvers.hinge import certify
 from skscreen.svm.solvers.solution import SampleSolution
@@ -94,7 +94,7 @@ class SampleState:
         variables of decided samples move to their end of the box.
         """
         began, norms = perf_counter(), self.samples.norms
-        ball = dynamic_ball(reference(norms, self.margins, self.alpha, self.caps))
+        ball = gap_ball(reference(norms, self.margins, self.alpha, self.caps))
         codes = decide(*ball_test(ball, norms), self.codes)
         count = int(np.count_nonzero(codes != self.codes))
         self.codes = codes

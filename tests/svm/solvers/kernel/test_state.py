@@ -1,0 +1,85 @@
+"""Decisions of a run of a kernel solver, where its dual variables are out of balance."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+from svm_reference import free_optimum
+
+from skscreen.core.decisions import LINEAR, ZERO
+from skscreen.core.floats import EPS
+from skscreen.samples.gram import Gram, KernelSamples
+from skscreen.svm.screening.bounds import SLACK, gap_ball, reference
+from skscreen.svm.screening.rules import ball_test
+from skscreen.svm.solvers.kernel.state import KernelRun, State
+
+
+def wrong(codes, margins):
+    return np.count_nonzero(
+        ((codes == ZERO) & (margins < 1.0 - 1e-6)) | ((codes == LINEAR) & (margins > 1.0 + 1e-6))
+    )
+
+
+def between_two_optima(seed, delta):
+    """A problem with samples that count for nothing, on different sides at the optima for
+    y'alpha = 0 and y'alpha = delta."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 3))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=80) > 0.0, 1.0, -1.0)
+    C, places = np.ones(80), rng.normal(size=(3000, 3))
+    signed = y[:, None] * rbf_kernel(X, gamma=0.3) * y
+    margins = []
+    for total in (0.0, delta):
+        alpha, low, high = free_optimum(signed, C, y, total)
+        margins.append(rbf_kernel(places, X, gamma=0.3) @ (y * alpha) + 0.5 * (low + high))
+    sides = (margins[0] < 1.0 - 1e-5) & (margins[1] > 1.0 + 1e-5)
+    chosen = places[np.flatnonzero(sides)[:5]]
+    X, y = np.vstack([X, chosen]), np.append(y, np.ones(len(chosen)))
+    samples = KernelSamples(Gram(rbf_kernel(X, gamma=0.3), "precomputed"), y)
+    return samples, np.append(C, np.full(len(chosen), 1e-6))
+
+
+@pytest.mark.parametrize("delta", [1e-12, 0.1, 0.3])
+def test_a_point_out_of_balance_has_a_larger_ball(delta):
+    """The optimum for y'alpha = delta has no gap, and yet it is not the one for y'alpha = 0.
+
+    A radius that does not allow for what is missing decides wrongly from there.
+    """
+    too_small = decided = 0
+    for seed in range(5):
+        samples, C = between_two_optima(seed, delta)
+        Q, y, norms = samples.rows(np.arange(samples.n)), samples.y, samples.norms
+        best, low, high = free_optimum(Q, C, y)
+        alpha = free_optimum(Q, C, y, delta)[0]
+        state = State(alpha, Q @ alpha, np.zeros(samples.n, np.int8), 0.0)
+        run = KernelRun(samples, C, state, free=True, tol=1e-6, screening=True)
+        terms, (gap, state.b) = run.part, run.gap()
+        known = reference(norms, state.margins, alpha, C, y, state.b)
+        away = alpha - best
+        assert np.sqrt(max(away @ Q @ away, 0.0)) <= gap_ball(known).radius
+        run.screen(gap)
+        decided += np.count_nonzero(state.codes)
+        bare = replace(known, share=0.0, shift=SLACK * EPS * known.length)
+        codes = terms.decide(ball_test(gap_ball(bare), norms))
+        margins = [Q @ best + b * y for b in (low, high)]
+        assert sum(wrong(state.codes, each) for each in margins) == 0
+        too_small += min(wrong(codes, each) for each in margins)
+    assert decided > 0 or delta > 0.01
+    assert (too_small > 0) == (delta > 1e-6)
+
+
+def test_samples_left_out_count_for_the_balance():
+    """Where the undecided samples cannot restore it, nothing is decided."""
+    samples = KernelSamples(Gram(np.eye(4) + 1.0, "precomputed"), np.array([1.0, 1.0, -1.0, -1.0]))
+    for codes, alpha, expected in [
+        ([0, 0, 0, 0], [1.0, 0.5, 1.0, 0.5], True),
+        # Both positives at C: the sum of the others has to be 2, and is.
+        ([2, 2, 0, 0], [1.0, 1.0, 1.0, 1.0], False),
+    ]:
+        alpha = np.array(alpha)
+        margins = samples.q_dot(alpha)
+        state = State(alpha, margins, np.array(codes, np.int8), 0.0)
+        run = KernelRun(samples, np.ones(4), state, free=True, tol=1e-6, screening=True)
+        known = reference(samples.norms, margins, alpha, run.C, samples.y, state.b, part=run.S)
+        assert np.isfinite(gap_ball(known).radius) == expected
