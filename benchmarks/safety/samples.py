@@ -257,7 +257,7 @@ def by_samples_inside(ref, rho: float, Q, shrink: float):
     if shrink == 1.0:
         return compare_at(ref, rho, Known(Q))
     gap, ball = shrink**2 * path_gap(ref, rho), shrunken(scaled_gap_ball(ref, rho), shrink)
-    inside = furthest_inside(rho * ref.alpha, rho * ref.caps, gap, ref.moved)
+    inside = furthest_inside(rho * ref.alpha, rho * ref.caps, gap, ref.share)
     return compare(inside, Q[inside.index], ball, rho * ref.shift, ref.norms, ref.signs)
 
 
