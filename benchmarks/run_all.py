@@ -41,6 +41,7 @@ SCRIPTS = {
     "on_dask": ("whole.on_dask", "data"),
     "safety": ("safety.comparisons",),
     "safety_samples": ("safety.samples",),
+    "safety_fits": ("safety.fits",),
     "fuzz": ("fuzz.run",),
     "soak": ("whole.soak",),
 }

@@ -1,9 +1,11 @@
 """Small runs of `benchmarks/safety/`, and that they find balls that are too small."""
 
 import numpy as np
+import pytest
 
-from benchmarks.safety import comparisons, samples
+from benchmarks.safety import comparisons, fits, samples
 from benchmarks.safety.comparison_problems import Independent, draw
+from benchmarks.safety.recorder import END, INSIDE, PATH, SOLVE
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
 
@@ -70,3 +72,34 @@ def test_balls_round_samples_that_are_too_small_are_found_out(capsys):
     assert samples.main(["--decisions", "1", "--kinds", "blobs"]) == 0
     assert samples.main(["--decisions", "1", "--kinds", "blobs", "--shrink", "0.3"]) == 1
     assert "all problems" in capsys.readouterr().out
+
+
+# Each family: rows and kernels, with a free intercept and without.
+FITTED = {"kinds": ("blobs", "outliers", "nearly tied", "cancer", "scales"), "n": 100, "grid": 8,
+          "of_metrics": ("wine", "mixed comparisons")}  # fmt: skip
+FAMILIES = ("linear: ", "linear, free: ", "kernel: ", "kernel, free: ")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_no_decision_of_a_fit_is_wrong():
+    counts, n_problems, unknown = fits.run(n_rounds=2, **FITTED)
+    assert (n_problems, unknown) == (14, 0)
+    assert fits.total(counts, "wrong") == 0
+    assert fits.total(counts, "checked") > 80_000
+    assert fits.total(counts, "not judged") <= 1e-2 * fits.total(counts, "checked")
+    for family in FAMILIES:
+        for kind in (PATH, SOLVE, END, INSIDE) if "free" in family else (PATH, SOLVE, END):
+            assert counts[family + kind]["checked"] > 50, family + kind
+    for kind in ("balls", "ranges"):
+        assert counts[f"metrics: {kind}"]["checked"] > 5000, kind
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_wrong_decisions_of_fits_are_found_out(monkeypatch):
+    # Fits that wrong decisions keep from their tolerance end early.
+    monkeypatch.setattr(fits, "STEPS", 100)
+    counts, *_ = fits.run(shrink=0.1, **FITTED | {"of_metrics": ("wine",)})
+    found = {name for name, count in counts.items() if count["wrong"]}
+    for family in ("linear: ", "linear, free: ", "kernel: "):
+        assert {family + PATH, family + SOLVE} <= found
+    assert {f"linear, free: {INSIDE}", "metrics: balls", "metrics: ranges"} <= found

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from benchmarks.support.hard_data import HARD
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
@@ -233,73 +234,17 @@ def clusters(rng, n=None, d=None):
     return rng.normal(size=(n, d)) + rng.choice([0.0, 0.5, 2.0]) * y[:, None], y
 
 
-def duplicates(rng, diagonal):
-    X, y = clusters(rng)
-    X[: len(X) // 2] = X[rng.integers(len(X), size=len(X) // 2)]
-    return X, y
-
-
-def outliers(rng, diagonal):
-    X, y = clusters(rng)
-    X[rng.permutation(len(X))[:2]] *= 10.0 ** rng.uniform(2, 6)
-    return X, y
-
-
-def collinear(rng, diagonal):
-    X, y = clusters(rng)
-    nearly = X[:, :1] + 1e-9 * rng.normal(size=(len(X), 1))
-    return np.hstack([X[:, :3], np.full((len(X), 1), 3.7), -2.0 * X[:, :1], nearly]), y
-
-
-def scales(rng, diagonal):
-    X, y = clusters(rng)
-    return X * 10.0 ** rng.uniform(-6, 6), y
-
-
-def ill_conditioned(rng, diagonal):
-    X, y = clusters(rng)
-    return X * np.logspace(0, -rng.uniform(4, 8), X.shape[1]), y
-
-
-def tied(rng, diagonal):
-    X, y = clusters(rng)
-    return rng.integers(-2, 3, size=X.shape).astype(float), y
-
-
-def nearly_tied(rng, diagonal):
-    X, y = tied(rng, diagonal)
-    return X + 10.0 ** rng.uniform(-12, -6) * rng.normal(size=X.shape), y
-
-
-def flipped(rng, diagonal):
-    X, y = clusters(rng)
-    X += 2.0 * y[:, None]
-    flips = rng.random(len(y)) < 0.2
-    flips[:6] = False
-    return X, np.where(flips, y[::-1], y)
+def spoiled(change):
+    """Clusters after a change."""
+    return lambda rng, diagonal: change(*clusters(rng), rng)
 
 
 def wide(rng, diagonal):
     return clusters(rng, 14, 25 if diagonal else 15)
 
 
-def off_centre(rng, diagonal):
-    X, y = clusters(rng)
-    return X + 10.0 ** rng.uniform(2, 5), y
-
-
-DATA = {name: (lambda rng, diagonal, name=name: real(name, rng, diagonal)) for name in LOADERS} | {
-    "duplicates": duplicates,
-    "outliers": outliers,
-    "collinear": collinear,
-    "scales": scales,
-    "ill-conditioned": ill_conditioned,
-    "tied": tied,
-    "nearly tied": nearly_tied,
-    "flipped labels": flipped,
-    "n < d": wide,
-    "off centre": off_centre,
-}
+DATA = {name: (lambda rng, diagonal, name=name: real(name, rng, diagonal)) for name in LOADERS}
+DATA |= {name: spoiled(change) for name, change in HARD.items()} | {"n < d": wide}
 MIXED = "mixed comparisons"
 KINDS = (*DATA, MIXED)
 

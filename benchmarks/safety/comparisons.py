@@ -29,7 +29,8 @@ from threadpoolctl import threadpool_limits
 
 import skscreen
 from benchmarks.safety.comparison_problems import KINDS, Independent, Items, draw
-from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from benchmarks.support.judging import judge, shrunken
+from skscreen.core.decisions import UNDECIDED
 from skscreen.metric_learning.problem.objective import extend
 from skscreen.metric_learning.screening.active import active_part, decide, leave_out
 from skscreen.metric_learning.screening.bounds import BOUNDS
@@ -49,21 +50,11 @@ TWICE = "all, twice"
 # -- judging -------------------------------------------------------------------------------------
 
 
-def judge(explicit, optimum, codes, among=True) -> dict[str, int]:
-    """Count decisions that the optimum proves right or wrong, and those it says nothing about."""
+def judged(explicit, optimum, codes, among=True) -> dict[str, int]:
+    """Count decisions about some of the items, right, wrong and neither."""
     codes = np.where(among, codes, -1)
     low, high = optimum.margins - optimum.uncertainty, optimum.margins + optimum.uncertainty
-    linear_end = explicit.threshold - explicit.gamma
-    zero, linear = codes == ZERO, codes == LINEAR
-    right = np.sum(zero & (low > explicit.threshold)) + np.sum(linear & (high < linear_end))
-    wrong = np.sum(zero & (high < explicit.threshold)) + np.sum(linear & (low > linear_end))
-    decided = np.sum(zero | linear)
-    return {
-        "checked": int(right + wrong),
-        "undecided": int(np.sum(codes == UNDECIDED)),
-        "not judged": int(decided - right - wrong),
-        "wrong": int(wrong),
-    }
+    return judge(codes, low, high, explicit.threshold, explicit.threshold - explicit.gamma)
 
 
 @dataclass
@@ -121,7 +112,7 @@ def check(items: Items, kind: str, tally: Tally, rng, shrink: float = 1.0) -> No
                 for rule in RULES:
                     codes = np.zeros(len(items.near), dtype=np.int8)
                     decide(problem.at(lam), [balls[name] for name in names], codes, rule)
-                    counts = judge(explicit, target, codes)
+                    counts = judged(explicit, target, codes)
                     tally.add(kind, choice, rule, counts, (float(reference_lam), float(lam), noise))
         twice(items, kind, tally, reference_lam, optimum, rng, shrink)
 
@@ -183,12 +174,8 @@ def twice(items: Items, kind, tally: Tally, lam, optimum, rng, shrink) -> None:
     for rule in RULES:
         codes = first.copy()
         decide(objective, balls, codes, rule)
-        counts = judge(items.explicit, optimum, codes, first == UNDECIDED)
+        counts = judged(items.explicit, optimum, codes, first == UNDECIDED)
         tally.add(kind, TWICE, rule, counts, (float(lam), float(lam), noise))
-
-
-def shrunken(ball, factor: float):
-    return ball if factor == 1.0 else replace(ball, radius=factor * ball.radius)
 
 
 def run(n_decisions=0, seed=0, kinds=KINDS, n_items=300, shrink=1.0, n_rounds=1) -> Tally:

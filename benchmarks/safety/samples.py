@@ -18,16 +18,15 @@ import platform
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
 
 import clarabel
 import numpy as np
-from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_wine
-from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 
 import skscreen
+from benchmarks.safety.sample_optima import Hinge, balanced, intercepts, optimum
+from benchmarks.safety.sample_problems import KINDS, data
+from benchmarks.support.judging import judge, shrunken
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.samples.intercept import bounds_with_intercept
 from skscreen.svm.screening.bounds import (
@@ -47,7 +46,6 @@ from skscreen.svm.screening.rules import (
     path_ball_ranges,
 )
 
-EPS = np.finfo(np.float64).eps
 FACTORS = (1.0, 1.02, 1.2, 2.0, 10.0, 100.0)
 NOISES = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3)
 TESTS = ("ball1", "ball2", "intersection", "gradient", "ranges", "dynamic", "between")
@@ -58,77 +56,9 @@ ALL_TESTS = TESTS + FREE_TESTS
 # -- problems ------------------------------------------------------------------------------------
 
 
-def real(load):
-    """Rows of a real set, standardised."""
-
-    def draw(rng, n):
-        X, y = load(return_X_y=True)
-        keep = rng.permutation(len(X))[:n]
-        return scale(X)[keep], y[keep] == 1
-
-    return draw
-
-
-def blobs(rng, n, d=None):
-    """Two overlapping clouds."""
-    d = rng.integers(2, 20) if d is None else d
-    labels = np.arange(n) % 2 == 0
-    return rng.normal(size=(n, d)) + rng.uniform(0.1, 2.0) * labels[:, None], labels
-
-
-def duplicates(rng, n):
-    X, labels = blobs(rng, n)
-    again = rng.integers(n, size=n)
-    return X[again], labels[rng.integers(n, size=n)]
-
-
-def outliers(rng, n):
-    X, labels = blobs(rng, n)
-    X[rng.random(n) < 0.03] *= 1e6
-    return X, labels
-
-
-def ill_conditioned(rng, n):
-    X, labels = blobs(rng, n)
-    return X * np.geomspace(1.0, 1e-12, X.shape[1]), labels
-
-
-def collinear(rng, n):
-    X, labels = blobs(rng, n)
-    X[:, -1] = X[:, 0]
-    return np.c_[X, np.ones(n)], labels
-
-
-def flipped(rng, n):
-    X, labels = blobs(rng, n)
-    return X, labels ^ (rng.random(n) < 0.2)
-
-
-def nearly_tied(rng, n):
-    X, labels = blobs(rng, n)
-    return np.round(X) + 1e-9 * rng.normal(size=X.shape), labels
-
-
-def wide(rng, n):
-    return blobs(rng, max(n // 3, 10), 3 * n)
-
-
-def single_precision(rng, n):
-    X, labels = blobs(rng, n)
-    return X.astype(np.float32).astype(np.float64), labels
-
-
-KINDS = {
-    "cancer": real(load_breast_cancer), "wine": real(load_wine), "blobs": blobs,
-    "duplicates": duplicates, "outliers": outliers, "ill-conditioned": ill_conditioned,
-    "collinear": collinear, "flipped labels": flipped, "nearly tied": nearly_tied, "wide": wide,
-    "single precision": single_precision,
-}  # fmt: skip
-
-
 def problem(kind: str, rng, n: int):
     """Return Q, weights, and labels if the intercept is unpenalised: any kernel."""
-    X, labels = KINDS[kind](rng, n)
+    X, labels = data(kind, rng, n)
     y, kernel = np.where(labels, 1.0, -1.0), rng.choice(["linear", "rbf", "poly"])
     size = max(float(np.median((X**2).sum(axis=1))), 1e-300)
     K = X @ X.T
@@ -144,85 +74,7 @@ def problem(kind: str, rng, n: int):
     return y[:, None] * (K + bias) * y, weights, y if free else None
 
 
-# -- independent optima --------------------------------------------------------------------------
-
-
-def intercepts(kinks, C, y):
-    """Smallest and largest intercept of least loss for kinks y_i - f_i, by trying all of them."""
-    ascending = np.sort(kinks)
-    losses = np.maximum(y * (kinks - ascending[:, None]), 0.0) @ C
-    best = ascending[losses <= losses.min() * (1.0 + 1e-12)]
-    return best[0], best[-1]
-
-
-def shown(Q, C, alpha, y):
-    """Margins, with a best intercept where there are labels."""
-    margins = Q @ alpha
-    return margins if y is None else margins + y * intercepts(y * (1.0 - margins), C, y)[0]
-
-
-def gap(Q, C, alpha, y=None) -> float:
-    """Duality gap as a sum of terms that are not negative."""
-    rest = 1.0 - shown(Q, C, alpha, y)
-    return float(np.where(rest > 0.0, (C - alpha) * rest, -alpha * rest).sum())
-
-
-def interval(Q, C, alpha, y):
-    """Bounds on the margins at every optimum, from the duality gap of alpha."""
-    norms, margins = np.sqrt(np.diag(Q)), Q @ alpha
-    reach = (np.sqrt(gap(Q, C, alpha, y)) + 8.0 * EPS * float(norms @ alpha)) * norms
-    if y is None:
-        return margins - reach, margins + reach
-    kinks = y * (1.0 - margins)
-    moves = y * intercepts(kinks - reach, C, y)[0], y * intercepts(kinks + reach, C, y)[1]
-    return margins - reach + np.minimum(*moves), margins + reach + np.maximum(*moves)
-
-
-def optimum(Q, C, y):
-    """Dual variables by Clarabel, with the last digits from linear systems."""
-    n, top = len(C), max(float(np.diag(Q).max()), 1e-300)
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
-    rows = np.empty((0, n)) if y is None else y[None]
-    A = sparse.vstack([sparse.csc_matrix(rows), sparse.eye(n), -sparse.eye(n)]).tocsc()
-    # Scaled to entries of size one.
-    P, bounds = sparse.csc_matrix(np.triu(Q / top)), np.concatenate([C * top, np.zeros(n)])
-    bounds = np.append(np.zeros(len(rows)), bounds)
-    cones = [clarabel.ZeroConeT(len(rows)), clarabel.NonnegativeConeT(2 * n)]
-    found = clarabel.DefaultSolver(P, -np.ones(n), A, bounds, cones, settings).solve()
-    # Where Clarabel fails nothing is proved: a gap so large judges no decision.
-    best = balanced(np.clip(np.nan_to_num(found.x) / top, 0.0, C), y)
-    for width in (1e-3, 1e-5, 1e-7):
-        margins = shown(Q, C, best, y)
-        kink = (np.abs(margins - 1.0) < width) | ((best > 1e-6 * C) & (best < (1.0 - 1e-6) * C))
-        polished = np.where(margins < 1.0, C, 0.0)
-        polished[kink] = 0.0
-        system = np.block(
-            [[Q[np.ix_(kink, kink)], rows[:, kink].T], [rows[:, kink], 0 * rows[:, : len(rows)]]]
-        )
-        rest = np.append(1.0 - (Q @ polished)[kink], -(rows @ polished))
-        polished[kink] = np.linalg.lstsq(system, rest, rcond=1e-14)[0][: kink.sum()]
-        polished = balanced(np.clip(polished, 0.0, C), y)
-        if gap(Q, C, polished, y) < gap(Q, C, best, y):
-            best = polished
-    return best
-
-
-def balanced(alpha, y):
-    """Make the dual variables of the heavier class smaller, so that y'alpha = 0."""
-    if y is None:
-        return alpha
-    positive, negative = alpha[y > 0.0].sum(), alpha[y < 0.0].sum()
-    least = min(positive, negative)
-    return alpha * (least / np.where(y > 0.0, max(positive, 1e-300), max(negative, 1e-300)))
-
-
 # -- the check -----------------------------------------------------------------------------------
-
-
-def shrunken(ball, factor: float):
-    return replace(ball, radius=factor * ball.radius)
 
 
 def decisions(test: str, ref, ends, rho: float, Q, shrink: float):
@@ -282,7 +134,8 @@ def check(Q, weights, y, rng, counts: Counter, shrink: float) -> None:
     C0 = 10.0 ** rng.uniform(-0.5, 4.0) / max(largest, 1e-300)
     values = [C0 * factor for factor in FACTORS]
     optima = {C: optimum(Q, C * weights, y) for C in values}
-    proofs = {C: interval(Q, C * weights, alpha, y) for C, alpha in optima.items()}
+    hinge = Hinge(Q, None, y)
+    proofs = {C: hinge.interval(C * weights, alpha)[:2] for C, alpha in optima.items()}
     for C, alpha in optima.items():
         for noise in NOISES:
             point = noisy(alpha, C * weights, noise, y, rng)
@@ -294,7 +147,8 @@ def check(Q, weights, y, rng, counts: Counter, shrink: float) -> None:
                     if (test == "dynamic" and target != C) or (test == "between" and ends is None):
                         continue
                     codes = decisions(test, ref, ends, target / C, Q, shrink)
-                    judge(name, codes, *proof, counts)
+                    for column, count in judge(codes, *proof).items():
+                        counts[name, column] += count
 
 
 def refer(Q, bounds, alpha, y):
@@ -324,23 +178,12 @@ def between(Q, weights, y, known, optima, target: float, noise: float, rng):
     return refer(Q, bounds, middle, y)
 
 
-def judge(test, codes, low, high, counts: Counter) -> None:
-    """Count decisions that the optimum proves right or wrong, and those it says nothing about."""
-    zero, linear = codes == ZERO, codes == LINEAR
-    right = int(np.sum(zero & (low >= 1.0)) + np.sum(linear & (high <= 1.0)))
-    wrong = int(np.sum(zero & (high < 1.0)) + np.sum(linear & (low > 1.0)))
-    counts[test, "checked"] += right + wrong
-    counts[test, "wrong"] += wrong
-    counts[test, "not judged"] += int(np.sum(zero | linear)) - right - wrong
-    counts[test, "undecided"] += int(np.sum(codes == UNDECIDED))
-
-
-def run(n_decisions=0, seed=0, kinds=tuple(KINDS), n=150, shrink=1.0, n_rounds=1):
+def run(n_decisions=0, seed=0, kinds=KINDS, n=150, shrink=1.0, n_rounds=1):
     """Check rounds of all kinds of problems until there are enough decisions."""
     totals, done = {kind: Counter() for kind in kinds}, 0
     while done < n_rounds or total(totals, "checked") < n_decisions:
         for kind in kinds:
-            rng = np.random.default_rng([seed, done, list(KINDS).index(kind)])
+            rng = np.random.default_rng([seed, done, KINDS.index(kind)])
             check(*problem(kind, rng, n), rng, totals[kind], shrink)
         done += 1
     return totals

@@ -1,0 +1,127 @@
+"""Decisions of fits, written down as they are handed to solvers.
+
+For the time of a fit, functions of skscreen are replaced, in every module that has them, by ones
+that also note what they return. What is noted are decisions as solvers get them, not bounds.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from unittest.mock import patch
+
+import numpy as np
+
+from benchmarks.support.judging import shrunken
+from skscreen.core.certificate import screening_event
+from skscreen.metric_learning import path_solver
+from skscreen.metric_learning.screening import active
+from skscreen.svm.screening.inside_box import compare_at
+from skscreen.svm.screening.rules import decide
+
+# Kinds of decisions about samples.
+PATH, INSIDE, SOLVE, END = "from another C", "inside the box", "while solving", "at the end"
+
+
+@contextmanager
+def replaced(original, replacement) -> Iterator[None]:
+    """Have one function in the place of another in all modules of skscreen that use its name."""
+    with ExitStack() as stack:
+        for name, module in list(sys.modules.items()):
+            if name.startswith("skscreen"):
+                for key in [key for key, value in vars(module).items() if value is original]:
+                    stack.enter_context(patch.object(module, key, replacement))
+        yield
+
+
+@dataclass
+class Taken:
+    """Samples decided in one step of a fit: codes, 0 where nothing is new."""
+
+    C: float
+    kind: str
+    codes: np.ndarray
+
+
+@dataclass
+class SampleRecorder:
+    """Collects the decisions of fits of support vector machines.
+
+    A sample that a step finds decided already, with the same code, is not counted again.
+    """
+
+    taken: list[Taken] = field(default_factory=list)
+    _waiting: list = field(default_factory=list)
+    _inside: np.ndarray | None = None
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Record what is decided in this context."""
+        with replaced(screening_event, self._event), replaced(compare_at, self._compare):
+            yield
+
+    def _event(self, where, iteration, codes, seconds, lam=np.nan):
+        """Note the codes after a screening step; the steps of solvers do not know their C."""
+        kind = PATH if where == "path" else SOLVE if np.isnan(lam) else END
+        self._waiting.append((kind, np.array(codes)))
+        if not np.isnan(lam):
+            before = np.zeros(len(codes), np.int8)
+            if kind == END and self.taken and self.taken[-1].kind == PATH:
+                before = self._last
+            for kind, codes in self._waiting:
+                new = np.where(codes != before, codes, 0)
+                if kind == PATH and self._inside is not None:
+                    inside = np.where(self._inside == new, new, 0)
+                    self.taken.append(Taken(1.0 / lam, INSIDE, inside))
+                    new, self._inside = new - inside, None
+                self.taken.append(Taken(1.0 / lam, kind, new))
+                before = codes
+            self._waiting, self._last = [], before
+        return screening_event(where, iteration, codes, seconds, lam)
+
+    def _compare(self, *arguments):
+        """Note what comparisons with samples inside the box decide."""
+        extremes = compare_at(*arguments)
+        self._inside = decide(*extremes)
+        return extremes
+
+
+@dataclass
+class ComparisonRecorder:
+    """Collects the decisions of fits of metrics: lambda, kind, and codes of all items."""
+
+    n_items: int
+    taken: list[tuple[float, str, np.ndarray]] = field(default_factory=list)
+    _ranges: np.ndarray | None = None
+
+    @contextmanager
+    def recording(self, shrink: float = 1.0) -> Iterator[None]:
+        """Record what is decided in this context, by balls that may be too small."""
+        decide_items, solve, by_ranges = (
+            active.decide_items, path_solver.solve, path_solver.decide,
+        )  # fmt: skip
+
+        def noted(geometry, objective, balls, codes, rule):
+            codes = np.zeros(self.n_items, np.int8) if codes is None else codes
+            before, balls = codes.copy(), [shrunken(ball, shrink) for ball in balls]
+            decision = decide_items(geometry, objective, balls, codes, rule)
+            self.taken.append((objective.lam, "balls", np.where(codes != before, codes, 0)))
+            return decision
+
+        def ranges(objective, balls):
+            decision = by_ranges(objective, balls)
+            # They count where they are used, which is not at this lambda.
+            self._ranges = self.taken.pop()[2]
+            return decision
+
+        def solved(objective, *arguments, reduced=None, **options):
+            if reduced is not None:
+                self.taken.append((objective.lam, "ranges", self._ranges))
+            return solve(objective, *arguments, reduced=reduced, **options)
+
+        with (
+            patch.object(active, "decide_items", noted),
+            patch.object(path_solver, "decide", ranges),
+            patch.object(path_solver, "solve", solved),
+        ):
+            yield
