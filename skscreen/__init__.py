@@ -6,6 +6,11 @@ from skscreen.fitting.store import Store
 from skscreen.metric_learning.cv import ScreenedRTLMCV
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.path import RTLMPath, rtlm_path
+from skscreen.metric_learning.tuples import (
+    RTLMPairsClassifier,
+    RTLMQuadrupletsClassifier,
+    RTLMTripletsClassifier,
+)
 from skscreen.pragam.cv import PragamSVCCV
 from skscreen.pragam.estimator import PragamSVC
 from skscreen.sequence.estimators import KernelChainClassifier, PragamChainSVC
@@ -21,7 +26,10 @@ __all__ = [
     "PragamChainSVC",
     "PragamSVC",
     "PragamSVCCV",
+    "RTLMPairsClassifier",
     "RTLMPath",
+    "RTLMQuadrupletsClassifier",
+    "RTLMTripletsClassifier",
     "SVCPath",
     "ScreenedRTLM",
     "ScreenedRTLMCV",

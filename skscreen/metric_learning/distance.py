@@ -1,8 +1,9 @@
-"""A learned distance as a function of two vectors."""
+"""What a learned linear map gives: distances of pairs, the matrix, the metric as a function."""
 
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils.validation import check_array, check_is_fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,6 +18,116 @@ class MahalanobisDistance:
 
     components: np.ndarray
 
-    def __call__(self, u: np.ndarray, v: np.ndarray) -> float:
-        """Return the distance of two vectors of shape (d,)."""
-        return float(np.linalg.norm(self.components @ (np.asarray(u) - np.asarray(v))))
+    def __call__(self, u, v, squared: bool = False) -> float:
+        """Return the distance of two vectors.
+
+        Parameters
+        ----------
+        u, v : array-like of shape (d,) or (1, d)
+        squared : bool, default=False
+            Whether to return its square.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            For arrays of another shape.
+        """
+        difference = self.components @ (self._vector("u", u) - self._vector("v", v))
+        square = float(difference @ difference)
+        return square if squared else square**0.5
+
+    def _vector(self, name: str, values) -> np.ndarray:
+        values, d = np.asarray(values), self.components.shape[1]
+        if values.shape not in ((d,), (1, d)):
+            raise ValueError(
+                f"{name} must be one vector, of shape ({d},), got {values.shape}; for many pairs "
+                "use pair_distance."
+            )
+        return values.reshape(d)
+
+
+class MahalanobisMixin:
+    """Distances of an estimator that learns `components_`, of `n_features_in_` columns."""
+
+    def pair_distance(self, pairs) -> np.ndarray:
+        """Return the learned distances of pairs of samples.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+        """
+        check_is_fitted(self)
+        pairs = self._vectors("pairs", pairs, 2)
+        return np.linalg.norm((pairs[:, 0] - pairs[:, 1]) @ self.components_.T, axis=1)
+
+    def pair_score(self, pairs) -> np.ndarray:
+        """Return minus the learned distances: the greater, the more similar.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+        """
+        return -self.pair_distance(pairs)
+
+    def get_metric(self) -> MahalanobisDistance:
+        """Return the learned distance as a function of two vectors, for `metric=` arguments.
+
+        Returns
+        -------
+        callable
+            Takes two arrays of shape (n_features,), and `squared=True` for the square; can be
+            pickled, and stays as it is if the estimator learns again.
+        """
+        check_is_fitted(self)
+        return MahalanobisDistance(self.components_.copy())
+
+    def get_mahalanobis_matrix(self) -> np.ndarray:
+        """Return the matrix M of the metric.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+        """
+        check_is_fitted(self)
+        return self.components_.T @ self.components_
+
+    def _vectors(self, name: str, tuples, size: int) -> np.ndarray:
+        return check_tuples(name, tuples, size, self.n_features_in_)
+
+
+def check_tuples(name: str, tuples, size: int, n_features: int | None = None) -> np.ndarray:
+    """Return tuples of vectors as an array of shape (m, size, d), float64.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument, in the plural.
+    tuples : array-like of shape (m, size, d)
+    size : int
+        Vectors in a tuple.
+    n_features : int, optional
+        What d must be.
+
+    Raises
+    ------
+    ValueError
+        For another shape, or numbers that are not finite.
+    """
+    tuples = check_array(tuples, allow_nd=True, ensure_2d=False, dtype=np.float64, input_name=name)
+    d = n_features or (tuples.shape[2] if tuples.ndim == 3 else 0)
+    if tuples.ndim != 3 or tuples.shape[1:] != (size, d) or d == 0:
+        wanted = f"(n_{name}, {size}, {n_features or 'n_features'})"
+        raise ValueError(f"{name} must have shape {wanted}, got {tuples.shape}.")
+    return tuples

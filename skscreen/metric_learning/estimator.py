@@ -25,12 +25,17 @@ from skscreen.fitting.threads import N_JOBS
 from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.distance import MahalanobisDistance
 from skscreen.metric_learning.path_solver import PathSolver, describe, describe_failure, is_narrow
-from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.comparisons import (
+    Comparisons,
+    DiagonalComparisons,
+    Items,
+)
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone, row_space
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.problem.sorted_loops import SORT_FROM
 from skscreen.metric_learning.problem.triplets import (
+    all_against_all,
     comparisons_from_arrays,
     locality_order,
     triplets_from_labels,
@@ -39,7 +44,7 @@ from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
 from skscreen.metric_learning.solvers.projected_gradient import Options
 from skscreen.metric_learning.solvers.solution import Solution
-from skscreen.metric_learning.supervision import check_comparisons, class_codes
+from skscreen.metric_learning.supervision import check_comparisons, check_two_kinds, class_codes
 
 # Attributes of a fit.
 LEARNED = (
@@ -267,11 +272,13 @@ class ScreenedRTLM(
             Rows (i, j, l): sample i is to be nearer to j than to l, by 1 in squared distances.
         quadruplets : array-like of shape (n_quadruplets, 4), integer, optional
             Rows (i, j, k, l): samples i and j are to be nearer to each other than k and l.
-        pairs : tuple (S, D, U, L), optional
+        pairs : tuple (S, D, U, L) or (S, D), optional
             Similar pairs S and dissimilar pairs D, integer arrays of shape (n, 2), of which one
             may be empty. Squared distances of S are to be at most U, those of D at least L:
             positive numbers, or one for each pair. The loss of a pair is that of a margin with
-            threshold L, or -U, in place of 1.
+            threshold L, or -U, in place of 1. Without bounds, (S, D), every pair of S is to be
+            nearer than every pair of D, by 1: |S| |D| comparisons, of which none is listed. These
+            are not mixed with others.
         weights : array-like of shape (n_comparisons,), optional
             Factors >= 0 of the losses of the comparisons, in the order of triplets, quadruplets,
             similar and dissimilar pairs; a factor of 0 leaves one out. Not with labels.
@@ -408,10 +415,7 @@ class ScreenedRTLM(
         given = [name for name, values in lists.items() if values is not None]
         if given:
             self._check_no_labels(y, given)
-            items = comparisons_from_arrays(
-                *check_comparisons(len(X), loss.threshold, lists, weights)
-            )
-            geometry = self._kind(X, items)
+            geometry = self._kind(X, self._items(len(X), loss, lists, weights))
         else:
             geometry = self._geometry_from_labels(X, self._codes(X, y, weights), loss)
         if basis is not None:
@@ -426,6 +430,16 @@ class ScreenedRTLM(
                 "nearer than the far ones on average: zero counts as optimal for every lam.",
             )
         return problem, lam_max, first
+
+    def _items(self, n_samples: int, loss: SmoothedHinge, lists: dict, weights) -> Items:
+        if isinstance(lists["pairs"], tuple | list) and len(lists["pairs"]) == 2:
+            near, far = check_two_kinds(n_samples, lists, weights)
+            is_long = len(far) >= SORT_FROM[0]
+            extra = 16 if is_narrow(loss.gamma, loss.threshold, is_long) else 0
+            return all_against_all(near, far, extra)
+        return comparisons_from_arrays(
+            *check_comparisons(n_samples, loss.threshold, lists, weights)
+        )
 
     def _recall(self, solver: PathSolver, lam: float, *data) -> str | None:
         """Tell a path what a store knows about its problem; return the problem's key."""

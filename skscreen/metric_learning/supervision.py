@@ -100,11 +100,35 @@ def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=Non
     return near, far, None if lists["pairs"] is None else thresholds, weights
 
 
+def check_two_kinds(n_samples: int, lists: dict, weights=None) -> tuple[np.ndarray, np.ndarray]:
+    """Return similar and dissimilar pairs that are compared with each other, not with bounds.
+
+    Parameters
+    ----------
+    n_samples, lists, weights
+        As for `check_comparisons`; "pairs" are (S, D).
+
+    Raises
+    ------
+    ValueError, TypeError
+        Also for other comparisons or weights beside them.
+    """
+    others = [name for name, values in lists.items() if values is not None and name != "pairs"]
+    others += ["weights"] * (weights is not None)
+    if others:
+        raise ValueError(
+            f"{others[0]} go with pairs=(S, D, U, L), with bounds; of pairs=(S, D) each similar "
+            "one is compared with each dissimilar one, and nothing else."
+        )
+    S, D = lists["pairs"]
+    return _check_rows("S of pairs", S, 2, n_samples), _check_rows("D of pairs", D, 2, n_samples)
+
+
 def _check_pairs(pairs, n_samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     if not isinstance(pairs, tuple | list) or len(pairs) != 4:
         raise ValueError(
             "pairs must be a tuple (S, D, U, L): similar pairs, dissimilar pairs, upper and lower "
-            "bounds of their squared distances."
+            "bounds of their squared distances; or (S, D)."
         )
     found = []
     for name, values in zip(("S", "D"), pairs[:2], strict=True):

@@ -157,6 +157,40 @@ def comparisons_from_arrays(
     )
 
 
+def all_against_all(near: np.ndarray, far: np.ndarray, bytes_per_comparison: int = 0) -> Items:
+    """Build the items of every near with every far pair, in rows of the near ones.
+
+    Parameters
+    ----------
+    near : ndarray of shape (k, 2)
+    far : ndarray of shape (m, 2)
+        All are to be farther apart than those of `near`.
+    bytes_per_comparison : int
+        What the solver will need for each of the k m, beside the pairs.
+
+    Raises
+    ------
+    MemoryError
+        If that would not fit into the memory that is free.
+    """
+    k, m = len(near), len(far)
+    check_memory(
+        _BYTES_PER_PAIR * (k + m) + bytes_per_comparison * k * m,
+        f"{k * m:,} comparisons of {k + m:,} pairs",
+        "Use fewer of them.",
+    )
+    return Items(
+        near=near.astype(np.int32),
+        far=far.astype(np.int32),
+        slots=None,
+        blocks=np.array([0, m]),
+        start=np.zeros(k, dtype=np.int64),
+        stop=np.full(k, m),
+        base=np.arange(k) * m,
+        rank=np.arange(m, dtype=np.int32),
+    )
+
+
 def _nearest(X, among, anchors, n_neighbors, n_jobs):
     """Pairs (anchor, neighbour) with the nearest of `among`, not itself; anchors None: the same."""
     k = int(n_neighbors)

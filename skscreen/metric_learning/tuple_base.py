@@ -1,0 +1,249 @@
+"""What the metric learners whose samples are tuples share: reading tuples, and what they give."""
+
+from typing import ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from skscreen.core.inputs import same_pairs
+from skscreen.metric_learning.distance import MahalanobisMixin, check_tuples
+from skscreen.metric_learning.estimator import LEARNED, ScreenedRTLM
+
+# Parameters that the problem is given over with.
+_OPTIONS = (
+    "lam", "relative_lam", "loss", "gamma", "diagonal", "tol", "max_iter", "memory", "verbose",
+)  # fmt: skip
+
+
+class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
+    """What the learners from tuples share; `_name` and `_size` are those of a tuple."""
+
+    _name: ClassVar[str]
+    _size: ClassVar[int]
+    _parameter_constraints: ClassVar[dict] = {
+        **{name: ScreenedRTLM._parameter_constraints[name] for name in _OPTIONS},
+        "preprocessor": ["array-like", callable, None],
+    }
+
+    def __init__(
+        self,
+        lam=0.01,
+        *,
+        relative_lam=True,
+        loss="smoothed_hinge",
+        gamma=0.05,
+        diagonal=False,
+        tol=1e-6,
+        max_iter=10_000,
+        memory=None,
+        preprocessor=None,
+        verbose=0,
+    ):
+        self.lam = lam
+        self.relative_lam = relative_lam
+        self.loss = loss
+        self.gamma = gamma
+        self.diagonal = diagonal
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+        self.preprocessor = preprocessor
+        self.verbose = verbose
+
+    def transform(self, X) -> np.ndarray:
+        """Map samples so that Euclidean distances become learned ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Or their names, of shape (n_samples,), if there is a `preprocessor`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, r)
+        """
+        check_is_fitted(self)
+        if self.preprocessor_ is not None and np.ndim(X) == 1:
+            X = self._look_up("X", np.asarray(X))
+        X = check_array(X, dtype=np.float64, input_name="X")
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X must have {self.n_features_in_} features, got {X.shape[1]}.")
+        return X @ self.components_.T
+
+    def __sklearn_tags__(self):
+        """Declare samples that are tuples of vectors."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = self.preprocessor is not None
+        tags.input_tags.three_d_array = True
+        tags.target_tags.required = self._size == 2
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
+    def _learn(self, X, **lists) -> None:
+        """Solve the problem of some comparisons of samples and keep what is learned."""
+        model = ScreenedRTLM(**{name: getattr(self, name) for name in _OPTIONS})
+        model.fit(X, **lists)
+        self.classes_, self.n_features_in_ = np.array([-1, 1]), X.shape[1]
+        for name in LEARNED:
+            setattr(self, name, getattr(model, name))
+
+    def _set_preprocessor(self) -> None:
+        given = self.preprocessor
+        if given is not None and not callable(given):
+            given = check_array(given, dtype=np.float64, input_name="preprocessor")
+        self.preprocessor_ = given
+
+    def _read(self, tuples) -> tuple[np.ndarray, np.ndarray]:
+        """Return the samples that occur, and the tuples as rows of indices of them."""
+        for name in LEARNED:
+            vars(self).pop(name, None)
+        self._set_preprocessor()
+        if self.preprocessor_ is not None and np.ndim(tuples) == 2:
+            names, rows = self._rows(self._name, tuples, self._size)
+            same = rows[:, 0] == rows[:, 1] if self._size == 2 else same_pairs(rows)
+            if np.any(same):
+                row = int(np.argmax(same))
+                raise ValueError(
+                    f"{self._name} must compare different samples; row {row} is "
+                    f"{names[rows[row]].tolist()}."
+                )
+            return self._look_up(self._name, names), rows
+        tuples = self._formed(self._name, tuples, self._size)
+        X, rows = np.unique(tuples.reshape(-1, tuples.shape[2]), axis=0, return_inverse=True)
+        rows = rows.reshape(len(tuples), self._size)
+        # Equal vectors in a tuple may be those of two samples.
+        repeats = np.flatnonzero((np.diff(np.sort(rows, axis=1), axis=1) == 0).any(axis=1))
+        copies = np.arange(repeats.size * self._size) + len(X)
+        rows[repeats] = copies.reshape(-1, self._size)
+        return np.concatenate((X, tuples[repeats].reshape(-1, tuples.shape[2]))), rows
+
+    def _vectors(self, name: str, tuples, size: int) -> np.ndarray:
+        if self.preprocessor_ is not None and np.ndim(tuples) == 2:
+            names, rows = self._rows(name, tuples, size)
+            return self._look_up(name, names)[rows]
+        return self._formed(name, tuples, size, self.n_features_in_)
+
+    def _formed(self, name: str, tuples, size: int, n_features: int | None = None) -> np.ndarray:
+        if np.ndim(tuples) == 2:
+            raise ValueError(
+                f"{name} must be vectors, of shape (n_{name}, {size}, n_features), got shape "
+                f"{np.shape(tuples)}. If they are indices of samples X, pass preprocessor=X to "
+                f"{type(self).__name__}."
+            )
+        return check_tuples(name, tuples, size, n_features)
+
+    def _rows(self, name: str, tuples, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the names that occur in tuples of names, and the tuples as indices of those."""
+        tuples = np.asarray(tuples)
+        if tuples.shape[1] != size or len(tuples) == 0:
+            raise ValueError(
+                f"{name} must have shape (n_{name} >= 1, {size}), or (n_{name}, {size}, "
+                f"n_features), got {tuples.shape}."
+            )
+        names, rows = np.unique(tuples, return_inverse=True)
+        return names, rows.reshape(tuples.shape)
+
+    def _look_up(self, name: str, names: np.ndarray) -> np.ndarray:
+        """Return the samples of some names."""
+        if callable(self.preprocessor_):
+            X = check_array(
+                self.preprocessor_(names), dtype=np.float64, input_name="of the preprocessor"
+            )
+            if len(X) != len(names):
+                raise ValueError(
+                    f"preprocessor must return a sample for each name, got {len(X)} for "
+                    f"{len(names)} names."
+                )
+            return X
+        n = len(self.preprocessor_)
+        if not np.issubdtype(names.dtype, np.integer):
+            raise TypeError(f"{name} must be integers or vectors, got dtype {names.dtype}.")
+        if names.min() < 0 or names.max() >= n:
+            raise ValueError(
+                f"{name} must be indices from 0 to {n - 1} of the preprocessor's samples, got "
+                f"{names.min()} to {names.max()}."
+            )
+        return self.preprocessor_[names]
+
+
+class ComparisonsClassifier(TuplesClassifier):
+    """What learners from comparisons of two distances share: which are `_near` and `_far`."""
+
+    _near: ClassVar[list[int]]
+    _far: ClassVar[list[int]]
+
+    def predict(self, tuples) -> np.ndarray:
+        """Return 1 where the first distance is the smaller one, else -1, so for equal ones.
+
+        Parameters
+        ----------
+        tuples : array-like of shape (n_tuples, size, n_features) or (n_tuples, size)
+
+        Returns
+        -------
+        ndarray of shape (n_tuples,)
+        """
+        return np.where(self.decision_function(tuples) > 0.0, 1, -1)
+
+    def decision_function(self, tuples) -> np.ndarray:
+        """Return by how much the second learned distance is greater than the first.
+
+        Parameters
+        ----------
+        tuples : array-like of shape (n_tuples, size, n_features) or (n_tuples, size)
+
+        Returns
+        -------
+        ndarray of shape (n_tuples,)
+        """
+        check_is_fitted(self)
+        tuples = self._vectors(self._name, tuples, self._size)
+        far, near = (self.pair_distance(tuples[:, two]) for two in (self._far, self._near))
+        return far - near
+
+    def score(self, tuples, y=None) -> float:
+        """Return the share of comparisons that the metric has right; a tie is wrong.
+
+        Parameters
+        ----------
+        tuples : array-like of shape (n_tuples, size, n_features) or (n_tuples, size)
+        y : array-like of shape (n_tuples,), optional
+            1, or -1 where the first distance is to be the greater one; 1 when not given.
+
+        Returns
+        -------
+        float
+        """
+        margins = self.decision_function(tuples)
+        return float(np.mean(margins * check_answers(y, len(margins), self._name) > 0.0))
+
+    def _fit_tuples(self, tuples, y) -> Self:
+        """Learn from tuples, of which those with y = -1 are turned round."""
+        X, rows = self._read(tuples)
+        answers = check_answers(y, len(rows), self._name)
+        near, far = rows[:, self._near], rows[:, self._far]
+        turned = (answers == -1)[:, None]
+        near, far = np.where(turned, far, near), np.where(turned, near, far)
+        self._learn(X, quadruplets=np.hstack((near, far)))
+        return self
+
+
+def check_answers(y, n_tuples: int, tuples: str, name: str = "y") -> np.ndarray:
+    """Return labels of tuples: 1 and -1."""
+    if y is None:
+        return np.ones(n_tuples, dtype=int)
+    y = column_or_1d(y)
+    if len(y) != n_tuples:
+        raise ValueError(
+            f"{name} must have a label for each of the {n_tuples} {tuples}, got {len(y)}."
+        )
+    if not np.all(np.isin(y, (-1, 1))):
+        raise ValueError(
+            f"{name} must be 1 or -1 for each of the {tuples}, got {np.unique(y)[:5]}."
+        )
+    return y.astype(int)

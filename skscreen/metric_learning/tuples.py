@@ -1,0 +1,399 @@
+"""Metric learners whose samples are comparisons: pairs, triplets, quadruplets."""
+
+from numbers import Real
+from typing import ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.metrics import roc_auc_score
+from sklearn.utils.validation import check_is_fitted
+
+from skscreen.metric_learning.threshold import best_threshold, check_calibration
+from skscreen.metric_learning.tuple_base import (
+    ComparisonsClassifier,
+    TuplesClassifier,
+    check_answers,
+)
+
+
+class RTLMPairsClassifier(TuplesClassifier):
+    """Metric from similar and dissimilar pairs; says of new pairs which they are.
+
+    Every similar pair is to be nearer than every dissimilar one: over positive semidefinite M
+
+        P(M) = sum_(i,j) in S sum_(k,l) in D loss(d_M^2(x_k, x_l) - d_M^2(x_i, x_j))
+               + lam / 2 |M|_F^2
+
+    All |S| |D| comparisons count; none is listed or sampled away. That is the objective of a
+    ranking of pairs, and `score` its area under the ROC curve. With `bounds` = (U, L) each pair is
+    compared with its own bound instead: d_M^2 <= U if similar, d_M^2 >= L if not.
+
+    A pair is a sample here, so cross-validation splits pairs. A threshold on the distance turns
+    the ranking into decisions; it is calibrated on the training pairs by `fit`, and better on
+    others by `calibrate_threshold`.
+
+    Parameters
+    ----------
+    lam : float, default=0.01
+        Strength of the regularisation, > 0.
+    relative_lam : bool, default=True
+        Whether `lam` is a fraction of the data's lambda_max; see `ScreenedRTLM`.
+    bounds : tuple (U, L) or None, default=None
+        Bounds on squared distances, 0 < U, L. None needs none.
+    loss, gamma, diagonal, tol, max_iter, memory, verbose
+        See `ScreenedRTLM`.
+    preprocessor : array-like of shape (n_samples, n_features), callable or None, default=None
+        Samples: pairs may then be given as indices of its rows. A callable takes the different
+        names that occur in the pairs, of shape (n_names,), and returns their samples, of shape
+        (n_names, n_features).
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (r, n_features_in_)
+        Linear map with M = components_.T @ components_, largest eigenvalue first; r is the rank.
+    threshold_ : float
+        Pairs at most so far apart are similar.
+    classes_ : ndarray of shape (2,)
+        -1, dissimilar, and 1, similar.
+    lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, screening_history_
+        See `ScreenedRTLM`.
+    n_triplets_ : int
+        Number of comparisons.
+    n_features_in_ : int
+        Of a sample.
+    preprocessor_ : ndarray, callable or None
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid parameters, pairs or labels; the message names the argument.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` steps did not reach `tol`.
+
+    References
+    ----------
+    E. P. Xing, A. Y. Ng, M. I. Jordan, S. Russell (2002). Distance metric learning with application
+    to clustering with side-information. NIPS 15: learning from such pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from skscreen import RTLMPairsClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> pairs = np.random.default_rng(0).permutation(len(X)).reshape(-1, 2)
+    >>> alike = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+    >>> model = RTLMPairsClassifier(preprocessor=scale(X)).fit(pairs[:60], alike[:60])
+    >>> model.score(pairs[60:], alike[60:]) > 0.9
+    True
+    """
+
+    _name, _size = "pairs", 2
+    _parameter_constraints: ClassVar[dict] = {
+        **TuplesClassifier._parameter_constraints,
+        "bounds": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        lam=0.01,
+        *,
+        relative_lam=True,
+        bounds=None,
+        loss="smoothed_hinge",
+        gamma=0.05,
+        diagonal=False,
+        tol=1e-6,
+        max_iter=10_000,
+        memory=None,
+        preprocessor=None,
+        verbose=0,
+    ):
+        super().__init__(
+            lam,
+            relative_lam=relative_lam,
+            loss=loss,
+            gamma=gamma,
+            diagonal=diagonal,
+            tol=tol,
+            max_iter=max_iter,
+            memory=memory,
+            preprocessor=preprocessor,
+            verbose=verbose,
+        )
+        self.bounds = bounds
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, pairs, y, calibration_params=None) -> Self:
+        """Learn the metric, then a threshold on the same pairs.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features) or (n_pairs, 2)
+            Vectors, or indices (names) of samples if there is a `preprocessor`.
+        y : array-like of shape (n_pairs,)
+            1 for a similar pair, -1 for a dissimilar one; both must occur.
+        calibration_params : dict, optional
+            Arguments of `calibrate_threshold`.
+
+        Returns
+        -------
+        RTLMPairsClassifier
+        """
+        calibration = dict(calibration_params or {})
+        check_calibration(**calibration)
+        bounds = () if self.bounds is None else tuple(self.bounds)
+        if len(bounds) not in (0, 2):
+            raise ValueError(f"bounds must be a tuple (U, L) or None, got {self.bounds!r}.")
+        X, rows = self._read(pairs)
+        y = check_answers(y, len(rows), "pairs")
+        if np.all(y == y[0]):
+            raise ValueError(
+                f"y must name similar (1) and dissimilar (-1) pairs, got 1 class: all are {y[0]}."
+            )
+        self._learn(X, pairs=(rows[y == 1], rows[y == -1], *bounds))
+        return self.calibrate_threshold(pairs, y, **calibration)
+
+    def decision_function(self, pairs) -> np.ndarray:
+        """Return minus the learned distances: the greater, the more similar.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features) or (n_pairs, 2)
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+        """
+        return self.pair_score(pairs)
+
+    def predict(self, pairs) -> np.ndarray:
+        """Return 1 for pairs that are at most `threshold_` apart, -1 for the others.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features) or (n_pairs, 2)
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+        """
+        return np.where(-self.decision_function(pairs) <= self.threshold_, 1, -1)
+
+    def score(self, pairs, y) -> float:
+        """Return the area under the ROC curve of the distances, which no threshold changes.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features) or (n_pairs, 2)
+        y : array-like of shape (n_pairs,)
+            1 and -1.
+
+        Returns
+        -------
+        float
+        """
+        return float(roc_auc_score(y, self.decision_function(pairs)))
+
+    def set_threshold(self, threshold: float) -> Self:
+        """Set the distance up to which pairs count as similar.
+
+        Parameters
+        ----------
+        threshold : float
+
+        Returns
+        -------
+        RTLMPairsClassifier
+        """
+        check_is_fitted(self)
+        if not isinstance(threshold, Real | np.number) or np.isnan(threshold):
+            raise ValueError(f"threshold must be a real number, got {threshold!r}.")
+        self.threshold_ = float(threshold)
+        return self
+
+    def calibrate_threshold(
+        self, pairs_valid, y_valid, strategy="accuracy", min_rate=None, beta=1.0
+    ) -> Self:
+        """Set the threshold to what is best on some pairs; best on others than those of `fit`.
+
+        Parameters
+        ----------
+        pairs_valid : array-like of shape (n_pairs, 2, n_features) or (n_pairs, 2)
+        y_valid : array-like of shape (n_pairs,)
+            1 and -1.
+        strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}, default="accuracy"
+            What is greatest: the share of right predictions; the F-score of the similar pairs; the
+            share of similar pairs that are accepted while at least `min_rate` of the dissimilar
+            ones are refused; or the share of dissimilar pairs that are refused while at least
+            `min_rate` of the similar ones are accepted.
+        min_rate : float, optional
+            In [0, 1]; for "max_tpr" and "max_tnr", which need it.
+        beta : float, default=1.0
+            Weight of recall against precision; for "f_beta".
+
+        Returns
+        -------
+        RTLMPairsClassifier
+        """
+        check_is_fitted(self)
+        check_calibration(strategy, min_rate, beta)
+        distances = -self.decision_function(pairs_valid)
+        y_valid = check_answers(y_valid, len(distances), "pairs_valid", "y_valid")
+        self.threshold_ = best_threshold(distances, y_valid == 1, strategy, min_rate, beta)
+        return self
+
+
+class RTLMTripletsClassifier(ComparisonsClassifier):
+    """Metric from triplets (i, j, l): sample i is to be nearer to j than to l.
+
+    The problem is that of `ScreenedRTLM.fit(X, triplets=...)`, with the same certificate. A triplet
+    is a sample here, so cross-validation splits triplets.
+
+    Parameters
+    ----------
+    lam : float, default=0.01
+        Strength of the regularisation, > 0.
+    relative_lam : bool, default=True
+        Whether `lam` is a fraction of the data's lambda_max; see `ScreenedRTLM`.
+    loss, gamma, diagonal, tol, max_iter, memory, verbose
+        See `ScreenedRTLM`.
+    preprocessor : array-like of shape (n_samples, n_features), callable or None, default=None
+        Samples: triplets may then be given as indices of its rows. A callable takes the different
+        names that occur in the triplets, of shape (n_names,), and returns their samples, of shape
+        (n_names, n_features).
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (r, n_features_in_)
+        Linear map with M = components_.T @ components_, largest eigenvalue first; r is the rank.
+    classes_ : ndarray of shape (2,)
+        -1 and 1: a comparison is wrong, or right.
+    lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
+        See `ScreenedRTLM`.
+    screening_history_ : list of ScreeningEvent
+        The same.
+    n_features_in_ : int
+        Of a sample.
+    preprocessor_ : ndarray, callable or None
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid parameters or triplets; the message names the argument.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` steps did not reach `tol`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.preprocessing import scale
+    >>> from skscreen import RTLMTripletsClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> triplets = np.random.default_rng(0).integers(len(X), size=(2000, 3))
+    >>> i, j, l = triplets.T
+    >>> triplets = triplets[(y[i] == y[j]) & (y[i] != y[l]) & (i != j)]
+    >>> model = RTLMTripletsClassifier(preprocessor=scale(X))
+    >>> cross_val_score(model, triplets).mean() > 0.9
+    True
+    """
+
+    _name, _size = "triplets", 3
+    _near: ClassVar = [0, 1]
+    _far: ClassVar = [0, 2]
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, triplets, y=None) -> Self:
+        """Learn the metric.
+
+        Parameters
+        ----------
+        triplets : array-like of shape (n_triplets, 3, n_features) or (n_triplets, 3)
+            Vectors, or indices (names) of samples if there is a `preprocessor`.
+        y : array-like of shape (n_triplets,), optional
+            1, or -1 where the first is nearer to the last; 1 when not given.
+
+        Returns
+        -------
+        RTLMTripletsClassifier
+        """
+        return self._fit_tuples(triplets, y)
+
+
+class RTLMQuadrupletsClassifier(ComparisonsClassifier):
+    """Metric from quadruplets (i, j, k, l): i and j are to be nearer to each other than k and l.
+
+    The problem is that of `ScreenedRTLM.fit(X, quadruplets=...)`, with the same certificate. A
+    quadruplet is a sample here, so cross-validation splits quadruplets.
+
+    Parameters
+    ----------
+    lam, relative_lam, loss, gamma, diagonal, tol, max_iter, memory, preprocessor, verbose
+        See `RTLMTripletsClassifier`.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (r, n_features_in_)
+        Linear map with M = components_.T @ components_, largest eigenvalue first; r is the rank.
+    classes_ : ndarray of shape (2,)
+        -1 and 1: a comparison is wrong, or right.
+    lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
+        See `ScreenedRTLM`.
+    screening_history_ : list of ScreeningEvent
+        The same.
+    n_features_in_ : int
+        Of a sample.
+    preprocessor_ : ndarray, callable or None
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid parameters or quadruplets; the message names the argument.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` steps did not reach `tol`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skscreen import RTLMQuadrupletsClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> quadruplets = rng.normal(size=(300, 4, 3))
+    >>> differences = np.abs(quadruplets[:, [0, 2], 0] - quadruplets[:, [1, 3], 0])
+    >>> y = np.where(differences[:, 0] < differences[:, 1], 1, -1)  # The first feature matters.
+    >>> model = RTLMQuadrupletsClassifier().fit(quadruplets[:200], y[:200])
+    >>> model.score(quadruplets[200:], y[200:]) > 0.9
+    True
+    """
+
+    _name, _size = "quadruplets", 4
+    _near: ClassVar = [0, 1]
+    _far: ClassVar = [2, 3]
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, quadruplets, y=None) -> Self:
+        """Learn the metric.
+
+        Parameters
+        ----------
+        quadruplets : array-like of shape (n_quadruplets, 4, n_features) or (n_quadruplets, 4)
+            Vectors, or indices (names) of samples if there is a `preprocessor`.
+        y : array-like of shape (n_quadruplets,), optional
+            1, or -1 where the last two are nearer to each other; 1 when not given.
+
+        Returns
+        -------
+        RTLMQuadrupletsClassifier
+        """
+        return self._fit_tuples(quadruplets, y)
