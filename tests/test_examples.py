@@ -129,3 +129,13 @@ def test_demo_writes_table_and_figures(tmp_path, capsys, monkeypatch):
     assert "wine, without screening" in err
     assert {file.name for file in tmp_path.iterdir()} == {"path.png", "screening.png"}
     assert all(f"Figure: {file}" in out for file in tmp_path.iterdir())
+
+
+def test_tuples_examples_learn(capsys):
+    run("verification")
+    euclidean, learned = map(float, re.findall(r"pictures ([\d.]+)", capsys.readouterr().out))
+    assert learned > euclidean
+    result = run("triplets")
+    assert min(result["scores"]) > result["base"]
+    result = run("quadruplets")
+    assert set(np.argsort(result["weights"])[-3:]) == set(np.flatnonzero(result["truth"]))

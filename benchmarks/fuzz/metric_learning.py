@@ -19,7 +19,14 @@ from benchmarks.fuzz.checks import (
 )
 from benchmarks.fuzz.inputs import DENSE, Inputs
 from benchmarks.fuzz.svm import PRAGAM
-from skscreen import ScreenedRTLM, ScreenedRTLMCV, rtlm_path
+from skscreen import (
+    RTLMPairsClassifier,
+    RTLMQuadrupletsClassifier,
+    RTLMTripletsClassifier,
+    ScreenedRTLM,
+    ScreenedRTLMCV,
+    rtlm_path,
+)
 from skscreen.distributed import DistributedPragamSVC, DistributedRTLM
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
@@ -68,6 +75,7 @@ def comparisons(inputs: Inputs, n: int) -> dict:
         S, D = (np.array([rng.permutation(n)[:2] for _ in range(6)]) for _ in range(2))
         U = inputs.pick(1.0, 0.0, 1e-30, 1e30, rng.uniform(0.1, 1.0, 6), 1e39, -1.0)
         found["pairs"] = (S, D, U, inputs.pick(2.0, 1e-30, 1e30, rng.uniform(1.0, 2.0, 6)))
+        found["pairs"] = inputs.pick(found["pairs"], found["pairs"], (S, D))
         counts += 12
         inputs.mild = False
     if inputs.pick(False, True):
@@ -153,6 +161,41 @@ def fuzz_comparisons(inputs: Inputs) -> None:
         weights = np.asarray(lists.get("weights", np.ones(len(rows))))
         wanted, rounding = triplet_objective(model, plain, rows, weights)
         expect_close(model.objective_, wanted, rounding, "objective")
+
+
+def fuzz_tuples(inputs: Inputs) -> None:
+    kinds = (RTLMPairsClassifier, RTLMTripletsClassifier, RTLMQuadrupletsClassifier)
+    size = inputs.pick(2, 3, 4)
+    kind, name = kinds[size - 2], ("pairs", "triplets", "quadruplets")[size - 2]
+    inputs.spoil("X", "y", name, "bounds", "calibration_params", "preprocessor", *RTLM)
+    n, d, rng = inputs.count(5, 14), inputs.pick(1, 2, 3, 6), inputs.rng()
+    X, plain = inputs.matrix("X", n, d, forms=DENSE)
+    rows = np.array([rng.permutation(n)[:size] for _ in range(inputs.count(2, 30))])
+    y = inputs.junk("y", np.where(rng.random(len(rows)) < 0.5, 1, -1))
+    valid = {**RTLM, "bounds": (None, (1.0, 2.0), [1e-3, 1e3])}
+    model = kind(**inputs.options(kind, valid))
+    tuples = plain[rows]
+    if inputs.pick(False, True):
+        tuples = rows
+        model.set_params(preprocessor=inputs.junk("preprocessor", X))
+    if name in inputs.spoiled:
+        tuples = inputs.pick(tuples[:0], tuples[:, :1], tuples * np.nan, "text", None, 3, [[0]],
+                             rows, rows.astype(str), tuples[None], [], -tuples)  # fmt: skip
+    inputs.note(name, tuples)
+    extra = {}
+    if size == 2:
+        extra["calibration_params"] = inputs.junk("calibration_params", inputs.pick(
+            None, {}, {"strategy": "max_tpr", "min_rate": 0.5}, {"strategy": "f_beta"},
+        ))  # fmt: skip
+    done = call(model.fit, tuples, y, names=("U", "L", "X", "preprocessor"), **extra)
+    if done.error is not None:
+        return
+    expect_finite(model)
+    expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
+    expect(set(call(model.predict, tuples).result) <= {-1, 1}, "predictions")
+    expect(np.all(np.isfinite(call(model.decision_function, tuples).result)), "decisions")
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.components_, model.components_)
 
 
 def fuzz_rtlm_path(inputs: Inputs) -> None:
@@ -264,6 +307,7 @@ def fuzz_distributed_pragam(inputs: Inputs) -> None:
 TARGETS = {
     "ScreenedRTLM": fuzz_rtlm,
     "ScreenedRTLM from comparisons": fuzz_comparisons,
+    "tuples": fuzz_tuples,
     "rtlm_path": fuzz_rtlm_path,
     "ScreenedRTLMCV": fuzz_rtlm_cv,
     "DistributedRTLM": fuzz_distributed_rtlm,

@@ -12,6 +12,7 @@ COVERS = {
     "svc_certified_C": {"svc_certified_C", "CertifiedC"},
     "rtlm_path": {"rtlm_path", "RTLMPath"},
     "ScreenedRTLM from comparisons": {"ScreenedRTLM"},
+    "tuples": {"RTLMPairsClassifier", "RTLMTripletsClassifier", "RTLMQuadrupletsClassifier"},
     "metrics": {
         "triplet_error", "procrustes_distance", "precision_at_k", "recall_at_k",
         "mean_average_precision", "retrieval_recall_at_k", "r_precision",

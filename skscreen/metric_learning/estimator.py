@@ -25,17 +25,12 @@ from skscreen.fitting.threads import N_JOBS
 from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.distance import MahalanobisDistance
 from skscreen.metric_learning.path_solver import PathSolver, describe, describe_failure, is_narrow
-from skscreen.metric_learning.problem.comparisons import (
-    Comparisons,
-    DiagonalComparisons,
-    Items,
-)
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone, row_space
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.problem.sorted_loops import SORT_FROM
 from skscreen.metric_learning.problem.triplets import (
-    all_against_all,
     comparisons_from_arrays,
     locality_order,
     triplets_from_labels,
@@ -44,7 +39,7 @@ from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
 from skscreen.metric_learning.solvers.projected_gradient import Options
 from skscreen.metric_learning.solvers.solution import Solution
-from skscreen.metric_learning.supervision import check_comparisons, check_two_kinds, class_codes
+from skscreen.metric_learning.supervision import check_comparisons, class_codes
 
 # Attributes of a fit.
 LEARNED = (
@@ -415,7 +410,10 @@ class ScreenedRTLM(
         given = [name for name, values in lists.items() if values is not None]
         if given:
             self._check_no_labels(y, given)
-            geometry = self._kind(X, self._items(len(X), loss, lists, weights))
+            items = comparisons_from_arrays(
+                *check_comparisons(len(X), loss.threshold, lists, weights)
+            )
+            geometry = self._kind(X, items)
         else:
             geometry = self._geometry_from_labels(X, self._codes(X, y, weights), loss)
         if basis is not None:
@@ -430,16 +428,6 @@ class ScreenedRTLM(
                 "nearer than the far ones on average: zero counts as optimal for every lam.",
             )
         return problem, lam_max, first
-
-    def _items(self, n_samples: int, loss: SmoothedHinge, lists: dict, weights) -> Items:
-        if isinstance(lists["pairs"], tuple | list) and len(lists["pairs"]) == 2:
-            near, far = check_two_kinds(n_samples, lists, weights)
-            is_long = len(far) >= SORT_FROM[0]
-            extra = 16 if is_narrow(loss.gamma, loss.threshold, is_long) else 0
-            return all_against_all(near, far, extra)
-        return comparisons_from_arrays(
-            *check_comparisons(n_samples, loss.threshold, lists, weights)
-        )
 
     def _recall(self, solver: PathSolver, lam: float, *data) -> str | None:
         """Tell a path what a store knows about its problem; return the problem's key."""

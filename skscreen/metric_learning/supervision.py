@@ -67,12 +67,16 @@ def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=Non
     near, far : ndarray of shape (m, 2), int64
     thresholds, weights : ndarray of shape (m,), or None
         None where all thresholds are that of the loss, all weights 1.
+    against_all : bool
+        Whether each near pair is compared with all far ones; else each with the one in its row.
 
     Raises
     ------
     ValueError, TypeError
         For lists or weights of another form; the message names the argument.
     """
+    if isinstance(lists["pairs"], tuple | list) and len(lists["pairs"]) == 2:
+        return *_check_two_kinds(n_samples, lists, weights), None, None, True
     near, far, thresholds, counts = [], [], [], {}
 
     def add(name, near_pairs, far_pairs, values):
@@ -97,22 +101,11 @@ def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=Non
         used = weights > 0.0
         near, far, thresholds, weights = near[used], far[used], thresholds[used], weights[used]
         weights = None if np.all(weights == 1.0) else weights
-    return near, far, None if lists["pairs"] is None else thresholds, weights
+    return near, far, None if lists["pairs"] is None else thresholds, weights, False
 
 
-def check_two_kinds(n_samples: int, lists: dict, weights=None) -> tuple[np.ndarray, np.ndarray]:
-    """Return similar and dissimilar pairs that are compared with each other, not with bounds.
-
-    Parameters
-    ----------
-    n_samples, lists, weights
-        As for `check_comparisons`; "pairs" are (S, D).
-
-    Raises
-    ------
-    ValueError, TypeError
-        Also for other comparisons or weights beside them.
-    """
+def _check_two_kinds(n_samples: int, lists: dict, weights) -> tuple[np.ndarray, np.ndarray]:
+    """Return similar and dissimilar pairs that are compared with each other, not with bounds."""
     others = [name for name, values in lists.items() if values is not None and name != "pairs"]
     others += ["weights"] * (weights is not None)
     if others:

@@ -116,6 +116,7 @@ def comparisons_from_arrays(
     far: np.ndarray,
     thresholds: np.ndarray | None = None,
     weights: np.ndarray | None = None,
+    against_all: bool = False,
 ) -> Items:
     """Build the items of explicit comparisons of a near with a far pair.
 
@@ -130,7 +131,12 @@ def comparisons_from_arrays(
         By how much, in squared distances; that of the loss when not given.
     weights : ndarray of shape (m,), optional
         Factors > 0 of the losses; 1 when not given.
+    against_all : bool
+        Whether each near pair is compared with all far ones, of any number; then without
+        thresholds and weights.
     """
+    if against_all:
+        return _all_against_all(near, far)
     what = f"{len(near):,} comparisons"
     check_memory(_BYTES_PER_COMPARISON * len(near), what, "Use fewer of them.")
     extra = [values for values in (thresholds, weights) if values is not None]
@@ -157,28 +163,11 @@ def comparisons_from_arrays(
     )
 
 
-def all_against_all(near: np.ndarray, far: np.ndarray, bytes_per_comparison: int = 0) -> Items:
-    """Build the items of every near with every far pair, in rows of the near ones.
-
-    Parameters
-    ----------
-    near : ndarray of shape (k, 2)
-    far : ndarray of shape (m, 2)
-        All are to be farther apart than those of `near`.
-    bytes_per_comparison : int
-        What the solver will need for each of the k m, beside the pairs.
-
-    Raises
-    ------
-    MemoryError
-        If that would not fit into the memory that is free.
-    """
+def _all_against_all(near: np.ndarray, far: np.ndarray) -> Items:
+    """Build the items of every near with every far pair, all in one block."""
     k, m = len(near), len(far)
-    check_memory(
-        _BYTES_PER_PAIR * (k + m) + bytes_per_comparison * k * m,
-        f"{k * m:,} comparisons of {k + m:,} pairs",
-        "Use fewer of them.",
-    )
+    what = f"{k * m:,} comparisons of {k + m:,} pairs"
+    check_memory(_BYTES_PER_PAIR * (k + m), what, "Use fewer of them.")
     return Items(
         near=near.astype(np.int32),
         far=far.astype(np.int32),
