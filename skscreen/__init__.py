@@ -1,6 +1,7 @@
 """scikit-learn estimators that learn large-margin models exactly, with a certificate."""
 
 from skscreen.core.projection import project_box_equality
+from skscreen.embedding.dimension import DimensionTest, embedding_dimension_test
 from skscreen.embedding.estimator import OrdinalEmbedding
 from skscreen.fitting.store import Store
 from skscreen.metric_learning.cv import ScreenedRTLMCV
@@ -21,6 +22,7 @@ from skscreen.svm.path import SVCPath, svc_path
 
 __all__ = [
     "CertifiedC",
+    "DimensionTest",
     "KernelChainClassifier",
     "OrdinalEmbedding",
     "PragamChainSVC",
@@ -36,6 +38,7 @@ __all__ = [
     "ScreenedSVC",
     "ScreenedSVCCV",
     "Store",
+    "embedding_dimension_test",
     "project_box_equality",
     "rtlm_path",
     "svc_certified_C",

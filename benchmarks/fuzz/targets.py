@@ -2,10 +2,13 @@
 
 import importlib
 
-from benchmarks.fuzz import answers, metric_learning, others, svm
+from benchmarks.fuzz import answers, embedding_tools, metric_learning, others, svm
 from benchmarks.fuzz.inputs import Inputs
 
-TARGETS = {**svm.TARGETS, **metric_learning.TARGETS, **others.TARGETS, **answers.TARGETS}
+TARGETS = {
+    **svm.TARGETS, **metric_learning.TARGETS, **others.TARGETS, **answers.TARGETS,
+    **embedding_tools.TARGETS,
+}  # fmt: skip
 # Where a target's name is not that of the one thing it calls.
 COVERS = {
     "svc_path": {"svc_path", "SVCPath"},
@@ -17,6 +20,9 @@ COVERS = {
         "triplet_error", "procrustes_distance", "precision_at_k", "recall_at_k",
         "mean_average_precision", "retrieval_recall_at_k", "r_precision",
         "mean_average_precision_at_r",
+    },
+    "embedding_dimension_test": {
+        "embedding_dimension_test", "DimensionTest", "DimensionTestDisplay",
     },
     "make_triplets": {"make_triplets", "load_eurodist"},
     "preprocessing": {

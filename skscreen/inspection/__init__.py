@@ -6,7 +6,14 @@ something is drawn.
 """
 
 from skscreen.inspection.certified import CertifiedPathDisplay
+from skscreen.inspection.dimension import DimensionTestDisplay
 from skscreen.inspection.embedding import EmbeddingDisplay
 from skscreen.inspection.paths import PathDisplay, ScreeningDisplay
 
-__all__ = ["CertifiedPathDisplay", "EmbeddingDisplay", "PathDisplay", "ScreeningDisplay"]
+__all__ = [
+    "CertifiedPathDisplay",
+    "DimensionTestDisplay",
+    "EmbeddingDisplay",
+    "PathDisplay",
+    "ScreeningDisplay",
+]

@@ -1,0 +1,219 @@
+"""How many dimensions answers support: cross-validated accuracy, and tests of its rises."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import stats
+from sklearn.base import clone
+from sklearn.model_selection import RepeatedKFold
+from sklearn.utils import check_random_state, check_scalar
+
+from skscreen.embedding.answers import Answers, count_objects, read_answers, usable_answers
+from skscreen.embedding.estimator import OrdinalEmbedding
+from skscreen.embedding.names import learn_objects, positions
+
+
+@dataclass(frozen=True)
+class DimensionTest:
+    """What `embedding_dimension_test` found.
+
+    Attributes
+    ----------
+    dimension_ : int
+        The first dimension from which accuracy does not rise significantly to the next.
+    dimensions_ : ndarray of shape (n_dimensions,), int
+        Dimensions that were tried.
+    scores_, train_scores_ : ndarray of shape (n_dimensions, n_folds)
+        Share of the answers that agree, of those held out and of the others.
+    p_values_ : ndarray of shape (n_dimensions - 1,)
+        Of the rise from each dimension to the next, by itself.
+    corrected_p_values_ : ndarray of shape (n_dimensions - 1,)
+        After Holm's correction for all the tests: rises with at most `alpha` are significant.
+    alpha : float
+    """
+
+    dimension_: int
+    dimensions_: np.ndarray
+    scores_: np.ndarray
+    train_scores_: np.ndarray
+    p_values_: np.ndarray
+    corrected_p_values_: np.ndarray
+    alpha: float
+
+
+def embedding_dimension_test(
+    X,
+    dimensions: Sequence[int] = (1, 2, 3, 4, 5),
+    cv: int = 10,
+    alpha: float = 0.05,
+    *,
+    y=None,
+    sample_weight=None,
+    estimator: OrdinalEmbedding | None = None,
+    n_repeats: int = 1,
+    n_jobs: int | None = None,
+    random_state=None,
+) -> DimensionTest:
+    """Test how many dimensions answers about distances support.
+
+    For each dimension the accuracy on unseen answers is found by cross-validation. From each
+    dimension to the next the mean rise over the folds is tested, one-sided, by Student's t with the
+    variance corrected for training sets that overlap, and the tests by Holm's method for their
+    number. The estimate is the first dimension whose rise to the next is not significant.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        Answers as `OrdinalEmbedding.fit` takes them.
+    dimensions : sequence of int, default=(1, 2, 3, 4, 5)
+        At least two, ascending. It should go beyond what is expected: where every rise is
+        significant the last one is returned. Each more costs the tests some power.
+    cv : int, default=10
+        Parts, at least 2, into which the answers are cut.
+    alpha : float, default=0.05
+        Level, in (0, 1), of the tests together: about the probability of too large a dimension.
+    estimator : OrdinalEmbedding, default=None
+        Loss, ridge and solver; None takes the defaults. Its `n_components` is not used.
+    n_repeats : int, default=1
+        How often the answers are cut anew. More cost time, and make the result depend less on
+        `random_state`.
+    n_jobs : int or None, default=None
+        Threads for the folds.
+    random_state : int, RandomState or None, default=None
+
+    Returns
+    -------
+    DimensionTest
+        `skscreen.inspection.DimensionTestDisplay` draws it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
+
+    Notes
+    -----
+    Fits cv x n_repeats x len(dimensions) embeddings. Answers to the same question should not be in
+    several folds if they are by the same person: give each question once, with its votes as
+    `sample_weight`.
+
+    References
+    ----------
+    D.-E. Kuenstle, U. von Luxburg, F. A. Wichmann (2022). Estimating the perceived dimension of
+    psychophysical stimuli using triplet accuracy and hypothesis testing. Journal of Vision 22, 5.
+
+    C. Nadeau, Y. Bengio (2003). Inference for the generalization error. Machine Learning 52,
+    239-281. Section 3, "corrected resampled t-test".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skscreen import embedding_dimension_test
+    >>> from skscreen.datasets import make_triplets
+    >>> points = np.random.default_rng(0).normal(size=(30, 2))
+    >>> answers = make_triplets(points, 2000, noise=0.1, random_state=0)
+    >>> embedding_dimension_test(answers, [1, 2, 3], random_state=0).dimension_
+    2
+    """
+    dimensions = _checked_dimensions(dimensions)
+    model = OrdinalEmbedding() if estimator is None else estimator
+    if not isinstance(model, OrdinalEmbedding):
+        raise TypeError(f"estimator must be an OrdinalEmbedding, got {model!r}.")
+    cv = check_scalar(cv, "cv", Integral, min_val=2)
+    n_repeats = check_scalar(n_repeats, "n_repeats", Integral, min_val=1)
+    alpha = check_scalar(
+        alpha, "alpha", Real, min_val=0.0, max_val=1.0, include_boundaries="neither"
+    )
+    answers, n_objects = _read(X, y, sample_weight, model)
+    if len(answers.rows) < cv:
+        raise ValueError(
+            f"cv must be at most the number of answers, {len(answers.rows)}, got {cv}."
+        )
+    rng = check_random_state(random_state)
+    folds = RepeatedKFold(n_splits=cv, n_repeats=n_repeats, random_state=rng).split(answers.rows)
+    model = clone(model).set_params(objects=None, n_objects=n_objects, verbose=0)
+    tasks = (
+        delayed(_score_fold)(model, answers, dimensions, *fold, rng.randint(2**31 - 1))
+        for fold in list(folds)
+    )
+    # Folds, dimensions, then train and test.
+    scores = np.array(Parallel(n_jobs, require="sharedmem")(tasks))
+    p_values = _rise_p_values(scores[:, :, 1], 1.0 / (cv - 1))
+    corrected = _holm(p_values)
+    flat = np.flatnonzero(corrected > alpha)
+    return DimensionTest(
+        dimension_=int(dimensions[flat[0] if flat.size else -1]),
+        dimensions_=dimensions,
+        scores_=scores[:, :, 1].T.copy(),
+        train_scores_=scores[:, :, 0].T.copy(),
+        p_values_=p_values,
+        corrected_p_values_=corrected,
+        alpha=float(alpha),
+    )
+
+
+def _checked_dimensions(dimensions) -> np.ndarray:
+    try:
+        values = [check_scalar(value, "dimensions", Integral, min_val=1) for value in dimensions]
+    except (TypeError, ValueError):
+        values = []
+    if len(values) < 2 or np.any(np.diff(values) <= 0):
+        raise ValueError(
+            "dimensions must be at least two ascending whole numbers >= 1, as [1, 2, 3], got "
+            f"{dimensions!r}."
+        )
+    return np.array(values)
+
+
+def _read(X, y, sample_weight, model: OrdinalEmbedding) -> tuple[Answers, int]:
+    """Answers by positions of objects, and the number of objects."""
+    objects = learn_objects(X, model.objects, model.n_objects)
+    rows = X if objects is None else positions(X, objects, known=True)
+    answers = read_answers(rows, y, sample_weight)
+    if objects is None:
+        return usable_answers(answers), count_objects(answers.rows, model.n_objects)
+    return usable_answers(answers), len(objects)
+
+
+def _score_fold(model, answers: Answers, dimensions, train, test, seed) -> list:
+    """Score each dimension on the answers of the fit and on those of the fold."""
+    parts = [
+        (answers.rows[part], None if answers.weights is None else answers.weights[part])
+        for part in (train, test)
+    ]
+    rows, weights = parts[0]
+    scores = []
+    for n_components in dimensions:
+        fold = clone(model).set_params(n_components=int(n_components), random_state=seed)
+        fold.fit(rows, sample_weight=weights)
+        scores.append([fold.score(X, sample_weight=w) for X, w in parts])
+    return scores
+
+
+def _rise_p_values(scores: np.ndarray, test_share: float) -> np.ndarray:
+    """One-sided tests that scores, of shape (n_folds, n_dimensions), rise with the dimension.
+
+    The variance of the mean is that over the folds times 1 / n_folds + n_test / n_train (Nadeau and
+    Bengio 2003, Section 3).
+    """
+    rises = np.diff(scores, axis=1)
+    n_folds = len(rises)
+    mean = rises.mean(axis=0)
+    error = rises.std(axis=0, ddof=1) * math.sqrt(1.0 / n_folds + test_share)
+    # Rises that are all the same are certain, or none.
+    t = np.where(mean > 0.0, np.inf, -np.inf)
+    np.divide(mean, error, out=t, where=error > 0.0)
+    return stats.t.sf(t, n_folds - 1)
+
+
+def _holm(p_values: np.ndarray) -> np.ndarray:
+    """Adjust p-values for their number by Holm's step-down method."""
+    order = np.argsort(p_values)
+    steps = p_values[order] * np.arange(len(p_values), 0, -1)
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted

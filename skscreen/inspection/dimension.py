@@ -1,0 +1,143 @@
+"""Figure of a test of the dimension of an embedding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from skscreen.inspection.style import BLUE, GREY, ORANGE, legend_above, pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class DimensionTestDisplay:
+    """Show how well embeddings of several dimensions predict answers, and where rises end.
+
+    Points are means over the folds; bars reach one standard error, corrected for training sets that
+    overlap, to both sides. Stars mark rises to the next dimension that are significant.
+
+    It is recommended to use :meth:`from_result` to create a display.
+
+    Parameters
+    ----------
+    dimensions : ndarray of shape (n_dimensions,)
+    scores, train_scores : ndarray of shape (n_dimensions, n_folds)
+        Share of answers that agree, of those held out and of the others.
+    significant : ndarray of shape (n_dimensions - 1,), bool
+        Whether the score rises to the next dimension.
+    dimension : int
+        The estimate.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib containers
+        Answers held out, and the others.
+    stars_ : list of matplotlib Text
+    """
+
+    def __init__(
+        self,
+        *,
+        dimensions: np.ndarray,
+        scores: np.ndarray,
+        train_scores: np.ndarray,
+        significant: np.ndarray,
+        dimension: int,
+    ) -> None:
+        self.dimensions = dimensions
+        self.scores = scores
+        self.train_scores = train_scores
+        self.significant = significant
+        self.dimension = dimension
+
+    @classmethod
+    def from_result(cls, result: Any, *, ax: Axes | None = None) -> Self:
+        """Draw the result of a test.
+
+        Parameters
+        ----------
+        result : DimensionTest
+            From `skscreen.embedding_dimension_test`.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is made.
+
+        Returns
+        -------
+        display : DimensionTestDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        TypeError
+            If `result` is something else.
+        """
+        if not hasattr(result, "corrected_p_values_"):
+            raise TypeError(f"`result` must come from embedding_dimension_test, got {result!r}.")
+        return cls(
+            dimensions=result.dimensions_,
+            scores=result.scores_,
+            train_scores=result.train_scores_,
+            significant=result.corrected_p_values_ <= result.alpha,
+            dimension=result.dimension_,
+        ).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. If None, a new figure is made.
+
+        Returns
+        -------
+        display : DimensionTestDisplay
+            The object itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        plt = pyplot(self)
+        if ax is None:
+            _, ax = plt.subplots(figsize=(5.6, 4.0), layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        ax.axvline(self.dimension, color="0.75", linewidth=6, zorder=0)
+        looks = (
+            (self.scores, BLUE, "o", "answers held out"),
+            (self.train_scores, ORANGE, "s", "answers of the fit"),
+        )
+        self.lines_ = [
+            ax.errorbar(
+                self.dimensions, scores.mean(axis=1), _standard_errors(scores), color=colour,
+                marker=marker, markersize=5, linewidth=1.4, capsize=3, label=label,
+            )
+            for scores, colour, marker, label in looks
+        ]  # fmt: skip
+        means = self.scores.mean(axis=1)
+        self.stars_ = [
+            ax.annotate(
+                "*",
+                (0.5 * (self.dimensions[step] + self.dimensions[step + 1]),
+                 0.5 * (means[step] + means[step + 1])),
+                xytext=(4, -10), textcoords="offset points", color=GREY, fontsize="large",
+            )
+            for step in np.flatnonzero(self.significant)
+        ]  # fmt: skip
+        ax.set_xticks(self.dimensions)
+        ax.set(xlabel="Dimensions of the embedding", ylabel="Share of answers that agree")
+        legend_above(ax)
+        return self
+
+
+def _standard_errors(scores: np.ndarray) -> np.ndarray:
+    """Of the means over folds: their number k counts as 1 / (1 / k + 1 / (k - 1))."""
+    k = scores.shape[1]
+    return scores.std(axis=1, ddof=1) * np.sqrt(1.0 / k + 1.0 / (k - 1))
