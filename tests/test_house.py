@@ -1,6 +1,7 @@
 """The rooms of the package: which may import which, and what they may not take."""
 
 import ast
+import importlib
 import re
 from pathlib import Path
 
@@ -54,3 +55,60 @@ def test_every_room_is_on_the_map():
     on_map = {name for row in re.findall(r"^\| (`.+?) \|", MAP, flags=re.MULTILINE)
               for name in re.findall(r"`(\w+)(?:/|\.py)`", row)}  # fmt: skip
     assert set(map(room, FILES)) == set(ARROWS) == on_map
+
+
+# Names with an underscore that other packages offer to those who build on them.
+OFFERED = {
+    "_replace", "_fields", "_field_defaults", "_make", "_asdict",  # namedtuple
+    "_abc_impl", "_is_protocol",  # Python's own
+    # scikit-learn's estimators and scorers
+    "_validate_params", "_parameter_constraints", "_sklearn_auto_wrap_output_keys",
+    "_accept_sample_weight",
+    "_init_callback_context",  # scikit-learn's callbacks
+    "_effective_n_jobs",  # joblib.Parallel
+}  # fmt: skip
+
+
+def private_names(path):
+    """Yield the names with one underscore that a file takes from elsewhere."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for module, name in imports(path):
+        if name.startswith("_"):
+            yield f"{module}.{name}"
+    nodes = list(ast.walk(tree))
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    own |= {node.attr for node in nodes if is_attribute(node, ast.Store)}
+    own |= {node.id for node in nodes if isinstance(node, ast.Name) and is_stored(node)}
+    for node in nodes:
+        if is_attribute(node, ast.Load) and re.match(r"_[a-zA-Z]", node.attr):
+            if node.attr not in own | OFFERED:
+                yield ast.unparse(node)
+
+
+def is_attribute(node, context):
+    return isinstance(node, ast.Attribute) and isinstance(node.ctx, context)
+
+
+def is_stored(node):
+    return isinstance(node.ctx, ast.Store)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_module_uses_private_names_of_another(path):
+    assert not sorted(set(private_names(path)))
+
+
+def all_classes():
+    for path in FILES:
+        name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+        for found in vars(importlib.import_module(name.removesuffix(".__init__"))).values():
+            if isinstance(found, type) and found.__module__ == name:
+                yield found
+
+
+def test_no_class_overrides_private_names_of_a_base_in_another_module():
+    for found in all_classes():
+        for base in found.__mro__[1:]:
+            if base.__module__.startswith("skscreen") and base.__module__ != found.__module__:
+                common = vars(found).keys() & vars(base).keys() - OFFERED
+                assert not [name for name in common if re.match(r"_[a-zA-Z]", name)], (found, base)

@@ -112,8 +112,8 @@ def linear_table(name: str, X, y, Cs, args) -> None:
 
 def certified_dual(X, y, C: float) -> float:
     """Return a dual value within 1e-9 of the optimum."""
-    solution = svc_path(X, y, Cs=[C], tol=1e-9)[0].point.solution
-    return solution.dual
+    solution = svc_path(X, y, Cs=[C], tol=1e-9)[0]
+    return solution.certificate.dual
 
 
 def sparse_fits(data: Sets, wanted: set, args) -> None:
@@ -126,8 +126,8 @@ def sparse_fits(data: Sets, wanted: set, args) -> None:
         Cs = np.geomspace(1e-2, 1e1, 20)
         path, seconds = fastest(args.repeats, lambda X=X, y=y, Cs=Cs: svc_path(X, y, Cs=Cs))
         peers = []
-        for point in path.points:
-            dual = point.solution.dual
+        for point in path:
+            dual = point.certificate.dual
             peer = linear_svc(X, y, point.C, dual, GAP, args.limit, args.repeats)
             peers.append(peer)
         total = sum(peer.seconds for peer in peers)

@@ -92,9 +92,9 @@ def single(X, y, gamma: float | None, limit: float) -> None:
         point = solver.solve(C_ref / 0.9, GAP)
         seconds = time.process_time() - began
         rate = f" ({point.screening_rate('path'):.2f})" if screening else ""
-        missed = "" if point.solution.converged else f" gap {point.solution.relative_gap:.0e}"
+        missed = "" if point.converged else f" gap {point.certificate.relative_gap:.0e}"
         cells.append(f"{label} {seconds:.3f}{rate}{missed}")
-    C, dual = point.C, point.solution.dual
+    C, dual = point.C, point.certificate.dual
     if gamma is None:
         run = linear_svc(X, y, C, dual, GAP, limit)
         peer = f"LinearSVC {run}" if run.tol else f"LinearSVC > {limit:g} s"
@@ -116,8 +116,8 @@ def whole_path(X, y, gamma: float | None, limit: float) -> None:
         C, started, count, missed = solver.C_min, time.process_time(), 0, 0
         while True:
             point = solver.solve(C, min(GAP, 0.01 * EPS))
-            count, missed = count + 1, missed + (not point.solution.converged)
-            seconds, step = time.process_time() - started, eps_limit(point.solution, EPS)
+            count, missed = count + 1, missed + (not point.converged)
+            seconds, step = time.process_time() - started, eps_limit(point, EPS)
             if C >= C_MAX or seconds > limit or not step > 1.0:
                 break
             C = min(C * step, C_MAX)

@@ -134,7 +134,7 @@ def rbf(data: Sets, here: PeerProcess, there: PeerProcess | None, limit: float) 
         for C in RBF_CS:
             model = ScreenedSVC(C=C, **options)
             seconds = fastest(REPEATS, lambda model=model, X=X, y=y: model.fit(X, y))
-            dual = svc_path(X, y, Cs=[C], tol=1e-9, **options)[0].point.solution.dual
+            dual = svc_path(X, y, Cs=[C], tol=1e-9, **options)[0].certificate.dual
 
             def gap(answer, K=K, y=y, C=C, dual=dual):
                 support, coef = answer["support"], answer["dual_coef"]

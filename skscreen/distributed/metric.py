@@ -3,12 +3,18 @@
 from numbers import Integral
 from typing import ClassVar, Self
 
-import numpy as np
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from skscreen.distributed.comparisons import PartitionedComparisons
 from skscreen.distributed.parts import connected
-from skscreen.metric_learning.estimator import ScreenedRTLM
+from skscreen.fitting.callbacks import with_callbacks
+from skscreen.fitting.grid import absolute_lam
+from skscreen.fitting.path import forget
+from skscreen.metric_learning.estimator import ScreenedRTLM, learn
+from skscreen.metric_learning.path_solver import solver_options
+from skscreen.metric_learning.problem.build import build
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 
 
@@ -117,7 +123,6 @@ class DistributedRTLM(ScreenedRTLM):
     # They need single items on the driver, or one machine.
     active_set, memory, n_jobs = False, None, None
 
-    _in_row_space: ClassVar[bool] = False  # The parts would be sent twice.
     _parameter_constraints: ClassVar[dict] = {
         **{
             name: kinds
@@ -162,6 +167,8 @@ class DistributedRTLM(ScreenedRTLM):
         self.n_partitions = n_partitions
         self.verbose = verbose
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y) -> Self:
         """Learn the metric from labels.
 
@@ -176,15 +183,21 @@ class DistributedRTLM(ScreenedRTLM):
         -------
         DistributedRTLM
         """
-        return super().fit(X, y)
+        forget(self)
+        solver_options(self)
+        built = build(self, X, y, from_labels=_from_labels)
+        lam = absolute_lam(self.lam, built[1]) if self.relative_lam else float(self.lam)
+        learn(self, *built, lam)
+        return self
 
-    def _geometry_from_labels(self, X: np.ndarray, codes: np.ndarray, loss: SmoothedHinge):
-        if loss.gamma == 0.0:
-            raise ValueError(
-                "loss must be 'smoothed_hinge', got 'hinge', which keeps a dual variable for each "
-                "triplet. A small gamma is nearly the hinge, but takes many steps; ScreenedRTLM "
-                "has it."
-            )
-        return PartitionedComparisons.from_labels(
-            connected(), X, codes, self.n_neighbors, self._kind, self.n_partitions
+
+def _from_labels(model: DistributedRTLM, X, codes, loss: SmoothedHinge) -> PartitionedComparisons:
+    if loss.gamma == 0.0:
+        raise ValueError(
+            "loss must be 'smoothed_hinge', got 'hinge', which keeps a dual variable for each "
+            "triplet. A small gamma is nearly the hinge, but takes many steps; ScreenedRTLM has it."
         )
+    kind = DiagonalComparisons if model.diagonal else Comparisons
+    return PartitionedComparisons.from_labels(
+        connected(), X, codes, model.n_neighbors, kind, model.n_partitions
+    )

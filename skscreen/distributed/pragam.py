@@ -11,7 +11,15 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skscreen.distributed.parts import connected
 from skscreen.distributed.samples import PartitionedSamples
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.pragam.estimator import PragamSVC
+from skscreen.fitting.path import forget
+from skscreen.pragam.estimator import (
+    PragamSVC,
+    check_options,
+    set_fit,
+    solve_problems,
+    starts_at,
+    warn_unless_converged,
+)
 from skscreen.samples.labels import check_labels
 
 
@@ -107,8 +115,8 @@ class DistributedPragamSVC(PragamSVC):
     True
     """
 
-    # Small batches read single rows, which are not here; a store wants the content of X.
-    batch_size = random_state = memory = None
+    # Small batches read single rows, which are not here.
+    batch_size = random_state = None
 
     _parameter_constraints: ClassVar[dict] = {
         name: kinds
@@ -165,14 +173,17 @@ class DistributedPragamSVC(PragamSVC):
         DistributedPragamSVC
         """
         client = connected()
-        self._check_options()
-        old = self._forget()
+        check_options(self, self.warm_start)
+        old = forget(self)
         X, y, sample_weight = _check_rows(X), _in_memory(y), _in_memory(sample_weight)
         check_consistent_length(X, y, sample_weight)
         labels = check_labels(y, y, sample_weight, self.class_weight)
         self.n_features_in_ = X.shape[1]
         samples = PartitionedSamples.of(client, X, labels.rows)
-        return self._fit_problems(labels, X.shape[0], old, samples.signed)
+        starts = starts_at(old if self.warm_start else {}, labels, X.shape)
+        fits = solve_problems(self, float(self.C), labels, X.shape, samples.signed, starts)
+        warn_unless_converged(self, fits)
+        return set_fit(self, float(self.C), labels, X.shape[0], fits)
 
     def decision_function(self, X):
         """Return <w, x> + b: positive for the second of two classes, else one column a class.

@@ -1,66 +1,28 @@
-"""Cross-validation of a grid of values, one task for each fold."""
+"""Cross-validation over a grid of values, one path for each fold."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from inspect import signature
 from numbers import Integral
+from typing import Any
 
 import numpy as np
-from joblib import Parallel
+from joblib import Parallel, delayed
+from sklearn.model_selection import check_cv
+from sklearn.utils import column_or_1d, indexable
 from sklearn.utils.metaestimators import _safe_split
 
 from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.warning import warn_user
 
-
-def score_folds(
-    folds: Iterable, n_folds: int, n_jobs: int | None, progress: Tasks
-) -> tuple[np.ndarray, int, list, list]:
-    """Score all values on all folds.
-
-    Parameters
-    ----------
-    folds : iterable of joblib tasks
-        Each returns a score for every value, a list of solutions that missed their tolerance, and
-        what a refit may start from, for every value: a list that is empty but for the first fold.
-    n_folds : int
-    n_jobs : int or None
-    progress : Tasks
-
-    Returns
-    -------
-    scores : ndarray of shape (n_folds, n_values)
-    best : int
-        The value of the highest mean score, the first of those that are as good; a mean that is
-        NaN is not.
-    failed, starts : list
-
-    Raises
-    ------
-    ValueError
-        All means are NaN.
-    """
-    scores, failed, starts = [], [], []
-    for fold, missed, kept in Parallel(n_jobs, return_as="generator")(folds):
-        scores.append(fold)
-        failed += missed
-        starts += kept
-        progress.end_task(len(scores) / n_folds, f"{len(scores)} of {n_folds} folds")
-    scores = np.array(scores)
-    means = scores.mean(axis=0)
-    unknown = np.isnan(means)
-    if unknown.all():
-        raise ValueError("scoring must give a number: on some fold each value has the score NaN.")
-    if unknown.any():
-        warn_user(
-            f"{np.count_nonzero(unknown)} of {means.size} values have the score NaN on some fold "
-            "and are not chosen.",
-        )
-    return scores, int(np.nanargmax(means)), failed, starts
-
-
-# Where the grid begins and ends if only the number of its values is given.
+# Where a grid of C begins and ends if only the number of its values is given; in units of 1 over a
+# loss, for standardised data.
 _SMALLEST_C, _LARGEST_C = 1e-2, 1e2
+
+# Follows the path of one fold: takes training samples (X, y), their weights or None, and validation
+# samples X. Yields for each value what is to be scored, the samples to score it on, the solutions
+# that missed their tolerance, and what a refit can start from.
+FoldPath = Callable[[tuple, Any, Any], Iterator[tuple[Any, Any, list, Any]]]
 
 
 def C_grid(Cs) -> np.ndarray:
@@ -68,6 +30,21 @@ def C_grid(Cs) -> np.ndarray:
     if isinstance(Cs, Integral):
         return np.geomspace(_SMALLEST_C, _LARGEST_C, int(Cs))
     return positive_values("Cs", Cs, "a number of values, or a list")
+
+
+def split(cv, X, y, codes, groups) -> tuple:
+    """Return X and y in a form that can be cut, and the training and validation rows of folds."""
+    X, y, groups = indexable(X, column_or_1d(y), groups)
+    places = np.arange(len(y))
+    # Masks select rows as indices do, but are no places to write to.
+    return (
+        X,
+        y,
+        [
+            tuple(places[np.asarray(part)] for part in parts)
+            for parts in check_cv(cv, codes, classifier=True).split(X, y, groups)
+        ],
+    )
 
 
 def cut(model, X, y, train, test, sample_weight) -> tuple:
@@ -78,7 +55,91 @@ def cut(model, X, y, train, test, sample_weight) -> tuple:
     return _safe_split(model, X, y, train), _safe_split(model, X, y, test, train), weights
 
 
-def takes_weights(scorer) -> bool:
+def model_of_folds(search, kind: type, **fixed):
+    """Return an estimator of a kind with the parameters that a search over folds shares with it."""
+    names = set(kind().get_params()) & set(search.get_params(deep=False))
+    names -= {"memory", "n_jobs", "verbose", *fixed}
+    return kind(**{name: getattr(search, name) for name in names}, **fixed)
+
+
+def score_folds(
+    search, model, path: FoldPath, scorer: Callable, X, y, splits: list, sample_weight, tasks: Tasks
+) -> tuple[int, list, Any]:
+    """Score all values on all folds, and set `scores_` and `best_score_`.
+
+    Parameters
+    ----------
+    search : estimator
+        With `n_jobs`, folds at a time.
+    model : estimator
+        By whose tags the samples are cut.
+    path : FoldPath
+    scorer : callable
+        With scikit-learn's signature.
+    X, y, splits
+        See `split`.
+    sample_weight : ndarray of shape (n_samples,), or None
+    tasks : Tasks
+
+    Returns
+    -------
+    best : int
+        The value of the highest mean score, the first of those that are as good; a mean that is
+        NaN is not.
+    failed : list
+        The solutions that missed their tolerance.
+    start : object
+        What the first fold knows of the best value.
+
+    Raises
+    ------
+    ValueError
+        All means are NaN.
+    """
+    scores, failed, starts = [], [], []
+    folds = (
+        delayed(_score_fold)(path, scorer, model, X, y, *rows, sample_weight, keep=k == 0)
+        for k, rows in enumerate(splits)
+    )
+    for fold, missed, kept in Parallel(search.n_jobs, return_as="generator")(folds):
+        scores.append(fold)
+        failed += missed
+        starts += kept
+        tasks.end_task(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
+    tasks.bar.end()
+    search.scores_ = np.array(scores)
+    means = search.scores_.mean(axis=0)
+    unknown = np.isnan(means)
+    if unknown.all():
+        raise ValueError("scoring must give a number: on some fold each value has the score NaN.")
+    if unknown.any():
+        warn_user(
+            f"{np.count_nonzero(unknown)} of {means.size} values have the score NaN on some fold "
+            "and are not chosen."
+        )
+    best = int(np.nanargmax(means))
+    search.best_score_ = float(means[best])
+    return best, failed, starts[best]
+
+
+def _score_fold(
+    path: FoldPath, scorer: Callable, model, X, y, train, test, sample_weight, keep: bool
+) -> tuple[list[float], list, list]:
+    """Follow the path of one fold; return scores, failed solutions and, to be kept, starts."""
+    training, (X_val, y_val), weights = cut(model, X, y, train, test, sample_weight)
+    weighted = {}
+    if weights[1] is not None and _takes_weights(scorer):
+        weighted["sample_weight"] = weights[1]
+    scores, failed, starts = [], [], []
+    for predictor, shown, missed, start in path(training, weights[0], X_val):
+        scores.append(float(scorer(predictor, shown, y_val, **weighted)))
+        failed += missed
+        if keep:
+            starts.append(start)
+    return scores, failed, starts
+
+
+def _takes_weights(scorer) -> bool:
     """Whether a scorer has a use for sample weights."""
     if hasattr(scorer, "_accept_sample_weight"):
         return scorer._accept_sample_weight()

@@ -1,11 +1,11 @@
-"""Kernel matrices and neighbours that stay in memory from one fit or score to the next.
+"""Kernel matrices and neighbours that stay in memory from one fit to the next.
 
 They are not written to a folder: for a kernel matrix that takes several times as long as computing
 it.
 """
 
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 
 import numpy as np
@@ -13,54 +13,8 @@ import numpy as np
 from skscreen.core.memory import free_memory
 
 # By what they follow from; the ones used last are at the end.
-_KEPT: OrderedDict[str, "np.ndarray | KnownRows"] = OrderedDict()
+_KEPT: OrderedDict[str, np.ndarray] = OrderedDict()
 _LOCK = threading.Lock()
-
-# Rows of a matrix that are computed at a time.
-_BLOCK = 256
-
-# What `kept_rows` was asked for once, the last of them.
-_ASKED: deque[str] = deque(maxlen=1000)
-
-
-class KnownRows:
-    """Rows of a matrix, each computed when it is asked for the first time.
-
-    Parameters
-    ----------
-    n_rows, n_columns : int
-    """
-
-    def __init__(self, n_rows: int, n_columns: int):
-        # Rows that nobody asks for take no memory.
-        self._values = np.empty((n_rows, n_columns))
-        self._known = np.zeros(n_rows, np.bool_)
-        self.nbytes = self._values.nbytes
-
-    def with_rows(
-        self, index: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]
-    ) -> np.ndarray:
-        """Return the matrix with the rows `index`; the others mean nothing.
-
-        Parameters
-        ----------
-        index : ndarray of int
-        compute : callable
-            Takes places in `index` and returns the rows for them.
-
-        Returns
-        -------
-        ndarray
-            Shared by all who ask: not to be changed.
-        """
-        missing = np.flatnonzero(~self._known[index])
-        if missing.size:
-            for first in range(0, missing.size, _BLOCK):
-                part = missing[first : first + _BLOCK]
-                self._values[index[part]] = compute(part)
-            # Only now: another thread may ask.
-            self._known[index[missing]] = True
-        return self._values
 
 
 def kept_matrix(key: str, max_bytes: float, compute: Callable[[], np.ndarray]) -> np.ndarray:
@@ -91,32 +45,6 @@ def kept_matrix(key: str, max_bytes: float, compute: Callable[[], np.ndarray]) -
         while sum(kept.nbytes for kept in _KEPT.values()) > limit:
             _KEPT.popitem(last=False)
     return matrix
-
-
-def kept_rows(key: str, max_bytes: float, n_rows: int, n_columns: int) -> KnownRows | None:
-    """Return the rows of a matrix that this process keeps.
-
-    Only of a matrix that is asked for again: most are needed once.
-
-    Parameters
-    ----------
-    key : str
-    max_bytes : float
-        As of `kept_matrix`.
-    n_rows, n_columns : int
-
-    Returns
-    -------
-    KnownRows, or None
-        None the first time, and where the matrix is larger than what may be kept.
-    """
-    with _LOCK:
-        if key not in _KEPT and key not in _ASKED:
-            _ASKED.append(key)
-            return None
-        if key not in _KEPT and 8 * n_rows * n_columns > _limit(max_bytes):
-            return None
-    return kept_matrix(key, max_bytes, lambda: KnownRows(n_rows, n_columns))
 
 
 def _limit(max_bytes: float) -> float:

@@ -1,35 +1,29 @@
 """Metric learning that chooses the strength of its regularisation by cross-validation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from functools import partial
 from numbers import Integral
 from typing import ClassVar, Self
 
 import numpy as np
-from joblib import delayed
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import check_cv
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils import column_or_1d, indexable
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import validate_data
 
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import Tasks, with_callbacks
-from skscreen.fitting.folds import score_folds
+from skscreen.fitting.folds import model_of_folds, score_folds, split
 from skscreen.fitting.grid import MOST_VALUES, absolute_lam, positive_values
-from skscreen.metric_learning.estimator import LEARNED, ScreenedRTLM
-from skscreen.metric_learning.path import RTLMPath
-from skscreen.metric_learning.path_solver import PathSolver
-from skscreen.metric_learning.solvers.solution import Solution
+from skscreen.fitting.path import forget, warn_unless_converged
+from skscreen.metric_learning.estimator import ADVICE, ScreenedRTLM, fitted, learn, start_at
+from skscreen.metric_learning.path_solver import PathSolver, solver_options
+from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.supervision import class_codes
 
 # Fractions of lambda_max where the grid begins and ends if only the number of values is given.
 _LARGEST_LAM, _SMALLEST_LAM = 0.3, 1e-3
-
-# Attributes of a fit: those of the refit, and what was chosen.
-_LEARNED = (*LEARNED, "scores_", "best_lam_", "best_score_")
 
 
 class ScreenedRTLMCV(ScreenedRTLM):
@@ -102,6 +96,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
     True
     """
 
+    memory = None
     _parameter_constraints: ClassVar[dict] = {
         **{
             key: value
@@ -176,105 +171,56 @@ class ScreenedRTLMCV(ScreenedRTLM):
         -------
         ScreenedRTLMCV
         """
-        # A fit that fails, or has no refit, leaves nothing of an old metric.
-        for name in _LEARNED:
-            vars(self).pop(name, None)
-        self.lams_ = self._grid()
-        self._options()
+        forget(self)
+        self.lams_ = _grid(self.lams)
+        solver_options(self)
         checked = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         codes = class_codes(checked, y)
-        X, y, groups = indexable(X, column_or_1d(y), groups)
         if self.diagonal or len(checked) > checked.shape[1]:
             size = checked.shape[1] ** (1 if self.diagonal else 2)
             what = f"Starts for the refit from {self.lams_.size:,} values of lambda"
             check_memory(8.0 * size * self.lams_.size, what, "Use fewer values.")
-        splits = list(check_cv(self.cv, codes, classifier=True).split(X, y, groups))
+        X, y, splits = split(self.cv, X, y, codes, groups)
         classifier = KNeighborsClassifier() if self.classifier is None else self.classifier
         scorer = check_scoring(classifier, self.scoring)
-        folds = (
-            delayed(_fold_scores)(
-                self._model(), clone(classifier), X, y, *split, self.lams_, scorer, keep=k == 0
-            )
-            for k, split in enumerate(splits)
-        )
+        model = model_of_folds(self, ScreenedRTLM)
+        path = partial(_follow_fold, model, classifier, self.lams_)
         with Tasks(self, len(splits), "fold") as tasks:
-            self.scores_, best, failed, starts = score_folds(folds, len(splits), self.n_jobs, tasks)
-            tasks.bar.end()
-            self._warn_unless_converged(failed)
+            best, failed, start = score_folds(self, model, path, scorer, X, y, splits, None, tasks)
+            warn_unless_converged(failed, self.tol, self.max_iter, ADVICE)
             self.best_lam_ = float(self.lams_[best])
-            self.best_score_ = float(self.scores_[:, best].mean())
             if self.refit:
-                self._learn(X, y, starts[best])
+                built = build(self, X, y)
+                lam = absolute_lam(self.best_lam_, built[1])
+                learn(self, *built, lam, [] if start is None else [(lam, start)])
         return self
 
-    def _learn(self, X, y, start: tuple[np.ndarray, float, int] | None) -> None:
-        """Learn the metric from all samples, from that of a fold where it is known."""
-        model = self._model(_FromFold).set_params(
-            lam=self.best_lam_, n_jobs=self.n_jobs, verbose=self.verbose
-        )
-        model.start = start
-        learned = vars(model.fit(X, y)).items()
-        vars(self).update({name: value for name, value in learned if name.endswith("_")})
 
-    def _grid(self) -> np.ndarray:
-        if isinstance(self.lams, Integral):
-            return np.geomspace(_LARGEST_LAM, _SMALLEST_LAM, int(self.lams))
-        return positive_values("lams", self.lams, "a number of values, or a list")[::-1]
-
-    def _model(self, kind: type[ScreenedRTLM] = ScreenedRTLM) -> ScreenedRTLM:
-        """Return the estimator of a fold."""
-        names = set(ScreenedRTLM().get_params()) & set(self.get_params(deep=False))
-        names -= {"n_jobs", "verbose"}
-        return kind(**{name: getattr(self, name) for name in names})
+def _grid(lams) -> np.ndarray:
+    if isinstance(lams, Integral):
+        return np.geomspace(_LARGEST_LAM, _SMALLEST_LAM, int(lams))
+    return positive_values("lams", lams, "a number of values, or a list")[::-1]
 
 
-class _FromFold(ScreenedRTLM):
-    """The refit: it starts from the metric of a fold."""
-
-    start: tuple[np.ndarray, float, int] | None
-
-    def _recall(self, solver: PathSolver, lam: float, *data) -> None:
-        if self.start is not None:
-            solver.recall(lam, *self.start)
-
-
-def _fold_scores(
-    model: ScreenedRTLM,
-    classifier: BaseEstimator,
-    X,
-    y,
-    train,
-    test,
-    lams: Iterable[float],
-    scorer,
-    keep: bool,
-) -> tuple[list[float], list[Solution], list[tuple[np.ndarray, float, int]]]:
-    """Follow the path of one fold.
-
-    Returns the scores, the solutions that missed `tol`, and if they are to be kept, for each
-    lambda, the metric, the last step length and the number of steps.
-    """  # fmt: skip
-    X_train, y_train = _safe_split(model, X, y, train)
-    X_test, y_test = _safe_split(model, X, y, test, train)
-    empty = dict.fromkeys(("triplets", "quadruplets", "pairs"))
-    problem, lam_max, first = model._build(X_train, y_train, None, **empty)
-    solver, options = PathSolver(problem, first), model._options()
-    scores, failed, kept = [], [], []
-    for index, lam in enumerate(lams):
-        absolute = absolute_lam(lam, lam_max)
+def _follow_fold(
+    model: ScreenedRTLM, classifier: BaseEstimator, lams: np.ndarray, training, weights, X_val
+) -> Iterator[tuple]:
+    """Learn the metrics of one fold, and a classifier on each; see `FoldPath`."""
+    X, y = training
+    # Folds may be threads.
+    model, classifier = clone(model), clone(classifier)
+    problem, lam_max, first = build(model, X, y)
+    solver, options = PathSolver(problem, first), solver_options(model)
+    for index, fraction in enumerate(lams):
+        lam = absolute_lam(fraction, lam_max)
         if index == 0:
-            *_, (_, solution) = solver.approach(absolute, lam_max, options)
+            *_, (_, solution) = solver.approach(lam, lam_max, options)
         else:
-            solution = solver.solve(absolute, options)
+            solution = solver.solve(lam, options)
         solution = solution.without_evaluation()
-        path = RTLMPath(model, (solution,), lam_max, problem)
-        metric = path.estimator(0)
-        classifier.fit(metric.transform(X_train), y_train)
-        scores.append(float(scorer(classifier, metric.transform(X_test), y_test)))
-        if not solution.converged:
-            failed.append(solution)
-        if keep:
-            # The coordinates of few samples are not those of all.
-            start = solution.point.value, solution.step, solution.n_iter
-            kept.append(start if problem.basis is None else None)
-    return scores, failed, kept
+        metric = fitted(model, solution, lam_max, problem)
+        classifier.fit(metric.transform(X), y)
+        failed = [] if solution.converged else [solution]
+        # The coordinates of few samples are not those of all.
+        start = start_at(solution) if problem.basis is None else None
+        yield classifier, metric.transform(X_val), failed, start

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -12,40 +11,30 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     _fit_context,
+    clone,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.grid import absolute_lam
-from skscreen.fitting.kept_matrices import kept_matrix
+from skscreen.fitting.path import forget, warn_unless_converged
 from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.threads import N_JOBS
-from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.distance import MahalanobisDistance
-from skscreen.metric_learning.path_solver import PathSolver, describe, describe_failure, is_narrow
-from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
-from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone, row_space
-from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.path_solver import PathSolver, solver_options
+from skscreen.metric_learning.problem.build import build
+from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.objective import Problem
-from skscreen.metric_learning.problem.sorted_loops import SORT_FROM
-from skscreen.metric_learning.problem.triplets import (
-    comparisons_from_arrays,
-    locality_order,
-    triplets_from_labels,
-)
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
-from skscreen.metric_learning.solvers.projected_gradient import Options
 from skscreen.metric_learning.solvers.solution import Solution
-from skscreen.metric_learning.supervision import check_comparisons, class_codes
 
-# Attributes of a fit.
-LEARNED = (
-    "components_", "lam_", "lam_max_", "objective_", "dual_objective_", "dual_gap_", "n_iter_",
-    "n_triplets_", "screening_history_",
-)  # fmt: skip
+# What to do if a solve ended at `max_iter`, and if rounding errors ended it.
+ADVICE = (
+    "Standardise X, raise max_iter or use a larger lam.",
+    "That is as far as rounding errors allow; raise tol.",
+)
 
 
 class ScreenedRTLM(
@@ -192,7 +181,6 @@ class ScreenedRTLM(
     True
     """
 
-    _in_row_space: ClassVar[bool] = True  # Unless there are more samples than features.
     _parameter_constraints: ClassVar[dict] = {
         "lam": [Interval(Real, 0, None, closed="neither")],
         "relative_lam": ["boolean"],
@@ -282,27 +270,19 @@ class ScreenedRTLM(
         -------
         ScreenedRTLM
         """
-        # A fit that fails or is interrupted leaves the estimator unfitted, not with an old metric.
-        for name in LEARNED:
-            vars(self).pop(name, None)
-        problem, lam_max, first = self._build(
-            X, y, weights, triplets=triplets, quadruplets=quadruplets, pairs=pairs
-        )
-        lam = absolute_lam(self.lam, lam_max) if self.relative_lam else float(self.lam)
-        with Tasks(self, None, "lambda") as tasks:
-            solutions, solver = [], PathSolver(problem, first)
-            key = self._recall(solver, lam, X, y, triplets, quadruplets, *(pairs or ()), weights)
-            for done, solution in solver.approach(lam, lam_max, self._options()):
-                solutions.append(solution)
-                # A callback cannot end it: on the way there is no solution for this lambda.
-                tasks.end_task(done, describe(solution))
-        if key is not None and solutions[-1].converged:
-            last = solutions[-1]
-            check_store(self.memory).put(
-                key, lam, parameter=last.point.value, step=last.step, n_iter=last.n_iter
-            )
-        self._warn_unless_converged(solutions[-1:])
-        return self._store(solutions, lam_max, problem)
+        forget(self)
+        solver_options(self)
+        lists = {"triplets": triplets, "quadruplets": quadruplets, "pairs": pairs}
+        built = build(self, X, y, weights, **lists)
+        lam = absolute_lam(self.lam, built[1]) if self.relative_lam else float(self.lam)
+        store, key, known = check_store(self.memory), None, []
+        if store is not None:
+            key = _key(self, X, y, triplets, quadruplets, *(pairs or ()), weights)
+            known = store.neighbours(key, lam)
+        last = learn(self, *built, lam, known)
+        if store is not None and last.converged:
+            store.put(key, lam, **start_at(last))
+        return self
 
     def transform(self, X) -> np.ndarray:
         """Map samples so that Euclidean distances become learned ones.
@@ -374,131 +354,78 @@ class ScreenedRTLM(
     def _n_features_out(self) -> int:
         return self.components_.shape[0]
 
-    def _options(self) -> Options:
-        bounds = (self.bound,) if isinstance(self.bound, str) else tuple(self.bound)
-        unknown = [name for name in bounds if name not in tuple(BOUNDS)]
-        if unknown or not bounds:
-            raise ValueError(
-                f"bound must name at least one of {', '.join(map(repr, BOUNDS))}, got "
-                f"{self.bound!r}."
-            )
-        return Options(
-            bounds=bounds,
-            rule=self.rule,
-            screening=self.screening,
-            screen_every=self.screen_every,
-            active_set=self.active_set,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
 
-    def _build(self, X, y, weights, **lists) -> tuple[Problem, float, Point]:
-        """Validate the data and set the problem up; also lambda_max and its S_K."""
-        self._options()
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        with np.errstate(over="ignore", invalid="ignore"):
-            # From a sample first: the rounding error of a far mean would stay in all of them.
-            X = X - X[0]
-            X -= X.mean(axis=0)
-        largest = np.abs(X).max()
-        if not (largest == 0.0 or 1e-40 < largest < 1e40):
-            raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")
-        domain = NonnegativeOrthant() if self.diagonal else PSDCone()
-        basis = row_space(X) if self._in_row_space and not self.diagonal else None
-        domain.check_memory(X.shape[1] if basis is None else basis.shape[1])
-        loss = SmoothedHinge(1.0, float(self.gamma) if self.loss == "smoothed_hinge" else 0.0)
-        given = [name for name, values in lists.items() if values is not None]
-        if given:
-            self._check_no_labels(y, given)
-            items = comparisons_from_arrays(
-                *check_comparisons(len(X), loss.threshold, lists, weights)
-            )
-            geometry = self._kind(X, items)
-        else:
-            geometry = self._geometry_from_labels(X, self._codes(X, y, weights), loss)
-        if basis is not None:
-            n_features = X.shape[1]
-            geometry = self._kind(geometry.X[:, :n_features] @ basis, geometry.items, n_features)
-        linear_term = geometry.near_term(float(self.pull)) if self.pull > 0.0 else (None, 0.0)
-        problem = Problem(geometry, loss, domain, *linear_term, basis)
-        lam_max, first = problem.lam_max()
-        if lam_max == 0.0:
-            warn_user(
-                f"No metric brings the near samples of the {given[0] if given else 'triplets'} "
-                "nearer than the far ones on average: zero counts as optimal for every lam.",
-            )
-        return problem, lam_max, first
+def learn(
+    model: ScreenedRTLM,
+    problem: Problem,
+    lam_max: float,
+    first: Point,
+    lam: float,
+    known: Sequence[tuple[float, dict]] = (),
+) -> Solution:
+    """Solve for one lambda and set the attributes of an estimator.
 
-    def _recall(self, solver: PathSolver, lam: float, *data) -> str | None:
-        """Tell a path what a store knows about its problem; return the problem's key."""
-        store = check_store(self.memory)
-        if store is None:
-            return None
-        # In one order of memory, on which the key depends.
-        arrays = [None if part is None else np.ascontiguousarray(part) for part in data]
-        options = self.n_neighbors, self.loss, self.gamma, self.pull, self.diagonal
-        # In which coordinates a parameter is belongs to it.
-        key = content_key(*arrays, *options, self._in_row_space)
-        known = sorted(store.neighbours(key, lam), key=lambda other: -abs(np.log(other[0] / lam)))
-        for other, arrays in known:
-            solver.recall(other, arrays["parameter"], float(arrays["step"]), int(arrays["n_iter"]))
-        return key
+    Parameters
+    ----------
+    model : ScreenedRTLM
+    problem, lam_max, first
+        See `build`.
+    lam : float
+    known : sequence of (float, dict)
+        Other values of lambda with what `start_at` returned of their solutions.
+    """
+    options, solver, solutions = solver_options(model), PathSolver(problem, first), []
+    for other, start in sorted(known, key=lambda other: -abs(np.log(other[0] / lam))):
+        solver.recall(other, start["parameter"], float(start["step"]), int(start["n_iter"]))
+    with Tasks(model, None, "lambda") as tasks:
+        for done, solution in solver.approach(lam, lam_max, options):
+            solutions.append(solution)
+            # A callback cannot end it: on the way there is no solution for this lambda.
+            tasks.end_task(done, solution.line)
+    warn_unless_converged(solutions[-1:], model.tol, model.max_iter, ADVICE)
+    _set(model, solutions, lam_max, problem)
+    return solutions[-1]
 
-    def _check_no_labels(self, y, given: list[str]) -> None:
-        if y is not None:
-            raise ValueError(
-                f"y and {' and '.join(given)} were both given; pass labels or comparisons."
-            )
-        if self.pull > 0.0:
-            raise ValueError(
-                f"pull must be 0 with explicit comparisons, got {self.pull}: only labels have "
-                "target neighbours. Similar pairs (pairs) with a small U do what it does."
-            )
 
-    @property
-    def _kind(self) -> type[Comparisons]:
-        return DiagonalComparisons if self.diagonal else Comparisons
+def start_at(solution: Solution) -> dict:
+    """Return the arrays by which `PathSolver.recall` knows a solution."""
+    return {
+        "parameter": solution.point.value, "step": solution.step, "n_iter": solution.n_iter,
+    }  # fmt: skip
 
-    def _codes(self, X, y, weights) -> np.ndarray:
-        codes = class_codes(X, y)
-        if weights is not None:
-            raise ValueError("weights are those of explicit comparisons; with labels pass none.")
-        if self.n_neighbors is not None and self.n_neighbors >= len(X):
-            raise ValueError(
-                f"n_neighbors must be below the number of samples, got {self.n_neighbors} for "
-                f"{len(X)} samples."
-            )
-        return codes
 
-    def _geometry_from_labels(self, X, codes, loss: SmoothedHinge) -> Comparisons:
-        # Of the hinge, or nearly, each triplet keeps two dual variables.
-        has_long_rows = self.n_neighbors is None or self.n_neighbors >= SORT_FROM[0]
-        extra = 16 if is_narrow(loss.gamma, loss.threshold, has_long_rows) else 0
-        order = locality_order(X, codes)
-        X, codes = X[order], codes[order]
-        keep, store = None, check_store(self.memory)
-        if store is not None:
-            key = content_key(X, codes, self.n_neighbors)
-            keep = partial(kept_matrix, key, store.max_bytes)
-        items = triplets_from_labels(X, codes, self.n_neighbors, self.n_jobs, extra, keep)
-        return self._kind(X, items)
+def fitted(
+    model: ScreenedRTLM, solution: Solution, lam_max: float, problem: Problem
+) -> ScreenedRTLM:
+    """Return the fitted estimator of one solution; `model` is what the problem was built for."""
+    out = clone(model).set_params(lam=solution.lam, relative_lam=False)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(out, name, getattr(model, name))
+    _set(out, [solution], lam_max, problem)
+    return out
 
-    def _warn_unless_converged(self, solutions: Sequence[Solution]) -> None:
-        failed = [solution for solution in solutions if not solution.converged]
-        if failed:
-            message = describe_failure(failed, self.tol, self.max_iter)
-            warn_user(message, ConvergenceWarning)
 
-    def _store(self, solutions: Sequence[Solution], lam_max: float, problem: Problem) -> Self:
-        """Set the fitted attributes from the last solution."""
-        solution = solutions[-1]
-        certificate = solution.certificate
-        self.lam_, self.lam_max_ = solution.lam, lam_max
-        self.objective_, self.dual_objective_ = certificate.primal, certificate.dual
-        self.dual_gap_ = certificate.relative_gap
-        self.n_iter_ = sum(solution.n_iter for solution in solutions)
-        self.n_triplets_ = problem.geometry.n_items
-        self.screening_history_ = [event for solution in solutions for event in solution.history]
-        # Last: its presence says that all the others are those of this fit.
-        self.components_ = problem.components(solution.point)
-        return self
+def _key(model: ScreenedRTLM, *data) -> str:
+    """Return the name of a problem in a store."""
+    # In one order of memory, on which the key depends.
+    arrays = [None if part is None else np.ascontiguousarray(part) for part in data]
+    return content_key(
+        *arrays, model.n_neighbors, model.loss, model.gamma, model.pull, model.diagonal
+    )
+
+
+def _set(
+    model: ScreenedRTLM, solutions: Sequence[Solution], lam_max: float, problem: Problem
+) -> None:
+    """Set the fitted attributes from the last solution."""
+    solution = solutions[-1]
+    certificate = solution.certificate
+    model.lam_, model.lam_max_ = solution.lam, lam_max
+    model.objective_, model.dual_objective_ = certificate.primal, certificate.dual
+    model.dual_gap_ = certificate.relative_gap
+    model.n_iter_ = sum(solution.n_iter for solution in solutions)
+    model.n_triplets_ = problem.geometry.n_items
+    model.screening_history_ = [event for solution in solutions for event in solution.history]
+    # Last: its presence says that all the others are those of this fit.
+    model.components_ = problem.components(solution.point)

@@ -4,31 +4,31 @@ import itertools
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.core.memory import check_memory
-from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.grid import positive_values
-from skscreen.fitting.warning import warn_user
-from skscreen.metric_learning.estimator import ScreenedRTLM
-from skscreen.metric_learning.path_solver import PathSolver, describe
+from skscreen.fitting.path import PathResult, follow, warn_unless_converged
+from skscreen.metric_learning.estimator import ADVICE, ScreenedRTLM, fitted
+from skscreen.metric_learning.path_solver import PathSolver, solver_options
+from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.screening.active import screen
 from skscreen.metric_learning.screening.ranges import count_in_range
+from skscreen.metric_learning.solvers.projected_gradient import Options
 from skscreen.metric_learning.solvers.solution import Solution
 
 # Bytes for a number of a metric: a solution has the metric and its factor.
 _KEPT = 16.0
 
 
-@dataclass(frozen=True)
-class RTLMPath:
+@dataclass(frozen=True, repr=False)
+class RTLMPath(PathResult[Solution]):
     """Solutions along a regularisation path, lambda descending.
 
     Iterating yields the solutions; indexing gives one. The arrays below have one entry a lambda.
@@ -47,29 +47,8 @@ class RTLMPath:
         Everything but lambda, for what is computed when asked for.
     """
 
-    model: ScreenedRTLM
-    solutions: tuple[Solution, ...]
     lam_max: float
-    problem: Problem = field(repr=False)
-
-    def __repr__(self) -> str:
-        """Summarise in a line; the data would fill pages."""
-        return (
-            f"RTLMPath({len(self)} values of lambda from {self.lams[0]:.3g} to "
-            f"{self.lams[-1]:.3g}, relative duality gaps <= {self.dual_gaps.max():.1e})"
-        )
-
-    def __len__(self) -> int:
-        """Return the number of values of lambda."""
-        return len(self.solutions)
-
-    def __iter__(self) -> Iterator[Solution]:
-        """Iterate over the solutions."""
-        return iter(self.solutions)
-
-    def __getitem__(self, index: int) -> Solution:
-        """Return one solution."""
-        return self.solutions[index]
+    problem: Problem
 
     @property
     def n_triplets(self) -> int:
@@ -85,21 +64,6 @@ class RTLMPath:
     def matrices(self) -> np.ndarray:
         """Metrics, (n_lams, d, d); for a diagonal metric the weights, (n_lams, d)."""
         return np.stack([self.problem.matrix(solution.point) for solution in self])
-
-    @property
-    def objectives(self) -> np.ndarray:
-        """Primal objectives of the full problem."""
-        return np.array([solution.certificate.primal for solution in self])
-
-    @property
-    def dual_gaps(self) -> np.ndarray:
-        """Relative duality gaps of the full problem."""
-        return np.array([solution.certificate.relative_gap for solution in self])
-
-    @property
-    def n_iters(self) -> np.ndarray:
-        """Steps of the solvers."""
-        return np.array([solution.n_iter for solution in self])
 
     @property
     def screening_rates(self) -> np.ndarray:
@@ -128,7 +92,7 @@ class RTLMPath:
         return np.array([any(event.where == "path" for event in s.history) for s in self])
 
     def _n_path_screened(self, t: int) -> int:
-        before, solution, options = self[t - 1], self[t], self.model._options()
+        before, solution, options = self[t - 1], self[t], solver_options(self.model)
         reference = self.problem.at(before.lam).evaluate(before.point).in_order()
         objective = replace(reference.objective, lam=solution.lam)
         found = screen(objective, reference, before.lam, options.bounds, options.rule)
@@ -165,16 +129,6 @@ class RTLMPath:
             rates[i, i:] = np.minimum(counts[::-1] / np.maximum(self.n_decidable[i:], 1), 1.0)
         return rates
 
-    @property
-    def seconds(self) -> np.ndarray:
-        """Time of each solve."""
-        return np.array([solution.seconds for solution in self])
-
-    @property
-    def converged(self) -> np.ndarray:
-        """Whether each duality gap met the tolerance."""
-        return np.array([solution.converged for solution in self])
-
     def estimator(self, index: int) -> ScreenedRTLM:
         """Return the fitted estimator of one value of lambda.
 
@@ -188,12 +142,7 @@ class RTLMPath:
         ScreenedRTLM
             Its `lam` is the absolute value.
         """
-        solution = self.solutions[index]
-        model = clone(self.model).set_params(lam=solution.lam, relative_lam=False)
-        model.n_features_in_ = self.model.n_features_in_
-        if hasattr(self.model, "feature_names_in_"):
-            model.feature_names_in_ = self.model.feature_names_in_
-        return model._store([solution], self.lam_max, self.problem)
+        return fitted(self.model, self.solutions[index], self.lam_max, self.problem)
 
 
 @validate_params(
@@ -288,8 +237,9 @@ def rtlm_path(
     model = ScreenedRTLM(**options)
     model._validate_params()
     grid = None if lams is None else positive_values("lams", lams)[::-1][:n_lams]
-    problem, lam_max, first = model._build(
-        X, y, weights, triplets=triplets, quadruplets=quadruplets, pairs=pairs
+    options = solver_options(model)
+    problem, lam_max, first = build(
+        model, X, y, weights, triplets=triplets, quadruplets=quadruplets, pairs=pairs
     )
     n_values = n_lams or 0 if grid is None else len(grid)
     what = f"Metrics for {n_values:,} values of lambda"
@@ -306,31 +256,33 @@ def rtlm_path(
     solver = PathSolver(problem, first, ranges and model.screening)
     if callbacks:
         model.set_callbacks(*callbacks)
-    solutions = tuple(_follow(model, solver, grid, stop, n_lams))
-    model._warn_unless_converged(solutions)
-    return RTLMPath(model, solutions, lam_max, problem)
-
-
-@with_callbacks
-def _follow(
-    model: ScreenedRTLM, solver: PathSolver, grid: Iterable[float], stop: float, n_lams: int | None
-) -> list[Solution]:
-    """Solve along a grid until it, the stopping rule, a callback or the user ends it."""
-    options, solutions = model._options(), []
     total = len(grid) if isinstance(grid, Sized) else n_lams
-    with Tasks(model, total, "lambda") as tasks:
-        try:
-            for lam in itertools.islice(grid, n_lams):
-                solutions.append(solver.solve(lam, options).without_evaluation())
-                ends = len(solutions) > 1 and _ends(*solutions[-2:], stop)
-                done = 1.0 if ends else _progress(solutions, total)
-                if tasks.end_task(done, describe(solutions[-1])) or ends:
-                    break
-        except KeyboardInterrupt:
-            if not solutions:
-                raise
-            warn_user(f"Interrupted: the path ends after {len(solutions)} values.")
-    return solutions
+    grid = itertools.islice(grid, n_lams)
+    solutions = follow(model, _steps(solver, options, grid, stop, total), total, "lambda")
+    warn_unless_converged(solutions, model.tol, model.max_iter, ADVICE)
+    return RTLMPath(model, tuple(solutions), lam_max, problem)
+
+
+def _steps(
+    solver: PathSolver, options: Options, grid: Iterable[float], stop: float, total: int | None
+) -> Iterator[tuple[Solution, float]]:
+    """Solve along a grid until it or the stopping rule ends; also yields how far that is."""
+    first = before = None
+    for t, lam in enumerate(grid):
+        solution = solver.solve(lam, options).without_evaluation()
+        first = first or solution
+        ends = before is not None and _ends(before, solution, stop)
+        if ends:
+            done = 1.0
+        elif total is not None:
+            done = (t + 1) / total
+        else:
+            # Lambda falls by about seven decades until the stopping rule holds, by default.
+            done = min(math.log10(first.lam / lam) / 7.5, 0.99)
+        yield solution, done
+        if ends:
+            return
+        before = solution
 
 
 def _ends(before: Solution, after: Solution, stop: float) -> bool:
@@ -340,13 +292,3 @@ def _ends(before: Solution, after: Solution, stop: float) -> bool:
         decrease < stop * before.loss * (before.lam - after.lam)
         or after.loss <= stop * after.certificate.primal
     )
-
-
-def _progress(solutions: list[Solution], total: int | None) -> float:
-    """Fraction of the path that is done; a guess where its end is found on the way.
-
-    Lambda falls by about seven decades until the stopping rule with its default holds.
-    """
-    if total is not None:
-        return len(solutions) / total
-    return min(math.log10(solutions[0].lam / solutions[-1].lam) / 7.5, 0.99)

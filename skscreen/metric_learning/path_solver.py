@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +10,10 @@ import numpy as np
 from skscreen.fitting.threads import blas_threads_for
 from skscreen.metric_learning.problem.comparisons import Comparisons
 from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.losses import is_narrow
 from skscreen.metric_learning.problem.objective import Objective, Problem, Proximal
 from skscreen.metric_learning.screening.active import decide, leave_out
-from skscreen.metric_learning.screening.bounds import rrpb_ball
+from skscreen.metric_learning.screening.bounds import BOUNDS, rrpb_ball
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.projected_gradient import Options, solve
 from skscreen.metric_learning.solvers.solution import Solution
@@ -20,11 +21,6 @@ from skscreen.metric_learning.solvers.solution import Solution
 # Width of the proximal smoothing for a loss with no quadratic piece, or a narrow one, as a share of
 # the largest threshold.
 _PROXIMAL_WIDTH = 0.05
-
-# Share of the largest threshold below which a quadratic piece is as hard to descend as none: bounds
-# of pair distances are in the units of the data, gamma is not. In long rows, which are not looked
-# at item by item without proximal smoothing, steps cost so little that far more of them pay.
-_NARROW, _NARROW_IN_LONG_ROWS = 5e-3, 1e-4
 
 # Along paths lam^p theta is nearly a line over log(lam) for p between 0 and 1/2. This p takes 4 to
 # 7 % fewer steps than 0 on segment and satimage. Parabolas take more: they amplify tolerances.
@@ -194,11 +190,6 @@ class PathSolver:
         return self._problem.domain.project(math.exp(_POWER * step * reach) * (value + move))
 
 
-def is_narrow(gamma: float, threshold: float, has_long_rows: bool) -> bool:
-    """Whether a loss is descended with proximal smoothing, and two numbers kept for each item."""
-    return gamma <= (_NARROW_IN_LONG_ROWS if has_long_rows else _NARROW) * threshold
-
-
 def _is_narrow(problem: Problem) -> bool:
     geometry = problem.geometry
     narrow = is_narrow(problem.loss.gamma, _scale(problem), geometry.has_long_rows)
@@ -222,23 +213,20 @@ def _proximal(problem: Problem) -> Proximal:
     return Proximal(_PROXIMAL_WIDTH * scale, dual, dual.copy())
 
 
-def describe(solution: Solution) -> str:
-    """Return the line that a progress bar shows for a solution."""
-    screened = f"screened={solution.n_screened():,} " if solution.history else ""
-    return (
-        f"lam={solution.lam:.3g} gap={solution.certificate.relative_gap:.1e} "
-        f"{screened}iterations={solution.n_iter}"
-    )
-
-
-def describe_failure(failed: Sequence[Solution], tol: float, max_iter: int) -> str:
-    """Return the text of the warning for solutions that missed their tolerance."""
-    worst = max(failed, key=lambda solution: solution.certificate.relative_gap)
-    if worst.n_iter < max_iter:
-        advice = "That is as far as rounding errors allow; raise tol."
-    else:
-        advice = "Standardise X, raise max_iter or use a larger lam."
-    return (
-        f"{worst.n_iter} steps reached a relative duality gap of "
-        f"{worst.certificate.relative_gap:.2e} > tol={tol:g} at lam={worst.lam:g}. {advice}"
+def solver_options(model) -> Options:
+    """Return the options of the solvers that the parameters of an estimator mean."""
+    bounds = (model.bound,) if isinstance(model.bound, str) else tuple(model.bound)
+    unknown = [name for name in bounds if name not in tuple(BOUNDS)]
+    if unknown or not bounds:
+        raise ValueError(
+            f"bound must name at least one of {', '.join(map(repr, BOUNDS))}, got {model.bound!r}."
+        )
+    return Options(
+        bounds=bounds,
+        rule=model.rule,
+        screening=model.screening,
+        screen_every=model.screen_every,
+        active_set=model.active_set,
+        tol=model.tol,
+        max_iter=model.max_iter,
     )

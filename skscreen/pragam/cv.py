@@ -1,25 +1,33 @@
 """Linear support vector machines with a free intercept that choose C by cross-validation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from functools import partial
 from numbers import Integral
 from typing import ClassVar, Self
 
 import numpy as np
-from joblib import delayed
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import check_cv
-from sklearn.utils import column_or_1d, indexable
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import Tasks, with_callbacks
-from skscreen.fitting.folds import C_grid, cut, score_folds, takes_weights
+from skscreen.fitting.folds import C_grid, model_of_folds, score_folds, split
 from skscreen.fitting.grid import MOST_VALUES
-from skscreen.pragam.estimator import PragamSVC
-from skscreen.pragam.follow import Certified
-from skscreen.samples.labels import check_labels
+from skscreen.fitting.path import forget
+from skscreen.pragam.estimator import (
+    ACCEPTED,
+    PragamSVC,
+    check_options,
+    set_fit,
+    solve,
+    warn_unless_converged,
+)
+from skscreen.samples.labels import Labels, check_labels
+
+# What of a solution is a start.
+_START = ("coef_", "dual_coef_", "classes_")
 
 
 class PragamSVCCV(PragamSVC):
@@ -97,9 +105,6 @@ class PragamSVCCV(PragamSVC):
         "refit": ["boolean"],
     }
 
-    # Folds have each other.
-    memory = None
-
     def __init__(
         self,
         Cs=20,
@@ -137,16 +142,6 @@ class PragamSVCCV(PragamSVC):
         self.verbose = verbose
         self.random_state = random_state
 
-    @property
-    def C(self) -> float:
-        """The value chosen."""
-        return self.C_
-
-    @property
-    def warm_start(self) -> bool:
-        """Whether there is a solution of a fold to start from."""
-        return "_start" in vars(self)
-
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y, sample_weight=None, *, groups=None) -> Self:
@@ -167,85 +162,54 @@ class PragamSVCCV(PragamSVC):
         -------
         PragamSVCCV
         """
-        self._forget()
-        self._check_options()
+        forget(self)
+        check_options(self)
         self.Cs_ = C_grid(self.Cs)
-        accepted = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
-        checked, y_checked = validate_data(self, X, y, **accepted)
+        checked, y_checked = validate_data(self, X, y, **ACCEPTED)
         labels = check_labels(checked, y_checked, sample_weight, self.class_weight)
         size = self.Cs_.size * labels.n_problems * sum(checked.shape)
         what = f"Starts for the refit from {self.Cs_.size:,} values of C"
         check_memory(8.0 * size, what, "Use fewer values.")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
-        X, y, groups = indexable(X, column_or_1d(y), groups)
-        splits = list(check_cv(self.cv, y_checked, classifier=True).split(X, y, groups))
-        scorer = check_scoring(self._model(), self.scoring)
-        folds = (
-            delayed(_fold_scores)(
-                self._model(), X, y, *split, self.Cs_, scorer, sample_weight, keep=k == 0
-            )
-            for k, split in enumerate(splits)
-        )
+        X, y, splits = split(self.cv, X, y, y_checked, groups)
+        model = model_of_folds(self, PragamSVC)
+        scorer, path = check_scoring(model, self.scoring), partial(_follow_fold, model, self.Cs_)
         with Tasks(self, len(splits), "fold") as tasks:
-            self.scores_, best, failed, starts = score_folds(folds, len(splits), self.n_jobs, tasks)
-            tasks.bar.end()
-            self._warn_unless_converged(failed)
-            self.C_, self.best_score_ = float(self.Cs_[best]), float(self.scores_[:, best].mean())
+            best, failed, start = score_folds(
+                self, model, path, scorer, X, y, splits, sample_weight, tasks
+            )
+            warn_unless_converged(self, failed)
+            self.C_ = float(self.Cs_[best])
             if self.refit:
-                # A class that the fold has not seen has no solution there.
-                known = np.array_equal(starts[best]["classes_"], labels.classes)
-                self._refit(X, y, sample_weight, starts[best] if known else None)
+                start = _of_all(start, splits[0][0], labels, len(y))
+                labels, n, fits = solve(self, self.C_, X, y, sample_weight, old=start)
+                warn_unless_converged(self, fits)
+                set_fit(self, self.C_, labels, n, fits)
         return self
 
-    def _refit(self, X, y, sample_weight, start: dict | None) -> None:
-        try:
-            if self.algorithm != "pegasos" and start is not None:
-                self._start = start
-            super().fit(X, y, sample_weight)
-        finally:
-            vars(self).pop("_start", None)
 
-    def _forget(self) -> dict:
-        return super()._forget() | vars(self).get("_start", {})
-
-    def _model(self) -> "_OfFold":
-        """Return the estimator of a fold."""
-        names = set(PragamSVC().get_params()) & set(self.get_params(deep=False))
-        options = {name: getattr(self, name) for name in names - {"n_jobs", "verbose"}}
-        return _OfFold(warm_start=self.algorithm != "pegasos", **options)
+def _of_all(start: dict, train: np.ndarray, labels: Labels, n_samples: int) -> dict:
+    """Return what a fold knows as a start for all samples."""
+    # A class that the fold has not seen has no solution there.
+    if not np.array_equal(start.get("classes_"), labels.classes):
+        return {}
+    duals = start.get("dual_coef_")
+    if duals is None:
+        return start
+    placed = np.zeros((len(duals), n_samples))
+    placed[:, train] = duals
+    return start | {"dual_coef_": placed}
 
 
-class _OfFold(PragamSVC):
-    """Keeps what missed its tolerance: a warning in another process would not be seen."""
-
-    failed: list[Certified]
-
-    def _warn_unless_converged(self, fits: list[Certified]) -> None:
-        self.failed = [found for found in fits if not found.converged]
-
-
-def _fold_scores(
-    model: _OfFold, X, y, train, test, Cs: Iterable[float], scorer, sample_weight, keep: bool
-) -> tuple[list[float], list, list[dict]]:
-    """Solve one fold for one C after the other.
-
-    Returns the scores, the solutions that missed `tol`, and if they are to be kept all solutions,
-    with dual variables 0 for the samples that are not in the fold.
-    """
-    training, validation, weights = cut(model, X, y, train, test, sample_weight)
-    weighted = {}
-    if sample_weight is not None and takes_weights(scorer):
-        weighted["sample_weight"] = weights[1]
-    scores, failed, kept = [], [], []
+def _follow_fold(model: PragamSVC, Cs: np.ndarray, training, weights, X_val) -> Iterator[tuple]:
+    """Solve one fold for one C after the other, each from the one before; see `FoldPath`."""
+    # Folds may be threads.
+    model, start = clone(model), {}
     for C in map(float, Cs):
-        model.set_params(C=C).fit(*training, sample_weight=weights[0])
-        scores.append(float(scorer(model, *validation, **weighted)))
-        failed += model.failed
-        if keep:
-            dual_coef = None
-            if hasattr(model, "dual_coef_"):
-                dual_coef = np.zeros((len(model.coef_), len(y)))
-                dual_coef[:, train] = model.dual_coef_
-            kept.append({"coef_": model.coef_, "dual_coef_": dual_coef, "classes_": model.classes_})
-    return scores, failed, kept
+        model.set_params(C=C)
+        labels, n, fits = solve(model, C, *training, weights, old=start)
+        set_fit(model, C, labels, n, fits)
+        if model.algorithm != "pegasos":
+            start = {name: getattr(model, name, None) for name in _START}
+        yield model, X_val, [found for found in fits if not found.converged], start

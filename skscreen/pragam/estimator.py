@@ -1,7 +1,7 @@
 """Linear support vector machines by Pragam and its rivals: the estimator."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -14,6 +14,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.path import forget
 from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.threads import N_JOBS, blas_threads_for
 from skscreen.fitting.warning import warn_user
@@ -31,11 +32,8 @@ _OPTIONS = {
     "projection": ("pegasos", True),
 }
 
-# Attributes of a fit.
-_LEARNED = (
-    "coef_", "dual_coef_", "classes_", "intercept_", "objective_", "dual_gap_", "n_iter_",
-    "history_",
-)  # fmt: skip
+# What `validate_data` makes of samples.
+ACCEPTED = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
 
 class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
@@ -231,17 +229,14 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         -------
         PragamSVC
         """
-        self._check_options()
-        old = self._forget()
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
-        )
-        labels = check_labels(X, y, sample_weight, self.class_weight)
-        taken = labels.take(X, False)
-        keys = self._keys(taken, labels)
-        return self._fit_problems(
-            labels, X.shape[0], old, lambda signs: LinearSamples(taken, signs), keys
-        )
+        check_options(self, self.warm_start, self.memory)
+        old = forget(self)
+        labels, n, fits = solve(
+            self, float(self.C), X, y, sample_weight,
+            old=old if self.warm_start else {}, store=check_store(self.memory),
+        )  # fmt: skip
+        warn_unless_converged(self, fits)
+        return set_fit(self, float(self.C), labels, n, fits)
 
     def decision_function(self, X) -> np.ndarray:
         """Return <w, x> + b: positive for the second of two classes, else one column a class.
@@ -268,149 +263,181 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
-    def _check_options(self) -> None:
-        for name, (algorithm, silent) in _OPTIONS.items():
-            value = getattr(self, name)
-            if value != silent and algorithm != self.algorithm:
-                raise ValueError(
-                    f"{name}={value!r} has an effect for algorithm={algorithm!r} alone, got "
-                    f"algorithm={self.algorithm!r}."
-                )
-        if self.batch_size is not None and self.fit_intercept:
+
+def check_options(model: PragamSVC, warm_start: bool = False, memory=None) -> None:
+    """Refuse parameters that would have no effect."""
+    for name, (algorithm, silent) in _OPTIONS.items():
+        value = getattr(model, name)
+        if value != silent and algorithm != model.algorithm:
             raise ValueError(
-                f"batch_size={self.batch_size} needs fit_intercept=False: the best intercept of a "
-                "few samples is not that of all. batch_size=None has one."
+                f"{name}={value!r} has an effect for algorithm={algorithm!r} alone, got "
+                f"algorithm={model.algorithm!r}."
             )
-        if self.warm_start and self.algorithm == "pegasos":
-            raise ValueError(
-                "warm_start=True has no effect for algorithm='pegasos', which forgets its start."
-            )
-        if self.memory is not None and (self.warm_start or self.algorithm == "pegasos"):
-            raise ValueError(
-                "memory has no effect for algorithm='pegasos', which forgets its start, nor with "
-                "warm_start=True, which has another. Set memory=None."
-            )
-
-    def _forget(self) -> dict:
-        """Forget the last fit and return it.
-
-        A fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
-        """
-        return {name: vars(self).pop(name, None) for name in _LEARNED}
-
-    def _fit_problems(
-        self, labels: Labels, n_samples: int, old: dict, samples: Callable, keys: Sequence[str] = ()
-    ) -> Self:
-        """Solve the problem of each class; `samples` makes those of positive weight, from signs."""
-        starts, algorithm = self._starts(old, labels, n_samples, keys), self._algorithm()
-        n_problems, fits = labels.n_problems, []
-        check_problems(n_problems, n_samples, self.n_features_in_)
-        check_bounds(float(self.C), labels.weights)
-        n_threads = min(effective_n_jobs(self.n_jobs), n_problems)
-        blas_threads = blas_threads_for(self.n_features_in_, n_threads)
-        with Tasks(self, n_problems, "class") as tasks, blas_threads:
-            watch = Watch(tasks.bar, self.tol, n_problems)
-            for found in Parallel(self.n_jobs, require="sharedmem", return_as="generator")(
-                delayed(solve_hinge)(
-                    samples(labels.signs(k)), labels.weights, float(self.C), algorithm,
-                    fit_intercept=self.fit_intercept, tol=self.tol, max_iter=self.max_iter,
-                    start=starts[k], watch=watch.problem(k) if self.verbose > 0 else None,
-                )
-                for k in range(n_problems)
-            ):  # fmt: skip
-                fits.append(found)
-                tasks.end_task(len(fits) / n_problems, f"gap={found.gap:.1e}")
-        self._keep(keys, fits)
-        self._warn_unless_converged(fits)
-        return self._store(labels, n_samples, fits)
-
-    def _algorithm(self) -> Algorithm:
-        seed = self.random_state or 0
-        if not isinstance(seed, Integral):
-            seed = int(seed.randint(2**31 - 1))
-        return Algorithm(
-            self.algorithm,
-            None if self.lipschitz == "auto" else float(self.lipschitz),
-            self.restart,
-            self.batch_size,
-            self.projection,
-            seed,
+    if model.batch_size is not None and model.fit_intercept:
+        raise ValueError(
+            f"batch_size={model.batch_size} needs fit_intercept=False: the best intercept of a "
+            "few samples is not that of all. batch_size=None has one."
+        )
+    if warm_start and model.algorithm == "pegasos":
+        raise ValueError(
+            "warm_start=True has no effect for algorithm='pegasos', which forgets its start."
+        )
+    if memory is not None and (warm_start or model.algorithm == "pegasos"):
+        raise ValueError(
+            "memory has no effect for algorithm='pegasos', which forgets its start, nor with "
+            "warm_start=True, which has another. Set memory=None."
         )
 
-    def _keys(self, X, labels: Labels) -> list[str]:
-        """Return the names of the problems in the store, if there is one."""
-        if self.memory is None:
-            return []
-        content = content_key(X), labels.weights, self.fit_intercept, type(self).__name__
-        return [content_key(*content, labels.signs(k)) for k in range(labels.n_problems)]
 
-    def _keep(self, keys: list[str], fits: list[Certified]) -> None:
-        """Keep what was solved in the store."""
-        for key, found in zip(keys, fits, strict=False):
-            if not found.converged:
-                continue
-            store, C = check_store(self.memory), float(self.C)
-            if found.a is not None:
-                store.put(key, C, w=found.w, a=found.a)
-            elif all(other != C for other, _ in store.neighbours(key, C)):
-                # What is there may have dual variables.
-                store.put(key, C, w=found.w)
+def solve(
+    model: PragamSVC, C: float, X, y, sample_weight=None, *, old: dict, store: Store | None = None
+) -> tuple[Labels, int, list[Certified]]:
+    """Solve the problem of each class; return labels, the number of samples and the solutions.
 
-    def _known(self, key: str, labels: Labels) -> Start | None:
-        """Return the solution at the nearest C that the store has."""
-        known = check_store(self.memory).neighbours(key, float(self.C))
-        if not known:
-            return None
-        arrays = min(known, key=lambda other: abs(np.log(other[0] / self.C)))[1]
-        a = arrays.get("a")
-        return Start(arrays["w"], a if a is not None and a.shape == labels.rows.shape else None)
+    Parameters
+    ----------
+    model : PragamSVC
+        Its parameters but `C`, `warm_start` and `memory` count; its number and names of features
+        are set.
+    C : float
+    X, y, sample_weight
+        As for `PragamSVC.fit`.
+    old : dict
+        "coef_", "dual_coef_" and "classes_" of a fit to start from, or nothing.
+    store : Store, optional
+        With solutions for other values of C.
+    """
+    X, y = validate_data(model, X, y, **ACCEPTED)
+    labels = check_labels(X, y, sample_weight, model.class_weight)
+    taken = labels.take(X, False)
+    if store is None:
+        starts = starts_at(old, labels, X.shape)
+    else:
+        keys = _keys(model, taken, labels)
+        starts = [_nearest(store, key, C, labels) for key in keys]
+    fits = solve_problems(
+        model, C, labels, X.shape, lambda signs: LinearSamples(taken, signs), starts
+    )
+    if store is not None:
+        _keep(store, keys, C, fits)
+    return labels, X.shape[0], fits
 
-    def _starts(self, old: dict, labels: Labels, n_samples: int, keys) -> list[Start | None]:
-        """Return where each problem starts: at the old solution, or at one of the store."""
-        if keys:
-            return [self._known(key, labels) for key in keys]
-        if not self.warm_start or old["coef_"] is None:
-            return [None] * labels.n_problems
-        w, duals, classes = old["coef_"], old["dual_coef_"], old["classes_"]
-        n_before = n_samples if duals is None else duals.shape[1]
-        if (
-            w.shape[1] != self.n_features_in_
-            or n_before != n_samples
-            or not np.array_equal(classes, labels.classes)
-        ):
-            raise ValueError(
-                "warm_start=True needs the samples of the fit before, got other numbers of "
-                "samples or features, or other classes. Set warm_start=False."
+
+def solve_problems(
+    model: PragamSVC,
+    C: float,
+    labels: Labels,
+    shape: tuple[int, int],
+    samples: Callable,
+    starts: list[Start | None],
+) -> list[Certified]:
+    """Solve the problem of each class; `samples` makes those of positive weight, from signs."""
+    n_problems, fits, algorithm = labels.n_problems, [], _algorithm(model)
+    check_problems(n_problems, *shape)
+    check_bounds(C, labels.weights)
+    n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
+    blas_threads = blas_threads_for(shape[1], n_threads)
+    with Tasks(model, n_problems, "class") as tasks, blas_threads:
+        watch = Watch(tasks.bar, model.tol, n_problems)
+        for found in Parallel(model.n_jobs, require="sharedmem", return_as="generator")(
+            delayed(solve_hinge)(
+                samples(labels.signs(k)), labels.weights, C, algorithm,
+                fit_intercept=model.fit_intercept, tol=model.tol, max_iter=model.max_iter,
+                start=starts[k], watch=watch.problem(k) if model.verbose > 0 else None,
             )
-        starts = []
-        for k in range(labels.n_problems):
-            a = None if duals is None else labels.signs(k) * duals[k, labels.rows]
-            starts.append(Start(w[k], a))
-        return starts
+            for k in range(n_problems)
+        ):  # fmt: skip
+            fits.append(found)
+            tasks.end_task(len(fits) / n_problems, f"gap={found.gap:.1e}")
+    return fits
 
-    def _warn_unless_converged(self, fits: list[Certified]) -> None:
-        failed = [found for found in fits if not found.converged]
-        if failed:
-            worst = max(failed, key=lambda found: found.gap)
-            warn_user(
-                f"{worst.n_iter} iterations of {self.algorithm!r} reached a duality gap of "
-                f"{worst.gap:.2e} > tol={self.tol:g}. Standardise X, use a smaller C, or raise "
-                "max_iter or tol.",
-                ConvergenceWarning,
-            )
 
-    def _store(self, labels: Labels, n_samples: int, fits: list[Certified]) -> Self:
-        """Set the fitted attributes."""
-        self.classes_ = labels.classes
-        self.intercept_ = np.array([found.b for found in fits])
-        self.objective_ = np.array([found.primal for found in fits])
-        self.dual_gap_ = max(found.gap for found in fits)
-        self.n_iter_ = np.array([found.n_iter for found in fits])
-        self.history_ = fits[0].history if len(fits) == 1 else [found.history for found in fits]
-        if fits[0].a is not None:
-            self.dual_coef_ = np.zeros((len(fits), n_samples))
-            scale = float(self.C) * labels.weights.sum()
-            for k, found in enumerate(fits):
-                self.dual_coef_[k, labels.rows] = scale * labels.signs(k) * found.a
-        self.coef_ = np.stack([found.w for found in fits])
-        return self
+def starts_at(old: dict, labels: Labels, shape: tuple[int, int]) -> list[Start | None]:
+    """Return where each problem starts: at the solution of the fit before, if it is known."""
+    if "coef_" not in old:
+        return [None] * labels.n_problems
+    w, duals = old["coef_"], old.get("dual_coef_")
+    n_before = shape[0] if duals is None else duals.shape[1]
+    if (n_before, w.shape[1]) != shape or not np.array_equal(old["classes_"], labels.classes):
+        raise ValueError(
+            "warm_start=True needs the samples of the fit before, got other numbers of "
+            "samples or features, or other classes. Set warm_start=False."
+        )
+    starts = []
+    for k in range(labels.n_problems):
+        a = None if duals is None else labels.signs(k) * duals[k, labels.rows]
+        starts.append(Start(w[k], a))
+    return starts
+
+
+def warn_unless_converged(model: PragamSVC, fits: list[Certified]) -> None:
+    """Warn if a solution missed its tolerance."""
+    failed = [found for found in fits if not found.converged]
+    if failed:
+        worst = max(failed, key=lambda found: found.gap)
+        warn_user(
+            f"{worst.n_iter} iterations of {model.algorithm!r} reached a duality gap of "
+            f"{worst.gap:.2e} > tol={model.tol:g}. Standardise X, use a smaller C, or raise "
+            "max_iter or tol.",
+            ConvergenceWarning,
+        )
+
+
+def set_fit(
+    model: PragamSVC, C: float, labels: Labels, n_samples: int, fits: list[Certified]
+) -> PragamSVC:
+    """Set the fitted attributes."""
+    model.classes_ = labels.classes
+    model.intercept_ = np.array([found.b for found in fits])
+    model.objective_ = np.array([found.primal for found in fits])
+    model.dual_gap_ = max(found.gap for found in fits)
+    model.n_iter_ = np.array([found.n_iter for found in fits])
+    model.history_ = fits[0].history if len(fits) == 1 else [found.history for found in fits]
+    if fits[0].a is not None:
+        model.dual_coef_ = np.zeros((len(fits), n_samples))
+        scale = C * labels.weights.sum()
+        for k, found in enumerate(fits):
+            model.dual_coef_[k, labels.rows] = scale * labels.signs(k) * found.a
+    model.coef_ = np.stack([found.w for found in fits])
+    return model
+
+
+def _algorithm(model: PragamSVC) -> Algorithm:
+    seed = model.random_state or 0
+    if not isinstance(seed, Integral):
+        seed = int(seed.randint(2**31 - 1))
+    return Algorithm(
+        model.algorithm,
+        None if model.lipschitz == "auto" else float(model.lipschitz),
+        model.restart,
+        model.batch_size,
+        model.projection,
+        seed,
+    )
+
+
+def _keys(model: PragamSVC, X, labels: Labels) -> list[str]:
+    """Return the names of the problems in a store."""
+    content = content_key(X), labels.weights, model.fit_intercept, "PragamSVC"
+    return [content_key(*content, labels.signs(k)) for k in range(labels.n_problems)]
+
+
+def _keep(store: Store, keys: list[str], C: float, fits: list[Certified]) -> None:
+    for key, found in zip(keys, fits, strict=True):
+        if not found.converged:
+            continue
+        if found.a is not None:
+            store.put(key, C, w=found.w, a=found.a)
+        elif all(other != C for other, _ in store.neighbours(key, C)):
+            # What is there may have dual variables.
+            store.put(key, C, w=found.w)
+
+
+def _nearest(store: Store, key: str, C: float, labels: Labels) -> Start | None:
+    """Return the solution at the nearest C that the store has."""
+    known = store.neighbours(key, C)
+    if not known:
+        return None
+    arrays = min(known, key=lambda other: abs(np.log(other[0] / C)))[1]
+    a = arrays.get("a")
+    return Start(arrays["w"], a if a is not None and a.shape == labels.rows.shape else None)

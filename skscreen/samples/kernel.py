@@ -7,10 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
-from skscreen.fitting.kept_matrices import KnownRows, kept_rows
-from skscreen.fitting.store import content_key
 from skscreen.samples.gram import Gram, kernel_values
-from skscreen.samples.gram_loops import add_rows
 
 # Of the square of numbers, the variance that rounding errors leave of a constant.
 _NOISE = 1e-14
@@ -41,26 +38,6 @@ class Kernel:
             out[part] = self.between(X[part], support_vectors) @ dual_coef
         return out
 
-    def scores_again(
-        self, X, support_vectors, dual_coef: np.ndarray, support: np.ndarray, known: KnownRows
-    ) -> np.ndarray:
-        """Return the same as `scores`, from kernel values known for the same X.
-
-        Parameters
-        ----------
-        X, support_vectors, dual_coef
-        support : ndarray of shape (n_SV,)
-            Rows of `known` that belong to the support vectors.
-        known : KnownRows
-            K between all training samples and X.
-        """
-        K = known.with_rows(support, lambda places: self.between(support_vectors[places], X))
-        out = np.zeros((dual_coef.shape[1], X.shape[0]))
-        for column, scores in zip(dual_coef.T, out, strict=True):
-            index = np.flatnonzero(column)
-            add_rows(K, support[index], column[index], scores)
-        return out.T
-
     def between(self, X, Y) -> np.ndarray:
         """Return the kernel matrix between two sets of samples."""
         return kernel_values(self.name, X, Y, **self._settings)
@@ -79,28 +56,6 @@ def _parts(n: int, width: int) -> Iterator[slice]:
     memory = get_config()["working_memory"] * 2**20
     n_rows = max(int(memory / (8 * max(width, 1))), 1)
     return (slice(first, first + n_rows) for first in range(0, n, n_rows))
-
-
-@dataclass(frozen=True)
-class KnownTraining:
-    """What tells training samples from others, and how much may be kept of their kernel values.
-
-    Parameters
-    ----------
-    key : str
-        Of the samples and the kernel.
-    n : int
-        Number of samples, those of weight zero up to the last other one included.
-    max_bytes : int
-    """
-
-    key: str
-    n: int
-    max_bytes: int
-
-    def known_rows(self, X) -> KnownRows | None:
-        """Return the kernel values of X that scores of fits before this one have needed."""
-        return kept_rows(content_key(self.key, X), self.max_bytes, self.n, X.shape[0])
 
 
 def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:

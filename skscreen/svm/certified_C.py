@@ -24,9 +24,8 @@ from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds, Fold
-from skscreen.svm.estimator import ScreenedSVC
-from skscreen.svm.path import fitted
-from skscreen.svm.problem import by_rows
+from skscreen.svm.estimator import ScreenedSVC, fitted
+from skscreen.svm.problem import accepted, build, by_rows, has_free_intercept
 from skscreen.svm.screening.score_bounds import Geometry
 
 
@@ -246,13 +245,13 @@ class Training:
     """
 
     def __init__(self, model: ScreenedSVC, X, y, sample_weight):
-        if model.fit_intercept and model.intercept == "free":
+        if has_free_intercept(model):
             raise ValueError(
                 "intercept must be 'penalised', or fit_intercept=False: the bounds know no free "
                 "intercept."
             )
         self._model = model
-        self._X, self._problem = model._build(X, y, sample_weight)
+        self._problem = build(model, X, y, sample_weight)
         labels = self._problem.labels
         if labels.n_problems > 1:
             raise ValueError(f"y must have two classes, got {labels.classes.size}.")
@@ -262,10 +261,10 @@ class Training:
         """Return the search's view of the training set with some validation samples."""
         model, problem, bias = self._model, self._problem, self._bias
         labels = problem.labels
-        X_val = validate_data(model, X_val, reset=False, **model._accepted())
+        X_val = validate_data(model, X_val, reset=False, **accepted(model))
         y_val = None if y_val is None else column_or_1d(y_val, warn=True)
         signs_val = _signs_of(y_val, labels.classes, X_val)
-        taken = labels.take(self._X, model.kernel == "precomputed")
+        taken = labels.take(problem.X, model.kernel == "precomputed")
         if model.kernel != "precomputed" and diagonal is not None:
             raise ValueError("diagonal_val is for kernel='precomputed' only.")
         if by_rows(model.kernel, False):
@@ -275,7 +274,7 @@ class Training:
                 X_val = X_val[:, labels.rows]
                 diagonal = _check_diagonal(diagonal, X_val.shape[0])
             geometry, score = _of_kernel(
-                labels, model._kernel, taken, X_val, signs_val, bias, diagonal, model.cache_size
+                labels, problem.kernel, taken, X_val, signs_val, bias, diagonal, model.cache_size
             )
         if weights is not None and not np.any(weights):
             raise ValueError("sample_weight_val must have a positive entry, got only zeros.")
@@ -285,8 +284,9 @@ class Training:
 
     def estimator(self, fold: Fold, C: float) -> ScreenedSVC:
         """Return the fitted estimator of a solved C."""
-        fit = self._problem.finish(0, fold.solved[C])
-        return fitted(self._model, self._X, self._problem.labels, [fit])
+        problem = self._problem
+        solution = problem.finish(0, fold.solved[C])
+        return fitted(self._model, problem.X, problem.labels, problem.kernel, [solution])
 
 
 def _wrong(signs: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from skscreen.svm.path_solver import SamplePathSolver, SamplePoint
+from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.screening.score_bounds import Between, Geometry, ScoredPoint
+from skscreen.svm.solvers.solution import SampleSolution
 
 # First parts of an interval. Where a bound fails they are halved down to this share; then, or where
 # it fails at a single C, the next solve is in the middle of the interval.
@@ -150,7 +151,7 @@ class Fold:
     wrong: Callable[[np.ndarray], np.ndarray]
     weights: np.ndarray
     points: dict[float, ScoredPoint] = field(default_factory=dict)
-    solved: dict[float, SamplePoint] = field(default_factory=dict)
+    solved: dict[float, SampleSolution] = field(default_factory=dict)
     _between: dict[tuple[float, float], Between] = field(default_factory=dict)
     _C_min: float = 0.0
 
@@ -166,7 +167,7 @@ class Fold:
             out.append(self._take(C, solver.solve(C, tol)))
             while (
                 out[-1].upper - out[-1].lower > share
-                and self.solved[C].solution.converged
+                and self.solved[C].converged
                 and tol > _TIGHTEST
             ):
                 tol = max(_TIGHTER * tol, _TIGHTEST)
@@ -183,9 +184,9 @@ class Fold:
             solver.recall(other, point.alpha, point.margins, self._C_min)
         return solver
 
-    def _take(self, C: float, solved: SamplePoint) -> PointError:
+    def _take(self, C: float, solved: SampleSolution) -> PointError:
         """Keep a solution and return its error."""
-        alpha, margins = solved.solution.alpha, solved.solution.margins
+        alpha, margins = solved.alpha, solved.margins
         point = ScoredPoint(C, alpha, margins, self.score(alpha))
         self.points[C], self.solved[C] = point, solved
         here = Between(self.geometry, point, point)

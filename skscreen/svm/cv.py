@@ -1,29 +1,30 @@
 """Support vector machines that choose C by cross-validation, one path for each fold."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
 import numpy as np
-from joblib import delayed
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.model_selection import check_cv
-from sklearn.utils import column_or_1d, indexable
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import Tasks, with_callbacks
-from skscreen.fitting.folds import C_grid, cut, score_folds, takes_weights
+from skscreen.fitting.folds import C_grid, cut, model_of_folds, score_folds, split
 from skscreen.fitting.grid import MOST_VALUES
-from skscreen.samples.labels import check_labels
+from skscreen.fitting.path import forget, warn_unless_converged
+from skscreen.fitting.store import check_store
+from skscreen.samples.labels import Labels, check_labels
 from skscreen.svm.certified_C import Training, warn_if_less
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds
-from skscreen.svm.estimator import ScreenedSVC
-from skscreen.svm.path import fitted
-from skscreen.svm.path_solver import SamplePoint
-from skscreen.svm.problem import BinaryFit, SVMProblem
+from skscreen.svm.estimator import ADVICE, ScreenedSVC, fitted, learn
+from skscreen.svm.problem import accepted, build
+
+# Places of the samples of a fold, and the dual variables of each of its problems.
+Start = tuple[np.ndarray, list[np.ndarray]]
 
 # Values of C that a certified choice may solve at most.
 _MAX_SOLVES = 1000
@@ -121,11 +122,6 @@ class ScreenedSVCCV(ScreenedSVC):
         "certify": [Interval(Real, 0, 1, closed="neither"), None],
     }
 
-    # A fold's solution may be that of all samples; scikit-learn counts from 1.
-    _fewest_steps = 1
-    # Where the refit starts, while it lasts.
-    _starts: list[np.ndarray] | None = None
-
     def __init__(
         self,
         Cs=20,
@@ -195,60 +191,41 @@ class ScreenedSVCCV(ScreenedSVC):
         -------
         ScreenedSVCCV
         """
-        self._forget()
-        vars(self).pop("bounds_", None)
+        forget(self)
         self.Cs_ = C_grid(self.Cs)
-        checked, y_checked = validate_data(self, X, y, **self._accepted())
+        checked, y_checked = validate_data(self, X, y, **accepted(self))
         labels = check_labels(checked, y_checked, sample_weight, self.class_weight)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
         # Tables are not cut along both axes.
         X = checked if self.kernel == "precomputed" else X
-        X, y, groups = indexable(X, column_or_1d(y), groups)
-        splits = list(check_cv(self.cv, y_checked, classifier=True).split(X, y, groups))
-        # Masks select rows as indices do, but are no places to write to.
-        places = np.arange(len(y))
-        splits = [tuple(places[np.asarray(part)] for part in split) for split in splits]
-        if self.certify is None:
+        X, y, splits = split(self.cv, X, y, y_checked, groups)
+        if self.certify is not None:
+            search, tasks = self._search_with_proof, Tasks(self, 1, "search")
+        else:
             n_values, n_problems = self.Cs_.size, labels.n_problems
             what = f"Starts for the refit from {n_values:,} values of C for {n_problems} problems"
             check_memory(8.0 * n_values * n_problems * len(y_checked), what, "Use fewer values.")
             search, tasks = self._search, Tasks(self, len(splits), "fold")
-        else:
-            search, tasks = self._search_with_proof, Tasks(self, 1, "search")
         with tasks:
             starts = search(X, y, splits, sample_weight, tasks)
-            tasks.bar.end()
             if self.refit:
-                self._refit(X, y, sample_weight, starts)
+                problem = build(self, X, y, sample_weight, check_store(self.memory))
+                learn(self, self.C_, problem, _of_all(starts, splits[0][0], problem.labels, len(y)))
+                # A fold's solution may be that of all samples; scikit-learn counts from 1.
+                self.n_iter_ = np.maximum(self.n_iter_, 1)
         return self
 
-    def _refit(self, X, y, sample_weight, starts) -> None:
-        try:
-            self._starts = starts
-            super().fit(X, y, sample_weight)
-        finally:
-            vars(self).pop("_starts", None)
-
-    def _model(self) -> ScreenedSVC:
-        """Return the estimator of a fold."""
-        names = set(ScreenedSVC().get_params()) - {"C", "memory", "n_jobs", "verbose"}
-        return ScreenedSVC(**{name: getattr(self, name) for name in names})
-
-    def _search(self, X, y, splits, sample_weight, progress: Tasks) -> list[np.ndarray]:
-        """Score the grid; return the dual variables of the first fold for the C chosen."""
-        model = self._model()
-        scorer = check_scoring(model, self.scoring)
-        folds = (
-            delayed(_fold_scores)(
-                self._model(), X, y, *split, self.Cs_, scorer, sample_weight, keep=k == 0
-            )
-            for k, split in enumerate(splits)
+    def _search(self, X, y, splits, sample_weight, tasks: Tasks) -> Start:
+        """Score the grid; return what the first fold knows about the C chosen."""
+        model = model_of_folds(self, ScreenedSVC)
+        scorer, path = check_scoring(model, self.scoring), partial(_follow_fold, model, self.Cs_)
+        best, failed, start = score_folds(
+            self, model, path, scorer, X, y, splits, sample_weight, tasks
         )
-        self.scores_, best, failed, starts = score_folds(folds, len(splits), self.n_jobs, progress)
-        self.C_, self.best_score_ = float(self.Cs_[best]), float(self.scores_[:, best].mean())
-        self._warn_unless_converged(failed)
-        return starts[best]
+        self.C_ = float(self.Cs_[best])
+        warn_unless_converged(failed, self.tol, self.max_iter, ADVICE)
+        return start
 
     def _search_with_proof(self, X, y, splits, sample_weight, progress: Tasks) -> None:
         """Choose from the range of the grid, within `certify` of the best."""
@@ -261,7 +238,7 @@ class ScreenedSVCCV(ScreenedSVC):
             raise ValueError("Cs must have at least two values with certify.")
         folds = []
         for train, test in splits:
-            model = self._model()
+            model = model_of_folds(self, ScreenedSVC)
             training, validation, weights = cut(model, X, y, train, test, sample_weight)
             diagonal = None
             if self.kernel == "precomputed":
@@ -274,43 +251,36 @@ class ScreenedSVCCV(ScreenedSVC):
         )  # fmt: skip
         self.bounds_: ErrorBounds = search.run(self.Cs_)
         progress.end_task(1.0, f"{self.bounds_.Cs.size} values of C")
+        progress.bar.end()
         self.C_ = float(self.bounds_.Cs[self.bounds_.best])
         self.best_score_ = 1.0 - float(self.bounds_.errors[self.bounds_.best])
         self.scores_ = 1.0 - np.array([[fold.error(C) for C in self.Cs_] for fold in folds])
         stopped = self.bounds_.Cs.size >= _MAX_SOLVES
         warn_if_less(self.bounds_.eps, float(self.certify), stopped)
 
-    def _solve(self, problem: SVMProblem, index: int) -> BinaryFit:
-        """Solve on all samples, from the solution of the first fold if that has been kept."""
-        start = None
-        # The first fold may lack a class.
-        if self._starts is not None and len(self._starts) == problem.labels.n_problems:
-            start = self._starts[index][problem.labels.rows]
-        return problem.finish(index, problem.solve(index, self.C_, self.tol, start))
+
+def _of_all(start: Start | None, train: np.ndarray, labels: Labels, n: int) -> np.ndarray | None:
+    """Return dual variables to start the problems of all samples from, as a fold knows them."""
+    # The first fold may lack a class.
+    if start is None or len(start[1]) != labels.n_problems:
+        return None
+    rows, alphas = start
+    out = np.zeros((len(alphas), n))
+    out[:, train[rows]] = alphas
+    return out[:, labels.rows]
 
 
-def _fold_scores(
-    model: ScreenedSVC, X, y, train, test, Cs: Iterable[float], scorer, sample_weight, keep: bool
-) -> tuple[list[float], list[SamplePoint], list[list[np.ndarray]]]:
-    """Follow the path of one fold.
-
-    Returns the scores, the solutions that missed `tol`, and if they are to be kept the dual
-    variables for each C and class, 0 for the samples that are not in the fold.
-    """
-    training, validation, weights = cut(model, X, y, train, test, sample_weight)
-    X_train, problem = model._build(*training, weights[0])
-    weighted = {}
-    if sample_weight is not None and takes_weights(scorer):
-        weighted["sample_weight"] = weights[1]
-    solvers = [problem.path_solver(k) for k in range(problem.labels.n_problems)]
-    scores, failed, kept = [], [], []
+def _follow_fold(model: ScreenedSVC, Cs: np.ndarray, training, weights, X_val) -> Iterator[tuple]:
+    """Solve one fold for one C after the other, each from the one before; see `FoldPath`."""
+    # Folds may be threads.
+    model = clone(model)
+    problem = build(model, *training, weights)
+    labels = problem.labels
+    solvers = [problem.path_solver(k) for k in range(labels.n_problems)]
     for C in map(float, Cs):
-        fits = [problem.finish(k, solver.solve(C, model.tol)) for k, solver in enumerate(solvers)]
-        classifier = fitted(model, X_train, problem.labels, fits)
-        scores.append(float(scorer(classifier, *validation, **weighted)))
-        failed += [fit.point for fit in fits if not fit.point.solution.converged]
-        if keep:
-            kept.append([np.zeros(len(y)) for _ in fits])
-            for fit, alpha in zip(fits, kept[-1], strict=True):
-                alpha[np.asarray(train)[problem.labels.rows]] = fit.point.solution.alpha
-    return scores, failed, kept
+        solutions = [
+            problem.finish(k, solver.solve(C, model.tol)) for k, solver in enumerate(solvers)
+        ]
+        failed = [solution for solution in solutions if not solution.converged]
+        start = labels.rows, [solution.alpha for solution in solutions]
+        yield fitted(model, problem.X, labels, problem.kernel, solutions), X_val, failed, start

@@ -7,28 +7,29 @@ from typing import ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.path import forget, warn_unless_converged
 from skscreen.fitting.store import Store, check_store
 from skscreen.fitting.threads import N_JOBS, blas_threads_for
-from skscreen.fitting.warning import warn_user
 from skscreen.samples.gram import KERNELS
-from skscreen.samples.kernel import Kernel, gamma_value
-from skscreen.samples.labels import Labels, check_labels, check_problems
+from skscreen.samples.kernel import Kernel
+from skscreen.samples.labels import Labels, check_problems
 from skscreen.samples.score_classifier import ScoreClassifierMixin
-from skscreen.svm.path_solver import TESTS, SamplePoint
-from skscreen.svm.problem import SOLVERS, BinaryFit, Settings, SVMProblem, by_rows
+from skscreen.svm.path_solver import TESTS
+from skscreen.svm.problem import SOLVERS, SVMProblem, accepted, build
+from skscreen.svm.solvers.solution import SampleSolution
 
-# Attributes of a fit.
-_LEARNED = (
-    "dual_coef_", "coef_", "intercept_", "classes_", "support_", "support_vectors_", "n_support_",
-    "objective_", "dual_gap_", "n_iter_", "screening_history_",
-)  # fmt: skip
+# What to do if a solve ended at `max_iter`, and if rounding errors ended it.
+ADVICE = (
+    "Standardise X, use a smaller C, or raise max_iter or tol.",
+    "Rounding errors may allow no less: standardise X, use a smaller C or intercept_scaling, or "
+    "raise tol.",
+)
 
 
 class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
@@ -90,8 +91,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         A folder where solved problems are kept: fits of the same data with other values of C, in
         this process or another, start from the nearest ones and screen by them. So a grid search
         over C costs little more than a path for each fold. The solution is the same, within `tol`.
-        Kernel matrices stay in the memory of the process, as do kernel values of samples that are
-        scored again. See `Store`.
+        Kernel matrices stay in the memory of the process. See `Store`.
     n_jobs : int or None, default=None
         Threads for the problems of more than two classes.
     verbose : int, default=0
@@ -192,8 +192,6 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    _fewest_steps = 0
-
     def __init__(
         self,
         C=1.0,
@@ -253,20 +251,9 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         -------
         ScreenedSVC
         """
-        # A fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
-        self._forget()
-        X, problem = self._build(X, y, sample_weight)
-        n_problems = problem.labels.n_problems
-        check_problems(n_problems, *X.shape)
-        solves = (delayed(self._solve)(problem, k) for k in range(n_problems))
-        fits = []
-        n_threads = min(effective_n_jobs(self.n_jobs), n_problems)
-        with Tasks(self, n_problems, "class") as tasks, blas_threads_for(np.inf, n_threads):
-            for fit in self._parallel(problem)(solves):
-                fits.append(fit)
-                tasks.end_task(len(fits) / n_problems, describe(fit.point))
-        self._warn_unless_converged([fit.point for fit in fits])
-        return self._store(X, problem.labels, fits)
+        forget(self)
+        problem = build(self, X, y, sample_weight, check_store(self.memory))
+        return learn(self, float(self.C), problem)
 
     def decision_function(self, X) -> np.ndarray:
         """Return f(x): positive for the second of two classes, else one column a class.
@@ -281,22 +268,14 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._accepted())
+        X = validate_data(self, X, reset=False, **accepted(self))
         if self._kernel.name == "linear":
             scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
         else:
-            scores = self._kernel_scores(X)
+            X = X[:, self.support_] if self._kernel.name == "precomputed" else X
+            scores = self._kernel.scores(X, self.support_vectors_, self.dual_coef_.T)
         scores = scores + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def _kernel_scores(self, X) -> np.ndarray:
-        coef = self.dual_coef_.T
-        if self._kernel.name == "precomputed":
-            return self._kernel.scores(X[:, self.support_], self.support_vectors_, coef)
-        known = self._training.known_rows(X) if self._training else None
-        if known is None:
-            return self._kernel.scores(X, self.support_vectors_, coef)
-        return self._kernel.scores_again(X, self.support_vectors_, coef, self.support_, known)
 
     def __sklearn_tags__(self):
         """Sparse data are accepted; a precomputed kernel is cut along both axes."""
@@ -308,115 +287,78 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_coef_")
 
-    @property
-    def _free(self) -> bool:
-        """Whether the intercept is unpenalised."""
-        return self.fit_intercept and self.intercept == "free"
 
-    def _accepted(self) -> dict:
-        # Kernel values are computed in double precision, whatever the samples are.
-        rows = by_rows(self.kernel, self._free)
-        dtype = [np.float64, np.float32] if rows else np.float64
-        return {
-            "dtype": dtype,
-            "accept_sparse": False if self.kernel == "precomputed" else "csr",
-            "order": "C",
-        }
+def learn(
+    model: ScreenedSVC, C: float, problem: SVMProblem, starts: Sequence[np.ndarray] | None = None
+) -> ScreenedSVC:
+    """Solve all problems for one C and set the attributes of the estimator.
 
-    def _build(self, X, y, sample_weight) -> tuple:
-        """Validate the data and set the problems up."""
-        X, y = validate_data(self, X, y, **self._accepted())
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"X must be a square kernel matrix for kernel='precomputed', got shape {X.shape}."
-            )
-        labels = check_labels(X, y, sample_weight, self.class_weight)
-        taken, gamma = labels.take(X, self.kernel == "precomputed"), 1.0
-        if self.kernel in ("rbf", "poly", "sigmoid"):
-            gamma = gamma_value(self.gamma, taken, labels.repetitions)
-        self._kernel = Kernel(self.kernel, gamma, self.degree, float(self.coef0))
-        seed = self.random_state or 0
-        if not isinstance(seed, Integral):
-            seed = int(seed.randint(2**31 - 1))
-        free = self._free
-        known = SOLVERS["linear" if by_rows(self.kernel, free) else "kernel"]
-        if self.solver not in known:
-            raise ValueError(
-                f"solver must be one of {', '.join(map(repr, known))} for kernel={self.kernel!r} "
-                f"with this intercept, got {self.solver!r}."
-            )
-        if self.memory is not None and callable(self.kernel):
-            raise ValueError(
-                "memory needs a kernel with a name: the content of a function is not known."
-            )
-        settings = Settings(
-            bias=float(self.intercept_scaling) if self.fit_intercept and not free else 0.0,
-            free=free,
-            screening=self.screening,
-            solver=self.solver,
-            max_iter=self.max_iter,
-            random_state=seed,
-            cache_size=self.cache_size,
-            store=check_store(self.memory),
-        )
-        problem = SVMProblem(taken, labels, self._kernel, settings)
-        self._training = problem.training
-        return X, problem
-
-    def _parallel(self, problem: SVMProblem) -> Parallel:
-        n_jobs = self.n_jobs if problem.thread_safe else 1
-        return Parallel(n_jobs, require="sharedmem", return_as="generator")
-
-    def _solve(self, problem: SVMProblem, index: int) -> BinaryFit:
-        return problem.finish(index, problem.solve(index, float(self.C), self.tol))
-
-    def _warn_unless_converged(self, points: Sequence[SamplePoint]) -> None:
-        failed = [point for point in points if not point.solution.converged]
-        if failed:
-            worst = max(failed, key=lambda point: point.solution.relative_gap)
-            if self.max_iter is not None and worst.solution.n_iter >= self.max_iter:
-                advice = "Standardise X, use a smaller C, or raise max_iter or tol."
-            else:
-                advice = (
-                    "Rounding errors may allow no less: standardise X, use a smaller C or "
-                    "intercept_scaling, or raise tol."
-                )
-            warn_user(
-                f"{worst.solution.n_iter} steps reached a relative duality gap of "
-                f"{worst.solution.relative_gap:.2e} > tol={self.tol:g} at C={worst.C:g}. {advice}",
-                ConvergenceWarning,
-            )
-
-    def _forget(self) -> None:
-        for name in _LEARNED:
-            vars(self).pop(name, None)
-
-    def _store(self, X, labels: Labels, fits: Sequence[BinaryFit]) -> Self:
-        """Set the fitted attributes from the fits of all problems."""
-        signed = np.stack([fit.coefficients for fit in fits])
-        found = np.flatnonzero(signed.any(axis=0))
-        found = found[np.argsort(labels.codes[found], kind="stable")]
-        self.classes_ = labels.classes
-        self.support_ = labels.rows[found]
-        self.n_support_ = np.bincount(labels.codes[found], minlength=labels.classes.size)
-        if self.kernel == "linear":
-            self.coef_ = np.stack([fit.coef for fit in fits])
-        self.intercept_ = np.array([fit.intercept for fit in fits])
-        precomputed = self.kernel == "precomputed"
-        self.support_vectors_ = np.empty((0, 0)) if precomputed else X[self.support_]
-        solutions = [fit.point.solution for fit in fits]
-        self.objective_ = np.array([solution.primal for solution in solutions])
-        self.dual_gap_ = max(solution.relative_gap for solution in solutions)
-        steps = [max(solution.n_iter, self._fewest_steps) for solution in solutions]
-        self.n_iter_ = np.array(steps)
-        self.screening_history_ = [event for fit in fits for event in fit.point.history]
-        self.dual_coef_ = signed[:, found]
-        return self
-
-
-def describe(point: SamplePoint) -> str:
-    """Return the line that a progress bar shows for a solution."""
-    return (
-        f"C={point.C:.3g} gap={point.solution.relative_gap:.1e} "
-        f"screened={point.screening_rate():.0%} iterations={point.solution.n_iter}"
+    Parameters
+    ----------
+    model : ScreenedSVC
+    C : float
+    problem : SVMProblem
+        Built for `model`.
+    starts : sequence of ndarray of shape (n,), optional
+        Dual variables to start each problem from.
+    """
+    n_problems, solutions = problem.labels.n_problems, []
+    check_problems(n_problems, *problem.X.shape)
+    n_jobs = model.n_jobs if problem.thread_safe else 1
+    solves = (
+        delayed(problem.solve)(k, C, model.tol, None if starts is None else starts[k])
+        for k in range(n_problems)
     )
+    n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
+    with Tasks(model, n_problems, "class") as tasks, blas_threads_for(np.inf, n_threads):
+        for solution in Parallel(n_jobs, require="sharedmem", return_as="generator")(solves):
+            solutions.append(solution)
+            tasks.end_task(len(solutions) / n_problems, solution.line)
+    warn_unless_converged(solutions, model.tol, model.max_iter, ADVICE)
+    return _set(model, problem.X, problem.labels, problem.kernel, solutions)
+
+
+def fitted(
+    model: ScreenedSVC, X, labels: Labels, kernel: Kernel, solutions: Sequence[SampleSolution]
+) -> ScreenedSVC:
+    """Return the fitted estimator of one value of C, all of whose problems are solved.
+
+    Parameters
+    ----------
+    model : ScreenedSVC
+        For which the problems were built.
+    X : array or CSR of shape (n_samples, n_features)
+    labels : Labels
+    kernel : Kernel
+    solutions : sequence of SampleSolution
+        Finished, see `SVMProblem.finish`.
+    """
+    out = clone(model).set_params(C=solutions[0].C)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(out, name, getattr(model, name))
+    return _set(out, X, labels, kernel, solutions)
+
+
+def _set(
+    model: ScreenedSVC, X, labels: Labels, kernel: Kernel, solutions: Sequence[SampleSolution]
+) -> ScreenedSVC:
+    """Set the fitted attributes."""
+    signed = np.stack([labels.signs(k) * found.alpha for k, found in enumerate(solutions)])
+    found = np.flatnonzero(signed.any(axis=0))
+    found = found[np.argsort(labels.codes[found], kind="stable")]
+    model._kernel, model.classes_ = kernel, labels.classes
+    model.support_ = labels.rows[found]
+    model.n_support_ = np.bincount(labels.codes[found], minlength=labels.classes.size)
+    if kernel.name == "linear":
+        model.coef_ = np.stack([solution.w for solution in solutions])
+    model.intercept_ = np.array([solution.b for solution in solutions])
+    precomputed = kernel.name == "precomputed"
+    model.support_vectors_ = np.empty((0, 0)) if precomputed else X[model.support_]
+    certificates = [solution.certificate for solution in solutions]
+    model.objective_ = np.array([certificate.primal for certificate in certificates])
+    model.dual_gap_ = max(certificate.relative_gap for certificate in certificates)
+    model.n_iter_ = np.array([solution.n_iter for solution in solutions])
+    model.screening_history_ = [event for solution in solutions for event in solution.history]
+    model.dual_coef_ = signed[:, found]
+    return model

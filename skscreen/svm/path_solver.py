@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from skscreen.core.certificate import ScreeningEvent, after_steps, n_screened, screening_event
+from skscreen.core.certificate import Certificate, ScreeningEvent, after_steps, screening_event
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.fitting.threads import blas_threads_for
@@ -74,33 +74,6 @@ Solve = Callable[
     [np.ndarray, np.ndarray | None, np.ndarray | None, np.ndarray | None, float, int | None],
     SampleSolution,
 ]
-
-
-@dataclass(frozen=True)
-class SamplePoint:
-    """The solution for one value of C.
-
-    Parameters
-    ----------
-    C : float
-    solution : SampleSolution
-    history : tuple of ScreeningEvent
-        With lam = 1 / C.
-    n_decidable : int
-        Samples off the kink at the solution, |R| + |L|.
-    seconds : float
-        Screening included.
-    """
-
-    C: float
-    solution: SampleSolution
-    history: tuple[ScreeningEvent, ...]
-    n_decidable: int
-    seconds: float
-
-    def screening_rate(self, where: str | None = None) -> float:
-        """Return the share of decidable samples fixed at the end, or after the step `where`."""
-        return min(n_screened(self.history, where) / max(self.n_decidable, 1), 1.0)
 
 
 @dataclass(frozen=True)
@@ -227,7 +200,7 @@ class SamplePathSolver:
         """Codes by bounds on the margins, those of an unpenalised intercept left out."""
         return self._part(bounds).decide(extremes, codes)
 
-    def solve(self, C: float, tol: float) -> SamplePoint:
+    def solve(self, C: float, tol: float) -> SampleSolution:
         """Solve for one C to a relative duality gap of the full problem."""
         began, C = time.perf_counter(), float(C)
         check_bounds(C, self._weights)
@@ -235,7 +208,7 @@ class SamplePathSolver:
         if not self._is_above_C_min(C):
             first = self._first(C, bounds)
             # Unless rounding errors of the margins are too large to tell.
-            if first.relative_gap <= tol:
+            if first.certificate.relative_gap <= tol:
                 return self._finish(C, bounds, first, [], None, began)
         start = margins = codes = None
         history: list[ScreeningEvent] = []
@@ -273,22 +246,23 @@ class SamplePathSolver:
         # Solvers carry them on by kernel values, users get the weights.
         drifted = isinstance(self._samples, LinearKernelSamples)
         if drifted or (solution.w is None and self._has_drifted(solution, bounds, tol)):
-            claimed, solution = solution.relative_gap, self._afresh(solution, bounds)
+            claimed, solution = solution.certificate.relative_gap, self._afresh(solution, bounds)
             for _ in range(_REPEATS):
                 left = self._left(spent + solution.n_iter)
-                if not claimed <= tol < solution.relative_gap or left == 0:
+                if not claimed <= tol < solution.certificate.relative_gap or left == 0:
                     break
                 again = self._solve(bounds, solution.alpha, solution.margins, codes, tol, left)
                 history = (*solution.history, *after_steps(again.history, solution.n_iter))
-                claimed, n_iter = again.relative_gap, solution.n_iter + again.n_iter
+                claimed, n_iter = again.certificate.relative_gap, solution.n_iter + again.n_iter
                 again = self._afresh(again, bounds)
                 solution = replace(again, n_iter=n_iter, history=history)
         # Next to a sample of a huge C a rounding error of its margin may be a loss that counts.
         # Those of sums of kernel values are larger than those of products with weights.
-        gap = solution.gap + self._effect(solution, bounds, self._rounding(solution))
-        if solution.w is None or gap > tol * solution.primal:
-            solution = replace(solution, gap=gap)
-        return replace(solution, converged=solution.relative_gap <= tol)
+        found = solution.certificate
+        gap = found.gap + self._effect(solution, bounds, self._rounding(solution))
+        if solution.w is None or gap > tol * found.primal:
+            found = replace(found, gap=gap)
+        return replace(solution, certificate=found, converged=found.relative_gap <= tol)
 
     def _rounding(self, solution: SampleSolution) -> np.ndarray:
         """Return what rounding errors of margins may well be: twice those of a sum of products."""
@@ -315,7 +289,7 @@ class SamplePathSolver:
         quarter of what references allow for is allowed here; and in the gap, the half of it, or
         what is nothing next to `tol`.
         """
-        samples, alpha = self._samples, solution.alpha
+        samples, alpha, found = self._samples, solution.alpha, solution.certificate
         some = _some(samples.n)
         error = np.abs(samples.some_margins(some, alpha) - solution.margins[some])
         if np.any(error > _DRIFT * EPS * float(samples.norms @ alpha) * samples.norms[some]):
@@ -323,7 +297,7 @@ class SamplePathSolver:
         # What errors of so much per length of a vector do to sum_i kappa_i.
         reach = float(np.max(error / np.maximum(samples.norms[some], _TINY))) * samples.norms
         harm = self._effect(solution, bounds, reach)
-        return harm > max(0.5 * solution.gap, _HARMLESS * tol * solution.primal)
+        return harm > max(0.5 * found.gap, _HARMLESS * tol * found.primal)
 
     def _afresh(self, solution: SampleSolution, bounds: np.ndarray) -> SampleSolution:
         """Return the solution with margins computed from its dual variables."""
@@ -339,8 +313,9 @@ class SamplePathSolver:
         # Only samples that are rows have a vector of weights.
         combine = getattr(self._samples, "combine", None)
         return SampleSolution(
-            alpha=bounds, margins=margins, w=combine and combine(bounds), primal=primal,
-            dual=primal - exact.gap, gap=exact.gap, n_iter=0, converged=True, seconds=0.0,
+            alpha=bounds, margins=margins, w=combine and combine(bounds),
+            certificate=Certificate(primal, primal - exact.gap, exact.gap), n_iter=0,
+            converged=True, seconds=0.0,
         )  # fmt: skip
 
     def _carry_over(self, C: float, bounds: np.ndarray, history: list[ScreeningEvent]):
@@ -403,7 +378,7 @@ class SamplePathSolver:
             return ball_test(balls.ball(1.0), norms)
         return intersection_test(balls, norms)
 
-    def _finish(self, C, bounds, solution, history, codes, began) -> SamplePoint:
+    def _finish(self, C, bounds, solution, history, codes, began) -> SampleSolution:
         """Make the solution the next reference, and count what its own gap ball proves."""
         square, size = solution.alpha @ solution.margins, solution.alpha @ self._samples.norms
         if square < -INDEFINITE * size**2:
@@ -419,7 +394,10 @@ class SamplePathSolver:
         at_bound = np.minimum(solution.alpha, bounds - solution.alpha) <= _KINK * bounds
         off_kink = np.abs(last.margins_with_intercept - 1.0) > _KINK
         n_decidable = int(np.count_nonzero(at_bound & off_kink))
-        return SamplePoint(C, solution, tuple(history), n_decidable, time.perf_counter() - began)
+        return replace(
+            solution, C=C, history=tuple(history), n_decidable=n_decidable,
+            seconds=time.perf_counter() - began,
+        )  # fmt: skip
 
 
 class _TargetMargins:
@@ -464,10 +442,10 @@ def eps_limit(solution: SampleSolution, eps: float) -> float:
     float
         1 if the solution is not accurate enough for `eps`.
     """
-    A = float(solution.alpha.sum())
-    W = 2.0 * max(A - solution.dual, 0.0)
-    B = max(solution.primal - 0.5 * W, 0.0)
-    spare = eps * solution.primal - solution.gap
+    A, found = float(solution.alpha.sum()), solution.certificate
+    W = 2.0 * max(A - found.dual, 0.0)
+    B = max(found.primal - 0.5 * W, 0.0)
+    spare = eps * found.primal - found.gap
     if spare <= 0.0:
         return 1.0
     if B == 0.0 or W == 0.0:

@@ -1,22 +1,21 @@
 """What an SVM is learned from: labels, weights and a kernel, checked and brought to one form."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from math import fsum
+from numbers import Integral
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
 from skscreen.fitting.kept_matrices import kept_matrix
 from skscreen.fitting.store import Store, content_key
-from skscreen.samples.gram import (
-    KernelSamples,
-    LinearKernelSamples,
-)
-from skscreen.samples.kernel import Kernel, KnownTraining
-from skscreen.samples.labels import Labels
+from skscreen.samples.gram import KernelSamples, LinearKernelSamples, near_origin
+from skscreen.samples.kernel import Kernel, gamma_value
+from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.rows import LinearSamples, compress
-from skscreen.svm.path_solver import SamplePathSolver, SamplePoint
+from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
@@ -47,57 +46,35 @@ class Settings:
     store: Store | None = None
 
 
-@dataclass(frozen=True)
-class BinaryFit:
-    """The solution of one two-class problem.
-
-    Parameters
-    ----------
-    point : SamplePoint
-        Without margins, and weights as a vector.
-    coefficients : ndarray of shape (n,)
-        y_i alpha_i.
-    coef : ndarray of shape (n_features,), or None
-        Weights of the features, for the linear kernel.
-    intercept : float
-    """
-
-    point: SamplePoint
-    coefficients: np.ndarray
-    coef: np.ndarray | None
-    intercept: float
-
-
 class SVMProblem:
     """The two-class problems of a training set, which share its rows or its kernel matrix.
 
     Parameters
     ----------
-    X : array or CSR of shape (n, n_features)
-        The samples that take part.
+    X : array or CSR of shape (n_samples, n_features)
+        All samples, also those of weight zero.
     labels : Labels
-    function : Kernel
+    kernel : Kernel
     settings : Settings
-
-    Attributes
-    ----------
-    training : KnownTraining, or None
-        With a store.
     """
 
-    def __init__(self, X, labels: Labels, function: Kernel, settings: Settings):
-        self.labels, self._settings = labels, settings
-        self._rows = X if function.name == "linear" else None
-        self._linear = by_rows(function.name, settings.free)
-        store, keep, self.training = settings.store, None, None
+    def __init__(self, X, labels: Labels, kernel: Kernel, settings: Settings):
+        self.X, self.labels, self.kernel, self._settings = X, labels, kernel, settings
+        X = labels.take(X, kernel.name == "precomputed")
+        self._linear = by_rows(kernel.name, settings.free)
+        store, keep = settings.store, None
         if store is not None:
-            content = content_key(X)
-            key = content_key(content, labels.rows, function)
-            keep = partial(kept_matrix, key, store.max_bytes)
-            self.training = KnownTraining(key, int(labels.rows[-1]) + 1, store.max_bytes)
+            content, kind = content_key(X), astuple(kernel)
+            keep = partial(kept_matrix, content_key(content, *kind), store.max_bytes)
             # What the solutions depend on, apart from C and the signs.
-            self._key = content, labels.weights, function, settings.bias, settings.free
-        self._shared = X if self._linear else function.gram(X, settings.cache_size, keep)
+            self._key = content, labels.weights, *kind, settings.bias, settings.free
+        self._rows = self._origin = None
+        if kernel.name == "linear":
+            # An unpenalised intercept takes up any shift; next to a large one digits are lost.
+            self._rows = near_origin(X)[0] if settings.free else X
+            if self._rows is not X:
+                self._origin, X = X[0] - self._rows[0], self._rows
+        self._shared = X if self._linear else kernel.gram(X, settings.cache_size, keep)
         self._compressed = compress(X) if self._linear else None
 
     @property
@@ -105,26 +82,23 @@ class SVMProblem:
         """Whether problems can be solved at the same time: a function may not allow it."""
         return self._linear or self._shared.whole is not None or not callable(self._shared.kernel)
 
-    def finish(self, problem: int, point: SamplePoint) -> BinaryFit:
-        """Return what stays of a solution."""
-        solution, signs = point.solution, self.labels.signs(problem)
-        coefficients, coef, w = signs * solution.alpha, None, solution.w
-        if self._rows is not None:
-            if w is None:
-                w = LinearSamples(self._rows, signs).combine(solution.alpha)
-            coef = w[: self._rows.shape[1]]
-        if self._settings.free:
-            intercept = float(solution.b)
-        elif w is not None and self._settings.bias:
-            intercept = float(self._settings.bias * w[-1])
-        else:
-            intercept = self._settings.bias**2 * fsum(coefficients)
-        lean = replace(point, solution=replace(solution, margins=np.empty(0), w=None))
-        return BinaryFit(lean, coefficients, coef, intercept)
+    def finish(self, problem: int, solution: SampleSolution) -> SampleSolution:
+        """Return a solution with weights of features and intercept, and without margins."""
+        settings, signs, w, b = self._settings, self.labels.signs(problem), solution.w, solution.b
+        if self._rows is not None and w is None:
+            w = LinearSamples(self._rows, signs).combine(solution.alpha)
+        if not settings.free:
+            rows = solution.w is not None and settings.bias
+            b = settings.bias * w[-1] if rows else settings.bias**2 * fsum(signs * solution.alpha)
+        if w is not None:
+            w = w[: self.X.shape[1]]
+        if self._origin is not None:
+            b -= w @ self._origin
+        return replace(solution, margins=np.empty(0), w=w, b=float(b))
 
     def solve(
         self, problem: int, C: float, tol: float, start: np.ndarray | None = None
-    ) -> SamplePoint:
+    ) -> SampleSolution:
         """Solve one of the two-class problems for one C, with what a store knows about others.
 
         `start` are dual variables to start from, where they are known.
@@ -138,11 +112,10 @@ class SVMProblem:
             for other, known in store.neighbours(key, C):
                 if known["alpha"].shape == known["margins"].shape == self.labels.rows.shape:
                     solver.recall(other, known["alpha"], known["margins"], float(known["C_min"]))
-        point = solver.solve(C, tol)
-        solution = point.solution
+        solution = solver.solve(C, tol)
         if key is not None and solution.converged:
             store.put(key, C, alpha=solution.alpha, margins=solution.margins, C_min=solver.C_min)
-        return point
+        return self.finish(problem, solution)
 
     def path_solver(self, problem: int) -> SamplePathSolver:
         """Return what solves one of the two-class problems for values of C."""
@@ -155,11 +128,74 @@ class SVMProblem:
             if self._rows is not None:
                 samples = LinearKernelSamples(self._shared, LinearSamples(self._rows, signs))
             solve = partial(_solve_kernel, samples, settings)
-        screening = settings.screening
         return SamplePathSolver(
-            samples, self.labels.weights, solve, screening, free=settings.free,
+            samples, self.labels.weights, solve, settings.screening, free=settings.free,
             max_iter=settings.max_iter,
         )  # fmt: skip
+
+
+def accepted(model) -> dict:
+    """Return how the samples of an estimator are validated."""
+    # Kernel values are computed in double precision, whatever the samples are.
+    rows = by_rows(model.kernel, has_free_intercept(model))
+    return {
+        "dtype": [np.float64, np.float32] if rows else np.float64,
+        "accept_sparse": False if model.kernel == "precomputed" else "csr",
+        "order": "C",
+    }
+
+
+def has_free_intercept(model) -> bool:
+    """Whether the intercept of an estimator is unpenalised."""
+    return model.fit_intercept and model.intercept == "free"
+
+
+def build(model, X, y, sample_weight=None, store: Store | None = None) -> SVMProblem:
+    """Validate the data and set the problems of an estimator up.
+
+    Parameters
+    ----------
+    model : ScreenedSVC
+        Its parameters but `C`, `tol` and `memory` count; its number and names of features are set.
+    X, y, sample_weight
+        As for `ScreenedSVC.fit`.
+    store : Store, optional
+        Of solutions for other values of C.
+    """
+    X, y = validate_data(model, X, y, **accepted(model))
+    if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"X must be a square kernel matrix for kernel='precomputed', got shape {X.shape}."
+        )
+    labels = check_labels(X, y, sample_weight, model.class_weight)
+    gamma, free = 1.0, has_free_intercept(model)
+    if model.kernel in ("rbf", "poly", "sigmoid"):
+        gamma = gamma_value(model.gamma, labels.take(X, False), labels.repetitions)
+    kernel = Kernel(model.kernel, gamma, model.degree, float(model.coef0))
+    seed = model.random_state or 0
+    if not isinstance(seed, Integral):
+        seed = int(seed.randint(2**31 - 1))
+    known = SOLVERS["linear" if by_rows(model.kernel, free) else "kernel"]
+    if model.solver not in known:
+        raise ValueError(
+            f"solver must be one of {', '.join(map(repr, known))} for kernel={model.kernel!r} "
+            f"with this intercept, got {model.solver!r}."
+        )
+    if store is not None and callable(model.kernel):
+        raise ValueError(
+            "memory needs a kernel with a name: the content of a function is not known."
+        )
+    settings = Settings(
+        bias=float(model.intercept_scaling) if model.fit_intercept and not free else 0.0,
+        free=free,
+        screening=model.screening,
+        solver=model.solver,
+        max_iter=model.max_iter,
+        random_state=seed,
+        cache_size=model.cache_size,
+        store=store,
+    )
+    return SVMProblem(X, labels, kernel, settings)
 
 
 def _solve_linear(samples, settings, bounds, start, margins, codes, tol, left) -> SampleSolution:

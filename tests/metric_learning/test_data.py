@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen import ScreenedRTLM, ScreenedRTLMCV, rtlm_path
 from skscreen.metric_learning.path_solver import PathSolver
+from skscreen.metric_learning.problem import build
 
 # -- data ----------------------------------------------------------------------------------------
 
@@ -361,7 +362,7 @@ def test_few_samples_of_many_features_are_learned_in_their_span(kind, monkeypatc
     assert_allclose(path.matrices[-1], last.get_mahalanobis_matrix(), atol=1e-12)
     distances = np.linalg.norm(last.transform(X[:5]) - last.transform(X[5:10]), axis=1)
     assert_allclose(last.pair_distance(np.stack([X[:5], X[5:10]], axis=1)), distances)
-    monkeypatch.setattr(ScreenedRTLM, "_in_row_space", False)
+    monkeypatch.setattr(build, "row_space", lambda X: None)
     direct = ScreenedRTLM(1e-2, tol=1e-9, **kind).fit(X, **data)
     assert_allclose(model.lam_max_, direct.lam_max_, rtol=1e-10)
     assert_allclose(model.objective_, direct.objective_, rtol=3e-9)

@@ -45,7 +45,7 @@ def test_grid_against_optima(options, screening):
 
 def test_attributes_and_single_fits():
     path = svc_path(X, y, Cs=[0.01, 1.0, 0.1, 1.0])
-    assert len(path) == 3 and path[1].point.C == 0.1
+    assert len(path) == 3 and path[1].C == 0.1
     assert_array_equal(path.Cs, [0.01, 0.1, 1.0])
     assert path.coefs.shape == (3, 30) and path.dual_coefs.shape == (3, len(y))
     for name in ("objectives", "dual_gaps", "seconds", "screening_rates", "n_iters", "intercepts"):
@@ -85,7 +85,7 @@ def test_screening_along_a_fine_grid(options, test):
     assert path.path_screening_rates[1:].mean() > 0.3
     assert path.screening_rates.min() > 0.9
     # A decision of the path stays true to the end of the solve.
-    for point in path.points[1:]:
+    for point in path[1:]:
         if point.C <= path.C_min:
             continue  # known in closed form
         first, last = point.history[0], point.history[-1]

@@ -35,6 +35,6 @@ def test_the_closed_form_is_taken_where_it_is_certified_only():
         return solve_linear(samples, bounds, start=start, fixed=codes, tol=tol)
 
     solver = SamplePathSolver(samples, np.ones(4), solve, "intersection")
-    solution = solver.solve(1.0, 1e-6).solution
-    assert solution.converged == (solution.relative_gap <= 1e-6)
+    solution = solver.solve(1.0, 1e-6)
+    assert solution.converged == (solution.certificate.relative_gap <= 1e-6)
     assert (solver.C_min < 1.0) or asked

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+# Width of a quadratic piece, as a share of the largest threshold, below which it is as hard to
+# descend as none. In long rows steps cost little, and many of them less than smoothing.
+_NARROW, _NARROW_IN_LONG_ROWS = 5e-3, 1e-4
+
 
 @dataclass(frozen=True)
 class SmoothedHinge:
@@ -71,3 +75,8 @@ def dual_variable(z, width_inverse):
 def smoothed_value(z, alpha, gamma):
     """Value of the smoothed hinge written with its own dual variable."""
     return alpha * (z - 0.5 * gamma * alpha)
+
+
+def is_narrow(gamma: float, threshold: float, has_long_rows: bool) -> bool:
+    """Whether a loss is descended with proximal smoothing, and two numbers kept for each item."""
+    return gamma <= (_NARROW_IN_LONG_ROWS if has_long_rows else _NARROW) * threshold

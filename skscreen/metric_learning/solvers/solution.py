@@ -51,6 +51,18 @@ class Solution:
         """Whether a solve of as many steps would not earn back a screening step before them."""
         return self.n_iter < _FEW_STEPS
 
+    @property
+    def place(self) -> str:
+        """Where it is on a path."""
+        return f"lam={self.lam:.3g}"
+
+    @property
+    def line(self) -> str:
+        """What a progress bar shows."""
+        screened = f"screened={self.n_screened():,} " if self.history else ""
+        gap = self.certificate.relative_gap
+        return f"{self.place} gap={gap:.1e} {screened}iterations={self.n_iter}"
+
     def without_evaluation(self) -> "Solution":
         """Return the solution without the part that grows with the number of pairs."""
         return replace(self, evaluation=None)

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from skscreen.core.certificate import Certificate
 from skscreen.samples.intercept import margins_with_intercept
 from skscreen.svm.solvers.hinge import certify
 from skscreen.svm.solvers.solution import SampleSolution
@@ -55,7 +56,7 @@ def polish(
     best, alpha, margins, b = solution, solution.alpha, solution.margins, solution.b
     curvature, before = np.maximum(samples.norms**2, 1e-300), None
     for _ in range(_ROUNDS):
-        if best.gap <= _EXACT * best.primal:
+        if best.certificate.gap <= _EXACT * best.certificate.primal:
             break
         # Where a step along one coordinate stays inside the box, the sample belongs to E.
         short = 1.0 - margins_with_intercept(margins, b, signs)
@@ -113,8 +114,8 @@ def certified(
     gap, hinge = certify(margins_with_intercept(margins, b, signs), bounds, alpha)
     # P + D = sum alpha + sum_i C_i (1 - m_i)_+ and P - D = gap.
     both = float(alpha.sum()) + hinge
-    primal, dual = 0.5 * (both + gap), 0.5 * (both - gap)
-    return replace(solution, alpha=alpha, margins=margins, b=b, primal=primal, dual=dual, gap=gap)
+    certificate = Certificate(0.5 * (both + gap), 0.5 * (both - gap), gap)
+    return replace(solution, alpha=alpha, margins=margins, b=b, certificate=certificate)
 
 
 def _better(best, alpha, margins, b, bounds, signs) -> SampleSolution:
@@ -122,4 +123,4 @@ def _better(best, alpha, margins, b, bounds, signs) -> SampleSolution:
     if signs is not None and abs(signs @ alpha) > 1e-14 * float(alpha.sum()):
         return best
     moved = certified(best, alpha, margins, b, bounds, signs)
-    return moved if moved.gap < best.gap else best
+    return moved if moved.certificate.gap < best.certificate.gap else best

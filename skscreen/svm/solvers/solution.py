@@ -1,10 +1,10 @@
-"""The result of solving a hinge-loss problem over samples, and what its solvers agree on."""
+"""What solvers of hinge-loss problems over samples return, and a path yields."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from skscreen.core.certificate import ScreeningEvent
+from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
 
 
 @dataclass(frozen=True)
@@ -17,34 +17,52 @@ class SampleSolution:
         Dual variables, 0 <= alpha_i <= C_i, of the full problem.
     margins : ndarray of shape (n,)
         <z_i, w> at w = sum_i alpha_i z_i, with z_i = y_i x_i; without an unpenalised intercept,
-        next to which small ones would lose digits.
+        next to which small ones would lose digits. Empty in what a path keeps.
     w : ndarray of shape (d,), or None
-        The normal, where it is a vector (linear kernels).
-    primal, dual, gap : float
-        Objective, lower bound and duality gap of the full problem; the gap as a sum of
-        non-negative terms.
+        The normal, where it is a vector (linear kernels); weights of the features in what a path
+        keeps.
+    certificate : Certificate
+        Of the full problem; the gap as a sum of non-negative terms.
     n_iter : int
     converged : bool
     seconds : float
+        Screening included.
     history : tuple of ScreeningEvent
-        Screening steps of the solver; their lam is NaN, as solvers know the C_i alone.
+        Screening steps; lam = 1 / C, NaN from solvers, which know the C_i alone.
     b : float
-        Unpenalised intercept, to be added to the margins as y_i b.
+        Unpenalised intercept, to be added to the margins as y_i b. In what a path keeps the
+        intercept of the decision function, penalised or not.
+    C : float
+        NaN from solvers.
+    n_decidable : int
+        Samples off the kink at the solution, |R| + |L|; counted by paths.
     """
 
     alpha: np.ndarray
     margins: np.ndarray
     w: np.ndarray | None
-    primal: float
-    dual: float
-    gap: float
+    certificate: Certificate
     n_iter: int
     converged: bool
     seconds: float
     history: tuple[ScreeningEvent, ...] = ()
     b: float = 0.0
+    C: float = np.nan
+    n_decidable: int = 0
 
     @property
-    def relative_gap(self) -> float:
-        """Duality gap as a fraction of the primal objective."""
-        return self.gap / self.primal if self.primal > 0.0 else self.gap
+    def place(self) -> str:
+        """Where it is on a path."""
+        return f"C={self.C:.3g}"
+
+    @property
+    def line(self) -> str:
+        """What a progress bar shows."""
+        return (
+            f"{self.place} gap={self.certificate.relative_gap:.1e} "
+            f"screened={self.screening_rate():.0%} iterations={self.n_iter}"
+        )
+
+    def screening_rate(self, where: str | None = None) -> float:
+        """Return the share of decidable samples fixed at the end, or after the step `where`."""
+        return min(n_screened(self.history, where) / max(self.n_decidable, 1), 1.0)

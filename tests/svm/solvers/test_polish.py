@@ -9,6 +9,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from svm_reference import dual, gap, optimum, primal, sloppy
 
+from skscreen.core.certificate import Certificate
 from skscreen.samples.gram import Gram, KernelSamples
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.solve import solve_linear
@@ -33,7 +34,7 @@ def solution_of(samples, Q, C, alpha):
     w = samples.combine(alpha) if isinstance(samples, LinearSamples) else None
     value = primal(Q, C, alpha)
     return SampleSolution(
-        alpha, Q @ alpha, w, value, dual(Q, alpha), gap(Q, C, alpha), 1, True, 0.0
+        alpha, Q @ alpha, w, Certificate(value, dual(Q, alpha), gap(Q, C, alpha)), 1, True, 0.0
     )
 
 
@@ -53,10 +54,10 @@ def test_the_last_digits(kind, C, relative_gap):
             break
     rough = solution_of(samples, Q, bounds, alpha)
     fine = polish(samples, bounds, rough)
-    assert fine.relative_gap <= 1e-13
-    assert_allclose(fine.gap, gap(Q, bounds, fine.alpha), atol=1e-13)
-    assert_allclose(fine.primal, primal(Q, bounds, fine.alpha), rtol=1e-12)
-    assert_allclose(fine.dual, dual(Q, fine.alpha), rtol=1e-12)
+    assert fine.certificate.relative_gap <= 1e-13
+    assert_allclose(fine.certificate.gap, gap(Q, bounds, fine.alpha), atol=1e-13)
+    assert_allclose(fine.certificate.primal, primal(Q, bounds, fine.alpha), rtol=1e-12)
+    assert_allclose(fine.certificate.dual, dual(Q, fine.alpha), rtol=1e-12)
     assert_allclose(fine.margins, Q @ fine.alpha, atol=1e-10)
     assert fine.alpha.min() >= 0.0 and fine.alpha.max() <= C
     if fine.w is not None:
@@ -70,8 +71,8 @@ def test_never_worse():
     for relative_gap in (1e-4, 1e-2, 0.5):
         rough = solution_of(samples, Q, bounds, sloppy(Q, bounds, best, relative_gap, rng))
         fine = polish(samples, bounds, rough)
-        assert fine.gap <= rough.gap
-        assert_allclose(fine.gap, gap(Q, bounds, fine.alpha), rtol=1e-6, atol=1e-13)
+        assert fine.certificate.gap <= rough.certificate.gap
+        assert_allclose(fine.certificate.gap, gap(Q, bounds, fine.alpha), rtol=1e-6, atol=1e-13)
 
 
 def test_nothing_to_do():
@@ -88,7 +89,7 @@ def test_only_small_sparse_problems_are_polished(n, polished):
     samples = LinearSamples(sparse.csr_array(entries), np.where(rng.random(n) < 0.5, 1.0, -1.0))
     bounds = np.full(n, 0.1)
     rough = solve_linear(samples, bounds, tol=1e-5, solver="coordinate-descent")
-    assert (polish(samples, bounds, rough).gap < rough.gap) == polished
+    assert (polish(samples, bounds, rough).certificate.gap < rough.certificate.gap) == polished
 
 
 def test_free_intercept():
@@ -104,16 +105,28 @@ def test_free_intercept():
     error = np.where(rest > 0.0, (bounds - alpha) * rest, -alpha * rest).sum()
     both = alpha.sum() + np.maximum(rest, 0.0).sum()
     rough = SampleSolution(
-        alpha, margins, None, 0.5 * (both + error), 0.5 * (both - error), error, 1, True, 0.0, b=b
+        alpha,
+        margins,
+        None,
+        Certificate(0.5 * (both + error), 0.5 * (both - error), error),
+        1,
+        True,
+        0.0,
+        b=b,
     )
     fine = polish(samples, bounds, rough, y)
-    assert fine.relative_gap < 1e-13 < rough.relative_gap
+    assert fine.certificate.relative_gap < 1e-13 < rough.certificate.relative_gap
     assert abs(y @ fine.alpha) < 1e-12
     assert_allclose(fine.margins, Q @ fine.alpha, atol=1e-10)
     # Samples inside the box are at the kink.
     inside = (fine.alpha > 1e-9) & (fine.alpha < 1.0 - 1e-9)
     assert_allclose((fine.margins + y * fine.b)[inside], 1.0, atol=1e-10)
-    assert polish(samples, bounds, replace(fine, gap=0.0), y).gap == 0.0
+    assert (
+        polish(
+            samples, bounds, replace(fine, certificate=replace(fine.certificate, gap=0.0)), y
+        ).certificate.gap
+        == 0.0
+    )
 
 
 def test_weights_are_those_that_are_certified():
@@ -126,11 +139,11 @@ def test_weights_are_those_that_are_certified():
     margins = samples.margins(found.w)
     assert_allclose(found.margins, margins, rtol=0.0, atol=1e-12 * np.abs(margins).max())
     value = 0.5 * found.w @ found.w + bounds @ np.maximum(1.0 - margins, 0.0)
-    assert_allclose(found.primal, value, rtol=1e-9)
-    assert found.gap <= start.gap
+    assert_allclose(found.certificate.primal, value, rtol=1e-9)
+    assert found.certificate.gap <= start.certificate.gap
 
 
 def test_a_move_that_overflows_is_not_taken():
     samples = LinearSamples(1e38 * X[:10], y[:10], 1.0)
     start = solve_linear(samples, np.full(10, 1e70), max_iter=2)
-    assert polish(samples, np.full(10, 1e70), start).gap <= start.gap
+    assert polish(samples, np.full(10, 1e70), start).certificate.gap <= start.certificate.gap

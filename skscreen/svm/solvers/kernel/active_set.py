@@ -85,16 +85,16 @@ class ActiveSetRun(KernelRun):
         square = max(2.0 * (state.alpha.sum() - state.dual), 0.0)
         s, b = best_multiple(HingeTerms(self.C, self.samples.norms, self.y), square, state.margins)
         if self.screening:
-            self._screen_by_multiple(s, b)
+            self.screen_by_multiple(s, b)
         return s, b
 
-    def _left_out(self) -> None:
+    def left_out(self) -> None:
         """Leave fixed samples out of the working set, if that makes it much smaller."""
         codes, W = self.state.codes, self.working
         keep = np.flatnonzero(codes[W] == 0)
         if keep.size > _WORTH_COPYING * W.size:
             codes[W] = 0
-            self._take_part()
+            self.take_part()
             return
         Q = self.pool.empty((keep.size, keep.size))
         square_block(self.Q, keep, Q)

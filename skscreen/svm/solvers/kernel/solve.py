@@ -4,7 +4,7 @@ from time import perf_counter
 
 import numpy as np
 
-from skscreen.core.certificate import after_steps, screening_event
+from skscreen.core.certificate import Certificate, after_steps, screening_event
 from skscreen.samples.gram import KernelSamples
 from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.kernel.active_set import ActiveSetRun, TooLarge
@@ -240,9 +240,7 @@ class _Solve:
             alpha=self.alpha,
             margins=self.margins,
             w=None,
-            primal=float(dual + gap),
-            dual=float(dual),
-            gap=float(gap),
+            certificate=Certificate(float(dual + gap), float(dual), float(gap)),
             n_iter=self.n_iter,
             converged=bool(gap <= tol * (dual + gap)),
             seconds=seconds,

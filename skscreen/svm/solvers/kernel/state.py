@@ -40,7 +40,7 @@ class KernelRun:
         self.n_steps = 0
         self.history: list[ScreeningEvent] = []
         self.screened_at = np.inf
-        self._take_part()
+        self.take_part()
 
     def gap(self) -> tuple[float, float]:
         """Return the gap of the undecided samples, a gap of the reduced problem, and the best b."""
@@ -53,7 +53,7 @@ class KernelRun:
             return True
         return gap <= SHARE * self.tol * (self.state.dual + gap)
 
-    def _take_part(self) -> None:
+    def take_part(self) -> None:
         """Take what concerns the undecided samples."""
         codes = self.state.codes
         self.S = np.flatnonzero(codes == 0)
@@ -67,9 +67,9 @@ class KernelRun:
         """Screen by the ball round the current point whose squared radius is the gap."""
         if self.screening and gap <= _SCREEN_AT * self.screened_at:
             self.screened_at = gap
-            self._screen_by_multiple(1.0, self.state.b)
+            self.screen_by_multiple(1.0, self.state.b)
 
-    def _screen_by_multiple(self, scale: float, b: float) -> None:
+    def screen_by_multiple(self, scale: float, b: float) -> None:
         """Fix the samples that are where they belong by the gap ball of (scale * w, b, alpha)."""
         began, state, S = perf_counter(), self.state, self.S
         known = reference(self.samples.norms, state.margins, state.alpha, self.C, self.y, b, part=S)
@@ -81,10 +81,10 @@ class KernelRun:
         seconds = perf_counter() - began
         self.history.append(screening_event("dynamic", self.n_steps, state.codes, seconds))
         if codes.any():
-            self._take_part()
-            self._left_out()
+            self.take_part()
+            self.left_out()
 
-    def _left_out(self) -> None:
+    def left_out(self) -> None:
         """Do what is to be done where samples have been fixed."""
 
 

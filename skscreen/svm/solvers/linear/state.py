@@ -4,7 +4,7 @@ from time import perf_counter
 
 import numpy as np
 
-from skscreen.core.certificate import screening_event
+from skscreen.core.certificate import Certificate, screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.screening.bounds import gap_ball, reference
@@ -80,7 +80,7 @@ class SampleState:
     @property
     def relative_gap(self) -> float:
         """Gap of the last evaluation as a fraction of its primal objective."""
-        return self.gap / self.primal if self.primal > 0.0 else self.gap
+        return Certificate(self.primal, self.dual, self.gap).relative_gap
 
     def restore(self) -> None:
         """Go back to the best point evaluated; codes stay."""
@@ -105,7 +105,8 @@ class SampleState:
     def solution(self, tol: float, seconds: float) -> SampleSolution:
         """Return the best point evaluated, and go back to it."""
         self.restore()
+        certificate = Certificate(self.primal, self.dual, self.gap)
         return SampleSolution(
-            self.alpha, self.margins, self.u, self.primal, self.dual, self.gap, self.n_iter,
-            self.relative_gap <= tol, seconds, tuple(self.history),
+            self.alpha, self.margins, self.u, certificate, self.n_iter,
+            certificate.relative_gap <= tol, seconds, tuple(self.history),
         )  # fmt: skip

@@ -81,9 +81,9 @@ def check_certificate(samples, C, solution, free):
     primal = 0.5 * alpha @ Q @ alpha + C @ np.maximum(1.0 - margins, 0.0)
     dual = alpha.sum() - 0.5 * alpha @ Q @ alpha
     # Every sample at the kink multiplies the rounding error of its margin by C.
-    assert solution.primal == pytest.approx(primal, rel=1e-10, abs=1e-13 * C.sum())
-    assert solution.dual == pytest.approx(dual, rel=1e-10, abs=1e-13 * C.sum())
-    assert solution.gap >= 0.0
+    assert solution.certificate.primal == pytest.approx(primal, rel=1e-10, abs=1e-13 * C.sum())
+    assert solution.certificate.dual == pytest.approx(dual, rel=1e-10, abs=1e-13 * C.sum())
+    assert solution.certificate.gap >= 0.0
 
 
 @pytest.mark.parametrize("free", [False, True], ids=["no intercept", "free intercept"])
@@ -103,8 +103,8 @@ def test_optimum_is_that_of_clarabel(name, C, free):
             intercept="free" if free else "none",
         )
         assert solution.converged, solver
-        assert solution.relative_gap <= 5e-10
-        assert solution.primal == pytest.approx(best, rel=1e-9)
+        assert solution.certificate.relative_gap <= 5e-10
+        assert solution.certificate.primal == pytest.approx(best, rel=1e-9)
         check_certificate(samples, C * weights, solution, free)
 
 
@@ -150,13 +150,13 @@ def shown(samples, solution):
 def test_screening_while_solving_is_never_wrong(name, solver, free, monkeypatch):
     samples, weights = case(name)
     decided, most = [], 0
-    left_out = active_set.KernelRun._take_part
+    left_out = active_set.KernelRun.take_part
 
     def record(run):
         left_out(run)
         decided.append(run.state.codes.copy())
 
-    monkeypatch.setattr(active_set.KernelRun, "_take_part", record)
+    monkeypatch.setattr(active_set.KernelRun, "take_part", record)
     for C in (0.03, 1.0, 30.0):
         exact_margins = shown(samples, reference(name, C, free))
         decided.clear()
@@ -198,7 +198,7 @@ def test_fixed_samples_stay_where_they_are(solver, free):
     assert solution.converged
     assert np.all(solution.alpha[fixed == 1] == 0.0)
     assert np.all(solution.alpha[fixed == 2] == C[fixed == 2])
-    assert solution.primal == pytest.approx(exact.primal, rel=1e-9)
+    assert solution.certificate.primal == pytest.approx(exact.certificate.primal, rel=1e-9)
 
 
 @pytest.mark.parametrize("solver", METHODS)
@@ -208,7 +208,7 @@ def test_codes_that_do_not_hold_are_found_out(solver):
     fixed[np.argmax(reference("cancer", 1.0, False).alpha)] = 1
     solution = solve_kernel(samples, weights, fixed=fixed, solver=solver, tol=1e-9)
     assert solution.converged
-    assert solution.primal == pytest.approx(optimum("cancer", 1.0), rel=1e-9)
+    assert solution.certificate.primal == pytest.approx(optimum("cancer", 1.0), rel=1e-9)
 
 
 @pytest.mark.parametrize("free", [False, True], ids=["no intercept", "free intercept"])
@@ -225,7 +225,7 @@ def test_a_cache_smaller_than_the_gram_gives_the_same(solver, free):
         results.append(solve_kernel(samples, C, solver=solver, intercept=intercept, tol=1e-10))
         assert results[-1].converged
     np.testing.assert_allclose(results[0].margins, results[1].margins, rtol=0.0, atol=1e-4)
-    assert results[0].primal == pytest.approx(results[1].primal, rel=1e-9)
+    assert results[0].certificate.primal == pytest.approx(results[1].certificate.primal, rel=1e-9)
 
 
 def test_too_large_a_working_set_is_left_to_smo(monkeypatch):
@@ -245,7 +245,7 @@ def test_float32_solves_a_problem_within_its_rounding():
         # |dP| <= 1/2 sum_ij |alpha_i dK_ij alpha_j|, dK no more than 2^-25 relative
         rounding = 2.0**-25 * np.sum(solution.alpha) ** 2
         best = optimum("cancer", C)
-        assert abs(solution.primal - best) <= rounding + 2e-9 * best
+        assert abs(solution.certificate.primal - best) <= rounding + 2e-9 * best
 
 
 def test_path_by_scaled_starts_with_known_margins_costs_few_steps():
@@ -257,7 +257,7 @@ def test_path_by_scaled_starts_with_known_margins_costs_few_steps():
             start, margins = solution.alpha * (C / previous), solution.margins * (C / previous)
         solution = solve_kernel(samples, C * weights, start=start, margins=margins, tol=5e-10)
         assert solution.converged
-        assert solution.primal == pytest.approx(optimum("cancer", C), rel=1e-9)
+        assert solution.certificate.primal == pytest.approx(optimum("cancer", C), rel=1e-9)
         previous = C
     again = solve_kernel(samples, C * weights, start=solution.alpha, margins=solution.margins)
     assert again.n_iter == 0
@@ -270,7 +270,7 @@ def test_weights_are_repetitions():
     repeated = KernelSamples(Gram(samples.gram.X[rows], gamma=1 / 30), samples.y[rows])
     one = solve_kernel(samples, 2.0 * repeats, tol=1e-10)
     other = solve_kernel(repeated, np.full(rows.size, 2.0), tol=1e-10)
-    assert one.primal == pytest.approx(other.primal, rel=1e-9)
+    assert one.certificate.primal == pytest.approx(other.certificate.primal, rel=1e-9)
 
 
 @pytest.mark.parametrize("solver", METHODS)
@@ -279,7 +279,7 @@ def test_running_out_of_steps_is_reported(solver):
     solution = solve_kernel(samples, 100.0 * weights, solver=solver, max_iter=3, tol=1e-9)
     assert not solution.converged
     assert solution.n_iter == 3
-    assert solution.gap > 1e-9 * solution.primal
+    assert solution.certificate.gap > 1e-9 * solution.certificate.primal
     check_certificate(samples, 100.0 * weights, solution, False)
 
 
@@ -300,7 +300,7 @@ def test_nothing_to_solve(free):
     samples, weights = case("cancer")
     intercept = "free" if free else "none"
     solution = solve_kernel(samples, 0.0 * weights, intercept=intercept)
-    assert solution.converged and solution.gap == 0.0 and solution.n_iter == 0
+    assert solution.converged and solution.certificate.gap == 0.0 and solution.n_iter == 0
     one_class = KernelSamples(samples.gram, np.ones(samples.n))
     solution = solve_kernel(one_class, weights, intercept=intercept)
     assert solution.converged
@@ -346,7 +346,9 @@ def test_samples_that_hardly_differ_or_enormously(scale, free):
         solution = solve_kernel(
             samples, np.ones(12), intercept="free" if free else "none", solver=solver
         )
-        assert np.isfinite([solution.primal, solution.dual, solution.gap]).all()
+        assert np.isfinite(
+            [solution.certificate.primal, solution.certificate.dual, solution.certificate.gap]
+        ).all()
         assert solution.converged or scale == 1e30
 
 
@@ -375,4 +377,4 @@ def test_decisions_that_leave_nothing_to_solve_are_taken_back(solver, free):
     expected = solve_kernel(samples, C, **options)
     found = solve_kernel(samples, C, fixed=fixed, **options)
     assert found.converged and "repair" in [event.where for event in found.history]
-    assert found.primal == pytest.approx(expected.primal, rel=2e-6)
+    assert found.certificate.primal == pytest.approx(expected.certificate.primal, rel=2e-6)

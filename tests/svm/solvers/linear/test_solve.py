@@ -74,13 +74,13 @@ def check(samples, caps, solution, tol):
     primal = 0.5 * w @ w + caps @ np.maximum(1 - margins, 0)
     dual = solution.alpha.sum() - 0.5 * w @ w
     assert solution.converged
-    assert solution.relative_gap <= tol
+    assert solution.certificate.relative_gap <= tol
     assert (solution.alpha >= 0).all() and (solution.alpha <= caps).all()
     np.testing.assert_allclose(solution.w, w, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(solution.margins, margins, rtol=1e-10, atol=1e-10)
-    assert solution.primal == pytest.approx(primal, rel=1e-12)
-    assert solution.gap == pytest.approx(primal - dual, abs=1e-11 * primal)
-    assert solution.dual == pytest.approx(dual, abs=1e-11 * primal)
+    assert solution.certificate.primal == pytest.approx(primal, rel=1e-12)
+    assert solution.certificate.gap == pytest.approx(primal - dual, abs=1e-11 * primal)
+    assert solution.certificate.dual == pytest.approx(dual, abs=1e-11 * primal)
 
 
 @solvers
@@ -98,8 +98,8 @@ def test_objective_is_that_of_a_conic_solver(solver, name, C, weighted):
     solution = solve_linear(samples, caps, solver=solver, tol=tol)
     check(samples, caps, solution, tol)
     best = optimum(name, C, weighted)
-    assert solution.primal <= best * (1 + 1e-9)
-    assert solution.dual <= best * (1 + 1e-12)
+    assert solution.certificate.primal <= best * (1 + 1e-9)
+    assert solution.certificate.dual <= best * (1 + 1e-12)
 
 
 FORMATS = {
@@ -119,7 +119,7 @@ def test_formats_and_bias(solver, make, bias, name):
     solution = solve_linear(samples, caps, solver=solver, tol=1e-10)
     check(samples, caps, solution, 1e-10)
     single = samples.X.dtype == np.float32
-    assert solution.primal == pytest.approx(
+    assert solution.certificate.primal == pytest.approx(
         optimum(name, 0.7, False, bias), rel=1e-6 if single else 1e-9
     )
 
@@ -145,8 +145,11 @@ def test_gap_bounds_the_distance_to_the_optimum(solver, tol):
     solution = solve_linear(samples, caps, solver=solver, tol=tol)
     best = solve_linear(samples, caps, tol=1e-12)
     check(samples, caps, solution, tol)
-    assert solution.primal - best.primal <= solution.gap + 1e-12 * best.primal
-    assert np.linalg.norm(solution.w - best.w) <= np.sqrt(solution.gap) + 1e-5
+    assert (
+        solution.certificate.primal - best.certificate.primal
+        <= solution.certificate.gap + 1e-12 * best.certificate.primal
+    )
+    assert np.linalg.norm(solution.w - best.w) <= np.sqrt(solution.certificate.gap) + 1e-5
 
 
 @pytest.mark.parametrize("name", ["cancer", "wine", "wide"])
@@ -154,7 +157,7 @@ def test_a_tolerance_below_rounding_errors_is_given_up_soon(name):
     X, y = data(name)
     solution = solve_linear(LinearSamples(X, y, 1.0), np.full(len(y), 1.0), tol=1e-300)
     assert not solution.converged
-    assert solution.relative_gap < 1e-13
+    assert solution.certificate.relative_gap < 1e-13
     assert solution.n_iter < 50_000
 
 
@@ -190,7 +193,7 @@ def test_fixed_samples_keep_their_values(solver):
     codes[worst] = LINEAR
     solution = solve_linear(samples, caps, solver=solver, fixed=codes, tol=1e-6, max_iter=300)
     assert not solution.converged
-    assert solution.primal - free.primal <= solution.gap
+    assert solution.certificate.primal - free.certificate.primal <= solution.certificate.gap
 
 
 @solvers
@@ -213,7 +216,10 @@ def test_screening_decides_nothing_wrong(solver, name, C, monkeypatch):
     for tol in (0.3, 1e-2, 1e-4, 1e-6, 1e-9):
         solution = solve_linear(samples, caps, solver=solver, tol=tol, max_iter=2000)
         if solution.converged:
-            assert solution.primal - best.primal <= solution.gap + 1e-10 * best.primal
+            assert (
+                solution.certificate.primal - best.certificate.primal
+                <= solution.certificate.gap + 1e-10 * best.certificate.primal
+            )
         else:
             assert solver == "coordinate-descent" and C >= 1.0
         # What the solution itself decides.
@@ -249,18 +255,18 @@ def test_running_out_of_iterations_is_reported(solver):
     solution = solve_linear(samples, caps, solver=solver, tol=1e-12, max_iter=3)
     assert not solution.converged
     assert solution.n_iter <= 4
-    assert solution.relative_gap > 1e-12
+    assert solution.certificate.relative_gap > 1e-12
     best = solve_linear(samples, caps, tol=1e-10)
-    assert solution.dual <= best.primal <= solution.primal
+    assert solution.certificate.dual <= best.certificate.primal <= solution.certificate.primal
 
 
 @solvers
 def test_trivial_problems(solver):
     X, y = data("random")
     nothing = solve_linear(LinearSamples(X, y), np.zeros(y.size), solver=solver)
-    assert nothing.converged and nothing.primal == 0.0 and (nothing.w == 0).all()
+    assert nothing.converged and nothing.certificate.primal == 0.0 and (nothing.w == 0).all()
     zeros = solve_linear(LinearSamples(0 * X, y), np.ones(y.size), solver=solver)
-    assert zeros.converged and zeros.primal == y.size and (zeros.alpha == 1).all()
+    assert zeros.converged and zeros.certificate.primal == y.size and (zeros.alpha == 1).all()
     one_class = LinearSamples(X, np.ones(y.size), 1.0)
     check(one_class, np.ones(y.size), solve_linear(one_class, np.ones(y.size), solver=solver), 1e-6)
     one = LinearSamples(X[:1], y[:1])
@@ -310,7 +316,9 @@ def test_short_rows_give_the_same_solution():
     dense = solve_linear(LinearSamples(thin, y, 1.0), caps, tol=1e-10)
     short = solve_linear(LinearSamples(thin, y, 1.0, compress(thin)), caps, tol=1e-10)
     assert compress(thin) is not None
-    assert abs(short.primal - dense.primal) <= 2e-10 * dense.primal
+    assert (
+        abs(short.certificate.primal - dense.certificate.primal) <= 2e-10 * dense.certificate.primal
+    )
 
 
 @pytest.mark.parametrize("shrinking", [True, False])
@@ -334,4 +342,6 @@ def test_data_of_any_size_end_in_numbers(solver, scale):
     samples = LinearSamples(X, np.array([-1.0, -1.0, 1.0, 1.0]), 1.0)
     for tol in (1e-6, 1e-15):
         solution = solve_linear(samples, np.ones(4), solver=solver, tol=tol, max_iter=2000)
-        assert np.isfinite([solution.primal, solution.dual, solution.gap]).all()
+        assert np.isfinite(
+            [solution.certificate.primal, solution.certificate.dual, solution.certificate.gap]
+        ).all()

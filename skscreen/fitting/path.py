@@ -1,0 +1,150 @@
+"""What paths of all families share: their solutions side by side, and how they are followed."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from skscreen.core.certificate import ScreeningEvent
+from skscreen.fitting.callbacks import Tasks, with_callbacks
+from skscreen.fitting.warning import warn_user
+
+# A solution has `certificate`, `converged`, `n_iter`, `seconds` and `history`; `place` says at
+# which C or lambda, and `line` is what a progress bar shows.
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, repr=False)
+class PathResult(Generic[S]):
+    """Solutions along a path.
+
+    Iterating yields the solutions; indexing gives one. Arrays have one entry a solution.
+
+    Parameters
+    ----------
+    model : estimator
+        With the parameters of the path; not fitted.
+    solutions : tuple
+    """
+
+    model: Any
+    solutions: tuple[S, ...]
+
+    def __repr__(self) -> str:
+        """Summarise in a line; the data would fill pages."""
+        return (
+            f"{type(self).__name__}({len(self)} solutions from {self[0].place} to "
+            f"{self[-1].place}, relative duality gaps <= {self.dual_gaps.max():.1e})"
+        )
+
+    def __len__(self) -> int:
+        """Return the number of solutions."""
+        return len(self.solutions)
+
+    def __iter__(self) -> Iterator[S]:
+        """Iterate over the solutions."""
+        return iter(self.solutions)
+
+    def __getitem__(self, index: int) -> S:
+        """Return one solution."""
+        return self.solutions[index]
+
+    @property
+    def objectives(self) -> np.ndarray:
+        """Primal objectives of the full problem."""
+        return np.array([solution.certificate.primal for solution in self])
+
+    @property
+    def dual_gaps(self) -> np.ndarray:
+        """Relative duality gaps of the full problem."""
+        return np.array([solution.certificate.relative_gap for solution in self])
+
+    @property
+    def n_iters(self) -> np.ndarray:
+        """Steps of the solvers."""
+        return np.array([solution.n_iter for solution in self])
+
+    @property
+    def seconds(self) -> np.ndarray:
+        """Time of each solve."""
+        return np.array([solution.seconds for solution in self])
+
+    @property
+    def converged(self) -> np.ndarray:
+        """Whether each duality gap met the tolerance."""
+        return np.array([solution.converged for solution in self])
+
+    @property
+    def screening_history(self) -> list[ScreeningEvent]:
+        """All screening steps."""
+        return [event for solution in self for event in solution.history]
+
+
+@with_callbacks
+def follow(model, steps: Iterable[tuple[S, float]], total: int | None, name: str) -> list[S]:
+    """Solve along a path until it, a callback or the user ends it.
+
+    Parameters
+    ----------
+    model : estimator
+        With `verbose` and perhaps callbacks.
+    steps : iterable of (solution, float)
+        Solves as it goes; the number is the share of the path that is done.
+    total : int or None
+        Number of solutions, if known.
+    name : str
+        Of what differs from solution to solution.
+
+    Returns
+    -------
+    list
+        If interrupted from the keyboard: what was finished by then, with a warning.
+    """
+    solutions = []
+    with Tasks(model, total, name) as tasks:
+        try:
+            for solution, done in steps:
+                solutions.append(solution)
+                if tasks.end_task(done, solution.line):
+                    break
+        except KeyboardInterrupt:
+            if not solutions:
+                raise
+            warn_user(f"Interrupted: the path ends after {len(solutions)} values.")
+    return solutions
+
+
+def warn_unless_converged(
+    solutions: Sequence[S], tol: float, max_iter: int | None, advice: tuple[str, str]
+) -> None:
+    """Warn if a solution missed its tolerance.
+
+    Parameters
+    ----------
+    solutions : sequence
+    tol : float
+    max_iter : int or None
+    advice : tuple of str
+        What to do where `max_iter` was reached, and where it was not.
+    """
+    failed = [solution for solution in solutions if not solution.converged]
+    if failed:
+        worst = max(failed, key=lambda solution: solution.certificate.relative_gap)
+        ended = max_iter is not None and worst.n_iter >= max_iter
+        warn_user(
+            f"{worst.n_iter} steps reached a relative duality gap of "
+            f"{worst.certificate.relative_gap:.2e} > tol={tol:g} at {worst.place}. "
+            f"{advice[0] if ended else advice[1]}",
+            ConvergenceWarning,
+        )
+
+
+def forget(model) -> dict[str, Any]:
+    """Remove what a fit has set, all names that end in an underscore, and return it.
+
+    So a fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
+    """
+    names = [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
+    return {name: vars(model).pop(name) for name in names}

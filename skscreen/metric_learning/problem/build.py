@@ -1,0 +1,130 @@
+"""What a metric is learned from: samples with labels or comparisons, checked, as a problem."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from skscreen.fitting.kept_matrices import kept_matrix
+from skscreen.fitting.store import check_store, content_key
+from skscreen.fitting.warning import warn_user
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone, row_space
+from skscreen.metric_learning.problem.losses import SmoothedHinge, is_narrow
+from skscreen.metric_learning.problem.objective import Problem
+from skscreen.metric_learning.problem.sorted_loops import SORT_FROM
+from skscreen.metric_learning.problem.triplets import (
+    comparisons_from_arrays,
+    locality_order,
+    triplets_from_labels,
+)
+from skscreen.metric_learning.supervision import check_comparisons, class_codes
+
+# Largest deviation of a feature from its mean, and the inverse of the smallest: the squares of
+# squares of such numbers are still numbers.
+_LARGEST = 1e40
+
+# Bytes for the two dual variables that each triplet of a narrow loss keeps.
+_BYTES_OF_DUALS = 16
+
+
+def build(
+    model, X, y=None, weights=None, *, from_labels: Callable | None = None, **lists
+) -> tuple[Problem, float, Point]:
+    """Validate the data and set the problem of an estimator up.
+
+    Parameters
+    ----------
+    model : ScreenedRTLM
+        Its parameters but `lam` count; its number and names of features are set.
+    X, y, weights
+        As for `ScreenedRTLM.fit`.
+    from_labels : callable, optional
+        Takes the estimator, centred samples, class codes and the loss; returns the comparisons,
+        of all features. By default nearest neighbours in one process, of few samples in
+        coordinates of their span.
+    **lists
+        Explicit comparisons by their names in `ScreenedRTLM.fit`, or None.
+
+    Returns
+    -------
+    problem : Problem
+    lam_max : float
+    first : Point
+        lam_max times the solution there.
+    """
+    X = _centred(validate_data(model, X, dtype=np.float64, ensure_min_samples=2))
+    domain = NonnegativeOrthant() if model.diagonal else PSDCone()
+    basis = None if model.diagonal or from_labels else row_space(X)
+    domain.check_memory(X.shape[1] if basis is None else basis.shape[1])
+    loss = SmoothedHinge(1.0, float(model.gamma) if model.loss == "smoothed_hinge" else 0.0)
+    kind = DiagonalComparisons if model.diagonal else Comparisons
+    given = [name for name, values in lists.items() if values is not None]
+    if given:
+        _check_no_labels(y, given, model.pull)
+        geometry = kind(
+            X, comparisons_from_arrays(*check_comparisons(len(X), loss.threshold, lists, weights))
+        )
+    else:
+        codes = _codes(X, y, weights, model.n_neighbors)
+        geometry = (from_labels or partial(_from_labels, kind))(model, X, codes, loss)
+    if basis is not None:
+        n_features = X.shape[1]
+        geometry = kind(geometry.X[:, :n_features] @ basis, geometry.items, n_features)
+    linear_term = geometry.near_term(float(model.pull)) if model.pull > 0.0 else (None, 0.0)
+    problem = Problem(geometry, loss, domain, *linear_term, basis)
+    lam_max, first = problem.lam_max()
+    if lam_max == 0.0:
+        warn_user(
+            f"No metric brings the near samples of the {given[0] if given else 'triplets'} "
+            "nearer than the far ones on average: zero counts as optimal for every lam."
+        )
+    return problem, lam_max, first
+
+
+def _centred(X: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore", invalid="ignore"):
+        # From a sample first: the rounding error of a far mean would stay in all of them.
+        X = X - X[0]
+        X -= X.mean(axis=0)
+    largest = np.abs(X).max()
+    if not (largest == 0.0 or 1.0 / _LARGEST < largest < _LARGEST):
+        raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")
+    return X
+
+
+def _check_no_labels(y, given: list[str], pull: float) -> None:
+    if y is not None:
+        raise ValueError(
+            f"y and {' and '.join(given)} were both given; pass labels or comparisons."
+        )
+    if pull > 0.0:
+        raise ValueError(
+            f"pull must be 0 with explicit comparisons, got {pull}: only labels have "
+            "target neighbours. Similar pairs (pairs) with a small U do what it does."
+        )
+
+
+def _codes(X, y, weights, n_neighbors: int | None) -> np.ndarray:
+    codes = class_codes(X, y)
+    if weights is not None:
+        raise ValueError("weights are those of explicit comparisons; with labels pass none.")
+    if n_neighbors is not None and n_neighbors >= len(X):
+        raise ValueError(
+            f"n_neighbors must be below the number of samples, got {n_neighbors} for "
+            f"{len(X)} samples."
+        )
+    return codes
+
+
+def _from_labels(kind: type[Comparisons], model, X, codes, loss: SmoothedHinge) -> Comparisons:
+    has_long_rows = model.n_neighbors is None or model.n_neighbors >= SORT_FROM[0]
+    extra = _BYTES_OF_DUALS if is_narrow(loss.gamma, loss.threshold, has_long_rows) else 0
+    order = locality_order(X, codes)
+    X, codes = X[order], codes[order]
+    keep, store = None, check_store(model.memory)
+    if store is not None:
+        key = content_key(X, codes, model.n_neighbors)
+        keep = partial(kept_matrix, key, store.max_bytes)
+    return kind(X, triplets_from_labels(X, codes, model.n_neighbors, model.n_jobs, extra, keep))
