@@ -46,7 +46,7 @@ JOBS = {
     "certified": lambda: svc_certified_C(*TWO, *TWO, (0.1, 1.0), kernel="rbf"),
     "Newton": lambda: ScreenedSVC(solver="second-order").fit(np.tile(TWO[0], 5), TWO[1]),
     "classes": lambda: ScreenedSVC().fit(X, y),
-    "path": lambda: svc_path(*TWO, Cs=[0.1, 1.0, 10.0]),
+    "path": lambda: svc_path(*TWO, Cs=np.geomspace(0.1, 10.0, 6)),
     "pragam, classes": lambda: PragamSVC().fit(X, y),
     "pragam, folds": lambda: PragamSVCCV(2, cv=2).fit(X, y),
     "bundle": lambda: PragamSVC(10.0, algorithm="bmrm").fit(*TWO),

@@ -18,7 +18,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from svm_reference import optimum, primal
 
-from skscreen import ScreenedSVC
+from skscreen import ScreenedSVC, svc_path
 from skscreen.svm.solvers.linear.state import SampleState
 
 # 143 tumours with 30 features; 75 irises of three classes.
@@ -575,3 +575,20 @@ def test_rounding_errors_of_kernel_margins_are_in_the_gap(C, weight, shift):
     square = alpha @ margins
     value = 0.5 * square + (C * weights) @ np.maximum(1.0 - margins, 0.0)
     assert value - (alpha.sum() - 0.5 * square) <= model.dual_gap_ * value
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_a_free_intercept_takes_up_where_the_origin_is(shift):
+    X, y = load_breast_cancer(return_X_y=True)
+    # Shifts of such numbers are exact.
+    X = np.round(scale(X) * 2.0**10) / 2.0**10
+    options = {"intercept": "free", "C": 10.0, "tol": 1e-9}
+    model, near = ScreenedSVC(**options).fit(X + shift, y), ScreenedSVC(**options).fit(X, y)
+    assert model.dual_gap_ <= 1e-9
+    assert_allclose(model.objective_, near.objective_, rtol=2e-9)
+    assert_allclose(model.coef_, near.coef_, rtol=1e-3, atol=1e-4)
+    found, expected = model.decision_function(X + shift), near.decision_function(X)
+    assert_allclose(found, expected, atol=1e-3)
+    path = svc_path(X + shift, y, Cs=[1.0, 10.0], intercept="free", tol=1e-9)
+    assert_allclose(path.intercepts[1], model.intercept_[0], rtol=1e-6)
+    assert np.array_equal(model.support_vectors_, (X + shift)[model.support_])

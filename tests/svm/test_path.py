@@ -431,3 +431,16 @@ def test_steps_of_any_size(Cs, intercept):
             options = {"intercept": intercept, "tol": tol, "cache_size": 1e-3}
             path = svc_path(X, y, Cs=Cs, kernel="poly", **options)
             assert np.isfinite(path.dual_coefs).all()
+
+
+def test_an_eps_that_asks_for_too_many_values_is_refused():
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.raises(ValueError, match=r"eps=1e-14 may need more than 1,000,000 values of C"):
+        svc_path(scale(X), y, eps=1e-14)
+
+
+def test_an_eps_path_ends_where_solves_allow_no_step():
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(ConvergenceWarning):
+        path = svc_path(scale(X), y, eps=1e-6, C_max=1.0, max_iter=1)
+    assert not path.converged[-1] and path.Cs[-1] < 1.0
