@@ -65,7 +65,7 @@ class MahalanobisMixin:
         ndarray of shape (n_pairs,)
         """
         check_is_fitted(self)
-        pairs = self._vectors("pairs", pairs, 2)
+        pairs = check_tuples("pairs", pairs, 2, self.n_features_in_)
         return np.linalg.norm((pairs[:, 0] - pairs[:, 1]) @ self.components_.T, axis=1)
 
     def pair_score(self, pairs) -> np.ndarray:
@@ -102,9 +102,6 @@ class MahalanobisMixin:
         """
         check_is_fitted(self)
         return self.components_.T @ self.components_
-
-    def _vectors(self, name: str, tuples, size: int) -> np.ndarray:
-        return check_tuples(name, tuples, size, self.n_features_in_)
 
 
 def check_tuples(name: str, tuples, size: int, n_features: int | None = None) -> np.ndarray:

@@ -14,14 +14,14 @@ from sklearn.base import (
     clone,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.grid import absolute_lam
 from skscreen.fitting.path import forget, warn_unless_converged
 from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.threads import N_JOBS
-from skscreen.metric_learning.distance import MahalanobisDistance
+from skscreen.metric_learning.distance import MahalanobisMixin
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.domains import Point
@@ -38,7 +38,11 @@ ADVICE = (
 
 
 class ScreenedRTLM(
-    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    CallbackSupportMixin,
+    MahalanobisMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Mahalanobis metric from triplets, with safe screening and a certificate of optimality.
 
@@ -298,48 +302,6 @@ class ScreenedRTLM(
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return X @ self.components_.T
-
-    def get_mahalanobis_matrix(self) -> np.ndarray:
-        """Return the matrix M of the metric.
-
-        Returns
-        -------
-        ndarray of shape (n_features, n_features)
-        """
-        check_is_fitted(self)
-        return self.components_.T @ self.components_
-
-    def pair_distance(self, pairs) -> np.ndarray:
-        """Return the learned distances of pairs of samples.
-
-        Parameters
-        ----------
-        pairs : array-like of shape (n_pairs, 2, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_pairs,)
-        """
-        check_is_fitted(self)
-        pairs = check_array(
-            pairs, allow_nd=True, ensure_2d=False, dtype=np.float64, input_name="pairs"
-        )
-        if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features_in_):
-            raise ValueError(
-                f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {pairs.shape}."
-            )
-        return np.linalg.norm((pairs[:, 0] - pairs[:, 1]) @ self.components_.T, axis=1)
-
-    def get_metric(self) -> MahalanobisDistance:
-        """Return the learned distance as a function of two vectors, for `metric=` arguments.
-
-        Returns
-        -------
-        callable
-            Takes two arrays of shape (n_features,); can be pickled.
-        """
-        check_is_fitted(self)
-        return MahalanobisDistance(self.components_)
 
     def __sklearn_tags__(self):
         """Labels are needed (unless comparisons are given)."""

@@ -1,6 +1,6 @@
 """What the metric learners whose samples are tuples share: reading tuples, and what they give."""
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -8,8 +8,9 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skscreen.core.inputs import same_pairs
+from skscreen.fitting.path import forget
 from skscreen.metric_learning.distance import MahalanobisMixin, check_tuples
-from skscreen.metric_learning.estimator import LEARNED, ScreenedRTLM
+from skscreen.metric_learning.estimator import ScreenedRTLM
 
 # Parameters that the problem is given over with.
 _OPTIONS = (
@@ -52,6 +53,20 @@ class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
         self.preprocessor = preprocessor
         self.verbose = verbose
 
+    def pair_distance(self, pairs) -> np.ndarray:
+        """Return the learned distances of pairs of samples.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features) or (n_pairs, 2)
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+        """
+        check_is_fitted(self)
+        return super().pair_distance(self._vectors("pairs", pairs, 2))
+
     def transform(self, X) -> np.ndarray:
         """Map samples so that Euclidean distances become learned ones.
 
@@ -83,44 +98,6 @@ class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")
-
-    def _learn(self, X, **lists) -> None:
-        """Solve the problem of some comparisons of samples and keep what is learned."""
-        model = ScreenedRTLM(**{name: getattr(self, name) for name in _OPTIONS})
-        model.fit(X, **lists)
-        self.classes_, self.n_features_in_ = np.array([-1, 1]), X.shape[1]
-        for name in LEARNED:
-            setattr(self, name, getattr(model, name))
-
-    def _set_preprocessor(self) -> None:
-        given = self.preprocessor
-        if given is not None and not callable(given):
-            given = check_array(given, dtype=np.float64, input_name="preprocessor")
-        self.preprocessor_ = given
-
-    def _read(self, tuples) -> tuple[np.ndarray, np.ndarray]:
-        """Return the samples that occur, and the tuples as rows of indices of them."""
-        for name in LEARNED:
-            vars(self).pop(name, None)
-        self._set_preprocessor()
-        if self.preprocessor_ is not None and np.ndim(tuples) == 2:
-            names, rows = self._rows(self._name, tuples, self._size)
-            same = rows[:, 0] == rows[:, 1] if self._size == 2 else same_pairs(rows)
-            if np.any(same):
-                row = int(np.argmax(same))
-                raise ValueError(
-                    f"{self._name} must compare different samples; row {row} is "
-                    f"{names[rows[row]].tolist()}."
-                )
-            return self._look_up(self._name, names), rows
-        tuples = self._formed(self._name, tuples, self._size)
-        X, rows = np.unique(tuples.reshape(-1, tuples.shape[2]), axis=0, return_inverse=True)
-        rows = rows.reshape(len(tuples), self._size)
-        # Equal vectors in a tuple may be those of two samples.
-        repeats = np.flatnonzero((np.diff(np.sort(rows, axis=1), axis=1) == 0).any(axis=1))
-        copies = np.arange(repeats.size * self._size) + len(X)
-        rows[repeats] = copies.reshape(-1, self._size)
-        return np.concatenate((X, tuples[repeats].reshape(-1, tuples.shape[2]))), rows
 
     def _vectors(self, name: str, tuples, size: int) -> np.ndarray:
         if self.preprocessor_ is not None and np.ndim(tuples) == 2:
@@ -222,15 +199,50 @@ class ComparisonsClassifier(TuplesClassifier):
         margins = self.decision_function(tuples)
         return float(np.mean(margins * check_answers(y, len(margins), self._name) > 0.0))
 
-    def _fit_tuples(self, tuples, y) -> Self:
-        """Learn from tuples, of which those with y = -1 are turned round."""
-        X, rows = self._read(tuples)
-        answers = check_answers(y, len(rows), self._name)
-        near, far = rows[:, self._near], rows[:, self._far]
-        turned = (answers == -1)[:, None]
-        near, far = np.where(turned, far, near), np.where(turned, near, far)
-        self._learn(X, quadruplets=np.hstack((near, far)))
-        return self
+
+def read_tuples(model: TuplesClassifier, tuples) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples that occur, and the tuples as rows of indices of them."""
+    forget(model)
+    given = model.preprocessor
+    if given is not None and not callable(given):
+        given = check_array(given, dtype=np.float64, input_name="preprocessor")
+    model.preprocessor_ = given
+    if model.preprocessor_ is not None and np.ndim(tuples) == 2:
+        names, rows = model._rows(model._name, tuples, model._size)
+        same = rows[:, 0] == rows[:, 1] if model._size == 2 else same_pairs(rows)
+        if np.any(same):
+            row = int(np.argmax(same))
+            raise ValueError(
+                f"{model._name} must compare different samples; row {row} is "
+                f"{names[rows[row]].tolist()}."
+            )
+        return model._look_up(model._name, names), rows
+    tuples = model._formed(model._name, tuples, model._size)
+    X, rows = np.unique(tuples.reshape(-1, tuples.shape[2]), axis=0, return_inverse=True)
+    rows = rows.reshape(len(tuples), model._size)
+    # Equal vectors in a tuple may be those of two samples.
+    repeats = np.flatnonzero((np.diff(np.sort(rows, axis=1), axis=1) == 0).any(axis=1))
+    copies = np.arange(repeats.size * model._size) + len(X)
+    rows[repeats] = copies.reshape(-1, model._size)
+    return np.concatenate((X, tuples[repeats].reshape(-1, tuples.shape[2]))), rows
+
+
+def learn_metric(model: TuplesClassifier, X, **lists) -> None:
+    """Solve the problem of some comparisons of samples and keep what is learned."""
+    solved = ScreenedRTLM(**{name: getattr(model, name) for name in _OPTIONS}).fit(X, **lists)
+    vars(model).update(forget(solved))
+    model.classes_ = np.array([-1, 1])
+
+
+def fit_comparisons(model: ComparisonsClassifier, tuples, y) -> ComparisonsClassifier:
+    """Learn from tuples, of which those with y = -1 are turned round."""
+    X, rows = read_tuples(model, tuples)
+    answers = check_answers(y, len(rows), model._name)
+    near, far = rows[:, model._near], rows[:, model._far]
+    turned = (answers == -1)[:, None]
+    near, far = np.where(turned, far, near), np.where(turned, near, far)
+    learn_metric(model, X, quadruplets=np.hstack((near, far)))
+    return model
 
 
 def check_answers(y, n_tuples: int, tuples: str, name: str = "y") -> np.ndarray:

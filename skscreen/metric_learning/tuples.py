@@ -13,6 +13,9 @@ from skscreen.metric_learning.tuple_base import (
     ComparisonsClassifier,
     TuplesClassifier,
     check_answers,
+    fit_comparisons,
+    learn_metric,
+    read_tuples,
 )
 
 
@@ -149,13 +152,13 @@ class RTLMPairsClassifier(TuplesClassifier):
         bounds = () if self.bounds is None else tuple(self.bounds)
         if len(bounds) not in (0, 2):
             raise ValueError(f"bounds must be a tuple (U, L) or None, got {self.bounds!r}.")
-        X, rows = self._read(pairs)
+        X, rows = read_tuples(self, pairs)
         y = check_answers(y, len(rows), "pairs")
         if np.all(y == y[0]):
             raise ValueError(
                 f"y must name similar (1) and dissimilar (-1) pairs, got 1 class: all are {y[0]}."
             )
-        self._learn(X, pairs=(rows[y == 1], rows[y == -1], *bounds))
+        learn_metric(self, X, pairs=(rows[y == 1], rows[y == -1], *bounds))
         return self.calibrate_threshold(pairs, y, **calibration)
 
     def decision_function(self, pairs) -> np.ndarray:
@@ -326,7 +329,7 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
         -------
         RTLMTripletsClassifier
         """
-        return self._fit_tuples(triplets, y)
+        return fit_comparisons(self, triplets, y)
 
 
 class RTLMQuadrupletsClassifier(ComparisonsClassifier):
@@ -396,4 +399,4 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
         -------
         RTLMQuadrupletsClassifier
         """
-        return self._fit_tuples(quadruplets, y)
+        return fit_comparisons(self, quadruplets, y)
