@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skscreen.embedding.losses import answer
+from skscreen.embedding.losses import answer, choice
 
 
 def columns(rows):
@@ -36,8 +36,12 @@ def gradient(loss, rows, X, reg=0.0):
     """Gradient of the mean loss and the ridge, answer by answer."""
     result = 2.0 * reg / len(X) * X
     for i, j, l, k in columns(rows).T:
-        _, near, far = loss_values(loss, np.sum((X[i] - X[j]) ** 2), np.sum((X[l] - X[k]) ** 2))
-        for u, v, slope in ((i, j, near), (l, k, far)):
+        a, c, e = (np.sum((X[u] - X[v]) ** 2) for u, v in ((i, j), (l, k), (j, k)))
+        if loss.of_trials:
+            near, far, third = choice(a, c, e)[2:]
+        else:
+            (_, near, far), third = loss_values(loss, a, c), 0.0
+        for u, v, slope in ((i, j, near), (l, k, far), (j, k, third)):
             push = 2.0 * slope * (X[u] - X[v]) / len(rows)
             result[u] += push
             result[v] -= push

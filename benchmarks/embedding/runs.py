@@ -51,7 +51,7 @@ def constant_sgd(problem, X, settings, rng, decay=0.0) -> Iterator[Progress]:
         for part in range(5):
             size = m * (part + 1) // 5 - m * part // 5
             row = sgd_pass(
-                X, problem.answers, row, size, step, step, terms.loss, terms.shape, terms.reg
+                X, problem.answers, row, size, step, step, terms.loss, terms.shape, terms.reg, None
             )
             yield Progress(epoch + (part + 1) / 5, np.nan, step, X, False)
         if diverged(X):

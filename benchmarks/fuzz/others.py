@@ -49,7 +49,7 @@ from skscreen.metrics import (
 matplotlib.use("Agg")
 EMBEDDING = {
     "n_components": (2, 1, 3, 7),
-    "loss": ("soe", "ste", "tste", "gnmds", "ckl"),
+    "loss": ("soe", "ste", "tste", "gnmds", "ckl", "oddoneout"),
     "solver": ("auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"),
     "formulation": ("nonconvex", "nonconvex", "convex"),
     "reg": ("auto", 0.0, 1e-12, 1.0, 1e12, 1e300),
@@ -92,6 +92,7 @@ def answers(inputs: Inputs, n: int, n_rows: int, width: int) -> tuple:
             float), lambda: np.asfortranarray(rows), lambda: rows.astype(object), lambda:
             rows.astype(np.float32), lambda: rows.astype(">i8"), lambda: rows[::-1][::-1],
             lambda: np.array(list("abcdefghijkl"))[rows], lambda: pd.DataFrame(rows).astype(str),
+            lambda: rows[:, ::-1],
         )()  # fmt: skip
     right = rng.random(n_rows) < 0.7
     y = None
@@ -100,7 +101,7 @@ def answers(inputs: Inputs, n: int, n_rows: int, width: int) -> tuple:
                         np.full(n_rows, np.nan), np.zeros(n_rows), [None] * n_rows)  # fmt: skip
     elif inputs.pick(False, True):
         y = inputs.pick(right, right.astype(int), np.where(right, 1, -1), right.tolist(),
-                        np.where(right, 3.0, -2.0))  # fmt: skip
+                        np.where(right, 3.0, -2.0), rng.integers(3, size=n_rows))  # fmt: skip
     return inputs.note("X", given), inputs.note("y", y)
 
 
@@ -138,6 +139,9 @@ def check_stress(model, X, weights) -> None:
     """Compare `stress_` with its formula."""
     place = {name: row for row, name in enumerate(model.objects_.tolist())}
     rows = np.array([[place[name] for name in row] for row in np.asarray(X).tolist()])
+    odd = model.loss == "oddoneout"
+    if odd:
+        rows = rows[:, [1, 2, 0]]
     if rows.shape[1] == 3:
         rows = rows[:, [0, 1, 0, 2]]
     i, j, l, k = rows.T
@@ -149,7 +153,11 @@ def check_stress(model, X, weights) -> None:
     if model.loss == "soe":
         a, c = np.maximum(a, 1e-12), np.maximum(c, 1e-12)
     with np.errstate(all="ignore"):
-        losses = embedding_losses(model.loss, shape, a, c)
+        if odd:
+            e = ((Z[j] - Z[k]) ** 2).sum(axis=1)[used]
+            losses = a + np.logaddexp.reduce([-a, -c, -e], axis=0)
+        else:
+            losses = embedding_losses(model.loss, shape, a, c)
     wanted = float(weights[used] @ losses / weights[used].sum())
     if np.isfinite(wanted):
         expect_close(model.stress_, wanted, 1e-9 * (1.0 + float(np.max(a + c))), "stress")

@@ -26,10 +26,12 @@ _LIFT_UP_TO, _LIFT_CKL_UP_TO = 3, 5
 _PARTS = 5
 # Ridge for r noise-free answers a coordinate: the first number over r^2, at most the second.
 _CLEAN_RIDGES = {"gnmds": (0.5, 0.3), "ste": (0.3, 0.3), "soe": (0.03, 0.1)}
+_CLEAN_RIDGES["oddoneout"] = _CLEAN_RIDGES["ste"]
 # Ridges tried for noisy answers, weakest first; the loss of CKL needs none.
 _RIDGES = {
     "gnmds": (0.03, 0.1, 0.3),
     "ste": (0.03, 0.1, 0.3),
+    "oddoneout": (0.03, 0.1, 0.3, 0.5),
     "soe": (0.03, 0.1, 0.3),
     "tste": (0.01, 0.03, 0.1),
     "ckl": (),
@@ -67,7 +69,7 @@ def auto(
     else:
         *held_out, part = problem.split(n_held_out)
         passes = yield from _start(part, X, rng)
-        if wrong_share(X, *held_out) > _NOISY:
+        if wrong_share(X, *held_out, problem.loss) > _NOISY:
             passes = yield from _choose_ridge(part, X, held_out, settings, passes)
             problem.reg = part.reg
     for progress in lbfgs(problem, X, settings):
@@ -105,7 +107,7 @@ def _choose_ridge(problem, X, held_out, settings, passes):
         for progress in lbfgs(problem, X, rough):
             yield progress._replace(passes=passes + progress.passes)
         passes += progress.passes
-        error = wrong_share(X, *held_out)
+        error = wrong_share(X, *held_out, problem.loss)
         if best is not None and error > best[0]:
             break
         best = error, reg, X.copy()

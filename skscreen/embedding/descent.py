@@ -7,10 +7,10 @@ import numpy as np
 
 from skscreen.embedding.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.state import Progress, Settings, shuffled
-from skscreen.embedding.stochastic_loops import sgd_pass
+from skscreen.embedding.stochastic_loops import room_for_third, sgd_pass
 
 # First step of SGD, in squared distance per unit of slope; longer ones diverge on noisy answers.
-FIRST_STEP = {"gnmds": 0.1, "ste": 0.1, "tste": 0.2, "soe": 0.2, "ckl": 0.2}
+FIRST_STEP = {"gnmds": 0.1, "ste": 0.1, "oddoneout": 0.1, "tste": 0.2, "soe": 0.2, "ckl": 0.2}
 # SGD steps per object.
 _TOUCHES = 6000
 # Parts of a descent after each of which its loss is reported.
@@ -49,13 +49,16 @@ def descend(
     Returns how often it went through the answers.
     """
     terms, start = problem.terms, X.copy()
+    third = room_for_third(problem.loss, X.shape[1])
     far = _FAR * max(1.0, float(np.abs(X).max()))
     for _ in range(_ATTEMPTS):
         row = done = 0
         for part in range(parts):
             end = n_steps * (part + 1) // parts
             steps = [first * (1.0 - at / n_steps) for at in (done, end)]
-            row = sgd_pass(X, rows, row, end - done, *steps, terms.loss, terms.shape, terms.reg)
+            row = sgd_pass(
+                X, rows, row, end - done, *steps, terms.loss, terms.shape, terms.reg, third
+            )
             done = end
             yield Progress(done / len(problem.answers), nan, steps[0], X, False)
         if not diverged(X, far):

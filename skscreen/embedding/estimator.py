@@ -27,9 +27,9 @@ from skscreen.embedding.answers import (
 )
 from skscreen.embedding.auto import clean_ridge
 from skscreen.embedding.feature_map import FeatureMapMixin
-from skscreen.embedding.losses import EmbeddingLoss
-from skscreen.embedding.names import are_positions, learn_objects, positions
-from skscreen.embedding.objective import EmbeddingProblem, margins
+from skscreen.embedding.losses import CODES, EmbeddingLoss
+from skscreen.embedding.names import are_positions, learn_objects, odd_last, positions
+from skscreen.embedding.objective import EmbeddingProblem, answer_margins
 from skscreen.embedding.solve import LARGEST, EmbeddingSolution, check_free, check_inits, solve_from
 from skscreen.embedding.state import Progress, Settings
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
@@ -62,21 +62,23 @@ class OrdinalEmbedding(
     ----------
     n_components : int, default=2
         Dimensions p of the points.
-    loss : {"soe", "ste", "tste", "gnmds", "ckl"}, default="soe"
+    loss : {"soe", "ste", "tste", "gnmds", "ckl", "oddoneout"}, default="soe"
         f(a, c): "soe" max(0, sqrt(a) + margin - sqrt(c))^2; "ste" log(1 + exp(a - c)); "tste"
         log(1 + ((alpha + a) / (alpha + c))^((alpha + 1) / 2)); "gnmds" max(0, 1 + a - c), smoothed;
-        "ckl" log((a + c + 2 mu) / (c + mu)).
+        "ckl" log((a + c + 2 mu) / (c + mu)). "oddoneout" is for choices of the odd one out of
+        three, which X then holds: -log(exp(-a) / (exp(-a) + exp(-b) + exp(-c))), with a the squared
+        distance of the two others, b and c those from them to the odd one.
     solver : {"auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"}, default="auto"
         "auto" is a short stochastic start (for up to three components in two more) and then
         L-BFGS; on a line points then move past each other where that lowers F. "svrg-sbb" is the
         variance-reduced stochastic gradient with stabilised Barzilai-Borwein steps; "svrg" has
         constant steps, "sgd" falling ones, "batch" is gradient descent.
     formulation : {"nonconvex", "convex"}, default="nonconvex"
-        "convex" minimises over the Gram matrix, which is a convex problem for "gnmds" and "ste",
-        by projected gradients at O(n^3) a step, and keeps the largest `n_components` eigenpairs.
-        For comparison: slow, less accurate, and without a certificate (with the default `tol` it
-        stops a few per cent above the optimum); for other losses a heuristic. Not with another
-        `solver` than "auto".
+        "convex" minimises over the Gram matrix, which is a convex problem for "gnmds", "ste" and
+        "oddoneout", by projected gradients at O(n^3) a step, and keeps the largest `n_components`
+        eigenpairs. For comparison: slow, less accurate, and without a certificate (with the default
+        `tol` it stops a few per cent above the optimum); for other losses a heuristic. Not with
+        another `solver` than "auto".
     reg : float or "auto", default="auto"
         Strength >= 0 of the ridge. "auto" follows the number of answers for each coordinate; with
         the solver "auto" a tenth of the answers then chooses a stronger one where they are noisy.
@@ -190,7 +192,7 @@ class OrdinalEmbedding(
 
     _parameter_constraints: ClassVar[dict] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "loss": [StrOptions({"soe", "ste", "tste", "gnmds", "ckl"})],
+        "loss": [StrOptions(set(CODES))],
         "solver": [StrOptions({"auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"})],
         "formulation": [StrOptions({"nonconvex", "convex"})],
         "reg": [StrOptions({"auto"}), Interval(Real, 0, LARGEST, closed="both")],
@@ -268,9 +270,11 @@ class OrdinalEmbedding(
             are nearer to each other than l and k. Objects are 0, 1, 2, ..., or names: strings or
             anything that can be hashed, also in a data frame. Or numbers of answers as a sparse
             tensor of shape (n, n, n), also as a SciPy matrix (n, n^2) or (n^2, n).
+            With ``loss="oddoneout"`` rows of three objects, of which the first is the odd one.
         y : array-like of shape (n_answers,), optional
             Responses, True or False, 1 and -1 or 1 and 0: the second of them turns the answer
-            round. Or counts, how often an answer was given, negative where it is to be turned.
+            round. Or counts, how often an answer was given, negative where it is to be turned. With
+            ``loss="oddoneout"`` the column of the odd one, or the odd one by name.
         init : array-like of shape (n_objects, n_components), optional
             Where to start; of shape (n_starts, n_objects, n_components) for several starts. One so
             near to zero, a stationary point, that F is the same is scaled up.
@@ -393,6 +397,8 @@ class OrdinalEmbedding(
         if hasattr(X, "columns") and X.shape[1] == self.n_features_in_:
             # Columns in another order than those of the fit.
             _check_feature_names(self, X, reset=False)
+        if self.loss == "oddoneout":
+            X, y = odd_last(X, y), None
         return read_answers(positions(X, self.objects_, known=known), y, sample_weight)
 
     def _read(self, X, y, n_objects, sample_weight) -> Answers:
@@ -404,8 +410,11 @@ class OrdinalEmbedding(
             )
         if n_objects is None:
             n_objects = self.n_objects
-        objects = learn_objects(X, self.objects, n_objects)
-        rows = X if objects is None else positions(X, objects, known=True)
+        table = X
+        if self.loss == "oddoneout":
+            table, y = odd_last(X, y), None
+        objects = learn_objects(table, self.objects, n_objects)
+        rows = table if objects is None else positions(table, objects, known=True)
         answers = read_answers(rows, y, sample_weight)
         validate_data(self, answers.rows if _is_not_a_table(X) else X, skip_check_array=True)
         if objects is None:
@@ -447,7 +456,8 @@ class OrdinalEmbedding(
         known = (rows < n).all(axis=1)
         known[known] = self.compared_[rows[known]].all(axis=1)
         agree = np.zeros(len(rows), dtype=np.int64)
-        agree[known] = np.sign(margins(self.embedding_, rows[known]))
+        loss = EmbeddingLoss(self.loss)
+        agree[known] = np.sign(answer_margins(self.embedding_, rows[known], loss))
         return agree
 
     def _store(self, solution: EmbeddingSolution, problem: EmbeddingProblem) -> Self:

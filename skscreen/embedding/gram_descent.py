@@ -1,8 +1,8 @@
 """The Gram formulation of ordinal embedding, for comparison and teaching.
 
 Over positive semidefinite G, squared distances g_ii - 2 g_ij + g_jj are linear in G, so that the
-losses GNMDS and STE are convex (t-STE, CKL and SOE are not). Every step takes a full eigenvalue
-decomposition: O(n^3), for a few hundred objects.
+losses GNMDS, STE and odd one out are convex (t-STE, CKL and SOE are not). Every step takes a full
+eigenvalue decomposition: O(n^3), for a few hundred objects.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from numba import njit
 
-from skscreen.embedding.losses import answer
+from skscreen.embedding.losses import ODD, answer, choice
 from skscreen.embedding.objective import EmbeddingProblem
 from skscreen.embedding.state import Progress, Settings
 
@@ -88,17 +88,25 @@ def _sum_losses(G, terms, gradient):
         # Rounding can make the distance of equal points negative.
         a = max(G[i, i] - 2.0 * G[i, j] + G[j, j], 0.0)
         c = max(G[l, l] - 2.0 * G[l, k] + G[k, k], 0.0)
-        linear, factor, slope_a, slope_c = answer(terms.loss, terms.shape, a, c)
+        slope_e = 0.0
+        if terms.loss == ODD:
+            e = max(G[j, j] - 2.0 * G[j, k] + G[k, k], 0.0)
+            linear, factor, slope_a, slope_c, slope_e = choice(a, c, e)
+        else:
+            linear, factor, slope_a, slope_c = answer(terms.loss, terms.shape, a, c)
         weight = weights[q] if weights.size else 1.0
         total += weight * (linear + np.log(factor))
-        slope_a *= weight
-        slope_c *= weight
-        gradient[i, i] += slope_a
-        gradient[j, j] += slope_a
-        gradient[i, j] -= slope_a
-        gradient[j, i] -= slope_a
-        gradient[l, l] += slope_c
-        gradient[k, k] += slope_c
-        gradient[l, k] -= slope_c
-        gradient[k, l] -= slope_c
+        _add(gradient, i, j, weight * slope_a)
+        _add(gradient, l, k, weight * slope_c)
+        if slope_e != 0.0:
+            _add(gradient, j, k, weight * slope_e)
     return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add(gradient, u, v, slope):
+    """Add the gradient of a squared distance times its slope."""
+    gradient[u, u] += slope
+    gradient[v, v] += slope
+    gradient[u, v] -= slope
+    gradient[v, u] -= slope

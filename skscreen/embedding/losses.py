@@ -3,6 +3,9 @@
 An answer "i and j are nearer to each other than l and k" is right where a = |x_i - x_j|^2 is below
 c = |x_l - x_k|^2. Each loss f(a, c) is handed out as numbers u, v >= 0, df/da and df/dc with
 f = u + log v: sums of logarithms become one logarithm of a product (see `objective.py`).
+
+A choice of the odd one out among three compares three distances: the one between the two others is
+right where it is the smallest. It is a row (i, j, k) like that of a triplet, with k the odd one.
 """
 
 from dataclasses import dataclass
@@ -10,8 +13,8 @@ from math import exp, log, sqrt
 
 from numba import njit
 
-GNMDS, CKL, STE, TSTE, SOE = range(5)
-CODES = {"gnmds": GNMDS, "ckl": CKL, "ste": STE, "tste": TSTE, "soe": SOE}
+GNMDS, CKL, STE, TSTE, SOE, ODD = range(6)
+CODES = {"gnmds": GNMDS, "ckl": CKL, "ste": STE, "tste": TSTE, "soe": SOE, "oddoneout": ODD}
 
 # Below this a distance counts as this one: the square root has no slope at 0.
 SMALLEST = 1e-12
@@ -25,14 +28,15 @@ class EmbeddingLoss:
 
     Parameters
     ----------
-    name : {"gnmds", "ckl", "ste", "tste", "soe"}
+    name : {"gnmds", "ckl", "ste", "tste", "soe", "oddoneout"}
         "gnmds": hinge max(0, 1 + a - c), with a quadratic piece of width `shape` >= 0 (Agarwal et
         al. 2007); "ckl": log((a + c + 2 mu) / (c + mu)) with mu = `shape` > 0 (Tamuz et al. 2011);
         "ste": log(1 + exp(a - c)), and "tste": log(1 + ((alpha + a) / (alpha + c))^h) with
         alpha = `shape` > 0 and h = (alpha + 1) / 2 (van der Maaten and Weinberger 2012); "soe":
-        max(0, sqrt(a) + delta - sqrt(c))^2 with delta = `shape` > 0 (Terada and von Luxburg 2014).
+        max(0, sqrt(a) + delta - sqrt(c))^2 with delta = `shape` > 0 (Terada and von Luxburg 2014);
+        "oddoneout": see `choice`.
     shape : float
-        Not used by "ste".
+        Not used by "ste" and "oddoneout".
     """
 
     name: str
@@ -42,6 +46,11 @@ class EmbeddingLoss:
     def code(self) -> int:
         """The number by which kernels know the loss."""
         return CODES[self.name]
+
+    @property
+    def of_trials(self) -> bool:
+        """Whether answers are choices of the odd one out, not of the nearer pair."""
+        return self.name == "oddoneout"
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -101,3 +110,19 @@ def answer(loss, shape, a, c):
     if s <= 0.0:
         return 0.0, 1.0, 0.0, 0.0
     return s * s, 1.0, s / root_a, -s / root_c
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def choice(a, c, e):
+    """u, v and the slopes of f = -log(exp(-a) / (exp(-a) + exp(-c) + exp(-e))) = u + log v.
+
+    Of the odd one out: a is the squared distance of the two others, c and e are those from each of
+    them to it. The likelihood is that of Zheng, Pereira, Baker and Hebart (2019, SPoSE) and of
+    Muttenthaler et al. (2022, VICE), with the similarity -|x_i - x_j|^2 in place of a product.
+    """
+    largest = max(0.0, a - c, a - e)
+    right, first, second = exp(-largest), exp(a - c - largest), exp(a - e - largest)
+    total = right + first + second
+    first /= total
+    second /= total
+    return largest, total, first + second, -first, -second

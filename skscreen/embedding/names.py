@@ -123,6 +123,25 @@ def chosen_first(X, y=None) -> np.ndarray:
     return np.take_along_axis(table, np.argsort(others, axis=1, kind="stable"), axis=1)
 
 
+def odd_last(X, y=None) -> np.ndarray:
+    """Return choices of the odd one out of three as rows (i, j, k) with k the odd one.
+
+    Parameters
+    ----------
+    X, y
+        As in `chosen_first`.
+    """
+    if is_tensor(X):
+        raise ValueError("X must be a table of trials with loss='oddoneout', not a tensor.")
+    table = chosen_first(X, y)
+    if table.shape[1] != 3:
+        raise ValueError(
+            f"X must have 3 columns with loss='oddoneout', got {table.shape[1]}. Make triplets of "
+            "larger trials with skscreen.preprocessing.triplets_from_oddoneout."
+        )
+    return table[:, [1, 2, 0]]
+
+
 def is_tensor(X) -> bool:
     """Whether answers are a sparse tensor of counts."""
     return sparse.issparse(X) or (hasattr(X, "coords") and getattr(X, "ndim", 0) == 3)

@@ -18,12 +18,14 @@ from skscreen.core.compiling import start_numba
 from skscreen.embedding.losses import (
     CKL,
     GNMDS,
+    ODD,
     SMALLEST,
     SOE,
     STE,
     TSTE,
     EmbeddingLoss,
     answer,
+    choice,
     power,
 )
 
@@ -39,12 +41,13 @@ class Terms(NamedTuple):
     Parameters
     ----------
     answers : ndarray of shape (m, 3) or (m, 4), int32
-        Rows (i, j, k) or (i, j, l, k): d(i, j) < d(i, k) or d(i, j) < d(l, k).
+        Rows (i, j, k) or (i, j, l, k): d(i, j) < d(i, k) or d(i, j) < d(l, k). With the loss ODD
+        rows (i, j, k) also say that d(i, j) < d(j, k).
     weights : ndarray of shape (m,), or (0,) where all are one
     pairs : ndarray of shape (P, 2), int32
         The distinct pairs; empty where they are not listed.
-    near, far : ndarray of shape (m,), int32
-        Rows of `pairs`; empty where pairs are not listed.
+    near, far, third : ndarray of shape (m,), int32
+        Rows of `pairs`, the third (j, k) with the loss ODD; empty where pairs are not listed.
     counts : ndarray of shape (P,)
         Weight of the answers in which a pair is the far one.
     total : float
@@ -58,6 +61,7 @@ class Terms(NamedTuple):
     pairs: np.ndarray
     near: np.ndarray
     far: np.ndarray
+    third: np.ndarray
     counts: np.ndarray
     total: float
     loss: int
@@ -87,11 +91,11 @@ class EmbeddingProblem:
         if compress is None:
             compress = n_objects**2 < 4 * len(answers)
         if compress:
-            pairs, near, far = list_pairs(answers, n_objects)
+            pairs, places = list_pairs(answers, n_objects, 3 if loss.of_trials else 2)
         else:
-            pairs, near, far = np.empty((0, 2), np.int32), *np.empty((2, 0), np.int32)
+            pairs, places = np.empty((0, 2), np.int32), np.empty((3, 0), np.int32)
         weights = np.empty(0) if weights is None else weights
-        self.terms = _terms(answers, weights, pairs, near, far, loss, float(reg))
+        self.terms = _terms(answers, weights, pairs, places, loss, float(reg))
 
     @property
     def answers(self) -> np.ndarray:
@@ -109,7 +113,9 @@ class EmbeddingProblem:
         rest.terms = _terms(
             *(rows[size:] for rows in (terms.answers, terms.weights)),
             terms.pairs,
-            *(rows[size:] for rows in (terms.near, terms.far)),
+            np.stack([terms.near, terms.far, terms.third])[:, size:]
+            if self.loss.of_trials
+            else np.stack([terms.near, terms.far])[:, size:],
             self.loss,
             terms.reg,
         )
@@ -139,26 +145,28 @@ class EmbeddingProblem:
         return evaluate(X, self.terms, self.workspace(), gradient), gradient
 
 
-def _terms(answers, weights, pairs, near, far, loss, reg) -> Terms:
+def _terms(answers, weights, pairs, places, loss, reg) -> Terms:
+    near, far = places[0], places[1]
+    third = places[2] if len(places) == 3 else np.empty(0, np.int32)
     counts = np.bincount(far, weights if weights.size else None, len(pairs)).astype(np.float64)
     total = float(weights.sum() if weights.size else len(answers))
     return Terms(
-        answers, weights, pairs, near, far, counts, total, loss.code, float(loss.shape), reg
+        answers, weights, pairs, near, far, third, counts, total, loss.code, float(loss.shape), reg
     )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def list_pairs(answers, n_objects):
-    """Distinct pairs of objects, and the rows of the near and far pair of each answer."""
+def list_pairs(answers, n_objects, sides):
+    """Distinct pairs of objects, and the rows of the near, far and third pair of each answer."""
     m, width = answers.shape
     l_column = 0 if width == 3 else 2
     table = np.full((n_objects, n_objects), -1, np.int32)
-    pairs = np.empty((min(2 * m, n_objects * (n_objects + 1) // 2), 2), np.int32)
-    rows = np.empty((2, m), np.int32)
+    pairs = np.empty((min(sides * m, n_objects * (n_objects + 1) // 2), 2), np.int32)
+    rows = np.empty((sides, m), np.int32)
     count = 0
     for q in range(m):
-        for side in range(2):
-            u = answers[q, 0 if side == 0 else l_column]
+        for side in range(sides):
+            u = answers[q, 1 if side == 2 else 0 if side == 0 else l_column]
             v = answers[q, 1 if side == 0 else width - 1]
             if u > v:
                 u, v = v, u
@@ -167,7 +175,7 @@ def list_pairs(answers, n_objects):
                 pairs[count, 0], pairs[count, 1] = u, v
                 count += 1
             rows[side, q] = table[u, v]
-    return pairs[:count].copy(), rows[0], rows[1]
+    return pairs[:count].copy(), rows
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -207,7 +215,15 @@ def _by_answers(X, terms, gradient):
             far = X[l, d] - X[k, d]
             a += near * near
             c += far * far
-        linear, factor, slope_a, slope_c = answer(terms.loss, terms.shape, a, c)
+        slope_e = 0.0
+        if terms.loss == ODD:
+            e = 0.0
+            for d in range(p):
+                third = X[j, d] - X[k, d]
+                e += third * third
+            linear, factor, slope_a, slope_c, slope_e = choice(a, c, e)
+        else:
+            linear, factor, slope_a, slope_c = answer(terms.loss, terms.shape, a, c)
         if weights.size:
             weight = weights[q]
             total += weight * (linear + log(factor))
@@ -228,6 +244,12 @@ def _by_answers(X, terms, gradient):
             gradient[j, d] -= near
             gradient[l, d] += far
             gradient[k, d] -= far
+        if slope_e != 0.0:
+            slope_e *= 2.0 * weight
+            for d in range(p):
+                third = slope_e * (X[j, d] - X[k, d])
+                gradient[j, d] += third
+                gradient[k, d] -= third
     return total + log(product)
 
 
@@ -256,7 +278,7 @@ def _by_pairs(X, terms, work, gradient):
     middle = min(0.5 * largest, 0.9 * _RANGE)
     for r in range(pairs.shape[0]):
         a = distances[r]
-        if loss == STE:
+        if loss == STE or loss == ODD:
             links[r] = exp(middle - a)
         elif loss == TSTE:
             links[r] = power(shape / (shape + a), h)
@@ -264,6 +286,8 @@ def _by_pairs(X, terms, work, gradient):
             links[r] = sqrt(max(a, SMALLEST))
     if loss == STE or loss == TSTE:
         total = _choices(terms, distances, links, pulls)
+    elif loss == ODD:
+        total = _trials(terms, distances, links, pulls)
     elif loss == CKL:
         total = _crowd_kernel(terms, distances, pulls)
     else:
@@ -318,6 +342,39 @@ def _choices(terms, distances, links, pulls):
                 wrong *= (terms.shape + distances[near]) / h
         pulls[near] += weight * wrong
         pulls[far] -= weight * wrong
+    return total - log(product)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _trials(terms, distances, links, pulls):
+    """Odd one out: the probability of the answer is e_near / (e_near + e_far + e_third)."""
+    weights = terms.weights
+    total, product, weight = 0.0, 1.0, 1.0
+    for q in range(terms.near.size):
+        near, far, third = terms.near[q], terms.far[q], terms.third[q]
+        e_near, e_far, e_third = links[near], links[far], links[third]
+        if weights.size:
+            weight = weights[q]
+        both = e_near + e_far + e_third
+        right = e_near / both if e_near > _UNDERFLOW else 0.0
+        if right > _TINY:
+            if weights.size:
+                total -= weight * log(right)
+            else:
+                product *= right
+                if product < _TINY:
+                    total -= log(product)
+                    product = 1.0
+            first, second = e_far / both, e_third / both
+        else:
+            linear, factor, _, first, second = choice(
+                distances[near], distances[far], distances[third]
+            )
+            total += weight * (linear + log(factor))
+            first, second = -first, -second
+        pulls[near] += weight * (first + second)
+        pulls[far] -= weight * first
+        pulls[third] -= weight * second
     return total - log(product)
 
 
@@ -394,6 +451,17 @@ def margins(X, answers):
     return result
 
 
-def wrong_share(X: np.ndarray, answers: np.ndarray, weights: np.ndarray | None) -> float:
+def answer_margins(X: np.ndarray, answers: np.ndarray, loss: EmbeddingLoss) -> np.ndarray:
+    """Return by how much each answer is right: for choices of the odd one out the lesser of two."""
+    result = margins(X, answers)
+    if loss.of_trials:
+        result = np.minimum(result, margins(X, answers[:, [1, 0, 2]]))
+    return result
+
+
+def wrong_share(
+    X: np.ndarray, answers: np.ndarray, weights: np.ndarray | None, loss: EmbeddingLoss
+) -> float:
     """Weighted share of answers that are not right; equal distances, and NaN, are wrong."""
-    return 1.0 - float(np.average(margins(X, answers) > 0.0, weights=weights))
+    right = answer_margins(X, answers, loss) > 0.0
+    return 1.0 - float(np.average(right, weights=weights))

@@ -1,16 +1,26 @@
 """Compiled stochastic passes of ordinal embedding: SGD on single answers, and an epoch of SVRG."""
 
+import numpy as np
 from numba import njit
 
-from skscreen.embedding.losses import answer
+from skscreen.embedding.losses import EmbeddingLoss, answer, choice
+
+
+def room_for_third(loss: EmbeddingLoss, n_components: int) -> np.ndarray | None:
+    """Return memory for the third distance of the odd one out; None for other losses.
+
+    The passes are compiled separately for None, without what it is for.
+    """
+    return np.empty(n_components) if loss.of_trials else None
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sgd_pass(X, answers, start, n_steps, first_step, last_step, loss, shape, reg):
+def sgd_pass(X, answers, start, n_steps, first_step, last_step, loss, shape, reg, third):
     """`n_steps` steps on single answers, with lengths that go linearly from first to last.
 
     Rows are taken in order, from `start` on and round the end: they are shuffled beforehand. Each
-    object shrinks by its share of the ridge when it is touched.
+    object shrinks by its share of the ridge when it is touched. `third` is what `room_for_third`
+    returns.
     """
     m, width = answers.shape
     p = X.shape[1]
@@ -29,12 +39,20 @@ def sgd_pass(X, answers, start, n_steps, first_step, last_step, loss, shape, reg
             far = X[l, d] - X[k, d]
             a += near * near
             c += far * far
-        _, _, slope_a, slope_c = answer(loss, shape, a, c)
+        if third is None:
+            _, _, slope_a, slope_c = answer(loss, shape, a, c)
+        else:
+            e = _third_distance(X, j, k)
+            _, _, slope_a, slope_c, slope_e = choice(a, c, e)
         if slope_a == 0.0 and slope_c == 0.0 and reg == 0.0:
             continue
         step = 2.0 * (first_step + decay * t)
         slope_a *= step
         slope_c *= step
+        if third is not None:
+            # All moves are from the same points.
+            for d in range(p):
+                third[d] = step * slope_e * (X[j, d] - X[k, d])
         shrink = 1.0 - step * reg / width
         for d in range(p):
             near = slope_a * (X[i, d] - X[j, d])
@@ -46,19 +64,45 @@ def sgd_pass(X, answers, start, n_steps, first_step, last_step, loss, shape, reg
                 X[l, d] = shrink * X[l, d] - far
             X[j, d] = shrink * X[j, d] + near
             X[k, d] = shrink * X[k, d] + far
+        if third is not None:
+            for d in range(p):
+                X[j, d] -= third[d]
+                X[k, d] += third[d]
     return q
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _third_distance(X, j, k):
+    total = 0.0
+    for d in range(X.shape[1]):
+        difference = X[j, d] - X[k, d]
+        total += difference * difference
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def svrg_epoch(
-    X, snapshot, gradient, answers, start, n_steps, batch, step, loss, shape, reg, last, buffer
+    X,
+    snapshot,
+    gradient,
+    answers,
+    start,
+    n_steps,
+    batch,
+    step,
+    loss,
+    shape,
+    reg,
+    last,
+    buffer,
+    third,
 ):
     """Take `n_steps` steps of SVRG on `batch` answers each, from X = snapshot.
 
     A step moves X by -batch * step * u, where u is the mean over the batch of the differences of
     gradients at X and at the snapshot, plus the full `gradient`. That last part moves every
     object: it is added to an object when the object is next needed, `last` says up to which step
-    it has been. `buffer`, of shape (batch, 2 p), holds the differences until all are computed.
+    it has been. `buffer`, of shape (batch, 3 p), holds the differences until all are computed.
     """
     m, width = answers.shape
     n, p = X.shape
@@ -86,8 +130,18 @@ def svrg_epoch(
                 near, far = snapshot[i, d] - snapshot[j, d], snapshot[l, d] - snapshot[k, d]
                 old_a += near * near
                 old_c += far * far
-            _, _, slope_a, slope_c = answer(loss, shape, a, c)
-            _, _, old_slope_a, old_slope_c = answer(loss, shape, old_a, old_c)
+            if third is None:
+                _, _, slope_a, slope_c = answer(loss, shape, a, c)
+                _, _, old_slope_a, old_slope_c = answer(loss, shape, old_a, old_c)
+            else:
+                _, _, slope_a, slope_c, slope_e = choice(a, c, _third_distance(X, j, k))
+                _, _, old_slope_a, old_slope_c, old_slope_e = choice(
+                    old_a, old_c, _third_distance(snapshot, j, k)
+                )
+                for d in range(p):
+                    buffer[b, 2 * p + d] = slope_e * (X[j, d] - X[k, d]) - old_slope_e * (
+                        snapshot[j, d] - snapshot[k, d]
+                    )
             for d in range(p):
                 buffer[b, d] = slope_a * (X[i, d] - X[j, d]) - old_slope_a * (
                     snapshot[i, d] - snapshot[j, d]
@@ -112,6 +166,11 @@ def svrg_epoch(
                 X[j, d] += near
                 X[l, d] -= far
                 X[k, d] += far
+            if third is not None:
+                for d in range(p):
+                    move = 2.0 * step * buffer[b, 2 * p + d]
+                    X[j, d] -= move
+                    X[k, d] += move
     for v in range(n):
         late = dense * (n_steps - last[v])
         for d in range(p):

@@ -6,7 +6,7 @@ import numpy as np
 
 from skscreen.embedding.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.state import Progress, Settings, shuffled
-from skscreen.embedding.stochastic_loops import svrg_epoch
+from skscreen.embedding.stochastic_loops import room_for_third, svrg_epoch
 
 # Most epochs.
 _EPOCHS = 50
@@ -52,7 +52,8 @@ def _epochs(problem, X, settings, rng, barzilai_borwein):
     epsilon = _EPSILON / n if settings.epsilon is None else settings.epsilon
     first_step = settings.step or (_FIRST_STEP if barzilai_borwein else 1.0) * n / m
     step, age, passes = first_step, 0, 1.0
-    last, buffer = np.empty(n, np.int64), np.empty((batch, 2 * p))
+    last, buffer = np.empty(n, np.int64), np.empty((batch, 3 * p))
+    third = room_for_third(problem.loss, p)
     gradient, trial_gradient = np.empty_like(X), np.empty_like(X)
     value = evaluate(X, terms, work, gradient)
     best, best_value = X.copy(), value
@@ -64,7 +65,7 @@ def _epochs(problem, X, settings, rng, barzilai_borwein):
         trial, used = X.copy(), step
         svrg_epoch(
             trial, X, gradient, rows, rng.integers(len(rows)), m // batch, batch, step,
-            terms.loss, terms.shape, terms.reg, last, buffer,
+            terms.loss, terms.shape, terms.reg, last, buffer, third,
         )  # fmt: skip
         new = evaluate(trial, terms, work, trial_gradient)
         passes += 3.0

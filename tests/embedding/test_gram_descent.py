@@ -23,7 +23,15 @@ def optimum(loss, weights):
     differences = cp.hstack(
         [2.0 * G[u, w] - 2.0 * G[u, v] + G[v, v] - G[w, w] for u, v, w in zip(i, j, k, strict=True)]
     )
-    if loss.name == "ste":
+    if loss.name == "oddoneout":
+        second = cp.hstack(
+            [
+                2.0 * G[v, w] - 2.0 * G[u, v] + G[u, u] - G[w, w]
+                for u, v, w in zip(i, j, k, strict=True)
+            ]
+        )
+        losses = cp.log_sum_exp(cp.vstack([np.zeros(60), differences, second]), axis=0)
+    elif loss.name == "ste":
         losses = cp.logistic(differences)
     else:
         # The hinge with a quadratic piece of width 1 is Huber's loss on one side.
@@ -32,7 +40,9 @@ def optimum(loss, weights):
     return cp.Problem(cp.Minimize(mean + REG / N * cp.trace(G))).solve(solver=cp.CLARABEL)
 
 
-@pytest.mark.parametrize("loss", [EmbeddingLoss("gnmds", 1.0), EmbeddingLoss("ste")], ids=str)
+@pytest.mark.parametrize(
+    "loss", [EmbeddingLoss("gnmds", 1.0), EmbeddingLoss("ste"), EmbeddingLoss("oddoneout")], ids=str
+)
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 def test_the_optimum_is_that_of_an_interior_point_method(loss, weights):
     problem = EmbeddingProblem(ROWS, weights, N, loss, REG)

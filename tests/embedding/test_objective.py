@@ -4,7 +4,12 @@ from embedding_reference import loss_values
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skscreen.embedding.losses import EmbeddingLoss
-from skscreen.embedding.objective import EmbeddingProblem, margins, wrong_share
+from skscreen.embedding.objective import (
+    EmbeddingProblem,
+    answer_margins,
+    margins,
+    wrong_share,
+)
 
 N, P, M = 12, 3, 100
 rng = np.random.default_rng(0)
@@ -113,6 +118,44 @@ def test_margins_and_the_share_of_wrong_answers():
     rows = np.array([[0, 1, 2], [0, 2, 1], [0, 1, 3]], dtype=np.int32)
     assert_array_equal(margins(line, rows), [8.0, -8.0, 0.0])
     # A tie is wrong.
-    assert_allclose(wrong_share(line, rows, None), 2.0 / 3.0)
-    assert_allclose(wrong_share(line, rows, np.array([3.0, 0.5, 0.5])), 0.25)
-    assert wrong_share(np.full((4, 1), np.nan), rows, None) == 1.0
+    loss = LOSSES[0]
+    assert_allclose(wrong_share(line, rows, None, loss), 2.0 / 3.0)
+    assert_allclose(wrong_share(line, rows, np.array([3.0, 0.5, 0.5]), loss), 0.25)
+    assert wrong_share(np.full((4, 1), np.nan), rows, None, loss) == 1.0
+
+
+def test_the_odd_one_out_is_far_from_both_others():
+    line = np.array([[0.0], [1.0], [3.0], [-1.0]])
+    # The second: 1 is nearer to 2 than 3 is, but not than 2 is to 3.
+    rows = np.array([[0, 1, 2], [1, 2, 0], [3, 0, 1]], dtype=np.int32)
+    odd = EmbeddingLoss("oddoneout")
+    assert_array_equal(answer_margins(line, rows, odd), [3.0, -3.0, 0.0])
+    assert_allclose(wrong_share(line, rows, None, odd), 2.0 / 3.0)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize("compress", [False, True])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 20.0, 1e6])
+def test_odd_one_out_is_a_choice_among_three(weights, compress, scale):
+    trials = EmbeddingProblem(TRIPLETS, weights, N, EmbeddingLoss("oddoneout"), 0.1, compress)
+
+    def by_hand(X):
+        i, j, k = TRIPLETS.T
+        squares = [-((X[u] - X[v]) ** 2).sum(axis=1) for u, v in ((i, j), (i, k), (j, k))]
+        losses = np.logaddexp.reduce(squares, axis=0) - squares[0]
+        return np.average(losses, weights=weights) + 0.1 * np.mean((X**2).sum(axis=1))
+
+    value, gradient = trials.evaluate(scale * X)
+    assert_allclose(value, by_hand(scale * X), rtol=1e-12)
+    if scale == 1.0:
+        for seed in range(10):
+            direction = np.random.default_rng(seed).normal(size=X.shape)
+            values = [by_hand(X + step * direction) for step in (1e-6, -1e-6)]
+            slope = (values[0] - values[1]) / 2e-6
+            assert_allclose(slope, np.sum(gradient * direction), atol=2e-8)
+    other = EmbeddingProblem(TRIPLETS, weights, N, EmbeddingLoss("oddoneout"), 0.1, not compress)
+    assert_allclose(other.evaluate(scale * X)[1], gradient, rtol=1e-7, atol=1e-10 * scale)
+    _, _, rest = trials.split(30)
+    rest_weights = None if weights is None else weights[30:]
+    part = EmbeddingProblem(TRIPLETS[30:], rest_weights, N, trials.loss, 0.1, compress)
+    assert_allclose(rest.evaluate(X)[1], part.evaluate(X)[1], atol=1e-14)
