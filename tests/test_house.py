@@ -18,7 +18,7 @@ GROUND = {"core", "fitting"}
 ARROWS = {
     "core": set(),
     "fitting": {"core"},
-    "samples": GROUND,
+    "samples": {"core"},
     "metric_learning": GROUND,
     "embedding": GROUND,
     "svm": GROUND | {"samples"},

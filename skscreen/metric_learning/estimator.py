@@ -64,9 +64,8 @@ class ScreenedRTLM(
     relative_lam : bool, default=True
         Whether `lam` is a fraction of the data's lambda_max, from which on all triplets are in the
         linear part of the loss and the solution is known in closed form. Then a grid of `lam`
-        needs no thought about the scale of the data or the number of triplets. (A bound on the
-        distance of a similar pair far below that of the dissimilar ones is violated by very small
-        metrics already: then lambda_max is large, and a useful `lam` a small fraction of it.)
+        needs no thought about the scale of the data or the number of triplets. With `pairs`, a
+        small U makes lambda_max large: try much smaller `lam`.
     n_neighbors : int or None, default=5
         Neighbours of the same class and of the other classes for each sample (Euclidean; fewer
         where a class is smaller). None takes all; see the notes for what that costs.
@@ -82,7 +81,9 @@ class ScreenedRTLM(
         Learn feature weights (a diagonal M >= 0) instead of a full matrix.
     bound : str or sequence of str, default=("gap",)
         Bounds that screen, any of "gap", "gb", "pgb", "dgb", "cdgb", "rrpb". With several each
-        decides on its own and the union holds. See `skscreen.metric_learning.screening.bounds`.
+        decides on its own and the union holds. "gap" is the tightest for its price; the others
+        are those of the paper: gradient, projected gradient, duality gap, constrained duality
+        gap, and the regularisation path bound (Yoshida et al. 2019).
     rule : {"sphere", "linear", "semidefinite"}, default="sphere"
         What decides from a bound: the ball alone, the ball cut by a half-space, or the ball cut
         by the cone of metrics. A stronger rule decides more triplets at a higher price for each;

@@ -18,27 +18,25 @@ from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.projected_gradient import Options, solve
 from skscreen.metric_learning.solvers.solution import Solution
 
-# Width of the proximal smoothing for a loss with no quadratic piece, or a narrow one, as a share of
-# the largest threshold.
+# Width of the proximal smoothing of a narrow loss, as a share of the largest threshold.
 _PROXIMAL_WIDTH = 0.05
 
-# Along paths lam^p theta is nearly a line over log(lam) for p between 0 and 1/2. This p takes 4 to
-# 7 % fewer steps than 0 on segment and satimage. Parabolas take more: they amplify tolerances.
+# Exponent p: along paths lam^p theta is nearly a line over log(lam) for p between 0 and 1/2.
 _POWER = 0.25
 
-# Steps of a solve after which the next ones are smoothed as well, where items are no more than so
-# many. Far below the lambda that the data call for that takes a half to a third of the steps (of
-# few samples with many features; 100 or 400 do about the same).
-_HARD, _MOST_SMOOTHED = 200, 10**7
+# Steps; after a solve of more the next ones are smoothed as well, which takes half of the steps.
+_HARD = 200
+
+# Items; smoothing keeps two numbers for each.
+_MOST_SMOOTHED = 10**7
 
 # Steps of the path, beyond the next, for which ranges are kept.
 _RANGE_STEPS = 3
 
-# A single lambda far below lambda_max is reached over a coarse path of loose solutions.
-_APPROACH_RATIO = 0.5
-_APPROACH_TOL = 1e-2
+# Ratio of consecutive lambda, and relative gap, on the coarse path that leads to a single lambda.
+_APPROACH_RATIO, _APPROACH_TOL = 0.5, 1e-2
 
-# It ends after so many steps in solves that did not get there: rounding errors are in the way.
+# Steps in solves that missed the gap, after which that path ends: rounding errors are in the way.
 _WASTED = 10_000
 
 

@@ -28,6 +28,9 @@ from skscreen.svm.estimator import ScreenedSVC, fitted
 from skscreen.svm.problem import accepted, build, by_rows, has_free_intercept
 from skscreen.svm.screening.score_bounds import Geometry
 
+# Rounding errors of sums of shares of samples.
+_ROUNDING = 1e-10
+
 
 @dataclass(frozen=True)
 class CertifiedC:
@@ -200,10 +203,6 @@ def svc_certified_C(
         n_solved=len(bounds.Cs),
         seconds=time.perf_counter() - began,
     )
-
-
-# Of sums of shares of samples.
-_ROUNDING = 1e-10
 
 
 def warn_if_less(proved: float, eps: float, stopped: bool) -> None:

@@ -13,23 +13,26 @@ from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.screening.score_bounds import Between, Geometry, ScoredPoint
 from skscreen.svm.solvers.solution import SampleSolution
 
-# First parts of an interval. Where a bound fails they are halved down to this share; then, or where
-# it fails at a single C, the next solve is in the middle of the interval.
-_FIRST_EDGES, _SMALLEST_PART = (0.0, 0.25, 0.75, 1.0), 1.0 / 64.0
+# Ends of the first parts of an interval, as shares of it.
+_FIRST_EDGES = (0.0, 0.25, 0.75, 1.0)
 
-# Intervals of smaller relative width are not divided further: rounding errors are near.
+# Share of an interval; smaller parts are not halved, the next solve is in the middle instead.
+_SMALLEST_PART = 1.0 / 64.0
+
+# Relative width; smaller intervals are not divided further: rounding errors are near.
 _NARROWEST = 1e-9
 
-# Share of eps that unknown signs at a solved point may use up before it is solved better; factor
-# of the tolerance then, and the smallest tolerance.
-_POINT_SHARE, _TIGHTER, _TIGHTEST = 0.25, 1e-2, 1e-14
+# Share of eps that unknown signs at a solved point may use up before it is solved better.
+_POINT_SHARE = 0.25
 
-# Intervals for which matrices of up to half a megabyte are kept.
+# Factor of the tolerance of such a better solve, and the smallest tolerance.
+_TIGHTER, _TIGHTEST = 1e-2, 1e-14
+
+# Intervals whose matrices, of up to half a megabyte each, are kept.
 _MOST_KEPT = 64
 
-# Without a better gap the bounds of small ranges would be those of the accuracy, and the last
-# digits cost little.
-_LARGEST_TOL = 1e-9
+# Relative gap of the solutions at most: with larger ones, that would be the width of the bounds.
+_SEARCH_TOL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -255,7 +258,7 @@ class CertifiedSearch:
         report: Callable[[float, str], None] | None = None,
     ):
         self._folds, self._eps = folds, eps
-        self._tol, self._max_solves = min(tol, _LARGEST_TOL), max_solves
+        self._tol, self._max_solves = min(tol, _SEARCH_TOL), max_solves
         self._parallel = Parallel(n_jobs, require="sharedmem")
         self._report = report or (lambda done, text: None)
         self._errors: dict[float, PointError] = {}

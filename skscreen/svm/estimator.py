@@ -51,8 +51,8 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="linear"
         With scikit-learn's formulas. "linear" works on the rows of `X` and never forms a kernel
         matrix. A callable takes two arrays of samples and returns the matrix between them. A
-        kernel must be positive semi-definite, "sigmoid" seldom is: it is tried on a block of 256
-        samples and on all pairs, and no solution is certified where it shows later.
+        kernel must be positive semi-definite, which "sigmoid" seldom is. An indefinite one raises
+        ValueError: checked before on 256 samples and all pairs, and again by the certificate.
     gamma : {"scale", "auto"} or float, default="scale"
         Of "rbf", "poly" and "sigmoid": 1 / (n_features * X.var()), 1 / n_features, or a number.
         The variance counts samples by their weights.
@@ -147,9 +147,8 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     method ends; these need kernel values, of the linear kernel too: of at most `cache_size`, or
     again and again.
 
-    Solutions have their last digits from linear systems where at most 500 samples have a margin
-    of 1 and the gap is more than 1e-12: gaps are then mostly below that, far below `tol`. Linear
-    problems of sparse data with more than 100,000 entries are left as they are.
+    If at most 500 samples have a margin of 1, a final linear solve usually brings the gap below
+    1e-12, far below `tol`; not for linear problems of sparse data with more than 100,000 entries.
 
     A sample of weight zero is left out. Class weights belong to the true class of a sample, also
     where it is one of the rest.

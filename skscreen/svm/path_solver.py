@@ -34,22 +34,25 @@ from skscreen.svm.solvers.solution import SampleSolution
 PATH_TESTS = ("ball1", "ball2", "intersection")
 TESTS = (*PATH_TESTS, "gap")
 
-# Samples this near to the kink, or to the inside of [0, C_i], count as undecidable. Only rates
-# depend on it.
+# Margins this near to 1 and shares of C_i this near to inside count as undecidable; for rates only.
 _KINK = 1e-6
 
-# Samples that stand for all. Of their margins, the largest error in units of rounding errors of the
-# sum of all vectors, and what they may add to the gap, as a part of the tolerance.
-_LOOKED_AT, _DRIFT, _HARMLESS = 64, 2.0, 1e-3
+# Samples whose margins are recomputed to tell the errors of all.
+_LOOKED_AT = 64
 
-# Solves that go on from margins computed afresh.
+# Their largest error, in EPS * sum(alpha |z|) * |z_j|; references allow for four times as much.
+_DRIFT = 2.0
+
+# What such errors may add to the gap, as a share of the tolerance.
+_HARMLESS = 1e-3
+
+# Most solves that go on from margins computed afresh.
 _REPEATS = 3
 
-# Below any length that counts.
+# A length below any that counts, against division by zero.
 _TINY = 1e-300
 
-# Margins of a set of samples are computed afresh after changes of so many times its size, for
-# their rounding errors.
+# Margins of a sum of samples are computed afresh after changes of so many times its length.
 _MOST_SUMMED = 4.0
 
 

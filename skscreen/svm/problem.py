@@ -24,6 +24,7 @@ from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = {"linear": LINEAR_SOLVERS, "kernel": KERNEL_SOLVERS}
 
+# Caps tol so that products with it stay finite; a larger one asks for nothing either.
 _LARGEST_TOL = 1e100
 
 
@@ -217,7 +218,6 @@ def _common(settings: Settings, tol: float, left: int | None) -> dict:
     return {
         "solver": settings.solver,
         "screening": settings.screening is not None,
-        # A larger one asks for nothing either, and products with this are numbers.
         "tol": min(tol, _LARGEST_TOL),
         **limit,
     }
