@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import column_or_1d, indexable
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 
 from skscreen.fitting.callbacks import Tasks
-from skscreen.fitting.grid import positive_values
+from skscreen.fitting.grid import MOST_VALUES, positive_values
 from skscreen.fitting.warning import warn_user
 
 # Where a grid of C begins and ends if only the number of its values is given; in units of 1 over a
@@ -23,6 +25,17 @@ _SMALLEST_C, _LARGEST_C = 1e-2, 1e2
 # samples X. Yields for each value what is to be scored, the samples to score it on, the solutions
 # that missed their tolerance, and what a refit can start from.
 FoldPath = Callable[[tuple, Any, Any], Iterator[tuple[Any, Any, list, Any]]]
+
+
+def search_constraints(kind: type, grid: str, *dropped: str) -> dict:
+    """Return constraints for the parameters of a search: those of a kind but some, and its own."""
+    known = kind._parameter_constraints
+    return {name: known[name] for name in known if name not in dropped} | {
+        grid: [Interval(Integral, 1, MOST_VALUES, closed="both"), "array-like"],
+        "cv": ["cv_object"],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "refit": ["boolean"],
+    }
 
 
 def C_grid(Cs) -> np.ndarray:

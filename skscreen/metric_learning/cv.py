@@ -7,15 +7,15 @@ from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.metrics import check_scoring
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import validate_data
 
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import Tasks, with_callbacks
-from skscreen.fitting.folds import model_of_folds, score_folds, split
-from skscreen.fitting.grid import MOST_VALUES, absolute_lam, positive_values
+from skscreen.fitting.folds import model_of_folds, score_folds, search_constraints, split
+from skscreen.fitting.grid import absolute_lam, positive_values
 from skscreen.fitting.path import forget, warn_unless_converged
 from skscreen.metric_learning.estimator import ADVICE, ScreenedRTLM, fitted, learn, start_at
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
@@ -98,16 +98,8 @@ class ScreenedRTLMCV(ScreenedRTLM):
 
     memory = None
     _parameter_constraints: ClassVar[dict] = {
-        **{
-            key: value
-            for key, value in ScreenedRTLM._parameter_constraints.items()
-            if key not in ("lam", "relative_lam")
-        },
-        "lams": [Interval(Integral, 1, MOST_VALUES, closed="both"), "array-like"],
-        "cv": ["cv_object"],
-        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        **search_constraints(ScreenedRTLM, "lams", "lam", "relative_lam", "memory"),
         "classifier": [HasMethods(["fit", "predict"]), None],
-        "refit": ["boolean"],
     }
 
     def __init__(

@@ -2,19 +2,16 @@
 
 from collections.abc import Iterator
 from functools import partial
-from numbers import Integral
 from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.metrics import check_scoring
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import Tasks, with_callbacks
-from skscreen.fitting.folds import C_grid, model_of_folds, score_folds, split
-from skscreen.fitting.grid import MOST_VALUES
+from skscreen.fitting.folds import C_grid, model_of_folds, score_folds, search_constraints, split
 from skscreen.fitting.path import forget
 from skscreen.pragam.estimator import (
     ACCEPTED,
@@ -93,17 +90,9 @@ class PragamSVCCV(PragamSVC):
     True
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **{
-            key: value
-            for key, value in PragamSVC._parameter_constraints.items()
-            if key not in ("C", "warm_start", "memory")
-        },
-        "Cs": [Interval(Integral, 1, MOST_VALUES, closed="both"), "array-like"],
-        "cv": ["cv_object"],
-        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
-        "refit": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[dict] = search_constraints(
+        PragamSVC, "Cs", "C", "warm_start", "memory"
+    )
 
     def __init__(
         self,

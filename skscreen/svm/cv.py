@@ -2,19 +2,25 @@
 
 from collections.abc import Iterator
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
-from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.metrics import check_scoring
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import Tasks, with_callbacks
-from skscreen.fitting.folds import C_grid, cut, model_of_folds, score_folds, split
-from skscreen.fitting.grid import MOST_VALUES
+from skscreen.fitting.folds import (
+    C_grid,
+    cut,
+    model_of_folds,
+    score_folds,
+    search_constraints,
+    split,
+)
 from skscreen.fitting.path import forget, warn_unless_converged
 from skscreen.fitting.store import check_store
 from skscreen.samples.labels import Labels, check_labels
@@ -114,11 +120,7 @@ class ScreenedSVCCV(ScreenedSVC):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **{key: value for key, value in ScreenedSVC._parameter_constraints.items() if key != "C"},
-        "Cs": [Interval(Integral, 1, MOST_VALUES, closed="both"), "array-like"],
-        "cv": ["cv_object"],
-        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
-        "refit": ["boolean"],
+        **search_constraints(ScreenedSVC, "Cs", "C"),
         "certify": [Interval(Real, 0, 1, closed="neither"), None],
     }
 

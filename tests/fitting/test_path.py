@@ -1,0 +1,58 @@
+"""What paths share."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from skscreen.core.certificate import Certificate
+from skscreen.fitting.path import PathResult, follow, forget, warn_unless_converged
+
+MODEL = SimpleNamespace(verbose=0)
+
+
+def solution(C, gap=1e-9, converged=True, n_iter=3):
+    return SimpleNamespace(
+        certificate=Certificate(2.0, 2.0 - gap, gap), converged=converged, n_iter=n_iter,
+        seconds=0.5, history=("event",), place=f"C={C:g}", line="",
+    )  # fmt: skip
+
+
+def test_arrays_have_an_entry_a_solution():
+    path = PathResult(MODEL, (solution(0.1), solution(1.0, gap=1e-6, converged=False)))
+    assert len(path) == 2 and path[1] is list(path)[1]
+    assert np.array_equal(path.dual_gaps, [5e-10, 5e-7])
+    assert np.array_equal(path.objectives, [2.0, 2.0]) and np.array_equal(path.n_iters, [3, 3])
+    assert np.array_equal(path.converged, [True, False]) and path.seconds.sum() == 1.0
+    assert path.screening_history == ["event"] * 2
+    assert repr(path) == (
+        "PathResult(2 solutions from C=0.1 to C=1, relative duality gaps <= 5.0e-07)"
+    )
+
+
+def test_an_interrupt_ends_a_path_and_what_was_solved_stays():
+    def steps(n):
+        for t in range(n):
+            yield solution(t), t / 3
+        raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="ends after 2 values"):
+        assert len(follow(MODEL, steps(2), 3, "C")) == 2
+    with pytest.raises(KeyboardInterrupt):
+        follow(MODEL, steps(0), 3, "C")
+
+
+def test_the_worst_solution_is_warned_of():
+    missed = [solution(C, gap, False, n_iter=7) for C, gap in ((1, 0.1), (2, 0.4), (3, 0.2))]
+    with pytest.warns(ConvergenceWarning, match=r"7 steps .* 2.00e-01 > tol=1e-06 at C=2. raise"):
+        warn_unless_converged([solution(0), *missed], 1e-6, 7, ("raise it", "rounding"))
+    with pytest.warns(ConvergenceWarning, match="rounding"):
+        warn_unless_converged(missed, 1e-6, None, ("raise it", "rounding"))
+    warn_unless_converged([solution(0)], 1e-6, 7, ("raise it", "rounding"))
+
+
+def test_what_a_fit_has_set_is_forgotten():
+    model = SimpleNamespace(C=1.0, coef_=2.0, _kept=3.0, _kept_=4.0, n_iter_=5)
+    assert forget(model) == {"coef_": 2.0, "n_iter_": 5}
+    assert vars(model) == {"C": 1.0, "_kept": 3.0, "_kept_": 4.0}
