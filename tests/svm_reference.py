@@ -132,3 +132,22 @@ def smallest_in_dome(z, w_a, smallest, largest):
     cones = [clarabel.NonnegativeConeT(1), clarabel.SecondOrderConeT(d + 1)]
     P = sparse.csc_matrix((d, d))
     return clarabel.DefaultSolver(P, z, A, b, cones, settings).solve().obj_val
+
+
+def dome(margins, norms, smallest, largest):
+    """Bounds on the margins over {|w|^2 <= largest, <w_a, w> >= smallest} (Theorem 11).
+
+    For every C between those of two references, |w|^2 does not decrease in C. Needs an *exact*
+    solution w_a at the smaller one, so it is kept for comparison only. (The theorem's first case
+    as printed has factors sqrt(2) that make it unsafe.)
+
+    `margins` are those of w_a, `smallest` is |w_a|^2 and `largest` a bound on |w|^2 at the larger
+    C: (|w_b| + sqrt(2 gap_b))^2 for a solution with that duality gap.
+    """
+    size = np.sqrt(largest)
+    across = np.sqrt(np.maximum(smallest * norms**2 - margins**2, 0.0))
+    reach = np.sqrt(max(largest - smallest, 0.0) / smallest) * across
+    corner = norms * (smallest / size)
+    lower = np.where(-margins >= corner, -size * norms, margins - reach)
+    upper = np.where(margins >= corner, size * norms, margins + reach)
+    return lower, upper

@@ -15,6 +15,7 @@ import skscreen.inspection
 import skscreen.metrics
 import skscreen.preprocessing
 from skscreen.metric_learning.screening.bounds import BOUNDS
+from skscreen.svm.screening.rules import BOUNDS as SAMPLE_BOUNDS
 
 DOC = Path(__file__).parents[1] / "doc"
 PAGES = sorted(path for folder in ("guide", "coming_from") for path in (DOC / folder).glob("*.md"))
@@ -31,10 +32,12 @@ METRICS = [
 @pytest.fixture(autouse=True)
 def bounds_as_before():
     """The page on extensions adds one."""
-    before = dict(BOUNDS)
+    registries = BOUNDS, SAMPLE_BOUNDS
+    before = [dict(registry) for registry in registries]
     yield
-    BOUNDS.clear()
-    BOUNDS.update(before)
+    for registry, entries in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(entries)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -27,8 +27,8 @@ import skscreen
 from benchmarks.safety.sample_optima import Hinge, balanced, intercepts, optimum
 from benchmarks.safety.sample_problems import KINDS, data
 from benchmarks.support.judging import judge, shrunken
-from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.samples.intercept import bounds_with_intercept
+from skscreen.samples.losses import hinge
 from skscreen.svm.screening.bounds import (
     gap_ball,
     gradient_target,
@@ -43,13 +43,12 @@ from skscreen.svm.screening.rules import (
     ball_test,
     decide,
     intersection_test,
-    path_ball_ranges,
 )
 
 FACTORS = (1.0, 1.02, 1.2, 2.0, 10.0, 100.0)
 NOISES = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3)
-TESTS = ("ball1", "ball2", "intersection", "gradient", "ranges", "dynamic", "between")
-FREE_TESTS = tuple(f"{test}, free" for test in (*TESTS, "inside") if test != "ranges")
+TESTS = ("ball1", "ball2", "intersection", "gradient", "dynamic", "between")
+FREE_TESTS = tuple(f"{test}, free" for test in (*TESTS, "inside"))
 ALL_TESTS = TESTS + FREE_TESTS
 
 
@@ -79,18 +78,12 @@ def problem(kind: str, rng, n: int):
 
 def decisions(test: str, ref, ends, rho: float, Q, shrink: float):
     """Codes of one test, from a reference (or between two), for bounds rho times its own."""
-    if test == "ranges":
-        zero, linear = path_ball_ranges(ref)
-        inside = [(low < rho) & (rho < high) for low, high in (zero.T, linear.T)]
-        return np.where(inside[0], ZERO, np.where(inside[1], LINEAR, UNDECIDED))
     if test == "inside":
         return decide(*by_samples_inside(ref, rho, Q, shrink))
     low, high = extremes(test, ref, ends, rho, Q, shrink)
     if ref.signs is not None:
-        bounds = rho * ref.caps
-        low, high = bounds_with_intercept(
-            low, high, ref.signs, bounds, bounds[ref.signs > 0.0].sum()
-        )
+        caps = rho * ref.losses.caps
+        low, high = bounds_with_intercept(low, high, ref.signs, caps, caps[ref.signs > 0.0].sum())
     return decide(low, high)
 
 
@@ -109,7 +102,7 @@ def by_samples_inside(ref, rho: float, Q, shrink: float):
     if shrink == 1.0:
         return compare_at(ref, rho, Known(Q))
     gap, ball = shrink**2 * path_gap(ref, rho), shrunken(scaled_gap_ball(ref, rho), shrink)
-    inside = furthest_inside(rho * ref.alpha, rho * ref.caps, gap, ref.share)
+    inside = furthest_inside(rho * ref.alpha, ref.losses.at(rho), gap, ref.share)
     return compare(inside, Q[inside.index], ball, rho * ref.shift, ref.norms, ref.signs)
 
 
@@ -134,8 +127,8 @@ def check(Q, weights, y, rng, counts: Counter, shrink: float) -> None:
     C0 = 10.0 ** rng.uniform(-0.5, 4.0) / max(largest, 1e-300)
     values = [C0 * factor for factor in FACTORS]
     optima = {C: optimum(Q, C * weights, y) for C in values}
-    hinge = Hinge(Q, None, y)
-    proofs = {C: hinge.interval(C * weights, alpha)[:2] for C, alpha in optima.items()}
+    problem = Hinge(Q, None, y)
+    proofs = {C: problem.interval(C * weights, alpha)[:2] for C, alpha in optima.items()}
     for C, alpha in optima.items():
         for noise in NOISES:
             point = noisy(alpha, C * weights, noise, y, rng)
@@ -156,7 +149,7 @@ def refer(Q, bounds, alpha, y):
     margins, b = Q @ alpha, 0.0
     if y is not None:
         b = intercepts(y * (1.0 - margins), bounds, y)[0]
-    return reference(np.sqrt(np.diag(Q)), margins, alpha, bounds, y, b)
+    return reference(np.sqrt(np.diag(Q)), margins, alpha, hinge(bounds), y, b)
 
 
 def noisy(alpha, bounds, noise: float, y, rng):

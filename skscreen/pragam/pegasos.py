@@ -102,19 +102,19 @@ def _steps(data, columns, starts, d, y, drawn, lam, t, projection, w, a):
     for j in range(d):
         square += w[j] * w[j]
     share = 1.0 / drawn.shape[1]
-    shown = np.empty(drawn.shape[1])
+    margins = np.empty(drawn.shape[1])
     for step in range(drawn.shape[0]):
         t += 1
-        for k in range(shown.size):
+        for k in range(margins.size):
             i = drawn[step, k]
-            shown[k] = y[i] * scale * row_dot(data, columns, starts, d, i, w)
+            margins[k] = y[i] * scale * row_dot(data, columns, starts, d, i, w)
         if t == 1:
             w[:], a[:], scale, square = 0.0, 0.0, 1.0, 0.0
         else:
             scale *= 1.0 - 1.0 / t
-        for k in range(shown.size):
+        for k in range(margins.size):
             i = drawn[step, k]
-            if shown[k] < 1.0:
+            if margins[k] < 1.0:
                 # v += change x_i, and what that does to |v|^2.
                 change = y[i] * share / (lam * t * scale)
                 before = row_dot(data, columns, starts, d, i, w)

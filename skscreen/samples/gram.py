@@ -29,8 +29,8 @@ KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")
 # Rows computed at a time: enough for GEMM, few enough for the cache.
 _BLOCK = 256
 
-# Rounding errors of the exponent of an RBF kernel above which differences have to take the place
-# of products; and above which sparse rows, which have no others, are refused.
+# Errors of the exponent of an RBF kernel from which on differences take the place of products, and
+# sparse rows, of which there are only products, are refused.
 _INEXACT, _USELESS = 1e-10, 1e-8
 
 # Relative errors of kernel values that are computed here.
@@ -39,7 +39,7 @@ _EXACT = 1e-14
 # Samples in the block whose eigenvalues are looked at where a kernel may be indefinite.
 _PROBE = 256
 
-# Of its largest value, by how much a kernel may seem indefinite or asymmetric: rounding errors.
+# Negative eigenvalues and asymmetry that rounding errors explain, over the largest kernel value.
 INDEFINITE = 1e-7
 
 

@@ -1,7 +1,7 @@
 """The unpenalised intercept b of a hinge-loss problem, whose margins are m_i = <z_i, w> + y_i b.
 
 For a known w the losses sum_i C_i (1 - m_i)_+ are smallest where b is a weighted quantile of the
-kinks t_i = y_i - <x_i, w>: at level sum of C_i over y_i = +1. A quantile increases in each t_i, so
+kinks y_i - <x_i, w>: at level sum of C_i over y_i = +1. A quantile increases in each kink, so
 bounds on all <z_i, w> bound b, and with it the margins.
 
 References
@@ -33,7 +33,7 @@ def best_intercepts(kinks: np.ndarray, caps: np.ndarray, level: float) -> tuple[
     Parameters
     ----------
     kinks : ndarray of shape (m,)
-        y_i (1 - m_i) for margins of intercept 0.
+        y_i (t_i - m_i) for margins of intercept 0 and thresholds t_i.
     caps : ndarray of shape (m,)
         C_i > 0.
     level : float
@@ -53,7 +53,12 @@ def best_intercepts(kinks: np.ndarray, caps: np.ndarray, level: float) -> tuple[
 
 
 def bounds_with_intercept(
-    lower: np.ndarray, upper: np.ndarray, y: np.ndarray, caps: np.ndarray, level: float
+    lower: np.ndarray,
+    upper: np.ndarray,
+    y: np.ndarray,
+    caps: np.ndarray,
+    level: float,
+    thresholds: np.ndarray | float = 1.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Turn bounds on all <z_i, w*> into bounds on the margins at every optimal intercept.
 
@@ -67,32 +72,33 @@ def bounds_with_intercept(
         Labels, -1 or +1.
     caps, level
         See `best_intercepts`.
+    thresholds : ndarray of shape (m,), default=1
+        Margins at the kinks.
     """
     # Of a ball without a finite radius nothing is known.
     lower = np.where(np.isnan(lower), -np.inf, lower)
     upper = np.where(np.isnan(upper), np.inf, upper)
-    ends = np.sort(np.stack([y * (1.0 - lower), y * (1.0 - upper)]), axis=0)
+    ends = np.sort(np.stack([y * (thresholds - lower), y * (thresholds - upper)]), axis=0)
     smallest = best_intercepts(ends[0], caps, level)[0]
     largest = best_intercepts(ends[1], caps, level)[1]
     moves = y * smallest, y * largest
-    rounding = _ROUNDING * EPS * (1.0 + max(abs(smallest), abs(largest)))
+    rounding = _ROUNDING * EPS * (np.abs(thresholds) + max(abs(smallest), abs(largest)))
     return lower + np.minimum(*moves) - rounding, upper + np.maximum(*moves) + rounding
 
 
-def balanced_target(margins: np.ndarray, caps: np.ndarray, y: np.ndarray) -> np.ndarray:
+def balanced_target(short: np.ndarray, caps: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return C_i s_i for a subgradient s of the hinges at their best intercept.
 
-    So sum_i y_i C_i s_i = 0, up to rounding errors: s_i is 1 for margins below 1 and 0 above, and
+    So sum_i y_i C_i s_i = 0, up to rounding errors: s_i is 1 below the threshold and 0 above, and
     between them for samples at the kink.
 
     Parameters
     ----------
-    margins : ndarray of shape (n,)
-        Of intercept 0.
+    short : ndarray of shape (n,)
+        Threshold minus margin of intercept 0.
     caps, y : ndarray of shape (n,)
     """
-    short = 1.0 - margins
-    short -= y * best_intercepts(y * short, caps, caps[y > 0.0].sum())[0]
+    short = short - y * best_intercepts(y * short, caps, caps[y > 0.0].sum())[0]
     target = np.where(short > 0.0, caps, 0.0)
     balance(short, y, caps, target)
     return target
@@ -102,8 +108,8 @@ def balanced_target(margins: np.ndarray, caps: np.ndarray, y: np.ndarray) -> np.
 def balance(short, y, caps, alpha):
     """Make the sum of y_i alpha_i vanish by the samples nearest to the kink, where `short` is 0.
 
-    `short` is 1 - m_i with an intercept. Where that is the best one these are the samples on the
-    kink, so that <alpha, short> stays the same.
+    `short` is threshold minus margin, with an intercept. Where that is the best one these are the
+    samples on the kink, so that <alpha, short> stays the same.
     """
     missing = 0.0
     for i in range(alpha.size):

@@ -15,8 +15,8 @@ from skscreen.samples import row_loops
 # Longest vector, so that sums of products of two with dual variables do not overflow.
 LARGEST = 1e40
 
-# Upper bounds of dual variables: their squares, times products of samples, are numbers too.
-_SMALLEST_BOUND, _LARGEST_BOUND = 1e-80, 1e80
+# Caps of dual variables whose squares, times products of samples, are numbers too.
+_SMALLEST_CAP, _LARGEST_CAP = 1e-80, 1e80
 
 
 class LinearSamples:
@@ -195,10 +195,10 @@ class LinearSamples:
 def check_bounds(C: float, weights: np.ndarray) -> None:
     """Refuse upper bounds of dual variables with which products under- or overflow."""
     smallest, largest = C * float(weights.min()), C * float(weights.max())
-    if not (_SMALLEST_BOUND <= smallest and largest <= _LARGEST_BOUND):
+    if not (_SMALLEST_CAP <= smallest and largest <= _LARGEST_CAP):
         raise ValueError(
             f"C times the weights of samples (sample_weight, class_weight) must be from "
-            f"{_SMALLEST_BOUND:g} to {_LARGEST_BOUND:g}, got {smallest:g} to {largest:g} at "
+            f"{_SMALLEST_CAP:g} to {_LARGEST_CAP:g}, got {smallest:g} to {largest:g} at "
             f"C={C:g}."
         )
 

@@ -22,6 +22,7 @@ from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.progress import ProgressBar
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernel import Kernel
+from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds, Fold
 from skscreen.svm.estimator import ScreenedSVC, fitted
@@ -330,7 +331,7 @@ def _of_rows(labels, X, X_val, signs_val, bias) -> tuple[Geometry, Callable]:
     def score(alpha):
         return validation.margins(training.combine(alpha))
 
-    return Geometry(labels.weights, training.norms, validation.norms, block, cross), score
+    return Geometry(hinge(labels.weights), training.norms, validation.norms, block, cross), score
 
 
 def _of_kernel(labels, kernel: Kernel, X, X_val, signs_val, bias, diagonal, cache_size):
@@ -367,4 +368,4 @@ def _of_kernel(labels, kernel: Kernel, X, X_val, signs_val, bias, diagonal, cach
 
     norms = np.sqrt(np.maximum(own, 0.0) + square)
     validation_norms = np.sqrt(np.maximum(diagonal, 0.0) + square)
-    return Geometry(labels.weights, norms, validation_norms, block, cross), score
+    return Geometry(hinge(labels.weights), norms, validation_norms, block, cross), score

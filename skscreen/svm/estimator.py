@@ -20,8 +20,8 @@ from skscreen.samples.gram import KERNELS
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.labels import Labels, check_problems
 from skscreen.samples.score_classifier import ScoreClassifierMixin
-from skscreen.svm.path_solver import TESTS
 from skscreen.svm.problem import SOLVERS, SVMProblem, accepted, build
+from skscreen.svm.screening.rules import BOUNDS
 from skscreen.svm.solvers.solution import SampleSolution
 
 # What to do if a solve ended at `max_iter`, and if rounding errors ended it.
@@ -179,7 +179,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         "fit_intercept": ["boolean"],
         "intercept": [StrOptions({"penalised", "free"})],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "screening": [StrOptions(set(TESTS)), None],
+        "screening": [StrOptions(BOUNDS.keys()), None],
         "solver": [StrOptions({*SOLVERS["linear"], *SOLVERS["kernel"]})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],

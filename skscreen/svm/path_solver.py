@@ -14,25 +14,14 @@ from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.fitting.threads import blas_threads_for
 from skscreen.samples.gram import INDEFINITE, LinearKernelSamples, indefinite_message
-from skscreen.samples.intercept import margins_with_intercept
+from skscreen.samples.losses import SampleLosses, hinge
 from skscreen.samples.rows import check_bounds
-from skscreen.svm.screening.bounds import (
-    Reference,
-    gap_ball,
-    intersection_target,
-    reference,
-    scaled_gap_ball,
-    segment,
-)
+from skscreen.svm.screening.bounds import Reference, gap_ball, reference
 from skscreen.svm.screening.inside_box import compare_at
-from skscreen.svm.screening.rules import Extremes, ball_test, decide, intersection_test
+from skscreen.svm.screening.rules import BOUNDS, Extremes, ball_test, decide
 from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.polish import certified, polish
 from skscreen.svm.solvers.solution import SampleSolution
-
-# Tests of a reference at another C; "gap" is the dynamic gap ball alone.
-PATH_TESTS = ("ball1", "ball2", "intersection")
-TESTS = (*PATH_TESTS, "gap")
 
 # Margins this near to 1 and shares of C_i this near to inside count as undecidable; for rates only.
 _KINK = 1e-6
@@ -71,10 +60,10 @@ class Samples(Protocol):
         """Return some of the margins of sum_i alpha_i z_i."""
 
 
-# Takes bounds C_i, start, margins of the start, codes that hold at these bounds, tol, and the most
+# Takes losses, start, margins of the start, codes that hold for these losses, tol, and the most
 # steps or None.
 Solve = Callable[
-    [np.ndarray, np.ndarray | None, np.ndarray | None, np.ndarray | None, float, int | None],
+    [SampleLosses, np.ndarray | None, np.ndarray | None, np.ndarray | None, float, int | None],
     SampleSolution,
 ]
 
@@ -105,7 +94,7 @@ class SamplePathSolver:
     weights : ndarray of shape (n,)
         C_i / C > 0.
     solve : Solve
-    screening : {"ball1", "ball2", "intersection", "gap", None}
+    screening : name of `rules.BOUNDS`, or None
     free : bool, default=False
         Whether the intercept is unpenalised, and sum y_i alpha_i = 0.
     max_iter : int, optional
@@ -124,6 +113,7 @@ class SamplePathSolver:
     ):
         self._samples, self._weights = samples, weights
         self._solve, self._screening, self._max_iter = solve, screening, max_iter
+        self._hinges = hinge(weights)
         self._signs, self._on_path = samples.y if free else None, False
         self._targets = _TargetMargins(samples, weights)
         self._known: list[_Known] = []
@@ -185,45 +175,42 @@ class SamplePathSolver:
             That of the problem.
         """
         self.C_min = C_min
-        bounds = C * self._weights
-        inside = np.clip(alpha, 0.0, bounds)
+        losses = self._hinges.at(C)
+        inside = np.clip(alpha, 0.0, losses.caps)
         if margins is None or not np.array_equal(inside, alpha):
             margins = self._samples.q_dot(inside)
-        b = self._part(bounds).best_intercept(margins)
-        known = self._reference(margins, inside, bounds, b)
+        b = HingeTerms(losses, self._signs).best_intercept(margins)
+        known = self._reference(margins, inside, losses, b)
         self._known.append(_Known(C, inside, margins, known))
 
-    def _part(self, bounds: np.ndarray) -> HingeTerms:
-        return HingeTerms(bounds, self._samples.norms, self._signs)
+    def _reference(self, margins, alpha, losses, b: float = 0.0) -> Reference:
+        return reference(self._samples.norms, margins, alpha, losses, self._signs, b)
 
-    def _reference(self, margins, alpha, bounds, b: float = 0.0) -> Reference:
-        return reference(self._samples.norms, margins, alpha, bounds, self._signs, b)
-
-    def _decide(self, extremes: Extremes, bounds: np.ndarray, codes: np.ndarray | None = None):
+    def _decide(self, extremes: Extremes, losses: SampleLosses, codes: np.ndarray | None = None):
         """Codes by bounds on the margins, those of an unpenalised intercept left out."""
-        return self._part(bounds).decide(extremes, codes)
+        return HingeTerms(losses, self._signs).decide(extremes, codes)
 
     def solve(self, C: float, tol: float) -> SampleSolution:
         """Solve for one C to a relative duality gap of the full problem."""
         began, C = time.perf_counter(), float(C)
         check_bounds(C, self._weights)
-        bounds = C * self._weights
+        losses = self._hinges.at(C)
         if not self._is_above_C_min(C):
-            first = self._first(C, bounds)
+            first = self._first(C, losses)
             # Unless rounding errors of the margins are too large to tell.
             if first.certificate.relative_gap <= tol:
-                return self._finish(C, bounds, first, [], None, began)
+                return self._finish(C, losses, first, [], None, began)
         start = margins = codes = None
         history: list[ScreeningEvent] = []
         if self._known:
-            start, margins, codes = self._carry_over(C, bounds, history)
+            start, margins, codes = self._carry_over(C, losses, history)
         with blas_threads_for(self._samples.width):
-            solution, codes = self._solved(C, bounds, start, margins, codes, tol, history)
-        return self._finish(C, bounds, solution, history, codes, began)
+            solution, codes = self._solved(C, losses, start, margins, codes, tol, history)
+        return self._finish(C, losses, solution, history, codes, began)
 
-    def _solved(self, C, bounds, start, margins, codes, tol, history):
+    def _solved(self, C, losses, start, margins, codes, tol, history):
         """Solve with what is decided; return the solution and the decisions that it rests on."""
-        solution = self._polished(bounds, start, margins, codes, tol)
+        solution = self._polished(losses, start, margins, codes, tol)
         history += after_steps(solution.history, 0, lam=1.0 / C)
         if any(event.where == "repair" for event in solution.history):
             codes = None
@@ -231,9 +218,9 @@ class SamplePathSolver:
         if not solution.converged and decided and self._left(solution.n_iter) != 0:
             # Decisions are proved; should rounding errors have led to a wrong one all the same,
             # only a solve without them can confirm the full problem.
-            history.append(ScreeningEvent("repair", 1.0 / C, solution.n_iter, 0, 0, bounds.size, 0))
+            history.append(ScreeningEvent("repair", 1.0 / C, solution.n_iter, 0, 0, codes.size, 0))
             before, codes = solution.n_iter, None
-            solution = self._polished(bounds, solution.alpha, None, None, tol, before)
+            solution = self._polished(losses, solution.alpha, None, None, tol, before)
             solution = replace(solution, n_iter=solution.n_iter + before)
             history += after_steps(solution.history, before, lam=1.0 / C)
         return solution, codes
@@ -242,27 +229,27 @@ class SamplePathSolver:
         """Return how many steps are left after some."""
         return None if self._max_iter is None else max(self._max_iter - spent, 0)
 
-    def _polished(self, bounds, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
+    def _polished(self, losses, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
         """Solve, and go for the last digits: the tighter a reference, the more it decides."""
-        solution = self._solve(bounds, start, margins, codes, tol, self._left(spent))
-        solution = polish(self._samples, bounds, solution, self._signs)
+        solution = self._solve(losses, start, margins, codes, tol, self._left(spent))
+        solution = polish(self._samples, losses, solution, self._signs)
         # Solvers carry them on by kernel values, users get the weights.
         drifted = isinstance(self._samples, LinearKernelSamples)
-        if drifted or (solution.w is None and self._has_drifted(solution, bounds, tol)):
-            claimed, solution = solution.certificate.relative_gap, self._afresh(solution, bounds)
+        if drifted or (solution.w is None and self._has_drifted(solution, losses, tol)):
+            claimed, solution = solution.certificate.relative_gap, self._afresh(solution, losses)
             for _ in range(_REPEATS):
                 left = self._left(spent + solution.n_iter)
                 if not claimed <= tol < solution.certificate.relative_gap or left == 0:
                     break
-                again = self._solve(bounds, solution.alpha, solution.margins, codes, tol, left)
+                again = self._solve(losses, solution.alpha, solution.margins, codes, tol, left)
                 history = (*solution.history, *after_steps(again.history, solution.n_iter))
                 claimed, n_iter = again.certificate.relative_gap, solution.n_iter + again.n_iter
-                again = self._afresh(again, bounds)
+                again = self._afresh(again, losses)
                 solution = replace(again, n_iter=n_iter, history=history)
         # Next to a sample of a huge C a rounding error of its margin may be a loss that counts.
         # Those of sums of kernel values are larger than those of products with weights.
         found = solution.certificate
-        gap = found.gap + self._effect(solution, bounds, self._rounding(solution))
+        gap = found.gap + self._effect(solution, losses, self._rounding(solution))
         if solution.w is None or gap > tol * found.primal:
             found = replace(found, gap=gap)
         return replace(solution, certificate=found, converged=found.relative_gap <= tol)
@@ -276,16 +263,16 @@ class SamplePathSolver:
             size = float(np.linalg.norm(solution.w))
         return 2.0 * EPS * (1.0 + abs(solution.b) + size * norms)
 
-    def _effect(self, solution: SampleSolution, bounds: np.ndarray, errors: np.ndarray) -> float:
+    def _effect(self, solution: SampleSolution, losses: SampleLosses, errors) -> float:
         """Return what errors of margins do to sum_i kappa_i."""
-        alpha = solution.alpha
-        rest = 1.0 - margins_with_intercept(solution.margins, solution.b, self._signs)
-        slopes = np.where(rest > 0.0, bounds - alpha, alpha)
-        near = np.abs(rest) <= errors
-        slopes[near] = bounds[near]
+        alpha, caps = solution.alpha, losses.caps
+        short = losses.short(solution.margins, solution.b, self._signs)
+        slopes = np.where(short > 0.0, caps - alpha, alpha)
+        near = np.abs(short) <= errors
+        slopes[near] = caps[near]
         return float(slopes @ errors)
 
-    def _has_drifted(self, solution: SampleSolution, bounds: np.ndarray, tol: float) -> bool:
+    def _has_drifted(self, solution: SampleSolution, losses: SampleLosses, tol: float) -> bool:
         """Whether margins, kept up to date and scaled from C to C, have lost digits that count.
 
         Errors are those of sums of vectors of any sample, so some samples tell their size. A
@@ -299,64 +286,64 @@ class SamplePathSolver:
             return True
         # What errors of so much per length of a vector do to sum_i kappa_i.
         reach = float(np.max(error / np.maximum(samples.norms[some], _TINY))) * samples.norms
-        harm = self._effect(solution, bounds, reach)
+        harm = self._effect(solution, losses, reach)
         return harm > max(0.5 * found.gap, _HARMLESS * tol * found.primal)
 
-    def _afresh(self, solution: SampleSolution, bounds: np.ndarray) -> SampleSolution:
+    def _afresh(self, solution: SampleSolution, losses: SampleLosses) -> SampleSolution:
         """Return the solution with margins computed from its dual variables."""
         margins = self._samples.q_dot(solution.alpha)
-        b = self._part(bounds).best_intercept(margins)
-        return certified(solution, solution.alpha, margins, b, bounds, self._signs)
+        b = HingeTerms(losses, self._signs).best_intercept(margins)
+        return certified(solution, solution.alpha, margins, b, losses, self._signs)
 
-    def _first(self, C: float, bounds: np.ndarray) -> SampleSolution:
+    def _first(self, C: float, losses: SampleLosses) -> SampleSolution:
         """Lemma 9: up to C_min every margin is at most 1, and alpha_i = C_i."""
-        margins = C * self._margins_of_weights
-        exact = self._reference(margins, bounds, bounds)
-        primal = 0.5 * exact.square + float(bounds @ np.maximum(1.0 - margins, 0.0))
+        margins, caps = C * self._margins_of_weights, losses.caps
+        exact = self._reference(margins, caps, losses)
+        primal = 0.5 * exact.square + losses.certify(losses.short(margins), caps)[1]
         # Only samples that are rows have a vector of weights.
         combine = getattr(self._samples, "combine", None)
         return SampleSolution(
-            alpha=bounds, margins=margins, w=combine and combine(bounds),
+            alpha=caps, margins=margins, w=combine and combine(caps),
             certificate=Certificate(primal, primal - exact.gap, exact.gap), n_iter=0,
             converged=True, seconds=0.0,
         )  # fmt: skip
 
-    def _carry_over(self, C: float, bounds: np.ndarray, history: list[ScreeningEvent]):
+    def _carry_over(self, C: float, losses: SampleLosses, history: list[ScreeningEvent]):
         """Start, its margins and decisions for C from what is known."""
         began = time.perf_counter()
         nearest = min(self._known, key=lambda known: abs(math.log(C / known.C)))
-        start, margins = self._scaled(nearest, C, bounds)
+        start, margins = self._scaled(nearest, C, losses.caps)
         ends = sorted(self._known, key=lambda known: known.C)
         between = len(ends) == 2 and ends[0].C < C < ends[1].C
         if between:
-            start, margins = self._interpolated(*ends, C, bounds)
+            start, margins = self._interpolated(*ends, C, losses.caps)
         codes = None
-        if self._screening in PATH_TESTS:
+        if BOUNDS.get(self._screening) is not None:
             known, rho = nearest.reference, C / nearest.C
             if between:
-                b = self._part(bounds).best_intercept(margins)
-                known, rho = self._reference(margins, start, bounds, b), 1.0
+                b = HingeTerms(losses, self._signs).best_intercept(margins)
+                known, rho = self._reference(margins, start, losses, b), 1.0
                 extremes = ball_test(gap_ball(known), known.norms)
             else:
                 extremes = self._test(nearest, C)
-            codes = self._decide(extremes, bounds)
+            codes = self._decide(extremes, losses)
             if self._signs is not None:
-                codes = decide(*compare_at(known, rho, self._samples), codes)
-            moved = np.where(codes == ZERO, 0.0, np.where(codes == LINEAR, bounds, start))
+                codes = decide(*compare_at(known, rho, self._samples), codes, losses)
+            moved = np.where(codes == ZERO, 0.0, np.where(codes == LINEAR, losses.caps, start))
             margins = margins + self._samples.q_dot(moved - start)
             start = moved
             seconds = time.perf_counter() - began
             history.append(screening_event("path", 0, codes, seconds, 1.0 / C))
         return start, margins, codes
 
-    def _scaled(self, known: "_Known", C: float, bounds: np.ndarray):
+    def _scaled(self, known: "_Known", C: float, caps: np.ndarray):
         """Return C / C0 times a point; what is at its bound stays exactly there."""
         rho = C / known.C
         at_bound = known.alpha >= known.C * self._weights
-        start = np.where(at_bound, bounds, np.minimum(rho * known.alpha, bounds))
+        start = np.where(at_bound, caps, np.minimum(rho * known.alpha, caps))
         return start, rho * known.margins
 
-    def _interpolated(self, below: "_Known", above: "_Known", C: float, bounds: np.ndarray):
+    def _interpolated(self, below: "_Known", above: "_Known", C: float, caps: np.ndarray):
         """Return the point between two, linear in C as the box is.
 
         The solution is piecewise linear in C: where no sample changes sides in between, the point
@@ -367,35 +354,34 @@ class SamplePathSolver:
             above.alpha >= above.C * self._weights
         )
         alpha = below.alpha + share * (above.alpha - below.alpha)
-        start = np.where(at_bound, bounds, np.minimum(alpha, bounds))
+        start = np.where(at_bound, caps, np.minimum(alpha, caps))
         return start, below.margins + share * (above.margins - below.margins)
 
     def _test(self, known: "_Known", C: float) -> Extremes:
-        norms, last, rho = self._samples.norms, known.reference, C / known.C
-        if self._screening == "ball1" or not self._on_path:
-            return ball_test(scaled_gap_ball(last, rho), norms)
-        target = intersection_target(last, rho)
-        margins, summed = self._targets.margins(target / (rho * last.caps))
-        balls = segment(last, rho, target, C * margins - rho * last.margins, C * summed)
-        if self._screening == "ball2":
-            return ball_test(balls.ball(1.0), norms)
-        return intersection_test(balls, norms)
+        # At first "ball1", as the others cost a product with the whole kernel matrix.
+        bound = BOUNDS[self._screening if self._on_path else "ball1"]
 
-    def _finish(self, C, bounds, solution, history, codes, began) -> SampleSolution:
+        def products(target: np.ndarray) -> tuple[np.ndarray, float]:
+            margins, summed = self._targets.margins(target / (C * self._weights))
+            return C * margins, C * summed
+
+        return bound(known.reference, C / known.C, products)
+
+    def _finish(self, C, losses, solution, history, codes, began) -> SampleSolution:
         """Make the solution the next reference, and count what its own gap ball proves."""
         square, size = solution.alpha @ solution.margins, solution.alpha @ self._samples.norms
         if square < -INDEFINITE * size**2:
             raise ValueError(indefinite_message("the square of a norm is negative"))
-        last = self._reference(solution.margins, solution.alpha, bounds, solution.b)
+        last = self._reference(solution.margins, solution.alpha, losses, solution.b)
         self._on_path = True
         self._known = [_Known(C, solution.alpha, solution.margins, last)]
         if self._screening is not None:
             start = time.perf_counter()
-            codes = self._decide(ball_test(gap_ball(last), last.norms), bounds, codes)
+            codes = self._decide(ball_test(gap_ball(last), last.norms), losses, codes)
             seconds = time.perf_counter() - start
             history.append(screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / C))
-        at_bound = np.minimum(solution.alpha, bounds - solution.alpha) <= _KINK * bounds
-        off_kink = np.abs(last.margins_with_intercept - 1.0) > _KINK
+        at_bound = np.minimum(solution.alpha, losses.caps - solution.alpha) <= _KINK * losses.caps
+        off_kink = np.abs(losses.short(solution.margins, solution.b, self._signs)) > _KINK
         n_decidable = int(np.count_nonzero(at_bound & off_kink))
         return replace(
             solution, C=C, history=tuple(history), n_decidable=n_decidable,
@@ -435,7 +421,7 @@ def eps_limit(solution: SampleSolution, eps: float) -> float:
     each valid on an interval that starts at 1:
 
     - rho alpha0, the choice of Appendix D of Ogawa et al. (2014). With W = |w0|^2, A = sum alpha0
-      and B = sum_i C_i (1 - m_i)_+ it gives rho A - rho^2 W / 2 >= (1 - eps) (W / 2 + rho B), a
+      and B the sum of losses it gives rho A - rho^2 W / 2 >= (1 - eps) (W / 2 + rho B), a
       quadratic inequality that a closed form solves.
     - alpha0 itself, which is optimal for ever where no margin is below 1 (the hard-margin
       solution): gap0 + (rho - 1) B <= eps (W / 2 + rho B).
@@ -445,8 +431,8 @@ def eps_limit(solution: SampleSolution, eps: float) -> float:
     float
         1 if the solution is not accurate enough for `eps`.
     """
-    A, found = float(solution.alpha.sum()), solution.certificate
-    W = 2.0 * max(A - found.dual, 0.0)
+    W, found = max(float(solution.alpha @ solution.margins), 0.0), solution.certificate
+    A = found.dual + 0.5 * W
     B = max(found.primal - 0.5 * W, 0.0)
     spare = eps * found.primal - found.gap
     if spare <= 0.0:

@@ -199,16 +199,16 @@ def build(model, X, y, sample_weight=None, store: Store | None = None) -> SVMPro
     return SVMProblem(X, labels, kernel, settings)
 
 
-def _solve_linear(samples, settings, bounds, start, margins, codes, tol, left) -> SampleSolution:
+def _solve_linear(samples, settings, losses, start, margins, codes, tol, left) -> SampleSolution:
     return solve_linear(
-        samples, bounds, start=start, fixed=codes, random_state=settings.random_state,
+        samples, losses, start=start, fixed=codes, random_state=settings.random_state,
         **_common(settings, tol, left),
     )  # fmt: skip
 
 
-def _solve_kernel(samples, settings, bounds, start, margins, codes, tol, left) -> SampleSolution:
+def _solve_kernel(samples, settings, losses, start, margins, codes, tol, left) -> SampleSolution:
     return solve_kernel(
-        samples, bounds, start=start, margins=margins, fixed=codes,
+        samples, losses, start=start, margins=margins, fixed=codes,
         intercept="free" if settings.free else "none", **_common(settings, tol, left),
     )  # fmt: skip
 

@@ -15,6 +15,7 @@ from svm_reference import free_gap, free_optimum
 
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.samples.intercept import balanced_target, best_intercepts, bounds_with_intercept
+from skscreen.samples.losses import hinge
 from skscreen.svm.screening.bounds import (
     SampleBall,
     gap_ball,
@@ -74,7 +75,7 @@ def test_bounds_on_margins_hold_at_every_best_intercept(problem, seed):
 @given(hinges())
 def test_targets_are_balanced_subgradients(problem):
     margins, caps, y = problem
-    target = balanced_target(margins, caps, y)
+    target = balanced_target(1.0 - margins, caps, y)
     assert_allclose(y @ target, 0.0, atol=1e-12)
     assert np.all((target >= 0.0) & (target <= caps))
     low, high = by_trying_all(margins, caps, y)
@@ -138,7 +139,7 @@ def decisions(ref, rho, test, Q):
             extremes = intersection_test(balls, ref.norms)
         else:
             extremes = ball_test(balls.ball(1.0), ref.norms)
-    bounds = rho * ref.caps
+    bounds = rho * ref.losses.caps
     return decide(
         *bounds_with_intercept(*extremes, ref.signs, bounds, bounds[ref.signs > 0.0].sum())
     )
@@ -171,7 +172,7 @@ def test_no_decision_is_wrong(name, noise):
         point = sloppy(alpha, C0 * weights, y, noise, np.random.default_rng(1))
         # Any intercept will do; a bad one makes the gap larger.
         b = by_trying_all(Q @ point, C0 * weights, y)[0] + noise
-        ref = reference(np.sqrt(np.diag(Q)), Q @ point, point, C0 * weights, y, b)
+        ref = reference(np.sqrt(np.diag(Q)), Q @ point, point, hinge(C0 * weights), y, b)
         for rho in RATIOS:
             for test in TESTS:
                 codes = decisions(ref, rho, test, Q)
@@ -190,7 +191,7 @@ def test_dual_variables_out_of_balance(name):
     shares = []
     for excess in (0.0, 1e-12, 1e-6, 1e-3, 0.1):
         tilted = np.minimum(alpha * np.where(y > 0.0, 1.0 + excess, 1.0), C * weights)
-        ref = reference(norms, Q @ tilted, tilted, C * weights, y, low)
+        ref = reference(norms, Q @ tilted, tilted, hinge(C * weights), y, low)
         ball = gap_ball(ref)
         away = alpha - tilted
         assert np.sqrt(max(away @ Q @ away, 0.0)) <= ball.radius * (1.0 + 1e-9) + 1e-9
@@ -218,7 +219,7 @@ def test_bounds_by_samples_inside_hold_and_close(name):
     least, most = margins_between(name, C)
     for noise in (0.0, 1e-6, 1e-3, 0.1, 1.0):
         point = sloppy(alpha, C * weights, y, noise, rng)
-        ref = reference(norms, Q @ point, point, C * weights, y, b)
+        ref = reference(norms, Q @ point, point, hinge(C * weights), y, b)
         lower, upper = compare_at(ref, 1.0, Known(Q))
         assert np.all(lower <= least + 1e-7) and np.all(upper >= most - 1e-7)
         if noise == 0.0:
@@ -233,7 +234,7 @@ def test_a_sample_inside_decides_what_the_intercept_hides():
     Q = y[:, None] * rbf_kernel(X, gamma=0.02) * y
     C = np.full(80, 50.0)
     alpha, b, _ = free_optimum(Q, C, y)
-    ref = reference(np.ones(80), Q @ alpha, alpha, C, y, b)
+    ref = reference(np.ones(80), Q @ alpha, alpha, hinge(C), y, b)
     by_ball, by_samples = (decisions(ref, 1.05, test, Q) for test in ("ball1", "inside"))
     both = (by_ball != 0) & (by_samples != 0)
     assert np.array_equal(by_ball[both], by_samples[both])
@@ -253,7 +254,7 @@ def test_samples_that_are_alike_but_for_rounding_errors():
     for noise in (1e-9, 1e-7, 1e-4):
         point = sloppy(alpha, C, y, noise, rng)
         lower, upper = compare_at(
-            reference(norms, Q @ point, point, C, y, low), 1.0, Known(Q, 1e-7)
+            reference(norms, Q @ point, point, hinge(C), y, low), 1.0, Known(Q, 1e-7)
         )
         assert np.all(lower <= least + 1e-9) and np.all(upper >= most - 1e-9)
 
@@ -261,7 +262,7 @@ def test_samples_that_are_alike_but_for_rounding_errors():
 @pytest.mark.parametrize("gap", [0.0, 1.0, np.inf])
 def test_no_sample_inside_no_bound(gap):
     Q, C, y = np.eye(3), np.ones(3), np.array([1.0, -1.0, 1.0])
-    inside = furthest_inside(np.array([0.0, 1.0, 0.0]), C, gap)
+    inside = furthest_inside(np.array([0.0, 1.0, 0.0]), hinge(C), gap)
     assert inside.index.size == 0
     lower, upper = compare(inside, Q[:0], SampleBall(np.zeros(3), gap), 0.0, np.ones(3), y)
     assert np.all(lower == -np.inf) and np.all(upper == np.inf)
@@ -269,7 +270,7 @@ def test_no_sample_inside_no_bound(gap):
 
 def test_a_gap_that_overflows_proves_nothing():
     Q, C, y = np.eye(3), np.ones(3), np.array([1.0, -1.0, 1.0])
-    inside = furthest_inside(np.full(3, 0.5), C, np.inf)
+    inside = furthest_inside(np.full(3, 0.5), hinge(C), np.inf)
     lower, upper = compare(inside, Q, SampleBall(np.zeros(3), np.inf), 0.0, np.ones(3), y)
     assert not decide(lower, upper).any()
 
@@ -277,7 +278,7 @@ def test_a_gap_that_overflows_proves_nothing():
 def test_rounding_errors_are_allowed_for():
     """Of dual variables out of balance, of products that cancel, and of margins."""
     Q, C, y = np.ones((2, 2)), np.full(2, 4.0), np.ones(2)
-    inside = furthest_inside(np.array([1.0, 0.0]), C, 0.3, share=0.5)
+    inside = furthest_inside(np.array([1.0, 0.0]), hinge(C), 0.3, share=0.5)
     assert_allclose([*inside.least, *inside.most], [0.8, 1.6], rtol=1e-6)
     assert inside.least < 0.8 and inside.most > 1.6
     lower, upper = compare(inside, Q[:1], SampleBall(np.zeros(2), 2.0), 0.1, np.ones(2), y)

@@ -266,7 +266,7 @@ def test_a_contradicted_decision_is_taken_back(monkeypatch):
     """Should rounding errors ever lead to a wrong decision, the full certificate shows it."""
 
     def wrong(self, extremes, codes=None):
-        found = np.zeros(self.caps.size, dtype=np.int8)
+        found = np.zeros(self.losses.caps.size, dtype=np.int8)
         found[:40] = 1
         return found
 

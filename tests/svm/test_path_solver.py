@@ -30,9 +30,9 @@ def test_the_closed_form_is_taken_where_it_is_certified_only():
     samples = LinearSamples(1e-30 * RNG.normal(size=(4, 1)), np.array([1.0, -1.0, 1.0, -1.0]), 1e8)
     asked = []
 
-    def solve(bounds, start, margins, codes, tol, left):
-        asked.append(bounds[0])
-        return solve_linear(samples, bounds, start=start, fixed=codes, tol=tol)
+    def solve(losses, start, margins, codes, tol, left):
+        asked.append(losses.caps[0])
+        return solve_linear(samples, losses, start=start, fixed=codes, tol=tol)
 
     solver = SamplePathSolver(samples, np.ones(4), solve, "intersection")
     solution = solver.solve(1.0, 1e-6)

@@ -1,19 +1,17 @@
 """Bounds for samples: balls that provably hold the optimal w of a hinge-loss problem at a target C.
 
-The problem is min 1/2 |w|^2 + sum_i C_i (1 - m_i)_+ with m_i = <z_i, w>, whose dual variables lie
+The problem is min 1/2 |w|^2 + sum_i C_i (t_i - m_i)_+ with m_i = <z_i, w>, whose dual variables lie
 in 0 <= alpha_i <= C_i. A vector is known by its margins alone, so that the same bounds serve
-linear models and kernels. There is one ball behind the names: for any w and any dual-feasible
-alpha with u = sum alpha_i z_i
+linear models and kernels. There is one ball behind the names, that of `core.ball`: for any w and
+any dual-feasible alpha with u = sum alpha_i z_i
 
     |w* - (w + u)/2|^2 <= sum_i kappa_i + |w - u|^2 / 4,
-    kappa_i = C_i (1 - m_i)_+ - alpha_i (1 - m_i) >= 0,
+    kappa_i = C_i (t_i - m_i)_+ - alpha_i (t_i - m_i) >= 0.
 
-because the primal is 1-strongly convex at w and the dual is quadratic in u (add the two
-inequalities and complete the square). With w = u(alpha0) of a reference, solved for the bounds
-C_i / rho, the tests of Ogawa et al. (2014) are this ball for two choices of alpha: rho alpha0
-(BT1, Corollary 6) and C_i s_i with s_i in {0, 1} (BT2, Corollary 7). The balls of all alpha
-between the two make up the intersection test. Every radius carries the rounding errors of the
-margins that it was made from.
+With w = u(alpha0) of a reference, solved for the caps C_i / rho, the tests of Ogawa et al. (2014)
+are this ball for two choices of alpha: rho alpha0 (BT1, Corollary 6) and C_i s_i with s_i in {0, 1}
+(BT2, Corollary 7). The balls of all alpha between the two make up the intersection test. Every
+radius carries the rounding errors of the margins that it was made from.
 
 With an unpenalised intercept, m_i = <z_i, w> + y_i b, dual variables also have sum y_i alpha_i = 0.
 The identity holds as it is: all alpha above, and those between them, are feasible up to rounding
@@ -35,10 +33,11 @@ from numba.extending import register_jitable
 from skscreen.core.ball import gap_radius
 from skscreen.core.decisions import hinge_slackness
 from skscreen.core.floats import EPS, WIDER
-from skscreen.samples.intercept import balanced_target, margins_with_intercept
+from skscreen.samples.intercept import balanced_target
+from skscreen.samples.losses import SampleLosses
 
-# Rounding error of a sum of vectors, in units of EPS times the sum of their lengths. Far above
-# what blocked sums of terms of both signs show.
+# Rounding error of a sum of vectors, in EPS times the sum of their lengths: more than blocked sums
+# of terms of both signs show.
 SLACK = 8.0
 
 
@@ -63,8 +62,9 @@ class Reference:
 
     Parameters
     ----------
-    norms, margins, alpha, caps : ndarray of shape (n,)
-        |z_i|, m_i = <z_i, w> without intercept, dual variables, and the C_i that bound them.
+    norms, margins, alpha : ndarray of shape (n,)
+        |z_i|, m_i = <z_i, w> without intercept, and dual variables.
+    losses : SampleLosses
     square, length : float
         |w|^2, and the sum of alpha_i |z_i|.
     shift : float
@@ -80,7 +80,7 @@ class Reference:
     norms: np.ndarray
     margins: np.ndarray
     alpha: np.ndarray
-    caps: np.ndarray
+    losses: SampleLosses
     square: float
     length: float
     shift: float
@@ -93,30 +93,27 @@ class Reference:
         """Rounding error of `square`: each margin may be off by `shift` |z_i|."""
         return self.shift * (2.0 * np.sqrt(self.square) + self.shift + self.length)
 
-    @property
-    def margins_with_intercept(self) -> np.ndarray:
-        """y_i f(x_i)."""
-        return margins_with_intercept(self.margins, self.b, self.signs)
-
     @cached_property
     def gap(self) -> float:
         """Sum of kappa_i at w: the duality gap of the problem, or more by rounding errors."""
-        return self.slackness(self.alpha, self.caps, self.share)
+        return self.slackness(self.alpha, self.losses, self.share)
 
     def slackness(
-        self, alpha: np.ndarray, caps: np.ndarray, share: float, scale: float = 1.0
+        self, alpha: np.ndarray, losses: SampleLosses, share: float, scale: float = 1.0
     ) -> float:
         """Sum of kappa_i at scale * w for dual variables, with all that rounding errors may add."""
-        margins = margins_with_intercept(scale * self.margins, self.b, self.signs)
-        free = self.signs is not None
-        return _slackness(margins, self.norms, alpha, caps, abs(scale) * self.shift, share, free)
+        short = losses.short(scale * self.margins, self.b, self.signs)
+        width, free = abs(scale) * self.shift * self.norms, self.signs is not None
+        if free:
+            width += SLACK * EPS * np.abs(losses.thresholds - short)
+        return _slackness(short, width, alpha, losses.caps, losses.shifts, share)
 
 
 def reference(
     norms: np.ndarray,
     margins: np.ndarray,
     alpha: np.ndarray,
-    caps: np.ndarray,
+    losses: SampleLosses,
     signs: np.ndarray | None = None,
     b: float = 0.0,
     part: np.ndarray | None = None,
@@ -125,8 +122,9 @@ def reference(
 
     Parameters
     ----------
-    norms, margins, alpha, caps : ndarray of shape (n,)
+    norms, margins, alpha : ndarray of shape (n,)
         Of the *full* problem, 0 <= alpha <= caps and margins those of sum alpha_i z_i.
+    losses : SampleLosses
     signs : ndarray of shape (n,), optional
         Labels, for an unpenalised intercept.
     b : float, default=0
@@ -143,11 +141,12 @@ def reference(
     length, square = float(norms @ alpha), max(float(alpha @ margins), 0.0)
     missing = _missing(alpha, signs)
     if part is not None:
-        norms, margins, alpha, caps = norms[part], margins[part], alpha[part], caps[part]
+        norms, margins, alpha = norms[part], margins[part], alpha[part]
+        losses = losses.take(part)
         signs = None if signs is None else signs[part]
-    share = _share_to_move(alpha, caps, signs, missing)
-    shift = SLACK * EPS * length + share * float(norms @ caps)
-    return Reference(norms, margins, alpha, caps, square, length, shift, share, signs, b)
+    share = _share_to_move(alpha, losses.caps, signs, missing)
+    shift = SLACK * EPS * length + share * float(norms @ losses.caps)
+    return Reference(norms, margins, alpha, losses, square, length, shift, share, signs, b)
 
 
 def _missing(alpha: np.ndarray, signs: np.ndarray | None) -> float:
@@ -172,51 +171,40 @@ def _share_to_move(alpha, caps, signs, missing: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _slackness(margins, norms, alpha, caps, shift, share, free):
-    """Sum of kappa_i, for all margins within shift |z_i| and variables moved by `share`."""
+def _slackness(short, width, alpha, caps, shifts, share):
+    """Sum of kappa_i, for all margins that are off by `width` and variables moved by `share`."""
     total = 0.0
-    for i in range(margins.size):
-        short, width = 1.0 - margins[i], shift * norms[i]
-        if free:
-            width += SLACK * EPS * abs(margins[i])
+    for i in range(short.size):
         # Convex in the margin, so largest at an end.
         total += max(
-            hinge_slackness(short - width, alpha[i], caps[i]),
-            hinge_slackness(short + width, alpha[i], caps[i]),
+            hinge_slackness(short[i] - width[i], alpha[i], caps[i], shifts[i]),
+            hinge_slackness(short[i] + width[i], alpha[i], caps[i], shifts[i]),
         )
         if share > 0.0:
-            total += share * caps[i] * (abs(short) + width)
+            total += share * caps[i] * (abs(short[i]) + width[i] + shifts[i] * caps[i])
     return total
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def gap_ball(reference: Reference, scale: float = 1.0) -> SampleBall:
-    """Gap ball of (scale w, alpha), for the caps of the reference: of any scale and intercept.
+    """Gap ball of (scale w, alpha), for the losses of the reference: of any scale and intercept.
 
     Centre (1 + scale)/2 w. For a scale of 1, r^2 is the gap: smaller by 2 than what strong
     convexity of the primal alone gives.
     """
     slackness = reference.gap
     if scale != 1.0:
-        slackness = reference.slackness(reference.alpha, reference.caps, reference.share, scale)
+        slackness = reference.slackness(reference.alpha, reference.losses, reference.share, scale)
     return _ball(reference, scale, 1.0, slackness)
 
 
 def scaled_gap_ball(reference: Reference, rho: float) -> SampleBall:
-    """BT1 for a reference of any accuracy, at caps rho times those of the reference.
+    """BT1 for a reference of any accuracy, at rho times the losses of the reference.
 
     Centre (1 + rho)/2 w0 and r^2 = ((rho - 1)/2)^2 |w0|^2 + rho gap0, where gap0 is the *full*
     duality gap at the reference: the gap ball of (w0, rho alpha0). Holds for rho < 1 too.
     """
     return _ball(reference, 1.0, rho, rho * reference.gap)
-
-
-def path_ball(reference: Reference, rho: float) -> SampleBall:
-    """BT1 (Corollary 6, equation 16) for a reference that *is* optimal at its caps.
-
-    Safe only if the reference is exact, which no solver gives: for research and tests.
-    """
-    return _ball(reference, 1.0, rho, 0.0)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -285,10 +273,10 @@ def gradient_target(reference: Reference, rho: float) -> np.ndarray:
 
 
 def _target(reference: Reference, rho: float, margins: np.ndarray) -> np.ndarray:
-    caps = rho * reference.caps
+    short, caps = reference.losses.short(margins), rho * reference.losses.caps
     if reference.signs is not None:
-        return balanced_target(margins, caps, reference.signs)
-    return np.where(margins < 1.0, caps, 0.0)
+        return balanced_target(short, caps, reference.signs)
+    return np.where(short > 0.0, caps, 0.0)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -309,7 +297,7 @@ def segment(
     ----------
     reference : Reference
     rho : float
-        Target caps as multiples of those of the reference.
+        Target losses as multiples of those of the reference.
     target : ndarray of shape (n,)
         Dual variables that are feasible at the target.
     difference : ndarray of shape (n,)
@@ -322,18 +310,20 @@ def segment(
     -------
     Segment
     """
-    q, step, caps = reference.margins, target - rho * reference.alpha, rho * reference.caps
+    q, step = reference.margins, target - rho * reference.alpha
+    losses = reference.losses.at(rho)
     length_moved = float(np.abs(step) @ reference.norms)
-    share = _share_to_move(target, caps, reference.signs, _missing(target, reference.signs))
+    missing = _missing(target, reference.signs)
+    share = _share_to_move(target, losses.caps, reference.signs, missing)
     error = SLACK * EPS * (length_moved + summed + rho * reference.length)
-    error += share * float(reference.norms @ caps)
+    error += share * float(reference.norms @ losses.caps)
     length_square = max(float(step @ difference), 0.0)
     length = float(np.sqrt(length_square))
     # |w0 - u_t|^2 / 4 with w0 - u_t = (1 - rho) w0 - t (target's u - rho u0), in alpha-space.
     half = 0.5 * (rho - 1.0)
     constant = half * (reference.square + reference.square_error) * half
     linear = half * float(step @ q)
-    near, far = rho * reference.gap, reference.slackness(target, caps, share)
+    near, far = rho * reference.gap, reference.slackness(target, losses, share)
     shift = 0.5 * (1.0 + rho) * reference.shift + error
     # Errors of the terms in t: each is an inner product of vectors known up to `shift`.
     size = np.sqrt(reference.square) + reference.shift

@@ -6,7 +6,7 @@ Two margins differ by a product that the intercept has no part in. With s = y_i 
 
 and |z_i - s z_j| is small next to |z_i| where the two are alike. With the gap G of the gap ball of
 (w, alpha) the optimum has sum_j max((C_j - alpha_j) (1 - m*_j), alpha_j (m*_j - 1)) <= G, so the
-margin of a sample inside its box is near 1:
+margin of a sample inside its box is near its threshold, 1:
 
     1 - G / (C_j - alpha_j) <= m*_j <= 1 + G / alpha_j.
 
@@ -21,14 +21,14 @@ import numpy as np
 from numba import njit
 
 from skscreen.core.floats import EPS
+from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import Reference, SampleBall, path_gap, scaled_gap_ball
 from skscreen.svm.screening.rules import Extremes
 
-# Samples that all are compared with: those furthest inside. More hardly decide more.
+# Samples that all are compared with; more hardly decide more.
 _MOST = 30
 
-# Of |z_i|^2 + |z_j|^2, by how much |z_i - s z_j|^2 may be wrong: kernel matrices are only known,
-# and only positive semi-definite, up to rounding errors, of single precision too.
+# Error of |z_i - s z_j|^2 over |z_i|^2 + |z_j|^2: kernel values may be of single precision.
 _UNSURE = 1e-6
 
 # Relative widening of limits of margins.
@@ -74,37 +74,43 @@ def compare_at(reference: Reference, rho: float, samples: Rows) -> Extremes:
     samples : Rows
         All samples. The products of thirty with all are asked for.
     """
-    alpha, caps = rho * reference.alpha, rho * reference.caps
+    losses = reference.losses.at(rho)
     # Squares of lengths may be wrong by so much, for dual variables of up to twice that size.
     size = max(rho, 1.0) * reference.length
     unsure = 4.0 * samples.error * size * size
     gap = path_gap(reference, rho) + unsure
-    inside = furthest_inside(alpha, caps, gap, reference.share)
+    inside = furthest_inside(rho * reference.alpha, losses, gap, reference.share)
     products = samples.rows(inside.index)
     ball, shift = scaled_gap_ball(reference, rho), 0.5 * (1.0 + rho) * reference.shift
     ball = SampleBall(ball.margins, math.hypot(ball.radius, math.sqrt(unsure)))
     return compare(inside, products, ball, shift, reference.norms, reference.signs)
 
 
-def furthest_inside(alpha: np.ndarray, caps: np.ndarray, gap: float, share: float = 0.0) -> Inside:
+def furthest_inside(
+    alpha: np.ndarray, losses: SampleLosses, gap: float, share: float = 0.0
+) -> Inside:
     """Choose the samples to compare with.
 
     Parameters
     ----------
-    alpha, caps : ndarray of shape (n,)
-        Dual variables and their upper bounds.
+    alpha : ndarray of shape (n,)
+        Dual variables.
+    losses : SampleLosses
+        Hinges.
     gap : float
         Duality gap of these dual variables with whatever w, or more by rounding errors.
     share : float
         Share of their room that they may have to move to be feasible.
     """
+    caps, thresholds = losses.caps, losses.thresholds
     room = np.minimum(alpha, caps - alpha)
     index = np.argpartition(-room, _MOST)[:_MOST] if room.size > _MOST else np.arange(room.size)
     index = index[room[index] > 0.0] if share < 1.0 else index[:0]
     # What overflows is no limit.
     with np.errstate(over="ignore", divide="ignore"):
         reach = _LIMIT_SLACK * gap / np.float64(1.0 - share)
-        least, most = 1.0 - reach / (caps - alpha)[index], 1.0 + reach / alpha[index]
+        least = thresholds[index] - reach / (caps - alpha)[index]
+        most = thresholds[index] + reach / alpha[index]
     return Inside(index, least, most)
 
 

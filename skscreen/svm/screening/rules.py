@@ -1,23 +1,39 @@
 """Rules for samples: what a region that holds the optimal w proves about the side of each sample.
 
-A sample whose smallest margin over the region is above 1 has the dual variable 0, one whose
-largest margin is below 1 has it at its upper bound C_i (rule 9 of Ogawa et al. 2014).
+A sample whose smallest margin over the region is above its threshold has the dual variable 0, one
+whose largest margin is on the linear piece of its loss (for the hinge, below the threshold) has it
+at its cap C_i (rule 9 of Ogawa et al. 2014).
 """
+
+from collections.abc import Callable
 
 import numpy as np
 from numba import njit
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower, sphere_upper
-from skscreen.core.floats import WIDER
-from skscreen.svm.screening.bounds import Reference, SampleBall, Segment, radius_at
+from skscreen.samples.losses import SampleLosses
+from skscreen.svm.screening.bounds import (
+    Reference,
+    SampleBall,
+    Segment,
+    intersection_target,
+    radius_at,
+    scaled_gap_ball,
+    segment,
+)
 
-# Samples on the kink have a margin of 1 and must never be decided, whatever the rounding errors.
+# Distance from a kink, over its margin or 1, below which nothing is decided: rounding errors.
 _TOLERANCE = 1e-9
 
 Extremes = tuple[np.ndarray, np.ndarray]
 
 
-def decide(lower: np.ndarray, upper: np.ndarray, codes: np.ndarray | None = None) -> np.ndarray:
+def decide(
+    lower: np.ndarray,
+    upper: np.ndarray,
+    codes: np.ndarray | None = None,
+    losses: SampleLosses | None = None,
+) -> np.ndarray:
     """Turn bounds on margins into codes by strict inequalities; a NaN decides nothing.
 
     Parameters
@@ -25,6 +41,8 @@ def decide(lower: np.ndarray, upper: np.ndarray, codes: np.ndarray | None = None
     lower, upper : ndarray of shape (n,)
     codes : ndarray of shape (n,), int8, optional
         Earlier decisions for the same problem, which stay as they are.
+    losses : SampleLosses, optional
+        By default hinges, with a threshold of 1.
 
     Returns
     -------
@@ -32,8 +50,9 @@ def decide(lower: np.ndarray, upper: np.ndarray, codes: np.ndarray | None = None
         0 undecided, 1 alpha_i = 0, 2 alpha_i = C_i.
     """
     found = np.full(lower.size, UNDECIDED, dtype=np.int8)
-    found[lower > 1.0 + _TOLERANCE] = ZERO
-    found[upper < 1.0 - _TOLERANCE] = LINEAR
+    kinks = (1.0, 1.0) if losses is None else (losses.thresholds, losses.linear_below)
+    found[lower > kinks[0] + _TOLERANCE * np.maximum(np.abs(kinks[0]), 1.0)] = ZERO
+    found[upper < kinks[1] - _TOLERANCE * np.maximum(np.abs(kinks[0]), 1.0)] = LINEAR
     return found if codes is None else np.where(codes == UNDECIDED, found, codes)
 
 
@@ -85,82 +104,38 @@ def _intersection_pass(margins, slope, norms, constant, linear, quadratic, shift
         lower[i], upper[i] = low, high
 
 
-def dome_test(margins: np.ndarray, norms: np.ndarray, smallest: float, largest: float) -> Extremes:
-    """Bounds on the margins over {|w|^2 <= largest, <w_a, w> >= smallest} (Theorem 11).
-
-    For every C between those of two references, |w|^2 does not decrease in C. Needs an *exact*
-    solution w_a at the smaller one, so it is kept for comparison only. (The theorem's first case
-    as printed has factors sqrt(2) that make it unsafe.)
-
-    Parameters
-    ----------
-    margins : ndarray of shape (n,)
-        Those of w_a.
-    norms : ndarray of shape (n,)
-    smallest, largest : float
-        |w_a|^2, and a bound on |w|^2 at the larger C: (|w_b| + sqrt(2 gap_b))^2 for a solution
-        with that duality gap.
-
-    Returns
-    -------
-    lower, upper : ndarray of shape (n,)
-    """
-    size = np.sqrt(largest)
-    across = np.sqrt(np.maximum(smallest * norms**2 - margins**2, 0.0))
-    reach = np.sqrt(max(largest - smallest, 0.0) / smallest) * across
-    corner = norms * (smallest / size)
-    lower = np.where(-margins >= corner, -size * norms, margins - reach)
-    upper = np.where(margins >= corner, size * norms, margins + reach)
-    return lower, upper
+# A bound gets a reference, the multiple rho of its losses, and what returns the margins of
+# sum_i a_i z_i for any a, with the sum of the lengths of all vectors added up for them.
+Products = Callable[[np.ndarray], tuple[np.ndarray, float]]
+Bound = Callable[[Reference, float, Products], Extremes]
 
 
-def path_ball_ranges(reference: Reference) -> tuple[np.ndarray, np.ndarray]:
-    """For which targets relaxed BT1 decides each sample, from one reference and in closed form.
-
-    The margin h(rho) = (1 + rho)/2 m_i of the centre and the radius r of `scaled_gap_ball` give
-    |h - 1| > r |z_i| as a quadratic inequality in rho.
-
-    Parameters
-    ----------
-    reference : Reference
-
-    Returns
-    -------
-    zero, linear : ndarray of shape (n, 2)
-        Open intervals of rho in which alpha_i = 0, or alpha_i = C_i, is proved; empty ones are
-        (inf, -inf).
-    """
-    reach = reference.shift * reference.norms
-    zero = _decided_range(reference, reference.margins - reach, 1.0 + 2.0 * _TOLERANCE, 1.0)
-    linear = _decided_range(reference, reference.margins + reach, 1.0 - 2.0 * _TOLERANCE, -1.0)
-    return zero, linear
+def _one_ball(reference: Reference, rho: float, products: Products) -> Extremes:
+    """BT1, for references of any accuracy; needs no products."""
+    return ball_test(scaled_gap_ball(reference, rho), reference.norms)
 
 
-def _decided_range(
-    reference: Reference, margins: np.ndarray, level: float, side: float
-) -> np.ndarray:
-    """Interval of rho > 0 with side * (h - level) > r |z|.
+def _pencil(reference: Reference, rho: float, products: Products) -> Segment:
+    target = intersection_target(reference, rho)
+    margins, summed = products(target)
+    return segment(reference, rho, target, margins - rho * reference.margins, summed)
 
-    Squared: a rho^2 + b rho + c > 0. As |m_i| <= |z_i| |w0|, a <= 0: this holds between the roots,
-    where h - level has one sign.
-    """
-    square = (reference.square + reference.square_error) * WIDER
-    sizes, half = (reference.norms * WIDER) ** 2, 0.5 * margins - level
-    gap = reference.gap * WIDER
-    # Rounding must not open the parabola upwards, and a smaller `a` is on the safe side.
-    a = np.minimum(0.25 * (margins**2 - sizes * square), -1e-280)
-    b = margins * half + sizes * (0.5 * square - gap)
-    c = half**2 - 0.25 * sizes * square
-    discriminant = b * b - 4.0 * a * c
-    # Stable roots: no cancellation. A root may be beyond all numbers, where nothing is wrong.
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        pivot = -0.5 * (b + np.copysign(np.sqrt(np.maximum(discriminant, 0.0)), b))
-        roots = np.sort(np.stack([pivot / a, c / pivot], axis=1), axis=1)
-    low, high = np.maximum(roots[:, 0], 0.0) * WIDER, roots[:, 1] / WIDER
-    # One point tells on which side of the level the whole interval is.
-    with np.errstate(invalid="ignore", over="ignore"):
-        inside = np.where(high < 2.0 * (low + 1.0), 0.5 * (low + high), low + 1.0)
-        reach = np.sqrt(0.25 * (inside - 1.0) ** 2 * square + inside * gap)
-        depth = side * (0.5 * (1.0 + inside) * margins - level)
-        holds = (discriminant > 0.0) & (low < high) & (depth > reach * reference.norms)
-    return np.where(holds[:, None], np.stack([low, high], axis=1), [np.inf, -np.inf])
+
+def _other_ball(reference: Reference, rho: float, products: Products) -> Extremes:
+    """BT2."""
+    return ball_test(_pencil(reference, rho, products).ball(1.0), reference.norms)
+
+
+def _intersection(reference: Reference, rho: float, products: Products) -> Extremes:
+    """Intersect both (IT)."""
+    return intersection_test(_pencil(reference, rho, products), reference.norms)
+
+
+# Bounds on all <z_i, w*> from a reference at another C, by name. "gap" waits for the gap ball of
+# points at the new C, which screens whatever the name.
+BOUNDS: dict[str, Bound | None] = {
+    "ball1": _one_ball,
+    "ball2": _other_ball,
+    "intersection": _intersection,
+    "gap": None,
+}

@@ -1,6 +1,6 @@
 """Bounds on validation scores for every C between two solved points, without solving.
 
-The problem is that of `bounds`: min 1/2 |w|^2 + sum_i C_i (1 - m_i)_+ with C_i = C s_i. Take
+The problem is that of `bounds`: min 1/2 |w|^2 + sum_i C_i (t_i - m_i)_+ with C_i = C s_i. Take
 dual variables alpha1, alpha2 that are feasible at two values of C. The box is linear in C, so
 
     alpha(t) = (1 - t) alpha1 + t alpha2   is feasible at   C(t) = (1 - t) C1 + t C2,
@@ -9,7 +9,7 @@ and the margins of u(t) = sum alpha_i(t) z_i are interpolated as well. The gap b
 (w, alpha) = (u(t), alpha(t)) then holds the optimum of C(t):
 
     |w* - u(t)|^2 <= G(t) = sum_i kappa_i(t),
-    kappa_i = max((C_i - alpha_i)(1 - m_i), alpha_i (m_i - 1)),
+    kappa_i = max((C_i - alpha_i)(t_i - m_i), alpha_i (m_i - t_i)),
 
 where each branch is a product of two linear functions of t: its maximum over a part [ta, tb] is
 known in closed form. Optimal dual variables are piecewise linear in C, so G vanishes where no
@@ -20,10 +20,10 @@ The ball alone is loose, because the losses curve the objective far more than 1/
 With alpha(t) - beta / B the ball of (w, alpha) says, for any beta and any B > 0 that keep it in the
 box,
 
-    <z, w*> <= <z, u> + sum_i beta_i (1 - m_i) + B G + |z - sum_i beta_i z_i|^2 / (4 B),
+    <z, w*> <= <z, u> + sum_i beta_i (t_i - m_i) + B G + |z - sum_i beta_i z_i|^2 / (4 B),
     B >= beta_i / alpha_i and B >= -beta_i / (C_i - alpha_i) for all i.
 
-(Add <z, w* - u> = sum_i beta_i (1 - m_i) - sum_i beta_i (1 - m*_i) + <rest, w* - u> to the identity
+(Add <z, w* - u> = sum_i beta_i (m*_i - m_i) + <rest, w* - u> to the identity
 |w* - u|^2 + sum_i kappa_i(w*, alpha) + sum_i kappa_i(u, alpha*) = G.) With beta = 0 and the best B
 it is |z| sqrt(G). A ridge regression of z on the samples inside their box makes the last term
 small; in few dimensions the bound then shrinks like G, not like its root.
@@ -38,7 +38,7 @@ machines. arXiv:1401.6740. Equations 9 and 16. (Balls.)
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -48,15 +48,16 @@ from scipy.linalg import cho_factor, cho_solve
 from skscreen.core.ball import gap_radius
 from skscreen.core.decisions import hinge_slackness
 from skscreen.core.floats import EPS, WIDER
+from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import SLACK
 
 # Samples that validation vectors are regressed on: those furthest inside their box.
 _MOST_FREE = 256
 
-# Of the ridge in these regressions, see `_ridge`.
+# Ridge of these regressions over the one at which both terms of the bound are equal: see `_ridge`.
 _RIDGE = 0.05
 
-# A sample nearer to an end of its box than this share of it does not count as inside.
+# Distance from the ends of its box, over C_i, from which on a sample is inside.
 _INSIDE = 1e-6
 
 
@@ -78,6 +79,10 @@ class ScoredPoint:
     margins: np.ndarray
     scores: np.ndarray
 
+    def take(self, index: np.ndarray) -> "ScoredPoint":
+        """Return the point on some training samples."""
+        return replace(self, alpha=self.alpha[index], margins=self.margins[index])
+
 
 @dataclass(frozen=True)
 class Geometry:
@@ -85,8 +90,8 @@ class Geometry:
 
     Parameters
     ----------
-    weights : ndarray of shape (n,)
-        s_i = C_i / C.
+    losses : SampleLosses
+        Hinges at C = 1, so with caps s_i = C_i / C.
     norms : ndarray of shape (n,)
     validation_norms : ndarray of shape (n_val,)
     block : callable
@@ -95,7 +100,7 @@ class Geometry:
         Takes indices of validation and of training samples, returns the matrix <z, z_i>.
     """
 
-    weights: np.ndarray
+    losses: SampleLosses
     norms: np.ndarray
     validation_norms: np.ndarray
     block: Callable[[np.ndarray], np.ndarray]
@@ -120,10 +125,10 @@ class Between:
 
     def gap(self, start: float, stop: float) -> float:
         """Return a number that G(t) does not exceed for any t in [start, stop]."""
-        first, last, geometry = self._first, self._last, self._geometry
+        first, last, losses = self._first, self._last, self._geometry.losses
         total = _largest_slackness(
-            geometry.norms, geometry.weights, first.alpha, last.alpha, first.margins, last.margins,
-            first.C, last.C, self._shift, start, stop,
+            self._geometry.norms, losses.caps, losses.thresholds, first.alpha, last.alpha,
+            first.margins, last.margins, first.C, last.C, self._shift, start, stop,
         )  # fmt: skip
         return total * WIDER
 
@@ -160,7 +165,7 @@ class Between:
     @cached_property
     def _inside(self) -> tuple[np.ndarray, np.ndarray]:
         """Samples inside their box somewhere in between, and their matrix."""
-        weights = self._geometry.weights
+        weights = self._geometry.losses.caps
         alpha = 0.5 * (self._first.alpha + self._last.alpha)
         bounds = 0.5 * (self._first.C + self._last.C) * weights
         room = np.minimum(alpha, bounds - alpha)
@@ -178,17 +183,17 @@ class Between:
         first, last, geometry = self._first, self._last, self._geometry
         low, high = ends[0][rows], ends[1][rows]
         index, matrix = self._inside
+        losses, first, last = geometry.losses.take(index), first.take(index), last.take(index)
         below, above, rests = [], [], []
         for t in (start, stop):
-            alpha = first.alpha[index] + t * (last.alpha - first.alpha)[index]
-            bounds = (first.C + t * (last.C - first.C)) * geometry.weights[index]
+            alpha = first.alpha + t * (last.alpha - first.alpha)
             below.append(alpha)
-            above.append(bounds - alpha)
-            rests.append(1.0 - first.margins[index] - t * (last.margins - first.margins)[index])
+            above.append((first.C + t * (last.C - first.C)) * losses.caps - alpha)
+            rests.append(losses.short(first.margins + t * (last.margins - first.margins)))
         # Linear in t, so smallest at an end.
         below, above = (np.minimum(*pair) / WIDER for pair in (below, above))
         room = np.minimum(below, above)
-        keep = room > _INSIDE * geometry.weights[index] * last.C
+        keep = room > _INSIDE * losses.caps * last.C
         if not keep.any():
             return np.full(rows.size, np.inf)
         index, matrix = index[keep], matrix[np.ix_(keep, keep)]
@@ -201,7 +206,8 @@ class Between:
         sizes = own + np.abs(beta) @ norms
         loss = _best_multiplier(multiplier, square, gap)
         centre = np.maximum(low + beta @ rests[0], high + beta @ rests[1])
-        terms = np.abs(beta) @ (1.0 + np.abs(rests[0]) + np.abs(rests[1]))
+        size = np.abs(losses.thresholds[keep]) + np.abs(rests[0]) + np.abs(rests[1])
+        terms = np.abs(beta) @ size
         terms += np.maximum(np.abs(low), np.abs(high))
         return centre + loss * WIDER + 2.0 * self._shift * sizes + SLACK * EPS * terms
 
@@ -241,7 +247,9 @@ def _best_multiplier(smallest, square, gap) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _largest_slackness(norms, weights, alpha0, alpha1, margins0, margins1, C0, C1, shift, ta, tb):
+def _largest_slackness(
+    norms, weights, thresholds, alpha0, alpha1, margins0, margins1, C0, C1, shift, ta, tb
+):  # fmt: skip
     """Sum of max over [ta, tb] of kappa_i, for all margins within their rounding errors.
 
     kappa_i is the larger of two products of functions linear in t: its maximum is at an end, or
@@ -251,7 +259,7 @@ def _largest_slackness(norms, weights, alpha0, alpha1, margins0, margins1, C0, C
     for i in range(norms.size):
         a0, da = alpha0[i], alpha1[i] - alpha0[i]
         cap0, dcap = C0 * weights[i], (C1 - C0) * weights[i]
-        short0, dshort = 1.0 - margins0[i], margins0[i] - margins1[i]
+        short0, dshort = thresholds[i] - margins0[i], margins0[i] - margins1[i]
         width = shift * norms[i]
         places[2] = _middle(cap0 - a0, dcap - da, short0 + width, dshort, ta, tb)
         places[3] = _middle(a0, da, width - short0, -dshort, ta, tb)

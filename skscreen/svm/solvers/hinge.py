@@ -3,14 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from skscreen.core.decisions import hinge_slackness
-from skscreen.samples.intercept import (
-    best_intercepts,
-    bounds_with_intercept,
-    margins_with_intercept,
-)
+from skscreen.samples.intercept import best_intercepts, bounds_with_intercept
+from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.rules import Extremes, decide
 
 # Halvings of the interval of multiples of a start: the loss is quadratic in the width left.
@@ -23,17 +18,15 @@ class HingeTerms:
 
     Parameters
     ----------
-    caps : ndarray of shape (m,)
-        C_i.
-    norms : ndarray of shape (m,)
+    losses : SampleLosses
+        Of m samples.
     y : ndarray of shape (m,), or None
         Labels, where the intercept is free.
     fixed_sum : float
         Sum of y_i C_i over the samples left out because alpha_i = C_i.
     """
 
-    caps: np.ndarray
-    norms: np.ndarray
+    losses: SampleLosses
     y: np.ndarray | None = None
     fixed_sum: float = 0.0
 
@@ -43,28 +36,32 @@ class HingeTerms:
         Samples left out have a loss that is linear, so they add nothing to the gap.
         """
         b = self.best_intercept(margins)
-        return certify(self.with_intercept(margins, b), self.caps, alpha)[0], b
+        return self.losses.certify(self.short(margins, b), alpha)[0], b
 
-    def with_intercept(self, margins: np.ndarray, b: float) -> np.ndarray:
-        """Return the margins with an intercept."""
-        return margins_with_intercept(margins, b, self.y)
+    def short(self, margins: np.ndarray, b: float) -> np.ndarray:
+        """Return what margins with an intercept lack."""
+        return self.losses.short(margins, b, self.y)
 
     def best_intercept(self, margins: np.ndarray) -> float:
-        """Return the b that minimises the primal: a weighted quantile of y_i - f_i."""
+        """Return the b that minimises the primal: a weighted quantile of the kinks."""
         if self.y is None:
             return 0.0
-        return 0.5 * sum(best_intercepts(self.y * (1.0 - margins), self.caps, self._level))
+        kinks = self.y * self.losses.short(margins)
+        return 0.5 * sum(best_intercepts(kinks, self.losses.caps, self._level))
 
     def decide(self, extremes: Extremes, codes: np.ndarray | None = None) -> np.ndarray:
         """Return codes by bounds on all <z_i, w*>: see `rules.decide`."""
+        losses = self.losses
         if self.y is not None:
-            extremes = bounds_with_intercept(*extremes, self.y, self.caps, self._level)
-        return decide(*extremes, codes)
+            extremes = bounds_with_intercept(
+                *extremes, self.y, losses.caps, self._level, losses.thresholds
+            )
+        return decide(*extremes, codes, losses)
 
     @property
     def _level(self) -> float:
         """Level at which the weighted quantile of the kinks is the best intercept."""
-        return self.caps[self.y > 0.0].sum() + self.fixed_sum
+        return self.losses.caps[self.y > 0.0].sum() + self.fixed_sum
 
 
 def best_multiple(terms: HingeTerms, square: float, margins: np.ndarray) -> tuple[float, float]:
@@ -77,18 +74,8 @@ def best_multiple(terms: HingeTerms, square: float, margins: np.ndarray) -> tupl
         return 1.0, terms.best_intercept(margins)
     for _ in range(_HALVINGS):
         s = 0.5 * (low + high)
-        short = terms.with_intercept(s * margins, terms.best_intercept(s * margins)) < 1.0
-        slope = s * square - terms.caps @ np.where(short, margins, 0.0)
+        short = terms.short(s * margins, terms.best_intercept(s * margins))
+        slope = s * square - terms.losses.caps @ np.where(short > 0.0, margins, 0.0)
         low, high = (s, high) if slope < 0.0 else (low, s)
     s = 0.5 * (low + high)
     return s, terms.best_intercept(s * margins)
-
-
-@njit(cache=True, nogil=True)
-def certify(margins, caps, alpha):
-    """Return the sums of kappa_i, terms that are not negative, and of C_i (1 - m_i)_+."""
-    gap, loss = 0.0, 0.0
-    for i in range(margins.size):
-        gap += hinge_slackness(1.0 - margins[i], alpha[i], caps[i])
-        loss += caps[i] * max(1.0 - margins[i], 0.0)
-    return gap, loss

@@ -1,9 +1,10 @@
 """The last digits of a solution: linear systems on the samples of margin 1.
 
 Once it is known which samples have alpha_i = 0 (R), alpha_i = C_i (L) and a margin of 1 (E), the
-dual variables of E solve Q_EE alpha_E = 1 - Q_EL C_L. The sets of a point that a solver stopped at
-are nearly right; where the solution of the system leaves the box, or a margin turns out to be on
-the wrong side, they are corrected and the next system is solved (a primal-dual active set method).
+dual variables of E solve Q_EE alpha_E = t_E - Q_EL C_L, t the thresholds (here: 1). The sets of a
+point that a solver stopped at are nearly right; where the solution of the system leaves the box, or
+a margin turns out to be on the wrong side, they are corrected and the next system is solved (a
+primal-dual active set method).
 """
 
 from dataclasses import replace
@@ -12,37 +13,36 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from skscreen.core.certificate import Certificate
-from skscreen.samples.intercept import margins_with_intercept
-from skscreen.svm.solvers.hinge import certify
+from skscreen.samples.losses import SampleLosses
 from skscreen.svm.solvers.solution import SampleSolution
 
-# Systems wider than this cost more than they are worth; systems that are tried.
+# Widest system that is worth its cost, and most systems that are tried.
 _LARGEST, _ROUNDS = 500, 6
 
-# Sparse rows with more entries are not polished: they are solved in few passes over the data, of
-# which a round here takes two, and conjugate gradients are better at their systems.
+# Most entries of sparse rows that are polished: of more, a round's passes cost as much as a solve.
 _MOST_ENTRIES = 100_000
 
-# Ridge that makes a singular matrix (repeated samples) definite, relative to its diagonal, and the
-# steps of refinement that take its effect away again.
-_RIDGE, _REFINEMENTS = 1e-11, 3
+# Ridge that makes a singular matrix (repeated samples) definite, over its mean diagonal entry.
+_RIDGE = 1e-11
+# Steps of refinement that take the effect of the ridge away.
+_REFINEMENTS = 3
 
-# Relative gaps below this are not worth a system.
+# Relative gap that is not worth a system.
 _EXACT = 1e-12
 
 
 # A move that overflows is no better, and not taken.
 @np.errstate(over="ignore", invalid="ignore")
 def polish(
-    samples, bounds: np.ndarray, solution: SampleSolution, signs: np.ndarray | None = None
+    samples, losses: SampleLosses, solution: SampleSolution, signs: np.ndarray | None = None
 ) -> SampleSolution:
     """Return the solution with a smaller duality gap, or itself.
 
     Parameters
     ----------
     samples : LinearSamples or KernelSamples
-    bounds : ndarray of shape (n,)
-        Upper bounds C_i of the dual variables.
+    losses : SampleLosses
+        Hinges.
     solution : SampleSolution
     signs : ndarray of shape (n,), optional
         Labels, for an unpenalised intercept: then sum y_i alpha_i = 0.
@@ -54,14 +54,13 @@ def polish(
     if solution.w is not None and samples.is_sparse and samples.n_entries > _MOST_ENTRIES:
         return solution
     best, alpha, margins, b = solution, solution.alpha, solution.margins, solution.b
-    curvature, before = np.maximum(samples.norms**2, 1e-300), None
+    caps, curvature, before = losses.caps, np.maximum(samples.norms**2, 1e-300), None
     for _ in range(_ROUNDS):
         if best.certificate.gap <= _EXACT * best.certificate.primal:
             break
         # Where a step along one coordinate stays inside the box, the sample belongs to E.
-        short = 1.0 - margins_with_intercept(margins, b, signs)
-        step = np.clip(alpha + short / curvature, 0.0, bounds)
-        inside = (step > 0.0) & (step < bounds)
+        step = np.clip(alpha + losses.short(margins, b, signs) / curvature, 0.0, caps)
+        inside = (step > 0.0) & (step < caps)
         E = np.flatnonzero(inside)
         if not 0 < E.size <= _LARGEST or (before is not None and np.array_equal(inside, before)):
             break
@@ -70,24 +69,24 @@ def polish(
         if moved.any():
             alpha, margins = alpha + moved, margins + samples.q_dot(moved)
         try:
-            short = 1.0 - margins_with_intercept(margins, b, signs)
+            short = losses.short(margins, b, signs)
             change, shift = _change(samples, E, alpha, short, signs)
         except np.linalg.LinAlgError:
             break
         moved = np.zeros(alpha.size)
-        moved[E] = np.clip(alpha[E] + change, 0.0, bounds[E]) - alpha[E]
+        moved[E] = np.clip(alpha[E] + change, 0.0, caps[E]) - alpha[E]
         alpha, margins, b = alpha + moved, margins + samples.q_dot(moved), b + shift
-        best = _better(best, alpha, margins, b, bounds, signs)
+        best = _better(best, alpha, margins, b, losses, signs)
     if best is solution or solution.w is None:
         return best
     # The margins that counted have been updated step by step; those of w are what users get.
     w = samples.combine(best.alpha)
-    best = _better(solution, best.alpha, samples.margins(w), best.b, bounds, signs)
+    best = _better(solution, best.alpha, samples.margins(w), best.b, losses, signs)
     return best if best is solution else replace(best, w=w)
 
 
 def _change(samples, E, alpha, short, signs) -> tuple[np.ndarray, float]:
-    """Solve Q_EE x + y_E b = 1 - m_E, y_E'x = - y'alpha; without labels, Q_EE x = 1 - m_E."""
+    """Solve Q_EE x + y_E b = short_E, y_E'x = -y'alpha; without labels, Q_EE x = short_E."""
     Q, rest = samples.block(E, E), short[E]
     matrix = Q.copy()
     matrix[np.diag_indices_from(matrix)] += _RIDGE * max(np.trace(Q) / len(Q), 1e-300)
@@ -108,19 +107,19 @@ def _change(samples, E, alpha, short, signs) -> tuple[np.ndarray, float]:
 
 
 def certified(
-    solution: SampleSolution, alpha, margins, b: float, bounds, signs: np.ndarray | None
+    solution: SampleSolution, alpha, margins, b: float, losses, signs: np.ndarray | None
 ) -> SampleSolution:
     """Return the solution moved to another point, with the certificate of that."""
-    gap, hinge = certify(margins_with_intercept(margins, b, signs), bounds, alpha)
-    # P + D = sum alpha + sum_i C_i (1 - m_i)_+ and P - D = gap.
-    both = float(alpha.sum()) + hinge
+    gap, loss = losses.certify(losses.short(margins, b, signs), alpha)
+    # P + D is the sum of the losses and of the gain, and P - D = gap.
+    both = losses.gain(alpha) + loss
     certificate = Certificate(0.5 * (both + gap), 0.5 * (both - gap), gap)
     return replace(solution, alpha=alpha, margins=margins, b=b, certificate=certificate)
 
 
-def _better(best, alpha, margins, b, bounds, signs) -> SampleSolution:
+def _better(best, alpha, margins, b, losses, signs) -> SampleSolution:
     """Return the point as a solution if it is feasible and its gap is smaller."""
     if signs is not None and abs(signs @ alpha) > 1e-14 * float(alpha.sum()):
         return best
-    moved = certified(best, alpha, margins, b, bounds, signs)
+    moved = certified(best, alpha, margins, b, losses, signs)
     return moved if moved.certificate.gap < best.certificate.gap else best

@@ -8,6 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 from svm_reference import gap, optimum, sloppy
 
+from skscreen.samples.losses import hinge
 from skscreen.svm.screening.score_bounds import Between, Geometry, ScoredPoint
 
 
@@ -34,7 +35,7 @@ class Case:
         n = int(train.sum())
         self.weights = np.random.default_rng(0).uniform(0.3, 3.0, n) if weighted else np.ones(n)
         self.geometry = Geometry(
-            self.weights,
+            hinge(self.weights),
             np.sqrt(np.diag(self.Q)),
             np.sqrt(np.diag(Q)[val]),
             lambda index: self.Q[np.ix_(index, index)],
@@ -123,7 +124,7 @@ def test_the_regression_decides_more_than_the_ball(monkeypatch):
 def test_a_score_of_zero_is_never_sure():
     Q = np.eye(2)
     geometry = Geometry(
-        np.ones(2), np.ones(2), np.array([1.0, 1.0, 0.0]),
+        hinge(np.ones(2)), np.ones(2), np.array([1.0, 1.0, 0.0]),
         lambda index: Q[np.ix_(index, index)],
         lambda rows, index: np.zeros((rows.size, index.size)),
     )  # fmt: skip

@@ -11,6 +11,7 @@ from svm_reference import dual, gap, optimum, primal, sloppy
 
 from skscreen.core.certificate import Certificate
 from skscreen.samples.gram import Gram, KernelSamples
+from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.polish import polish
@@ -53,7 +54,7 @@ def test_the_last_digits(kind, C, relative_gap):
         if gap(Q, bounds, alpha) <= relative_gap * primal(Q, bounds, alpha):
             break
     rough = solution_of(samples, Q, bounds, alpha)
-    fine = polish(samples, bounds, rough)
+    fine = polish(samples, hinge(bounds), rough)
     assert fine.certificate.relative_gap <= 1e-13
     assert_allclose(fine.certificate.gap, gap(Q, bounds, fine.alpha), atol=1e-13)
     assert_allclose(fine.certificate.primal, primal(Q, bounds, fine.alpha), rtol=1e-12)
@@ -70,7 +71,7 @@ def test_never_worse():
     best = optimum(Q, bounds)
     for relative_gap in (1e-4, 1e-2, 0.5):
         rough = solution_of(samples, Q, bounds, sloppy(Q, bounds, best, relative_gap, rng))
-        fine = polish(samples, bounds, rough)
+        fine = polish(samples, hinge(bounds), rough)
         assert fine.certificate.gap <= rough.certificate.gap
         assert_allclose(fine.certificate.gap, gap(Q, bounds, fine.alpha), rtol=1e-6, atol=1e-13)
 
@@ -79,7 +80,7 @@ def test_nothing_to_do():
     samples, Q = samples_and_matrix("rbf")
     bounds = np.full(len(Q), 1e-4)
     rough = solution_of(samples, Q, bounds, bounds.copy())
-    assert polish(samples, bounds, rough) is rough
+    assert polish(samples, hinge(bounds), rough) is rough
 
 
 @pytest.mark.parametrize(("n", "polished"), [(500, True), (2000, False)])
@@ -89,7 +90,9 @@ def test_only_small_sparse_problems_are_polished(n, polished):
     samples = LinearSamples(sparse.csr_array(entries), np.where(rng.random(n) < 0.5, 1.0, -1.0))
     bounds = np.full(n, 0.1)
     rough = solve_linear(samples, bounds, tol=1e-5, solver="coordinate-descent")
-    assert (polish(samples, bounds, rough).certificate.gap < rough.certificate.gap) == polished
+    assert (
+        polish(samples, hinge(bounds), rough).certificate.gap < rough.certificate.gap
+    ) == polished
 
 
 def test_free_intercept():
@@ -114,7 +117,7 @@ def test_free_intercept():
         0.0,
         b=b,
     )
-    fine = polish(samples, bounds, rough, y)
+    fine = polish(samples, hinge(bounds), rough, y)
     assert fine.certificate.relative_gap < 1e-13 < rough.certificate.relative_gap
     assert abs(y @ fine.alpha) < 1e-12
     assert_allclose(fine.margins, Q @ fine.alpha, atol=1e-10)
@@ -123,7 +126,7 @@ def test_free_intercept():
     assert_allclose((fine.margins + y * fine.b)[inside], 1.0, atol=1e-10)
     assert (
         polish(
-            samples, bounds, replace(fine, certificate=replace(fine.certificate, gap=0.0)), y
+            samples, hinge(bounds), replace(fine, certificate=replace(fine.certificate, gap=0.0)), y
         ).certificate.gap
         == 0.0
     )
@@ -135,7 +138,7 @@ def test_weights_are_those_that_are_certified():
     signs = np.where(np.arange(30) % 2, 1.0, -1.0)
     samples, bounds = LinearSamples(far, signs, 1.0), np.full(30, 5.0)
     start = solve_linear(samples, bounds, tol=1e-2)
-    found = polish(samples, bounds, start)
+    found = polish(samples, hinge(bounds), start)
     margins = samples.margins(found.w)
     assert_allclose(found.margins, margins, rtol=0.0, atol=1e-12 * np.abs(margins).max())
     value = 0.5 * found.w @ found.w + bounds @ np.maximum(1.0 - margins, 0.0)
@@ -146,4 +149,4 @@ def test_weights_are_those_that_are_certified():
 def test_a_move_that_overflows_is_not_taken():
     samples = LinearSamples(1e38 * X[:10], y[:10], 1.0)
     start = solve_linear(samples, np.full(10, 1e70), max_iter=2)
-    assert polish(samples, np.full(10, 1e70), start).certificate.gap <= start.certificate.gap
+    assert polish(samples, hinge(np.full(10, 1e70)), start).certificate.gap <= start.certificate.gap

@@ -19,30 +19,32 @@ import numpy as np
 from skscreen.core.memory import Pool
 from skscreen.samples.gram import INDEFINITE
 from skscreen.samples.gram_loops import add_rows
-from skscreen.samples.intercept import margins_with_intercept
 from skscreen.svm.solvers.hinge import HingeTerms, best_multiple
 from skscreen.svm.solvers.kernel.bordered_factor import BrokenDown
 from skscreen.svm.solvers.kernel.newton_loops import square_block
 from skscreen.svm.solvers.kernel.proximal_newton import Point, ProximalNewton, WorkingSet
 from skscreen.svm.solvers.kernel.state import KernelRun, feasible
 
-# First delta times the largest C. After Newton steps up to so many, delta is multiplied with so
-# much; where they do not suffice, the step is given up and delta grows. The sets of a smaller
-# delta are hard to find from afar, and steps from centre to centre are cheap.
-FIRST_DELTA, GROW = 0.3, 4.0
+# First delta, times the largest C.
+FIRST_DELTA = 0.3
+
+# Factors of delta after an outer step, by the most Newton steps it took: the sets of a much smaller
+# delta are hard to find from afar.
 SCHEDULE = ((5, 0.1), (10, 0.5), (INNER := 20, 0.7))
 
-# Where a factor breaks down all the same, the kernel values have the rounding errors of single
-# precision, and no delta is less than so many times the one that was too small.
+# Factor of delta after a step that took more, and was given up.
+GROW = 4.0
+
+# Factor of the smallest delta where a factor broke down: kernel values of single precision.
 _MORE = 10.0
 
-# A working set has so many times the samples in the interior, and so many more.
+# Size of a working set: times the samples in the interior, plus.
 _ROOM = (1.5, 100)
 
 # Largest working set: 512 MB for its block of Q.
 LARGEST_SET = 8192
 
-# Q of the working set is copied to leave samples out if no more than this part of it stays.
+# Share of a working set up to which its rest is copied, to leave samples out.
 _WORTH_COPYING = 0.7
 
 # Outer steps of a run; more mean that it goes round in circles.
@@ -56,12 +58,12 @@ class TooLarge(Exception):
 class ActiveSetRun(KernelRun):
     """One solve by proximal point and active sets, on the undecided samples of a state."""
 
-    def __init__(self, samples, C, state, **settings):
-        super().__init__(samples, C, state, **settings)
+    def __init__(self, samples, losses, state, **settings):
+        super().__init__(samples, losses, state, **settings)
         self.pool = Pool()
         self.smallest_delta = 1e-12 * samples.diagonal.max()
         # With less, rounding errors of a large kernel matrix would make it indefinite.
-        self.delta = max(FIRST_DELTA / C.max(), self.smallest_delta)
+        self.delta = max(FIRST_DELTA / losses.caps.max(), self.smallest_delta)
         self.working, self.Q = np.empty(0, np.int64), np.empty((0, 0))
 
     def run(self, max_steps: int) -> None:
@@ -82,8 +84,8 @@ class ActiveSetRun(KernelRun):
     def _best_multiple(self) -> tuple[float, float]:
         """Return the multiple of the start that is best as a primal point; screen by its ball."""
         state = self.state
-        square = max(2.0 * (state.alpha.sum() - state.dual), 0.0)
-        s, b = best_multiple(HingeTerms(self.C, self.samples.norms, self.y), square, state.margins)
+        square = max(2.0 * (self.losses.gain(state.alpha) - state.dual), 0.0)
+        s, b = best_multiple(HingeTerms(self.losses, self.y), square, state.margins)
         if self.screening:
             self.screen_by_multiple(s, b)
         return s, b
@@ -105,13 +107,13 @@ class ActiveSetRun(KernelRun):
         state, delta = self.state, self.delta
         self._choose_working_set(scale)
         W = self.working
-        alpha, margins, C = state.alpha[W], state.margins[W], self.C[W]
+        alpha, margins, losses = state.alpha[W], state.margins[W], self.losses.take(W)
         own = self._q_dot(alpha)
         y = None if self.y is None else self.y[W]
-        square = 2.0 * (state.alpha.sum() - state.dual)
+        square = 2.0 * (self.losses.gain(state.alpha) - state.dual)
         working = WorkingSet(
             self.Q,
-            C,
+            losses,
             outer_margins=margins - own,
             outer_square=square - alpha @ (2.0 * margins - own),
             y=y,
@@ -133,7 +135,7 @@ class ActiveSetRun(KernelRun):
         if not solved:
             self.delta *= GROW
             return
-        target = feasible(point.coef, C, y, -working.outer_sum)
+        target = feasible(point.coef, losses.caps, y, -working.outer_sum)
         moved = point.margins + (1.0 - point.outer) * working.outer_margins
         moved += self._q_dot(target - point.coef)
         self._move_towards(target - alpha, moved - margins)
@@ -152,15 +154,16 @@ class ActiveSetRun(KernelRun):
         """Move alpha on the working set, no further than the dual rises."""
         state, W = self.state, self.working
         y = None if self.y is None else self.y[W]
-        # y'change is 0 but for rounding errors, which a large 1 - m would blow up.
-        slope = change @ (1.0 - margins_with_intercept(state.margins[W], state.b, y))
+        # y'change is 0 but for rounding errors, which a large t - m would blow up.
+        losses = self.losses.take(W)
+        slope = change @ losses.short(state.margins[W], state.b, y)
         curvature = change @ margins_change
         # Of rounding errors the slope may be negative and the curvature, which is larger, zero.
         step = 1.0 if slope >= curvature else slope / curvature if slope > 0.0 else 0.0
         state.dual += step * slope - 0.5 * step**2 * curvature
-        state.alpha[W] = np.clip(state.alpha[W] + step * change, 0.0, self.C[W])
+        state.alpha[W] = np.clip(state.alpha[W] + step * change, 0.0, losses.caps)
         state.margins[W] += step * margins_change
-        elsewhere = np.zeros(self.C.size, np.bool_)
+        elsewhere = np.zeros(self.samples.n, np.bool_)
         elsewhere[self.S] = True
         elsewhere[W] = False
         columns = np.flatnonzero(elsewhere)
@@ -171,12 +174,12 @@ class ActiveSetRun(KernelRun):
 
     def _choose_working_set(self, scale: float) -> None:
         """Add to the working set what may leave its bound at this centre and delta."""
-        state, S, part = self.state, self.S, self.part
+        state, S, terms = self.state, self.S, self.terms
         alpha = state.alpha[S]
-        short = 1.0 - part.with_intercept(scale * state.margins[S], state.b)
-        t = alpha + short / self.delta
-        beyond = np.maximum(-t, t - part.caps)
-        joins = (beyond < 0.0) | (np.clip(t, 0.0, part.caps) != alpha)
+        caps = terms.losses.caps
+        t = alpha + terms.short(scale * state.margins[S], state.b) / self.delta
+        beyond = np.maximum(-t, t - caps)
+        joins = (beyond < 0.0) | (np.clip(t, 0.0, caps) != alpha)
         if self.working.size == 0:
             count = int(_ROOM[0] * np.count_nonzero(joins)) + _ROOM[1]
             if count < S.size:
@@ -184,7 +187,7 @@ class ActiveSetRun(KernelRun):
                 joins = beyond <= np.partition(beyond, count)[count]
             else:
                 joins[:] = True
-        already = np.zeros(self.C.size, np.bool_)
+        already = np.zeros(self.samples.n, np.bool_)
         already[self.working] = True
         self._extend_working_set(S[joins & ~already[S]])
 

@@ -16,11 +16,10 @@ from skscreen.core.memory import Pool
 from skscreen.samples.gram import indefinite_message
 from skscreen.svm.solvers.kernel.newton_loops import newton_system
 
-# A factor is worth keeping of so many samples, and while no more than this part of them changes.
+# Fewest samples whose factor is worth keeping, and the largest share of them that may change.
 _SMALLEST, _LARGEST_CHANGE = 128, 0.125
 
-# Where delta is a smaller part of the diagonal, rounding errors grow in the Schur complement: to
-# about 1e-16 |Q| / delta, relative to the right side.
+# Smallest delta, over the diagonal: rounding errors of the Schur complement are 1e-16 over that.
 _LEAST_DELTA = 1e-7
 
 

@@ -14,28 +14,28 @@ def newton_system(Q, index, delta, out):
 
 
 @njit(cache=True, nogil=True)
-def clipped_dual(margins, centre, C, delta, out, inside):
-    """Proximal dual variables clip(a - (m - 1) / delta, 0, C); mark those in the interior.
+def clipped_dual(short, centre, caps, delta, out, inside):
+    """Proximal dual variables clip(a + short / delta, 0, cap); mark those in the interior.
 
     Returns how many marks changed.
     """
     changes = 0
     for i in range(out.size):
-        t = centre[i] - (margins[i] - 1.0) / delta
-        free = 0.0 < t < C[i]
+        t = centre[i] + short[i] / delta
+        free = 0.0 < t < caps[i]
         changes += free != inside[i]
         inside[i] = free
-        out[i] = min(max(t, 0.0), C[i])
+        out[i] = min(max(t, 0.0), caps[i])
     return changes
 
 
 @njit(cache=True, nogil=True)
-def slope_of_loss(margins, change, step, centre, C, delta):
+def slope_of_loss(short, change, step, centre, caps, delta):
     """Return sum_i t_i(m + step dm) dm_i, minus the slope of the smoothed losses."""
     total = 0.0
-    for i in range(margins.size):
-        t = centre[i] - (margins[i] + step * change[i] - 1.0) / delta
-        total += min(max(t, 0.0), C[i]) * change[i]
+    for i in range(short.size):
+        t = centre[i] + (short[i] - step * change[i]) / delta
+        total += min(max(t, 0.0), caps[i]) * change[i]
     return total
 
 

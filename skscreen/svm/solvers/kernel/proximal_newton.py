@@ -2,16 +2,17 @@
 
 The proximal step of the dual at a centre a_k,
 
-    min 1/2 a'Qa + a'h - 1'a + delta/2 |a - a_k|^2,    0 <= a_i <= C_i,    [y'a = e],
+    min 1/2 a'Qa + a'(h - t) + delta/2 |a - a_k|^2,    0 <= a_i <= C_i,    [y'a = e],
 
-h the margins due to the samples outside, is dual to a smooth convex problem in w (and b),
+t the thresholds, h the margins due to the samples outside, is dual to a smooth convex problem in w
+(and b),
 
     phi(w, b) = 1/2 |w|^2 - <u_out, w> - e_out b
-                + sum_i max_{0 <= t <= C_i} (1 - m_i) t - delta/2 (t - a_ki)^2,
+                + sum_i max_{0 <= a <= C_i} (t_i - m_i) a - delta/2 (a - a_ki)^2,
 
 the hinge rounded off over margins of width delta C_i, where m_i = <z_i, w> + y_i b. Its gradient
-is piecewise linear, with t_i(m) = clip(a_ki - (m_i - 1) / delta, 0, C_i) as the dual variables.
-Newton's method solves one system with Q_EE + delta I a step, E the samples with t_i in the
+is piecewise linear, with a_i(m) = clip(a_ki + (t_i - m_i) / delta, 0, C_i) as the dual variables.
+Newton's method solves one system with Q_EE + delta I a step, E the samples with a_i in the
 interior (it is a primal-dual active set method: the step is the solution if E stays what it was),
 and as phi is convex an exact line search makes it converge from anywhere.
 
@@ -29,10 +30,12 @@ import numpy as np
 
 from skscreen.core.memory import Pool
 from skscreen.samples.gram_loops import add_rows
+from skscreen.samples.intercept import margins_with_intercept
+from skscreen.samples.losses import SampleLosses
 from skscreen.svm.solvers.kernel.bordered_factor import BorderedFactor
 from skscreen.svm.solvers.kernel.newton_loops import clipped_dual, slope_of_loss
 
-# A full step that leaves no more than this much of the slope needs no line search.
+# Share of the slope that a full step may leave without a line search.
 _SLOPE_LEFT = 0.3
 
 
@@ -43,7 +46,7 @@ class WorkingSet:
     Parameters
     ----------
     Q : ndarray of shape (m, m)
-    C : ndarray of shape (m,)
+    losses : SampleLosses
     outer_margins : ndarray of shape (m,)
         Margins of u_out, the part of w = sum_i alpha_i z_i due to the other samples.
     outer_square : float
@@ -55,7 +58,7 @@ class WorkingSet:
     """
 
     Q: np.ndarray
-    C: np.ndarray
+    losses: SampleLosses
     outer_margins: np.ndarray
     outer_square: float
     y: np.ndarray | None = None
@@ -77,7 +80,7 @@ class ProximalNewton:
 
     def __init__(self, working: WorkingSet, pool: Pool):
         self.working, self.pool = working, pool
-        self.dual = np.empty(working.C.size)
+        self.caps, self.dual = working.losses.caps, np.empty(len(working.Q))
 
     def solve(self, point: Point, centre, delta, max_steps: int) -> tuple[Point, int, bool]:
         """Return the point reached, the number of steps, and whether it is the solution."""
@@ -85,22 +88,22 @@ class ProximalNewton:
         inside = np.zeros(centre.size, np.bool_)
         full_step = False
         for n_steps in range(max_steps + 1):
-            shown = self._with_intercept(point.margins, point.b)
-            changes = clipped_dual(shown, centre, self.working.C, delta, self.dual, inside)
+            short = self.working.losses.short(point.margins, point.b, self.working.y)
+            changes = clipped_dual(short, centre, self.caps, delta, self.dual, inside)
             if full_step and changes == 0:
                 return point, n_steps, True
             if n_steps == max_steps:
                 break
             if n_steps == 0:
-                self._keep_free(shown, centre, delta, inside)
-            change = self._direction(point, inside, delta)
-            slope = self._slope(point, change, shown, centre, delta)
+                self._keep_free(short, centre, delta, inside)
+            change = self._direction(point, short, inside, delta)
+            slope = self._slope(point, change, short, centre, delta)
             start = slope(0.0)
             if n_steps == 0 and start >= 0.0:
                 # No direction of descent: that of Newton always is one.
-                clipped_dual(shown, centre, self.working.C, delta, self.dual, inside)
-                change = self._direction(point, inside, delta)
-                slope = self._slope(point, change, shown, centre, delta)
+                clipped_dual(short, centre, self.caps, delta, self.dual, inside)
+                change = self._direction(point, short, inside, delta)
+                slope = self._slope(point, change, short, centre, delta)
                 start = slope(0.0)
             if start >= 0.0:
                 # Below rounding errors: as good as solved.
@@ -115,28 +118,25 @@ class ProximalNewton:
             )
         return point, max_steps, False
 
-    def _keep_free(self, shown, centre, delta: float, inside) -> None:
-        """Count what is free at the centre as inside, wherever t is.
+    def _keep_free(self, short, centre, delta: float, inside) -> None:
+        """Count what is inside the box at the centre as such, wherever a is.
 
-        The margins of the last step have m - 1 = delta (a - a_k) with its larger delta; divided by
-        the new one it takes many t out of the box that belong into it.
+        The margins of the last step have t - m = delta (a - a_k) with its larger delta; divided by
+        the new one it takes many a out of the box that belong into it.
         """
-        free = (centre > 0.0) & (centre < self.working.C)
+        free = (centre > 0.0) & (centre < self.caps)
         inside |= free
-        self.dual[free] = centre[free] - (shown[free] - 1.0) / delta
+        self.dual[free] = centre[free] + short[free] / delta
 
-    def _with_intercept(self, margins: np.ndarray, b: float) -> np.ndarray:
-        return margins if self.working.y is None else margins + self.working.y * b
-
-    def _direction(self, point: Point, inside: np.ndarray, delta: float) -> Point:
-        """Return the Newton direction: to the t_i off E, and to delta a + m = delta t + m on E."""
+    def _direction(self, point: Point, short, inside: np.ndarray, delta: float) -> Point:
+        """Return the Newton direction: to a_i(m) off E, and to where a_i(m) is a_i on E."""
         working = self.working
         outer, coef = 1.0 - point.outer, self.dual - point.coef
         margins = outer * working.outer_margins
         E = np.flatnonzero(inside)
         if working.y is not None and E.size == 0:
             # Where no loss is curved, b would have no equation: any sample gives one.
-            E = np.array([np.argmin(np.abs(self._with_intercept(point.margins, point.b) - 1.0))])
+            E = np.array([np.argmin(np.abs(short))])
         residual = delta * coef[E]
         coef[E] = 0.0
         moved = np.flatnonzero(coef)
@@ -158,17 +158,17 @@ class ProximalNewton:
         b = (y @ both[:, 0] - left) / (y @ both[:, 1])
         return both[:, 0] - b * both[:, 1], b
 
-    def _slope(self, point: Point, change: Point, shown, centre, delta):
+    def _slope(self, point: Point, change: Point, short, centre, delta):
         """Return the derivative of phi along a direction as a function of the step."""
         working = self.working
         outer = change.outer * working.outer_square + working.outer_margins @ change.coef
         linear = (point.outer - 1.0) * outer + point.coef @ change.margins
         linear -= working.outer_sum * change.b
         square = change.outer * outer + change.coef @ change.margins
-        move = self._with_intercept(change.margins, change.b)
+        move = margins_with_intercept(change.margins, change.b, working.y)
 
         def slope(step: float) -> float:
-            loss = slope_of_loss(shown, move, step, centre, working.C, delta)
+            loss = slope_of_loss(short, move, step, centre, self.caps, delta)
             return linear + step * square - loss
 
         return slope

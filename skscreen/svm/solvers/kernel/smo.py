@@ -15,7 +15,7 @@ from skscreen.svm.solvers.kernel.state import KernelRun
 # Rows computed together where one is missing: GEMM costs little more than one row.
 _FETCH = 32
 
-# Steps from one gap to the next: a part of the samples, and no fewer than so many.
+# Steps from one gap to the next: the samples over 16, or 30, as a gap costs a few steps.
 _STEPS_A_GAP, _LEAST_STEPS = 16, 30
 
 
@@ -34,15 +34,16 @@ class SmoRun(KernelRun):
             if self.S.size == 0:
                 return
             S, y = self.S, samples.y[self.S]
-            C, diagonal, alpha = self.C[S], samples.diagonal[S], state.alpha[S]
-            short, before = 1.0 - state.margins[S], alpha.copy()
+            losses, diagonal, alpha = self.terms.losses, samples.diagonal[S], state.alpha[S]
+            short = losses.short(state.margins[S])
+            known = alpha.copy(), short.copy()
             # A gap costs as much as a few steps.
             left = min(max(S.size // _STEPS_A_GAP, _LEAST_STEPS), max_steps - self.n_steps)
             status = 2
             while left > 0:
                 K, slot_of = samples.gram.rows_at_hand()
                 status, i, j, steps = loop(
-                    K, slot_of, y, samples.bias**2, diagonal, S, C, alpha, short, left
+                    K, slot_of, y, samples.bias**2, diagonal, S, losses.caps, alpha, short, left
                 )
                 self.n_steps += steps
                 left -= steps
@@ -50,26 +51,24 @@ class SmoRun(KernelRun):
                     break
                 promising = self._promising(alpha, short)
                 samples.gram.fetch(np.unique(np.concatenate([[i, j], promising])))
-            change, margins = alpha - before, 1.0 - short
-            state.dual += 0.5 * change @ ((1.0 - state.margins[S]) + short)
-            state.alpha[S], state.margins[S] = alpha, margins
+            state.dual += 0.5 * (alpha - known[0]) @ (known[1] + short)
+            state.alpha[S], state.margins[S] = alpha, losses.thresholds - short
             if status == 0:
                 return
 
     def _promising(self, alpha: np.ndarray, short: np.ndarray) -> np.ndarray:
         """Return samples that violate their optimality conditions most."""
-        S = self.S
-        shown = short
+        S, caps = self.S, self.terms.losses.caps
         if self.y is not None:
             # In the middle of those at which single samples would be at rest; the best intercept
             # would sort all of them each time.
             y = self.y[S]
-            kinks, rises = y * short, np.where(y > 0.0, alpha < self.C[S], alpha > 0.0)
-            falls = np.where(y > 0.0, alpha > 0.0, alpha < self.C[S])
+            kinks, rises = y * short, np.where(y > 0.0, alpha < caps, alpha > 0.0)
+            falls = np.where(y > 0.0, alpha > 0.0, alpha < caps)
             if not (rises.any() and falls.any()):
                 return S[:0]
             b = 0.5 * (kinks[rises].max() + kinks[falls].min())
-            shown = short - y * b
-        violation = np.where(shown > 0.0, (alpha < self.C[S]) * shown, (alpha > 0.0) * -shown)
+            short = short - y * b
+        violation = np.where(short > 0.0, (alpha < caps) * short, (alpha > 0.0) * -short)
         count = min(_FETCH, S.size)
         return S[np.argpartition(violation, S.size - count)[S.size - count :]]

@@ -1,9 +1,9 @@
 """Compiled loops of sequential minimal optimisation: with and without a free intercept.
 
 Arrays without a word hold one entry for each sample of S; `K` and `slot_of` speak of all samples.
-`short` holds 1 - m_i, kept up to date; signs y and B^2 turn K into Q. Both loops return when a row
-of K is wanted that is not at hand: (status, i, j, steps), status 1, and the caller fetches the rows
-i and j; status 0 where no pair gains anything, 2 where the steps are used up.
+`short` holds t_i - m_i, kept up to date; signs y and B^2 turn K into Q. Both loops return when a
+row of K is wanted that is not at hand: (status, i, j, steps), status 1, and the caller fetches the
+rows i and j; status 0 where no pair gains anything, 2 where the steps are used up.
 
 A step is some passes over S, written so that they vectorise: no branches, and choices as places of
 the largest entries of arrays.
@@ -14,10 +14,10 @@ from numba import njit
 
 from skscreen.core.floats import REORDER_FINITE
 
-# Maxima are taken in so many lanes.
+# Lanes in which maxima are taken side by side.
 _LANES = 128
 
-# In place of zero curvature: steps end at the bounds, whatever it is.
+# Stands for a curvature of zero: steps end at the bounds anyway.
 _TINY = 1e-200
 
 
@@ -65,7 +65,7 @@ def smo_without_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short,
 @njit(cache=True, nogil=True)
 def smo_with_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short, steps):
     """Pairs that keep y'alpha: most violating, then of second order (Fan, Chen, Lin 2005)."""
-    # In terms of y_i (1 - m_i) both signs and B^2 cancel from the changes.
+    # In terms of y_i (t_i - m_i) both signs and B^2 cancel from the changes.
     signed = y * short
     up, down = np.empty(S.size), np.empty(S.size)
     for k in range(S.size):

@@ -5,7 +5,9 @@ from time import perf_counter
 import numpy as np
 
 from skscreen.core.certificate import Certificate, after_steps, screening_event
+from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.samples.gram import KernelSamples
+from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.kernel.active_set import ActiveSetRun, TooLarge
 from skscreen.svm.solvers.kernel.smo import SmoRun
@@ -15,33 +17,37 @@ from skscreen.svm.solvers.solution import SampleSolution
 SOLVERS = ("auto", "active-set", "smo")
 INTERCEPTS = ("none", "free")
 
-# Newton steps, and steps of SMO for each sample, where no limit is given.
+# Newton steps, and steps of SMO a sample, where no limit is given.
 _STEPS, _STEPS_A_SAMPLE = 2000, 1000
 
-# Runs, the first and those of repair; and what part of a gap a repair has to leave, at most, for
-# another one.
-_RUNS, _WORTH_REPEATING = 4, 0.5
+# Most runs: the first and those of repair.
+_RUNS = 4
+# Share of the gap that a repair may leave to be worth another one.
+_WORTH_REPEATING = 0.5
 
-# Nanoseconds of a multiplication in a Cholesky factor, of an entry of its matrix, of a Newton step
-# besides, and of a step of SMO for each undecided sample.
-_MULTIPLY, _ENTRY, _NEWTON, _STEP = 0.07, 1.0, 2e5, 2.0
+# Nanoseconds of a multiplication in a matrix product or Cholesky factor.
+NS_PER_MULTIPLY = 0.06
+# Nanoseconds of an entry of a matrix to be factored, and of a Newton step besides.
+_NS_PER_ENTRY, _NS_PER_NEWTON = 1.0, 2e5
+# Nanoseconds of a step of SMO, for each undecided sample.
+_NS_PER_SMO = 2.0
 
-# The relative gap to which SMO brings a start: the active set finds the rest faster. Paths take
-# the same time, within a tenth, for 1e-2 to 1e-1. From a start that is known, where C is large, it
-# may be a long way: no further than the cost of so many Newton steps, or so many steps a sample.
-# From nothing no further than so many steps a sample either: few suffice as a rule, but where the
-# kernel matrix has a low rank and C is large it takes hundreds.
-_CRUDE, _MOST_NEWTON, _FEW, _COLD = 3e-2, 5, 0.125, 10
+# Relative gap at which SMO hands over to the active set.
+_CRUDE = 3e-2
+# Most steps of SMO from a known start: the cost of 5 Newton steps, or an eighth of a step a sample.
+_MOST_NEWTON, _FEW = 5, 0.125
+# Most steps of SMO a sample from nothing: at a large C a matrix of low rank takes hundreds.
+_COLD = 10
 
-# With many free samples SMO goes on, as each of the (five or more) factors of the active set costs
-# as much as many of its steps: the share of the estimate for the active set that may be lost on
-# this trial; least steps worth trying, a sample.
-_FACTORS, _TRIAL, _LEAST = 5, 0.3, 0.5
+# Factors that an active set needs at least.
+_FACTORS = 5
+# Share of their cost that SMO may use first where it may do without, and least steps a sample.
+_TRIAL, _LEAST = 0.3, 0.5
 
 
 def solve_kernel(
     samples: KernelSamples,
-    C: np.ndarray,
+    losses: SampleLosses | np.ndarray,
     *,
     start: np.ndarray | None = None,
     margins: np.ndarray | None = None,
@@ -52,14 +58,14 @@ def solve_kernel(
     max_iter: int | None = None,
     screening: bool = True,
 ) -> SampleSolution:
-    """Minimise 1/2 |w|^2 + sum_i C_i (1 - m_i)_+ to a certified relative duality gap.
+    """Minimise 1/2 |w|^2 + sum_i l_i(m_i) to a certified relative duality gap.
 
     Parameters
     ----------
     samples : KernelSamples
         With a penalised intercept if their `bias` is not 0.
-    C : ndarray of shape (n,)
-        Upper bounds C_i >= 0 of the dual variables, weights included; 0 leaves a sample out.
+    losses : SampleLosses, or ndarray of shape (n,)
+        Hinges; C_i >= 0, weights included, are those with a threshold of 1. 0 leaves a sample out.
     start : ndarray of shape (n,), optional
         Dual variables to start from, clipped to the box (and moved onto y'alpha = 0 where the
         intercept is free). On a path: C / C0 times the solution at C0.
@@ -101,12 +107,13 @@ def solve_kernel(
     machines. arXiv:1401.6740, 2014.
     """
     started = perf_counter()
-    C = _check(samples, C, start, margins, fixed, intercept, solver)
+    losses = as_losses(losses)
+    _check(samples, losses.caps, start, margins, fixed, intercept, solver)
     y = samples.y if intercept == "free" else None
     codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
-    codes[C == 0.0] = 1
-    solve = _Solve(samples, C, y, start, margins, codes, max_iter)
-    if C.any():
+    codes[losses.caps == 0.0] = ZERO
+    solve = _Solve(samples, losses, y, start, margins, codes, max_iter)
+    if losses.caps.any():
         solve.run(solver, tol, screening)
     return solve.solution(tol, perf_counter() - started)
 
@@ -114,12 +121,13 @@ def solve_kernel(
 class _Solve:
     """A dual point with margins on all samples, and the runs that improve it."""
 
-    def __init__(self, samples, C, y, start, margins, codes, max_iter):
-        self.samples, self.C, self.y, self.codes, self.max_iter = samples, C, y, codes, max_iter
-        self.whole = HingeTerms(C, samples.norms, y)
+    def __init__(self, samples, losses, y, start, margins, codes, max_iter):
+        self.samples, self.losses, self.y, self.codes = samples, losses, y, codes
+        self.caps, self.max_iter, self.whole = losses.caps, max_iter, HingeTerms(losses, y)
         self.n_iter, self.history = 0, []
         begin = np.zeros(samples.n) if start is None else np.asarray(start, np.float64)
-        low, high = np.where(codes == 2, C, 0.0), np.where(codes == 1, 0.0, C)
+        low = np.where(codes == LINEAR, losses.caps, 0.0)
+        high = np.where(codes == ZERO, 0.0, losses.caps)
         self.alpha = low + feasible(begin - low, high - low, y, 0.0 if y is None else -(y @ low))
         known = np.zeros(samples.n) if start is None else margins
         if known is None:
@@ -163,7 +171,7 @@ class _Solve:
 
     def _repair(self) -> None:
         """Take decisions back, and leave the rounding errors of margins behind."""
-        started, absent = perf_counter(), self.C == 0.0
+        started, absent = perf_counter(), self.caps == 0.0
         if self.codes[~absent].any():
             self.codes = np.where(absent, 1, 0).astype(np.int8)
             seconds = perf_counter() - started
@@ -175,19 +183,19 @@ class _Solve:
         free, undecided = self._sizes()
         if not self.alpha.any():
             return min(_COLD * undecided, most)
-        newton = _MULTIPLY * free**3 / 3.0 + _ENTRY * free**2 + _NEWTON
-        steps = max(_MOST_NEWTON * newton / (_STEP * undecided), _FEW * undecided)
+        newton = NS_PER_MULTIPLY * free**3 / 3.0 + _NS_PER_ENTRY * free**2 + _NS_PER_NEWTON
+        steps = max(_MOST_NEWTON * newton / (_NS_PER_SMO * undecided), _FEW * undecided)
         return min(int(steps) + 1, most)
 
     def _trial_steps(self) -> int:
         """Return how many steps of SMO are worth trying before the active set."""
         free, undecided = self._sizes()
-        steps = _TRIAL * _FACTORS * _MULTIPLY * free**3 / 3.0 / (_STEP * undecided)
+        steps = _TRIAL * _FACTORS * NS_PER_MULTIPLY * free**3 / 3.0 / (_NS_PER_SMO * undecided)
         return int(steps) if steps >= _LEAST * undecided else 0
 
     def _sizes(self) -> tuple[int, int]:
         """Return the number of free samples, and that of undecided ones or 1."""
-        free = np.count_nonzero((self.alpha > 0.0) & (self.alpha < self.C))
+        free = np.count_nonzero((self.alpha > 0.0) & (self.alpha < self.caps))
         return free, max(np.count_nonzero(self.codes == 0), 1)
 
     def _improve(self, method: type[KernelRun], limit: int, settings) -> bool:
@@ -196,9 +204,8 @@ class _Solve:
             limit = min(limit, self.max_iter - self.n_iter)
             if limit <= 0:
                 return True
-        dual = self.alpha.sum() - 0.5 * self.alpha @ self.margins
-        state = State(self.alpha.copy(), self.margins.copy(), self.codes.copy(), dual)
-        run = method(self.samples, self.C, state, **settings)
+        state = State(self.alpha.copy(), self.margins.copy(), self.codes.copy(), self._dual())
+        run = method(self.samples, self.losses, state, **settings)
         try:
             run.run(limit)
             return run.n_steps >= limit
@@ -231,7 +238,10 @@ class _Solve:
     def _certificate(self) -> tuple[float, float, float]:
         """Return the gap, the dual value and the intercept, of the full problem."""
         gap, b = self.whole.gap(self.alpha, self.margins)
-        return gap, self.alpha.sum() - 0.5 * self.alpha @ self.margins, b
+        return gap, self._dual(), b
+
+    def _dual(self) -> float:
+        return self.losses.gain(self.alpha) - 0.5 * float(self.alpha @ self.margins)
 
     def solution(self, tol: float, seconds: float) -> SampleSolution:
         """Return the point with its certificate."""
@@ -249,17 +259,13 @@ class _Solve:
         )
 
 
-def _check(samples, C, start, margins, fixed, intercept, solver) -> np.ndarray:
-    """Refuse arguments that make no problem; return C in float64."""
-    C = np.asarray(C, np.float64)
+def _check(samples, C, start, margins, fixed, intercept, solver) -> None:
+    """Refuse arguments that make no problem."""
     for name, value in (("C", C), ("start", start), ("margins", margins), ("fixed", fixed)):
         if value is not None and np.shape(value) != (samples.n,):
             raise ValueError(f"{name} must have shape ({samples.n},), got {np.shape(value)}")
-    if not np.all(np.isfinite(C) & (C >= 0.0)):
-        raise ValueError("C must be finite and not negative")
     if margins is not None and start is None:
         raise ValueError("margins are those of a start: give both or none")
     for name, value, known in (("intercept", intercept, INTERCEPTS), ("solver", solver, SOLVERS)):
         if value not in known:
             raise ValueError(f"{name} must be one of {known}, got {value!r}")
-    return C

@@ -8,14 +8,15 @@ import numpy as np
 from skscreen.core.certificate import ScreeningEvent, screening_event
 from skscreen.core.projection import project
 from skscreen.samples.gram import KernelSamples
+from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import gap_ball, reference
 from skscreen.svm.screening.rules import ball_test
 from skscreen.svm.solvers.hinge import HingeTerms
 
-# Of the tolerance, what the undecided samples may use: the certificate of all of them decides.
+# Share of the tolerance that the undecided samples may use: the certificate of all decides.
 SHARE = 0.5
 
-# Screen where the gap has become this much smaller.
+# Share of the gap at the last screening below which samples are screened again.
 _SCREEN_AT = 0.25
 
 
@@ -33,8 +34,10 @@ class State:
 class KernelRun:
     """A solve on the undecided samples of a state; keeps a history of its screening steps."""
 
-    def __init__(self, samples: KernelSamples, C, state: State, *, free, tol, screening):
-        self.samples, self.C, self.state = samples, C, state
+    def __init__(
+        self, samples: KernelSamples, losses: SampleLosses, state: State, *, free, tol, screening
+    ):
+        self.samples, self.losses, self.state = samples, losses, state
         self.y = samples.y if free else None
         self.tol, self.screening = tol, screening
         self.n_steps = 0
@@ -44,7 +47,7 @@ class KernelRun:
 
     def gap(self) -> tuple[float, float]:
         """Return the gap of the undecided samples, a gap of the reduced problem, and the best b."""
-        return self.part.gap(self.state.alpha[self.S], self.state.margins[self.S])
+        return self.terms.gap(self.state.alpha[self.S], self.state.margins[self.S])
 
     def is_solved(self, gap: float) -> bool:
         """Whether the undecided samples have used no more than their share of the tolerance."""
@@ -60,8 +63,8 @@ class KernelRun:
         y, fixed_sum = None, 0.0
         if self.y is not None:
             at_C = codes == 2
-            y, fixed_sum = self.y[self.S], self.y[at_C] @ self.C[at_C]
-        self.part = HingeTerms(self.C[self.S], self.samples.norms[self.S], y, fixed_sum)
+            y, fixed_sum = self.y[self.S], self.y[at_C] @ self.losses.caps[at_C]
+        self.terms = HingeTerms(self.losses.take(self.S), y, fixed_sum)
 
     def screen(self, gap: float) -> None:
         """Screen by the ball round the current point whose squared radius is the gap."""
@@ -72,11 +75,12 @@ class KernelRun:
     def screen_by_multiple(self, scale: float, b: float) -> None:
         """Fix the samples that are where they belong by the gap ball of (scale * w, b, alpha)."""
         began, state, S = perf_counter(), self.state, self.S
-        known = reference(self.samples.norms, state.margins, state.alpha, self.C, self.y, b, part=S)
-        codes = self.part.decide(ball_test(gap_ball(known, scale), known.norms))
+        point = state.margins, state.alpha, self.losses
+        known = reference(self.samples.norms, *point, self.y, b, part=S)
+        codes = self.terms.decide(ball_test(gap_ball(known, scale), known.norms))
         alpha = state.alpha[S]
         # The others go there in the next step; moving them here would be a step for its own sake.
-        codes[(codes == 1) & (alpha != 0.0) | (codes == 2) & (alpha != self.part.caps)] = 0
+        codes[(codes == 1) & (alpha != 0.0) | (codes == 2) & (alpha != self.terms.losses.caps)] = 0
         state.codes[S] = codes
         seconds = perf_counter() - began
         self.history.append(screening_event("dynamic", self.n_steps, state.codes, seconds))
@@ -88,11 +92,11 @@ class KernelRun:
         """Do what is to be done where samples have been fixed."""
 
 
-def feasible(alpha: np.ndarray, C: np.ndarray, y: np.ndarray | None, total: float) -> np.ndarray:
+def feasible(alpha: np.ndarray, caps: np.ndarray, y: np.ndarray | None, total: float) -> np.ndarray:
     """Return a point of the box near alpha; with labels, the nearest one with y'a = total."""
-    inside = np.clip(alpha, 0.0, C)
+    inside = np.clip(alpha, 0.0, caps)
     # A projection would move what is at a bound off it, if only by rounding errors.
     if y is None or abs(y @ inside - total) <= 1e-13 * (np.abs(inside).sum() + abs(total)):
         return inside
-    project(alpha, y, y, np.zeros(alpha.size), C, total, 0.0, inside)
+    project(alpha, y, y, np.zeros(alpha.size), caps, total, 0.0, inside)
     return inside

@@ -2,7 +2,7 @@
 
 One dual variable at a time is moved to its best value in [0, C_i],
 
-    alpha_i <- clip(alpha_i - (m_i - 1) / |z_i|^2, 0, C_i),    m_i = <z_i, u>,
+    alpha_i <- clip(alpha_i + (t_i - m_i) / |z_i|^2, 0, C_i),    m_i = <z_i, u>,
 
 with u = sum_i alpha_i z_i kept up to date: the work is that of reading row i twice. Samples at an
 end of the box whose gradient points outwards further than any other did in the epoch before are
@@ -37,31 +37,32 @@ from skscreen.svm.solvers.linear.face_steps import FaceSteps
 from skscreen.svm.solvers.linear.state import SampleState
 from skscreen.svm.solvers.linear.sweeps import active_samples, epochs
 
-# What a visit costs besides its entries, in entries: random access, mostly.
-_VISIT = 30
-# Least work between two evaluations of the gap, in epochs of all samples, and that before the
-# first; an evaluation is half an epoch or less.
+# Cost of a visit besides its entries, in entries: random access, mostly.
+_ENTRIES_PER_VISIT = 30
+# Least work between two evaluations of the gap, and before the first, in epochs.
 _FEWEST, _FIRST = 1.0, 4.0
-# Before the first evaluation, after which those come back that are wrongly left out, samples rest
-# from this factor of the largest gradient on; and sweeps also end where no more than so many times
-# the samples inside the box are active: conjugate gradients get further.
-_EAGER, _SETTLED = 0.25, 1.2
-# After a move on a face: least work of the sweeps, in epochs, and as a share of that of the move.
-# It is worth while if no more than so many times the samples inside the box are active.
-_SWEEPING, _SHARE, _NEARLY_ALL = 2.0, 0.25, 1.5
-# Times the stiffness of the intercept against that of all samples inside the box, during sweeps.
+# Share of the largest gradient from which on samples rest, before the first evaluation.
+_EAGER = 0.25
+# Active samples over those inside the box at which the first sweeps end: a face is found.
+_SETTLED = 1.2
+# Active samples over those inside the box up to which a move on the face is worth while.
+_NEARLY_ALL = 1.5
+# Least work of the sweeps after a move, in epochs, and as a share of the move's.
+_SWEEPING, _SHARE = 2.0, 0.25
+# Stiffness of the intercept over that of all samples inside the box, during sweeps.
 _LOOSE = 20.0
-# Evaluations in a row after which it ends if the gap is still more than this share of what it was.
-# One after epochs that did not end early counts as the last number, and so many times as much
-# where rounding errors of the margins are more than the gap asked for.
-_STALLED, _GAIN, _WHOLE, _ROUNDED = 300.0, 0.9, 0.1, 10.0
-# What is left is at most so many times what has been done: rates are those of a few evaluations.
+# Evaluations without gain after which it ends: with more than this share of the gap left.
+_STALLED, _GAIN = 300.0, 0.9
+# What an evaluation counts after epochs that did not end early, and its factor where rounding
+# errors are larger than the gap asked for.
+_WHOLE, _ROUNDED = 0.1, 10.0
+# Most work that may be left, over the work done: rates are those of a few evaluations.
 _PATIENCE = 10.0
 
 
 def epoch_work(samples: LinearSamples) -> float:
     """Return the entries that an epoch of all samples reads, each twice, and what goes with it."""
-    return 2.0 * (float(samples.row_lengths.sum()) + _VISIT * samples.n)
+    return 2.0 * (float(samples.row_lengths.sum()) + _ENTRIES_PER_VISIT * samples.n)
 
 
 def coordinate_descent(
@@ -99,10 +100,13 @@ def coordinate_descent(
     bool
         Whether the tolerance is reached.
     """
-    samples, rows = state.samples, state.samples.short_rows
+    samples, losses, rows = state.samples, state.losses, state.samples.short_rows
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
     whole = epoch_work(samples)
-    costs, bounds = samples.row_lengths + _VISIT, np.array([np.inf, -np.inf])
+    costs, rest = samples.row_lengths + _ENTRIES_PER_VISIT, np.array([np.inf, -np.inf])
+    terms = np.column_stack(
+        [samples.y, losses.thresholds, losses.caps, losses.shifts, np.empty(samples.n), costs]
+    )
     faces = FaceSteps(state, costs)
     history, pause = [(0.0, state.gap)], _FIRST * whole
     stalled, held, trust = 0.0, state.gap, 0.5
@@ -113,7 +117,8 @@ def coordinate_descent(
         decides = screening and state.dual > 0.0
         if decides and state.screen() and not np.array_equal(before, state.alpha):
             state.evaluate()
-        active = active_samples(state.margins, state.caps, state.alpha, state.codes, bounds)
+        slopes = losses.shifts * state.alpha - state.short
+        active = active_samples(slopes, losses.caps, state.alpha, state.codes, rest)
         on_faces, n_free = 0.0, np.count_nonzero(_free(state))
         # Where it is more than there are features, the optimum on a face is not a point.
         if active.size <= _NEARLY_ALL * n_free and n_free <= samples.n_features:
@@ -121,11 +126,10 @@ def coordinate_descent(
             if on_faces:
                 pause = max(_SWEEPING * whole, _SHARE * on_faces)
         u = samples.combine(state.alpha) if on_faces else state.u.copy()
-        value, inverse = _intercept_feature(state)
+        value, terms[:, 4] = _intercept_feature(state)
         n_epochs, work, exhausted = epochs(
-            *rows, samples.y, samples.bias, value, inverse, costs, state.caps, state.alpha, u,
-            active, bounds, factor, random, pause, max_iter - state.n_iter,
-            trust * tol * state.primal, settled,
+            *rows, samples.bias, value, terms, state.alpha, u, active, rest, factor, random, pause,
+            max_iter - state.n_iter, trust * tol * state.primal, settled,
         )  # fmt: skip
         factor, settled = max(factor, 1.0), 0.0
         state.n_iter += n_epochs
@@ -146,7 +150,7 @@ def coordinate_descent(
         pause = min(max(0.5 * left, _FEWEST * whole), 0.5 * history[-1][0] + _FEWEST * whole)
         if exhausted:
             # Ended early, nothing is left to gain among the active samples: have all back.
-            bounds[:] = np.inf, -np.inf
+            rest[:] = np.inf, -np.inf
             trust *= 0.1
     return state.relative_gap <= tol
 
@@ -174,7 +178,7 @@ def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
         loose = 1.0 / (1.0 / square + free.size / (_LOOSE * free.mean()))
         # Or squares would lose their digits to that of the feature.
         square = max(loose, 1e-8 * square)
-    own += square
+    own += square + state.losses.shifts
     return np.sqrt(square), np.divide(1.0, own, out=np.zeros(samples.n), where=own > 0.0)
 
 

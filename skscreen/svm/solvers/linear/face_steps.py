@@ -1,7 +1,7 @@
 """Moves of all dual variables inside the box at once, by conjugate gradients.
 
 Once shrinking has found out which samples rest at their bounds, coordinate descent spends its time
-on a linear system: that of the samples E inside the box, Q_EE x = 1 - m_E. Conjugate gradients
+on a linear system: that of the samples E inside the box, Q_EE x = t_E - m_E. Conjugate gradients
 need the square root of its sweeps. As in the gradient projection method of Moré and Toraldo
 (1991), faces are identified by other steps, here sweeps, and conjugate gradients end early where
 a face is still wrong: then their answer lies outside the box, and the next ones end earlier.
@@ -20,15 +20,13 @@ from skscreen.samples.row_loops import add_row, row_dot
 from skscreen.svm.solvers.linear.state import SampleState
 from skscreen.svm.solvers.linear.sweeps import spread
 
-# Conjugate gradients end when a step gains less than this share of what all did: at first, at
-# least and at most, and by what factor it changes after a move that was good or not.
-_FIRST, _LEAST, _MOST, _FACTOR = 1e-2, 1e-5, 0.1, 10.0
+# Share of the gain of all steps below which conjugate gradients end: at first, least and most.
+_FIRST, _LEAST, _MOST = 1e-2, 1e-5, 0.1
 
-# A move is good if no less than this share of it can be taken.
-_GOOD = 0.5
+# Factor of that share after a move, up or down; a move is good if half of it can be taken.
+_FACTOR, _GOOD = 10.0, 0.5
 
-# Faces in a move. Variables that leave the box are put to its end and the others move again; then
-# those come back that should not have left.
+# Faces in a move: variables that leave the box are put to its end, and the others move again.
 _FACES = 6
 
 
@@ -53,13 +51,13 @@ class FaceSteps:
         were.
         """
         state, samples = self._state, self._state.samples
-        nearest = np.clip(state.alpha + (1.0 - state.margins) / self._diagonal, 0.0, state.caps)
+        nearest = np.clip(state.alpha + state.short / self._diagonal, 0.0, state.caps)
         inside = (nearest > 0.0) & (nearest < state.caps) & (state.codes == UNDECIDED)
         E = np.flatnonzero(inside)
         if E.size == 0:
             return 0.0
         face = (*samples.short_rows, samples.y, samples.bias, E)
-        start, caps, slope = state.alpha[E], state.caps[E], 1.0 - state.margins[E]
+        start, caps, slope = state.alpha[E], state.caps[E], state.short[E]
         new, count = self._solve(face, start, caps, slope, most)
         change = new - start
         gain, curvature = float(change @ slope), float(change @ _multiply(*face, change))

@@ -7,7 +7,7 @@ The proximal point method on the dual replaces alpha_k, step by step, by the sol
 over the box. Its primal has hinges that are rounded off over a zone of margins of that width,
 
     min_w  1/2 |w|^2 + sum_i phi_i(m_i),
-    -phi_i'(m) = C_i clip(alpha_ki / C_i + (1 - m) / width, 0, 1),
+    -phi_i'(m) = C_i clip(alpha_ki / C_i + (t_i - m) / width, 0, 1),
 
 which is convex, piecewise quadratic and once differentiable: Newton's method with a line search
 that is exact but for a factor finds its minimum in finitely many steps (Mangasarian 2002; Li, Sun,
@@ -38,18 +38,19 @@ from skscreen.core.memory import check_memory
 from skscreen.samples.row_loops import sparse_products
 from skscreen.svm.solvers.linear.state import SampleState
 
-# Widths of the zones: for each unit of the relative gap at the start, the largest, and the one that
-# suits the last steps. Factors from step to step after few, some and many Newton steps.
-_FIRST_WIDTH = 50.0
-_NARROWER = (0.1, 0.4, 0.6)
-_LARGEST_WIDTH = 10.0
+# Width of the zones at the start over the relative gap there, and the largest, as margins.
+_FIRST_WIDTH, _LARGEST_WIDTH = 50.0, 10.0
+# Largest width of the last steps: as a margin, and over the mean of C |z|^2.
 _POLISHING_WIDTHS = (0.1, 1e-3)
+# Factors of the width after few, some and many Newton steps.
+_NARROWER = (0.1, 0.4, 0.6)
+# Newton steps that are few, many, and more than a proximal step is given.
 _FEW, _MANY, _TOO_MANY = 4, 15, 60
-# Copy the rows of undecided samples when they are fewer than this share of the present ones.
+# Share of the rows below which those of undecided samples are copied.
 _WORTH_RESTRICTING = 0.7
-# Squared gradient of an inner problem, as a share of the gap that the step leaves anyway.
+# Squared gradient of an inner problem over the gap that the step leaves anyway.
 _INEXACT = 0.1
-# Line search: the slope that is left, at length 1 and elsewhere, and most trials.
+# Shares of the slope that a line search leaves, at length 1 and elsewhere, and most trials.
 _FULL_SLOPE, _SLOPE, _MAX_TRIALS = 0.2, 0.05, 60
 
 
@@ -86,7 +87,7 @@ def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bo
             state.evaluate()
             break
         if part is None or undecided.size < _WORTH_RESTRICTING * part.index.size:
-            part = _Part(state, undecided, state.u if part is None else part.w)
+            part = _Undecided(state, undecided, state.u if part is None else part.w)
         gap = state.gap
         steps, solved = part.minimise(state, width, tol, min(_TOO_MANY, max_iter - state.n_iter))
         state.n_iter += max(steps, 1)
@@ -108,7 +109,7 @@ def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bo
     return state.relative_gap <= tol
 
 
-class _Part:
+class _Undecided:
     """The problem of the undecided samples, the others' sum of alpha_i z_i being given."""
 
     def __init__(self, state: SampleState, index: np.ndarray, w: np.ndarray):
@@ -118,7 +119,7 @@ class _Part:
         self.caps = state.caps[index]
         full = np.where(state.codes == LINEAR, state.caps, 0.0)
         self.given = state.samples.combine(full)
-        self.margins = self.samples.margins(self.w)
+        self.thresholds = state.losses.thresholds[index]
         self.beta = state.alpha[index] / self.caps
 
     def minimise(self, state, width: float, tol: float, most: int) -> tuple[int, bool]:
@@ -128,10 +129,10 @@ class _Part:
         """
         target, before = tol * state.primal, np.inf
         # Both are updated from step to step; here rounding errors go.
-        self.margins = self.samples.margins(self.w)
+        short = self.thresholds - self.samples.margins(self.w)
         last, total = self.beta, self.given + self.samples.combine(self.beta * self.caps)
         for steps in range(most + 1):
-            beta, kappa = _duals(self.margins, self.beta, 1.0 / width, self.caps)
+            beta, kappa = _duals(short, self.beta, 1.0 / width, self.caps)
             total += self.samples.combine((beta - last) * self.caps)
             last, gradient = beta, self.w - total
             error = 0.5 * float(gradient @ gradient)
@@ -153,11 +154,11 @@ class _Part:
                 break
             change = self.samples.margins(step)
             length = _length(
-                self.margins, change, self.beta, 1.0 / width, self.caps,
+                short, change, self.beta, 1.0 / width, self.caps,
                 float((self.w - self.given) @ step), float(step @ step),
             )  # fmt: skip
             self.w += length * step
-            self.margins += length * change
+            short -= length * change
         return steps, False
 
     def _newton(self, gradient: np.ndarray, zone: np.ndarray, width: float) -> np.ndarray:
@@ -193,43 +194,42 @@ def _solve_shifted(M: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _duals(margins, base, inverse, caps):
+def _duals(short, base, inverse, caps):
     """Return alpha_i / C_i of the smoothed problem and the sum of kappa_i."""
-    beta, kappa = np.empty(margins.size), 0.0
-    for i in range(margins.size):
-        slack = 1.0 - margins[i]
-        beta[i] = min(max(base[i] + slack * inverse, 0.0), 1.0)
-        kappa += caps[i] * hinge_slackness(slack, beta[i], 1.0)
+    beta, kappa = np.empty(short.size), 0.0
+    for i in range(short.size):
+        beta[i] = min(max(base[i] + short[i] * inverse, 0.0), 1.0)
+        kappa += caps[i] * hinge_slackness(short[i], beta[i], 1.0)
     return beta, kappa
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def _slope(margins, change, base, inverse, caps, length):
+def _slope(short, change, base, inverse, caps, length):
     """Return minus the derivative of the sum of phi_i along a line."""
     total = 0.0
-    for i in range(margins.size):
-        slack = 1.0 - margins[i] - length * change[i]
+    for i in range(short.size):
+        slack = short[i] - length * change[i]
         total += min(max(base[i] + slack * inverse, 0.0), 1.0) * caps[i] * change[i]
     return total
 
 
 @njit(cache=True, nogil=True)
-def _length(margins, change, base, inverse, caps, linear, square):
+def _length(short, change, base, inverse, caps, linear, square):
     """Return a step length at which the derivative has lost nearly all of its size.
 
     The derivative, linear + length * square - (the sum of `_slope`), is piecewise linear and
     ascending: regula falsi, kept off the ends of the bracket. Length 1 is taken more readily.
     """
-    first = linear - _slope(margins, change, base, inverse, caps, 0.0)
+    first = linear - _slope(short, change, base, inverse, caps, 0.0)
     low, high, at_low = 0.0, 1.0, first
-    at_high = linear + square - _slope(margins, change, base, inverse, caps, 1.0)
+    at_high = linear + square - _slope(short, change, base, inverse, caps, 1.0)
     if abs(at_high) <= _FULL_SLOPE * abs(first) or first >= 0.0:
         return 1.0
     for _ in range(_MAX_TRIALS):
         if at_high >= 0.0:
             break
         low, at_low, high = high, at_high, 2.0 * high
-        at_high = linear + high * square - _slope(margins, change, base, inverse, caps, high)
+        at_high = linear + high * square - _slope(short, change, base, inverse, caps, high)
     length = high
     for _ in range(_MAX_TRIALS):
         if not at_high > at_low:
@@ -238,7 +238,7 @@ def _length(margins, change, base, inverse, caps, linear, square):
         length = low - at_low * (high - low) / (at_high - at_low)
         margin = 0.05 * (high - low)
         length = min(max(length, low + margin), high - margin)
-        here = linear + length * square - _slope(margins, change, base, inverse, caps, length)
+        here = linear + length * square - _slope(short, change, base, inverse, caps, length)
         if abs(here) <= _SLOPE * abs(first):
             break
         if here < 0.0:

@@ -6,8 +6,10 @@ import time
 import numpy as np
 
 from skscreen.core.certificate import after_steps
+from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.kernel.active_set import ActiveSetRun, TooLarge
+from skscreen.svm.solvers.kernel.solve import NS_PER_MULTIPLY
 from skscreen.svm.solvers.kernel.state import State
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent, epoch_work
 from skscreen.svm.solvers.linear.second_order import second_order
@@ -16,21 +18,23 @@ from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto", "coordinate-descent", "second-order", "active-set")
 
-# Nanoseconds: to read an entry in coordinate descent and in a matrix-vector product, for a
-# multiplication of a matrix product, dense (Cholesky factors included) and sparse.
-_VISIT, _READ, _MULTIPLY, _PAIR = 1.0, 0.7, 0.05, 3.0
-# Newton steps of the second-order method, and what one costs besides; epochs for which nothing else
-# is tried. Newton and outer steps of the active set.
-_STEPS, _OVERHEAD, _EPOCHS = 50, 2e5, 40.0
+# Nanoseconds to read an entry in coordinate descent, and in a product of matrix and vector.
+_NS_PER_ENTRY, _NS_PER_READ = 1.0, 0.7
+# Nanoseconds of a multiplication in a product of sparse matrices.
+_NS_PER_PAIR = 3.0
+# Newton steps of the second-order method, and nanoseconds that one costs besides.
+_STEPS, _OVERHEAD = 50, 2e5
+# Newton and outer steps of the active set.
 _NEWTON, _OUTER = 12, 6
-_POLISHING_EPOCHS = 200
+# Epochs of coordinate descent that it has to beat from the start, and that follow to polish.
+_EPOCHS, _POLISHING_EPOCHS = 40.0, 200
 # Longest side of a Newton system, for its memory (130 MB).
 _LARGEST_SYSTEM = 4000
 
 
 def solve_linear(
     samples: LinearSamples,
-    C: np.ndarray,
+    losses: SampleLosses | np.ndarray,
     *,
     start: np.ndarray | None = None,
     fixed: np.ndarray | None = None,
@@ -40,14 +44,15 @@ def solve_linear(
     screening: bool = True,
     random_state: int | None = None,
 ) -> SampleSolution:
-    """Minimise 1/2 |w|^2 + sum_i C_i (1 - <z_i, w>)_+ to a relative duality gap.
+    """Minimise 1/2 |w|^2 + sum_i l_i(<z_i, w>) to a relative duality gap.
 
     Parameters
     ----------
     samples : LinearSamples
         The vectors z_i.
-    C : ndarray of shape (n,)
-        C_i >= 0, sample weights included; a sample with C_i = 0 does not exist.
+    losses : SampleLosses, or ndarray of shape (n,)
+        Hinges; C_i >= 0, sample weights included, are those with a threshold of 1. A sample with
+        C_i = 0 does not exist.
     start : ndarray of shape (n,), optional
         Dual variables to start from, clipped to [0, C_i]; 0 by default.
     fixed : ndarray of shape (n,), int8, optional
@@ -91,16 +96,18 @@ def solve_linear(
         If an argument has the wrong shape or range.
     """
     began = time.perf_counter()
-    C, fixed = _check(samples, C, start, fixed, solver)
-    state = SampleState(samples, C, start, fixed)
+    losses = as_losses(losses)
+    fixed = _check(samples, losses.caps, start, fixed, solver)
+    state = SampleState(samples, losses, start, fixed)
     state.evaluate()
-    if solver == "auto" and _second_order_work(state) < _EPOCHS * _VISIT * epoch_work(samples):
+    few_epochs = _EPOCHS * _NS_PER_ENTRY * epoch_work(samples)
+    if solver == "auto" and _second_order_work(state) < few_epochs:
         solver = "second-order"
     method, descent = solver, {"screening": screening, "seed": random_state or 0}
     if solver == "auto":
         reached = coordinate_descent(
             state, tol, max_iter // 2, **descent,
-            give_up=lambda left: _least_work(state)[0] < _VISIT * left,
+            give_up=lambda left: _least_work(state)[0] < _NS_PER_ENTRY * left,
         )  # fmt: skip
         method = "coordinate-descent" if reached else _least_work(state)[1]
     if method != "coordinate-descent" and state.relative_gap > tol:
@@ -122,7 +129,7 @@ def active_set(state: SampleState, tol: float, max_iter: int, *, screening: bool
         state.alpha.copy(), state.margins.copy(), state.codes.copy(), float(state.dual)
     )
     run = ActiveSetRun(
-        state.samples, state.caps, under_way, free=False, tol=tol, screening=screening
+        state.samples, state.losses, under_way, free=False, tol=tol, screening=screening
     )
     with contextlib.suppress(TooLarge):
         run.run(max_iter - state.n_iter)
@@ -160,10 +167,10 @@ def _second_order_work(state: SampleState) -> float:
     if samples.is_sparse:
         # Pairs of entries in a row, or those of two rows that meet in a column.
         pairs = (samples.n_entries / samples.n) ** 2 * e * (1.0 if e > d else e / d)
-        products = _PAIR * pairs + _READ * side**2
+        products = _NS_PER_PAIR * pairs + _NS_PER_READ * side**2
     else:
-        products = _MULTIPLY * 0.5 * e * d * side
-    step = 2.0 * _READ * entries + products + _MULTIPLY * side**3 / 6.0 + _OVERHEAD
+        products = NS_PER_MULTIPLY * 0.5 * e * d * side
+    step = 2.0 * _NS_PER_READ * entries + products + NS_PER_MULTIPLY * side**3 / 6.0 + _OVERHEAD
     return _STEPS * step
 
 
@@ -174,26 +181,23 @@ def _active_set_work(state: SampleState) -> float:
     # The Gram matrix of a working set of 1.5 e samples.
     width = samples.n_entries / samples.n
     if samples.is_sparse:
-        gram = 2.0 * e**2 * (_PAIR * width**2 / samples.n_features + _READ)
+        gram = 2.0 * e**2 * (_NS_PER_PAIR * width**2 / samples.n_features + _NS_PER_READ)
     else:
-        gram = 2.0 * e**2 * _MULTIPLY * width
-    products = 2.0 * _READ * width * undecided
-    return gram + _OUTER * products + _NEWTON * (_MULTIPLY * e**3 / 3.0 + e**2 + _OVERHEAD)
+        gram = 2.0 * e**2 * NS_PER_MULTIPLY * width
+    products = 2.0 * _NS_PER_READ * width * undecided
+    return gram + _OUTER * products + _NEWTON * (NS_PER_MULTIPLY * e**3 / 3.0 + e**2 + _OVERHEAD)
 
 
-def _check(samples, C, start, fixed, solver) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return C and the codes as arrays, or say what is wrong."""
+def _check(samples, C, start, fixed, solver) -> np.ndarray | None:
+    """Return the codes as an array, or say what is wrong."""
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {solver!r}.")
-    C = np.ascontiguousarray(C, dtype=np.float64)
     if C.shape != (samples.n,):
         raise ValueError(f"C must have shape ({samples.n},), one bound per sample, got {C.shape}.")
-    if not (np.isfinite(C).all() and (C >= 0.0).all()):
-        raise ValueError("C must be finite and not negative.")
     if start is not None and np.shape(start) != C.shape:
         raise ValueError(f"start must have shape {C.shape}, got {np.shape(start)}.")
     if fixed is not None:
         fixed = np.asarray(fixed)
         if fixed.shape != C.shape or not np.isin(fixed, (0, 1, 2)).all():
             raise ValueError(f"fixed must have shape {C.shape} and hold only 0, 1 and 2.")
-    return C, fixed
+    return fixed

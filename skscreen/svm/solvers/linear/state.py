@@ -1,4 +1,4 @@
-"""A dual point of a hinge problem over samples, its certificate, and what that decides."""
+"""A dual point of a problem over samples, its certificate, and what that decides."""
 
 from time import perf_counter
 
@@ -6,10 +6,10 @@ import numpy as np
 
 from skscreen.core.certificate import Certificate, screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.screening.bounds import gap_ball, reference
 from skscreen.svm.screening.rules import ball_test, decide
-from skscreen.svm.solvers.hinge import certify
 from skscreen.svm.solvers.solution import SampleSolution
 
 
@@ -19,8 +19,8 @@ class SampleState:
     Parameters
     ----------
     samples : LinearSamples
-    caps : ndarray of shape (n,)
-        C_i >= 0; where it is 0 the sample does not exist.
+    losses : SampleLosses
+        A sample whose cap is 0 does not exist.
     start : ndarray of shape (n,), or None
         Dual variables, clipped to the box; None for 0.
     fixed : ndarray of shape (n,), int8, or None
@@ -31,19 +31,20 @@ class SampleState:
     alpha : ndarray of shape (n,)
     codes : ndarray of shape (n,), int8
         Those given and those decided here.
-    u, margins, primal, dual, gap
-        Of `alpha` when `evaluate` was last called.
+    u, margins, short, primal, dual, gap
+        Of `alpha` when `evaluate` was last called; `short` is threshold minus margin.
     best : tuple
         The evaluated point of the smallest gap.
     history : list of ScreeningEvent
     """
 
-    def __init__(self, samples: LinearSamples, caps: np.ndarray, start=None, fixed=None):
-        self.samples, self.caps = samples, caps
+    def __init__(self, samples: LinearSamples, losses: SampleLosses, start=None, fixed=None):
+        self.samples, self.losses, self.caps = samples, losses, (caps := losses.caps)
         self.alpha = np.zeros(samples.n) if start is None else np.clip(start, 0.0, caps)
         self.codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
-        # A sample of norm 0 has margin 0 < 1 whatever the weights.
-        self.codes[(samples.norms == 0.0) & (self.codes == UNDECIDED)] = LINEAR
+        # A sample of norm 0 has margin 0 whatever the weights.
+        nowhere = (samples.norms == 0.0) & (self.codes == UNDECIDED)
+        self.codes[nowhere & (losses.linear_below > 0.0)] = LINEAR
         self.codes[caps == 0.0] = ZERO
         self.apply_codes()
         self.gap, self.best = np.inf, None
@@ -62,18 +63,20 @@ class SampleState:
     def evaluate(self) -> float:
         """Compute weights, margins and certificate of `alpha`; returns the relative gap.
 
-        The gap is the sum of kappa_i = C_i (1 - m_i)_+ - alpha_i (1 - m_i) >= 0: nothing cancels.
+        The gap is the sum of all slacknesses, which are not negative: nothing cancels.
         """
         self.u = self.samples.combine(self.alpha)
         # Many a solve starts from 0.
         self.margins = self.samples.margins(self.u) if self.u.any() else np.zeros(self.samples.n)
-        self.gap, hinge = certify(self.margins, self.caps, self.alpha)
+        self.short = self.losses.short(self.margins)
+        self.gap, loss = self.losses.certify(self.short, self.alpha)
         size = float(self.u @ self.u)
-        self.primal = 0.5 * size + hinge
-        self.dual = float(self.alpha.sum()) - 0.5 * size
+        self.primal = 0.5 * size + loss
+        self.dual = self.losses.gain(self.alpha) - 0.5 * size
         if self.best is None or self.gap <= self.best[-1]:
             self.best = (
-                self.alpha.copy(), self.margins, self.u, self.primal, self.dual, self.gap,
+                self.alpha.copy(), self.margins, self.short, self.u, self.primal, self.dual,
+                self.gap,
             )  # fmt: skip
         return self.relative_gap
 
@@ -85,7 +88,7 @@ class SampleState:
     def restore(self) -> None:
         """Go back to the best point evaluated; codes stay."""
         self.alpha = self.best[0].copy()
-        self.margins, self.u, self.primal, self.dual, self.gap = self.best[1:]
+        self.margins, self.short, self.u, self.primal, self.dual, self.gap = self.best[1:]
 
     def screen(self) -> int:
         """Decide samples by the gap ball round `u`; returns how many it decides for the first time.
@@ -94,8 +97,8 @@ class SampleState:
         variables of decided samples move to their end of the box.
         """
         began, norms = perf_counter(), self.samples.norms
-        ball = gap_ball(reference(norms, self.margins, self.alpha, self.caps))
-        codes = decide(*ball_test(ball, norms), self.codes)
+        ball = gap_ball(reference(norms, self.margins, self.alpha, self.losses))
+        codes = decide(*ball_test(ball, norms), self.codes, self.losses)
         count = int(np.count_nonzero(codes != self.codes))
         self.codes = codes
         self.apply_codes()

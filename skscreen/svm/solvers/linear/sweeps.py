@@ -9,6 +9,7 @@ descent method for large-scale linear SVM, ICML. Section 3.2: shrinking.
 import numpy as np
 from numba import njit
 
+from skscreen.core.decisions import hinge_slackness
 from skscreen.samples.prefetch import prefetch, prefetch_row
 from skscreen.samples.row_loops import add_row, row_dot
 
@@ -17,11 +18,11 @@ _AHEAD = 2
 
 
 @njit(cache=True, nogil=True)
-def active_samples(margins, caps, alpha, codes, bounds):
+def active_samples(slopes, caps, alpha, codes, rest):
     """Return the undecided samples that shrinking would keep."""
-    out, count = np.empty(margins.size, np.int64), 0
-    for i in range(margins.size):
-        if codes[i] == 0 and not _rests(margins[i] - 1.0, alpha[i], caps[i], bounds):
+    out, count = np.empty(slopes.size, np.int64), 0
+    for i in range(slopes.size):
+        if codes[i] == 0 and not _rests(slopes[i], alpha[i], caps[i], rest):
             out[count] = i
             count += 1
     return out[:count].copy()
@@ -29,19 +30,21 @@ def active_samples(margins, caps, alpha, codes, bounds):
 
 @njit(cache=True, nogil=True)
 def epochs(
-    data, columns, starts, d, y, bias, value, inverse, costs, caps, alpha, u, active, bounds,
-    factor, random, budget, most, enough, settled,
+    data, columns, starts, d, bias, value, terms, alpha, u, active, rest, factor, random, budget,
+    most, enough, settled,
 ):  # fmt: skip
     """Sweep over active samples until the budget is spent, or earlier.
 
     That is when nothing moves, or the gap (of the margins met on the way: an estimate) is `enough`,
     or no more than `settled` times the samples inside the box are active. A sample rests if its
-    gradient points out by more than `factor` times the largest of the epoch before.
+    gradient points out by more than `factor` times the largest of the epoch before: it is above
+    rest[0] at 0, or below rest[1] at its cap.
 
-    Updates `alpha`, `bounds` and `active`; returns epochs, entries read, and whether one of the
-    first two reasons ended it. The intercept is b = bias u_d. During the sweeps, which `inverse`
-    belongs to, it is carried by a feature of another `value`, no larger than `bias`: both penalties
-    of b together (see `coordinate_descent`).
+    Updates `alpha`, `rest` and `active`; returns epochs, entries read, and whether one of the
+    first two reasons ended it. Each row of `terms` holds what a visit needs of a sample: y_i,
+    threshold, cap, shift, 1 / (|z_i|^2 + shift), and the cost of a visit. The intercept is b = bias
+    u_d. During the sweeps, and in `terms`, it is carried by a feature of another `value`, no larger
+    than `bias`: both penalties of b together (see `coordinate_descent`).
     """
     size, n_epochs, work, ended = active.size, 0, 0.0, False
     b = pull = 0.0
@@ -51,8 +54,7 @@ def epochs(
     while work < budget and n_epochs < most:
         _shuffle(active[:size], random)
         size, inside, moved, gap, read = _sweep(
-            data, columns, starts, d, y, value, inverse, costs, caps, alpha, u, active[:size],
-            bounds, factor,
+            data, columns, starts, d, value, terms, alpha, u, active[:size], rest, factor
         )  # fmt: skip
         n_epochs += 1
         work += read
@@ -65,7 +67,8 @@ def epochs(
             break
     if value != 0.0:
         total = u[d] / value - b * pull
-        spread(alpha, caps, y, active[:size], b / (bias * bias) - total)
+        missing = b / (bias * bias) - total
+        spread(alpha, terms[:, 2], terms[:, 0], active[:size], missing)
     return n_epochs, work, ended
 
 
@@ -85,9 +88,7 @@ def spread(alpha, caps, y, active, missing):
 
 
 @njit(cache=True, nogil=True)
-def _sweep(
-    data, columns, starts, d, y, bias, inverse, costs, caps, alpha, u, active, bounds, factor
-):
+def _sweep(data, columns, starts, d, bias, terms, alpha, u, active, rest, factor):
     """Move each active variable to its best value in turn; those that rest are left out."""
     highest, lowest, moved, gap, read = -np.inf, np.inf, False, 0.0, 0.0
     kept = inside = 0
@@ -98,51 +99,44 @@ def _sweep(
         if k + _AHEAD < active.size:
             coming = active[k + _AHEAD]
             prefetch_row(data, columns, starts, d, coming)
-            prefetch(y, coming)
-            prefetch(inverse, coming)
-            prefetch(costs, coming)
-            prefetch(caps, coming)
+            prefetch(terms, 6 * coming)
             prefetch(alpha, coming)
         margin = row_dot(data, columns, starts, d, i, u)
         if bias != 0.0:
             margin += bias * u[d]
-        slope, old = y[i] * margin - 1.0, alpha[i]
-        read += costs[i]
-        if _rests(slope, old, caps[i], bounds):
+        sign, cap, shift, cost, old = terms[i, 0], terms[i, 2], terms[i, 3], terms[i, 5], alpha[i]
+        short = terms[i, 1] - sign * margin
+        slope = shift * old - short
+        read += cost
+        if _rests(slope, old, cap, rest):
             continue
         active[kept] = i
         kept += 1
-        gap += slope * (old if slope > 0.0 else old - caps[i])
+        gap += hinge_slackness(short, old, cap, shift)
         # Gradient of what is minimised, less what points out of the box.
         if old <= 0.0:
             slope = min(slope, 0.0)
-        elif old >= caps[i]:
+        elif old >= cap:
             slope = max(slope, 0.0)
         highest, lowest = max(highest, slope), min(lowest, slope)
-        new = min(max(old - slope * inverse[i], 0.0), caps[i])
-        inside += 0.0 < new < caps[i]
+        new = min(max(old - slope * terms[i, 4], 0.0), cap)
+        inside += 0.0 < new < cap
         if new != old:
             alpha[i], moved = new, True
-            _add(data, columns, starts, d, y, bias, i, new - old, u)
-            read += costs[i]
-    bounds[0] = factor * highest if highest > 0.0 else np.inf
-    bounds[1] = factor * lowest if lowest < 0.0 else -np.inf
+            step = (new - old) * sign
+            add_row(data, columns, starts, d, i, step, u)
+            if bias != 0.0:
+                u[d] += step * bias
+            read += cost
+    rest[0] = factor * highest if highest > 0.0 else np.inf
+    rest[1] = factor * lowest if lowest < 0.0 else -np.inf
     return kept, inside, moved, gap, read
 
 
 @njit(inline="always")
-def _rests(slope, alpha, cap, bounds):
+def _rests(slope, alpha, cap, rest):
     """Whether a variable is at its bound and its gradient points out further than any did."""
-    return (alpha <= 0.0 and slope > bounds[0]) or (alpha >= cap and slope < bounds[1])
-
-
-@njit(inline="always")
-def _add(data, columns, starts, d, y, bias, i, change, u):
-    """Add the change of alpha_i times z_i to u."""
-    step = change * y[i]
-    add_row(data, columns, starts, d, i, step, u)
-    if bias != 0.0:
-        u[d] += step * bias
+    return (alpha <= 0.0 and slope > rest[0]) or (alpha >= cap and slope < rest[1])
 
 
 @njit(cache=True, nogil=True)

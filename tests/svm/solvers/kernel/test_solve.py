@@ -320,8 +320,8 @@ def test_an_indefinite_kernel_that_was_not_noticed_is_reported():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"C": np.ones(3)}, "C must have shape"),
-        ({"C": np.full(250, -1.0)}, "C must be finite"),
+        ({"losses": np.ones(3)}, "C must have shape"),
+        ({"losses": np.full(250, -1.0)}, "C must be finite"),
         ({"start": np.ones(3)}, "start must have shape"),
         ({"margins": np.ones(250)}, "give both or none"),
         ({"intercept": "penalised"}, "intercept must be one of"),
@@ -331,7 +331,7 @@ def test_an_indefinite_kernel_that_was_not_noticed_is_reported():
 def test_arguments_are_checked(changes, message):
     samples, weights = case("cancer")
     with pytest.raises(ValueError, match=message):
-        solve_kernel(samples, **({"C": weights} | changes))
+        solve_kernel(samples, **({"losses": weights} | changes))
 
 
 @pytest.mark.parametrize("free", [False, True])

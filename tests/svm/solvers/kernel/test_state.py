@@ -10,6 +10,7 @@ from svm_reference import free_optimum
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.samples.gram import Gram, KernelSamples
+from skscreen.samples.losses import hinge
 from skscreen.svm.screening.bounds import SLACK, gap_ball, reference
 from skscreen.svm.screening.rules import ball_test
 from skscreen.svm.solvers.kernel.state import KernelRun, State
@@ -53,9 +54,9 @@ def test_a_point_out_of_balance_has_a_larger_ball(delta):
         best, low, high = free_optimum(Q, C, y)
         alpha = free_optimum(Q, C, y, delta)[0]
         state = State(alpha, Q @ alpha, np.zeros(samples.n, np.int8), 0.0)
-        run = KernelRun(samples, C, state, free=True, tol=1e-6, screening=True)
-        terms, (gap, state.b) = run.part, run.gap()
-        known = reference(norms, state.margins, alpha, C, y, state.b)
+        run = KernelRun(samples, hinge(C), state, free=True, tol=1e-6, screening=True)
+        terms, (gap, state.b) = run.terms, run.gap()
+        known = reference(norms, state.margins, alpha, hinge(C), y, state.b)
         away = alpha - best
         assert np.sqrt(max(away @ Q @ away, 0.0)) <= gap_ball(known).radius
         run.screen(gap)
@@ -80,6 +81,6 @@ def test_samples_left_out_count_for_the_balance():
         alpha = np.array(alpha)
         margins = samples.q_dot(alpha)
         state = State(alpha, margins, np.array(codes, np.int8), 0.0)
-        run = KernelRun(samples, np.ones(4), state, free=True, tol=1e-6, screening=True)
-        known = reference(samples.norms, margins, alpha, run.C, samples.y, state.b, part=run.S)
+        run = KernelRun(samples, hinge(np.ones(4)), state, free=True, tol=1e-6, screening=True)
+        known = reference(samples.norms, margins, alpha, run.losses, samples.y, state.b, part=run.S)
         assert np.isfinite(gap_ball(known).radius) == expected

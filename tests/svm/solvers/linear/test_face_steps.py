@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
 from skscreen.svm.solvers.linear.face_steps import FaceSteps
@@ -34,7 +35,7 @@ def test_a_move_stays_in_the_box_and_raises_the_dual(bias, dense):
     for _ in range(10):
         start = caps * np.clip(rng.normal(0.3, 0.5, N), 0.0, 1.0)
         fixed = (rng.random(N) < 0.1).astype(np.int8)
-        state = SampleState(samples, caps, start, fixed)
+        state = SampleState(samples, hinge(caps), start, fixed)
         state.evaluate()
         before = state.dual
         FaceSteps(state, np.ones(N, np.int64)).move(50)
@@ -52,7 +53,7 @@ def test_moves_solve_the_system_of_a_face(bias):
     start = best.alpha * np.where(inside, np.random.default_rng(2).uniform(0.999, 1.001, N), 1.0)
     # As sweeps leave it: what carries the intercept is right.
     spread(start, caps, samples.y, np.flatnonzero(inside), samples.y @ (best.alpha - start))
-    state = SampleState(samples, caps, start)
+    state = SampleState(samples, hinge(caps), start)
     first = state.evaluate()
     faces = FaceSteps(state, np.ones(N, np.int64))
     for _ in range(5):
@@ -64,12 +65,12 @@ def test_moves_solve_the_system_of_a_face(bias):
 
 def test_most_steps_and_nothing_inside():
     samples, caps = problem(1.0)
-    state = SampleState(samples, caps)
+    state = SampleState(samples, hinge(caps))
     state.evaluate()
     faces = FaceSteps(state, np.ones(N, np.int64))
     faces.move(3)
     assert state.n_iter == 3
-    state = SampleState(samples, caps, fixed=np.ones(N, np.int8))
+    state = SampleState(samples, hinge(caps), fixed=np.ones(N, np.int8))
     state.evaluate()
     assert FaceSteps(state, np.ones(N, np.int64)).move(3) == 0.0
     assert state.n_iter == 0
@@ -79,7 +80,7 @@ def test_most_steps_and_nothing_inside():
 @pytest.mark.parametrize("bias", [1e-200, 1e-3, 1.0, 100.0, 1000.0])
 def test_any_intercept(bias, shrinking):
     samples, caps = problem(bias)
-    state = SampleState(samples, caps)
+    state = SampleState(samples, hinge(caps))
     state.evaluate()
     assert coordinate_descent(state, 1e-8, 100_000, shrinking=shrinking)
 
@@ -88,7 +89,7 @@ def test_an_intercept_costs_few_epochs():
     epochs = {}
     for bias in (0.0, 1.0):
         samples, caps = problem(bias)
-        state = SampleState(samples, caps)
+        state = SampleState(samples, hinge(caps))
         state.evaluate()
         assert coordinate_descent(state, 1e-6, 100_000)
         epochs[bias] = state.n_iter

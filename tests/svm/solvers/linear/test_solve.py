@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import LinearSVC
 
 from skscreen.core.decisions import LINEAR, ZERO
+from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
 from skscreen.svm.solvers.linear.solve import solve_linear
@@ -223,7 +224,7 @@ def test_screening_decides_nothing_wrong(solver, name, C, monkeypatch):
         else:
             assert solver == "coordinate-descent" and C >= 1.0
         # What the solution itself decides.
-        state = SampleState(samples, caps, solution.alpha)
+        state = SampleState(samples, hinge(caps), solution.alpha)
         state.evaluate()
         decided = state.screen()
     assert decided > 0 or not solution.converged
@@ -296,15 +297,15 @@ def test_auto_leaves_coordinate_descent_where_it_stalls():
     ("changes", "message"),
     [
         ({"solver": "newton"}, "solver must be one of"),
-        ({"C": np.ones(3)}, "one bound per sample"),
-        ({"C": -np.ones(120)}, "not negative"),
+        ({"losses": np.ones(3)}, "one bound per sample"),
+        ({"losses": -np.ones(120)}, "not negative"),
         ({"start": np.ones(3)}, "start must have shape"),
         ({"fixed": np.full(120, 3)}, "only 0, 1 and 2"),
     ],
 )
 def test_wrong_arguments_are_named(changes, message):
     X, y = data("random")
-    arguments = {"C": np.ones(y.size), **changes}
+    arguments = {"losses": np.ones(y.size), **changes}
     with pytest.raises(ValueError, match=message):
         solve_linear(LinearSamples(X, y), **arguments)
 
@@ -324,7 +325,7 @@ def test_short_rows_give_the_same_solution():
 @pytest.mark.parametrize("shrinking", [True, False])
 def test_extrapolation_never_lowers_the_dual(shrinking):
     X, y = data("cancer")
-    state = SampleState(LinearSamples(X, y, 1.0), np.full(y.size, 10.0))
+    state = SampleState(LinearSamples(X, y, 1.0), hinge(np.full(y.size, 10.0)))
     state.evaluate()
     values = [state.dual]
     for epochs in range(1, 400, 7):

@@ -1,0 +1,84 @@
+"""Losses of samples: a threshold, a cap and a shift for each."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numba import njit
+
+from skscreen.core.decisions import hinge_slackness
+from skscreen.samples.intercept import margins_with_intercept
+
+
+@dataclass(frozen=True)
+class SampleLosses:
+    """The losses of a problem min 1/2 |w|^2 + sum_i l_i(m_i), with what its dual knows of them.
+
+    With short_i = t_i - m_i each is the largest a short_i - shift_i/2 a^2 over 0 <= a <= cap_i, and
+    the dual variables alpha_i are those a:
+
+        max sum_i (t_i alpha_i - shift_i/2 alpha_i^2) - 1/2 |sum_i alpha_i z_i|^2.
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (n,)
+        Margins t_i from which on there is no loss; 1 in classification.
+    caps : ndarray of shape (n,)
+        Largest dual variables: C_i of a hinge.
+    shifts : ndarray of shape (n,)
+        0 of a hinge, C_i (t_i - m_i)_+; else the loss has a quadratic piece.
+    """
+
+    thresholds: np.ndarray
+    caps: np.ndarray
+    shifts: np.ndarray
+
+    def at(self, C: float) -> "SampleLosses":
+        """Return C times the losses."""
+        return replace(self, caps=C * self.caps, shifts=self.shifts / C)
+
+    def take(self, index: np.ndarray) -> "SampleLosses":
+        """Return the losses of some samples."""
+        return SampleLosses(self.thresholds[index], self.caps[index], self.shifts[index])
+
+    def short(self, margins: np.ndarray, b: float = 0.0, y: np.ndarray | None = None):
+        """Return t_i - m_i, what margins (with an intercept, where there are labels) lack."""
+        return self.thresholds - margins_with_intercept(margins, b, y)
+
+    def certify(self, short: np.ndarray, alpha: np.ndarray) -> tuple[float, float]:
+        """Return the sums of slacknesses, terms that are not negative, and of losses."""
+        return _certify(short, alpha, self.caps, self.shifts)
+
+    def gain(self, alpha: np.ndarray) -> float:
+        """Return what the dual has beside -1/2 |sum_i alpha_i z_i|^2."""
+        return float((alpha * (self.thresholds - 0.5 * self.shifts * alpha)).sum())
+
+    @property
+    def linear_below(self) -> np.ndarray:
+        """Margins below which the losses are linear."""
+        return self.thresholds - self.shifts * self.caps
+
+
+def hinge(caps: np.ndarray) -> SampleLosses:
+    """Return the hinge losses C_i (1 - m_i)_+; a sample of C_i = 0 does not exist."""
+    caps = np.ascontiguousarray(caps, dtype=np.float64)
+    if not np.all(np.isfinite(caps) & (caps >= 0.0)):
+        raise ValueError("C must be finite and not negative")
+    return SampleLosses(np.ones(caps.size), caps, np.zeros(caps.size))
+
+
+def as_losses(losses: SampleLosses | np.ndarray) -> SampleLosses:
+    """Return losses; an array stands for hinges with these C_i."""
+    return losses if isinstance(losses, SampleLosses) else hinge(losses)
+
+
+@njit(cache=True, nogil=True)
+def _certify(short, alpha, caps, shifts):
+    gap, loss = 0.0, 0.0
+    for i in range(short.size):
+        slackness = hinge_slackness(short[i], alpha[i], caps[i], shifts[i])
+        gap += slackness
+        best = caps[i] if short[i] > 0.0 else 0.0
+        if shifts[i] > 0.0:
+            best = min(max(short[i] / shifts[i], 0.0), caps[i])
+        loss += best * (short[i] - 0.5 * shifts[i] * best)
+    return gap, loss
