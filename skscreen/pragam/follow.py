@@ -65,6 +65,8 @@ class Certified:
     history : structured ndarray of shape (n_iterates,)
         Fields "iteration", "seconds", "primal", "dual": the best values so far.
     tol : float
+    relative : bool, default=False
+        Whether the gap counts in units of the primal value.
     """
 
     w: np.ndarray
@@ -74,11 +76,12 @@ class Certified:
     dual: float
     history: np.ndarray
     tol: float
+    relative: bool = False
 
     @property
     def gap(self) -> float:
         """Primal - dual, >= 0 but for rounding errors, which are cut off."""
-        return max(self.primal - self.dual, 0.0)
+        return duality_gap(self.primal, self.dual, self.relative)
 
     @property
     def converged(self) -> bool:
@@ -89,6 +92,12 @@ class Certified:
     def n_iter(self) -> int:
         """Number of iterations."""
         return int(self.history["iteration"][-1])
+
+
+def duality_gap(primal: float, dual: float, relative: bool) -> float:
+    """Return primal - dual, at least 0, or its share of the primal value."""
+    gap = max(primal - dual, 0.0)
+    return gap / primal if relative and gap > 0.0 else gap
 
 
 class Bar(Protocol):
@@ -106,10 +115,11 @@ class Watch:
     bar : Bar
     tol : float
     n_problems : int
+    relative : bool, default=False
     """
 
-    def __init__(self, bar: Bar, tol: float, n_problems: int):
-        self._bar, self._tol, self._drawn = bar, tol, -np.inf
+    def __init__(self, bar: Bar, tol: float, n_problems: int, relative: bool = False):
+        self._bar, self._tol, self._drawn, self._relative = bar, tol, -np.inf, relative
         self._fractions = np.zeros(n_problems)
 
     def problem(self, index: int) -> Callable[[Iterate], None]:
@@ -120,14 +130,15 @@ class Watch:
             nonlocal first, lowest, highest
             lowest = iterate.primal if lowest is None else min(lowest, iterate.primal)
             highest = iterate.dual if highest is None else max(highest, iterate.dual)
-            gap = max(lowest - highest, self._tol)
+            reached = duality_gap(lowest, highest, self._relative)
+            gap = max(reached, self._tol)
             first = gap if first is None else first
             share = np.log(first / gap) / np.log(first / self._tol) if first > self._tol else 1.0
             self._fractions[index] = share
             now = time.perf_counter()
             if now - self._drawn > _REDRAW or gap <= self._tol:
                 self._drawn = now
-                message = f"gap={lowest - highest:.1e} iterations={iterate.iteration}"
+                message = f"gap={reached:.1e} iterations={iterate.iteration}"
                 self._bar.update(float(self._fractions.mean()), message)
 
         return show
@@ -138,6 +149,7 @@ def follow(
     tol: float,
     max_iter: int,
     watch: Callable[[Iterate], None] | None = None,
+    relative: bool = False,
 ) -> Certified:
     """Follow an algorithm until the gap between its best bounds is within a tolerance.
 
@@ -146,10 +158,12 @@ def follow(
     iterates : iterable of Iterate
         If it ends, there is nothing more to gain in floating point.
     tol : float
-        Of J - D, absolute.
+        Of J - D.
     max_iter : int
     watch : callable, optional
         Called with every iterate; its time does not count.
+    relative : bool, default=False
+        Whether J - D counts in units of J.
     """
     best = highest = None
     rows, spent, began = [], 0.0, time.perf_counter()
@@ -164,7 +178,8 @@ def follow(
             paused = time.perf_counter()
             watch(iterate)
             spent += time.perf_counter() - paused
-        if best.primal - highest.dual <= tol or iterate.iteration >= max_iter:
+        gap = duality_gap(best.primal, highest.dual, relative)
+        if gap <= tol or iterate.iteration >= max_iter:
             break
     history = np.array(rows, dtype=HISTORY)
-    return Certified(best.w, best.b, highest.a, best.primal, highest.dual, history, tol)
+    return Certified(best.w, best.b, highest.a, best.primal, highest.dual, history, tol, relative)

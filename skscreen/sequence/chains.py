@@ -1,0 +1,122 @@
+"""Labelled chains as the solvers see them: scores of weights, features of labellings.
+
+The weights of a labelling y of a chain x are w = (W, E), a row of W for each feature and a column
+for each label, and E for the steps from label to label:
+
+    w . f(x, y) = sum_t <W[:, y_t], x_t> + sum_t E[y_t, y_{t+1}].
+
+Chain c counts with its share s_c of all, sum_c s_c = 1.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skscreen.core.memory import check_memory
+from skscreen.sequence.data import Sequences
+from skscreen.sequence.loops import best_labels
+
+# Vectors of weights that live at the same time in a solve; measured.
+_VECTORS = 12
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Sequences with their true labels and the weight of the regulariser.
+
+    Parameters
+    ----------
+    sequences : Sequences
+    codes : ndarray of shape (n_positions,)
+        True labels, 0 to n_labels - 1.
+    n_labels : int
+    shares : ndarray of shape (n_chains,)
+        Positive, with sum one.
+    losses : ndarray of shape (n_positions,)
+        What a wrong label costs, >= 0.
+    lam : float
+    """
+
+    sequences: Sequences
+    codes: np.ndarray
+    n_labels: int
+    shares: np.ndarray
+    losses: np.ndarray
+    lam: float
+
+    def __post_init__(self):
+        check_memory(
+            8.0 * _VECTORS * self.n_weights,
+            f"{self.n_weights:,} weights of {self.X.shape[1]:,} features and {self.n_labels:,} "
+            "labels",
+            "Use fewer labels or features, for instance by a FeatureHasher.",
+        )
+
+    @property
+    def X(self):
+        """All observations."""
+        return self.sequences.X
+
+    @property
+    def first(self) -> np.ndarray:
+        """First position of each chain, and the number of positions."""
+        return self.sequences.first
+
+    @property
+    def n_weights(self) -> int:
+        """Length of w as a flat vector."""
+        return (self.X.shape[1] + self.n_labels) * self.n_labels
+
+    @property
+    def position_shares(self) -> np.ndarray:
+        """The share of its chain for each position."""
+        return np.repeat(self.shares, np.diff(self.first))
+
+    @property
+    def steps(self) -> np.ndarray:
+        """The positions that are not the last of their chain."""
+        inner = np.ones(self.codes.size, dtype=bool)
+        inner[self.first[1:] - 1] = False
+        return np.flatnonzero(inner)
+
+    def tables(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return W and E, views of the flat vector."""
+        n_nodes = self.X.shape[1] * self.n_labels
+        return w[:n_nodes].reshape(-1, self.n_labels), w[n_nodes:].reshape(self.n_labels, -1)
+
+    def scores(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of labels at all positions and of steps."""
+        W, E = self.tables(w)
+        return np.ascontiguousarray(self.X @ W), E
+
+    def combine(self, nodes: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """Return the adjoint of `scores`: weights of labels and of steps, as a flat vector."""
+        return np.concatenate([(self.X.T @ nodes).ravel(), edges.ravel()])
+
+    def features(self, labels: np.ndarray) -> np.ndarray:
+        """Return sum_c s_c f(x_c, y) for a labelling of each chain."""
+        weights, steps = self.position_shares, self.steps
+        nodes = np.zeros((labels.size, self.n_labels))
+        nodes[np.arange(labels.size), labels] = weights
+        edges = np.zeros((self.n_labels, self.n_labels))
+        np.add.at(edges, (labels[steps], labels[steps + 1]), weights[steps])
+        return self.combine(nodes, edges)
+
+    def risk(self, w: np.ndarray) -> float:
+        """Return sum_c s_c max_y [loss_c(y) - w . (f(x_c, y_c) - f(x_c, y))]."""
+        return self.worst(w)[1]
+
+    def worst(self, w: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the labels with the largest loss + score of each chain, and the risk of w."""
+        labels, (U, E) = np.empty(self.codes.size, np.int32), self.scores(w)
+        best_labels(U, E, self.first, self.codes, self.losses, labels)
+        # Summed over differences: small where labels agree.
+        at, weights, steps = np.arange(labels.size), self.position_shares, self.steps
+        gains = self.losses * (labels != self.codes) + U[at, labels] - U[at, self.codes]
+        true_steps = E[self.codes[steps], self.codes[steps + 1]]
+        gains[steps] += E[labels[steps], labels[steps + 1]] - true_steps
+        return labels, float(weights @ gains)
+
+    def loss(self, labels: np.ndarray) -> float:
+        """Return the mean loss of a labelling."""
+        return float(self.position_shares @ (self.losses * (labels != self.codes)))

@@ -1,0 +1,168 @@
+"""Nesterov's excessive gap technique for max-margin chains with the entropy as prox function.
+
+The dual variables a are distributions over the labellings of each chain, s_c their shares, and
+
+    D(a) = <a, loss> - |p(a)|^2 / (2 lam),  p(a) = sum_c s_c (f(x_c, y_c) - E_a f),  w(a) = p / lam,
+    d(a) = sum_c s_c KL(a_c | uniform) <= sum_c s_c length_c log m.
+
+With the temperature mu, a_mu(w) is proportional to exp((loss + score of w) / mu): one forward and
+backward pass in place of a projection. With gradients g of D and 0 < tau < 1 a step is
+
+    beta = (1 - tau) a + tau a_mu(w),   a' = argmax <g(beta), a'> - (1 - tau) mu / tau KL(a' | a_mu),
+    w <- (1 - tau) w + tau w(beta),   a <- (1 - tau) a + tau a',   mu <- (1 - tau) mu;
+
+a' is proportional to a_mu exp(tau / ((1 - tau) mu) g(beta)). The excessive gap condition
+J_mu(w) <= D(a), hence J(w) - D(a) <= mu max d, is kept where
+
+    tau^2 |p(a') - p(a_mu)|^2 / (2 lam) <= (1 - tau) mu KL(a' | a_mu),
+
+so tau is found step by step. Only p and the expected loss of a are kept: a step needs memory for
+weights, not for marginals.
+
+References
+----------
+X. Zhang, A. Saha, S.V.N. Vishwanathan (2011). Accelerated training of max-margin Markov networks
+with kernels. ALT. Algorithm 1; the search for tau is ours.
+Y. Nesterov (2005). Excessive gap technique in nonsmooth convex minimization. SIAM Journal on
+Optimization 16.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from skscreen.core.compiling import start_numba
+from skscreen.core.floats import EPS
+from skscreen.pragam.follow import Iterate
+from skscreen.sequence.chains import Chains
+from skscreen.sequence.loops import expectations
+
+# L, with L tau^2 = (1 - tau) mu, is multiplied by the first after a step that held, by the second
+# until one does.
+_SHRINK, _GROW = 0.8, 2.0
+# Rounding errors of a divergence, as a share of the logarithms that it is the difference of.
+_ROUNDING = 16.0 * EPS
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Scores of labels at all positions and of steps, for some weights, and a factor of losses."""
+
+    U: np.ndarray
+    E: np.ndarray
+    losses: float
+
+    def mix(self, other: Self, share: float) -> Self:
+        """Return (1 - share) self + share other."""
+        return self.sum(other, 1.0 - share, share)
+
+    def sum(self, other: Self, mine: float, others: float) -> Self:
+        """Return a weighted sum of self and other."""
+        return _Scores(
+            mine * self.U + others * other.U, mine * self.E + others * other.E,
+            mine * self.losses + others * other.losses,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Point:
+    """What is kept of dual variables: expected loss, p, and the scores of w = p / lam."""
+
+    gain: float
+    p: np.ndarray
+    scores: _Scores
+
+    def mix(self, other: Self, share: float) -> Self:
+        """Return (1 - share) self + share other."""
+        return _Point(
+            (1.0 - share) * self.gain + share * other.gain,
+            (1.0 - share) * self.p + share * other.p,
+            self.scores.mix(other.scores, share),
+        )
+
+
+class _Distributions:
+    """The points of distributions proportional to exp of scores."""
+
+    def __init__(self, chains: Chains):
+        self.chains, self._weights = chains, chains.position_shares
+        self.truth = chains.features(chains.codes)
+        self._at = np.arange(chains.codes.size)
+
+    def point(self, scores: _Scores) -> tuple[_Point, float]:
+        """Return the point, and the mean logarithm of the sum over labellings."""
+        chains, m = self.chains, self.chains.n_labels
+        U = scores.U + (scores.losses * chains.losses)[:, None]
+        U[self._at, chains.codes] -= scores.losses * chains.losses
+        nodes, edges = np.empty(U.shape), np.zeros((m, m))
+        log_sums = np.empty(chains.shares.size)
+        expectations(U, scores.E, chains.first, nodes, edges, log_sums, chains.shares)
+        wrong = 1.0 - nodes[self._at, chains.codes]
+        nodes *= self._weights[:, None]
+        p = self.truth - chains.combine(nodes, edges)
+        gain = float((self._weights * chains.losses) @ wrong)
+        w_scores = _Scores(*chains.scores(p / chains.lam), 1.0)
+        return _Point(gain, p, w_scores), float(chains.shares @ log_sums)
+
+    def expected_score(self, point: _Point, w: np.ndarray) -> float:
+        """Return the mean of loss + score of w under the distributions of a point."""
+        return point.gain + float(w @ (self.truth - point.p))
+
+
+def entropic_gap(chains: Chains) -> Iterator[Iterate]:
+    """Yield the iterates; iteration 0 is w = 0 with uniform distributions."""
+    start_numba()
+    at, lam, m = _Distributions(chains), chains.lam, chains.n_labels
+    U, E = np.zeros((chains.codes.size, m)), np.zeros((m, m))
+    uniform, log_uniform = at.point(_Scores(U, E, 0.0))
+    dual_value = _dual_value(uniform, lam)
+    yield Iterate(0, np.zeros(chains.n_weights), 0.0, chains.risk(np.zeros(chains.n_weights)),
+                  dual_value)  # fmt: skip
+    p_w, scores, reach = uniform.p, uniform.scores, log_uniform
+    mu = reach
+    while True:
+        dual, log_sum = at.point(scores.sum(scores, 1.0 / mu, 0.0))
+        moved = at.expected_score(dual, p_w / lam) / mu - (log_sum - log_uniform)
+        if _holds(dual.p - uniform.p, lam, 1.0, mu * moved, mu * log_sum):
+            break
+        mu *= _GROW
+    yield from _steps(at, dual, p_w, scores, mu, reach)
+
+
+def _steps(at: "_Distributions", dual: _Point, p_w, scores: _Scores, mu, reach):
+    """Yield the iterates from the excessive gap condition at (w, a, mu) on; w = p_w / lam."""
+    k, L, lam = 0, mu, at.chains.lam
+    while True:
+        k += 1
+        w = p_w / lam
+        primal = 0.5 * lam * float(w @ w) + at.chains.risk(w)
+        yield Iterate(k, w, 0.0, primal, _dual_value(dual, lam), promise=mu * reach)
+        if mu * reach < EPS * abs(primal):
+            return
+        near, log_near = at.point(scores.sum(scores, 1.0 / mu, 0.0))
+        L *= _SHRINK
+        while True:
+            # The root of L tau^2 = (1 - tau) mu, written without cancellation.
+            tau = 2.0 * mu / (mu + np.sqrt(mu * (mu + 4.0 * L)))
+            beta, factor = dual.mix(near, tau), tau / (1.0 - tau)
+            new, log_new = at.point(scores.sum(beta.scores, 1.0 / mu, factor / mu))
+            moved = factor / mu * at.expected_score(new, beta.p / lam) - (log_new - log_near)
+            if _holds(new.p - near.p, lam, tau**2, (1.0 - tau) * mu * moved, mu * log_new):
+                break
+            L *= _GROW
+        p_w = (1.0 - tau) * p_w + tau * beta.p
+        scores, dual = scores.mix(beta.scores, tau), dual.mix(new, tau)
+        mu *= 1.0 - tau
+
+
+def _holds(change: np.ndarray, lam: float, factor: float, allowed: float, size: float) -> bool:
+    """Whether a quadratic term is allowed; `allowed` has rounding errors of numbers of a size."""
+    quadratic = factor * float(change @ change) / (2.0 * lam)
+    return quadratic <= allowed + _ROUNDING * abs(size)
+
+
+def _dual_value(point: _Point, lam: float) -> float:
+    return point.gain - 0.5 * float(point.p @ point.p) / lam
+
