@@ -14,7 +14,10 @@ from skscreen.metric_learning.tuples import (
 )
 from skscreen.pragam.cv import PragamSVCCV
 from skscreen.pragam.estimator import PragamSVC
-from skscreen.sequence.estimators import KernelChainClassifier, PragamChainSVC
+from skscreen.sequence.crf import ChainCRF
+from skscreen.sequence.kernel_chain import KernelChainClassifier
+from skscreen.sequence.max_margin import MaxMarginChain, PragamChainSVC
+from skscreen.sequence.transformer import SequenceTransformer
 from skscreen.svm.certified_C import CertifiedC, svc_certified_C
 from skscreen.svm.cv import ScreenedSVCCV
 from skscreen.svm.estimator import ScreenedSVC
@@ -22,8 +25,10 @@ from skscreen.svm.path import SVCPath, svc_path
 
 __all__ = [
     "CertifiedC",
+    "ChainCRF",
     "DimensionTest",
     "KernelChainClassifier",
+    "MaxMarginChain",
     "OrdinalEmbedding",
     "PragamChainSVC",
     "PragamSVC",
@@ -37,6 +42,7 @@ __all__ = [
     "ScreenedRTLMCV",
     "ScreenedSVC",
     "ScreenedSVCCV",
+    "SequenceTransformer",
     "Store",
     "embedding_dimension_test",
     "project_box_equality",

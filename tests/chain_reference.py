@@ -52,3 +52,23 @@ def log_loss(X, y, m, w):
         scores = np.array([w @ features(x, labels, m) for labels in labellings(len(x), m)])
         total += np.log(np.sum(np.exp(scores))) - w @ features(x, truth, m)
     return total / len(X)
+
+
+def log_optimum(X, y, m, lam):
+    """The optimum of the log loss by a conic solver."""
+    parts = differences(X, y, m)
+    w = cp.Variable(parts[0][1].shape[1])
+    risk = sum(cp.log_sum_exp(-rows @ w) for _, rows in parts) / len(parts)
+    return cp.Problem(cp.Minimize(0.5 * lam * cp.sum_squares(w) + risk)).solve(solver="CLARABEL")
+
+
+def log_marginals(x, m, w):
+    """Probabilities of the labels at each position."""
+    paths = labellings(len(x), m)
+    scores = np.array([w @ features(x, labels, m) for labels in paths])
+    shares = np.exp(scores - scores.max())
+    shares /= shares.sum()
+    out = np.zeros((len(x), m))
+    for labels, share in zip(paths, shares, strict=True):
+        out[np.arange(len(x)), labels] += share
+    return out

@@ -5,8 +5,8 @@ first one also that on its left. A chain of length one has one clique too, whose
 counts for nothing.
 """
 
-from numba import njit
 import numpy as np
+from numba import njit
 
 
 @njit(cache=True, nogil=True)

@@ -39,7 +39,7 @@ class Sequences:
         return np.concatenate([np.arange(self.first[c], self.first[c + 1]) for c in index])
 
     def with_constants(self, intercept: bool, ends: bool) -> "Sequences":
-        """Return them with features that are one everywhere, and at the first and last positions."""
+        """Return them with features that are one everywhere, and one at either end."""
         columns = [np.ones(self.X.shape[0])] if intercept else []
         if ends:
             columns += [np.zeros(self.X.shape[0]), np.zeros(self.X.shape[0])]
@@ -107,9 +107,7 @@ def _as_matrix(part, name: str):
             raise ValueError(f"{name} must have shape (length, n_features), got {np.shape(part)}.")
     if isinstance(part, np.ndarray) and part.dtype == np.float64 and part.size:
         return part
-    return check_array(
-        part, accept_sparse="csr", dtype=np.float64, input_name=name, accept_large_sparse=False
-    )
+    return check_array(part, accept_sparse="csr", dtype=np.float64, input_name=name)
 
 
 def _stack(parts: list):

@@ -1,17 +1,15 @@
-"""The regularised log-partition objective of kernel label chains, and its gradient.
+"""The log loss of label chains, linear or with kernels, and its gradient.
 
-A labelling y of a chain x has the score F(x, y) = sum_t U[t, y_t] + sum_t E[y_t, y_{t+1}] with a
-function U of the observations in the RKHS of a kernel k, one for each label: F is in the RKHS of
+    P(w) = lam/2 |w|^2 + sum_c s_c (log sum_y exp(w . f(x_c, y)) - w . f(x_c, y_c)).
+
+With a kernel k a labelling has the score F(x, y) = sum_t U[t, y_t] + sum_t E[y_t, y_{t+1}], U a
+function of the observations in the RKHS of k, one for each label: F is in the RKHS of
 
     sum_{s, t} [y_s = z_t] k(x_s, x'_t) + eta^2 sum_{s, t} [y_s = z_t, y_{s+1} = z_{t+1}],
 
-which does not depend on the positions s and t (it is stationary). The objective is
-
-    P = lam/2 |F|^2 + 1/n sum_c (log sum_y exp F(x_c, y) - F(x_c, y_c)).
-
-By the representer theorem U = K A on all observations, and coefficients of cliques (position, pair
-of labels) count by two sums, A over the labels on the left and B = E / eta^2 over the positions.
-With K = L L' and V = L'A the penalty is that of a plain vector: |F|^2 = |V|^2 + |eta B|^2.
+which does not depend on the positions s and t (it is stationary). By the representer theorem
+U = K A on all observations. With K = L L' and V = L'A the penalty is that of a plain vector:
+|F|^2 = |V|^2 + |E / eta|^2, so that L takes the place of the observations.
 
 References
 ----------
@@ -21,68 +19,80 @@ A. Saha, X. Zhang, S.V.N. Vishwanathan (2010). Lower bounds for BMRM and faster 
 SVMs. arXiv:0909.1334. Appendix E.2, equation (32).
 """
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import lapack, solve_triangular
 
 from skscreen.core.compiling import start_numba
+from skscreen.sequence.chains import Chains
 from skscreen.sequence.loops import expectations
 
-# Matrices of the size of K that live at the same time, that of its caller included; measured.
-MATRICES = 4
-# Eigenvalues of K below this share of the largest are rounding errors.
-_RANK = 1e-13
+# Matrices of the size of K that live at the same time, that of the caller included; measured.
+MATRICES = 3
 
 
-class ChainLikelihood:
-    """P as a function of the flat vector (V, eta B).
+@dataclass(frozen=True)
+class KernelFactor:
+    """K = L L', by Cholesky's method with pivots, up to rounding errors.
 
     Parameters
     ----------
-    K : ndarray of shape (n_positions, n_positions)
-        Kernel matrix of all observations; it is overwritten.
-    codes : ndarray of shape (n_positions,)
-        True labels.
-    first : ndarray of shape (n_chains + 1,)
-    n_labels : int
-    lam, eta : float
+    L : ndarray of shape (n, rank)
+    pivots : ndarray of shape (rank,)
+        Observations that span all others; their rows of L are lower triangular.
     """
 
-    def __init__(self, K, codes: np.ndarray, first: np.ndarray, n_labels: int, lam, eta):
+    L: np.ndarray
+    pivots: np.ndarray
+
+    @classmethod
+    def of(cls, K: np.ndarray) -> Self:
+        """Return the factor of a kernel matrix, which is overwritten."""
+        factor, order, rank, _ = lapack.dpstrf(K.T, lower=1, overwrite_a=1)
+        order = order - 1
+        L = np.zeros((len(K), rank))
+        L[order] = np.tril(factor[:, :rank])
+        return cls(L, order[:rank])
+
+    def coefficients(self, V: np.ndarray) -> np.ndarray:
+        """Return A with L'A = V, zero but for the pivots."""
+        A = np.zeros((len(self.L), V.shape[1]))
+        A[self.pivots] = solve_triangular(self.L[self.pivots], V, lower=True, trans=1)
+        return A
+
+
+class LogLoss:
+    """P as a function of the flat vector w.
+
+    Parameters
+    ----------
+    chains : Chains
+    eta : float, default=1.0
+        Scale of the weights of steps.
+    """
+
+    def __init__(self, chains: Chains, eta: float = 1.0):
         start_numba()
-        values, vectors = eigh(K, overwrite_a=True)
-        kept = values > _RANK * max(values[-1], 0.0)
-        self._roots, self._vectors = np.sqrt(values[kept]), vectors[:, kept]
-        self.codes, self.first, self.m, self.lam, self.eta = codes, first, n_labels, lam, eta
-        self.rank, self.n_chains = self._roots.size, first.size - 1
-        self.size = n_labels * (self.rank + n_labels)
-        self._truth = np.zeros((codes.size, n_labels))
-        self._truth[np.arange(codes.size), codes] = 1.0
-        inner = np.ones(codes.size, dtype=bool)
-        inner[first[1:] - 1] = False
-        starts = np.flatnonzero(inner)
-        self._steps = np.zeros((n_labels, n_labels))
-        np.add.at(self._steps, (codes[starts], codes[starts + 1]), 1.0)
+        self.chains, self.lam, self.size, self._eta = chains, chains.lam, chains.n_weights, eta
+        m, steps, weights = chains.n_labels, chains.steps, chains.position_shares
+        self._at, self._weights = np.arange(chains.codes.size), weights
+        self._steps = np.zeros((m, m))
+        np.add.at(self._steps, (chains.codes[steps], chains.codes[steps + 1]), weights[steps])
 
-    def scores(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return U and E."""
-        V = x[: self.m * self.rank].reshape(self.rank, self.m)
-        U = self._vectors @ (self._roots[:, None] * V)
-        return U, self.eta * x[V.size :].reshape(self.m, self.m)
-
-    def coefficients(self, x: np.ndarray) -> np.ndarray:
-        """Return A."""
-        V = x[: self.m * self.rank].reshape(self.rank, self.m)
-        return self._vectors @ (V / self._roots[:, None])
-
-    def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+    def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Return P and its gradient."""
-        U, E = self.scores(x)
-        nodes, edges = np.zeros(U.shape), np.zeros(E.shape)
-        total = expectations(U, E, self.first, nodes, edges)
-        total -= float(U[np.arange(U.shape[0]), self.codes].sum() + (self._steps * E).sum())
-        nodes -= self._truth
+        chains = self.chains
+        U, E = chains.scores(w)
+        E = self._eta * E
+        nodes, edges, log_sums = np.empty(U.shape), np.zeros(E.shape), np.empty(chains.shares.size)
+        expectations(U, E, chains.first, nodes, edges, log_sums, chains.shares)
+        true_nodes = np.add.reduceat(U[self._at, chains.codes], chains.first[:-1])
+        loss = float(chains.shares @ (log_sums - true_nodes)) - float((self._steps * E).sum())
+        nodes[self._at, chains.codes] -= 1.0
+        nodes *= self._weights[:, None]
         edges -= self._steps
-        by_labels = self._roots[:, None] * (self._vectors.T @ nodes)
-        gradient = np.concatenate([by_labels.ravel(), self.eta * edges.ravel()]) / self.n_chains
-        value = 0.5 * self.lam * float(x @ x) + total / self.n_chains
-        return value, gradient + self.lam * x
+        gradient = chains.combine(nodes, self._eta * edges)
+        gradient += self.lam * w
+        return 0.5 * self.lam * float(w @ w) + loss, gradient

@@ -100,9 +100,7 @@ def expectations(U, E, first, nodes, edges, log_sums, weights):
             )
             log_sums[c] += (first[c + 1] - first[c] - 1) * top
         else:
-            log_sums[c] = _log_sums(
-                U[part], E, weights[c], nodes[part], edges, forward, backward
-            )
+            log_sums[c] = _log_sums(U[part], E, weights[c], nodes[part], edges, forward, backward)
     edges += counts * factors
 
 
@@ -119,7 +117,7 @@ def _widest(U):
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
 def _scaled_sums(U, factors, weight, nodes, counts, forward, backward):
-    """Sums of products, scaled to one at each position: no logarithms inside.
+    """Take sums of products, scaled to one at each position: no logarithms inside.
 
     Adds to `counts` what expected steps are, over `factors` = exp(E - largest).
     """

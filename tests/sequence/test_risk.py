@@ -2,15 +2,14 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from chain_reference import differences, features, labellings, log_loss, margin_objective
-from joblib import Parallel
-from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import check_grad
+from chain_reference import features, margin_objective
+from numpy.testing import assert_allclose
 
 from skscreen.pragam.excessive_gap import excessive_gap
-from skscreen.sequence.likelihood import ChainLikelihood
-from skscreen.sequence.loops import best_labels, expectations
+from skscreen.sequence.chains import Chains
+from skscreen.sequence.data import Sequences
 from skscreen.sequence.risk import ChainRisk
+from skscreen.sequence.solvers.entropic_gap import entropic_gap
 
 M, P, LAM = 3, 2, 0.05
 RNG = np.random.default_rng(0)
@@ -22,8 +21,17 @@ STACKED, CODES = np.concatenate(X), np.concatenate(Y)
 N_WEIGHTS = M * P + M * M
 
 
-def chain_risk(**options):
-    return ChainRisk(STACKED, CODES, FIRST, M, LAM, **options)
+SHARES = np.full(len(X), 1.0 / len(X))
+CHAINS = Chains(Sequences(STACKED, FIRST), CODES, M, SHARES, np.ones(CODES.size), LAM)
+
+
+def flat(w):
+    """Return weights of the reference, a row for each label, in our order."""
+    return np.concatenate([w[: M * P].reshape(M, P).T.ravel(), w[M * P :]])
+
+
+def chain_risk():
+    return ChainRisk(CHAINS)
 
 
 def marginals(labels, length):
@@ -40,8 +48,9 @@ def test_value_is_the_largest_over_all_labellings():
     risk = chain_risk()
     for _ in range(5):
         w = RNG.normal(size=N_WEIGHTS)
-        value, _ = risk.value(risk.gradient(w))
+        value, _ = risk.value(risk.gradient(flat(w)))
         assert_allclose(value + 0.5 * LAM * w @ w, margin_objective(X, Y, M, LAM, w), rtol=1e-12)
+        assert_allclose(CHAINS.risk(flat(w)), value, rtol=1e-12)
 
 
 def test_gradient_gain_and_combination_on_random_labellings():
@@ -60,8 +69,8 @@ def test_gradient_gain_and_combination_on_random_labellings():
             axis=0,
         )
         assert_allclose(risk.gain(a), wrong)
-        assert_allclose(risk.combine(a), change, atol=1e-14)
-        assert_allclose(risk.gradient(w) @ a, wrong - w @ change, rtol=1e-12)
+        assert_allclose(risk.combine(a), flat(change), atol=1e-14)
+        assert_allclose(risk.gradient(flat(w)) @ a, wrong - w @ change, rtol=1e-12)
 
 
 def test_combination_is_the_adjoint_of_the_gradient():
@@ -85,57 +94,7 @@ def test_the_promise_is_kept_at_every_iteration(automatic, restart):
     assert iterate.primal - iterate.dual < 0.1
 
 
-def test_threads_project_the_same():
-    base, g = chain_risk().centre, RNG.normal(size=chain_risk().centre.size)
-    expected = chain_risk().project(base, g, 7.0)
-    with Parallel(2, require="sharedmem") as pool:
-        assert_array_equal(chain_risk(pool=pool).project(base, g, 7.0), expected)
-
-
-def scores(w):
-    return STACKED @ w[: M * P].reshape(M, P).T, w[M * P :].reshape(M, M)
-
-
-def test_best_labels_are_those_of_enumeration():
-    for _ in range(5):
-        w, out = RNG.normal(size=N_WEIGHTS), np.empty(len(CODES), np.int64)
-        best_labels(*scores(w), FIRST, out)
-        for x, found in zip(X, np.split(out, FIRST[1:-1]), strict=True):
-            values = [w @ features(x, labels, M) for labels in labellings(len(x), M)]
-            assert_array_equal(found, labellings(len(x), M)[int(np.argmax(values))])
-
-
-@pytest.mark.parametrize("size", [1.0, 300.0])
-def test_expectations_are_those_of_enumeration(size):
-    w = size * RNG.normal(size=N_WEIGHTS)
-    nodes, edges = np.zeros((len(CODES), M)), np.zeros((M, M))
-    total = expectations(*scores(w), FIRST, nodes, edges)
-    expected, means = 0.0, np.zeros(N_WEIGHTS)
-    for (_, rows), x, truth in zip(differences(X, Y, M), X, Y, strict=True):
-        values = -rows @ w + w @ features(x, truth, M)
-        expected += values.max() + np.log(np.sum(np.exp(values - values.max())))
-        shares = np.exp(values - values.max())
-        means += shares @ (features(x, truth, M) - rows) / shares.sum()
-    assert_allclose(total, expected, rtol=1e-13)
-    assert_allclose(np.concatenate([(nodes.T @ STACKED).ravel(), edges.ravel()]), means, atol=1e-10)
-
-
-@pytest.mark.parametrize("eta", [1.0, 0.3])
-def test_likelihood_by_enumeration_and_finite_differences(eta):
-    problem = ChainLikelihood(STACKED @ STACKED.T, CODES, FIRST, M, LAM, eta)
-    assert problem.rank == P
-    for _ in range(3):
-        x = RNG.normal(size=problem.size)
-        value, gradient = problem.value_and_gradient(x)
-        A, E = problem.coefficients(x), problem.scores(x)[1]
-        W = A.T @ STACKED
-        assert_allclose(STACKED @ W.T, problem.scores(x)[0], atol=1e-12)
-        penalty = np.sum(W * W) + np.sum(E * E) / eta**2
-        w = np.concatenate([W.ravel(), E.ravel()])
-        assert_allclose(value, 0.5 * LAM * penalty + log_loss(X, Y, M, w), rtol=1e-12)
-        error = check_grad(
-            lambda x: problem.value_and_gradient(x)[0],
-            lambda x: problem.value_and_gradient(x)[1],
-            x,
-        )
-        assert error < 1e-5 * max(np.linalg.norm(gradient), 1.0)
+def test_the_promise_of_the_entropy_is_kept_at_every_iteration():
+    for iterate in islice(entropic_gap(CHAINS), 1, 300):
+        assert -1e-13 <= iterate.primal - iterate.dual <= iterate.promise + 1e-13
+    assert iterate.primal - iterate.dual < 1e-3

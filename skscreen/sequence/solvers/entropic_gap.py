@@ -8,7 +8,8 @@ The dual variables a are distributions over the labellings of each chain, s_c th
 With the temperature mu, a_mu(w) is proportional to exp((loss + score of w) / mu): one forward and
 backward pass in place of a projection. With gradients g of D and 0 < tau < 1 a step is
 
-    beta = (1 - tau) a + tau a_mu(w),   a' = argmax <g(beta), a'> - (1 - tau) mu / tau KL(a' | a_mu),
+    beta = (1 - tau) a + tau a_mu(w),
+    a' = argmax <g(beta), a'> - (1 - tau) mu / tau KL(a' | a_mu),
     w <- (1 - tau) w + tau w(beta),   a <- (1 - tau) a + tau a',   mu <- (1 - tau) mu;
 
 a' is proportional to a_mu exp(tau / ((1 - tau) mu) g(beta)). The excessive gap condition
@@ -165,4 +166,3 @@ def _holds(change: np.ndarray, lam: float, factor: float, allowed: float, size: 
 
 def _dual_value(point: _Point, lam: float) -> float:
     return point.gain - 0.5 * float(point.p @ point.p) / lam
-

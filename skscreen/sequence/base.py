@@ -1,0 +1,153 @@
+"""What all sequence labellers share: data of a fit, prediction and score."""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from skscreen.samples.rows import LARGEST, check_bounds
+from skscreen.sequence.chains import Chains
+from skscreen.sequence.data import Sequences, check_labels, check_sequences, check_weights
+from skscreen.sequence.loops import best_labels, expectations
+
+
+class ChainClassifier(BaseEstimator):
+    """Prediction and score from the scores of labels and of steps.
+
+    A subclass has `transition_` and `scores(sequences)`, the scores of labels at all positions.
+    """
+
+    def predict(self, X) -> list[np.ndarray]:
+        """Return the labels of largest score for each sequence (Viterbi).
+
+        Parameters
+        ----------
+        X : list of array-likes or sparse matrices of shape (length, n_features)
+
+        Returns
+        -------
+        list of ndarrays of shape (length,)
+        """
+        check_is_fitted(self)
+        sequences = check_sequences(X, self.n_features_in_)
+        n = sequences.X.shape[0]
+        codes = np.empty(n, dtype=np.int32)
+        best_labels(
+            self._scores(sequences), self.transition_, sequences.first, np.zeros(n, np.int64),
+            np.zeros(n), codes,
+        )  # fmt: skip
+        return sequences.split(self.classes_[codes])
+
+    def score(self, X, y, sample_weight=None) -> float:
+        """Return the share of all labels that are right.
+
+        Parameters
+        ----------
+        X : list of array-likes or sparse matrices of shape (length, n_features)
+        y : list of array-likes of shape (length,)
+        sample_weight : array-like of shape (n_sequences,), optional
+
+        Returns
+        -------
+        float
+        """
+        found, y = self.predict(X), list(y)
+        if len(found) != len(y) or any(len(a) != len(b) for a, b in zip(found, y, strict=True)):
+            raise ValueError("y must hold one sequence of labels of the same length for each of X.")
+        weights = np.repeat(check_weights(sample_weight, len(y)), [len(part) for part in found])
+        right = np.concatenate(found) == np.concatenate([column_or_1d(part) for part in y])
+        return float(np.average(right, weights=weights))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "transition_")
+
+    def _begin(self, X, y, sample_weight) -> tuple[Sequences, np.ndarray, np.ndarray]:
+        """Validate the data; return sequences of positive weight, codes of labels, and weights."""
+        # A fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
+        vars(self).pop("transition_", None)
+        sequences = check_sequences(X)
+        labels = check_labels(sequences, y)
+        weights = check_weights(sample_weight, sequences.first.size - 1)
+        check_bounds(float(self.C), weights[weights > 0.0])
+        self.n_features_in_ = sequences.X.shape[1]
+        if not weights.all():
+            kept = np.flatnonzero(weights)
+            labels = labels[sequences.positions(kept)]
+            sequences, weights = sequences.take(kept), weights[kept]
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if self.classes_.size < 2:
+            raise ValueError(
+                "The number of classes in y has to be greater than one; got 1 class"
+                f"{'.' if sample_weight is None else ' among the sequences of positive weight.'}"
+            )
+        return sequences, codes.astype(np.int64), weights
+
+
+class MarginalsMixin:
+    """Probabilities of labels, for labellings with probabilities proportional to exp(score)."""
+
+    def predict_marginals(self, X) -> list[np.ndarray]:
+        """Return the probabilities of the labels at each position, given the whole sequence.
+
+        Parameters
+        ----------
+        X : list of array-likes or sparse matrices of shape (length, n_features)
+
+        Returns
+        -------
+        list of ndarrays of shape (length, n_classes)
+            With columns in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        sequences = check_sequences(X, self.n_features_in_)
+        U, E = self._scores(sequences), self.transition_
+        n, nodes = sequences.first.size - 1, np.empty(U.shape)
+        expectations(U, E, sequences.first, nodes, np.zeros(E.shape), np.empty(n), np.ones(n))
+        return sequences.split(nodes)
+
+
+class LinearChain(ChainClassifier):
+    """A chain whose scores are linear in features, with a constant term and scores of the ends.
+
+    A subclass has the parameters `fit_intercept` and `fit_start_end`.
+    """
+
+    def _chains(self, X, y, sample_weight, class_weight=None) -> Chains:
+        """Validate the data of a fit and return its problem."""
+        sequences, codes, weights = self._begin(X, y, sample_weight)
+        lengths = np.diff(sequences.first)
+        losses = _class_losses(class_weight, self.classes_, codes, np.repeat(weights, lengths))
+        return Chains(
+            sequences.with_constants(self.fit_intercept, self.fit_start_end), codes,
+            self.classes_.size, weights / weights.sum(), losses[codes],
+            1.0 / (float(self.C) * float(weights.sum())),
+        )  # fmt: skip
+
+    def _keep(self, chains: Chains, w: np.ndarray) -> None:
+        """Set the attributes of weights."""
+        W, E = chains.tables(w)
+        d, m = self.n_features_in_, self.classes_.size
+        self.coef_ = np.ascontiguousarray(W[:d].T)
+        self.intercept_ = W[d].copy() if self.fit_intercept else np.zeros(m)
+        self.start_, self.end_ = W[-2:].copy() if self.fit_start_end else np.zeros((2, m))
+        self.transition_ = E.copy()
+
+    def _scores(self, sequences: Sequences) -> np.ndarray:
+        U = np.ascontiguousarray(sequences.X @ self.coef_.T)
+        U += self.intercept_
+        U[sequences.first[:-1]] += self.start_
+        U[sequences.first[1:] - 1] += self.end_
+        return U
+
+
+def _class_losses(class_weight, classes, codes, weights) -> np.ndarray:
+    """Return what a wrong label costs where each class is the true one."""
+    if class_weight is None:
+        return np.ones(classes.size)
+    if isinstance(class_weight, str):
+        # Sums of weights, so that weights still mean repetitions.
+        return weights.sum() / (classes.size * np.bincount(codes, weights))
+    losses = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    if not (np.all(losses >= 0.0) and losses.max() <= LARGEST):
+        raise ValueError(f"class_weight must hold finite numbers >= 0, got {class_weight!r}.")
+    return losses.astype(np.float64)

@@ -1,0 +1,145 @@
+"""Conditional random fields on chains: the estimator."""
+
+from numbers import Integral, Real
+from typing import ClassVar, Self
+
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+
+from skscreen.fitting.threads import blas_threads_for
+from skscreen.fitting.warning import warn_user
+from skscreen.sequence.base import LinearChain, MarginalsMixin
+from skscreen.sequence.likelihood import LogLoss
+from skscreen.sequence.solvers.lbfgs import minimise
+
+
+class ChainCRF(MarginalsMixin, LinearChain):
+    """Conditional random field on a chain, with a certified optimum.
+
+    A labelling y of a sequence x of feature vectors has a probability proportional to
+    exp(w . f(x, y)),
+
+        w . f(x, y) = sum_t (<W[y_t], x_t> + b[y_t]) + sum_t E[y_t, y_{t+1}],   w = (W, b, E),
+
+    and the fit to sequences with weights s_c, S = sum_c s_c, minimises, with lam = 1 / (C S),
+
+        P(w) = lam/2 |w|^2 - 1/S sum_c s_c log p(y_c | x_c)
+
+    by L-BFGS. The marginals of w are a dual point whose bound D proves how good P is:
+    P - D = |gradient|^2 / (2 lam). The fit stops when that is at most the share `tol` of P.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the log-likelihood, > 0; crfsuite's c2 is 1 / (2 C).
+    fit_intercept : bool, default=True
+        Whether each label has a constant term b, penalised like other weights; else b = 0.
+    fit_start_end : bool, default=False
+        Whether each label has a score for the first and one for the last position of a sequence,
+        penalised too.
+    tol : float, default=1e-3
+        Relative duality gap (P - D) / P at which the fit stops, > 0.
+    max_iter : int, default=1000
+        Most iterations of L-BFGS.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_classes, n_features_in_)
+        W.
+    intercept_ : ndarray of shape (n_classes,)
+        b.
+    transition_ : ndarray of shape (n_classes, n_classes)
+        E: from the label of the row to that of the column.
+    start_, end_ : ndarray of shape (n_classes,)
+        Scores of labels at the first and at the last position; zero without `fit_start_end`.
+    objective_ : float
+        P.
+    dual_gap_ : float
+        (P - D) / P.
+    n_iter_ : int
+        Iterations of L-BFGS.
+    n_features_in_ : int
+
+    Raises
+    ------
+    ValueError
+        For invalid parameters, sequences, labels or weights; the message names the argument.
+    MemoryError
+        If the weights would not fit into the free memory.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the fit ended before `tol`; names the gap that was reached.
+
+    Notes
+    -----
+    An iteration costs n_positions n_classes (n_features + n_classes), with sparse sequences their
+    non-zeros in place of n_features. Lists of dicts of features become sequences of sparse rows by
+    ``SequenceTransformer(DictVectorizer())``.
+
+    References
+    ----------
+    J. Lafferty, A. McCallum, F. Pereira (2001). Conditional random fields: probabilistic models for
+    segmenting and labeling sequence data. ICML.
+    F. Sha, F. Pereira (2003). Shallow parsing with conditional random fields. HLT-NAACL.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skscreen import ChainCRF
+    >>> y = [np.array(list(labels)) for labels in ("aab", "abbba", "ba", "aaabb")]
+    >>> X = [np.c_[labels == "a", labels == "b"].astype(float) for labels in y]
+    >>> model = ChainCRF().fit(X, y)
+    >>> model.score(X, y)
+    1.0
+    >>> model.predict_marginals(X)[0].shape
+    (3, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "fit_start_end": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, C=1.0, *, fit_intercept=True, fit_start_end=False, tol=1e-3, max_iter=1000):
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.fit_start_end = fit_start_end
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None) -> Self:
+        """Learn the weights.
+
+        Parameters
+        ----------
+        X : list of array-likes or sparse matrices of shape (length, n_features)
+            Sequences, of any lengths >= 1.
+        y : list of array-likes of shape (length,)
+            Their labels: numbers or strings.
+        sample_weight : array-like of shape (n_sequences,), optional
+            Factors >= 0 of the losses of sequences.
+
+        Returns
+        -------
+        ChainCRF
+        """
+        chains = self._chains(X, y, sample_weight)
+        with blas_threads_for(chains.n_labels):
+            found = minimise(LogLoss(chains), self.tol, self.max_iter, relative=True)
+        if found.gap > self.tol:
+            warn_user(
+                f"{found.n_iter} iterations reached a relative duality gap of {found.gap:.2e} > "
+                f"tol={self.tol:g}. Standardise X, use a smaller C, or raise max_iter or tol.",
+                ConvergenceWarning,
+            )
+        self.objective_, self.dual_gap_, self.n_iter_ = found.value, found.gap, found.n_iter
+        self._keep(chains, found.x)
+        return self

@@ -1,0 +1,190 @@
+"""Kernel sequence labelling: the estimator."""
+
+from numbers import Integral, Real
+from typing import ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skscreen.core.memory import check_kernel_memory
+from skscreen.fitting.warning import warn_user
+from skscreen.samples.gram import KERNELS
+from skscreen.samples.kernel import Kernel, gamma_value
+from skscreen.samples.rows import LARGEST
+from skscreen.sequence.base import ChainClassifier, MarginalsMixin
+from skscreen.sequence.chains import Chains
+from skscreen.sequence.data import Sequences
+from skscreen.sequence.likelihood import MATRICES, KernelFactor, LogLoss
+from skscreen.sequence.solvers.lbfgs import minimise
+
+
+class KernelChainClassifier(MarginalsMixin, ChainClassifier):
+    """Kernel sequence labelling: a chain of labels with probabilities, in an RKHS.
+
+    A labelling y of a sequence x has a probability proportional to exp F(x, y),
+
+        F(x, y) = sum_t U(x_t)[y_t] + sum_t E[y_t, y_{t+1}],
+
+    U from the RKHS of a kernel k on observations, and the fit to sequences with weights s_c,
+    S = sum_c s_c, minimises
+
+        P = lam/2 (|U|^2 + |E|^2 / eta^2) - 1/S sum_c s_c log p(y_c | x_c),  lam = 1 / (C S),
+
+    by L-BFGS. P is strongly convex, so that a small gradient proves a good value.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the log-likelihood, > 0.
+    kernel : {"linear", "rbf", "poly", "sigmoid"} or callable, default="rbf"
+        On observations, with scikit-learn's formulas; see `ScreenedSVC`.
+    gamma : {"scale", "auto"} or float, default="scale"
+    degree : int, default=3
+    coef0 : float, default=0.0
+        Parameters of the kernels, see `ScreenedSVC`.
+    transition_scale : float, default=1.0
+        eta > 0: the larger, the weaker the penalty of E.
+    tol : float, default=1e-4
+        Distance of P from its optimum at which the fit stops, > 0: a bound |gradient|^2 / (2 lam).
+    max_iter : int, default=1000
+        Most iterations of L-BFGS.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    observations_ : ndarray of shape (n_positions, n_features_in_)
+        All training observations.
+    dual_coef_ : ndarray of shape (n_positions, n_classes)
+        A: U(x) = sum_s k(x, x_s) A[s].
+    transition_ : ndarray of shape (n_classes, n_classes)
+        E: from the label of the row to that of the column.
+    objective_ : float
+        P.
+    dual_gap_ : float
+        |gradient|^2 / (2 lam), a bound of the distance of P from its optimum.
+    n_iter_ : int
+        Iterations of L-BFGS.
+    n_features_in_ : int
+
+    Raises
+    ------
+    ValueError
+        For invalid parameters or sequences; the message names the argument.
+    MemoryError
+        If the kernel matrix and its decomposition would not fit into the free memory.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the fit ended before `tol`; names the bound that was reached.
+
+    Notes
+    -----
+    The kernel matrix of all training observations is formed and factorised, and an iteration
+    multiplies it by a matrix of n_classes columns: for up to some ten thousand of them. The kernel
+    on (observation, pair of labels) is stationary: it is the same wherever the pair stands.
+
+    References
+    ----------
+    Y. Altun, T. Hofmann, A.J. Smola (2004). Gaussian process classification for segmenting and
+    annotating sequences. ICML.
+    A. Saha, X. Zhang, S.V.N. Vishwanathan (2010). Lower bounds for BMRM and faster rates for
+    training SVMs. arXiv:0909.1334. Appendix E.2, equation (32).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skscreen import KernelChainClassifier
+    >>> y = [np.array(list(labels)) for labels in ("aab", "abbba", "ba", "aaabb")]
+    >>> X = [np.c_[labels == "a", labels == "b"].astype(float) for labels in y]
+    >>> KernelChainClassifier().fit(X, y).score(X, y)
+    1.0
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "kernel": [StrOptions(set(KERNELS) - {"precomputed"}), callable],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "transition_scale": [Interval(Real, 0, LARGEST, closed="right")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        transition_scale=1.0,
+        tol=1e-4,
+        max_iter=1000,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.transition_scale = transition_scale
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None) -> Self:
+        """Learn the coefficients.
+
+        Parameters
+        ----------
+        X : list of array-likes or sparse matrices of shape (length, n_features)
+            Sequences, of any lengths >= 1.
+        y : list of array-likes of shape (length,)
+            Their labels: numbers or strings.
+        sample_weight : array-like of shape (n_sequences,), optional
+            Factors >= 0 of the losses of sequences.
+
+        Returns
+        -------
+        KernelChainClassifier
+        """
+        sequences, codes, weights = self._begin(X, y, sample_weight)
+        factor = self._factor(sequences, weights)
+        chains = Chains(
+            Sequences(factor.L, sequences.first), codes, self.classes_.size,
+            weights / weights.sum(), np.ones(codes.size),
+            1.0 / (float(self.C) * float(weights.sum())),
+        )  # fmt: skip
+        eta = float(self.transition_scale)
+        found = minimise(LogLoss(chains, eta), self.tol, self.max_iter, relative=False)
+        self.objective_, self.dual_gap_, self.n_iter_ = found.value, found.gap, found.n_iter
+        if found.gap > self.tol:
+            warn_user(
+                f"{self.n_iter_} iterations reached a distance of at most {self.dual_gap_:.2e} > "
+                f"tol={self.tol:g} from the optimum. Use a smaller C, or raise max_iter or tol.",
+                ConvergenceWarning,
+            )
+        V, E = chains.tables(found.x)
+        self.observations_ = sequences.X
+        self.dual_coef_ = factor.coefficients(V)
+        self.transition_ = eta * E
+        return self
+
+    def _factor(self, sequences: Sequences, weights: np.ndarray) -> KernelFactor:
+        """Return the factor of the kernel matrix of all observations."""
+        X = sequences.X
+        gamma = gamma_value(self.gamma, X, np.repeat(weights, np.diff(sequences.first)))
+        self._kernel = Kernel(self.kernel, gamma, self.degree, float(self.coef0))
+        n = X.shape[0]
+        check_kernel_memory(n, n, MATRICES, "Use fewer observations, or ChainCRF.")
+        K = self._kernel.between(X, X)
+        if not np.all(np.isfinite(K)):
+            raise ValueError("the kernel has values that are not finite on X: rescale X.")
+        return KernelFactor.of(K)
+
+    def _scores(self, sequences: Sequences) -> np.ndarray:
+        return self._kernel.scores(sequences.X, self.observations_, self.dual_coef_)

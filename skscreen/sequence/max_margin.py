@@ -1,0 +1,237 @@
+"""Max-margin Markov chains: the estimator and its algorithms by name."""
+
+import warnings
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.threads import blas_threads_for
+from skscreen.fitting.warning import warn_user
+from skscreen.pragam.bundle import bmrm
+from skscreen.pragam.excessive_gap import excessive_gap
+from skscreen.pragam.follow import Iterate, Watch, follow
+from skscreen.sequence.base import LinearChain
+from skscreen.sequence.chains import Chains
+from skscreen.sequence.risk import ChainRisk
+from skscreen.sequence.solvers.cutting_planes import ChainCuts
+from skscreen.sequence.solvers.entropic_gap import entropic_gap
+from skscreen.sequence.solvers.frank_wolfe import frank_wolfe
+
+# Most iterations by default; BMRM keeps a plane for each.
+LIMITS = {"frank-wolfe": 1_000, "pragam": 10_000, "pragam-euclidean": 10_000, "bmrm": 1_000}
+
+
+class MaxMarginChain(CallbackSupportMixin, LinearChain):
+    """Max-margin Markov chain for labelling sequences, with a certified optimum.
+
+    A labelling y of a sequence x of feature vectors has the score
+
+        w . f(x, y) = sum_t (<W[y_t], x_t> + b[y_t]) + sum_t E[y_t, y_{t+1}],   w = (W, b, E),
+
+    and the fit to sequences with weights s_c, S = sum_c s_c, minimises, with lam = 1 / (C S),
+
+        P(w) = lam/2 |w|^2 + 1/S sum_c s_c max_y [wrong_c(y) - w . (f(x_c, y_c) - f(x_c, y))]
+
+    where wrong_c(y) counts the labels of y that differ from y_c. It stops when a lower bound D of
+    the optimum proves that P is within the share `tol` of it.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses, > 0.
+    algorithm : {"auto", "frank-wolfe", "pragam", "pragam-euclidean", "bmrm"}, default="auto"
+        "frank-wolfe": one sequence after the other, with a cache of the labellings met; by far the
+        fastest, and what "auto" takes. "pragam": Nesterov's excessive gap technique with the
+        entropy as prox function; its memory does not grow with the labellings met, and its rate is
+        guaranteed. "pragam-euclidean": the same with projections onto marginals, as first
+        published; slow, for study. "bmrm": cutting planes with a quadratic programme.
+    fit_intercept : bool, default=True
+        Whether each label has a constant term b, penalised like other weights; else b = 0.
+    fit_start_end : bool, default=False
+        Whether each label has a score for the first and one for the last position of a sequence,
+        penalised too.
+    class_weight : dict, "balanced" or None, default=None
+        What a wrong label costs instead of 1, >= 0, by the true class. "balanced": inversely
+        proportional to the frequency of the class, and 1 on average.
+    tol : float, default=1e-3
+        Relative duality gap (P - D) / P at which the fit stops, > 0.
+    max_iter : int or None, default=None
+        Most iterations; None: 1000 for "frank-wolfe" and "bmrm", else 10000.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState or None, default=None
+        Of the order in which "frank-wolfe" visits sequences; None is the same as 0.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_classes, n_features_in_)
+        W.
+    intercept_ : ndarray of shape (n_classes,)
+        b.
+    transition_ : ndarray of shape (n_classes, n_classes)
+        E: from the label of the row to that of the column.
+    start_, end_ : ndarray of shape (n_classes,)
+        Scores of labels at the first and at the last position; zero without `fit_start_end`.
+    objective_ : float
+        P.
+    dual_gap_ : float
+        (P - D) / P.
+    n_iter_ : int
+        Iterations; of "frank-wolfe", the sweeps over all sequences that looked for new labellings.
+    history_ : structured ndarray
+        Fields "iteration", "seconds", "primal", "dual": the smallest P and the largest D so far,
+        where they were computed; "frank-wolfe" does so near the end, and now and then before.
+    n_features_in_ : int
+
+    Raises
+    ------
+    ValueError
+        For invalid parameters, sequences, labels or weights; the message names the argument.
+    MemoryError
+        If weights, cached labellings, planes or marginals would not fit into the free memory.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` iterations did not reach `tol`; names the gap that was reached.
+
+    Notes
+    -----
+    An iteration costs n_positions n_classes (n_features + n_classes), with sparse sequences their
+    non-zeros in place of n_features. Lists of dicts of features become sequences of sparse rows by
+    ``SequenceTransformer(DictVectorizer())``.
+
+    References
+    ----------
+    B. Taskar, C. Guestrin, D. Koller (2004). Max-margin Markov networks. NIPS 16.
+    S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher (2013). Block-coordinate Frank-Wolfe
+    optimization for structural SVMs. ICML.
+    X. Zhang, A. Saha, S.V.N. Vishwanathan (2011). Accelerated training of max-margin Markov
+    networks with kernels. ALT.
+    A. Saha, X. Zhang, S.V.N. Vishwanathan (2010). Lower bounds for BMRM and faster rates for
+    training SVMs. arXiv:0909.1334. Appendix E.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skscreen import MaxMarginChain
+    >>> y = [np.array(list(labels)) for labels in ("aab", "abbba", "ba", "aaabb")]
+    >>> X = [np.c_[labels == "a", labels == "b"].astype(float) for labels in y]
+    >>> model = MaxMarginChain().fit(X, y)
+    >>> model.score(X, y)
+    1.0
+    >>> model.dual_gap_ <= 1e-3
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "algorithm": [StrOptions({"auto", *LIMITS})],
+        "fit_intercept": ["boolean"],
+        "fit_start_end": ["boolean"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        algorithm="auto",
+        fit_intercept=True,
+        fit_start_end=False,
+        class_weight=None,
+        tol=1e-3,
+        max_iter=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.C = C
+        self.algorithm = algorithm
+        self.fit_intercept = fit_intercept
+        self.fit_start_end = fit_start_end
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None) -> Self:
+        """Learn the weights.
+
+        Parameters
+        ----------
+        X : list of array-likes or sparse matrices of shape (length, n_features)
+            Sequences, of any lengths >= 1.
+        y : list of array-likes of shape (length,)
+            Their labels: numbers or strings.
+        sample_weight : array-like of shape (n_sequences,), optional
+            Factors >= 0 of the losses of sequences.
+
+        Returns
+        -------
+        MaxMarginChain
+        """
+        chains = self._chains(X, y, sample_weight, self.class_weight)
+        algorithm = "frank-wolfe" if self.algorithm == "auto" else self.algorithm
+        limit = LIMITS[algorithm] if self.max_iter is None else self.max_iter
+        with Tasks(self, 0) as tasks, blas_threads_for(chains.n_labels):
+            watch = Watch(tasks.bar, self.tol, 1, relative=True).problem(0)
+            iterates = self._iterates(chains, algorithm)
+            found = follow(
+                iterates, self.tol, limit, watch if self.verbose > 0 else None, relative=True
+            )
+        if not found.converged:
+            warn_user(
+                f"{found.n_iter} iterations reached a relative duality gap of {found.gap:.2e} > "
+                f"tol={self.tol:g}. Standardise X, use a smaller C, or raise max_iter or tol.",
+                ConvergenceWarning,
+            )
+        self.objective_, self.dual_gap_ = found.primal, found.gap
+        self.n_iter_, self.history_ = found.n_iter, found.history
+        self._keep(chains, found.w)
+        return self
+
+    def _iterates(self, chains: Chains, algorithm: str) -> Iterator[Iterate]:
+        if algorithm == "frank-wolfe":
+            seed = 0 if self.random_state is None else self.random_state
+            seed = int(check_random_state(seed).randint(2**31 - 1))
+            return frank_wolfe(chains, self.tol, seed)
+        if algorithm == "pragam":
+            return entropic_gap(chains)
+        if algorithm == "bmrm":
+            return bmrm(ChainCuts(chains))
+        # On badly scaled data the weights of uniform marginals are worse than none.
+        return excessive_gap(ChainRisk(chains), w=np.zeros(chains.n_weights))
+
+
+class PragamChainSVC(MaxMarginChain):
+    """The former name of `MaxMarginChain`, for one release.
+
+    See Also
+    --------
+    MaxMarginChain
+    """
+
+    def fit(self, X, y, sample_weight=None) -> Self:
+        """Learn the weights; see `MaxMarginChain`."""
+        warnings.warn(
+            "PragamChainSVC is called MaxMarginChain now and goes in skscreen 0.3. tol is relative "
+            "there, and lipschitz, restart and n_jobs are gone.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return super().fit(X, y, sample_weight)

@@ -1,0 +1,162 @@
+"""What all sequence labellers promise: inputs, weights, predictions, errors."""
+
+import pickle
+
+import numpy as np
+import pytest
+from chain_cases import LENGTHS, X, Y
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction import DictVectorizer, FeatureHasher
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from skscreen import ChainCRF, KernelChainClassifier, MaxMarginChain, SequenceTransformer
+
+ALL = [
+    MaxMarginChain(tol=1e-7),
+    MaxMarginChain(algorithm="pragam", tol=1e-2),
+    ChainCRF(tol=1e-9),
+    KernelChainClassifier(tol=1e-9),
+]
+every = pytest.mark.parametrize("estimator", ALL)
+
+
+def weights(model):
+    known = model.coef_ if hasattr(model, "coef_") else model.dual_coef_
+    return np.concatenate([known.ravel(), model.transition_.ravel()])
+
+
+@every
+def test_weights_of_sequences_mean_repetitions(estimator):
+    counts = np.array([2, 0, 1, 3, 1, 2])
+    index = np.repeat(np.arange(len(X)), counts)
+    X_again, Y_again = [X[i] for i in index], [Y[i] for i in index]
+    weighted = clone(estimator).fit(X, Y, sample_weight=counts)
+    repeated = clone(estimator).fit(X_again, Y_again)
+    assert_allclose(weighted.objective_, repeated.objective_, rtol=2.0 * estimator.tol + 1e-9)
+    assert_array_equal(np.concatenate(weighted.predict(X)), np.concatenate(repeated.predict(X)))
+    assert_allclose(
+        weighted.score(X, Y, sample_weight=counts), weighted.score(X_again, Y_again), rtol=1e-12
+    )
+    if isinstance(estimator, ChainCRF):
+        assert_allclose(weights(weighted), weights(repeated), atol=1e-3)
+
+
+@every
+def test_sparse_rows_are_the_same_as_dense_ones(estimator):
+    dense = clone(estimator).fit(X, Y)
+    for form in (sparse.csr_matrix, sparse.csr_array, sparse.coo_array):
+        rows = [form(x) for x in X]
+        model = clone(estimator).fit(rows, Y)
+        assert_allclose(model.objective_, dense.objective_, rtol=2.0 * estimator.tol + 1e-9)
+        assert_array_equal(np.concatenate(model.predict(rows)), np.concatenate(dense.predict(X)))
+
+
+@pytest.mark.parametrize("transformer", [DictVectorizer(), FeatureHasher(64)])
+@pytest.mark.parametrize("estimator", [MaxMarginChain(), ChainCRF()])
+def test_lists_of_dicts_through_a_transformer(estimator, transformer):
+    words = [["the", "cat", "sat"], ["a", "dog", "sat"], ["the", "dog"], ["cats", "sat"]]
+    tags = [["D", "N", "V"], ["D", "N", "V"], ["D", "N"], ["N", "V"]]
+    dicts = [[{"word": word, "length": len(word)} for word in part] for part in words]
+    model = make_pipeline(SequenceTransformer(transformer), clone(estimator).set_params(C=10.0))
+    model.fit(dicts, tags)
+    assert model.score(dicts, tags) == 1.0
+    assert [part.tolist() for part in model.predict(dicts[:1])] == tags[:1]
+    with pytest.raises(ValueError, match=r"X\[0\] holds dicts .*SequenceTransformer"):
+        clone(estimator).fit(dicts, tags)
+
+
+@every
+def test_searches_and_folds(estimator):
+    many, labels = 3 * X, 3 * Y
+    search = GridSearchCV(clone(estimator).set_params(tol=1e-2), {"C": [0.1, 1.0]}, cv=2)
+    search.fit(many, labels)
+    assert search.best_params_["C"] in (0.1, 1.0)
+    scores = cross_val_score(clone(estimator).set_params(tol=1e-2), many, labels, cv=3)
+    assert scores.shape == (3,) and np.isfinite(scores).all()
+
+
+@every
+def test_predictions(estimator):
+    model = clone(estimator).fit(X, [list(labels) for labels in Y])
+    found = model.predict(X)
+    assert [len(part) for part in found] == LENGTHS
+    assert model.score(X, Y) == np.mean(np.concatenate(found) == np.concatenate(Y))
+    assert model.score(X, iter(Y)) == model.score(X, Y)
+    assert_array_equal(model.classes_, ["x", "y", "z"])
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(np.concatenate(again.predict(X)), np.concatenate(found))
+    columns = [labels[:, None] for labels in Y]
+    assert clone(estimator).fit(X, columns).score(X, columns) == model.score(X, Y)
+    with pytest.raises(ValueError, match="X has 3 features, but was fitted with 2"):
+        model.predict([np.zeros((2, 3))])
+    with pytest.raises(ValueError, match="y must hold one sequence of labels"):
+        model.score(X, Y[:-1])
+
+
+@pytest.mark.parametrize("estimator", ALL[2:])
+def test_marginals_are_probabilities(estimator):
+    model = clone(estimator).fit(X, Y)
+    for found, length in zip(model.predict_marginals(X), LENGTHS, strict=True):
+        assert found.shape == (length, 3)
+        assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+    # One label alone: the most probable is that of Viterbi.
+    singles = [x[:1] for x in X]
+    best = [model.classes_[part.argmax(axis=1)] for part in model.predict_marginals(singles)]
+    assert_array_equal(np.concatenate(best), np.concatenate(model.predict(singles)))
+
+
+@every
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (X[0], Y[0], r"X must be a list of arrays .* Put a single sequence into a list"),
+        (sparse.csr_array(X[0]), Y[0], "Put a single sequence into a list"),
+        (3.0, Y, "X must be a list of arrays, got float"),
+        ([X[0], np.full_like(X[1], np.inf), *X[2:]], Y, r"Input X\[1\] contains infinity"),
+        ([], [], "at least one sequence"),
+        ([X[0], np.zeros((2, 5))], Y[:2], "same features in all sequences"),
+        ([X[0], np.zeros(5)], Y[:2], r"X\[1\] must have shape \(length, n_features\), got \(5,\)"),
+        (X, Y[:-1], "y must hold 6 sequences, as X does, got 5"),
+        (X, [*Y[:-1], Y[0]], r"y\[5\] must have 1 labels, .* got 3"),
+        ([np.full((2, 2), np.nan)], [[0, 1]], "NaN"),
+        (X, [np.zeros(length, int) for length in LENGTHS], "number of classes in y has to be"),
+        (X, [np.full(length, 0.5) for length in LENGTHS], "continuous"),
+        ([1e200 * part for part in X], Y, "X holds numbers up to .* rescale it"),
+        (X, None, "y must be a list of arrays"),
+        ([np.empty((0, 2)), *X[1:]], [[], *Y[1:]], "0 sample"),
+    ],
+)
+def test_bad_sequences(estimator, X, y, message):
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).fit(X, y)
+
+
+@every
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0], r"sample_weight must have shape \(6,\)"),
+        ([-1.0] + [1.0] * 5, "sample_weight must hold numbers >= 0"),
+        ([0.0] * 6, "sample_weight must have a positive entry"),
+        ([0.0, 1.0] + [0.0] * 4, "among the sequences of positive weight"),
+        ([np.nan] + [1.0] * 5, "sample_weight contains NaN"),
+    ],
+)
+def test_bad_weights(estimator, weights, message):
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).fit(X, Y, sample_weight=weights)
+
+
+@every
+def test_a_failed_fit_leaves_the_estimator_unfitted(estimator):
+    model = clone(estimator).fit(X, Y)
+    with pytest.raises(ValueError, match="y must hold"):
+        model.fit(X, Y[:-1])
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    with pytest.raises(ValueError, match="C times the weights"):
+        clone(estimator).set_params(C=1e300).fit(X, Y)

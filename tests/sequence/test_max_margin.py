@@ -1,0 +1,139 @@
+import warnings
+
+import numpy as np
+import pytest
+from chain_cases import CODES, LENGTHS, X, Y, digit_words, weights_of, with_constants
+from chain_reference import differences, margin_objective, margin_optimum
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
+
+from skscreen import MaxMarginChain, PragamChainSVC, SequenceTransformer
+
+ALGORITHMS = ["frank-wolfe", "pragam", "pragam-euclidean", "bmrm"]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("C", "intercept", "ends"), [(0.1, True, False), (2.0, False, True)])
+def test_conic_solver(algorithm, C, intercept, ends):
+    lam, tol = 1.0 / (C * len(X)), 1e-3
+    whole = with_constants(X, intercept, ends)
+    best = margin_optimum(whole, CODES, 3, lam)
+    model = MaxMarginChain(
+        C, algorithm=algorithm, fit_intercept=intercept, fit_start_end=ends, tol=tol
+    ).fit(X, Y)
+    w = weights_of(model, intercept, ends)
+    assert_allclose(model.objective_, margin_objective(whole, CODES, 3, lam, w), rtol=1e-10)
+    assert best - 1e-9 <= model.objective_ <= best / (1.0 - tol) + 1e-9
+    assert model.objective_ * (1.0 - model.dual_gap_) <= best + 1e-9
+    assert 0.0 <= model.dual_gap_ <= tol
+    last = model.history_[-1]
+    assert last["primal"] == model.objective_ and last["iteration"] == model.n_iter_
+    assert_allclose(last["primal"] - last["dual"], model.dual_gap_ * model.objective_, atol=1e-12)
+
+
+@pytest.mark.parametrize("C", [0.1, 2.0, 50.0])
+def test_many_digits(C):
+    best = margin_optimum(X, CODES, 3, 1.0 / (C * len(X)))
+    model = MaxMarginChain(C, fit_intercept=False, tol=1e-9).fit(X, Y)
+    assert_allclose(model.objective_, best, rtol=1e-7)
+
+
+def test_words_of_digits():
+    """Steps between labels help where single digits are hard to read."""
+    train = digit_words(150, 0, slice(0, 900))
+    test = digit_words(150, 1, slice(900, None))
+    model = MaxMarginChain(0.1, tol=1e-2)
+    score = model.fit(*train).score(*test)
+    # The same labels one by one: sequences of length one know no steps.
+    alone = [
+        (
+            [row[None] for part in X for row in part],
+            [label for part in y for label in part[:, None]],
+        )
+        for X, y in (train, test)
+    ]
+    assert score > 0.7
+    assert score > model.fit(*alone[0]).score(*alone[1]) + 0.05
+
+
+def test_long_sequences_need_many_labellings():
+    rng = np.random.default_rng(0)
+    y = [rng.integers(0, 4, 150) for _ in range(4)]
+    X = [np.eye(4)[labels] + rng.normal(size=(150, 4)) for labels in y]
+    fast, slow = (MaxMarginChain(1.0, algorithm=name, tol=5e-3).fit(X, y)
+                  for name in ("frank-wolfe", "pragam"))  # fmt: skip
+    assert abs(fast.objective_ - slow.objective_) <= 5e-3 * fast.objective_
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {"x": 3.0, "y": 0.5, "z": 1.0}])
+def test_class_weights_are_what_wrong_labels_cost(class_weight):
+    C, labels = 1.0, np.concatenate(Y)
+    if class_weight == "balanced":
+        costs = labels.size / (3 * np.array([np.sum(labels == name) for name in "xyz"]))
+    else:
+        costs = np.array(list(class_weight.values()))
+    models = [
+        MaxMarginChain(C, class_weight=class_weight, algorithm=name, fit_intercept=False).fit(X, Y)
+        for name in ALGORITHMS
+    ]
+    for model in models:
+        w, total = weights_of(model, False, False), 0.0
+        for (_, rows), truth in zip(differences(X, CODES, 3), CODES, strict=True):
+            labellings = np.stack(np.unravel_index(np.arange(3**truth.size), (3,) * truth.size), 1)
+            losses = (labellings != truth) @ costs[truth]
+            total += np.max(losses - rows @ w)
+        expected = 0.5 * w @ w / (C * len(X)) + total / len(X)
+        assert_allclose(model.objective_, expected, rtol=1e-9)
+        assert_allclose(model.objective_, models[0].objective_, rtol=2e-3)
+
+
+def test_the_order_of_visits_is_drawn():
+    one, same, other = (MaxMarginChain(random_state=seed).fit(X, Y) for seed in (None, 0, 1))
+    assert_array_equal(one.coef_, same.coef_)
+    assert not np.array_equal(one.coef_, other.coef_)
+
+
+def test_few_iterations_warn_with_the_gap(capsys):
+    with pytest.warns(ConvergenceWarning, match=r"1 iterations .* gap of \d.*e.* > tol=1e-09"):
+        MaxMarginChain(tol=1e-9, max_iter=1).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        MaxMarginChain(verbose=1).fit(X, Y)
+    assert "100% gap=" in capsys.readouterr().err
+
+
+def test_the_former_name_warns():
+    with pytest.warns(FutureWarning, match="is called MaxMarginChain now"):
+        old = PragamChainSVC(0.5).fit(X, Y)
+    assert_array_equal(old.coef_, MaxMarginChain(0.5).fit(X, Y).coef_)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"C": 0.0}, "'C' parameter"),
+        ({"algorithm": "lbfgs"}, "'algorithm' parameter"),
+        ({"tol": 0.0}, "'tol' parameter"),
+        ({"max_iter": 0}, "'max_iter' parameter"),
+        ({"class_weight": {"x": -1.0, "y": 1.0, "z": 1.0}}, "class_weight must hold"),
+        ({"class_weight": {"q": 1.0}}, "not in class_weight"),
+    ],
+)
+def test_bad_parameters(options, message):
+    with pytest.raises(ValueError, match=message):
+        MaxMarginChain(**options).fit(X, Y)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e6])
+@pytest.mark.parametrize("algorithm", ["frank-wolfe", "pragam", "bmrm"])
+def test_badly_scaled_data_keep_the_certificate(size, algorithm):
+    model = MaxMarginChain(algorithm=algorithm, max_iter=200, fit_intercept=False)
+    scaled = [size * x for x in X]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(scaled, Y)
+    unscaled = SequenceTransformer(StandardScaler()).fit_transform(scaled)
+    assert [len(x) for x in unscaled] == LENGTHS
+    lam, w = 1.0 / len(X), weights_of(model, False, False)
+    assert_allclose(model.objective_, margin_objective(scaled, CODES, 3, lam, w), rtol=1e-9)
