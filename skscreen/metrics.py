@@ -356,3 +356,87 @@ def _totals(ranked: np.ndarray) -> np.ndarray:
             f"relevant must name an item for each query, got none in row {int(totals.argmin())}."
         )
     return totals
+
+
+def sequence_accuracy(y_true, y_pred) -> float:
+    """Return the share of sequences whose labels are all right.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of array-likes of shape (length,)
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If they are not two lists of sequences of the same lengths.
+    """
+    pairs = _label_pairs(y_true, y_pred)
+    return float(np.mean([np.array_equal(truth, found) for truth, found in pairs]))
+
+
+def span_f1(y_true, y_pred) -> float:
+    """Return the F1 score of labelled spans of sequences, from tags in the IOB format.
+
+    A span is a run of positions of one type: "B-type" begins one, "I-type" goes on with one of its
+    type or begins one, "O" is outside of all. A span is found where type, first and last position
+    are right.
+
+    Parameters
+    ----------
+    y_true, y_pred : list of array-likes of str, shape (length,)
+
+    Returns
+    -------
+    float
+        2 right / (true + found spans); 1 if there are neither.
+
+    Raises
+    ------
+    ValueError
+        If they are not two lists of sequences of the same lengths, or for other tags.
+
+    References
+    ----------
+    E.F. Tjong Kim Sang, S. Buchholz (2000). Introduction to the CoNLL-2000 shared task: chunking.
+    """
+    right = n_true = n_found = 0
+    for truth, found in _label_pairs(y_true, y_pred):
+        true_spans, spans = _spans(truth, "y_true"), _spans(found, "y_pred")
+        right += len(true_spans & spans)
+        n_true += len(true_spans)
+        n_found += len(spans)
+    return 2.0 * right / (n_true + n_found) if n_true + n_found else 1.0
+
+
+def _label_pairs(y_true, y_pred) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the labels of each sequence, true and predicted."""
+    try:
+        lists = [[column_or_1d(part) for part in y] for y in (y_true, y_pred)]
+    except (TypeError, ValueError) as error:
+        raise ValueError("y_true and y_pred must be lists of sequences of labels.") from error
+    lengths = [[part.size for part in parts] for parts in lists]
+    if lengths[0] != lengths[1] or not lengths[0]:
+        raise ValueError(
+            "y_true and y_pred must hold the same number of sequences, at least one, of the same "
+            "lengths."
+        )
+    return list(zip(*lists, strict=True))
+
+
+def _spans(tags: np.ndarray, name: str) -> set[tuple[str, int, int]]:
+    """Return type, first position and end of each span."""
+    spans, kind, begin = set(), "", 0
+    for t, tag in enumerate([*tags.tolist(), "O"]):
+        if not isinstance(tag, str) or (tag != "O" and tag[:2] not in ("B-", "I-")):
+            raise ValueError(f"{name} must hold the tags 'O', 'B-type' and 'I-type', got {tag!r}.")
+        following = tag[2:] if tag != "O" else ""
+        if kind and (following != kind or tag[0] != "I"):
+            spans.add((kind, begin, t))
+            kind = ""
+        if tag != "O" and not kind:
+            kind, begin = following, t
+    return spans

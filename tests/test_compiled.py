@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from skscreen import (
+    ChainCRF,
     KernelChainClassifier,
     OrdinalEmbedding,
-    PragamChainSVC,
+    MaxMarginChain,
     PragamSVC,
     svc_path,
 )
@@ -91,8 +92,13 @@ for matrix in (X, sparse.csr_array(X)):
     options = {"fit_intercept": False, "algorithm": "pegasos", "max_iter": 100}
     PragamSVC(batch_size=2, **options).fit(matrix, signs, weights)
 chains = np.split(X, [1, 3, 10, 22])
-for chain in (PragamChainSVC(max_iter=50), KernelChainClassifier()):
-    chain.fit(chains, np.split(y, [1, 3, 10, 22])).predict(chains)
+chain_labels = np.split(y, [1, 3, 10, 22])
+for algorithm in ("frank-wolfe", "pragam", "pragam-euclidean", "bmrm"):
+    MaxMarginChain(algorithm=algorithm, max_iter=50).fit(chains, chain_labels)
+for form in (np.asarray, sparse.csr_array):
+    rows = [form(chain) for chain in chains]
+    for chain in (MaxMarginChain(30.0), ChainCRF(), KernelChainClassifier()):
+        chain.fit(rows, chain_labels).predict(rows)
 """
 
 

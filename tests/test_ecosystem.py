@@ -17,9 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
 from skscreen import (
+    ChainCRF,
     KernelChainClassifier,
+    MaxMarginChain,
     OrdinalEmbedding,
-    PragamChainSVC,
     PragamSVC,
     ScreenedRTLM,
     ScreenedSVC,
@@ -38,7 +39,11 @@ CLASSIFIERS = {
     "ScreenedSVC rbf": ScreenedSVC(kernel="rbf"),
     "PragamSVC": PragamSVC(),
 }
-CHAINS = {"PragamChainSVC": PragamChainSVC(), "KernelChainClassifier": KernelChainClassifier()}
+CHAINS = {
+    "MaxMarginChain": MaxMarginChain(),
+    "ChainCRF": ChainCRF(),
+    "KernelChainClassifier": KernelChainClassifier(),
+}
 classifiers = pytest.mark.parametrize("model", CLASSIFIERS.values(), ids=CLASSIFIERS)
 chains = pytest.mark.parametrize("model", CHAINS.values(), ids=CHAINS)
 

@@ -12,7 +12,7 @@ from benchmarks.fuzz import checks, targets
 from benchmarks.fuzz import run as fuzz
 
 # Slow ones have fewer: a cluster, folds, chains, and what iterates long where it cannot converge.
-SLOW = ("DistributedRTLM", "DistributedPragamSVC", "PragamChainSVC", "ScreenedRTLMCV",
+SLOW = ("DistributedRTLM", "DistributedPragamSVC", "MaxMarginChain", "ScreenedRTLMCV",
         "ScreenedSVCCV", "PragamSVC")  # fmt: skip
 
 

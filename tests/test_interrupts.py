@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_info
 
 from skscreen import (
+    ChainCRF,
     KernelChainClassifier,
+    MaxMarginChain,
     OrdinalEmbedding,
-    PragamChainSVC,
     PragamSVC,
     PragamSVCCV,
     ScreenedRTLM,
@@ -47,7 +48,8 @@ FITS = {
     "PragamSVCCV": (PragamSVCCV([0.01], cv=2, tol=0.5), (X, y)),
     "ScreenedRTLMCV": (ScreenedRTLMCV([0.5], cv=2, n_neighbors=1), (X, y)),
     "OrdinalEmbedding": (OrdinalEmbedding(max_epochs=5, n_init=1, random_state=0), (TRIPLETS,)),
-    "PragamChainSVC": (PragamChainSVC(0.01, tol=0.1), CHAINS),
+    "MaxMarginChain": (MaxMarginChain(0.01, tol=0.1), CHAINS),
+    "ChainCRF": (ChainCRF(0.01, tol=0.1), CHAINS),
     "KernelChainClassifier": (KernelChainClassifier(0.01, tol=0.1), CHAINS),
 }
 # Lines of a fit at which it is interrupted: some of all, and each of the last.

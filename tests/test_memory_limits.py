@@ -5,9 +5,10 @@ import pytest
 from sklearn.base import clone
 
 from skscreen import (
+    ChainCRF,
     KernelChainClassifier,
+    MaxMarginChain,
     OrdinalEmbedding,
-    PragamChainSVC,
     PragamSVC,
     PragamSVCCV,
     ScreenedRTLM,
@@ -50,7 +51,8 @@ JOBS = {
     "pragam, classes": lambda: PragamSVC().fit(X, y),
     "pragam, folds": lambda: PragamSVCCV(2, cv=2).fit(X, y),
     "bundle": lambda: PragamSVC(10.0, algorithm="bmrm").fit(*TWO),
-    "chain": lambda: PragamChainSVC().fit(SEQUENCES, LABELS),
+    "chain": lambda: MaxMarginChain().fit(SEQUENCES, LABELS),
+    "crf": lambda: ChainCRF().fit(SEQUENCES, LABELS),
     "kernel chain": lambda: KernelChainClassifier().fit(SEQUENCES, LABELS),
     "points": lambda: OrdinalEmbedding().fit(TRIPLETS),
     "objects": lambda: OrdinalEmbedding(n_objects=10**9).fit(TRIPLETS),

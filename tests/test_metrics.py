@@ -11,6 +11,8 @@ from skscreen.metrics import (
     r_precision,
     recall_at_k,
     retrieval_recall_at_k,
+    sequence_accuracy,
+    span_f1,
     triplet_error,
 )
 
@@ -153,3 +155,29 @@ def test_wrong_arguments_of_retrieval_from_embeddings_are_named():
         r_precision([[np.nan], [1.0]], [0, 0])
     with pytest.raises(TypeError, match="labels must be uniformly strings or numbers"):
         r_precision(Z, np.array(["a", 1, "a"], dtype=object))
+
+
+def test_scores_of_sequences_by_hand():
+    truth = [["B-NP", "I-NP", "O", "B-VP"], ["B-NP", "B-NP"], ["O"]]
+    found = [["B-NP", "I-NP", "B-VP", "I-VP"], ["I-NP", "B-NP"], ["O"]]
+    assert sequence_accuracy(truth, found) == 1 / 3
+    # A span may begin with I, as after another type: all but the verb phrase is found.
+    assert span_f1(truth, found) == 2 * 3 / (4 + 4)
+    assert span_f1(truth, truth) == sequence_accuracy(truth, truth) == 1.0
+    assert span_f1([["O"]], [["O"]]) == 1.0
+    assert span_f1([["B-a", "I-b", "I-b"]], [["B-a", "B-b", "I-b"]]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "message"),
+    [
+        ([["O"]], [["O", "O"]], "of the same lengths"),
+        ([], [], "at least one"),
+        (3, [["O"]], "must be lists of sequences"),
+        ([["O"]], [["NP"]], "y_pred must hold the tags"),
+        ([[1]], [["O"]], "y_true must hold the tags"),
+    ],
+)
+def test_bad_spans(y_true, y_pred, message):
+    with pytest.raises(ValueError, match=message):
+        span_f1(y_true, y_pred)

@@ -2,7 +2,6 @@
 
 import pickle
 from functools import partial
-from itertools import product
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
@@ -16,15 +15,12 @@ from benchmarks.fuzz.checks import (
     call,
     embedding_losses,
     expect,
-    expect_certified,
     expect_close,
     expect_finite,
 )
-from benchmarks.fuzz.inputs import DENSE, Inputs, dress
+from benchmarks.fuzz.inputs import DENSE, Inputs
 from skscreen import (
-    KernelChainClassifier,
     OrdinalEmbedding,
-    PragamChainSVC,
     Store,
     project_box_equality,
 )
@@ -163,114 +159,6 @@ def check_stress(model, X, weights) -> None:
         expect_close(model.stress_, wanted, 1e-9 * (1.0 + float(np.max(a + c))), "stress")
 
 
-def fuzz_chain(inputs: Inputs) -> None:
-    valid = {
-        "C": (1.0, 1e-12, 1e3, 1e300), "lipschitz": ("auto", 1e-3, 1e6), "restart": (True, False),
-        "tol": (1e-3, 1e-12, 1e300), "max_iter": (300, 1), "n_jobs": (None, 2), "verbose": (0,),
-    }  # fmt: skip
-    inputs.spoil("X", "y", *valid)
-    options = {"max_iter": 300, **inputs.options(PragamChainSVC, valid)}
-    X, y, plain = sequences(inputs)
-    model = PragamChainSVC(**options)
-    done = call(model.fit, X, y, names=("classes", "sequences"))
-    if done.error is not None:
-        return
-    check_labels(model, X, y)
-    expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
-    if not inputs.spoiled:
-        lam = 1.0 / (model.C * len(X))
-        risk = rounding = 0.0
-        for sequence, labels in zip(plain, y, strict=True):
-            U, truth = sequence @ model.coef_.T, np.searchsorted(model.classes_, labels)
-            best = max(
-                sum(a != b for a, b in zip(path, truth, strict=True))
-                + chain_score(U, model.transition_, path) for path in labellings(U)
-            )  # fmt: skip
-            risk += best - chain_score(U, model.transition_, truth)
-            rounding += np.abs(sequence).sum() * np.abs(model.coef_).sum()
-        wanted = risk / len(X) + 0.5 * lam * (
-            float((model.coef_**2).sum()) + float((model.transition_**2).sum())
-        )
-        expect_close(model.objective_, wanted, 1e-9 * (1.0 + rounding), "objective")
-
-
-def fuzz_kernel_chain(inputs: Inputs) -> None:
-    valid = {
-        "C": (1.0, 1e-12, 1e3, 1e300), "kernel": ("rbf", "linear", "poly", "sigmoid"),
-        "gamma": ("scale", "auto", 1e-12, 1e12), "degree": (3, 0, 30), "coef0": (0.0, 1e6, -1.0),
-        "transition_scale": (1.0, 1e-12, 1e12), "tol": (1e-4, 1e-12, 1e300), "max_iter": (300, 1),
-    }  # fmt: skip
-    inputs.spoil("X", "y", *valid)
-    options = {"max_iter": 100, **inputs.options(KernelChainClassifier, valid)}
-    X, y, _ = sequences(inputs)
-    model = KernelChainClassifier(**options)
-    done = call(model.fit, X, y, names=("classes", "sequences"))
-    if done.error is not None:
-        return
-    check_labels(model, X, y)
-    expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
-    if not inputs.spoiled:
-        at_zero = np.log(len(model.classes_)) * sum(map(len, X)) / len(X)
-        expect(model.objective_ <= at_zero * (1.0 + 1e-9) + 1e-12, "worse than zero")
-
-
-def sequences(inputs: Inputs) -> tuple:
-    """Return sequences and labels to give, and the sequences as plain arrays."""
-    lengths = [inputs.count(1, 4) for _ in range(inputs.count(2, 4))]
-    total, n_classes = sum(lengths), inputs.pick(2, 2, 3)
-    cuts = np.cumsum(lengths)[:-1]
-    codes = inputs.rng().integers(n_classes, size=total)
-    codes[:2] = 0, 1 if total > 1 else 0
-    X = inputs.numbers(total, inputs.pick(1, 2, 3), codes)
-    y = [part.copy() for part in np.split(inputs.pick(codes, np.array(list("abc"))[codes]), cuts)]
-    X, plain = dress(inputs, X, ("array", "Fortran", "float32", "big-endian", "read-only"))
-    X = [part.copy() for part in np.split(X, cuts)]
-    given, labels = X, y
-    if "X" in inputs.spoiled:
-        given = inputs.pick(
-            lambda: np.concatenate(X), lambda: X[:-1], lambda: [], lambda: None, lambda: [*X[:-1],
-            X[-1][:0]], lambda: [*X[:-1], X[-1][:, :0]], lambda: [np.where(part == part, np.nan,
-            part) for part in X], lambda: [part.astype(str) for part in X], lambda: "text",
-            lambda: [part[:, 0] for part in X], lambda: [None] * len(X), lambda: 3, lambda: iter(X),
-            lambda: np.array([*X, None], dtype=object)[:-1], lambda: {0: X[0]}, lambda: tuple(X),
-            lambda: [part + 1j for part in X], lambda: [part[None] for part in X],
-        )()  # fmt: skip
-    if "y" in inputs.spoiled:
-        labels = inputs.pick(
-            lambda: y[:-1], lambda: None, lambda: [part[:-1] for part in y], lambda: codes,
-            lambda: [0 * part if part.dtype.kind == "i" else part for part in y], lambda: [],
-            lambda: [part.astype(float) + 0.5 if part.dtype.kind == "i" else part for part in y],
-            lambda: "text", lambda: 3, lambda: [None] * len(y), lambda: [[None] * len(part) for
-            part in y], lambda: [part[:, None] for part in y], lambda: [*y[:-1], np.array(["z"] *
-            len(y[-1]))], lambda: {0: y[0]}, lambda: [np.full(len(part), np.nan) for part in y],
-            lambda: tuple(y), lambda: iter(y),
-        )()  # fmt: skip
-    inputs.note("X", given), inputs.note("y", labels)
-    return given, labels, np.split(plain, cuts)
-
-
-def labellings(U: np.ndarray):
-    """Iterate over all labellings of a short sequence."""
-    return product(range(U.shape[1]), repeat=len(U))
-
-
-def chain_score(U: np.ndarray, E: np.ndarray, path) -> float:
-    """Return the score of a labelling."""
-    path = np.asarray(path, dtype=int)
-    return float(U[np.arange(len(U)), path].sum() + E[path[:-1], path[1:]].sum())
-
-
-def check_labels(model, X, y) -> None:
-    """Check a fitted sequence labeller."""
-    expect_finite(model)
-    found = call(model.predict, X)
-    if found.error is None:
-        expect(all(set(part.tolist()) <= set(model.classes_.tolist()) for part in found.result),
-               "labels that are none")  # fmt: skip
-    score = call(model.score, X, y)
-    expect(score.error is not None or 0.0 <= score.result <= 1.0, "score")
-
-
 def fuzz_projection(inputs: Inputs) -> None:
     names = ("point", "total", "coefficients", "lower", "upper", "weights")
     inputs.spoil(*names)
@@ -393,8 +281,6 @@ def fuzz_displays(inputs: Inputs) -> None:
 
 TARGETS = {
     "OrdinalEmbedding": fuzz_embedding,
-    "PragamChainSVC": fuzz_chain,
-    "KernelChainClassifier": fuzz_kernel_chain,
     "project_box_equality": fuzz_projection,
     "Store": fuzz_store,
     "metrics": fuzz_measures,

@@ -2,12 +2,12 @@
 
 import importlib
 
-from benchmarks.fuzz import answers, embedding_tools, metric_learning, others, svm
+from benchmarks.fuzz import answers, embedding_tools, metric_learning, others, sequences, svm
 from benchmarks.fuzz.inputs import Inputs
 
 TARGETS = {
     **svm.TARGETS, **metric_learning.TARGETS, **others.TARGETS, **answers.TARGETS,
-    **embedding_tools.TARGETS,
+    **embedding_tools.TARGETS, **sequences.TARGETS,
 }  # fmt: skip
 # Where a target's name is not that of the one thing it calls.
 COVERS = {
@@ -29,6 +29,8 @@ COVERS = {
         "triplets_from_oddoneout", "triplets_from_mostcentral", "triplets_from_multiselect",
         "triplets_from_ranking",
     },
+    "MaxMarginChain": {"MaxMarginChain", "PragamChainSVC"},
+    "sequence scores": {"sequence_accuracy", "span_f1"},
     "displays": {"PathDisplay", "ScreeningDisplay", "CertifiedPathDisplay", "EmbeddingDisplay"},
 }  # fmt: skip
 MODULES = ("", ".datasets", ".distributed", ".inspection", ".metrics", ".preprocessing")

@@ -31,9 +31,10 @@ from benchmarks.support.tables import table
 from benchmarks.whole.growth_data import answers, chains, classes, three_classes, words
 from benchmarks.whole.growth_figure import panels
 from skscreen import (
+    ChainCRF,
     KernelChainClassifier,
+    MaxMarginChain,
     OrdinalEmbedding,
-    PragamChainSVC,
     PragamSVC,
     ScreenedRTLM,
     ScreenedSVC,
@@ -118,16 +119,29 @@ ROWS = {
             "tol": (1e-1, 1e-2, 1e-3, 1e-4, 1e-5),
         },
     ),
-    "PragamChainSVC": Row(
+    "MaxMarginChain": Row(
         chains,
-        lambda n, C, tol: PragamChainSVC(C=C / n, tol=tol),
-        {"n": 40, "d": 10, "length": 20, "C": 10.0, "tol": 1e-1},
+        lambda n, C, tol: MaxMarginChain(C=C / n, tol=tol),
+        {"n": 40, "d": 10, "length": 20, "C": 10.0, "tol": 1e-3},
         {
-            "n": (10, 20, 40, 80, 160),
+            "n": (10, 20, 40, 80, 160, 320),
             "d": (5, 10, 20, 40, 80, 160),
-            "length": (5, 10, 20, 40),
-            "C": (1.0, 10.0, 100.0),
-            "tol": (1.0, 0.3, 0.1, 0.03, 0.01),
+            "length": (5, 10, 20, 40, 80, 160),
+            "C": (1.0, 10.0, 100.0, 1e3),
+            "tol": (1e-1, 1e-2, 1e-3, 1e-4),
+        },
+        ("n", "d", "length"),
+    ),
+    "ChainCRF": Row(
+        chains,
+        lambda n, C, tol: ChainCRF(C=C / n, tol=tol),
+        {"n": 40, "d": 10, "length": 20, "C": 10.0, "tol": 1e-3},
+        {
+            "n": (10, 20, 40, 80, 160, 320),
+            "d": (5, 10, 20, 40, 80, 160),
+            "length": (5, 10, 20, 40, 80, 160),
+            "C": (1.0, 10.0, 100.0, 1e3),
+            "tol": (1e-1, 1e-2, 1e-3, 1e-4),
         },
         ("n", "d", "length"),
     ),

@@ -51,7 +51,8 @@ FITS = {
     "ScreenedSVC, rbf": "ScreenedSVC(kernel='rbf').fit(X, b)",
     "PragamSVC": "PragamSVC().fit(X, b)",
     "PragamSVCCV": "PragamSVCCV().fit(X, b)",
-    "PragamChainSVC": "PragamChainSVC(tol=1e-2).fit(seqs, labels)",
+    "MaxMarginChain": "MaxMarginChain().fit(seqs, labels)",
+    "ChainCRF": "ChainCRF().fit(seqs, labels)",
     "KernelChainClassifier": "KernelChainClassifier().fit(seqs, labels)",
     "OrdinalEmbedding": "OrdinalEmbedding(random_state=0).fit(T)",
 }

@@ -36,9 +36,10 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from skscreen import (
+    ChainCRF,
     KernelChainClassifier,
+    MaxMarginChain,
     OrdinalEmbedding,
-    PragamChainSVC,
     PragamSVC,
     PragamSVCCV,
     ScreenedRTLM,
@@ -136,7 +137,7 @@ def embedding(rng, folder):
 def sequences(rng, folder):
     X, y = labelled(rng, 150, n_classes=3)
     cuts = np.arange(7, len(X), 7)
-    kind = PragamChainSVC(0.1) if rng.random() < 0.5 else KernelChainClassifier(0.1)
+    kind = (MaxMarginChain, ChainCRF, KernelChainClassifier)[rng.integers(3)](0.1)
     return learned(kind, np.split(X, cuts), np.split(y, cuts))
 
 
