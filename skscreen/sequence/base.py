@@ -14,7 +14,7 @@ from skscreen.sequence.loops import best_labels, expectations
 class ChainClassifier(BaseEstimator):
     """Prediction and score from the scores of labels and of steps.
 
-    A subclass has `transition_` and `scores(sequences)`, the scores of labels at all positions.
+    A subclass has `C`, learns `transition_` and defines `_scores`.
     """
 
     def predict(self, X) -> list[np.ndarray]:
@@ -61,26 +61,33 @@ class ChainClassifier(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "transition_")
 
-    def _begin(self, X, y, sample_weight) -> tuple[Sequences, np.ndarray, np.ndarray]:
-        """Validate the data; return sequences of positive weight, codes of labels, and weights."""
-        # A fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
-        vars(self).pop("transition_", None)
-        sequences = check_sequences(X)
-        labels = check_labels(sequences, y)
-        weights = check_weights(sample_weight, sequences.first.size - 1)
-        check_bounds(float(self.C), weights[weights > 0.0])
-        self.n_features_in_ = sequences.X.shape[1]
-        if not weights.all():
-            kept = np.flatnonzero(weights)
-            labels = labels[sequences.positions(kept)]
-            sequences, weights = sequences.take(kept), weights[kept]
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if self.classes_.size < 2:
-            raise ValueError(
-                "The number of classes in y has to be greater than one; got 1 class"
-                f"{'.' if sample_weight is None else ' among the sequences of positive weight.'}"
-            )
-        return sequences, codes.astype(np.int64), weights
+    def _scores(self, sequences: Sequences) -> np.ndarray:
+        """Return the scores of labels at all positions."""
+        raise NotImplementedError
+
+
+def begin_fit(
+    model: ChainClassifier, X, y, sample_weight
+) -> tuple[Sequences, np.ndarray, np.ndarray]:
+    """Validate the data; return sequences of positive weight, codes of labels, and weights."""
+    # A fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
+    vars(model).pop("transition_", None)
+    sequences = check_sequences(X)
+    labels = check_labels(sequences, y)
+    weights = check_weights(sample_weight, sequences.first.size - 1)
+    check_bounds(float(model.C), weights[weights > 0.0])
+    model.n_features_in_ = sequences.X.shape[1]
+    if not weights.all():
+        kept = np.flatnonzero(weights)
+        labels = labels[sequences.positions(kept)]
+        sequences, weights = sequences.take(kept), weights[kept]
+    model.classes_, codes = np.unique(labels, return_inverse=True)
+    if model.classes_.size < 2:
+        raise ValueError(
+            "The number of classes in y has to be greater than one; got 1 class"
+            f"{'.' if sample_weight is None else ' among the sequences of positive weight.'}"
+        )
+    return sequences, codes.astype(np.int64), weights
 
 
 class MarginalsMixin:
@@ -112,32 +119,34 @@ class LinearChain(ChainClassifier):
     A subclass has the parameters `fit_intercept` and `fit_start_end`.
     """
 
-    def _chains(self, X, y, sample_weight, class_weight=None) -> Chains:
-        """Validate the data of a fit and return its problem."""
-        sequences, codes, weights = self._begin(X, y, sample_weight)
-        lengths = np.diff(sequences.first)
-        losses = _class_losses(class_weight, self.classes_, codes, np.repeat(weights, lengths))
-        return Chains(
-            sequences.with_constants(self.fit_intercept, self.fit_start_end), codes,
-            self.classes_.size, weights / weights.sum(), losses[codes],
-            1.0 / (float(self.C) * float(weights.sum())),
-        )  # fmt: skip
-
-    def _keep(self, chains: Chains, w: np.ndarray) -> None:
-        """Set the attributes of weights."""
-        W, E = chains.tables(w)
-        d, m = self.n_features_in_, self.classes_.size
-        self.coef_ = np.ascontiguousarray(W[:d].T)
-        self.intercept_ = W[d].copy() if self.fit_intercept else np.zeros(m)
-        self.start_, self.end_ = W[-2:].copy() if self.fit_start_end else np.zeros((2, m))
-        self.transition_ = E.copy()
-
     def _scores(self, sequences: Sequences) -> np.ndarray:
         U = np.ascontiguousarray(sequences.X @ self.coef_.T)
         U += self.intercept_
         U[sequences.first[:-1]] += self.start_
         U[sequences.first[1:] - 1] += self.end_
         return U
+
+
+def linear_chains(model: LinearChain, X, y, sample_weight, class_weight=None) -> Chains:
+    """Validate the data of a fit and return its problem."""
+    sequences, codes, weights = begin_fit(model, X, y, sample_weight)
+    lengths = np.diff(sequences.first)
+    losses = _class_losses(class_weight, model.classes_, codes, np.repeat(weights, lengths))
+    return Chains(
+        sequences.with_constants(model.fit_intercept, model.fit_start_end), codes,
+        model.classes_.size, weights / weights.sum(), losses[codes],
+        1.0 / (float(model.C) * float(weights.sum())),
+    )  # fmt: skip
+
+
+def keep_weights(model: LinearChain, chains: Chains, w: np.ndarray) -> None:
+    """Set the attributes of weights."""
+    W, E = chains.tables(w)
+    d, m = model.n_features_in_, model.classes_.size
+    model.coef_ = np.ascontiguousarray(W[:d].T)
+    model.intercept_ = W[d].copy() if model.fit_intercept else np.zeros(m)
+    model.start_, model.end_ = W[-2:].copy() if model.fit_start_end else np.zeros((2, m))
+    model.transition_ = E.copy()
 
 
 def _class_losses(class_weight, classes, codes, weights) -> np.ndarray:

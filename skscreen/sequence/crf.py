@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 
 from skscreen.fitting.threads import blas_threads_for
 from skscreen.fitting.warning import warn_user
-from skscreen.sequence.base import LinearChain, MarginalsMixin
+from skscreen.sequence.base import LinearChain, MarginalsMixin, keep_weights, linear_chains
 from skscreen.sequence.likelihood import LogLoss
 from skscreen.sequence.solvers.lbfgs import minimise
 
@@ -131,7 +131,7 @@ class ChainCRF(MarginalsMixin, LinearChain):
         -------
         ChainCRF
         """
-        chains = self._chains(X, y, sample_weight)
+        chains = linear_chains(self, X, y, sample_weight)
         with blas_threads_for(chains.n_labels):
             found = minimise(LogLoss(chains), self.tol, self.max_iter, relative=True)
         if found.gap > self.tol:
@@ -141,5 +141,5 @@ class ChainCRF(MarginalsMixin, LinearChain):
                 ConvergenceWarning,
             )
         self.objective_, self.dual_gap_, self.n_iter_ = found.value, found.gap, found.n_iter
-        self._keep(chains, found.x)
+        keep_weights(self, chains, found.x)
         return self

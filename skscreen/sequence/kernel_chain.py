@@ -13,7 +13,7 @@ from skscreen.fitting.warning import warn_user
 from skscreen.samples.gram import KERNELS
 from skscreen.samples.kernel import Kernel, gamma_value
 from skscreen.samples.rows import LARGEST
-from skscreen.sequence.base import ChainClassifier, MarginalsMixin
+from skscreen.sequence.base import ChainClassifier, MarginalsMixin, begin_fit
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import Sequences
 from skscreen.sequence.likelihood import MATRICES, KernelFactor, LogLoss
@@ -152,7 +152,7 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         -------
         KernelChainClassifier
         """
-        sequences, codes, weights = self._begin(X, y, sample_weight)
+        sequences, codes, weights = begin_fit(self, X, y, sample_weight)
         factor = self._factor(sequences, weights)
         chains = Chains(
             Sequences(factor.L, sequences.first), codes, self.classes_.size,

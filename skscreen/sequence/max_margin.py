@@ -17,7 +17,7 @@ from skscreen.fitting.warning import warn_user
 from skscreen.pragam.bundle import bmrm
 from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.follow import Iterate, Watch, follow
-from skscreen.sequence.base import LinearChain
+from skscreen.sequence.base import LinearChain, keep_weights, linear_chains
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.risk import ChainRisk
 from skscreen.sequence.solvers.cutting_planes import ChainCuts
@@ -185,7 +185,7 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
         -------
         MaxMarginChain
         """
-        chains = self._chains(X, y, sample_weight, self.class_weight)
+        chains = linear_chains(self, X, y, sample_weight, self.class_weight)
         algorithm = "frank-wolfe" if self.algorithm == "auto" else self.algorithm
         limit = LIMITS[algorithm] if self.max_iter is None else self.max_iter
         with Tasks(self, 0) as tasks, blas_threads_for(chains.n_labels):
@@ -202,7 +202,7 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
             )
         self.objective_, self.dual_gap_ = found.primal, found.gap
         self.n_iter_, self.history_ = found.n_iter, found.history
-        self._keep(chains, found.w)
+        keep_weights(self, chains, found.w)
         return self
 
     def _iterates(self, chains: Chains, algorithm: str) -> Iterator[Iterate]:
