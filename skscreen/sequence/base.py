@@ -14,7 +14,7 @@ from skscreen.sequence.loops import best_labels, expectations
 class ChainClassifier(BaseEstimator):
     """Prediction and score from the scores of labels and of steps.
 
-    A subclass has `C`, learns `transition_` and defines `_scores`.
+    A subclass has `C`, learns `transition_` and defines `stacked_scores`.
     """
 
     def predict(self, X) -> list[np.ndarray]:
@@ -33,7 +33,7 @@ class ChainClassifier(BaseEstimator):
         n = sequences.X.shape[0]
         codes = np.empty(n, dtype=np.int32)
         best_labels(
-            self._scores(sequences), self.transition_, sequences.first, np.zeros(n, np.int64),
+            self.stacked_scores(sequences), self.transition_, sequences.first, np.zeros(n, np.int64),
             np.zeros(n), codes,
         )  # fmt: skip
         return sequences.split(self.classes_[codes])
@@ -61,7 +61,7 @@ class ChainClassifier(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "transition_")
 
-    def _scores(self, sequences: Sequences) -> np.ndarray:
+    def stacked_scores(self, sequences: Sequences) -> np.ndarray:
         """Return the scores of labels at all positions."""
         raise NotImplementedError
 
@@ -107,7 +107,7 @@ class MarginalsMixin:
         """
         check_is_fitted(self)
         sequences = check_sequences(X, self.n_features_in_)
-        U, E = self._scores(sequences), self.transition_
+        U, E = self.stacked_scores(sequences), self.transition_
         n, nodes = sequences.first.size - 1, np.empty(U.shape)
         expectations(U, E, sequences.first, nodes, np.zeros(E.shape), np.empty(n), np.ones(n))
         return sequences.split(nodes)
@@ -119,7 +119,8 @@ class LinearChain(ChainClassifier):
     A subclass has the parameters `fit_intercept` and `fit_start_end`.
     """
 
-    def _scores(self, sequences: Sequences) -> np.ndarray:
+    def stacked_scores(self, sequences: Sequences) -> np.ndarray:
+        """Return the scores of labels at all positions, one sequence after the other."""
         U = np.ascontiguousarray(sequences.X @ self.coef_.T)
         U += self.intercept_
         U[sequences.first[:-1]] += self.start_

@@ -186,5 +186,6 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
             raise ValueError("the kernel has values that are not finite on X: rescale X.")
         return KernelFactor.of(K)
 
-    def _scores(self, sequences: Sequences) -> np.ndarray:
+    def stacked_scores(self, sequences: Sequences) -> np.ndarray:
+        """Return the scores of labels at all positions, one sequence after the other."""
         return self._kernel.scores(sequences.X, self.observations_, self.dual_coef_)
