@@ -31,11 +31,8 @@ class ChainClassifier(BaseEstimator):
         check_is_fitted(self)
         sequences = check_sequences(X, self.n_features_in_)
         n = sequences.X.shape[0]
-        codes = np.empty(n, dtype=np.int32)
-        best_labels(
-            self.stacked_scores(sequences), self.transition_, sequences.first, np.zeros(n, np.int64),
-            np.zeros(n), codes,
-        )  # fmt: skip
+        U, codes, no_truth = self.stacked_scores(sequences), np.empty(n, np.int32), np.zeros(n, int)
+        best_labels(U, self.transition_, sequences.first, no_truth, np.zeros(n), codes)
         return sequences.split(self.classes_[codes])
 
     def score(self, X, y, sample_weight=None) -> float:
