@@ -30,8 +30,8 @@ class ScreenedRTLMCV(ScreenedRTLM):
     """`ScreenedRTLM` with the strength of the regularisation chosen by cross-validation.
 
     Each fold is one path over lambda: every solution is the start of the next and screens for it.
-    What is scored is a classifier that sees samples as the metric of each lambda maps them: nearest
-    neighbours, if not told otherwise.
+    The score of a metric is that of a classifier on the mapped samples, nearest neighbours by
+    default.
 
     Parameters
     ----------

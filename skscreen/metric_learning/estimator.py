@@ -62,10 +62,9 @@ class ScreenedRTLM(
     lam : float, default=0.01
         Strength of the regularisation, > 0.
     relative_lam : bool, default=True
-        Whether `lam` is a fraction of the data's lambda_max, from which on all triplets are in the
-        linear part of the loss and the solution is known in closed form. Then a grid of `lam`
-        needs no thought about the scale of the data or the number of triplets. With `pairs`, a
-        small U makes lambda_max large: try much smaller `lam`.
+        Whether `lam` is a fraction of lambda_max, the smallest strength from which on the solution
+        is known in closed form. The same fractions suit data of any scale and number of triplets.
+        With `pairs`, a small U makes lambda_max large: try much smaller `lam`.
     n_neighbors : int or None, default=5
         Neighbours of the same class and of the other classes for each sample (Euclidean; fewer
         where a class is smaller). None takes all; see the notes for what that costs.

@@ -68,10 +68,9 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     intercept_scaling : float, default=1.0
         B > 0: the larger, the weaker the penalty of b. Not used by a free intercept.
     screening : {"intersection", "ball1", "ball2", "gap"} or None, default="intersection"
-        How samples are decided. From a solution at another C by the tests IT, BT1 or BT2 of the
-        paper, and in all these cases as well as for "gap" by the ball that the duality gap gives
-        during the solve. The solution is the same. References at another C come from paths:
-        see `svc_path`.
+        What proves that samples can be left out; the solution is the same. "gap" uses the duality
+        gap during the solve. The others also use the solution at another C, which paths and
+        `memory` know, by the tests IT, BT1 and BT2 of the paper.
     solver : str, default="auto"
         Algorithm, see the notes: "coordinate-descent", "second-order" or "active-set" for the
         linear kernel with a penalised intercept, else "active-set" or "smo". "auto" chooses as it
@@ -144,8 +143,8 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     "auto" begins a linear problem with coordinate descent and goes over to a second-order method
     (smoothed Newton) or, on wide data, to an active-set method where that is estimated to be
     cheaper: when C is large. With kernels, and for a free intercept, SMO begins and the active-set
-    method ends; these need kernel values, of the linear kernel too: of at most `cache_size`, or
-    again and again.
+    method ends. Both need kernel values, of the linear kernel too; what `cache_size` cannot hold is
+    computed again and again.
 
     If at most 500 samples have a margin of 1, a final linear solve usually brings the gap below
     1e-12, far below `tol`; not for linear problems of sparse data with more than 100,000 entries.

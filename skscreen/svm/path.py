@@ -126,12 +126,11 @@ def svc_path(
 ) -> SVCPath:
     """Fit support vector machines along a path over C, each certified and reusing the one before.
 
-    Either on the grid `Cs`, or on a grid that the data make: the eps-approximation path starts at
-    C_min, up to which the solution is known in closed form (with a free intercept, at a C up to
-    which it is proportional to C), and takes the next C so that everywhere between the stored
-    solution of smaller C stays within a relative error `eps` of the optimal objective, up to
-    `C_max`. It ends before where the last solution has no losses, up to its tolerance: it stays
-    optimal for every larger C.
+    Either on the grid `Cs`, or on one that the data determine: between two neighbouring values the
+    solution at the smaller C is within a relative error `eps` of the optimal objective. That grid
+    starts at the largest C where the solution is known in closed form (with a free intercept,
+    proportional to C). It ends at `C_max`, or at a solution without losses, which stays optimal for
+    every larger C.
 
     Parameters
     ----------
