@@ -112,3 +112,9 @@ def test_no_class_overrides_private_names_of_a_base_in_another_module():
             if base.__module__.startswith("skscreen") and base.__module__ != found.__module__:
                 common = vars(found).keys() & vars(base).keys() - OFFERED
                 assert not [name for name in common if re.match(r"_[a-zA-Z]", name)], (found, base)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_warnings_point_at_the_line_of_the_user(path):
+    one_home = path.relative_to(PACKAGE) == Path("fitting/warning.py")
+    assert ("warnings.warn(" in path.read_text(encoding="utf-8")) == one_home

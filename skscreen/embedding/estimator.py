@@ -33,6 +33,7 @@ from skscreen.embedding.objective import EmbeddingProblem, answer_margins
 from skscreen.embedding.solve import LARGEST, EmbeddingSolution, check_free, check_inits, solve_from
 from skscreen.embedding.state import Progress, Settings
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.path import forget
 from skscreen.fitting.threads import N_JOBS
 from skscreen.fitting.warning import warn_user
 
@@ -287,10 +288,7 @@ class OrdinalEmbedding(
         -------
         OrdinalEmbedding
         """
-        # A fit that fails or is interrupted leaves the estimator unfitted, not with old points or
-        # a map to them.
-        for name in ("embedding_", "objects_", "feature_map_"):
-            vars(self).pop(name, None)
+        forget(self)
         answers = self._read(X, y, n_objects, sample_weight)
         n_objects = len(self.objects_)
         solver = "gram" if self.formulation == "convex" else self.solver

@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from skscreen.fitting.path import forget
 from skscreen.samples.rows import LARGEST, check_bounds
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import Sequences, check_labels, check_sequences, check_weights
@@ -67,8 +68,7 @@ def begin_fit(
     model: ChainClassifier, X, y, sample_weight
 ) -> tuple[Sequences, np.ndarray, np.ndarray]:
     """Validate the data; return sequences of positive weight, codes of labels, and weights."""
-    # A fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
-    vars(model).pop("transition_", None)
+    forget(model)
     sequences = check_sequences(X)
     labels = check_labels(sequences, y)
     weights = check_weights(sample_weight, sequences.first.size - 1)

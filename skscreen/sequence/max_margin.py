@@ -1,6 +1,5 @@
 """Max-margin Markov chains: the estimator and its algorithms by name."""
 
-import warnings
 from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import ClassVar, Self
@@ -228,10 +227,9 @@ class PragamChainSVC(MaxMarginChain):
 
     def fit(self, X, y, sample_weight=None) -> Self:
         """Learn the weights; see `MaxMarginChain`."""
-        warnings.warn(
+        warn_user(
             "PragamChainSVC is called MaxMarginChain now and goes in skscreen 0.3. tol is relative "
             "there, and lipschitz, restart and n_jobs are gone.",
             FutureWarning,
-            stacklevel=2,
         )
         return super().fit(X, y, sample_weight)
