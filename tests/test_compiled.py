@@ -108,7 +108,9 @@ def test_compiled_code_stays_within_its_arrays(tmp_path):
         **os.environ,
         "NUMBA_BOUNDSCHECK": "1",
         "NUMBA_CACHE_DIR": str(tmp_path),
-        "PYTHONPATH": str(Path(skscreen.__file__).parents[1]),
+        "PYTHONPATH": os.pathsep.join(
+            str(path) for path in (Path(skscreen.__file__).parents[1], Path(__file__).parent)
+        ),
     }
     result = subprocess.run(
         [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False
