@@ -21,6 +21,7 @@ from skscreen.core.compiling import start_numba
 from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
 from skscreen.samples.gram_loops import add_rows, add_rows_at, signed_block
+from skscreen.samples.kernel_blocks import ComputedBlocks, KernelBlocks, RBFBlocks, RBFRows
 from skscreen.samples.row_cache import RESERVING, RowCache, reserved_bytes
 from skscreen.samples.rows import LARGEST, LinearSamples
 
@@ -28,6 +29,12 @@ KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")
 
 # Rows computed at a time: enough for GEMM, few enough for the cache.
 _BLOCK = 256
+
+# Samples from which products in tiles are faster than a matrix in memory.
+BY_BLOCKS = 2000
+
+# Most features of sparse rows that are made dense.
+_WIDEST = 4096
 
 # Errors of the exponent of an RBF kernel from which on differences take the place of products, and
 # sparse rows, of which there are only products, are refused.
@@ -58,8 +65,9 @@ class Gram:
     degree : float, default=3
     coef0 : float, default=0.0
     cache_size : float, default=1000
-        Megabytes. A matrix that fits is computed once; of a larger one each thread keeps this
-        much, the rows used least recently making room.
+        Megabytes. A matrix of up to `BY_BLOCKS` samples that fits is computed once. Of more, values
+        are computed in tiles as they are needed (see `kernel_blocks`); solvers that ask for rows
+        keep this much of them in each thread, those used least recently making room.
     dtype : {np.float64, np.float32}, default=np.float64
         What kernel values are stored in (they are computed in float64). The float32 matrix is the
         one the problem is then solved with, to any gap: rounding changes decision values by up to
@@ -122,9 +130,20 @@ class Gram:
         n_rows = int(min(cache_size * 2**20 // row, self.n))
         self._n_rows = min(max(n_rows, _BLOCK), self.n)
         self.whole, self._caches = None, threading.local()
-        if n_rows == self.n:
+        self.blocks = self._blocks() if self._is_definite or n_rows < self.n else None
+        if n_rows == self.n and self.blocks is None:
             keep = None if kernel == "precomputed" else keep
             self.whole = keep(self._compute_whole) if keep else self._compute_whole()
+
+    def _blocks(self) -> KernelBlocks | None:
+        """Return what computes products in tiles, where that is faster than a matrix in memory."""
+        if self.n <= BY_BLOCKS or self.kernel == "linear" or self.dtype != np.float64:
+            return None
+        sparse_and_wide = sparse.issparse(self.X) and self.X.shape[1] > _WIDEST
+        if self.kernel != "rbf" or sparse_and_wide:
+            return ComputedBlocks(self.compute, self.n)
+        rows = RBFRows(self.X, self.gamma)
+        return RBFBlocks(rows, rows)
 
     @property
     def _cache(self) -> RowCache:
@@ -168,6 +187,10 @@ class Gram:
                 add_rows_at(self.whole, index, weights, columns, out)
             return
         if out.size == 0:
+            return
+        if self.blocks is not None:
+            used = np.arange(self.n) if columns is None else columns
+            out += self.blocks.dot_double(index, weights, used)
             return
         for first in range(0, index.size, _BLOCK):
             part = slice(first, first + _BLOCK)

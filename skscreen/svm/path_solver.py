@@ -99,6 +99,9 @@ class SamplePathSolver:
         Whether the intercept is unpenalised, and sum y_i alpha_i = 0.
     max_iter : int, optional
         Most steps for one C.
+    exact : bool, default=True
+        Whether all margins of solutions are in double precision, as references for other C need
+        them; else those may not be that add nothing to the gap.
     """
 
     def __init__(
@@ -110,8 +113,9 @@ class SamplePathSolver:
         *,
         free: bool = False,
         max_iter: int | None = None,
+        exact: bool = True,
     ):
-        self._samples, self._weights = samples, weights
+        self._samples, self._weights, self._exact = samples, weights, exact
         self._solve, self._screening, self._max_iter = solve, screening, max_iter
         self._hinges = hinge(weights)
         self._signs, self._on_path = samples.y if free else None, False
@@ -183,8 +187,9 @@ class SamplePathSolver:
         known = self._reference(margins, inside, losses, b)
         self._known.append(_Known(C, inside, margins, known))
 
-    def _reference(self, margins, alpha, losses, b: float = 0.0) -> Reference:
-        return reference(self._samples.norms, margins, alpha, losses, self._signs, b)
+    def _reference(self, margins, alpha, losses, b=0.0, rounding=0.0) -> Reference:
+        norms, signs = self._samples.norms, self._signs
+        return reference(norms, margins, alpha, losses, signs, b, rounding=rounding)
 
     def _decide(self, extremes: Extremes, losses: SampleLosses, codes: np.ndarray | None = None):
         """Codes by bounds on the margins, those of an unpenalised intercept left out."""
@@ -232,6 +237,11 @@ class SamplePathSolver:
     def _polished(self, losses, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
         """Solve, and go for the last digits: the tighter a reference, the more it decides."""
         solution = self._solve(losses, start, margins, codes, tol, self._left(spent))
+        if solution.rounding:
+            # By levels it has the digits that it needs, but for margins far from the kink.
+            if self._exact:
+                solution = replace(self._afresh(solution, losses), rounding=0.0)
+            return self._with_effect(solution, losses, tol)
         solution = polish(self._samples, losses, solution, self._signs)
         # Solvers carry them on by kernel values, users get the weights.
         drifted = isinstance(self._samples, LinearKernelSamples)
@@ -246,8 +256,14 @@ class SamplePathSolver:
                 claimed, n_iter = again.certificate.relative_gap, solution.n_iter + again.n_iter
                 again = self._afresh(again, losses)
                 solution = replace(again, n_iter=n_iter, history=history)
-        # Next to a sample of a huge C a rounding error of its margin may be a loss that counts.
-        # Those of sums of kernel values are larger than those of products with weights.
+        return self._with_effect(solution, losses, tol)
+
+    def _with_effect(self, solution: SampleSolution, losses, tol: float) -> SampleSolution:
+        """Return the solution with what rounding errors of margins add to its gap.
+
+        Next to a sample of a huge C a rounding error of its margin may be a loss that counts. Those
+        of sums of kernel values are larger than those of products with weights.
+        """
         found = solution.certificate
         gap = found.gap + self._effect(solution, losses, self._rounding(solution))
         if solution.w is None or gap > tol * found.primal:
@@ -372,7 +388,9 @@ class SamplePathSolver:
         square, size = solution.alpha @ solution.margins, solution.alpha @ self._samples.norms
         if square < -INDEFINITE * size**2:
             raise ValueError(indefinite_message("the square of a norm is negative"))
-        last = self._reference(solution.margins, solution.alpha, losses, solution.b)
+        last = self._reference(
+            solution.margins, solution.alpha, losses, solution.b, solution.rounding
+        )
         self._on_path = True
         self._known = [_Known(C, solution.alpha, solution.margins, last)]
         if self._screening is not None:

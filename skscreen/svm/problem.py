@@ -104,7 +104,8 @@ class SVMProblem:
 
         `start` are dual variables to start from, where they are known.
         """
-        solver, store, key = self.path_solver(problem), self._settings.store, None
+        store, key = self._settings.store, None
+        solver = self.path_solver(problem, exact=store is not None)
         if store is not None:
             key = content_key(self.labels.signs(problem), *self._key)
         if start is not None:
@@ -118,8 +119,11 @@ class SVMProblem:
             store.put(key, C, alpha=solution.alpha, margins=solution.margins, C_min=solver.C_min)
         return self.finish(problem, solution)
 
-    def path_solver(self, problem: int) -> SamplePathSolver:
-        """Return what solves one of the two-class problems for values of C."""
+    def path_solver(self, problem: int, exact: bool = True) -> SamplePathSolver:
+        """Return what solves one of the two-class problems for values of C.
+
+        See `SamplePathSolver` for `exact`.
+        """
         signs, settings = self.labels.signs(problem), self._settings
         if self._linear:
             samples = LinearSamples(self._shared, signs, settings.bias, self._compressed)
@@ -131,7 +135,7 @@ class SVMProblem:
             solve = partial(_solve_kernel, samples, settings)
         return SamplePathSolver(
             samples, self.labels.weights, solve, settings.screening, free=settings.free,
-            max_iter=settings.max_iter,
+            max_iter=settings.max_iter, exact=exact,
         )  # fmt: skip
 
 

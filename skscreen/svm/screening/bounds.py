@@ -40,6 +40,9 @@ from skscreen.samples.losses import SampleLosses
 # of terms of both signs show.
 SLACK = 8.0
 
+# Below any length of a vector.
+_SHORT = 1e-150
+
 
 @dataclass(frozen=True)
 class SampleBall:
@@ -117,6 +120,7 @@ def reference(
     signs: np.ndarray | None = None,
     b: float = 0.0,
     part: np.ndarray | None = None,
+    rounding: float = 0.0,
 ) -> Reference:
     """Make a reference from a dual point of any accuracy; costs a few passes over the arrays.
 
@@ -133,6 +137,8 @@ def reference(
         Undecided samples, whose reduced problem the reference is one of. All others are at the end
         of the box that is proved to be theirs, and their margins are not looked at but for
         `square`.
+    rounding : float, default=0
+        Errors that margins may have beyond those of double precision.
 
     Returns
     -------
@@ -146,6 +152,8 @@ def reference(
         signs = None if signs is None else signs[part]
     share = _share_to_move(alpha, losses.caps, signs, missing)
     shift = SLACK * EPS * length + share * float(norms @ losses.caps)
+    if rounding:
+        shift += rounding / max(float(norms.min(initial=np.inf)), _SHORT)
     return Reference(norms, margins, alpha, losses, square, length, shift, share, signs, b)
 
 

@@ -36,6 +36,9 @@ class SampleSolution:
         NaN from solvers.
     n_decidable : int
         Samples off the kink at the solution, |R| + |L|; counted by paths.
+    rounding : float
+        Errors, beyond those of double precision, that margins may have of samples which add
+        nothing to the gap whatever these errors are.
     """
 
     alpha: np.ndarray
@@ -49,6 +52,7 @@ class SampleSolution:
     b: float = 0.0
     C: float = np.nan
     n_decidable: int = 0
+    rounding: float = 0.0
 
     @property
     def place(self) -> str:

@@ -41,6 +41,11 @@ class Box:
         parts = (part[index] for part in (self.target, self.low, self.high))
         return Box(*parts, self.free, outer_sum)
 
+    def scaled(self, index: np.ndarray, factor: float) -> "Box":
+        """Return the problem of a subset that stands for all, with bounds so many times larger."""
+        low, high = factor * self.low[index], factor * self.high[index]
+        return Box(self.target[index], low, high, self.free)
+
     def view(self, beta: np.ndarray, f: np.ndarray) -> "View":
         """Return the certificate of a point with scores f, at its best intercept."""
         b, g = 0.0, self.target - f

@@ -45,8 +45,8 @@ DIGITS, _DOUBLE_PASSES, _SLOW = 1e-4, 30, 0.7
 # Samples whose scores tell the rounding errors of all, and how many times theirs are allowed for.
 _LOOKED_AT, _SAFETY = 256, 4.0
 
-# Of the interval of an intercept; below any sum that counts.
-_HALVINGS, _TINY = 40, 1e-300
+# Of the interval of an intercept; least band of slopes; below any sum that counts.
+_HALVINGS, _NARROW, _TINY = 40, 1e-12, 1e-300
 
 
 @dataclass
@@ -63,19 +63,18 @@ class LevelSolver:
     Parameters
     ----------
     blocks : KernelBlocks
-    box : Box
-        Of all samples.
     diagonal : ndarray of shape (n,)
-        K_ii, B^2 included.
+        K_ii.
     square_bias : float
+        B^2 of a penalised intercept, added to all kernel values; 0 for none.
     tol : float
         Relative gap.
     max_steps : int
     """
 
-    def __init__(self, blocks: KernelBlocks, box: Box, diagonal, square_bias: float, tol, max_steps):
-        self.blocks, self.box, self.square_bias, self.tol = blocks, box, square_bias, tol
-        self.sets = WorkingSets(blocks, square_bias, diagonal)
+    def __init__(self, blocks: KernelBlocks, diagonal, square_bias: float, tol: float, max_steps):
+        self.blocks, self.square_bias, self.tol = blocks, square_bias, tol
+        self.sets = WorkingSets(blocks, square_bias, diagonal + square_bias, max_steps)
         self.max_steps = max_steps
 
     @property
@@ -89,35 +88,28 @@ class LevelSolver:
         dot = self.blocks.dot_double if double else self.blocks.dot
         return dot(I[used], beta[used], J) + self.square_bias * beta.sum()
 
-    def from_nothing(self, S: np.ndarray) -> Point:
-        """Return a point on the samples S, from nested subsets of them."""
-        n, order = S.size, np.random.default_rng(0).permutation(S.size)
-        sizes = [size for size in LEVELS if size * _GROWTH < n]
-        index, point, view = S, None, None
-        for size in sizes:
-            chosen = S[np.sort(order[:size])]
-            box = self._scaled(chosen, n / size)
-            if point is None:
-                point = Point(np.zeros(size), np.zeros(size))
+    def from_nothing(self, box: Box) -> Point:
+        """Return a point on all samples, from nested subsets of them."""
+        n = box.target.size
+        order = np.random.default_rng(0).permutation(n)
+        index, point, view = np.empty(0, np.int64), Point(np.zeros(0), np.zeros(0)), None
+        for size in (*(size for size in LEVELS if size * _GROWTH < n), n):
+            chosen = np.sort(order[:size])
+            part = box.scaled(chosen, n / size)
+            if view is None:
+                point = Point(np.clip(np.zeros(size), part.low, part.high), np.zeros(size))
             else:
-                point = self._carried(index, point, view.b, chosen, box)
+                point = self._carried(index, point, view.b, chosen, part)
             index = chosen
-            view = self.improve(index, box, point, _ROUGH)
-        if point is None:
-            return Point(np.zeros(n), np.zeros(n))
-        return self._carried(index, point, view.b, S, self.box.take(S, 0.0))
-
-    def _scaled(self, index: np.ndarray, factor: float) -> Box:
-        box = self.box
-        return Box(box.target[index], factor * box.low[index], factor * box.high[index], box.free)
+            if size < n:
+                view = self.improve(index, part, point, _ROUGH)
+        return point
 
     def _carried(self, index, point: Point, b: float, new: np.ndarray, box: Box) -> Point:
         """Return a point on new samples: at its bound by its score, or between near the margin."""
-        f = self.scores(index, point.beta, new)
-        g = box.target - f - b
+        g = box.target - self.scores(index, point.beta, new) - b
         size = min(_LEAST, new.size) - 1
-        band = max(np.partition(np.abs(g), size)[size], 1e-12)
-        beta = _by_scores(g, band, box)
+        beta = _by_scores(g, max(np.partition(np.abs(g), size)[size], _NARROW), box)
         return Point(beta, self.scores(new, beta, new))
 
     def improve(self, index: np.ndarray, box: Box, point: Point, tol: float) -> View:
@@ -204,6 +196,10 @@ class LevelSolver:
             before = view.gap
             self._pass(np.arange(n), box, point, view, J, self.tol, double=True)
         return view, rounding
+
+    def certify(self, box: Box, point: Point) -> tuple[View, float]:
+        """Return the same for a point as it is."""
+        return self._in_double(box, point)[:2]
 
     def _balance(self, box: Box, point: Point) -> None:
         """Take off what rounding errors have added to the sum of beta."""

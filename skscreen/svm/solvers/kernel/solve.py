@@ -1,5 +1,6 @@
 """Hinge-loss problems with a kernel: one entrance to the solvers."""
 
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -10,6 +11,7 @@ from skscreen.samples.gram import KernelSamples
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.kernel.active_set import ActiveSetRun, TooLarge
+from skscreen.svm.solvers.kernel.by_levels import solve_by_levels
 from skscreen.svm.solvers.kernel.smo import SmoRun
 from skscreen.svm.solvers.kernel.state import KernelRun, State, feasible
 from skscreen.svm.solvers.solution import SampleSolution
@@ -80,7 +82,9 @@ def solve_kernel(
         The active set factors a matrix of the size of its free set, some five times; SMO reads two
         rows of Q a step. "auto" starts by SMO, to a gap of 3 % or nearer to it, goes on for a
         while where a factor of the free samples would cost as much as many of its steps, and then
-        by active set, unless that meets a working set of more than 8192 samples (512 MB).
+        by active set, unless that meets a working set of more than 8192 samples (512 MB). Large
+        sets, whose Gram matrix has `blocks`, it solves by levels (see `levels`), and by active set
+        from where these come to a halt.
     tol : float, default=1e-6
         Relative duality gap of the full problem to stop at.
     max_iter : int, optional
@@ -112,10 +116,36 @@ def solve_kernel(
     y = samples.y if intercept == "free" else None
     codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
     codes[losses.caps == 0.0] = ZERO
+    known, by_levels = None, samples.gram.blocks is not None and not losses.shifts.any()
+    if solver == "auto" and by_levels and losses.caps.any():
+        known = solve_by_levels(samples, losses, y, start, margins, codes, tol, max_iter)
+        if known.converged or known.n_iter == max_iter:
+            return known
+        # Its steps are in single precision: where a kernel matrix has a low rank and C is large
+        # they may not do.
+        start, margins, solver = known.alpha, None, "active-set"
+        max_iter = None if max_iter is None else max_iter - known.n_iter
     solve = _Solve(samples, losses, y, start, margins, codes, max_iter)
     if losses.caps.any():
-        solve.run(solver, tol, screening)
-    return solve.solution(tol, perf_counter() - started)
+        try:
+            solve.run(solver, tol, screening)
+        except SetTooLarge:
+            if known is None:
+                raise
+    found = solve.solution(tol, perf_counter() - started)
+    return found if known is None else _better(known, found)
+
+
+def _better(known: SampleSolution, found: SampleSolution) -> SampleSolution:
+    """Return the one of two solutions, one after the other, with the smaller gap."""
+    n_iter = known.n_iter + found.n_iter
+    history = (*known.history, *after_steps(found.history, known.n_iter))
+    best = found if found.certificate.gap < known.certificate.gap else known
+    return replace(best, n_iter=n_iter, history=history, seconds=found.seconds)
+
+
+class SetTooLarge(ValueError):
+    """The active set was asked for, and would have to be too large."""
 
 
 class _Solve:
@@ -158,7 +188,7 @@ class _Solve:
                     spent = self._improve(ActiveSetRun, _STEPS, settings)
                 except TooLarge:
                     if solver == "active-set":
-                        raise ValueError(
+                        raise SetTooLarge(
                             'the working set has too many samples for solver="active-set"; '
                             'choose "auto" or "smo"'
                         ) from None

@@ -28,10 +28,13 @@ class WorkingSets:
         B^2 of a penalised intercept, added to all kernel values.
     diagonal : ndarray of shape (n,)
         K_ii + B^2 of all samples.
+    max_steps : int
+        Of all solves together.
     """
 
-    def __init__(self, blocks: KernelBlocks, square_bias: float, diagonal: np.ndarray):
+    def __init__(self, blocks: KernelBlocks, square_bias: float, diagonal: np.ndarray, max_steps):
         self._blocks, self._square_bias, self._diagonal = blocks, square_bias, diagonal
+        self._max_steps = max_steps
         self._memory = np.empty(0, np.float32)
         self.n_steps = 0
 
@@ -64,9 +67,10 @@ class WorkingSets:
         low, high, beta, g = (_padded(part, n) for part in (box.low, box.high, beta, g))
         loop = pairs_with_offset if box.free else pairs_without_offset
         for _ in range(_ROUNDS):
-            steps = loop(K, diagonal, low, high, beta, g, eps, _STEPS * m)
+            most = min(_STEPS * m, self._max_steps - self.n_steps)
+            steps = loop(K, diagonal, low, high, beta, g, eps, most)
             self.n_steps += steps
-            if steps < _STEPS * m:
+            if steps < most or self.n_steps >= self._max_steps:
                 break
             self.n_steps += newton_step(K, low[:m], high[:m], beta[:m], g, box.free)
         return beta[:m]
