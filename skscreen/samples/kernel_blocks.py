@@ -35,6 +35,9 @@ _TILE, _TILE_DOUBLE = 512, 256
 # errors of exponents are then below 1e-5 and 1e-10.
 _FAR, _VERY_FAR = 20.0, 1e5
 
+# Rows whose median is the centre.
+_LOOKED_AT = 1000
+
 # Unit of rounding errors in single precision.
 EPS_SINGLE = float(np.finfo(np.float32).eps)
 
@@ -70,13 +73,16 @@ class RBFRows:
         Sparse rows are made dense.
     gamma : float
     centre : ndarray of shape (d,), optional
-        What is taken off all rows, by default their mean; two sets of rows need the same one.
+        What is taken off all rows, by default the median of some of them, which outliers do not
+        move; two sets of rows need the same one.
     """
 
     def __init__(self, X, gamma: float, centre: np.ndarray | None = None):
         X = X.toarray() if sparse.issparse(X) else X
         self.n, self.d = X.shape
-        self.centre = X.mean(axis=0) if centre is None else centre
+        self.centre = (
+            np.median(X[:: -(-self.n // _LOOKED_AT)], axis=0) if centre is None else centre
+        )
         d, self._double = self.d, np.empty((self.n, self.d + 2))
         rows = self._double[:, :d]
         np.subtract(X, self.centre, out=rows)

@@ -1,0 +1,102 @@
+"""Products with kernel values in tiles against kernel matrices in extended precision."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skscreen.samples.gram import BY_BLOCKS, Gram, KernelSamples
+from skscreen.samples.kernel_block_loops import powers, powers_double
+from skscreen.samples.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows
+
+
+def extended(A, B, gamma):
+    """The RBF kernel, by differences in extended precision."""
+    A, B = A.astype(np.longdouble), B.astype(np.longdouble)
+    squares = np.stack([((B - a) ** 2).sum(axis=1) for a in A])
+    return np.exp(-np.longdouble(gamma) * squares)
+
+
+def samples(kind, n=700, d=7):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, d))
+    if kind == "shifted":
+        X += 1e4
+    elif kind == "outliers":
+        X[[3, 400, 650]] *= 1e6
+        X[651] = X[650] + 0.1
+    elif kind == "spread":
+        X[::9] *= 8.0
+    elif kind == "constant":
+        X[:] = X[0]
+    return X
+
+
+@pytest.mark.parametrize("kind", ["plain", "shifted", "outliers", "spread", "constant", "sparse"])
+def test_sums_are_as_exact_as_said(kind):
+    X = samples(kind)
+    rows = RBFRows(sparse.csr_array(X) if kind == "sparse" else X, 0.2)
+    blocks, rng = RBFBlocks(rows, rows), np.random.default_rng(1)
+    index, columns = np.flatnonzero(rng.random(700) < 0.8), rng.permutation(700)[:613]
+    weights = rng.normal(size=index.size) + 0.3
+    K = extended(X[index], X[columns], 0.2)
+    exact = np.array(weights @ K, np.float64)
+    error = np.abs(blocks.dot(index, weights, columns) - exact).max()
+    assert error <= blocks.rounding(weights)
+    # Data far from the origin have lost digits before.
+    tolerance = 1e-9 if kind in ("shifted", "outliers") else 1e-12
+    doubles = blocks.dot_double(index, weights, columns)
+    np.testing.assert_allclose(doubles, exact, rtol=0.0, atol=tolerance * np.abs(weights).sum())
+    out = np.zeros((index.size, 640), np.float32)
+    blocks.block(index, columns, out)
+    np.testing.assert_allclose(out[:, :613], np.array(K, np.float64), rtol=0.0, atol=2e-6)
+    assert not out[:, 613:].any()
+
+
+def test_nothing_to_add():
+    rows = RBFRows(samples("plain"), 1.0)
+    blocks, none, some = RBFBlocks(rows, rows), np.empty(0, np.int64), np.arange(5)
+    for dot in (blocks.dot, blocks.dot_double):
+        assert np.array_equal(dot(none, np.empty(0), some), np.zeros(5))
+        assert dot(some, np.ones(5), none).size == 0
+
+
+def test_powers_of_two():
+    t = np.concatenate([np.linspace(-124.0, 0.5, 10_001), [0.0, -1e30, -1e300]])[None]
+    with np.errstate(over="ignore"):
+        single = t.astype(np.float32)
+    out = np.empty_like(single)
+    powers(single, out, 0, 0)
+    np.testing.assert_allclose(out[0, :-2], 2.0 ** single[0, :-2].astype(np.float64), rtol=1.2e-7)
+    assert np.all(out[0, -2:] < 1e-37)
+    double = t.copy()
+    powers_double(double)
+    np.testing.assert_allclose(double[0, :-2], 2.0 ** t[0, :-2], rtol=5e-16)
+    assert np.all(double[0, -2:] < 1e-300)
+
+
+def test_any_kernel():
+    X, weights = samples("plain"), np.random.default_rng(0).normal(size=700)
+    K = (X @ X.T + 1.0) ** 2
+    blocks = ComputedBlocks(lambda rows, columns: K[np.ix_(rows, columns)], 700)
+    everyone, columns = np.arange(700), np.arange(100, 690)
+    expected = weights @ K[:, columns]
+    for dot in (blocks.dot, blocks.dot_double):
+        np.testing.assert_allclose(dot(everyone, weights, columns), expected, rtol=1e-9)
+    out = np.zeros((700, 640), np.float32)
+    blocks.block(everyone, columns, out)
+    np.testing.assert_allclose(out[:, :590], K[:, columns], rtol=1e-6)
+    assert blocks.rounding(weights) == 0.0
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_large_sets_have_no_matrix(wide):
+    rng = np.random.default_rng(2)
+    X = sparse.random_array((BY_BLOCKS + 1, 5000 if wide else 30), density=0.01, rng=rng).tocsr()
+    gram = Gram(X, "rbf", gamma=0.1)
+    assert gram.whole is None
+    y = np.where(rng.random(BY_BLOCKS + 1) < 0.5, 1.0, -1.0)
+    alpha = rng.random(BY_BLOCKS + 1) * (rng.random(BY_BLOCKS + 1) < 0.1)
+    some = np.arange(0, BY_BLOCKS, 97)
+    problem = KernelSamples(gram, y, bias=1.5)
+    expected = problem.block(some, np.arange(problem.n)) @ alpha
+    np.testing.assert_allclose(problem.q_dot(alpha)[some], expected, atol=1e-10)
