@@ -17,7 +17,7 @@ from skscreen.embedding.state import Progress, Settings
 
 # Gaps that a point tries at most; among more points those at equal steps of rank.
 _GAPS = 32
-_ROUNDS, _SWEEPS = 5, 10
+_ROUNDS, _SWEEPS = 3, 3
 # Share of an object's part of the objective that a move has to save.
 _LEAST = 1e-6
 
