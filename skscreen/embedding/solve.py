@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 
 from skscreen.core.memory import check_memory
 from skscreen.embedding.auto import auto, random_start
+from skscreen.embedding.convex import convex
 from skscreen.embedding.descent import batch, sgd
 from skscreen.embedding.gram_descent import gram_descent
 from skscreen.embedding.lbfgs import lbfgs
@@ -29,6 +30,7 @@ SOLVERS = {
     "batch": batch,
     "lbfgs": lbfgs,
     "gram": gram_descent,
+    "convex": convex,
 }
 
 # Arrays alive at once, measured: Gram matrices; embeddings (L-BFGS remembers steps and gradients).
@@ -37,6 +39,8 @@ _GRAM_MATRICES, _COPIES = 11, 28
 LARGEST = 1e40
 # Objectives of starts that ended in the same place differ by less than this share.
 _SAME = 1e-3
+# Up to so many objects on a line those of all starts are moved, else of the best: a matter of time.
+_FEW_OBJECTS = 20
 
 
 class HistoryEntry(NamedTuple):
@@ -74,6 +78,8 @@ class EmbeddingSolution:
     n_iter : int
         Steps that were reported: iterations of L-BFGS, epochs of SVRG, parts of an SGD pass.
     history : list of HistoryEntry
+    dual_gap : float
+        Over the objective; NaN without a certificate.
     """
 
     embedding: np.ndarray
@@ -82,11 +88,12 @@ class EmbeddingSolution:
     converged: bool
     n_iter: int
     history: list[HistoryEntry]
+    dual_gap: float
 
 
 def check_free(n_objects: int, n_components: int, solver: str, n_jobs: int | None) -> None:
     """Refuse points, or Gram matrices, that would not fit, before they are made."""
-    if solver == "gram":
+    if solver in ("gram", "convex"):
         needed = 8.0 * _GRAM_MATRICES * n_objects**2
         what = f"Gram matrices of {n_objects:,} objects"
         check_memory(needed, what, "Use formulation='nonconvex'.")
@@ -159,6 +166,7 @@ def solve(
         converged=progress.converged,
         n_iter=len(history),
         history=history,
+        dual_gap=progress.dual_gap,
     )
 
 
@@ -187,7 +195,8 @@ def solve_from(
     )
     found = [first, *Parallel(n_jobs, require="sharedmem")(tasks)]
     if n_components == 1 and solver == "auto" and inits[0] is None:
-        found = [_moved(fixed, solution, settings) for solution in _distinct(found)]
+        kept = _distinct(found)[: None if problem.n_objects <= _FEW_OBJECTS else 1]
+        found = [_moved(fixed, solution, settings) for solution in kept]
     return min(found, key=_by_objective)
 
 

@@ -1,6 +1,7 @@
 """What solvers of ordinal embedding are given, and what they tell while they run."""
 
 from dataclasses import dataclass
+from math import nan
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +58,8 @@ class Progress(NamedTuple):
         The best so far; overwritten by the next step.
     converged : bool
         Whether the solver has met its tolerance.
+    dual_gap : float
+        Duality gap over the objective; NaN where there is no certificate.
     """
 
     passes: float
@@ -64,6 +67,7 @@ class Progress(NamedTuple):
     step: float
     embedding: np.ndarray
     converged: bool
+    dual_gap: float = nan
 
 
 def shuffled(problem: EmbeddingProblem, rng: np.random.Generator) -> np.ndarray:

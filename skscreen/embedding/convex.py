@@ -1,0 +1,151 @@
+"""The convex formulation of ordinal embedding, over Gram matrices, with a certificate.
+
+Squared distances g_ii - 2 g_ij + g_jj are linear in the Gram matrix G = X X^T of points, so GNMDS
+and STE, functions f of z = a - c = <H, G>, are convex in it (t-STE, CKL and SOE are not):
+
+    min over G >= 0 of  F(G) = sum_q w_q f(<H_q, G>) / sum_q w_q + reg / n tr(G)
+
+G is the Gram matrix of points in n dimensions, so the optimum is that of points in any number of
+dimensions. With the conjugate f* the dual problem is
+
+    max over t of  -sum_q w_q f*(t_q) / sum_q w_q
+    subject to     reg / n I + sum_q w_q t_q H_q / sum_q w_q >= 0
+
+Slopes t_q = f'(z_q) at any points, scaled down until that matrix is positive semidefinite, give a
+lower bound. It meets F where the points are optimal.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numba import njit
+from scipy.linalg import eigh
+from scipy.special import entr
+
+from skscreen.core.floats import EPS
+from skscreen.embedding.lbfgs import lbfgs
+from skscreen.embedding.losses import GNMDS, answer
+from skscreen.embedding.objective import EmbeddingProblem, margins
+from skscreen.embedding.state import Progress, Settings
+
+CONVEX_LOSSES = ("gnmds", "ste")
+_ROUNDS = 100
+# Dimensions that are added at once, at most.
+_ADDED = 4
+# A descent stops at this share of the tolerance; where more dimensions do not help, at a tenth of
+# that, and so on down to rounding errors.
+_SHARE, _STRICTER, _STRICTEST = 0.1, 0.1, 1e-15
+_HALVINGS = 40
+
+
+def convex(
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng=None
+) -> Iterator[Progress]:
+    """Minimise over points in as many dimensions as it takes, until the duality gap is small.
+
+    After each descent dimensions are added along which F falls: eigenvectors of its gradient in G
+    with negative eigenvalues. X becomes the principal axes of the points, as many as it has
+    columns; objective and gap are those of all axes. `settings.tol` is that of the gap, as a share
+    of the objective.
+
+    References
+    ----------
+    S. Burer, R. D. C. Monteiro (2003). A nonlinear programming algorithm for solving semidefinite
+    programs via low-rank factorization. Mathematical Programming 95, 329-357.
+    """
+    points, passes, tol = X - X.mean(axis=0), 0.0, _SHARE * settings.tol
+    gap = np.inf
+    for _ in range(settings.max_epochs or _ROUNDS):
+        for progress in lbfgs(problem, points, replace(settings, tol=tol, max_epochs=None)):
+            pass
+        passes += progress.passes
+        points, before = _principal_axes(points, min(points.shape)), gap
+        value, bound, directions = _certify(problem, points)
+        X[:] = 0.0
+        X[:, : points.shape[1]] = points[:, : X.shape[1]]
+        gap = max(value - bound, 0.0) / value if value > 0.0 else 0.0
+        yield Progress(passes, value, 0.0, X, gap <= settings.tol, gap)
+        wider = _widened(problem, points, directions, value)
+        if gap <= settings.tol or (wider is None and tol < _STRICTEST):
+            return
+        if gap > 0.5 * before:
+            tol *= _STRICTER
+        points = points if wider is None else wider
+
+
+def lower_bound(problem: EmbeddingProblem, X: np.ndarray) -> float:
+    """Return a value below which F is nowhere, in any number of dimensions, from slopes at X.
+
+    It is never wrong, in floating point included; how near it is to the minimum depends on X.
+    """
+    return _certify(problem, X)[1]
+
+
+def _certify(problem, X) -> tuple[float, float, np.ndarray]:
+    """F at X, a lower bound on F everywhere, and directions of new dimensions in which F falls."""
+    terms, n = problem.terms, problem.n_objects
+    value = problem.evaluate(X)[0]
+    t, S = _slopes(-margins(X, terms.answers), terms, n)
+    ridge = terms.reg / n
+    eigenvalues, vectors = eigh(S, subset_by_index=[0, min(_ADDED, n) - 1])
+    # Of the eigenvalues, and of the entries of S, sums of as many terms as an object has answers.
+    rounding = 8.0 * EPS * n * float(np.linalg.norm(S)) + 8.0 * EPS * float(np.abs(S).max())
+    lowest = float(eigenvalues[0]) - rounding
+    scale = 1.0 if lowest >= -ridge else min(1.0, ridge / -lowest)
+    weights = terms.weights if terms.weights.size else None
+    dual = float(np.average(_conjugates(scale * t, terms.loss, terms.shape), weights=weights))
+    # The losses are not negative: t = 0 proves 0.
+    bound = max(dual * (1.0 - 64.0 * EPS), 0.0)
+    return value, bound, vectors[:, eigenvalues < -ridge]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _slopes(z, terms, n_objects):
+    """f'(z_q), and the weighted mean of f'(z_q) H_q."""
+    rows, width = terms.answers, terms.answers.shape[1]
+    l_column = 0 if width == 3 else 2
+    t, S = np.empty(z.size), np.zeros((n_objects, n_objects))
+    for q in range(z.size):
+        _, _, t[q], _ = answer(terms.loss, terms.shape, max(z[q], 0.0), max(-z[q], 0.0))
+        pull = t[q] / terms.total
+        if terms.weights.size:
+            pull *= terms.weights[q]
+        for i, j, push in (
+            (rows[q, 0], rows[q, 1], pull),
+            (rows[q, l_column], rows[q, width - 1], -pull),
+        ):
+            S[i, i] += push
+            S[j, j] += push
+            S[i, j] -= push
+            S[j, i] -= push
+    return t, S
+
+
+def _conjugates(t: np.ndarray, loss: int, shape: float) -> np.ndarray:
+    """-f*(t) for 0 <= t <= 1: entropies for STE, t - shape t^2 / 2 for the smoothed hinge."""
+    if loss == GNMDS:
+        return t - 0.5 * shape * t * t
+
+
+    return entr(t) + entr(1.0 - t)
+
+
+def _widened(problem, points, directions, value) -> np.ndarray | None:
+    """Return points with more dimensions and a lower F, or None."""
+    if directions.shape[1] == 0:
+        return None
+    size = max(float(np.sqrt(np.mean(points**2)) * np.sqrt(len(points))), 1e-3)
+    for _ in range(_HALVINGS):
+        wider = np.hstack([points, size * directions])
+        if problem.evaluate(wider)[0] < value:
+            return np.ascontiguousarray(wider)
+        size *= 0.5
+    return None
+
+
+def _principal_axes(points: np.ndarray, n_components: int) -> np.ndarray:
+    """Return centred coordinates along the longest axes."""
+    centred = points - points.mean(axis=0)
+    axes = eigh(centred.T @ centred)[1][:, : -n_components - 1 : -1]
+    return np.ascontiguousarray(centred @ axes)
