@@ -57,8 +57,7 @@ def convex(
     points, passes, tol = X - X.mean(axis=0), 0.0, _SHARE * settings.tol
     gap = np.inf
     for _ in range(settings.max_epochs or _ROUNDS):
-        for progress in lbfgs(problem, points, replace(settings, tol=tol, max_epochs=None)):
-            pass
+        *_, progress = lbfgs(problem, points, replace(settings, tol=tol, max_epochs=None))
         passes += progress.passes
         points, before = _principal_axes(points, min(points.shape)), gap
         value, bound, directions = _certify(problem, points)
@@ -126,7 +125,6 @@ def _conjugates(t: np.ndarray, loss: int, shape: float) -> np.ndarray:
     """-f*(t) for 0 <= t <= 1: entropies for STE, t - shape t^2 / 2 for the smoothed hinge."""
     if loss == GNMDS:
         return t - 0.5 * shape * t * t
-
 
     return entr(t) + entr(1.0 - t)
 

@@ -26,6 +26,8 @@ from skscreen.embedding.answers import (
     warn_uncompared,
 )
 from skscreen.embedding.auto import clean_ridge
+from skscreen.embedding.bound import BoundMixin
+from skscreen.embedding.convex import CONVEX_LOSSES
 from skscreen.embedding.feature_map import FeatureMapMixin
 from skscreen.embedding.losses import CODES, EmbeddingLoss
 from skscreen.embedding.names import are_positions, learn_objects, odd_last, positions
@@ -43,6 +45,7 @@ _FEW_OBJECTS, _RESTARTS = 20, 5
 
 class OrdinalEmbedding(
     CallbackSupportMixin,
+    BoundMixin,
     FeatureMapMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -75,11 +78,12 @@ class OrdinalEmbedding(
         variance-reduced stochastic gradient with stabilised Barzilai-Borwein steps; "svrg" has
         constant steps, "sgd" falling ones, "batch" is gradient descent.
     formulation : {"nonconvex", "convex"}, default="nonconvex"
-        "convex" minimises over the Gram matrix, which is a convex problem for "gnmds", "ste" and
-        "oddoneout", by projected gradients at O(n^3) a step, and keeps the largest `n_components`
-        eigenpairs. For comparison: slow, less accurate, and without a certificate (with the default
-        `tol` it stops a few per cent above the optimum); for other losses a heuristic. Not with
-        another `solver` than "auto".
+        "convex" minimises over the Gram matrix, that is over points in any number of dimensions,
+        and keeps the largest `n_components` eigenpairs. For "gnmds" and "ste" that is a convex
+        problem: it is solved until the duality gap, as a share of F, is at most `tol`, with
+        eigenvectors of an n x n matrix every few steps. Other losses take projected gradients,
+        without a certificate: "oddoneout" is convex too, the others are not. Not with another
+        `solver` than "auto".
     reg : float or "auto", default="auto"
         Strength >= 0 of the ridge. "auto" follows the number of answers for each coordinate; with
         the solver "auto" a tenth of the answers then chooses a stronger one where they are noisy.
@@ -131,6 +135,11 @@ class OrdinalEmbedding(
         F at `embedding_`; that of the Gram matrix for the convex formulation.
     stress_ : float
         F without the ridge, at `embedding_`.
+    dual_gap_ : float
+        Convex formulation of "gnmds" and "ste" only: by how much F may be above the minimum over
+        points in any number of dimensions at most, as a share of F.
+    answers_ : Answers
+        What was fitted: `rows` of positions in `objects_`, and `weights` or None.
     reg_ : float
         Strength of the ridge.
     n_iter_ : int
@@ -291,7 +300,9 @@ class OrdinalEmbedding(
         forget(self)
         answers = self._read(X, y, n_objects, sample_weight)
         n_objects = len(self.objects_)
-        solver = "gram" if self.formulation == "convex" else self.solver
+        solver = self.solver
+        if self.formulation == "convex":
+            solver = "convex" if self.loss in CONVEX_LOSSES else "gram"
         check_free(n_objects, self.n_components, solver, self.n_jobs)
         rng = check_random_state(self.random_state)
         order = rng.permutation(len(answers.rows))
@@ -403,8 +414,8 @@ class OrdinalEmbedding(
         """Validate answers and parameters that depend on each other; set `objects_`."""
         if self.formulation == "convex" and self.solver != "auto":
             raise ValueError(
-                f"solver must be 'auto' for formulation='convex', got {self.solver!r}: projected "
-                "gradients are its only solver."
+                f"solver must be 'auto' for formulation='convex', got {self.solver!r}: it has a "
+                "solver of its own."
             )
         if n_objects is None:
             n_objects = self.n_objects
@@ -465,7 +476,10 @@ class OrdinalEmbedding(
                 f"{solution.n_iter} iterations of solver={self.solver!r} did not bring the "
                 f"relative decrease of the objective, {solution.objective:.6g}, to "
                 f"tol={self.tol:g}. "
-                "Raise max_epochs or tol.",
+                "Raise max_epochs or tol."
+                if math.isnan(solution.dual_gap)
+                else f"The duality gap, {solution.dual_gap:.3g} of the objective, is above "
+                f"tol={self.tol:g}. Raise max_epochs, tol, or reg, which must not be 0.",
                 ConvergenceWarning,
             )
         X, compared = solution.embedding, np.zeros(problem.n_objects, dtype=bool)
@@ -478,7 +492,9 @@ class OrdinalEmbedding(
         if self.formulation == "nonconvex":
             # The ridge of the solver's points was larger: their middle was elsewhere.
             self.objective_ = self.stress_ + self.reg_ * float(np.vdot(X, X)) / len(X)
-        self.compared_ = compared
+        if not math.isnan(solution.dual_gap):
+            self.dual_gap_ = solution.dual_gap
+        self.compared_, self.answers_ = compared, Answers(problem.answers, problem.weights)
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.embedding_ = X
         return self
