@@ -155,7 +155,7 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         sequences, codes, weights = begin_fit(self, X, y, sample_weight)
         factor = self._factor(sequences, weights)
         chains = Chains(
-            Sequences(factor.L, sequences.first), codes, self.classes_.size,
+            Sequences(factor, sequences.first), codes, self.classes_.size,
             weights / weights.sum(), np.ones(codes.size),
             1.0 / (float(self.C) * float(weights.sum())),
         )  # fmt: skip
@@ -184,7 +184,7 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         K = self._kernel.between(X, X)
         if not np.all(np.isfinite(K)):
             raise ValueError("the kernel has values that are not finite on X: rescale X.")
-        return KernelFactor.of(K)
+        return KernelFactor(K)
 
     def stacked_scores(self, sequences: Sequences) -> np.ndarray:
         """Return the scores of labels at all positions, one sequence after the other."""

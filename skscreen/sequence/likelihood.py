@@ -20,10 +20,9 @@ SVMs. arXiv:0909.1334. Appendix E.2, equation (32).
 """
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import blas, lapack
 
 from skscreen.core.compiling import start_numba
 from skscreen.sequence.chains import Chains
@@ -33,34 +32,61 @@ from skscreen.sequence.loops import expectations
 MATRICES = 3
 
 
-@dataclass(frozen=True)
 class KernelFactor:
-    """K = L L', by Cholesky's method with pivots, up to rounding errors.
+    """L of K = L L', by Cholesky's method with pivots, up to rounding errors.
+
+    It multiplies as a matrix of shape (n, rank) does. In the order of the pivots it is triangular:
+    a product with it, or with its transpose, costs n rank columns.
 
     Parameters
     ----------
-    L : ndarray of shape (n, rank)
-    pivots : ndarray of shape (rank,)
-        Observations that span all others; their rows of L are lower triangular.
+    K : ndarray of shape (n, n)
+        Kernel matrix, which is overwritten.
     """
 
-    L: np.ndarray
-    pivots: np.ndarray
-
-    @classmethod
-    def of(cls, K: np.ndarray) -> Self:
-        """Return the factor of a kernel matrix, which is overwritten."""
+    def __init__(self, K: np.ndarray):
         factor, order, rank, _ = lapack.dpstrf(K.T, lower=1, overwrite_a=1)
-        order = order - 1
-        L = np.zeros((len(K), rank))
-        L[order] = np.tril(factor[:, :rank])
-        return cls(L, order[:rank])
+        self._order, self.shape = order - 1, (len(K), rank)
+        # Above the diagonal there is what was there before; nothing below reads it.
+        self._upper = factor if rank == len(K) else np.asfortranarray(factor[:rank, :rank])
+        self._lower = factor[rank:, :rank].copy()
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        rank, out = self.shape[1], np.empty((self.shape[0], V.shape[1]))
+        out[self._order[:rank]] = blas.dtrmm(1.0, self._upper, V, lower=1)
+        out[self._order[rank:]] = self._lower @ V
+        return out
+
+    @property
+    def T(self) -> "TransposedFactor":
+        """The transpose."""
+        return TransposedFactor(self)
+
+    def transposed_product(self, U: np.ndarray) -> np.ndarray:
+        """Return L'U."""
+        U, rank = U[self._order], self.shape[1]
+        return blas.dtrmm(1.0, self._upper, U[:rank], lower=1, trans_a=1) + self._lower.T @ U[rank:]
 
     def coefficients(self, V: np.ndarray) -> np.ndarray:
-        """Return A with L'A = V, zero but for the pivots."""
-        A = np.zeros((len(self.L), V.shape[1]))
-        A[self.pivots] = solve_triangular(self.L[self.pivots], V, lower=True, trans=1)
+        """Return A with L'A = V, zero but for as many observations as the rank."""
+        A = np.zeros((self.shape[0], V.shape[1]))
+        A[self._order[: self.shape[1]]] = blas.dtrsm(1.0, self._upper, V, lower=1, trans_a=1)
         return A
+
+
+@dataclass(frozen=True)
+class TransposedFactor:
+    """The transpose of a factor, for products.
+
+    Parameters
+    ----------
+    factor : KernelFactor
+    """
+
+    factor: KernelFactor
+
+    def __matmul__(self, U: np.ndarray) -> np.ndarray:
+        return self.factor.transposed_product(U)
 
 
 class LogLoss:

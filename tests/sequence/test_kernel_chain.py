@@ -80,12 +80,14 @@ def test_factor_of_a_kernel_matrix(rank):
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(40, rank))
     K = Z @ Z.T
-    factor = KernelFactor.of(K.copy())
-    assert factor.L.shape == (40, rank)
-    assert_allclose(factor.L @ factor.L.T, K, atol=1e-9)
+    factor = KernelFactor(K.copy())
+    assert factor.shape == (40, rank)
+    L = factor @ np.eye(rank)
+    assert_allclose(L @ L.T, K, atol=1e-9)
+    assert_allclose(factor.T @ np.eye(40), L.T)
     V = rng.normal(size=(rank, 2))
     A = factor.coefficients(V)
-    assert_allclose(K @ A, factor.L @ V, atol=1e-7)
+    assert_allclose(K @ A, L @ V, atol=1e-7)
     assert np.count_nonzero(A.any(axis=1)) == rank
 
 
