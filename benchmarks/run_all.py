@@ -38,6 +38,7 @@ SCRIPTS = {
     "certified": ("svm.certified", "data"),
     "pragam": ("pragam.paper", "data", "out"),
     "embedding": ("embedding.run", "data", "out", "peer"),
+    "sequence_peers": ("sequence.peers", "data", "peer"),
     "on_dask": ("whole.on_dask", "data"),
     "safety": ("safety.comparisons",),
     "safety_samples": ("safety.samples",),

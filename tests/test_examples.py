@@ -92,6 +92,12 @@ def test_chain_example_beats_single_positions(capsys):
     assert result["accuracy_chain"] > result["accuracy_single"] + 0.1
 
 
+def test_labellers_of_digit_words_beat_single_images():
+    accuracy = run("digit_words")["accuracy"]
+    assert accuracy["max-margin chain"] > accuracy["single images"] + 0.03
+    assert accuracy["conditional random field"] > accuracy["single images"] + 0.05
+
+
 @pytest.mark.parametrize(
     "name",
     [
