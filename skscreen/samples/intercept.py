@@ -27,7 +27,9 @@ def margins_with_intercept(margins: np.ndarray, b: float, y: np.ndarray | None) 
     return margins if y is None else margins + b * y
 
 
-def best_intercepts(kinks: np.ndarray, caps: np.ndarray, level: float) -> tuple[float, float]:
+def best_intercepts(
+    kinks: np.ndarray, caps: np.ndarray, level: float, error: float = 0.0
+) -> tuple[float, float]:
     """Return the ends of the interval of best intercepts.
 
     Parameters
@@ -39,6 +41,8 @@ def best_intercepts(kinks: np.ndarray, caps: np.ndarray, level: float) -> tuple[
     level : float
         Sum of C_i where y_i = +1; for a part of the samples, plus that of y_i C_i over those left
         out because alpha_i = C_i.
+    error : float
+        Rounding error of the sum over those left out.
 
     Returns
     -------
@@ -47,7 +51,7 @@ def best_intercepts(kinks: np.ndarray, caps: np.ndarray, level: float) -> tuple[
     """
     if kinks.size == 0:
         return 0.0, 0.0
-    slack = 4.0 * EPS * kinks.size * (float(caps.sum()) + abs(level))
+    slack = 4.0 * EPS * kinks.size * (float(caps.sum()) + abs(level)) + error
     low = weighted_quantile(kinks, caps, level - slack)
     return low, weighted_quantile(kinks, caps, np.nextafter(level + slack, np.inf))
 
@@ -59,6 +63,7 @@ def bounds_with_intercept(
     caps: np.ndarray,
     level: float,
     thresholds: np.ndarray | float = 1.0,
+    error: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Turn bounds on all <z_i, w*> into bounds on the margins at every optimal intercept.
 
@@ -70,7 +75,7 @@ def bounds_with_intercept(
         Bounds on margins of intercept 0; NaN for none.
     y : ndarray of shape (m,)
         Labels, -1 or +1.
-    caps, level
+    caps, level, error
         See `best_intercepts`.
     thresholds : ndarray of shape (m,), default=1
         Margins at the kinks.
@@ -79,8 +84,8 @@ def bounds_with_intercept(
     lower = np.where(np.isnan(lower), -np.inf, lower)
     upper = np.where(np.isnan(upper), np.inf, upper)
     ends = np.sort(np.stack([y * (thresholds - lower), y * (thresholds - upper)]), axis=0)
-    smallest = best_intercepts(ends[0], caps, level)[0]
-    largest = best_intercepts(ends[1], caps, level)[1]
+    smallest = best_intercepts(ends[0], caps, level, error)[0]
+    largest = best_intercepts(ends[1], caps, level, error)[1]
     moves = y * smallest, y * largest
     rounding = _ROUNDING * EPS * (np.abs(thresholds) + max(abs(smallest), abs(largest)))
     return lower + np.minimum(*moves) - rounding, upper + np.maximum(*moves) + rounding

@@ -152,7 +152,10 @@ class SamplePathSolver:
         return 1.0 / reach if reach > 0.0 else math.inf
 
     def _is_above_C_min(self, C: float) -> bool:
-        """Whether C > C_min: as a rule a few margins tell, and no product with all samples."""
+        """Whether C > C_min: as a rule a few margins tell, without a product with all samples.
+
+        Of a kernel matrix that is not in memory that would be as much work as a fifth of a fit.
+        """
         if "C_min" not in vars(self) and self._signs is None:
             margins = self._samples.some_margins(_some(self._samples.n), self._weights)
             if C * float(margins.max()) > 1.0:

@@ -1,11 +1,14 @@
 """Duality gap, best intercept and decisions of a hinge-loss problem, from margins alone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
+from skscreen.core.floats import EPS
 from skscreen.samples.intercept import best_intercepts, bounds_with_intercept
 from skscreen.samples.losses import SampleLosses
+from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.screening.rules import Extremes, decide
 
 # Halvings of the interval of multiples of a start: the loss is quadratic in the width left.
@@ -22,13 +25,13 @@ class HingeTerms:
         Of m samples.
     y : ndarray of shape (m,), or None
         Labels, where the intercept is free.
-    fixed_sum : float
-        Sum of y_i C_i over the samples left out because alpha_i = C_i.
+    fixed : ndarray
+        y_i C_i of the samples left out because alpha_i = C_i.
     """
 
     losses: SampleLosses
     y: np.ndarray | None = None
-    fixed_sum: float = 0.0
+    fixed: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def gap(self, alpha: np.ndarray, margins: np.ndarray) -> tuple[float, float]:
         """Return the duality gap at w = u(alpha) and the best intercept, and that intercept.
@@ -47,21 +50,26 @@ class HingeTerms:
         if self.y is None:
             return 0.0
         kinks = self.y * self.losses.short(margins)
-        return 0.5 * sum(best_intercepts(kinks, self.losses.caps, self._level))
+        return 0.5 * sum(best_intercepts(kinks, self.losses.caps, *self._level))
 
     def decide(self, extremes: Extremes, codes: np.ndarray | None = None) -> np.ndarray:
         """Return codes by bounds on all <z_i, w*>: see `rules.decide`."""
         losses = self.losses
         if self.y is not None:
+            level, error = self._level
             extremes = bounds_with_intercept(
-                *extremes, self.y, losses.caps, self._level, losses.thresholds
+                *extremes, self.y, losses.caps, level, losses.thresholds, error
             )
         return decide(*extremes, codes, losses)
 
-    @property
-    def _level(self) -> float:
-        """Level at which the weighted quantile of the kinks is the best intercept."""
-        return self.losses.caps[self.y > 0.0].sum() + self.fixed_sum
+    @cached_property
+    def _level(self) -> tuple[float, float]:
+        """Level at which the weighted quantile of the kinks is the best intercept, and its error.
+
+        The fixed ones may weigh far more than the others, and yet cancel.
+        """
+        level = self.losses.caps[self.y > 0.0].sum() + self.fixed.sum()
+        return float(level), SLACK * EPS * float(np.abs(self.fixed).sum())
 
 
 def best_multiple(terms: HingeTerms, square: float, margins: np.ndarray) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from time import perf_counter
 import numpy as np
 
 from skscreen.core.certificate import ScreeningEvent, screening_event
+from skscreen.core.decisions import LINEAR
 from skscreen.core.projection import project
 from skscreen.samples.gram import KernelSamples
 from skscreen.samples.losses import SampleLosses
@@ -60,11 +61,12 @@ class KernelRun:
         """Take what concerns the undecided samples."""
         codes = self.state.codes
         self.S = np.flatnonzero(codes == 0)
-        y, fixed_sum = None, 0.0
-        if self.y is not None:
-            at_C = codes == 2
-            y, fixed_sum = self.y[self.S], self.y[at_C] @ self.losses.caps[at_C]
-        self.terms = HingeTerms(self.losses.take(self.S), y, fixed_sum)
+        losses = self.losses.take(self.S)
+        if self.y is None:
+            self.terms = HingeTerms(losses)
+            return
+        at_cap = codes == LINEAR
+        self.terms = HingeTerms(losses, self.y[self.S], (self.y * self.losses.caps)[at_cap])
 
     def screen(self, gap: float) -> None:
         """Screen by the ball round the current point whose squared radius is the gap."""
