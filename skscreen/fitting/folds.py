@@ -17,8 +17,7 @@ from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.grid import MOST_VALUES, positive_values
 from skscreen.fitting.warning import warn_user
 
-# Where a grid of C begins and ends if only the number of its values is given; in units of 1 over a
-# loss, for standardised data.
+# First and last C of a grid that is given by its number of values; for standardised data.
 _SMALLEST_C, _LARGEST_C = 1e-2, 1e2
 
 # Follows the path of one fold: takes training samples (X, y), their weights or None, and validation

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-# Of a grid that is asked for by a number.
+# Most values of a grid; a larger number is a mistake that would fill the memory.
 MOST_VALUES = 1_000_000
 
 

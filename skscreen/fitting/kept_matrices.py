@@ -12,7 +12,7 @@ import numpy as np
 
 from skscreen.core.memory import free_memory
 
-# By what they follow from; the ones used last are at the end.
+# Matrices by the key of what they follow from, the least recently used first.
 _KEPT: OrderedDict[str, np.ndarray] = OrderedDict()
 _LOCK = threading.Lock()
 

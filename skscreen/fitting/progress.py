@@ -4,6 +4,7 @@ import shutil
 import sys
 from typing import Self
 
+# Width of the bar, in characters.
 _CELLS = 24
 
 

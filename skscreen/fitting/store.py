@@ -35,6 +35,7 @@ _ABANDONED = 3600.0
 # Eviction makes this much room at once, as a share of the limit.
 _ROOM = 0.1
 
+# What reading a damaged file may raise.
 _DAMAGES = (
     OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip

@@ -8,8 +8,7 @@ from joblib import effective_n_jobs
 from sklearn.utils._param_validation import Interval
 from threadpoolctl import ThreadpoolController  # always there: scikit-learn requires it
 
-# Products of matrices narrower than this run slower on many threads than on one, by orders of
-# magnitude where the machine is busy.
+# Columns; products of narrower matrices take longer on many threads than on one.
 _NARROW = 100
 
 # What joblib takes: other whole numbers overflow.

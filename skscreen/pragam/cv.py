@@ -23,7 +23,7 @@ from skscreen.pragam.estimator import (
 )
 from skscreen.samples.labels import Labels, check_labels
 
-# What of a solution is a start.
+# Attributes of a fit that the next one starts from.
 _START = ("coef_", "dual_coef_", "classes_")
 
 

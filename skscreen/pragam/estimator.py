@@ -24,7 +24,7 @@ from skscreen.samples.labels import Labels, check_labels, check_problems
 from skscreen.samples.rows import LinearSamples, check_bounds
 from skscreen.samples.score_classifier import ScoreClassifierMixin
 
-# Options of one algorithm, with the value that says nothing.
+# Parameters of one algorithm each, with the default, which all accept.
 _OPTIONS = {
     "lipschitz": ("pragam", "auto"),
     "restart": ("pragam", True),
@@ -32,7 +32,7 @@ _OPTIONS = {
     "projection": ("pegasos", True),
 }
 
-# What `validate_data` makes of samples.
+# How samples are validated.
 ACCEPTED = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
 

@@ -9,7 +9,7 @@ from sklearn import get_config
 
 from skscreen.samples.gram import Gram, kernel_values
 
-# Of the square of numbers, the variance that rounding errors leave of a constant.
+# Share of the mean square; a smaller variance is rounding errors of a constant.
 _NOISE = 1e-14
 
 

@@ -8,7 +8,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from skscreen.core.memory import check_memory
 
-# A variable with and without sign, of a problem and in the matrix of all.
+# A dual variable with and without sign, of each problem and in the matrix of all.
 _BYTES_PER_VARIABLE = 32
 
 
