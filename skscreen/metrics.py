@@ -62,6 +62,25 @@ def _scaled_margins(embedding: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return ((far / unit) ** 2).sum(axis=1) - ((near / unit) ** 2).sum(axis=1)
 
 
+def query_accuracy_scorer(estimator, X, y=None) -> float:
+    """Return the share of answers that agree with a fitted embedding, as a scorer.
+
+    For the `scoring` of scikit-learn's cross-validation, where cblearn's function of that name is
+    used; without it the estimator's own `score` gives the same.
+
+    Parameters
+    ----------
+    estimator : OrdinalEmbedding
+    X, y
+        Answers as `skscreen.OrdinalEmbedding.fit` takes them.
+
+    Returns
+    -------
+    float
+    """
+    return estimator.score(X, y)
+
+
 def procrustes_distance(X, Y) -> float:
     """Return how far two embeddings are apart, best shifted, scaled, rotated and reflected.
 

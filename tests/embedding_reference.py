@@ -26,6 +26,18 @@ def triplets_of(points, size, seed, noise=0.0):
     return rows
 
 
+def trials_of(points, size, seed, noise=0.0):
+    """Three objects each, and the column of the one that is not in the nearest pair."""
+    rng = np.random.default_rng(seed)
+    trials = np.array([rng.choice(len(points), 3, replace=False) for _ in range(size)])
+    opposite = np.stack(
+        [((points[trials[:, u]] - points[trials[:, v]]) ** 2).sum(axis=1)
+         for u, v in ((1, 2), (0, 2), (0, 1))], axis=1,
+    )  # fmt: skip
+    odd = opposite.argmin(axis=1)
+    return trials, np.where(rng.uniform(size=size) < noise, rng.integers(3, size=size), odd)
+
+
 def loss_values(loss, a, c):
     """f, df/da and df/dc for arrays of squared distances."""
     linear, factor, near, far = np.vectorize(answer, otypes="dddd")(loss.code, loss.shape, a, c)

@@ -107,6 +107,7 @@ def test_labellers_of_digit_words_beat_single_images():
         "feature_weights",
         "learned_space",
         "new_objects",
+        "odd_one_out",
         "pragam",
         "projection",
         "screening_bounds",

@@ -1,16 +1,20 @@
-"""Fuzz targets: triplets from other kinds of answers."""
+"""Fuzz targets: triplets from other kinds of answers, and made ones."""
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.fuzz.checks import call, expect
-from benchmarks.fuzz.inputs import Inputs, spoiled_matrix
+from benchmarks.fuzz.inputs import DENSE, Inputs, spoiled_matrix
+from skscreen.datasets import load_eurodist, make_triplets
 from skscreen.preprocessing import (
     triplets_from_mostcentral,
     triplets_from_multiselect,
     triplets_from_oddoneout,
     triplets_from_ranking,
 )
+
+NOISE_MODELS = ("flips", "points", "distances")
+FORMATS = ("list-order", "list-order", "list-boolean", "list-count", "tensor-count")
 
 
 def trials(inputs: Inputs, n_trials: int, width: int):
@@ -57,4 +61,32 @@ def fuzz_preprocessing(inputs: Inputs) -> None:
     expect(done.result.shape == (n_triplets * n_trials, 3), "rows of selections")
 
 
-TARGETS = {"preprocessing": fuzz_preprocessing}
+def fuzz_made(inputs: Inputs) -> None:
+    inputs.spoil("X", "n_triplets", "metric", "noise", "random_state", "noise_model", "lapse",
+                 "queries", "landmarks", "result_format")  # fmt: skip
+    X, plain = inputs.matrix("X", inputs.count(3, 9), inputs.pick(1, 2, 5), forms=DENSE)
+    rng = inputs.rng()
+    queries = np.array([rng.choice(3, 3, replace=False) for _ in range(4)])
+    options = {"metric": inputs.junk("metric", "euclidean"),
+               "noise_model": inputs.junk("noise_model", inputs.pick(*NOISE_MODELS)),
+               "lapse": inputs.junk("lapse", inputs.pick(0.0, 0.0, 0.3, 1.0)),
+               "queries": inputs.junk("queries", inputs.pick(None, None, queries)),
+               "landmarks": inputs.junk("landmarks", inputs.pick(None, None, 2, [0, 2])),
+               "result_format": inputs.junk("result_format", inputs.pick(*FORMATS)),
+               "noise": inputs.junk("noise", inputs.pick(0.0, 0.0, 1.0, 0.3)),
+               "random_state": inputs.junk("random_state", inputs.pick(None, 0))}  # fmt: skip
+    n = inputs.junk("n_triplets", inputs.pick("all", inputs.count(1, 50)))
+    done = call(make_triplets, X, n, **options)
+    if done.error is not None:
+        return
+    if inputs.spoiled or options["result_format"] != "list-order":
+        return
+    i, j, k = done.result.T
+    expect(not np.any((i == j) | (i == k) | (j == k)), "an object twice")
+    if options["noise"] == options["lapse"] == 0.0 and np.abs(plain).max() < 1e100:
+        near, far = (((plain[i] - plain[o]) ** 2).sum(axis=1) for o in (j, k))
+        expect(np.all(near <= far), "the far one is nearer")
+    expect(load_eurodist().distances.shape == (21, 21), "load_eurodist")
+
+
+TARGETS = {"preprocessing": fuzz_preprocessing, "make_triplets": fuzz_made}

@@ -24,7 +24,7 @@ from skscreen import (
     Store,
     project_box_equality,
 )
-from skscreen.datasets import load_eurodist, make_triplets
+from skscreen.embedding.losses import EmbeddingLoss
 from skscreen.inspection import (
     CertifiedPathDisplay,
     EmbeddingDisplay,
@@ -36,6 +36,7 @@ from skscreen.metrics import (
     mean_average_precision_at_r,
     precision_at_k,
     procrustes_distance,
+    query_accuracy_scorer,
     r_precision,
     recall_at_k,
     retrieval_recall_at_k,
@@ -68,7 +69,7 @@ EMBEDDING = {
 
 
 def answers(inputs: Inputs, n: int, n_rows: int, width: int) -> tuple:
-    """Return answers and responses to give."""
+    """Return answers and responses to give, and plain rows of numbers."""
     rng = inputs.rng()
     rows = np.array([rng.choice(n, width, replace=width > n or inputs.pick(False, False, True))
                      for _ in range(n_rows)])  # fmt: skip
@@ -98,14 +99,14 @@ def answers(inputs: Inputs, n: int, n_rows: int, width: int) -> tuple:
     elif inputs.pick(False, True):
         y = inputs.pick(right, right.astype(int), np.where(right, 1, -1), right.tolist(),
                         np.where(right, 3.0, -2.0), rng.integers(3, size=n_rows))  # fmt: skip
-    return inputs.note("X", given), inputs.note("y", y)
+    return inputs.note("X", given), inputs.note("y", y), rows
 
 
 def fuzz_embedding(inputs: Inputs) -> None:
-    inputs.spoil("X", "y", "sample_weight", "init", "F", *EMBEDDING)
+    inputs.spoil("X", "y", "sample_weight", "init", "F", "result_format", *EMBEDDING)
     options = {"max_epochs": 20, **inputs.options(OrdinalEmbedding, EMBEDDING)}
     n, n_rows, width = inputs.count(4, 12), inputs.count(1, 60), inputs.pick(3, 4)
-    X, y = answers(inputs, n, n_rows, width)
+    X, y, rows = answers(inputs, n, n_rows, width)
     weights, plain_weights = inputs.weights("sample_weight", n_rows)
     fit = {"sample_weight": weights}
     if "init" in inputs.spoiled or inputs.pick(False, False, True):
@@ -122,9 +123,13 @@ def fuzz_embedding(inputs: Inputs) -> None:
     bound = call(model.lower_bound, names=("loss",))
     slack = 1e-9 * abs(model.objective_)
     expect(bound.error is not None or bound.result <= model.objective_ + slack, "bound")
-    call(model.predict, X)
+    formats = ("list-order", "list-boolean", "list-count", "tensor-count", None)
+    call(model.predict, X, inputs.junk("result_format", inputs.pick(*formats)))
+    place_new(inputs, model, rows)
     score = call(model.score, X, y, sample_weight=weights)
     expect(score.error is not None or 0.0 <= score.result <= 1.0, "score")
+    if score.error is None and "sample_weight" not in fit:
+        expect(query_accuracy_scorer(model, X, y) == score.result, "scorer")
     F = inputs.matrix("F", len(points), 3)[0]
     if call(model.fit_features, F, names=("X",)).error is None:
         mapped = call(model.map_features, F, names=("X",))
@@ -132,6 +137,15 @@ def fuzz_embedding(inputs: Inputs) -> None:
     if inputs.spoiled or y is not None or model.formulation == "convex":
         return
     check_stress(model, X, plain_weights)
+
+
+def place_new(inputs: Inputs, model, rows) -> None:
+    """Answers about objects of which some may be new, by number or by name."""
+    names = [*model.objects_.tolist(), *inputs.pick((100, 200), ("x", "y"), (-1, 0.5))]
+    more = np.array([[names[v % len(names)] for v in row] for row in rows + 1], dtype=object)
+    done = call(model.place, more[: inputs.count(0, len(more))])
+    if done.error is None:
+        expect(np.all(np.isfinite(done.result)), "placed points")
 
 
 def check_stress(model, X, weights) -> None:
@@ -148,7 +162,7 @@ def check_stress(model, X, weights) -> None:
     used = ~same & (weights > 0.0)
     Z = model.embedding_
     a, c = (((Z[u] - Z[v]) ** 2).sum(axis=1)[used] for u, v in ((i, j), (l, k)))
-    shape = model._shape()
+    shape = EmbeddingLoss.of(model).shape
     if model.loss == "soe":
         a, c = np.maximum(a, 1e-12), np.maximum(c, 1e-12)
     with np.errstate(all="ignore"):
@@ -209,7 +223,7 @@ def fuzz_store(inputs: Inputs) -> None:
 def fuzz_measures(inputs: Inputs) -> None:
     inputs.spoil("X", "y", "Y", "sample_weight", "embedding", "relevant", "distances", "k")
     n, n_rows = inputs.count(3, 8), inputs.count(1, 20)
-    X, y = answers(inputs, n, n_rows, inputs.pick(3, 4))
+    X, y, _ = answers(inputs, n, n_rows, inputs.pick(3, 4))
     embedding, points = inputs.matrix("embedding", n, 2, forms=DENSE)
     weights = inputs.weights("sample_weight", n_rows)[0]
     done = call(triplet_error, embedding, X, y, weights)
@@ -234,24 +248,6 @@ def fuzz_measures(inputs: Inputs) -> None:
     ):  # fmt: skip
         done = call(function, embedding, labels, *more, names=("Z", "labels"))
         expect(done.error is not None or 0.0 <= done.result <= 1.0, function.__name__)
-
-
-def fuzz_made(inputs: Inputs) -> None:
-    inputs.spoil("X", "n_triplets", "metric", "noise", "random_state")
-    X, plain = inputs.matrix("X", inputs.count(3, 9), inputs.pick(1, 2, 5), forms=DENSE)
-    options = {"metric": inputs.junk("metric", "euclidean"),
-               "noise": inputs.junk("noise", inputs.pick(0.0, 0.0, 1.0, 0.3)),
-               "random_state": inputs.junk("random_state", inputs.pick(None, 0))}  # fmt: skip
-    n = inputs.junk("n_triplets", inputs.count(1, 50))
-    done = call(make_triplets, X, n, **options)
-    if done.error is not None:
-        return
-    i, j, k = done.result.T
-    expect(not np.any((i == j) | (i == k) | (j == k)), "an object twice")
-    if not inputs.spoiled and options["noise"] == 0.0 and np.abs(plain).max() < 1e100:
-        near, far = (((plain[i] - plain[o]) ** 2).sum(axis=1) for o in (j, k))
-        expect(np.all(near <= far), "the far one is nearer")
-    expect(load_eurodist().distances.shape == (21, 21), "load_eurodist")
 
 
 def fuzz_displays(inputs: Inputs) -> None:
@@ -287,6 +283,5 @@ TARGETS = {
     "project_box_equality": fuzz_projection,
     "Store": fuzz_store,
     "metrics": fuzz_measures,
-    "make_triplets": fuzz_made,
     "displays": fuzz_displays,
 }

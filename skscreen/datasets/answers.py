@@ -1,10 +1,12 @@
-"""Random answers about distances."""
+"""Answers about distances, as a person or a crowd would give them."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state, check_scalar
 
+from skscreen.core.inputs import check_format, in_format
 from skscreen.core.memory import check_memory
 
 # Where so many draws in a row were ties there is nothing to compare.
@@ -19,27 +21,55 @@ _LARGEST = 1e150
 # Numbers in a block of differences.
 _BLOCK = 2**18
 
+_NOISE_MODELS = ("flips", "points", "distances")
+
 
 def make_triplets(
-    X, n_triplets: int, *, metric="euclidean", noise=0.0, random_state=None
-) -> np.ndarray:
-    """Draw triplets of which objects are nearer to each other.
+    X,
+    n_triplets="all",
+    *,
+    queries=None,
+    landmarks=None,
+    metric="euclidean",
+    noise=0.0,
+    noise_model="flips",
+    lapse=0.0,
+    result_format="list-order",
+    random_state=None,
+):
+    """Make triplets of which objects are nearer to each other.
 
     Parameters
     ----------
     X : array-like of shape (n_objects, n_features), or (n_objects, n_objects)
         Points, or with ``metric="precomputed"`` their distances.
-    n_triplets : int
-        Drawn with replacement; ties are drawn again.
+    n_triplets : int or "all", default="all"
+        A number is drawn with replacement, ties are drawn again. "all" asks each question once:
+        n (n - 1) (n - 2) / 2 of n objects; ties are answered by a coin.
+    queries : array-like of shape (n_queries, 3), optional
+        The questions to ask, or to draw from: is i nearer to j than to k?
+    landmarks : int or array-like of int, optional
+        Objects between which the nearer one is chosen, or their number, to be drawn: j and k are
+        landmarks, i is any object.
     metric : {"euclidean", "precomputed"}, default="euclidean"
     noise : float, default=0.0
-        Share, in [0, 1], of triplets that are turned round at random.
+        Its size, >= 0, in the unit of the noise model.
+    noise_model : {"flips", "points", "distances"}, default="flips"
+        "flips": the share, at most 1, of answers that are turned round at random. "points" and
+        "distances" add Gaussian noise of this standard deviation, anew for each answer, to each
+        coordinate of the three points, or to the difference of the two distances.
+    lapse : float, default=0.0
+        Share, in [0, 1], of answers that are given by a coin.
+    result_format : str, default="list-order"
+        "list-order" returns triplets. "list-boolean" and "list-count" return the questions, and
+        responses True and False, or 1 and -1. "tensor-count" returns a sparse array of shape
+        (n_objects, n_objects^2) of sums of 1 and -1. `skscreen.OrdinalEmbedding` takes them all.
     random_state : int, RandomState or None, default=None
 
     Returns
     -------
-    ndarray of shape (n_triplets, 3), int64
-        Rows (i, j, k): object i is nearer to j than to k.
+    triplets : ndarray of shape (n_triplets, 3), int64
+        Rows (i, j, k): object i is nearer to j than to k. For other formats: see `result_format`.
 
     Raises
     ------
@@ -53,37 +83,163 @@ def make_triplets(
     >>> from skscreen.datasets import make_triplets
     >>> make_triplets([[0.0], [1.0], [3.0]], 1000, random_state=0).shape
     (1000, 3)
+    >>> questions, answers = make_triplets([[0.0], [1.0], [3.0]], result_format="list-boolean")
+    >>> questions.tolist(), answers.tolist()
+    ([[0, 1, 2], [1, 0, 2], [2, 0, 1]], [True, True, False])
     """
+    X = _check_points(X, metric)
+    _check_noise(metric, noise, noise_model, lapse)
+    check_format(result_format)
+    rng, n = check_random_state(random_state), len(X)
+    everything = isinstance(n_triplets, str) and n_triplets == "all"
+    if not everything:
+        n_triplets = int(check_scalar(n_triplets, "n_triplets", Integral, min_val=1))
+        check_memory(_BYTES * n_triplets, f"{n_triplets:,} triplets", "Use a smaller n_triplets.")
+    every, draw = _questions(n, queries, landmarks, rng)
+    gain = _gain(X, metric, noise if noise_model != "flips" else 0.0, noise_model, rng)
+    if everything:
+        rows = every()
+        gains = gain(rows)
+        right = np.where(gains == 0.0, rng.uniform(size=len(rows)) < 0.5, gains > 0.0)
+    else:
+        rows, right = _drawn(draw, gain, n_triplets)
+    if noise_model == "flips":
+        right ^= rng.uniform(size=len(rows)) < noise
+    if lapse > 0.0:
+        lapses = rng.uniform(size=len(rows)) < lapse
+        right[lapses] = rng.uniform(size=np.count_nonzero(lapses)) < 0.5
+    rows, responses = in_format(rows, right, result_format, n)
+    return rows if responses is None else (rows, responses)
+
+
+def _check_points(X, metric) -> np.ndarray:
     if not isinstance(metric, str) or metric not in ("euclidean", "precomputed"):
         raise ValueError(f"metric must be 'euclidean' or 'precomputed', got {metric!r}.")
-    if not isinstance(noise, Real) or not 0.0 <= noise <= 1.0:
-        raise ValueError(f"noise must be in [0, 1], got {noise}.")
-    n_triplets = int(check_scalar(n_triplets, "n_triplets", Integral, min_val=1))
     X = check_array(X, dtype=np.float64, ensure_min_samples=3, input_name="X")
     if np.abs(X).max() > _LARGEST:
         raise ValueError(f"X must hold numbers of at most {_LARGEST:g} in size: rescale it.")
     if metric == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(f"X must be a square matrix of distances, got shape {X.shape}.")
-    check_memory(_BYTES * n_triplets, f"{n_triplets:,} triplets", "Use a smaller n_triplets.")
-    rng, n = check_random_state(random_state), len(X)
-    triplets = np.empty((n_triplets, 3), dtype=np.int64)
-    missing = np.arange(n_triplets)
+    return X
+
+
+def _check_noise(metric, noise, noise_model, lapse) -> None:
+    if not isinstance(noise_model, str) or noise_model not in _NOISE_MODELS:
+        raise ValueError(f"noise_model must be one of {_NOISE_MODELS}, got {noise_model!r}.")
+    largest = 1.0 if noise_model == "flips" else _LARGEST
+    for name, value, most in (("noise", noise, largest), ("lapse", lapse, 1.0)):
+        if not isinstance(value, Real) or not 0.0 <= value <= most:
+            raise ValueError(f"{name} must be in [0, {most:g}], got {value!r}.")
+    if noise_model == "points" and metric == "precomputed":
+        raise ValueError("noise_model must not be 'points' with metric='precomputed'.")
+
+
+def _questions(n, queries, landmarks, rng) -> tuple[Callable, Callable]:
+    """Return what makes all questions once, and what draws a number of them."""
+    if queries is not None:
+        if landmarks is not None:
+            raise ValueError("queries and landmarks must not both be given.")
+        rows = _check_queries(queries, n)
+        return lambda: rows, lambda size: rows[rng.randint(len(rows), size=size)]
+    if landmarks is None:
+        return (
+            lambda: _all_questions(n, np.arange(n)),
+            lambda size: np.stack(_three_objects(n, size, rng), axis=1),
+        )
+    chosen = _check_landmarks(landmarks, n, rng)
+
+    def draw(size):
+        i = rng.randint(n, size=size)
+        j, k = chosen[_two_places(len(chosen), size, rng)]
+        # An object is not its own landmark.
+        again = (i == j) | (i == k)
+        while again.any():
+            i[again] = rng.randint(n, size=np.count_nonzero(again))
+            again = (i == j) | (i == k)
+        return np.stack([i, j, k], axis=1)
+
+    return lambda: _all_questions(n, chosen), draw
+
+
+def _check_queries(queries, n) -> np.ndarray:
+    rows = check_array(queries, dtype="numeric", input_name="queries")
+    if rows.shape[1] != 3 or rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n:
+        raise ValueError(f"queries must have three columns of objects, 0 to {n - 1}.")
+    i, j, k = rows.T
+    if np.any((i == j) | (i == k) | (j == k)):
+        raise ValueError("queries must name three different objects in each row.")
+    return rows.astype(np.int64)
+
+
+def _check_landmarks(landmarks, n, rng) -> np.ndarray:
+    if isinstance(landmarks, Integral) and not isinstance(landmarks, bool):
+        if not 2 <= landmarks <= n:
+            raise ValueError(f"landmarks must be from 2 to {n}, got {landmarks}.")
+        return np.sort(rng.permutation(n)[:landmarks])
+    try:
+        chosen = np.unique(landmarks)
+    except TypeError:
+        chosen = np.empty(0)
+    if chosen.dtype.kind not in "iu" or len(chosen) < 2 or chosen[0] < 0 or chosen[-1] >= n:
+        raise ValueError(f"landmarks must be two or more of the objects 0 to {n - 1}.")
+    return chosen.astype(np.int64)
+
+
+def _all_questions(n, chosen) -> np.ndarray:
+    """Every object with every pair of others among the chosen ones."""
+    size = len(chosen)
+    total = n * size * (size - 1) // 2
+    check_memory(_BYTES * total, f"All {total:,} triplets", "Use a smaller n_triplets.")
+    j, k = np.triu_indices(size, 1)
+    rows = np.empty((n, len(j), 3), dtype=np.int64)
+    rows[:, :, 0] = np.arange(n)[:, None]
+    rows[:, :, 1], rows[:, :, 2] = chosen[j], chosen[k]
+    rows = rows.reshape(-1, 3)
+    return rows[(rows[:, 0] != rows[:, 1]) & (rows[:, 0] != rows[:, 2])]
+
+
+def _drawn(draw, gain, size) -> tuple[np.ndarray, np.ndarray]:
+    """Draw questions, and others in place of those that are ties."""
+    rows, right = np.empty((size, 3), dtype=np.int64), np.empty(size, dtype=bool)
+    missing = np.arange(size)
     for _ in range(_DRAWS):
-        i, j, k = _three_objects(n, len(missing), rng)
+        rows[missing] = draw(len(missing))
+        gains = gain(rows[missing])
+        right[missing] = gains > 0.0
+        missing = missing[gains == 0.0]
+        if missing.size == 0:
+            return rows, right
+    raise ValueError("X has nothing to compare: nearly all of its distances are equal.")
+
+
+def _gain(X, metric, noise, noise_model, rng) -> Callable:
+    """Return the function that says by how much j is nearer than k to i in each row."""
+
+    def gain(rows):
+        i, j, k = rows.T
         if metric == "precomputed":
             near, far = X[i, j], X[i, k]
+        elif noise_model == "points" and noise > 0.0:
+            return _noisy_gain(X, rows, noise, rng)
         else:
             near, far = _square_distances(X, i, j), _square_distances(X, i, k)
-        turned = near > far
-        triplets[missing] = np.stack([i, np.where(turned, k, j), np.where(turned, j, k)], axis=1)
-        missing = missing[near == far]
-        if missing.size == 0:
-            break
-    else:
-        raise ValueError("X has nothing to compare: nearly all of its distances are equal.")
-    wrong = rng.uniform(size=n_triplets) < noise
-    triplets[wrong] = triplets[wrong][:, [0, 2, 1]]
-    return triplets
+        if noise == 0.0:
+            return far - near
+        if metric == "euclidean":
+            near, far = np.sqrt(near), np.sqrt(far)
+        return far - near + noise * rng.normal(size=len(rows))
+
+    return gain
+
+
+def _noisy_gain(X, rows, noise, rng):
+    """Differences of squared distances of points that are elsewhere in each row."""
+    out, size = np.empty(len(rows)), max(_BLOCK // X.shape[1], 1)
+    for first in range(0, len(rows), size):
+        part = rows[first : first + size]
+        i, j, k = (X[part] + noise * rng.normal(size=(*part.shape, X.shape[1]))).swapaxes(0, 1)
+        out[first : first + size] = np.sum((i - k) ** 2, axis=1) - np.sum((i - j) ** 2, axis=1)
+    return out
 
 
 def _square_distances(X, i, j):
@@ -95,10 +251,15 @@ def _square_distances(X, i, j):
     return out
 
 
+def _two_places(n, size, rng):
+    """Two different numbers below n each, uniformly."""
+    j = rng.randint(n, size=size)
+    return np.stack([j, (j + rng.randint(1, n, size=size)) % n])
+
+
 def _three_objects(n, size, rng):
     """Three different objects each, uniformly."""
-    i = rng.randint(n, size=size)
-    j = (i + rng.randint(1, n, size=size)) % n
+    i, j = _two_places(n, size, rng)
     # Of the n - 2 others, those after the first of i and j are one further, after both two.
     k = rng.randint(n - 2, size=size)
     k = k + (k >= np.minimum(i, j))

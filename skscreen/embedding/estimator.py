@@ -14,12 +14,10 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils._set_output import _wrap_data_with_container
-from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from skscreen.embedding.answers import (
     Answers,
-    check_total,
     count_objects,
     read_answers,
     usable_answers,
@@ -30,8 +28,14 @@ from skscreen.embedding.bound import BoundMixin
 from skscreen.embedding.convex import CONVEX_LOSSES
 from skscreen.embedding.feature_map import FeatureMapMixin
 from skscreen.embedding.losses import CODES, EmbeddingLoss
-from skscreen.embedding.names import are_positions, learn_objects, odd_last, positions
-from skscreen.embedding.objective import EmbeddingProblem, answer_margins
+from skscreen.embedding.names import (
+    learn_objects,
+    odd_last,
+    positions,
+)
+from skscreen.embedding.objective import EmbeddingProblem
+from skscreen.embedding.place import PlaceMixin
+from skscreen.embedding.predict import PredictMixin
 from skscreen.embedding.solve import LARGEST, EmbeddingSolution, check_free, check_inits, solve_from
 from skscreen.embedding.state import Progress, Settings
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
@@ -47,6 +51,8 @@ class OrdinalEmbedding(
     CallbackSupportMixin,
     BoundMixin,
     FeatureMapMixin,
+    PlaceMixin,
+    PredictMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     BaseEstimator,
@@ -308,7 +314,7 @@ class OrdinalEmbedding(
         order = rng.permutation(len(answers.rows))
         # Stochastic passes take the answers as they come.
         weights = None if answers.weights is None else answers.weights[order]
-        loss = EmbeddingLoss(self.loss, self._shape())
+        loss = EmbeddingLoss.of(self)
         problem = EmbeddingProblem(answers.rows[order], weights, n_objects, loss, 0.0)
         adapt = self.reg == "auto"
         problem.reg = clean_ridge(problem, self.n_components) if adapt else self.reg
@@ -329,65 +335,6 @@ class OrdinalEmbedding(
             )
         return self._store(solution, problem)
 
-    def transform(self, X=None) -> np.ndarray:
-        """Return the points; new answers do not move them.
-
-        Parameters
-        ----------
-        X : array-like of answers, optional
-            Not used, except that its objects must be known.
-
-        Returns
-        -------
-        ndarray of shape (n_objects, n_components)
-        """
-        check_is_fitted(self)
-        if X is not None:
-            largest = int(self._answers(X, known=True).rows.max())
-            n = len(self.embedding_)
-            if largest >= n:
-                raise ValueError(f"X names an object {largest}, but the fit has {n} objects.")
-        points = self.embedding_.copy()
-        points = _wrap_data_with_container("transform", points, points, self)
-        if hasattr(points, "index") and not are_positions(self.objects_):
-            points.index = self.objects_
-        return points
-
-    def predict(self, X) -> np.ndarray:
-        """Return whether answers agree with the points.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_answers, 3) or (n_answers, 4), or sparse tensor
-            Triplets or quadruplets, whichever the points were learned from.
-
-        Returns
-        -------
-        ndarray of shape (n_answers,), int
-            1 where the pair that X says to be nearer is nearer, -1 where it is farther; 0 where
-            both are equally far, or where an object was in no answer of the fit.
-        """
-        check_is_fitted(self)
-        return self._agree(self._answers(X).rows)
-
-    def score(self, X, y=None, sample_weight=None) -> float:
-        """Return the share of answers that agree with the points.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-
-        Returns
-        -------
-        float
-            Ties, and objects that were in no answer of the fit, count as disagreement.
-        """
-        check_is_fitted(self)
-        rows, weights = self._answers(X, y, sample_weight)
-        check_total(weights)
-        return float(np.average(self._agree(rows) > 0, weights=weights))
-
     def __sklearn_tags__(self):
         """Say that indices of objects are not negative."""
         tags = super().__sklearn_tags__()
@@ -400,15 +347,6 @@ class OrdinalEmbedding(
     @property
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
-
-    def _answers(self, X, y=None, sample_weight=None, *, known=False) -> Answers:
-        """Read answers after a fit: objects by their positions in it, strangers beyond them."""
-        if hasattr(X, "columns") and X.shape[1] == self.n_features_in_:
-            # Columns in another order than those of the fit.
-            _check_feature_names(self, X, reset=False)
-        if self.loss == "oddoneout":
-            X, y = odd_last(X, y), None
-        return read_answers(positions(X, self.objects_, known=known), y, sample_weight)
 
     def _read(self, X, y, n_objects, sample_weight) -> Answers:
         """Validate answers and parameters that depend on each other; set `objects_`."""
@@ -434,11 +372,6 @@ class OrdinalEmbedding(
         self.objects_ = objects
         return answers
 
-    def _shape(self) -> float:
-        alpha = max(self.n_components - 1, 1) if self.alpha is None else self.alpha
-        shapes = {"gnmds": self.smoothing, "ckl": self.mu, "tste": alpha, "soe": self.margin}
-        return float(shapes.get(self.loss, 1.0))
-
     def _settings(self, adapt: bool) -> Settings:
         return Settings(
             # A larger one asks for nothing either, and products with this are numbers.
@@ -459,15 +392,6 @@ class OrdinalEmbedding(
                 count = 1
             return [None] * count
         return check_inits(init, n_objects, self.n_components)
-
-    def _agree(self, rows: np.ndarray) -> np.ndarray:
-        n = len(self.embedding_)
-        known = (rows < n).all(axis=1)
-        known[known] = self.compared_[rows[known]].all(axis=1)
-        agree = np.zeros(len(rows), dtype=np.int64)
-        loss = EmbeddingLoss(self.loss)
-        agree[known] = np.sign(answer_margins(self.embedding_, rows[known], loss))
-        return agree
 
     def _store(self, solution: EmbeddingSolution, problem: EmbeddingProblem) -> Self:
         """Set the fitted attributes."""

@@ -42,6 +42,20 @@ class EmbeddingLoss:
     name: str
     shape: float = 1.0
 
+    @classmethod
+    def of(cls, estimator) -> "EmbeddingLoss":
+        """Return the loss that the parameters of an estimator name."""
+        alpha = estimator.alpha
+        if alpha is None:
+            alpha = max(estimator.n_components - 1, 1)
+        shapes = {
+            "gnmds": estimator.smoothing,
+            "ckl": estimator.mu,
+            "tste": alpha,
+            "soe": estimator.margin,
+        }
+        return cls(estimator.loss, float(shapes.get(estimator.loss, 1.0)))
+
     @property
     def code(self) -> int:
         """The number by which kernels know the loss."""

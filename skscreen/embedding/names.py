@@ -243,6 +243,20 @@ def positions(X, objects: np.ndarray, *, known: bool):
     return rows[codes].reshape(table.shape)
 
 
+def all_objects(X, objects: np.ndarray) -> np.ndarray:
+    """Return the objects of a fit and, after them, the further ones that answers name, sorted."""
+    if is_tensor(X):
+        raise ValueError("X must be a table of answers: a tensor names no new objects.")
+    table = read_table(X)
+    if are_names(table) != are_names(objects):
+        raise ValueError(f"X must name objects as the fit did, such as {_some(objects.tolist())}.")
+    known = set(objects.tolist())
+    new = [name for name in _distinct(table)[0] if name not in known]
+    if are_positions(objects) and any(name < 0 or name != int(name) for name in new):
+        raise ValueError("X must hold whole numbers >= 0, as those of the fit.")
+    return _array_of([*objects.tolist(), *new])
+
+
 def _some(names: list) -> str:
     shown = ", ".join(repr(name) for name in names[:_SHOWN])
     return shown + (", ..." if len(names) > _SHOWN else "")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.inspection.labels import place_labels
 from skscreen.inspection.style import (
     BLUE,
     GREEN,
@@ -40,7 +41,7 @@ class EmbeddingDisplay:
     ----------
     points : ndarray of shape (n_objects, 2)
     names : sequence of str, default=None
-        Written beside the points.
+        Written beside the points where there is room: no name covers another or leaves the frame.
     classes : ndarray of shape (n_objects,), default=None
         Class of each object: a colour and a marker each.
     reference : ndarray of shape (n_objects, 2), default=None
@@ -55,7 +56,7 @@ class EmbeddingDisplay:
     scatters_ : list of matplotlib PathCollection
         One for each class, in sorted order.
     texts_ : list of matplotlib Text
-        Names.
+        The names for which there was room, where the axes were when they were drawn.
     reference_scatter_ : matplotlib PathCollection or None
     """
 
@@ -92,7 +93,8 @@ class EmbeddingDisplay:
         estimator : OrdinalEmbedding
             Or anything with an `embedding_`, of at least two components.
         names : sequence of str, default=None
-            Written beside the points.
+            Written beside the points where there is room. None takes the names of the objects, if
+            the answers had some; an empty list writes none.
         classes : array-like of shape (n_objects,), default=None
             Class of each object: a colour and a marker each.
         reference : array-like of shape (n_objects, 2), default=None
@@ -126,6 +128,10 @@ class EmbeddingDisplay:
             points = points - points.mean(axis=0)
             # Eigenvalues ascend; one object has axes too.
             points = points @ np.linalg.eigh(points.T @ points)[1][:, :-3:-1]
+        if names is None:
+            names = _names_of(estimator)
+        elif _count(names) == 0:
+            names = None
         for label, values in (("names", names), ("classes", classes), ("reference", reference)):
             if values is not None and (count := _count(values)) != len(points):
                 raise ValueError(
@@ -169,8 +175,6 @@ class EmbeddingDisplay:
             If matplotlib is not installed.
         """
         plt = pyplot(self)
-        from matplotlib.patheffects import withStroke
-
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
@@ -196,19 +200,6 @@ class EmbeddingDisplay:
             )
             for index, label in enumerate(labels)
         ]
-        self.texts_ = [
-            ax.annotate(
-                name,
-                point,
-                xytext=(4, 3),
-                textcoords="offset points",
-                fontsize="small",
-                zorder=3,
-                # Legible over points and lines.
-                path_effects=[withStroke(linewidth=2.0, foreground="white")],
-            )
-            for name, point in zip(self.names or (), self.points, strict=False)
-        ]
         ax.set_aspect("equal", adjustable="datalim")
         ax.margins(0.08)
         ax.set(xticks=[], yticks=[])
@@ -221,7 +212,18 @@ class EmbeddingDisplay:
                 fontsize="small",
                 borderaxespad=0.2,
             )
+        self.texts_ = []
+        if self.names is not None:
+            self.texts_ = place_labels(ax, self.points, self.names, self.reference)
         return self
+
+
+def _names_of(estimator: Any) -> Sequence | None:
+    """Names of the objects, if they are more than their positions."""
+    objects = getattr(estimator, "objects_", None)
+    if objects is None or np.array_equal(objects, np.arange(len(objects))):
+        return None
+    return objects.tolist()
 
 
 def _count(values: Any) -> int | str:

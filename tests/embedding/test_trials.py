@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from embedding_reference import share_right, triplets_of
+from embedding_reference import share_right, trials_of, triplets_of
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
@@ -13,18 +13,6 @@ from skscreen.preprocessing import triplets_from_oddoneout
 
 POINTS = np.random.default_rng(0).normal(size=(30, 2))
 NAMES = np.array([f"stimulus {k:02d}" for k in range(30)])
-
-
-def trials_of(points, size, seed, noise=0.0):
-    """Three objects each, and the column of the one that is not in the nearest pair."""
-    rng = np.random.default_rng(seed)
-    trials = np.array([rng.choice(len(points), 3, replace=False) for _ in range(size)])
-    opposite = np.stack(
-        [((points[trials[:, u]] - points[trials[:, v]]) ** 2).sum(axis=1)
-         for u, v in ((1, 2), (0, 2), (0, 1))], axis=1,
-    )  # fmt: skip
-    odd = opposite.argmin(axis=1)
-    return trials, np.where(rng.uniform(size=size) < noise, rng.integers(3, size=size), odd)
 
 
 TRIALS, COLUMNS = trials_of(POINTS, 1500, 1)

@@ -11,6 +11,7 @@ from skscreen.inspection import EmbeddingDisplay
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.text import Text
 
 POINTS = np.random.default_rng(0).normal(size=(6, 2))
 NAMES = list("abcdef")
@@ -147,3 +148,38 @@ def test_an_estimator_without_points():
 def test_classes_that_cannot_be_told_apart(classes, message):
     with pytest.raises(ValueError, match=f"`classes` must .*{message}"):
         EmbeddingDisplay.from_estimator(fitted(), classes=classes)
+
+
+@pytest.mark.parametrize("size", [3.0, 6.4])
+@pytest.mark.parametrize("reference", [False, True])
+def test_names_cover_neither_each_other_nor_the_frame(size, reference):
+    rng = np.random.default_rng(2)
+    # A crowd, a line of neighbours, and points at the edge.
+    points = np.vstack([0.05 * rng.normal(size=(15, 2)), rng.uniform(-1, 1, size=(25, 2))])
+    names = [f"a stimulus called {k}" for k in range(40)]
+    _, ax = plt.subplots(figsize=(size, size), layout="constrained")
+    display = EmbeddingDisplay.from_estimator(
+        fitted(points), names=names, reference=points[::-1] if reference else None, ax=ax
+    )
+    display.figure_.canvas.draw()
+    # Of the text itself, without the line to its point.
+    boxes = np.array([Text.get_window_extent(text).extents for text in display.texts_])
+    low, high = boxes[:, :2], boxes[:, 2:]
+    overlap = np.all((low[:, None] < high) & (low < high[:, None]), axis=2)
+    assert np.count_nonzero(overlap) == len(boxes)
+    frame = display.ax_.bbox.extents
+    assert np.all(low >= frame[:2]) and np.all(high <= frame[2:])
+    # Most have room in a large figure, and no name is beside another's point.
+    assert len(boxes) >= (15 if size > 5 else 5)
+    at = dict(zip(names, points, strict=True))
+    assert all(text.xy == tuple(at[text.get_text()]) for text in display.texts_) or reference
+
+
+def test_the_names_of_the_objects_are_written():
+    model = OrdinalEmbedding(random_state=0).fit([["cat", "dog", "car"], ["dog", "cat", "car"]])
+    display = EmbeddingDisplay.from_estimator(model)
+    assert {text.get_text() for text in display.texts_} <= {"cat", "dog", "car"}
+    assert len(display.texts_) >= 2
+    assert EmbeddingDisplay.from_estimator(model, names=[]).texts_ == []
+    numbered = OrdinalEmbedding(random_state=0).fit([[0, 1, 2], [1, 0, 2]])
+    assert EmbeddingDisplay.from_estimator(numbered).texts_ == []

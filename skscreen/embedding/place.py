@@ -1,0 +1,151 @@
+"""Points of new objects from answers about them, with the known points where they are."""
+
+import numpy as np
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._set_output import _wrap_data_with_container
+from sklearn.utils.validation import check_is_fitted
+
+from skscreen.embedding.answers import Answers, read_answers, usable_answers
+from skscreen.embedding.losses import EmbeddingLoss
+from skscreen.embedding.names import all_objects, odd_last, positions
+from skscreen.embedding.objective import EmbeddingProblem, answer_margins
+from skscreen.fitting.warning import warn_user
+
+# Known points at which a new one is tried, and how many of the best are starts.
+_CANDIDATES, _STARTS = 200, 5
+# Starts are this share of the size of the embedding beside a known point.
+_BESIDE = 0.05
+_MAX_ITER = 1000
+
+
+class PlaceMixin:
+    """For ordinal embeddings: points of objects that were in no answer of the fit."""
+
+    def place(self, X, y=None, *, sample_weight=None):
+        """Find points for new objects from answers about them; the known points stay.
+
+        Minimises the objective of the fit over the new points, from several starts. The estimator
+        is not changed.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Answers as in `fit`. Those about known objects alone say nothing new and are not used.
+
+        Returns
+        -------
+        ndarray of shape (n_new_objects, n_components)
+            A point for each object of X that was in no answer of the fit, in the sorted order of
+            the objects; that is the index of the data frame with ``set_output``.
+
+        Raises
+        ------
+        ValueError
+            For invalid answers, or if there is no new object in them.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the points did not converge.
+
+        Examples
+        --------
+        >>> from skscreen import OrdinalEmbedding
+        >>> from skscreen.datasets import load_eurodist, make_triplets
+        >>> cities = load_eurodist()
+        >>> answers = make_triplets(cities.distances, 3000, metric="precomputed", random_state=0)
+        >>> with_last = (answers == 20).any(axis=1)
+        >>> model = OrdinalEmbedding(random_state=0).fit(answers[~with_last])
+        >>> model.place(answers[with_last]).shape
+        (1, 2)
+        """
+        check_is_fitted(self)
+        if self.loss == "oddoneout":
+            X, y = odd_last(X, y), None
+        objects = all_objects(X, self.objects_)
+        answers = read_answers(positions(X, objects, known=True), y, sample_weight)
+        n_known = len(self.embedding_)
+        compared = np.r_[self.compared_, np.zeros(len(objects) - n_known, dtype=bool)]
+        free = np.zeros(len(objects), dtype=bool)
+        free[answers.rows] = True
+        free &= ~compared
+        if not free.any():
+            raise ValueError("X must name at least one object that was in no answer of the fit.")
+        answers = usable_answers(_about(answers, free))
+        start = np.zeros((len(objects), self.embedding_.shape[1]))
+        start[:n_known] = self.embedding_
+        # In the order of names, whether or not the fit knew of them.
+        free = np.flatnonzero(free)
+        names = objects[free]
+        try:
+            free = free[np.argsort(names, kind="stable")]
+        except TypeError:
+            pass
+        points = self._found(answers, start, free, compared)
+        wrapped = _wrap_data_with_container("transform", points, points, self)
+        if hasattr(wrapped, "index"):
+            wrapped.index = objects[free]
+        return wrapped
+
+    def _found(self, answers: Answers, start: np.ndarray, free, compared) -> np.ndarray:
+        """Return the free points with the lowest objective that the starts lead to."""
+        loss = EmbeddingLoss.of(self)
+        problem = EmbeddingProblem(*answers, len(start), loss, 0.0)
+        # As strong for an answer about an object as in the fit.
+        problem.reg = self.reg_ * len(start) / (len(free) * problem.width)
+
+        def objective(flat):
+            points = start.copy()
+            points[free] = flat.reshape(len(free), -1)
+            value, gradient = problem.evaluate(points)
+            return value, gradient[free].ravel()
+
+        rng = check_random_state(self.random_state)
+        best = None
+        for begin in _beginnings(answers, start, free, compared, loss, rng):
+            found = minimize(
+                objective, begin.ravel(), jac=True, method="L-BFGS-B",
+                options={"maxiter": _MAX_ITER, "ftol": 1e-2 * min(self.tol, 1.0)},
+            )  # fmt: skip
+            # Written so that NaN is never the lowest.
+            if best is None or found.fun < best.fun:
+                best = found
+        if best.nit >= _MAX_ITER:
+            warn_user(
+                f"{best.nit} iterations did not find the points of {len(free)} new objects; the "
+                f"objective is {best.fun:.6g}. Use more answers about each.",
+                ConvergenceWarning,
+            )
+        return best.x.reshape(len(free), -1)
+
+
+def _about(answers: Answers, free: np.ndarray) -> Answers:
+    """Answers that compare at least one of the free objects."""
+    rows, weights = answers
+    used = free[rows].any(axis=1)
+    return Answers(rows[used], None if weights is None else weights[used])
+
+
+def _beginnings(answers, start, free, compared, loss, rng):
+    """Yield starts: each new object beside the known one where most of its answers are right."""
+    known = np.flatnonzero(compared)
+    candidates = rng.permutation(known)[:_CANDIDATES]
+    size = np.sqrt(np.mean(start[known] ** 2))
+    places = start.copy()
+    best = []
+    for v in free:
+        others = np.setdiff1d(free, v)
+        alone = (answers.rows == v).any(axis=1) & ~np.isin(answers.rows, others).any(axis=1)
+        rows = answers.rows[alone]
+        weights = None if answers.weights is None else answers.weights[alone]
+        shares = np.zeros(len(candidates))
+        for place, at in enumerate(candidates if len(rows) else ()):
+            places[v] = start[at]
+            right = answer_margins(places, rows, loss) > 0.0
+            shares[place] = np.average(right, weights=weights)
+        best.append(candidates[np.argsort(-shares, kind="stable")])
+    for turn in range(min(_STARTS, len(candidates))):
+        beside = _BESIDE * size * rng.normal(size=(len(free), start.shape[1]))
+        yield start[[order[turn] for order in best]] + beside

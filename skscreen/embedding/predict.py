@@ -1,0 +1,111 @@
+"""The points of an embedding, and what they say about answers."""
+
+import numpy as np
+from sklearn.utils._set_output import _wrap_data_with_container
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
+
+from skscreen.core.inputs import check_format, in_format
+from skscreen.embedding.answers import Answers, check_total, read_answers
+from skscreen.embedding.losses import EmbeddingLoss
+from skscreen.embedding.names import are_positions, odd_last, positions, read_table
+from skscreen.embedding.objective import answer_margins
+
+
+class PredictMixin:
+    """For ordinal embeddings: the points, and how answers agree with them."""
+
+    def transform(self, X=None) -> np.ndarray:
+        """Return the points; new answers do not move them.
+
+        Parameters
+        ----------
+        X : array-like of answers, optional
+            Not used, except that its objects must be known.
+
+        Returns
+        -------
+        ndarray of shape (n_objects, n_components)
+        """
+        check_is_fitted(self)
+        if X is not None:
+            largest = int(self._answers(X, known=True).rows.max())
+            n = len(self.embedding_)
+            if largest >= n:
+                raise ValueError(f"X names an object {largest}, but the fit has {n} objects.")
+        points = self.embedding_.copy()
+        points = _wrap_data_with_container("transform", points, points, self)
+        if hasattr(points, "index") and not are_positions(self.objects_):
+            points.index = self.objects_
+        return points
+
+    def predict(self, X, result_format=None) -> np.ndarray:
+        """Return whether answers agree with the points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_answers, 3) or (n_answers, 4), or sparse tensor
+            Triplets or quadruplets, whichever the points were learned from; trials for
+            ``loss="oddoneout"``.
+        result_format : str, optional
+            The answers that the points give, in a format of cblearn: "list-order" are rows, turned
+            round where X does not agree, "list-boolean" and "list-count" say True and False, or 1
+            and -1, "tensor-count" is a SciPy array (n_objects, n_objects^2) of 1 and -1. A tie
+            counts as disagreement. Trials have responses only.
+
+        Returns
+        -------
+        ndarray of shape (n_answers,), int
+            Without `result_format`: 1 where the pair that X says to be nearer is nearer, -1 where
+            it is farther; 0 where both are equally far, or where an object was in no answer of the
+            fit. For trials 1 where the two others are nearest to each other, -1 where not.
+        """
+        check_is_fitted(self)
+        rows = self._answers(X).rows
+        agree = self._agree(rows)
+        if result_format is None:
+            return agree
+        check_format(result_format)
+        named = result_format == "list-order" and not are_positions(self.objects_)
+        if self.loss == "oddoneout" and result_format not in ("list-boolean", "list-count"):
+            raise ValueError("result_format must be 'list-boolean' or 'list-count' for trials.")
+        if result_format == "tensor-count" and rows.max() >= len(self.embedding_):
+            raise ValueError("X must name objects of the fit for result_format='tensor-count'.")
+        table = read_table(X) if named else rows
+        rows, responses = in_format(table, agree > 0, result_format, len(self.embedding_))
+        return rows if responses is None else responses
+
+    def score(self, X, y=None, sample_weight=None) -> float:
+        """Return the share of answers that agree with the points.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        float
+            Ties, and objects that were in no answer of the fit, count as disagreement.
+        """
+        check_is_fitted(self)
+        rows, weights = self._answers(X, y, sample_weight)
+        check_total(weights)
+        return float(np.average(self._agree(rows) > 0, weights=weights))
+
+    def _answers(self, X, y=None, sample_weight=None, *, known=False) -> Answers:
+        """Read answers after a fit: objects by their positions in it, strangers beyond them."""
+        if hasattr(X, "columns") and X.shape[1] == self.n_features_in_:
+            # Columns in another order than those of the fit.
+            _check_feature_names(self, X, reset=False)
+        if self.loss == "oddoneout":
+            X, y = odd_last(X, y), None
+        return read_answers(positions(X, self.objects_, known=known), y, sample_weight)
+
+    def _agree(self, rows: np.ndarray) -> np.ndarray:
+        n = len(self.embedding_)
+        known = (rows < n).all(axis=1)
+        known[known] = self.compared_[rows[known]].all(axis=1)
+        agree = np.zeros(len(rows), dtype=np.int64)
+        loss = EmbeddingLoss(self.loss)
+        agree[known] = np.sign(answer_margins(self.embedding_, rows[known], loss))
+        return agree

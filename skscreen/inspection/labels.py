@@ -1,0 +1,138 @@
+"""Labels of points that cover neither each other nor the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Annotation
+
+# All lengths are in points of 1/72 inch. Distances of a label from its point that are tried, and
+# in how many directions.
+_CLOSE, _FAR, _DIRECTIONS = (5.0, 9.0), (15.0, 24.0, 36.0), 16
+# A label farther away than this has a line to its point.
+_NEAR = 10.0
+# Room round a label, half the width of a marker, and how near points are a crowd.
+_ROOM, _MARKER, _CROWD = 1.0, 3.0, 25.0
+
+
+def place_labels(
+    ax: Axes, points: np.ndarray, names: Sequence, others: np.ndarray | None = None
+) -> list[Annotation]:
+    """Write names beside points, each where there is room; those without room are left out.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        With everything else drawn: what changes its size or limits later, moves the points.
+    points : ndarray of shape (n, 2)
+    names : sequence of n objects
+    others : ndarray of shape (m, 2), optional
+        Further markers that are not to be covered.
+
+    Returns
+    -------
+    list of Annotation
+        In the order of the points.
+    """
+    from matplotlib.patheffects import withStroke
+
+    # Layout and equal scales are settled when a figure is drawn.
+    figure = ax.figure.canvas.figure
+    figure.draw_without_rendering()
+    markers = points if others is None else np.vstack([points, others])
+    unit = 72.0 / figure.dpi
+    at = ax.transData.transform(markers) * unit
+    found = _find_room(at, _sizes(ax, names) * unit, np.array(ax.bbox.extents) * unit)
+    line = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.6, "shrinkA": 0.0, "shrinkB": 3.0}
+    texts = []
+    for name, point, room in zip(names, points, found, strict=True):
+        if room is None:
+            continue
+        offset, distance = room
+        text = ax.annotate(
+            str(name),
+            point,
+            xytext=offset,
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize="small",
+            zorder=3,
+            arrowprops=line if distance > _NEAR else None,
+            # Legible over points and lines.
+            path_effects=[withStroke(linewidth=2.0, foreground="white")],
+        )
+        texts.append(text)
+    return texts
+
+
+def _sizes(ax: Axes, names: Sequence) -> np.ndarray:
+    """Width and height of each name in pixels."""
+    probe = ax.text(0.0, 0.0, "", fontsize="small", transform=None)
+    sizes = np.empty((len(names), 2))
+    for row, name in enumerate(names):
+        probe.set_text(str(name))
+        box = probe.get_window_extent()
+        sizes[row] = box.width, box.height
+    probe.remove()
+    return sizes
+
+
+def _find_room(markers: np.ndarray, sizes: np.ndarray, frame: np.ndarray) -> list:
+    """Offset of the middle of each label, and its distance from its point; None without room.
+
+    Parameters
+    ----------
+    markers : ndarray of shape (m, 2)
+        The first n belong to the labels.
+    sizes : ndarray of shape (n, 2)
+    frame : ndarray of shape (4,)
+        Left, bottom, right, top.
+    """
+    n = len(sizes)
+    half = 0.5 * sizes + _ROOM
+    found, placed = [None] * n, np.empty((0, 4))
+    near = ((markers[:n, None] - markers) ** 2).sum(axis=2) < _CROWD**2
+    # Those in a crowd have the fewest places.
+    order = np.argsort(-near.sum(axis=1), kind="stable")
+    for rings, covers in ((_CLOSE, False), (_FAR, False), (_CLOSE, True)):
+        for v in order:
+            if found[v] is not None:
+                continue
+            found[v] = _room_for(markers[v], half[v], markers, placed, frame, rings, covers)
+            if found[v] is not None:
+                middle = markers[v] + found[v][0]
+                placed = np.vstack([placed, [*(middle - half[v]), *(middle + half[v])]])
+    return found
+
+
+def _room_for(point, half, markers, placed, frame, rings, covers: bool):
+    """Nearest place in which a label of this half size covers no other, and no marker or few."""
+    angles = 2.0 * np.pi * np.arange(_DIRECTIONS) / _DIRECTIONS
+    direction = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    # The side or corner of the label that is next to the point, not its middle, is at a distance.
+    beside = np.clip(1.5 * direction, -1.0, 1.0) * half
+    for radius in rings:
+        offsets = radius * direction + beside
+        low, high = point + offsets - half, point + offsets + half
+        free = (low >= frame[:2]).all(axis=1) & (high <= frame[2:]).all(axis=1)
+        if len(placed):
+            apart = (low[:, None] >= placed[:, 2:]) | (high[:, None] <= placed[:, :2])
+            free &= apart.any(axis=2).all(axis=1)
+        gaps = np.maximum(low[:, None] - markers, markers - high[:, None]).max(axis=2)
+        covered = (gaps < _MARKER).sum(axis=1)
+        if not covers:
+            free &= covered == 0
+        if free.any():
+            # As few markers under it, and as far from the next one, as can be.
+            score = np.where(
+                free, np.clip(gaps.min(axis=1), 0.0, _CROWD) - _CROWD * covered, -np.inf
+            )
+            best = int(score.argmax())
+            return tuple(offsets[best].tolist()), radius
+    return None
