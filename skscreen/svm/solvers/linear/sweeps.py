@@ -13,8 +13,11 @@ from skscreen.core.decisions import hinge_slackness
 from skscreen.samples.prefetch import prefetch, prefetch_row
 from skscreen.samples.row_loops import add_row, row_dot
 
-# So many visits before a sample's turn its data are asked for.
+# Visits before a sample's turn at which its data are asked for.
 _AHEAD = 2
+
+# Entries a row, in the mean, from which on asking early saves more than it costs.
+_LONG = 48
 
 
 @njit(cache=True, nogil=True)
@@ -92,12 +95,13 @@ def _sweep(data, columns, starts, d, bias, terms, alpha, u, active, rest, factor
     """Move each active variable to its best value in turn; those that rest are left out."""
     highest, lowest, moved, gap, read = -np.inf, np.inf, False, 0.0, 0.0
     kept = inside = 0
+    ahead = _AHEAD if data.size > _LONG * alpha.size else active.size
     for k in range(active.size):
         i = active[k]
-        if k + 2 * _AHEAD < active.size:
-            prefetch(starts, active[k + 2 * _AHEAD])
-        if k + _AHEAD < active.size:
-            coming = active[k + _AHEAD]
+        if k + 2 * ahead < active.size:
+            prefetch(starts, active[k + 2 * ahead])
+        if k + ahead < active.size:
+            coming = active[k + ahead]
             prefetch_row(data, columns, starts, d, coming)
             prefetch(terms, 6 * coming)
             prefetch(alpha, coming)
