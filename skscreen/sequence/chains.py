@@ -115,7 +115,7 @@ class Chains:
         gains = self.losses * (labels != self.codes) + U[at, labels] - U[at, self.codes]
         true_steps = E[self.codes[steps], self.codes[steps + 1]]
         gains[steps] += E[labels[steps], labels[steps + 1]] - true_steps
-        return labels, float(weights @ gains)
+        return labels, max(float(weights @ gains), 0.0)
 
     def loss(self, labels: np.ndarray) -> float:
         """Return the mean loss of a labelling."""

@@ -124,8 +124,15 @@ def _parts(X) -> list:
 
 def _positions(parts: list):
     """Return all positions one after the other."""
+    matrices = [part for part in parts if sparse.issparse(part) or isinstance(part, np.ndarray)]
+    if not matrices or all(part.ndim == 1 for part in matrices):
+        return list(chain.from_iterable(parts))
+    shapes = [np.shape(part) for part in parts]
+    if len(matrices) < len(parts) or any(len(s) != 2 or s[1:] != shapes[0][1:] for s in shapes):
+        raise ValueError(
+            "X must hold matrices of shape (length, n_features) with the same features in all "
+            f"sequences, or lists of objects, got shapes {sorted(set(shapes))[:4]}."
+        )
     if any(sparse.issparse(part) for part in parts):
         return sparse.vstack(parts, format="csr")
-    if all(isinstance(part, np.ndarray) for part in parts):
-        return np.concatenate(parts)
-    return list(chain.from_iterable(parts))
+    return np.concatenate(parts)

@@ -28,6 +28,7 @@ Y. Nesterov (2005). Excessive gap technique in nonsmooth convex minimization. SI
 Optimization 16.
 """
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
@@ -84,6 +85,10 @@ class _Point:
         )
 
 
+class _Overflow(ArithmeticError):
+    """Scores over a temperature left the floating-point numbers."""
+
+
 class _Distributions:
     """The points of distributions proportional to exp of scores."""
 
@@ -104,7 +109,10 @@ class _Distributions:
         nodes *= self._weights[:, None]
         p = self.truth - chains.combine(nodes, edges)
         gain = float((self._weights * chains.losses) @ wrong)
-        w_scores = _Scores(*chains.scores(p / chains.lam), 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            w_scores = _Scores(*chains.scores(p / chains.lam), 1.0)
+        if not (np.isfinite(w_scores.U).all() and np.isfinite(p).all()):
+            raise _Overflow
         return _Point(gain, p, w_scores), float(chains.shares @ log_sums)
 
     def expected_score(self, point: _Point, w: np.ndarray) -> float:
@@ -113,8 +121,16 @@ class _Distributions:
 
 
 def entropic_gap(chains: Chains) -> Iterator[Iterate]:
-    """Yield the iterates; iteration 0 is w = 0 with uniform distributions."""
+    """Yield the iterates; iteration 0 is w = 0 with uniform distributions.
+
+    They end where floating point allows no more.
+    """
     start_numba()
+    with contextlib.suppress(_Overflow):
+        yield from _from_uniform(chains)
+
+
+def _from_uniform(chains: Chains) -> Iterator[Iterate]:
     at, lam, m = _Distributions(chains), chains.lam, chains.n_labels
     U, E = np.zeros((chains.codes.size, m)), np.zeros((m, m))
     uniform, log_uniform = at.point(_Scores(U, E, 0.0))
@@ -138,6 +154,8 @@ def _steps(at: "_Distributions", dual: _Point, p_w, scores: _Scores, mu, reach):
     while True:
         k += 1
         w = p_w / lam
+        if not (np.isfinite(w).all() and np.isfinite(scores.U).all()):
+            raise _Overflow
         primal = 0.5 * lam * float(w @ w) + at.chains.risk(w)
         yield Iterate(k, w, 0.0, primal, _dual_value(dual, lam), promise=mu * reach)
         if mu * reach < EPS * abs(primal):

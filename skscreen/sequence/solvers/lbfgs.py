@@ -21,7 +21,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class Minimum:
-    """The last point of L-BFGS.
+    """The best point of L-BFGS.
 
     Parameters
     ----------
@@ -50,25 +50,45 @@ def minimise(objective: Objective, tol: float, max_iter: int, relative: bool) ->
     relative : bool
         Whether the bound counts in units of P.
     """
-    last = {}
+    found = _Run(objective, tol, relative)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            minimize(
+                found.value_and_gradient, np.zeros(objective.size), jac=True, method="L-BFGS-B",
+                callback=found.iterated,
+                options={"maxiter": max_iter, "maxfun": 10 * max_iter, "gtol": 0.0, "ftol": 0.0},
+            )  # fmt: skip
+    except _BrokenDown:
+        pass
+    return Minimum(found.best.x, found.best.value, found.best.gap, found.n_iter)
 
-    def value_and_gradient(x):
-        value, gradient = objective.value_and_gradient(x)
-        last["x"], last["gap"] = x.copy(), gap(value, gradient)
+
+class _BrokenDown(ArithmeticError):
+    """The line search left the floating-point numbers."""
+
+
+class _Run:
+    """What is asked of the objective, and the best point so far: line searches may break down."""
+
+    def __init__(self, objective: Objective, tol: float, relative: bool):
+        self._objective, self._tol, self._relative = objective, tol, relative
+        self.best, self.n_iter = None, 0
+
+    def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return P and its gradient, and keep the point if it is the best."""
+        if not np.isfinite(x).all():
+            raise _BrokenDown
+        value, gradient = self._objective.value_and_gradient(x)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            raise _BrokenDown
+        if self.best is None or value <= self.best.value:
+            bound = 0.5 * float(gradient @ gradient) / self._objective.lam
+            gap = duality_gap(value, value - bound, self._relative)
+            self.best = Minimum(x.copy(), value, gap, self.n_iter)
         return value, gradient
 
-    def gap(value, gradient):
-        bound = 0.5 * float(gradient @ gradient) / objective.lam
-        return duality_gap(value, value - bound, relative)
-
-    def stop(intermediate_result):
-        if last["gap"] <= tol and np.array_equal(last["x"], intermediate_result.x):
+    def iterated(self, x: np.ndarray) -> None:
+        """Count an iteration; end after the tolerance is reached."""
+        self.n_iter += 1
+        if self.best.gap <= self._tol:
             raise StopIteration
-
-    found = minimize(
-        value_and_gradient, np.zeros(objective.size), jac=True, method="L-BFGS-B", callback=stop,
-        options={"maxiter": max_iter, "maxfun": 10 * max_iter, "gtol": 0.0, "ftol": 0.0},
-    )  # fmt: skip
-    # Where a line search breaks down, value and gradient that come with it are not those of x.
-    value, gradient = objective.value_and_gradient(found.x)
-    return Minimum(found.x, value, gap(value, gradient), int(found.nit))
