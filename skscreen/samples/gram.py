@@ -65,15 +65,18 @@ class Gram:
     degree : float, default=3
     coef0 : float, default=0.0
     cache_size : float, default=1000
-        Megabytes. A matrix of up to `BY_BLOCKS` samples that fits is computed once. Of more, values
-        are computed in tiles as they are needed (see `kernel_blocks`); solvers that ask for rows
-        keep this much of them in each thread, those used least recently making room.
+        Megabytes. A matrix that fits is computed once. Of a larger one, values are computed in
+        tiles as they are needed (see `kernel_blocks`); solvers that ask for rows keep this much of
+        them in each thread, those used least recently making room.
     dtype : {np.float64, np.float32}, default=np.float64
         What kernel values are stored in (they are computed in float64). The float32 matrix is the
         one the problem is then solved with, to any gap: rounding changes decision values by up to
         6e-8 sum_i |alpha_i K_ij|.
     keep : callable, optional
         Gets a function that computes the matrix, and returns it: computed, or kept from before.
+    once : bool, default=False
+        Whether one problem is solved for one C. Then more than `BY_BLOCKS` samples have no matrix
+        although it would fit: computing it takes longer than solving.
 
     Raises
     ------
@@ -97,6 +100,7 @@ class Gram:
         cache_size: float = 1000,
         dtype=np.float64,
         keep: Callable[[Callable[[], np.ndarray]], np.ndarray] | None = None,
+        once: bool = False,
     ):
         if not callable(kernel) and kernel not in KERNELS:
             raise ValueError(f"kernel must be a callable or one of {KERNELS}, got {kernel!r}")
@@ -130,7 +134,8 @@ class Gram:
         n_rows = int(min(cache_size * 2**20 // row, self.n))
         self._n_rows = min(max(n_rows, _BLOCK), self.n)
         self.whole, self._caches = None, threading.local()
-        self.blocks = self._blocks() if self._is_definite or n_rows < self.n else None
+        once = once and self._is_definite
+        self.blocks = self._blocks() if once or n_rows < self.n else None
         if n_rows == self.n and self.blocks is None:
             keep = None if kernel == "precomputed" else keep
             self.whole = keep(self._compute_whole) if keep else self._compute_whole()

@@ -42,9 +42,9 @@ class Kernel:
         """Return the kernel matrix between two sets of samples."""
         return kernel_values(self.name, X, Y, **self._settings)
 
-    def gram(self, X, cache_size: float, keep: Callable | None = None) -> Gram:
+    def gram(self, X, cache_size: float, keep: Callable | None = None, once=False) -> Gram:
         """Return the kernel matrix of training samples."""
-        return Gram(X, self.name, cache_size=cache_size, keep=keep, **self._settings)
+        return Gram(X, self.name, cache_size=cache_size, keep=keep, once=once, **self._settings)
 
     @property
     def _settings(self) -> dict[str, float]:

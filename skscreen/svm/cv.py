@@ -212,7 +212,7 @@ class ScreenedSVCCV(ScreenedSVC):
         with tasks:
             starts = search(X, y, splits, sample_weight, tasks)
             if self.refit:
-                problem = build(self, X, y, sample_weight, check_store(self.memory))
+                problem = build(self, X, y, sample_weight, check_store(self.memory), once=True)
                 learn(self, self.C_, problem, _of_all(starts, splits[0][0], problem.labels, len(y)))
                 # A fold's solution may be that of all samples; scikit-learn counts from 1.
                 self.n_iter_ = np.maximum(self.n_iter_, 1)

@@ -250,7 +250,7 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         ScreenedSVC
         """
         forget(self)
-        problem = build(self, X, y, sample_weight, check_store(self.memory))
+        problem = build(self, X, y, sample_weight, check_store(self.memory), once=True)
         return learn(self, float(self.C), problem)
 
     def decision_function(self, X) -> np.ndarray:

@@ -45,6 +45,7 @@ class Settings:
     cache_size: float
     random_state: int
     store: Store | None = None
+    once: bool = False
 
 
 class SVMProblem:
@@ -75,7 +76,8 @@ class SVMProblem:
             self._rows = near_origin(X)[0] if settings.free else X
             if self._rows is not X:
                 self._origin, X = X[0] - self._rows[0], self._rows
-        self._shared = X if self._linear else kernel.gram(X, settings.cache_size, keep)
+        once = settings.once and labels.n_problems == 1
+        self._shared = X if self._linear else kernel.gram(X, settings.cache_size, keep, once)
         self._compressed = compress(X) if self._linear else None
 
     @property
@@ -105,7 +107,7 @@ class SVMProblem:
         `start` are dual variables to start from, where they are known.
         """
         store, key = self._settings.store, None
-        solver = self.path_solver(problem, exact=store is not None)
+        solver = self.path_solver(problem, exact=not self._settings.once)
         if store is not None:
             key = content_key(self.labels.signs(problem), *self._key)
         if start is not None:
@@ -155,7 +157,7 @@ def has_free_intercept(model) -> bool:
     return model.fit_intercept and model.intercept == "free"
 
 
-def build(model, X, y, sample_weight=None, store: Store | None = None) -> SVMProblem:
+def build(model, X, y, sample_weight=None, store=None, once: bool = False) -> SVMProblem:
     """Validate the data and set the problems of an estimator up.
 
     Parameters
@@ -166,6 +168,8 @@ def build(model, X, y, sample_weight=None, store: Store | None = None) -> SVMPro
         As for `ScreenedSVC.fit`.
     store : Store, optional
         Of solutions for other values of C.
+    once : bool, default=False
+        Whether the problems are solved for one C alone.
     """
     X, y = validate_data(model, X, y, **accepted(model))
     if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
@@ -199,6 +203,7 @@ def build(model, X, y, sample_weight=None, store: Store | None = None) -> SVMPro
         random_state=seed,
         cache_size=model.cache_size,
         store=store,
+        once=once and store is None,
     )
     return SVMProblem(X, labels, kernel, settings)
 

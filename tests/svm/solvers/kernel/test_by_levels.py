@@ -89,7 +89,7 @@ def test_optimum_is_that_of_clarabel(kernel, free):
     elif kernel == "precomputed":
         gram = Gram((0.05 * X @ X.T + 1.0) ** 2, kernel, cache_size=1e-6)
     else:
-        gram = Gram(X, kernel, **settings)
+        gram = Gram(X, kernel, once=True, **settings)
     assert gram.blocks is not None
     problem, C = KernelSamples(gram, y), np.full(y.size, 3.0)
     solution = solve_by_levels(
@@ -108,7 +108,7 @@ def test_optimum_is_that_of_clarabel(kernel, free):
 
 def test_decisions_take_samples_out_and_wrong_ones_are_taken_back():
     X, y = data("plain")
-    problem, C = KernelSamples(Gram(X, gamma=0.3), y), np.ones(y.size)
+    problem, C = KernelSamples(Gram(X, gamma=0.3, once=True), y), np.ones(y.size)
     free = solve_kernel(problem, C, tol=1e-8, intercept="free")
     shown = free.margins + free.b * y
     codes = np.where(shown > 1.01, 1, np.where(shown < 0.99, 2, 0)).astype(np.int8)
@@ -125,7 +125,7 @@ def test_decisions_take_samples_out_and_wrong_ones_are_taken_back():
 
 def test_a_good_start_takes_few_steps():
     X, y = data("plain")
-    problem, C = KernelSamples(Gram(X, gamma=0.3), y, bias=1.0), np.ones(y.size)
+    problem, C = KernelSamples(Gram(X, gamma=0.3, once=True), y, bias=1.0), np.ones(y.size)
     cold = solve_kernel(problem, C, tol=1e-6)
     for margins in (cold.margins, None):
         warm = solve_kernel(problem, C, start=cold.alpha, margins=margins, tol=1e-6)
@@ -135,7 +135,7 @@ def test_a_good_start_takes_few_steps():
 
 def test_few_steps_are_kept_to():
     X, y = data("plain")
-    problem = KernelSamples(Gram(X, gamma=0.3), y)
+    problem = KernelSamples(Gram(X, gamma=0.3, once=True), y)
     solution = solve_kernel(problem, np.ones(y.size), tol=1e-8, max_iter=40)
     assert not solution.converged
     assert solution.n_iter <= 41
