@@ -118,37 +118,21 @@ def svrg_epoch(
             q = q + 1 if q + 1 < m else 0
             for v in (i, j, l, k):
                 if last[v] < t:
-                    late = dense * (t - last[v])
-                    for d in range(p):
-                        X[v, d] -= late * gradient[v, d]
+                    _step_along(X, gradient, v, dense * (t - last[v]))
                     last[v] = t
-            a = c = old_a = old_c = 0.0
-            for d in range(p):
-                near, far = X[i, d] - X[j, d], X[l, d] - X[k, d]
-                a += near * near
-                c += far * far
-                near, far = snapshot[i, d] - snapshot[j, d], snapshot[l, d] - snapshot[k, d]
-                old_a += near * near
-                old_c += far * far
+            near, far = _square(X, i, j), _square(X, l, k)
+            old_near, old_far = _square(snapshot, i, j), _square(snapshot, l, k)
             if third is None:
-                _, _, slope_a, slope_c = answer(loss, shape, a, c)
-                _, _, old_slope_a, old_slope_c = answer(loss, shape, old_a, old_c)
+                _, _, slope_a, slope_c = answer(loss, shape, near, far)
+                _, _, old_slope_a, old_slope_c = answer(loss, shape, old_near, old_far)
             else:
-                _, _, slope_a, slope_c, slope_e = choice(a, c, _third_distance(X, j, k))
+                _, _, slope_a, slope_c, slope_e = choice(near, far, _third_distance(X, j, k))
                 _, _, old_slope_a, old_slope_c, old_slope_e = choice(
-                    old_a, old_c, _third_distance(snapshot, j, k)
+                    old_near, old_far, _third_distance(snapshot, j, k)
                 )
-                for d in range(p):
-                    buffer[b, 2 * p + d] = slope_e * (X[j, d] - X[k, d]) - old_slope_e * (
-                        snapshot[j, d] - snapshot[k, d]
-                    )
-            for d in range(p):
-                buffer[b, d] = slope_a * (X[i, d] - X[j, d]) - old_slope_a * (
-                    snapshot[i, d] - snapshot[j, d]
-                )
-                buffer[b, p + d] = slope_c * (X[l, d] - X[k, d]) - old_slope_c * (
-                    snapshot[l, d] - snapshot[k, d]
-                )
+                _difference(X, snapshot, j, k, slope_e, old_slope_e, buffer, b, 2 * p)
+            _difference(X, snapshot, i, j, slope_a, old_slope_a, buffer, b, 0)
+            _difference(X, snapshot, l, k, slope_c, old_slope_c, buffer, b, p)
         q = first
         shrink = 2.0 * step * reg / width
         for b in range(batch):
@@ -159,19 +143,42 @@ def svrg_epoch(
                 v = answers[q - 1, column]
                 for d in range(p):
                     X[v, d] -= shrink * (X[v, d] - snapshot[v, d])
-            for d in range(p):
-                near = 2.0 * step * buffer[b, d]
-                far = 2.0 * step * buffer[b, p + d]
-                X[i, d] -= near
-                X[j, d] += near
-                X[l, d] -= far
-                X[k, d] += far
+            _move(X, i, j, 2.0 * step, buffer, b, 0)
+            _move(X, l, k, 2.0 * step, buffer, b, p)
             if third is not None:
-                for d in range(p):
-                    move = 2.0 * step * buffer[b, 2 * p + d]
-                    X[j, d] -= move
-                    X[k, d] += move
+                _move(X, j, k, 2.0 * step, buffer, b, 2 * p)
     for v in range(n):
-        late = dense * (n_steps - last[v])
-        for d in range(p):
-            X[v, d] -= late * gradient[v, d]
+        _step_along(X, gradient, v, dense * (n_steps - last[v]))
+
+
+@njit(inline="always")
+def _square(X, i, j):
+    """Squared distance of two objects."""
+    total = 0.0
+    for d in range(X.shape[1]):
+        total += (X[i, d] - X[j, d]) ** 2
+    return total
+
+
+@njit(inline="always")
+def _step_along(X, gradient, v, length):
+    """Move one object against its part of the gradient."""
+    for d in range(X.shape[1]):
+        X[v, d] -= length * gradient[v, d]
+
+
+@njit(inline="always")
+def _difference(X, snapshot, i, j, slope, old_slope, buffer, b, first):
+    """Write, from a column on, the change since the snapshot of half a distance's gradient."""
+    for d in range(X.shape[1]):
+        old = old_slope * (snapshot[i, d] - snapshot[j, d])
+        buffer[b, first + d] = slope * (X[i, d] - X[j, d]) - old
+
+
+@njit(inline="always")
+def _move(X, i, j, length, buffer, b, first):
+    """Move two objects against each other, by what a column of `buffer` on holds."""
+    for d in range(X.shape[1]):
+        step = length * buffer[b, first + d]
+        X[i, d] -= step
+        X[j, d] += step
