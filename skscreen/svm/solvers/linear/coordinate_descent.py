@@ -119,12 +119,9 @@ def coordinate_descent(
             state.evaluate()
         slopes = losses.shifts * state.alpha - state.short
         active = active_samples(slopes, losses.caps, state.alpha, state.codes, rest)
-        on_faces, n_free = 0.0, np.count_nonzero(_free(state))
-        # Where it is more than there are features, the optimum on a face is not a point.
-        if active.size <= _NEARLY_ALL * n_free and n_free <= samples.n_features:
-            on_faces = faces.move(max_iter - state.n_iter)
-            if on_faces:
-                pause = max(_SWEEPING * whole, _SHARE * on_faces)
+        on_faces = _move_on_face(faces, state, active.size, max_iter - state.n_iter)
+        if on_faces:
+            pause = max(_SWEEPING * whole, _SHARE * on_faces)
         u = samples.combine(state.alpha) if on_faces else state.u.copy()
         value, terms[:, 4] = _intercept_feature(state)
         n_epochs, work, exhausted = epochs(
@@ -153,6 +150,15 @@ def coordinate_descent(
             rest[:] = np.inf, -np.inf
             trust *= 0.1
     return state.relative_gap <= tol
+
+
+def _move_on_face(faces: FaceSteps, state: SampleState, n_active: int, most: int) -> float:
+    """Move the free samples together if hardly any others are active; return the work of it."""
+    n_free = np.count_nonzero(_free(state))
+    # With more free samples than features the optimum on a face is not a point.
+    if n_active > _NEARLY_ALL * n_free or n_free > state.samples.n_features:
+        return 0.0
+    return faces.move(most)
 
 
 def _rounding(state: SampleState) -> float:
