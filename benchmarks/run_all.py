@@ -31,6 +31,7 @@ SCRIPTS = {
     "growth": ("whole.growth", "out"),
     "svm_peers": ("svm.peers_elsewhere", "data", "peer"),
     "metric_peers": ("metric_learning.peers", "data", "peer"),
+    "verification": ("metric_learning.verification", "data", "peer"),
     "rtlm_path": ("metric_learning.path", "data"),
     "rtlm_paper": ("metric_learning.paper", "data", "out"),
     "svc": ("svm.fits", "data"),

@@ -26,6 +26,9 @@ class Data:
         bundled = {"iris": load_iris, "wine": load_wine}
         if name in bundled:
             return bundled[name](return_X_y=True)
+        if name == "ocr_letters":
+            words, letters, _ = self._module.load_sequences(name)
+            return np.concatenate(words).astype(float), np.concatenate(letters)
         return self._module.load(name)
 
     def test_mask(self, name: str) -> np.ndarray | None:
