@@ -172,7 +172,7 @@ def fuzz_tuples(inputs: Inputs) -> None:
     X, plain = inputs.matrix("X", n, d, forms=DENSE)
     rows = np.array([rng.permutation(n)[:size] for _ in range(inputs.count(2, 30))])
     y = inputs.junk("y", np.where(rng.random(len(rows)) < 0.5, 1, -1))
-    valid = {**RTLM, "bounds": (None, (1.0, 2.0), [1e-3, 1e3])}
+    valid = {**RTLM, "bounds": (None, (1.0, 2.0), [1e-3, 1e3]), "n_components": (None, 1, 0.5)}
     model = kind(**inputs.options(kind, valid))
     tuples = plain[rows]
     if inputs.pick(False, True):

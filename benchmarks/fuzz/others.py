@@ -21,6 +21,7 @@ from benchmarks.fuzz.checks import (
 from benchmarks.fuzz.inputs import DENSE, Inputs
 from skscreen import (
     OrdinalEmbedding,
+    ScreenedRTLM,
     Store,
     project_box_equality,
 )
@@ -28,6 +29,7 @@ from skscreen.embedding.losses import EmbeddingLoss
 from skscreen.inspection import (
     CertifiedPathDisplay,
     EmbeddingDisplay,
+    LearnedSpaceDisplay,
     PathDisplay,
     ScreeningDisplay,
 )
@@ -276,6 +278,11 @@ def fuzz_displays(inputs: Inputs) -> None:
     result = SimpleNamespace(edges=edges, lower=values, upper=values, Cs=edges, best=0,
                              errors=np.append(values, 0.0))  # fmt: skip
     call(CertifiedPathDisplay.from_result, inputs.junk("result", result))
+    metric = ScreenedRTLM()
+    metric.components_ = rng.normal(size=(inputs.count(1, 4), 3)) * inputs.pick(1.0, 0.0, 1e-200)
+    X = inputs.matrix("X", max(n, 2), 3, forms=DENSE)[0]
+    y = inputs.junk("classes", inputs.pick(None, np.arange(max(n, 2)) % 3))
+    call(LearnedSpaceDisplay.from_estimator, metric, X, y, names=("X", "y", "components_"))
 
 
 TARGETS = {

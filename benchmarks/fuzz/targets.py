@@ -31,7 +31,10 @@ COVERS = {
     },
     "MaxMarginChain": {"MaxMarginChain", "PragamChainSVC"},
     "sequence scores": {"sequence_accuracy", "span_f1"},
-    "displays": {"PathDisplay", "ScreeningDisplay", "CertifiedPathDisplay", "EmbeddingDisplay"},
+    "displays": {
+        "PathDisplay", "ScreeningDisplay", "CertifiedPathDisplay", "EmbeddingDisplay",
+        "LearnedSpaceDisplay",
+    },
 }  # fmt: skip
 MODULES = ("", ".datasets", ".distributed", ".inspection", ".metrics", ".preprocessing")
 

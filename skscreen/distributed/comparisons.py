@@ -104,11 +104,13 @@ class PartitionedComparisons:
             One for each thread of the workers when not given.
         """
         places = addresses(client)
-        n_parts = min(len(places) if n_parts is None else n_parts, len(X))
         # By class: what neighbours there are is then shared by the anchors of a part.
         order = locality_order(X, codes)
         X, codes = X[order], codes[order]
-        anchors = np.array_split(np.arange(len(X)), n_parts)
+        # A class with one member has no anchor.
+        own = np.flatnonzero(np.bincount(codes)[codes] > 1)
+        n_parts = min(len(places) if n_parts is None else n_parts, own.size)
+        anchors = np.array_split(own, n_parts)
         data, labels = sent(client, X), sent(client, codes)
         futures = [
             client.submit(

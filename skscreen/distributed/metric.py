@@ -122,12 +122,14 @@ class DistributedRTLM(ScreenedRTLM):
 
     # They need single items on the driver, or one machine.
     active_set, memory, n_jobs = False, None, None
+    n_components = neighbors = unlabelled = None
 
     _parameter_constraints: ClassVar[dict] = {
         **{
             name: kinds
             for name, kinds in ScreenedRTLM._parameter_constraints.items()
-            if name not in ("active_set", "memory", "n_jobs")
+            if name
+            not in ("active_set", "memory", "n_jobs", "n_components", "neighbors", "unlabelled")
         },
         "n_partitions": [Interval(Integral, 1, None, closed="left"), None],
     }

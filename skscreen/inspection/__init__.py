@@ -8,12 +8,14 @@ something is drawn.
 from skscreen.inspection.certified import CertifiedPathDisplay
 from skscreen.inspection.dimension import DimensionTestDisplay
 from skscreen.inspection.embedding import EmbeddingDisplay
+from skscreen.inspection.learned_space import LearnedSpaceDisplay
 from skscreen.inspection.paths import PathDisplay, ScreeningDisplay
 
 __all__ = [
     "CertifiedPathDisplay",
     "DimensionTestDisplay",
     "EmbeddingDisplay",
+    "LearnedSpaceDisplay",
     "PathDisplay",
     "ScreeningDisplay",
 ]

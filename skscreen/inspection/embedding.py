@@ -10,23 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.inspection.labels import place_labels
-from skscreen.inspection.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    YELLOW,
-    pyplot,
-)
+from skscreen.inspection.style import CLASS_COLOURS, CLASS_MARKERS, GREY, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, "black")
-_MARKERS = "osD^vP*X"
 
 
 class EmbeddingDisplay:
@@ -192,9 +179,9 @@ class EmbeddingDisplay:
             ax.scatter(
                 *self.points[classes == label].T,
                 s=24,
-                color=_COLOURS[index % len(_COLOURS)],
+                color=CLASS_COLOURS[index % len(CLASS_COLOURS)],
                 # Beyond the colours the marker tells the classes apart.
-                marker=_MARKERS[(index + index // len(_COLOURS)) % len(_MARKERS)],
+                marker=CLASS_MARKERS[(index + index // len(CLASS_COLOURS)) % len(CLASS_MARKERS)],
                 zorder=5,
                 label="embedding" if self.classes is None else str(label),
             )

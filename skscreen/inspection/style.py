@@ -5,6 +5,9 @@ from typing import Any
 # Okabe and Ito's palette: distinct for colour-blind readers and in grey print.
 BLUE, ORANGE, GREEN, VERMILION, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "0.35"
 SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"
+# Of classes, in their order.
+CLASS_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, "black")
+CLASS_MARKERS = "osD^vP*X"
 
 
 def pyplot(display: object) -> Any:

@@ -48,10 +48,12 @@ class ScreenedRTLMCV(ScreenedRTLM):
     refit : bool, default=True
         Whether to learn the metric from all samples with the value chosen; without that there is
         nothing to transform with.
-    n_neighbors, loss, gamma, pull, diagonal, bound, rule, screening, screen_every, active_set
+    n_neighbors : int, None or list of them, default=5
+        See `ScreenedRTLM`. Of a list the best is chosen, with the best of `lams` for it.
+    loss, gamma, pull, diagonal, bound, rule, screening, screen_every, active_set, tol, max_iter
         See `ScreenedRTLM`.
-    tol, max_iter
-        See `ScreenedRTLM`.
+    n_components
+        See `ScreenedRTLM`; folds cut metrics off, too.
     n_jobs : int or None, default=None
         Folds at a time; then parallel jobs of the neighbour search.
     verbose : int, default=0
@@ -63,12 +65,16 @@ class ScreenedRTLMCV(ScreenedRTLM):
         The value of `lams_` chosen: of equal ones the largest.
     lams_ : ndarray of shape (n_lams,)
         The grid, descending, as fractions of lambda_max.
+    best_n_neighbors_ : int or None
+        The value of `n_neighbors` chosen: of equally good ones the first.
     scores_ : ndarray of shape (n_folds, n_lams)
+        Where `n_neighbors` is a list, (n_folds, len(n_neighbors), n_lams).
     best_score_ : float
-        Mean over the folds of the score for `best_lam_`.
+        Mean over the folds of the score for `best_lam_` and `best_n_neighbors_`.
     lam_, lam_max_, components_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
-        Of the metric learned from all samples, as for `ScreenedRTLM`; `lam_` is absolute.
-    screening_history_, n_features_in_, feature_names_in_
+        Of the metric learned from all samples, as for `ScreenedRTLM`; `lam_` is absolute, while
+        `best_lam_` and `lams_` are fractions of lambda_max, as the parameter `lams` is.
+    truncated_objective_, screening_history_, n_features_in_, feature_names_in_
         The same.
 
     Raises
@@ -96,10 +102,13 @@ class ScreenedRTLMCV(ScreenedRTLM):
     True
     """
 
-    memory = None
+    memory = neighbors = unlabelled = None
     _parameter_constraints: ClassVar[dict] = {
-        **search_constraints(ScreenedRTLM, "lams", "lam", "relative_lam", "memory"),
+        **search_constraints(
+            ScreenedRTLM, "lams", "lam", "relative_lam", "memory", "neighbors", "unlabelled"
+        ),
         "classifier": [HasMethods(["fit", "predict"]), None],
+        "n_neighbors": [*ScreenedRTLM._parameter_constraints["n_neighbors"], list, tuple],
     }
 
     def __init__(
@@ -122,6 +131,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         active_set=True,
         tol=1e-6,
         max_iter=10_000,
+        n_components=None,
         n_jobs=None,
         verbose=0,
     ):
@@ -142,6 +152,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         self.active_set = active_set
         self.tol = tol
         self.max_iter = max_iter
+        self.n_components = n_components
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -175,17 +186,35 @@ class ScreenedRTLMCV(ScreenedRTLM):
         X, y, splits = split(self.cv, X, y, codes, groups)
         classifier = KNeighborsClassifier() if self.classifier is None else self.classifier
         scorer = check_scoring(classifier, self.scoring)
-        model = model_of_folds(self, ScreenedRTLM)
-        path = partial(_follow_fold, model, classifier, self.lams_)
+        counts = self._counts()
+        model = model_of_folds(self, ScreenedRTLM, n_neighbors=counts[0])
+        path = partial(_follow_fold, model, classifier, counts, self.lams_)
         with Tasks(self, len(splits), "fold") as tasks:
             best, failed, start = score_folds(self, model, path, scorer, X, y, splits, None, tasks)
+            if isinstance(self.n_neighbors, list | tuple):
+                self.scores_ = self.scores_.reshape(len(splits), len(counts), -1)
             warn_unless_converged(failed, self.tol, self.max_iter, ADVICE)
-            self.best_lam_ = float(self.lams_[best])
+            k, best = divmod(best, self.lams_.size)
+            self.best_n_neighbors_, self.best_lam_ = counts[k], float(self.lams_[best])
             if self.refit:
-                built = build(self, X, y)
+                model = clone(model).set_params(n_neighbors=counts[k], n_jobs=self.n_jobs)
+                built = build(model, X, y)
                 lam = absolute_lam(self.best_lam_, built[1])
                 learn(self, *built, lam, [] if start is None else [(lam, start)])
         return self
+
+    def _counts(self) -> list[int | None]:
+        """Return the numbers of neighbours to choose from."""
+        if not isinstance(self.n_neighbors, list | tuple):
+            return [self.n_neighbors]
+        for value in self.n_neighbors:
+            if not (value is None or (isinstance(value, Integral) and value >= 1)):
+                raise ValueError(
+                    f"n_neighbors must hold integers >= 1 or None, got {self.n_neighbors!r}."
+                )
+        if not self.n_neighbors:
+            raise ValueError("n_neighbors must not be empty.")
+        return list(self.n_neighbors)
 
 
 def _grid(lams) -> np.ndarray:
@@ -195,24 +224,31 @@ def _grid(lams) -> np.ndarray:
 
 
 def _follow_fold(
-    model: ScreenedRTLM, classifier: BaseEstimator, lams: np.ndarray, training, weights, X_val
+    model: ScreenedRTLM,
+    classifier: BaseEstimator,
+    counts: list[int | None],
+    lams: np.ndarray,
+    training,
+    weights,
+    X_val,
 ) -> Iterator[tuple]:
     """Learn the metrics of one fold, and a classifier on each; see `FoldPath`."""
     X, y = training
-    # Folds may be threads.
-    model, classifier = clone(model), clone(classifier)
-    problem, lam_max, first = build(model, X, y)
-    solver, options = PathSolver(problem, first), solver_options(model)
-    for index, fraction in enumerate(lams):
-        lam = absolute_lam(fraction, lam_max)
-        if index == 0:
-            *_, (_, solution) = solver.approach(lam, lam_max, options)
-        else:
-            solution = solver.solve(lam, options)
-        solution = solution.without_evaluation()
-        metric = fitted(model, solution, lam_max, problem)
-        classifier.fit(metric.transform(X), y)
-        failed = [] if solution.converged else [solution]
-        # The coordinates of few samples are not those of all.
-        start = start_at(solution) if problem.basis is None else None
-        yield classifier, metric.transform(X_val), failed, start
+    for count in counts:
+        # Folds may be threads.
+        fold, classifier = clone(model).set_params(n_neighbors=count), clone(classifier)
+        problem, lam_max, first = build(fold, X, y)
+        solver, options = PathSolver(problem, first), solver_options(fold)
+        for index, fraction in enumerate(lams):
+            lam = absolute_lam(fraction, lam_max)
+            if index == 0:
+                *_, (_, solution) = solver.approach(lam, lam_max, options)
+            else:
+                solution = solver.solve(lam, options)
+            solution = solution.without_evaluation()
+            metric = fitted(fold, solution, lam_max, problem)
+            classifier.fit(metric.transform(X), y)
+            failed = [] if solution.converged else [solution]
+            # The coordinates of few samples are not those of all.
+            start = start_at(solution) if problem.basis is None else None
+            yield classifier, metric.transform(X_val), failed, start

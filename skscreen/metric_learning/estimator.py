@@ -13,7 +13,7 @@ from sklearn.base import (
     _fit_context,
     clone,
 )
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
@@ -104,6 +104,17 @@ class ScreenedRTLM(
         in this process or another, start from the nearest ones and screen by them. The solution is
         the same, within `tol`. Of the hinge less is gained: the dual variables of its triplets are
         not kept. See `Store`.
+    n_components : int, float or None, default=None
+        Rows of `components_` at most: the largest eigenvalues are kept, so many of them, or as many
+        as make up this share of the trace (a float in (0, 1)). None keeps all. What that costs is
+        in `truncated_objective_`; the certificate is that of the whole metric.
+    neighbors : sparse matrix of shape (n_samples, n_samples), transformer or None, default=None
+        Distances to the neighbours of each sample, from elsewhere: a graph, or what makes one, like
+        `KNeighborsTransformer`. Near and far neighbours are then the nearest `n_neighbors` of their
+        kind in its row; a sample that lacks one kind there has no triplets. With labels only.
+    unlabelled : label or None, default=None
+        Label of samples whose class is not known, -1 for example: they are in no triplet. None: all
+        labels are those of classes.
     n_jobs : int or None, default=None
         Parallel jobs of the neighbour search.
     verbose : int, default=0
@@ -119,6 +130,8 @@ class ScreenedRTLM(
         P(M) and the lower bound that the dual variables prove.
     dual_gap_ : float
         (P - D) / P, of the full problem with rounding errors accounted for.
+    truncated_objective_ : float
+        P of components_.T @ components_: `objective_` unless `n_components` cuts some off.
     n_iter_ : int
         Steps of the solvers in all, those of the coarse path that leads to `lam` included.
     n_triplets_ : int
@@ -201,6 +214,13 @@ class ScreenedRTLM(
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "memory": [str, os.PathLike, Store, None],
+        "n_components": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="neither"),
+            None,
+        ],
+        "neighbors": ["sparse matrix", HasMethods(["fit_transform"]), None],
+        "unlabelled": [Real, str, None],
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],
     }
@@ -223,6 +243,9 @@ class ScreenedRTLM(
         tol=1e-6,
         max_iter=10_000,
         memory=None,
+        n_components=None,
+        neighbors=None,
+        unlabelled=None,
         n_jobs=None,
         verbose=0,
     ):
@@ -241,6 +264,9 @@ class ScreenedRTLM(
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
+        self.n_components = n_components
+        self.neighbors = neighbors
+        self.unlabelled = unlabelled
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -254,7 +280,8 @@ class ScreenedRTLM(
         X : array-like of shape (n_samples, n_features)
             Best standardised: the triplets are those of Euclidean neighbours.
         y : array-like of shape (n_samples,), optional
-            Class labels, at least two members a class; not with comparisons.
+            Class labels; a class with one member has far samples only. With comparisons y is not
+            used: in a pipeline it is for the classifier behind.
         triplets : array-like of shape (n_triplets, 3), integer, optional
             Rows (i, j, l): sample i is to be nearer to j than to l, by 1 in squared distances.
         quadruplets : array-like of shape (n_quadruplets, 4), integer, optional
@@ -373,8 +400,9 @@ def _key(model: ScreenedRTLM, *data) -> str:
     # In one order of memory, on which the key depends.
     arrays = [None if part is None else np.ascontiguousarray(part) for part in data]
     return content_key(
-        *arrays, model.n_neighbors, model.loss, model.gamma, model.pull, model.diagonal
-    )
+        *arrays, model.n_neighbors, model.loss, model.gamma, model.pull, model.diagonal,
+        model.neighbors, model.unlabelled,
+    )  # fmt: skip
 
 
 def _set(
@@ -389,5 +417,25 @@ def _set(
     model.n_iter_ = sum(solution.n_iter for solution in solutions)
     model.n_triplets_ = problem.geometry.n_items
     model.screening_history_ = [event for solution in solutions for event in solution.history]
+    rows, model.truncated_objective_ = _truncated(model.n_components, problem, solution)
     # Last: its presence says that all the others are those of this fit.
-    model.components_ = problem.components(solution.point)
+    model.components_ = rows
+
+
+def _truncated(
+    n_components: int | float | None, problem: Problem, solution: Solution
+) -> tuple[np.ndarray, float]:
+    """Return the rows of the map that are kept, and the objective of their metric."""
+    rows, objective = problem.components(solution.point), solution.certificate.primal
+    if n_components is None:
+        return rows, objective
+    if not isinstance(n_components, Integral):
+        shares = np.cumsum(np.einsum("ij,ij->i", rows, rows))
+        n_components = int(np.searchsorted(shares, n_components * shares[-1])) + 1
+    if n_components >= len(rows):
+        return rows, objective
+    rows = rows[:n_components]
+    kept = rows if problem.basis is None else rows @ problem.basis
+    value = np.einsum("ij,ij->j", kept, kept) if problem.geometry.diagonal else kept.T @ kept
+    point = problem.domain.project(value)
+    return rows, float(problem.at(solution.lam).evaluate(point).primal(solution.lam))

@@ -5,6 +5,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from skscreen.core.inputs import as_floats, same_pairs
+from skscreen.fitting.warning import warn_user
 
 # Bounds and weights beyond these overflow when squared and multiplied with distances.
 _SMALLEST, _LARGEST = 1e-40, 1e40
@@ -17,32 +18,67 @@ _ROWS = {
 }
 
 
-def class_codes(X, y) -> np.ndarray:
-    """Classes as integers 0, 1, ...; every class needs a second member to be near to."""
+def class_codes(X, y, unlabelled=None) -> np.ndarray:
+    """Classes as integers 0, 1, ..., and -1 where the label is that of unlabelled samples."""
     if y is None:
         raise ValueError(
             "This ScreenedRTLM estimator requires y to be passed, but the target y is None "
             "(and no triplets were given, nor quadruplets or pairs)."
         )
+    _check_meaning(y)
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
+    known = np.ones(len(y), dtype=bool) if unlabelled is None else y != unlabelled
     try:
         check_classification_targets(y)
-        classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        classes, codes, counts = np.unique(y[known], return_inverse=True, return_counts=True)
     except TypeError as error:
         raise TypeError(
             "y must be uniformly strings or numbers, without missing values."
         ) from error
     if classes.size < 2:
         raise ValueError(
-            f"The number of classes in y has to be greater than one; got {classes.size} class"
+            "The number of classes in y has to be greater than one; got "
+            f"{classes.size} class{'' if classes.size else 'es'}"
         )
-    if counts.min() < 2:
+    if counts.max() < 2:
+        raise ValueError("y must have two members of some class at least; each class has one.")
+    n_alone = int(np.sum(counts == 1))
+    if n_alone:
+        warn_user(
+            f"{n_alone} of {classes.size} classes in y have one member, "
+            f"{classes.tolist()[counts.argmin()]!r} for example: it has no other to be near to, "
+            "and only counts as a sample of another class."
+        )
+    found = np.full(len(y), -1)
+    found[known] = codes
+    return found
+
+
+def _check_meaning(y) -> None:
+    """Refuse comparisons that stand where samples or labels belong."""
+    y, names = np.asarray(y), {3: "triplets", 4: "quadruplets"}
+    if y.ndim == 2 and y.shape[1] in names and y.dtype.kind in "iu":
+        name = names[y.shape[1]]
+        raise ValueError(f"y of shape {y.shape} looks like {name}: call fit(X, {name}=y).")
+
+
+def check_samples(X, y) -> None:
+    """Refuse pairs of indices that stand where samples belong.
+
+    Raises
+    ------
+    ValueError
+        For two columns of integers, none negative and nowhere equal, with labels 1 and -1.
+    """
+    X, y = np.asarray(X), np.asarray(y)
+    if X.ndim != 2 or X.shape[1] != 2 or X.dtype.kind not in "iu" or y.dtype.kind not in "iuf":
+        return
+    if X.min(initial=0) >= 0 and np.all(X[:, 0] != X[:, 1]) and set(np.unique(y)) == {-1, 1}:
         raise ValueError(
-            f"y must have at least two members of every class; class "
-            f"{classes.tolist()[counts.argmin()]!r} has one."
+            "X looks like pairs of indices, as y is 1 or -1: call RTLMPairsClassifier("
+            "preprocessor=samples).fit(pairs, y). If it holds two features, pass them as floats."
         )
-    return codes
 
 
 def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=None) -> tuple:

@@ -14,7 +14,8 @@ from skscreen.metric_learning.estimator import ScreenedRTLM
 
 # Parameters that the problem is given over with.
 _OPTIONS = (
-    "lam", "relative_lam", "loss", "gamma", "diagonal", "tol", "max_iter", "memory", "verbose",
+    "lam", "relative_lam", "loss", "gamma", "diagonal", "tol", "max_iter", "memory",
+    "n_components", "verbose",
 )  # fmt: skip
 
 
@@ -39,6 +40,7 @@ class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
         tol=1e-6,
         max_iter=10_000,
         memory=None,
+        n_components=None,
         preprocessor=None,
         verbose=0,
     ):
@@ -50,6 +52,7 @@ class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
+        self.n_components = n_components
         self.preprocessor = preprocessor
         self.verbose = verbose
 

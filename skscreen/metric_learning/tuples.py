@@ -43,7 +43,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         Whether `lam` is a fraction of the data's lambda_max; see `ScreenedRTLM`.
     bounds : tuple (U, L) or None, default=None
         Bounds on squared distances, 0 < U, L. None needs none.
-    loss, gamma, diagonal, tol, max_iter, memory, verbose
+    loss, gamma, diagonal, tol, max_iter, memory, n_components, verbose
         See `ScreenedRTLM`.
     preprocessor : array-like of shape (n_samples, n_features), callable or None, default=None
         Samples: pairs may then be given as indices of its rows. A callable takes the different
@@ -62,6 +62,8 @@ class RTLMPairsClassifier(TuplesClassifier):
         See `ScreenedRTLM`.
     n_triplets_ : int
         Number of comparisons.
+    truncated_objective_ : float
+        See `ScreenedRTLM`.
     n_features_in_ : int
         Of a sample.
     preprocessor_ : ndarray, callable or None
@@ -113,6 +115,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         tol=1e-6,
         max_iter=10_000,
         memory=None,
+        n_components=None,
         preprocessor=None,
         verbose=0,
     ):
@@ -125,6 +128,7 @@ class RTLMPairsClassifier(TuplesClassifier):
             tol=tol,
             max_iter=max_iter,
             memory=memory,
+            n_components=n_components,
             preprocessor=preprocessor,
             verbose=verbose,
         )
@@ -263,7 +267,7 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
         Strength of the regularisation, > 0.
     relative_lam : bool, default=True
         Whether `lam` is a fraction of the data's lambda_max; see `ScreenedRTLM`.
-    loss, gamma, diagonal, tol, max_iter, memory, verbose
+    loss, gamma, diagonal, tol, max_iter, memory, n_components, verbose
         See `ScreenedRTLM`.
     preprocessor : array-like of shape (n_samples, n_features), callable or None, default=None
         Samples: triplets may then be given as indices of its rows. A callable takes the different
@@ -278,6 +282,8 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
         -1 and 1: a comparison is wrong, or right.
     lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
         See `ScreenedRTLM`.
+    truncated_objective_ : float
+        The same.
     screening_history_ : list of ScreeningEvent
         The same.
     n_features_in_ : int
@@ -340,7 +346,9 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
 
     Parameters
     ----------
-    lam, relative_lam, loss, gamma, diagonal, tol, max_iter, memory, preprocessor, verbose
+    lam, relative_lam, loss, gamma, diagonal, tol, max_iter, memory, n_components, preprocessor
+        See `RTLMTripletsClassifier`.
+    verbose
         See `RTLMTripletsClassifier`.
 
     Attributes
@@ -351,6 +359,8 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
         -1 and 1: a comparison is wrong, or right.
     lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
         See `ScreenedRTLM`.
+    truncated_objective_ : float
+        The same.
     screening_history_ : list of ScreeningEvent
         The same.
     n_features_in_ : int

@@ -24,12 +24,8 @@ CV = StratifiedKFold(3, shuffle=True, random_state=0)
 
 
 @pytest.mark.filterwarnings("ignore:No metric brings the near samples")
-@parametrize_with_checks(
-    [ScreenedRTLMCV([0.3, 0.1], cv=2, n_neighbors=2)],
-    expected_failed_checks=lambda estimator: {
-        "check_fit2d_1feature": "half of ten samples hold one member of some class"
-    },
-)
+@pytest.mark.filterwarnings("ignore:.* classes in y have one member")
+@parametrize_with_checks([ScreenedRTLMCV([0.3, 0.1], cv=2, n_neighbors=2)])
 def test_contract(estimator, check):
     check(estimator)
 
@@ -135,3 +131,18 @@ def test_the_warning_of_the_refit_points_at_the_call():
     with pytest.warns(ConvergenceWarning) as caught:
         ScreenedRTLMCV([0.01], cv=2, max_iter=1).fit(scale(X), y)
     assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_the_number_of_neighbours_is_chosen_too():
+    counts = [2, None, 5]
+    model = ScreenedRTLMCV(LAMS, cv=CV, n_neighbors=counts).fit(X, y)
+    assert model.scores_.shape == (3, 3, 3)
+    singles = [ScreenedRTLMCV(LAMS, cv=CV, n_neighbors=count).fit(X, y) for count in counts]
+    assert_allclose(model.scores_, np.stack([one.scores_ for one in singles], axis=1), atol=0.02)
+    best = singles[counts.index(model.best_n_neighbors_)]
+    assert model.best_score_ == pytest.approx(max(one.best_score_ for one in singles), abs=0.01)
+    assert model.n_triplets_ == best.n_triplets_
+    assert singles[0].best_n_neighbors_ == 2
+    for wrong in ([], [0], [2.5], ["all"]):
+        with pytest.raises(ValueError, match="n_neighbors must"):
+            ScreenedRTLMCV(LAMS, n_neighbors=wrong).fit(X, y)

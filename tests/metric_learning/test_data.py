@@ -19,16 +19,22 @@ from metric_cases import (
 )
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.datasets import load_wine
 from sklearn.exceptions import (
     ConvergenceWarning,
     DataConversionWarning,
     NotFittedError,
 )
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen import ScreenedRTLM, ScreenedRTLMCV, rtlm_path
 from skscreen.metric_learning.path_solver import PathSolver
 from skscreen.metric_learning.problem import build
+
+PAIRS = np.stack((np.arange(40), np.arange(40)[::-1]), axis=1)
 
 # -- data ----------------------------------------------------------------------------------------
 
@@ -199,7 +205,18 @@ def changed(values, row, value, dtype=float):
         ((X, changed(y.astype(str), 3, np.nan, object)), TypeError, "y must be uniformly strings"),
         ((X, changed(y.astype(str), 3, None, object)), TypeError, "y must be uniformly strings"),
         ((X, np.zeros(len(X))), ValueError, "number of classes in y has to be greater than one"),
-        ((X, changed(y, 3, 9, int)), ValueError, r"y must have at least two members .*9.* has one"),
+        ((X, np.arange(len(X))), ValueError, "y must have two members of some class at least"),
+        (
+            (X, T),
+            ValueError,
+            r"y of shape \(.*, 3\) looks like triplets: call fit\(X, triplets=y\)",
+        ),
+        (
+            (X, np.ones((9, 4), int)),
+            ValueError,
+            "looks like quadruplets: call fit.X, quadruplets=y",
+        ),
+        ((PAIRS, np.sign(np.arange(40) - 9.5)), ValueError, "looks like pairs .*RTLMPairsClass"),
     ],
 )
 def test_bad_data(train, data, error, match):
@@ -238,10 +255,61 @@ def test_bad_triplets(train, triplets, error, match):
         train(X, triplets=triplets)
 
 
-@pytest.mark.parametrize("train", [rtlm().fit, rtlm_path])
-def test_conflicting_supervision(train):
-    with pytest.raises(ValueError, match="y and triplets were both given"):
-        train(X, y, triplets=T)
+def test_labels_beside_comparisons_are_for_others():
+    """In a pipeline the classifier behind learns from them."""
+    model = rtlm().fit(X, y, triplets=T)
+    assert_array_equal(model.components_, rtlm().fit(X, triplets=T).components_)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        rtlm().fit(X, y[1:], triplets=T)
+    pipeline = make_pipeline(StandardScaler(), rtlm(), KNeighborsClassifier())
+    assert pipeline.fit(X, y, screenedrtlm__triplets=T).score(X, y) > 0.8
+
+
+def test_two_integer_features_are_features():
+    """Where rows repeat a number, or labels are others."""
+    grid = np.stack(np.divmod(np.arange(36), 6), axis=1)
+    for labels in (np.where(grid[:, 0] < 3, -1, 1), np.where(grid[:, 0] < 3, 0, 1)):
+        assert rtlm().fit(grid, labels).n_features_in_ == 2
+    assert rtlm().fit(PAIRS, np.arange(40) % 2).n_features_in_ == 2
+    assert rtlm().fit(PAIRS.astype(float), np.where(np.arange(40) % 2, 1, -1)).n_features_in_ == 2
+
+
+def test_a_class_with_one_member_has_far_samples_only():
+    labels = changed(y, 3, 9, int)
+    with pytest.warns(UserWarning, match="1 of 4 classes in y have one member, 9 for example"):
+        model = rtlm(n_neighbors=None).fit(X, labels)
+    codes = np.unique(labels, return_inverse=True)[1]
+    same, places = codes[:, None] == codes, np.arange(len(X))
+    triplets = [(i, j, l) for i in places for j in places if i != j and same[i, j]
+                for l in places[~same[i]]]  # fmt: skip
+    listed = rtlm().fit(X, triplets=np.array(triplets))
+    assert model.n_triplets_ == len(triplets)
+    assert_allclose(model.objective_, listed.objective_, rtol=1e-5)
+
+
+def test_unlabelled_samples_are_in_no_triplet():
+    labels = np.where(np.arange(len(X)) % 3 == 0, -1, y)
+    model, known = rtlm(unlabelled=-1).fit(X, labels), labels != -1
+    part = rtlm().fit(X[known], y[known])
+    assert model.n_triplets_ == part.n_triplets_
+    assert_allclose(model.objective_, part.objective_, rtol=1e-5)
+    assert len(model.transform(X)) == len(X)
+    # Without that it is a class like another.
+    assert rtlm().fit(X, labels).n_triplets_ > model.n_triplets_
+    names = np.where(known, y.astype(str), "?")
+    other = rtlm(unlabelled="?").fit(X, names)
+    assert_allclose(other.objective_, model.objective_, rtol=1e-5)
+
+
+def test_uneven_scales_are_warned_of():
+    raw, labels = load_wine(return_X_y=True)
+    with pytest.warns(UserWarning, match="The scale of one feature is .* StandardScaler"):
+        rtlm().fit(raw, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rtlm().fit(scale(raw), labels)
+        # Small ones decide nothing.
+        rtlm().fit(np.hstack((scale(raw), 1e-9 * raw)), labels)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64])
@@ -332,8 +400,8 @@ def test_interrupted_fit_leaves_the_estimator_unfitted(monkeypatch):
 
 def test_failed_fit_leaves_the_estimator_unfitted():
     model = rtlm()
-    with pytest.raises(ValueError, match="y must have at least two members"):
-        model.fit(X, changed(y, 3, 9, int))
+    with pytest.raises(ValueError, match="y must have two members of some class"):
+        model.fit(X, np.arange(len(X)))
     with pytest.raises(NotFittedError):
         model.transform(X)
 

@@ -434,3 +434,44 @@ def test_a_narrow_quadratic_piece_is_no_harder_than_none():
     X = np.random.default_rng(0).normal(size=(20, 2))
     model = ScreenedRTLM(gamma=1e-6, lam=6e-6, tol=0.1).fit(X, triplets=[[0, 1, 2]])
     assert model.dual_gap_ <= 0.1 and model.n_iter_ < 1000
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_components_are_cut_off_and_what_that_costs_is_known(diagonal):
+    whole = ScreenedRTLM(diagonal=diagonal).fit(X, y)
+    sizes = np.sum(whole.components_**2, axis=1)
+    assert whole.truncated_objective_ == whole.objective_
+    for n_components, kept in ((2, 2), (100, len(sizes)), (0.9, None), (1e-9, 1)):
+        model = ScreenedRTLM(diagonal=diagonal, n_components=n_components).fit(X, y)
+        if kept is None:
+            kept = int(np.sum(np.cumsum(sizes) < 0.9 * sizes.sum())) + 1
+            assert kept < len(sizes)
+        assert_array_equal(model.components_, whole.components_[:kept])
+        assert model.transform(X).shape == (len(X), kept)
+        assert len(model.get_feature_names_out()) == kept
+        assert model.dual_gap_ == whole.dual_gap_ and model.objective_ == whole.objective_
+        assert model.truncated_objective_ >= whole.dual_objective_
+    assert model.truncated_objective_ > 1.01 * model.objective_
+    for wrong in (0, -1, 1.0, 1.5, "all"):
+        with pytest.raises(ValueError, match="n_components"):
+            ScreenedRTLM(n_components=wrong).fit(X, y)
+
+
+def test_the_objective_of_a_truncated_metric_is_that_of_its_formula():
+    """Also in coordinates of few samples."""
+    rng = np.random.default_rng(0)
+    for n_features in (6, 60):
+        Z, labels = rng.normal(size=(30, n_features)), np.arange(30) % 2
+        Z[labels == 1, :2] += 1.0
+        model = ScreenedRTLM(n_components=1, n_neighbors=None).fit(Z, labels)
+        mapped = model.transform(Z)[:, 0]
+        D, same = (mapped[:, None] - mapped) ** 2, labels[:, None] == labels
+        loss = 0.0
+        for i in range(30):
+            near, far = D[i, same[i] & (np.arange(30) != i)], D[i, ~same[i]]
+            z = 1.0 + near[:, None] - far
+            c = np.clip(z / 0.05, 0.0, 1.0)
+            loss += np.sum(c * (z - 0.5 * 0.05 * c))
+        M = model.get_mahalanobis_matrix()
+        expected = loss + 0.5 * model.lam_ * np.sum(M * M)
+        assert_allclose(model.truncated_objective_, expected, rtol=1e-9)

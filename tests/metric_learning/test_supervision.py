@@ -56,12 +56,6 @@ QUADRUPLET, PAIRS = [[0, 1, 2, 3]], ([[0, 1]], [[2, 3]], 1.0, 2.0)
         ({"quadruplets": QUADRUPLET, "weights": [np.inf]}, ValueError, "weights .* got inf"),
         ({"quadruplets": QUADRUPLET, "weights": [0.0]}, ValueError, "weights must not all be 0"),
         ({"y": y, "weights": np.ones(len(y))}, ValueError, "weights are those of explicit"),
-        ({"y": y, "quadruplets": Q}, ValueError, "y and quadruplets were both given"),
-        (
-            {"y": y, "triplets": T, "pairs": PAIRS},
-            ValueError,
-            "y and triplets and pairs were both given",
-        ),
         ({"weights": np.ones(3)}, ValueError, "requires y to be passed"),
     ],
     ids=str,

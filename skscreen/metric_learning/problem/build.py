@@ -4,13 +4,16 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import validate_data
 
+from skscreen.core.memory import check_memory
 from skscreen.fitting.kept_matrices import kept_matrix
 from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone, row_space
+from skscreen.metric_learning.problem.graph import read_graph, triplets_from_graph
 from skscreen.metric_learning.problem.losses import SmoothedHinge, is_narrow
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.problem.sorted_loops import SORT_FROM
@@ -19,11 +22,21 @@ from skscreen.metric_learning.problem.triplets import (
     locality_order,
     triplets_from_labels,
 )
-from skscreen.metric_learning.supervision import check_comparisons, class_codes
+from skscreen.metric_learning.supervision import check_comparisons, check_samples, class_codes
 
 # Largest deviation of a feature from its mean, and the inverse of the smallest: the squares of
 # squares of such numbers are still numbers.
 _LARGEST = 1e40
+
+# Copies of the samples that live at the same time: centred, in order, padded, and what an
+# evaluation makes of them.
+_COPIES = 4
+
+# Ratio of the largest scale of a feature to that of the one in the middle from which on it is worth
+# a warning.
+_UNEVEN = 100.0
+# Scale, as a share of the largest, up to which a feature counts as constant there.
+_CONSTANT = 1e-6
 
 # Bytes for the two dual variables that each triplet of a narrow loss keeps.
 _BYTES_OF_DUALS = 16
@@ -54,7 +67,11 @@ def build(
     first : Point
         lam_max times the solution there.
     """
-    X = _centred(validate_data(model, X, dtype=np.float64, ensure_min_samples=2))
+    check_samples(X, y)
+    samples = validate_data(model, X, dtype=np.float64, ensure_min_samples=2)
+    check_memory(_COPIES * samples.nbytes, f"{len(samples):,} samples", "Use fewer of them.")
+    X = _centred(samples)
+    _warn_of_scales(X)
     domain = NonnegativeOrthant() if model.diagonal else PSDCone()
     basis = None if model.diagonal or from_labels else row_space(X)
     domain.check_memory(X.shape[1] if basis is None else basis.shape[1])
@@ -62,13 +79,20 @@ def build(
     kind = DiagonalComparisons if model.diagonal else Comparisons
     given = [name for name, values in lists.items() if values is not None]
     if given:
-        _check_no_labels(y, given, model.pull)
-        geometry = kind(
-            X, comparisons_from_arrays(*check_comparisons(len(X), loss.threshold, lists, weights))
-        )
+        _check_lists(X, y, model.pull)
+        found = check_comparisons(len(X), loss.threshold, lists, weights)
+        narrow = is_narrow(loss.gamma, loss.threshold, has_long_rows=False)
+        geometry = kind(X, comparisons_from_arrays(*found, _BYTES_OF_DUALS * narrow))
     else:
-        codes = _codes(X, y, weights, model.n_neighbors)
-        geometry = (from_labels or partial(_from_labels, kind))(model, X, codes, loss)
+        codes = _codes(X, y, weights, model)
+        if model.neighbors is not None:
+            graph = read_graph(model.neighbors, samples)
+            geometry = _from_graph(kind, model, X, codes, loss, graph)
+        else:
+            known = codes >= 0
+            if not known.all():
+                X, codes = X[known], codes[known]
+            geometry = (from_labels or partial(_from_labels, kind))(model, X, codes, loss)
     if basis is not None:
         n_features = X.shape[1]
         geometry = kind(geometry.X[:, :n_features] @ basis, geometry.items, n_features)
@@ -94,11 +118,22 @@ def _centred(X: np.ndarray) -> np.ndarray:
     return X
 
 
-def _check_no_labels(y, given: list[str], pull: float) -> None:
-    if y is not None:
-        raise ValueError(
-            f"y and {' and '.join(given)} were both given; pass labels or comparisons."
+def _warn_of_scales(X: np.ndarray) -> None:
+    """Warn of a feature that alone decides who is near."""
+    spreads = np.sort(X.std(axis=0))
+    spreads = spreads[spreads > _CONSTANT * spreads[-1]]
+    if spreads.size > 1 and spreads[-1] > _UNEVEN * spreads[(spreads.size - 1) // 2]:
+        ratio = spreads[-1] / spreads[(spreads.size - 1) // 2]
+        warn_user(
+            f"The scale of one feature is {ratio:.0f} times that of half of the others or more, so "
+            "that it decides who is near. Put StandardScaler() before, in a pipeline."
         )
+
+
+def _check_lists(X, y, pull: float) -> None:
+    if y is not None:
+        # A pipeline's y is for the classifier behind.
+        check_consistent_length(X, y)
     if pull > 0.0:
         raise ValueError(
             f"pull must be 0 with explicit comparisons, got {pull}: only labels have "
@@ -106,21 +141,34 @@ def _check_no_labels(y, given: list[str], pull: float) -> None:
         )
 
 
-def _codes(X, y, weights, n_neighbors: int | None) -> np.ndarray:
-    codes = class_codes(X, y)
+def _codes(X, y, weights, model) -> np.ndarray:
+    codes = class_codes(X, y, model.unlabelled)
     if weights is not None:
         raise ValueError("weights are those of explicit comparisons; with labels pass none.")
-    if n_neighbors is not None and n_neighbors >= len(X):
+    n_neighbors, n_labelled = model.n_neighbors, np.count_nonzero(codes >= 0)
+    if n_neighbors is not None and n_neighbors >= n_labelled:
         raise ValueError(
             f"n_neighbors must be below the number of samples, got {n_neighbors} for "
-            f"{len(X)} samples."
+            f"{n_labelled} samples."
         )
     return codes
 
 
-def _from_labels(kind: type[Comparisons], model, X, codes, loss: SmoothedHinge) -> Comparisons:
+def _bytes_of_duals(model, loss: SmoothedHinge) -> int:
+    """Bytes that the solver will need for each triplet."""
     has_long_rows = model.n_neighbors is None or model.n_neighbors >= SORT_FROM[0]
-    extra = _BYTES_OF_DUALS if is_narrow(loss.gamma, loss.threshold, has_long_rows) else 0
+    return _BYTES_OF_DUALS if is_narrow(loss.gamma, loss.threshold, has_long_rows) else 0
+
+
+def _from_graph(kind: type[Comparisons], model, X, codes, loss, graph) -> Comparisons:
+    known = np.flatnonzero(codes >= 0)
+    order = known[locality_order(X[known], codes[known])]
+    extra = _bytes_of_duals(model, loss)
+    return kind(X[order], triplets_from_graph(graph, codes, order, model.n_neighbors, extra))
+
+
+def _from_labels(kind: type[Comparisons], model, X, codes, loss: SmoothedHinge) -> Comparisons:
+    extra = _bytes_of_duals(model, loss)
     order = locality_order(X, codes)
     X, codes = X[order], codes[order]
     keep, store = None, check_store(model.memory)

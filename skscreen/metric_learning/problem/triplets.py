@@ -14,6 +14,10 @@ _BYTES_PER_PAIR = 280
 # Bytes an explicit comparison while it is sorted and during a path; measured.
 _BYTES_PER_COMPARISON = 250
 
+# Classes from which on, and their members up to which, the nearest samples of other classes are
+# looked for among all: a search of its own for each class builds an index of nearly all samples.
+_MANY_CLASSES, _SMALL_CLASS = 100, 50
+
 
 def locality_order(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Order samples by class, and within it along the direction in which X varies most, O(n d).
@@ -51,7 +55,7 @@ def triplets_from_labels(
     ----------
     X : ndarray of shape (n, d)
     y : ndarray of shape (n,)
-        Class codes; every class has at least two members.
+        Class codes, 0, 1, ...; a class with one member has no anchor, but is among the others.
     n_neighbors : int or None
         Neighbours of either kind for each anchor; fewer where a class is too small. None takes
         all.
@@ -75,39 +79,65 @@ def triplets_from_labels(
     n_near, n_far = np.minimum(most, sizes - 1), np.minimum(most, n - sizes)
     # Anchors of each class.
     counts = sizes if anchors is None else np.bincount(y[anchors], minlength=sizes.size)
+    counts = np.where(sizes > 1, counts, 0)
     n_pairs, n_triplets = np.sum(counts * (n_near + n_far)), np.sum(counts * n_near * n_far)
-    check_memory(
-        _BYTES_PER_PAIR * int(n_pairs) + bytes_per_triplet * int(n_triplets),
-        f"{n_triplets:,} triplets on {n_pairs:,} pairs",
-        "Use a smaller n_neighbors.",
-    )
+    check_pairs(int(n_pairs), int(n_triplets), bytes_per_triplet)
 
     def search() -> np.ndarray:
         near, far = [], []
+        members = np.split(np.argsort(y, kind="stable"), np.cumsum(sizes)[:-1])
+        found = _nearest_others(X, y, members, n_far, n_jobs) if anchors is None else {}
         for code in np.flatnonzero(counts):
-            own, other = np.flatnonzero(y == code), np.flatnonzero(y != code)
+            own = members[code]
             of = own if anchors is None else anchors[y[anchors] == code]
             near.append(_nearest(X, own, None if anchors is None else of, n_near[code], n_jobs))
-            far.append(_nearest(X, other, of, n_far[code], n_jobs))
-        return np.concatenate(near + far)
+            if code not in found:
+                found[code] = _nearest(X, np.flatnonzero(y != code), of, n_far[code], n_jobs)
+            far.append(found[code])
+        return np.concatenate([np.empty((0, 2), dtype=np.int32), *near, *far])
 
     pairs = search() if keep is None else keep(search)
     if pairs.shape != (n_pairs, 2):
         pairs = search()
-    # One block of slots for each anchor; anchors in the order of their classes.
-    blocks = np.concatenate(([0], np.cumsum(np.repeat(n_far, counts))))
-    anchor_of_row = np.repeat(np.arange(counts.sum()), np.repeat(n_near, counts))
+    n_rows = np.sum(counts * n_near)
+    # Anchors in the order of their classes.
+    return anchored(
+        pairs[:n_rows], pairs[n_rows:], np.repeat(n_near, counts), np.repeat(n_far, counts)
+    )
+
+
+def check_pairs(n_pairs: int, n_triplets: int, bytes_per_triplet: int) -> None:
+    """Refuse pairs that would not fit into the memory that is free; see `triplets_from_labels`."""
+    check_memory(
+        _BYTES_PER_PAIR * n_pairs + bytes_per_triplet * n_triplets,
+        f"{n_triplets:,} triplets on {n_pairs:,} pairs",
+        "Use a smaller n_neighbors.",
+    )
+
+
+def anchored(near: np.ndarray, far: np.ndarray, n_near: np.ndarray, n_far: np.ndarray) -> Items:
+    """Compare all near pairs of each anchor with all its far ones: a block of slots for each.
+
+    Parameters
+    ----------
+    near, far : ndarray of shape (R, 2), (S, 2), int32
+        Pairs, anchor after anchor.
+    n_near, n_far : ndarray of shape (n_anchors,)
+        How many are those of each anchor, at least one.
+    """
+    blocks = np.concatenate(([0], np.cumsum(n_far)))
+    anchor_of_row = np.repeat(np.arange(n_near.size), n_near)
     start, stop = blocks[anchor_of_row], blocks[anchor_of_row + 1]
     lengths = stop - start
     return Items(
-        near=pairs[: anchor_of_row.size],
-        far=pairs[anchor_of_row.size :],
+        near=near,
+        far=far,
         slots=None,
         blocks=blocks,
         start=start,
         stop=stop,
         base=np.cumsum(lengths) - lengths,
-        rank=_positions(np.diff(blocks)),
+        rank=_positions(n_far),
     )
 
 
@@ -117,6 +147,7 @@ def comparisons_from_arrays(
     thresholds: np.ndarray | None = None,
     weights: np.ndarray | None = None,
     against_all: bool = False,
+    bytes_per_comparison: int = 0,
 ) -> Items:
     """Build the items of explicit comparisons of a near with a far pair.
 
@@ -134,9 +165,11 @@ def comparisons_from_arrays(
     against_all : bool
         Whether each near pair is compared with all far ones, of any number; then without
         thresholds and weights.
+    bytes_per_comparison : int
+        What the solver will need for each, beside the pairs.
     """
     if against_all:
-        return _all_against_all(near, far)
+        return _all_against_all(near, far, bytes_per_comparison)
     what = f"{len(near):,} comparisons"
     check_memory(_BYTES_PER_COMPARISON * len(near), what, "Use fewer of them.")
     extra = [values for values in (thresholds, weights) if values is not None]
@@ -163,11 +196,12 @@ def comparisons_from_arrays(
     )
 
 
-def _all_against_all(near: np.ndarray, far: np.ndarray) -> Items:
+def _all_against_all(near: np.ndarray, far: np.ndarray, bytes_per_comparison: int) -> Items:
     """Build the items of every near with every far pair, all in one block."""
     k, m = len(near), len(far)
     what = f"{k * m:,} comparisons of {k + m:,} pairs"
-    check_memory(_BYTES_PER_PAIR * (k + m), what, "Use fewer of them.")
+    needed = _BYTES_PER_PAIR * (k + m) + bytes_per_comparison * k * m
+    check_memory(needed, what, "Use fewer of them.")
     return Items(
         near=near.astype(np.int32),
         far=far.astype(np.int32),
@@ -178,6 +212,31 @@ def _all_against_all(near: np.ndarray, far: np.ndarray) -> Items:
         base=np.arange(k) * m,
         rank=np.arange(m, dtype=np.int32),
     )
+
+
+def _nearest_others(X, y, members, n_far, n_jobs) -> dict[int, np.ndarray]:
+    """Pairs with the nearest samples of other classes for the small ones of many classes.
+
+    The k + m nearest samples of an anchor hold k of other classes if m are of its own.
+    """
+    sizes = np.array([len(own) for own in members])
+    small = np.flatnonzero((sizes > 1) & (sizes < _SMALL_CLASS))
+    if sizes.size < _MANY_CLASSES or not small.size:
+        return {}
+    search, found = NearestNeighbors(n_jobs=n_jobs).fit(X), {}
+    # Classes of similar size together: from 2 to 3, from 4 to 7, and so on.
+    levels = np.frexp(sizes[small])[1]
+    for level in np.unique(levels):
+        codes = small[levels == level]
+        of, k = np.concatenate([members[code] for code in codes]), n_far[codes]
+        n_asked = min(int(k.max() + sizes[codes].max()), len(X))
+        near = search.kneighbors(X[of], n_asked, return_distance=False)
+        other, wanted = y[near] != y[of][:, None], np.repeat(k, sizes[codes])
+        other &= np.cumsum(other, axis=1) <= wanted[:, None]
+        pairs = np.stack((np.repeat(of, wanted), near[other]), axis=1).astype(np.int32)
+        ends = np.cumsum(k * sizes[codes])[:-1]
+        found |= dict(zip(codes.tolist(), np.split(pairs, ends), strict=True))
+    return found
 
 
 def _nearest(X, among, anchors, n_neighbors, n_jobs):
@@ -201,6 +260,8 @@ def _nearest(X, among, anchors, n_neighbors, n_jobs):
 def _positions(sizes: np.ndarray) -> np.ndarray:
     """0, 1, ... within each of consecutive blocks."""
     out = np.ones(sizes.sum(), dtype=np.int32)
+    if not out.size:
+        return out
     out[0] = 0
     out[np.cumsum(sizes)[:-1]] = 1 - sizes[:-1]
     return np.cumsum(out, out=out, dtype=np.int32)

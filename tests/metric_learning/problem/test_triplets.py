@@ -105,3 +105,12 @@ def test_too_many_triplets_are_refused_with_their_number_and_size(little_memory)
     little_memory(1000)
     with pytest.raises(MemoryError, match=r"200 triplets .* bytes.*n_neighbors"):
         triplets_from_labels(X, y, None)
+
+
+@pytest.mark.parametrize("k", [1, 3, 7])
+def test_many_small_classes_are_searched_together(k):
+    """And those too large for that, and those of one member."""
+    X, y = labelled(np.resize([1, 2, 3, 5, 9, 17], 120))
+    X, y = np.concatenate((X, X[:70] + 0.5)), np.concatenate((y, np.full(70, 120)))
+    items = triplets_from_labels(X, y, k)
+    np.testing.assert_array_equal(expand(items), brute_force_triplets(X, y, k))

@@ -1,0 +1,112 @@
+"""Triplets from a graph of neighbours that was made elsewhere."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from skscreen.metric_learning.problem.comparisons import Items
+from skscreen.metric_learning.problem.triplets import anchored, check_pairs
+
+
+def read_graph(neighbors, X: np.ndarray) -> sparse.csr_array:
+    """Return a graph of neighbours: given, or made by a transformer of the samples.
+
+    Parameters
+    ----------
+    neighbors : sparse matrix of shape (n, n), or transformer
+    X : ndarray of shape (n, d)
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Row i holds the distances to the neighbours of i.
+
+    Raises
+    ------
+    ValueError
+        For what is no such graph.
+    """
+    graph = neighbors if sparse.issparse(neighbors) else clone(neighbors).fit_transform(X)
+    if not sparse.issparse(graph) or graph.shape != (len(X), len(X)):
+        got = f"shape {graph.shape}" if sparse.issparse(graph) else type(graph).__name__
+        raise ValueError(
+            "neighbors must be, or make, a sparse matrix of the distances to the neighbours of "
+            f"each sample, of shape ({len(X)}, {len(X)}), got {got}."
+        )
+    graph = sparse.csr_array(graph)
+    if graph.data.dtype.kind not in "biuf" or not np.all(np.isfinite(graph.data)):
+        raise ValueError("neighbors must hold finite numbers: distances.")
+    return graph
+
+
+def triplets_from_graph(
+    graph: sparse.csr_array,
+    y: np.ndarray,
+    order: np.ndarray,
+    n_neighbors: int | None,
+    bytes_per_triplet: int = 0,
+) -> Items:
+    """Build the triplets (i, j, l) with j and l among the neighbours of i, j of its class.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n, n)
+        See `read_graph`; no sample is a neighbour of its own.
+    y : ndarray of shape (n,)
+        Class codes.
+    order : ndarray of shape (m,)
+        Samples of the graph that count; triplets name them by their places here.
+    n_neighbors : int or None
+        Neighbours of either kind for each anchor, the nearest of them; None takes all.
+    bytes_per_triplet : int
+        What the solver will need for each triplet, beside the pairs.
+
+    Raises
+    ------
+    ValueError
+        If no sample has neighbours of both kinds.
+    MemoryError
+        If the pairs would not fit into the memory that is free.
+    """
+    rows, columns = _edges(graph, order)
+    codes = y[order]
+    alike = codes[rows] == codes[columns]
+    near, n_near = _first(rows, np.flatnonzero(alike), n_neighbors, order.size)
+    far, n_far = _first(rows, np.flatnonzero(~alike), n_neighbors, order.size)
+    anchors = (n_near > 0) & (n_far > 0)
+    if not anchors.any():
+        raise ValueError(
+            "neighbors must give some sample neighbours of its own class and of others; take more "
+            "neighbours for each."
+        )
+    n_near, n_far = n_near[anchors], n_far[anchors]
+    check_pairs(int((n_near + n_far).sum()), int(n_near @ n_far), bytes_per_triplet)
+    near, far = (
+        np.stack((rows[kept], columns[kept]), axis=1)
+        for kept in (chosen[anchors[rows[chosen]]] for chosen in (near, far))
+    )
+    return anchored(near, far, n_near, n_far)
+
+
+def _edges(graph: sparse.csr_array, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return anchor and neighbour of the edges between some samples, in their new order.
+
+    The nearest neighbour of each anchor first.
+    """
+    places = np.full(graph.shape[0], -1, dtype=np.int32)
+    places[order] = np.arange(order.size)
+    rows = np.repeat(places, np.diff(graph.indptr))
+    columns = places[graph.indices]
+    used = np.flatnonzero((rows != columns) & (rows >= 0) & (columns >= 0))
+    used = used[np.lexsort((graph.data[used], rows[used]))]
+    return rows[used], columns[used]
+
+
+def _first(rows, chosen, most: int | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first few of the chosen edges of each row, and how many they are."""
+    counts = np.bincount(rows[chosen], minlength=n)
+    if most is not None:
+        before = np.repeat(np.cumsum(counts) - counts, counts)
+        chosen = chosen[np.arange(chosen.size) - before < most]
+        counts = np.minimum(counts, most)
+    return chosen, counts
