@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from skscreen.embedding.lbfgs import lbfgs
-from skscreen.embedding.losses import answer
+from skscreen.embedding.losses import ODD, answer, choice
 from skscreen.embedding.objective import EmbeddingProblem
 from skscreen.embedding.state import Progress, Settings
 
@@ -94,6 +94,10 @@ def _add_costs(x, v, places, costs, terms, which):
         for g in range(places.size):
             x[v] = places[g]
             near, far = x[i] - x[j], x[l] - x[k]
-            linear, factor, _, _ = answer(terms.loss, terms.shape, near * near, far * far)
+            if terms.loss == ODD:
+                third = x[j] - x[k]
+                linear, factor, _, _, _ = choice(near * near, far * far, third * third)
+            else:
+                linear, factor, _, _ = answer(terms.loss, terms.shape, near * near, far * far)
             costs[g] += weight * (linear + log(factor))
     x[v] = here

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from embedding_reference import triplets_of
+from embedding_reference import trials_of, triplets_of
 from numpy.testing import assert_allclose
 
 from skscreen import OrdinalEmbedding
@@ -19,15 +19,19 @@ def problem(seed=0, size=600, noise=0.0, loss=None, width=3, weights=None):
     rows = triplets_of(SCALE, size, seed, noise).astype(np.int32)
     if width == 4:
         rows = np.insert(rows, 2, rows[:, 0], axis=1)
+    if loss is not None and loss.of_trials:
+        trials, odd = trials_of(SCALE, size, seed, noise)
+        rows = np.take_along_axis(trials, (odd[:, None] + [1, 2, 3]) % 3, axis=1).astype(np.int32)
     made = EmbeddingProblem(rows, weights, N, loss or EmbeddingLoss("ste"), 0.0)
     made.reg = clean_ridge(made, 1)
     return made
 
 
+@pytest.mark.parametrize("loss", ["ste", "oddoneout"])
 @pytest.mark.parametrize("width", [3, 4])
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(0).uniform(0.5, 2.0, 600)])
-def test_a_misplaced_point_is_moved_home(width, weights):
-    line = problem(width=width, weights=weights)
+def test_a_misplaced_point_is_moved_home(width, weights, loss):
+    line = problem(width=width, weights=weights, loss=EmbeddingLoss(loss if width == 3 else "ste"))
     right = solve(line, 1, "lbfgs", Settings(tol=1e-10), 0, SCALE / N)
     X = right.embedding.copy()
     X[[2, 9]] = X[[9, 2]]
