@@ -1,8 +1,10 @@
 """scikit-learn estimators that learn large-margin models exactly, with a certificate."""
 
 from skscreen.core.projection import project_box_equality
+from skscreen.embedding.difference_scaling import DifferenceScaling
 from skscreen.embedding.dimension import DimensionTest, embedding_dimension_test
 from skscreen.embedding.estimator import OrdinalEmbedding
+from skscreen.embedding.queries import next_queries
 from skscreen.fitting.store import Store
 from skscreen.metric_learning.cv import ScreenedRTLMCV
 from skscreen.metric_learning.estimator import ScreenedRTLM
@@ -26,6 +28,7 @@ from skscreen.svm.path import SVCPath, svc_path
 __all__ = [
     "CertifiedC",
     "ChainCRF",
+    "DifferenceScaling",
     "DimensionTest",
     "KernelChainClassifier",
     "MaxMarginChain",
@@ -45,6 +48,7 @@ __all__ = [
     "SequenceTransformer",
     "Store",
     "embedding_dimension_test",
+    "next_queries",
     "project_box_equality",
     "rtlm_path",
     "svc_certified_C",

@@ -1,12 +1,19 @@
-"""Fuzz targets: what is asked about an embedding: its dimension."""
+"""Fuzz targets: tools about embeddings: their dimension, the next questions, scales."""
+
+from functools import partial
 
 import numpy as np
 from matplotlib import pyplot as plt
 
-from benchmarks.fuzz.checks import call, expect
+from benchmarks.fuzz.checks import call, expect, expect_finite
 from benchmarks.fuzz.inputs import Inputs
 from benchmarks.fuzz.others import answers
-from skscreen import OrdinalEmbedding, embedding_dimension_test
+from skscreen import (
+    DifferenceScaling,
+    OrdinalEmbedding,
+    embedding_dimension_test,
+    next_queries,
+)
 from skscreen.inspection import DimensionTestDisplay
 
 ESTIMATORS = (
@@ -38,4 +45,53 @@ def fuzz_dimension(inputs: Inputs) -> None:
     plt.close("all")
 
 
-TARGETS = {"embedding_dimension_test": fuzz_dimension}
+def fuzz_queries(inputs: Inputs) -> None:
+    valid = {
+        "n": (1, 3), "strategy": ("information", "uncertainty", "random"),
+        "n_samples": (2, 5), "random_state": (None, 0, np.random.RandomState(0)),
+    }  # fmt: skip
+    inputs.spoil("candidates", "objects", *valid)
+    n, rng = inputs.count(5, 12), inputs.rng()
+    rows = np.array([rng.permutation(n)[:3] for _ in range(inputs.count(1, 40))])
+    loss = inputs.pick("soe", "ste", "tste", "gnmds", "ckl", "oddoneout")
+    model = OrdinalEmbedding(inputs.pick(1, 2, 7), loss=loss, max_epochs=5, n_objects=n)
+    model.fit(rows)
+    options = {"n": 2, **inputs.options(next_queries, valid)}
+    candidates = inputs.junk("candidates", inputs.pick(None, rows, rows.tolist()))
+    objects = inputs.junk("objects", inputs.pick(None, [0, 3], np.arange(n)))
+    done = call(partial(next_queries, model), candidates=candidates, objects=objects, **options)
+    if done.error is not None:
+        return
+    asked = done.result
+    expect(asked.shape == (options["n"], 3) and asked.max() < n, "questions")
+    expect(all(len(set(row)) == 3 for row in asked.tolist()), "three objects")
+    count = inputs.pick(1, 3, 0, -1, None, "two")
+    drawn = call(model.bootstrap, count)
+    expect(drawn.error is not None or np.all(np.isfinite(drawn.result.points)), "points")
+
+
+def fuzz_scaling(inputs: Inputs) -> None:
+    valid = {
+        "link": ("probit", "logit"), "reg": (1e-6, 1e-12, 1e12), "n_objects": (None, 13),
+        "tol": (1e-8, 0.0, 1e300), "max_iter": (100, 1), "objects": (None, list("abcdefghijkl")),
+    }  # fmt: skip
+    inputs.spoil("X", "y", "sample_weight", *valid)
+    model = DifferenceScaling(**inputs.options(DifferenceScaling, valid))
+    width = inputs.pick(3, 4)
+    X, y = answers(inputs, inputs.count(4, 12), n_rows := inputs.count(1, 60), width)
+    weights = inputs.weights("sample_weight", n_rows)[0]
+    done = call(model.fit, X, y, sample_weight=weights)
+    if done.error is not None:
+        return
+    expect_finite(model)
+    expect(model.gap_ <= model.tol or done.unconverged, "gap")
+    call(model.predict, X)
+    score = call(model.score, X, y, sample_weight=weights)
+    expect(score.error is not None or 0.0 <= score.result <= 1.0, "score")
+
+
+TARGETS = {
+    "embedding_dimension_test": fuzz_dimension,
+    "next_queries": fuzz_queries,
+    "DifferenceScaling": fuzz_scaling,
+}

@@ -46,9 +46,8 @@ class BoundMixin:
         if self.loss not in CONVEX_LOSSES:
             raise ValueError(f"loss must be 'gnmds' or 'ste' for a lower bound, got {self.loss!r}.")
         check_scalar(tol, "tol", Real, min_val=0.0)
-        shape = float(self.smoothing) if self.loss == "gnmds" else 1.0
-        n, loss = len(self.embedding_), EmbeddingLoss(self.loss, shape)
-        problem = EmbeddingProblem(*self.answers_, n, loss, self.reg_)
+        loss = EmbeddingLoss.of(self)
+        problem = EmbeddingProblem(*self.answers_, len(self.embedding_), loss, self.reg_)
         best = bound_from(problem, self.embedding_)
         if not np.isinf(tol):
             for progress in convex(problem, self.embedding_.copy(), Settings(tol=float(tol))):

@@ -24,6 +24,7 @@ from skscreen.embedding.answers import (
     warn_uncompared,
 )
 from skscreen.embedding.auto import clean_ridge
+from skscreen.embedding.bootstrap import BootstrapMixin
 from skscreen.embedding.bound import BoundMixin
 from skscreen.embedding.convex import CONVEX_LOSSES
 from skscreen.embedding.feature_map import FeatureMapMixin
@@ -49,6 +50,7 @@ _FEW_OBJECTS, _RESTARTS = 20, 5
 
 class OrdinalEmbedding(
     CallbackSupportMixin,
+    BootstrapMixin,
     BoundMixin,
     FeatureMapMixin,
     PlaceMixin,

@@ -1,0 +1,93 @@
+"""How sure the points of an embedding are: fits to answers drawn anew."""
+
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from skscreen.core.memory import check_memory
+from skscreen.embedding.losses import EmbeddingLoss
+from skscreen.embedding.objective import EmbeddingProblem
+from skscreen.embedding.solve import solve
+from skscreen.embedding.state import Settings
+
+
+class Bootstrap(NamedTuple):
+    """Embeddings of answers drawn anew.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_samples, n_objects, n_components)
+        Turned, reflected, shifted and scaled to the embedding of all answers.
+    left_out : ndarray of shape (n_samples, n_answers), bool
+        Rows of `answers_` that were not drawn: they are unseen answers for that sample.
+    """
+
+    points: np.ndarray
+    left_out: np.ndarray
+
+
+class BootstrapMixin:
+    """For ordinal embeddings: points of answers drawn anew."""
+
+    def bootstrap(self, n_samples: int = 100, *, n_jobs=None, random_state=None) -> Bootstrap:
+        """Fit answers that are drawn from those of the fit, with replacement.
+
+        Each fit starts from `embedding_` and keeps the ridge `reg_`, so that it takes a fraction of
+        the time of the first, and is then brought as near to `embedding_` as a similarity can. The
+        spread of an object's points says how much its place depends on which answers were given; it
+        does not know of what the ridge or too few dimensions do to all of them alike.
+
+        Parameters
+        ----------
+        n_samples : int, default=100
+            At least 1.
+        n_jobs : int or None, default=None
+            Threads.
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        Bootstrap
+
+        References
+        ----------
+        B. Efron, R. J. Tibshirani (1993). An introduction to the bootstrap. Chapter 6.
+        """
+        check_is_fitted(self)
+        n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        needed = n_samples * (8.0 * self.embedding_.size + len(self.answers_.rows))
+        check_memory(needed, f"{n_samples:,} embeddings", "Use a smaller n_samples.")
+        loss, rng = EmbeddingLoss.of(self), check_random_state(random_state)
+        tasks = (
+            delayed(_draw)(self, loss, np.random.default_rng(seed))
+            for seed in rng.randint(2**31 - 1, size=n_samples).tolist()
+        )
+        points, left_out = zip(*Parallel(n_jobs, require="sharedmem")(tasks), strict=True)
+        return Bootstrap(np.array(points), np.array(left_out))
+
+
+def _draw(model, loss: EmbeddingLoss, rng) -> tuple[np.ndarray, np.ndarray]:
+    """Points of one sample, and which answers are not in it."""
+    rows, weights = model.answers_
+    counts = np.bincount(rng.integers(len(rows), size=len(rows)), minlength=len(rows))
+    drawn = counts > 0
+    totals = counts[drawn] * (1.0 if weights is None else weights[drawn])
+    X = model.embedding_
+    problem = EmbeddingProblem(rows[drawn], totals, len(X), loss, model.reg_)
+    settings = Settings(tol=min(float(model.tol), 1.0))
+    found = solve(problem, X.shape[1], "lbfgs", settings, 0, X)
+    return nearest_similar(found.embedding, X), ~drawn
+
+
+def nearest_similar(points: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return points shifted, turned, reflected and scaled towards others (Procrustes)."""
+    middle = target.mean(axis=0)
+    centred = points - points.mean(axis=0)
+    u, sizes, v = np.linalg.svd(centred.T @ (target - middle))
+    total = float(np.vdot(centred, centred))
+    scale = sizes.sum() / total if total > 0.0 else 1.0
+    return scale * centred @ u @ v + middle

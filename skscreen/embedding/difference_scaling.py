@@ -1,0 +1,279 @@
+"""Perceptual scales from comparisons of differences, for objects in a known order."""
+
+import warnings
+from numbers import Integral, Real
+from typing import ClassVar, Self
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.special import expit, log_expit, log_ndtr
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from skscreen.embedding.answers import (
+    Answers,
+    check_total,
+    count_objects,
+    read_answers,
+    usable_answers,
+)
+from skscreen.embedding.names import learn_objects, positions
+from skscreen.embedding.objective import margins
+from skscreen.fitting.warning import warn_user
+
+_HALVINGS = 60
+# Of weights, whose reciprocal is a number.
+_SMALLEST_TOTAL = 1e-200
+
+
+class DifferenceScaling(BaseEstimator):
+    """A perceptual scale by maximum likelihood difference scaling (MLDS).
+
+    The objects are in a known order, such as that of their contrast, and answers compare
+    differences of two of them. With a value s_v for each object, s_0 = 0, the answer "i and j
+    differ less than l and k", i before j and l before k, has the probability
+
+        F(z)  with  z = (s_k - s_l) - (s_j - s_i)
+
+    where F is the normal or the logistic distribution function. The fit minimises the weighted mean
+    of -log F(z) over all answers, plus reg / 2 |s|^2: a generalised linear model.
+
+    Parameters
+    ----------
+    link : {"probit", "logit"}, default="probit"
+        Distribution function: normal, for noise of standard deviation 1, or logistic.
+    reg : float, default=1e-6
+        Strength > 0 of the ridge, which makes the solution unique and finite.
+    objects : array-like of shape (n_objects,), default=None
+        Names of the objects in their order; needed if X holds names.
+    n_objects : int or None, default=None
+        Number of objects; None takes the largest index in X plus one.
+    tol : float, default=1e-8
+        By how much, as a share, the objective may be above its minimum at most.
+    max_iter : int, default=100
+        Newton steps at most.
+
+    Attributes
+    ----------
+    scale_ : ndarray of shape (n_objects,)
+        Values, from 0 for the first object to 1 for the largest.
+    noise_ : float
+        Standard deviation (logit: scale) of the noise of a judgement in the unit of `scale_`.
+    standard_errors_ : ndarray of shape (n_objects,)
+        Of `scale_` for a fixed unit, from the curvature of the likelihood; 0 for the first.
+    log_likelihood_ : float
+        Weighted sum over the answers.
+    gap_ : float
+        By how much, as a share, the objective is above its minimum at most.
+    embedding_ : ndarray of shape (n_objects, 1)
+        `scale_` as an embedding.
+    objects_ : ndarray of shape (n_objects,)
+    n_iter_ : int
+
+    Raises
+    ------
+    ValueError
+        For invalid parameters or answers; the message names the argument.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` steps did not reach `tol`.
+
+    Notes
+    -----
+    The ridge makes the objective strongly convex: at a gradient g it is above its minimum by at
+    most |g|^2 / (2 reg). That is what `tol` is compared with. Where answers contradict each other
+    nowhere, the likelihood has no maximum and only the ridge keeps the scale finite: `noise_` is
+    then small and means nothing. The values need not rise with the order.
+
+    References
+    ----------
+    L. T. Maloney, J. N. Yang (2003). Maximum likelihood difference scaling. Journal of Vision 3, 5.
+
+    K. Knoblauch, L. T. Maloney (2008). MLDS: maximum likelihood difference scaling in R. Journal of
+    Statistical Software 25(2). Section 2.3, the generalised linear model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skscreen import DifferenceScaling
+    >>> from skscreen.datasets import make_triplets
+    >>> contrast = np.linspace(0.0, 1.0, 10)
+    >>> answers = make_triplets(np.sqrt(contrast)[:, None], 500, noise=0.05, random_state=0)
+    >>> model = DifferenceScaling().fit(answers)
+    >>> bool(model.scale_[3] > contrast[3])
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "link": [StrOptions({"probit", "logit"})],
+        "reg": [Interval(Real, 1e-12, 1e12, closed="both")],
+        "objects": ["array-like", None],
+        "n_objects": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self, *, link="probit", reg=1e-6, objects=None, n_objects=None, tol=1e-8, max_iter=100
+    ):
+        self.link = link
+        self.reg = reg
+        self.objects = objects
+        self.n_objects = n_objects
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, *, sample_weight=None) -> Self:
+        """Find the scale.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Answers as `OrdinalEmbedding.fit` takes them: triplets (i, j, k), i differs less from j
+            than from k, or quadruplets (i, j, l, k), i and j differ less than l and k. Objects are
+            0, 1, 2, ... in their order, or names, whose order `objects` tells.
+
+        Returns
+        -------
+        DifferenceScaling
+        """
+        vars(self).pop("scale_", None)
+        answers = self._read(X, y, sample_weight)
+        design = _design(answers.rows, len(self.objects_))
+        m = len(answers.rows)
+        weights = np.ones(m) if answers.weights is None else answers.weights
+        values, hessian = self._minimise(design, weights / weights.sum())
+        unit = float(np.abs(values).max()) or 1.0
+        # In the order from the first to the last object the scale rises.
+        unit = -unit if values[-1] < 0.0 else unit
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", linalg.LinAlgWarning)
+            covariance = linalg.inv(hessian) / max(weights.sum(), _SMALLEST_TOTAL)
+        self.scale_ = np.append(0.0, values / unit)
+        self.noise_ = 1.0 / abs(unit)
+        self.standard_errors_ = np.append(0.0, np.sqrt(np.diag(covariance))) / abs(unit)
+        self.log_likelihood_ = float(weights @ _log_distribution(self.link, design @ values))
+        self.embedding_ = self.scale_[:, None].copy()
+        return self
+
+    def predict(self, X) -> np.ndarray:
+        """Return whether answers agree with the scale: 1, -1, or 0 for a tie.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_answers, 3) or (n_answers, 4)
+
+        Returns
+        -------
+        ndarray of shape (n_answers,), int
+        """
+        check_is_fitted(self)
+        return self._agree(read_answers(positions(X, self.objects_, known=True)).rows)
+
+    def score(self, X, y=None, sample_weight=None) -> float:
+        """Return the share of answers that agree with the scale; ties do not.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        rows, weights = read_answers(positions(X, self.objects_, known=True), y, sample_weight)
+        check_total(weights)
+        return float(np.average(self._agree(rows) > 0, weights=weights))
+
+    def __sklearn_tags__(self):
+        """Say that indices of objects are not negative."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "scale_")
+
+    def _agree(self, rows: np.ndarray) -> np.ndarray:
+        known = (rows < len(self.scale_)).all(axis=1)
+        agree = np.zeros(len(rows), dtype=np.int64)
+        agree[known] = np.sign(margins(self.embedding_, rows[known]))
+        return agree
+
+    def _read(self, X, y, sample_weight) -> Answers:
+        objects = learn_objects(X, self.objects, self.n_objects)
+        if objects is not None and self.objects is None:
+            raise ValueError(
+                "objects must be given where X holds names: all of them, in their order, as "
+                "DifferenceScaling(objects=['none', 'weak', 'strong'])."
+            )
+        rows = X if objects is None else positions(X, objects, known=True)
+        answers = usable_answers(read_answers(rows, y, sample_weight))
+        if objects is None:
+            objects = np.arange(count_objects(answers.rows, self.n_objects))
+        self.objects_, self.n_features_in_ = objects, answers.rows.shape[1]
+        return answers
+
+    def _minimise(self, design, weights) -> tuple[np.ndarray, np.ndarray]:
+        """Values of all objects but the first, and the Hessian there."""
+        values, steps = np.zeros(design.shape[1]), 0
+        objective, gradient, hessian = self._evaluate(design, weights, values)
+        while True:
+            self.gap_ = float(gradient @ gradient) / (2.0 * self.reg * objective)
+            if self.gap_ <= self.tol or steps == self.max_iter:
+                break
+            step = linalg.solve(hessian, gradient, assume_a="pos")
+            length, before = 1.0, objective
+            for _ in range(_HALVINGS):
+                found = self._evaluate(design, weights, values - length * step)
+                if found[0] < before:
+                    break
+                length *= 0.5
+            else:
+                # As far as rounding errors allow.
+                break
+            values, steps = values - length * step, steps + 1
+            objective, gradient, hessian = found
+        self.n_iter_ = steps
+        if self.gap_ > self.tol:
+            warn_user(
+                f"{steps} Newton steps brought the objective to within {self.gap_:.3g} of its "
+                f"minimum, not to tol={self.tol:g}. Raise max_iter, tol or reg.",
+                ConvergenceWarning,
+            )
+        return values, hessian
+
+    def _evaluate(self, design, weights, values):
+        z = design @ values
+        logs = _log_distribution(self.link, z)
+        if self.link == "probit":
+            slopes = np.exp(-0.5 * z * z - 0.5 * np.log(2.0 * np.pi) - logs)
+            curvatures = slopes * np.maximum(z + slopes, 0.0)
+        else:
+            slopes = expit(-z)
+            curvatures = slopes * expit(z)
+        objective = -float(weights @ logs) + 0.5 * self.reg * float(values @ values)
+        gradient = -(design.T @ (weights * slopes)) + self.reg * values
+        hessian = (design.T @ design.multiply((weights * curvatures)[:, None])).toarray()
+        return objective, gradient, hessian + self.reg * np.eye(len(values))
+
+
+def _log_distribution(link: str, z: np.ndarray) -> np.ndarray:
+    return log_ndtr(z) if link == "probit" else log_expit(z)
+
+
+def _design(rows: np.ndarray, n_objects: int) -> sparse.csr_array:
+    """Matrix of z in the values of all objects but the first."""
+    i, j, l, k = rows.T if rows.shape[1] == 4 else rows[:, [0, 1, 0, 2]].T
+    columns = [np.maximum(l, k), np.minimum(l, k), np.maximum(i, j), np.minimum(i, j)]
+    entries = np.repeat([1.0, -1.0, -1.0, 1.0], len(rows))
+    places = np.tile(np.arange(len(rows)), 4), np.concatenate(columns)
+    full = sparse.csr_array((entries, places), shape=(len(rows), n_objects))
+    return full[:, 1:]

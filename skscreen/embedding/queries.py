@@ -1,0 +1,165 @@
+"""What to ask next: triplets whose answers would tell most about an embedding."""
+
+from numbers import Integral
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import entr, expit
+from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from skscreen.embedding.answers import read_answers
+from skscreen.embedding.losses import EmbeddingLoss
+from skscreen.embedding.names import positions
+from skscreen.embedding.objective import answer_margins, margins
+
+STRATEGIES = ("information", "uncertainty", "random")
+# Questions among which a batch is chosen, for each of the batch, and at least.
+_POOL, _LEAST = 50, 2000
+# Ratio of the steepest and the flattest response that is tried, about the inverse mean margin.
+_SLOPES = 1e3
+
+
+def next_queries(
+    model,
+    n: int,
+    strategy: str = "information",
+    *,
+    candidates=None,
+    objects=None,
+    n_samples: int = 20,
+    random_state=None,
+) -> np.ndarray:
+    """Choose triplets to ask about next.
+
+    The model is fitted anew to answers drawn from its own (`OrdinalEmbedding.bootstrap`). Where
+    these embeddings agree on the answer to a question, it would teach nothing. With p_s the
+    probability of an answer by embedding s, a logistic function of the difference of squared
+    distances whose slope fits the answers that the embedding has not seen, and H the entropy,
+
+        information = H(mean of p_s) - mean of H(p_s),    uncertainty = H(mean of p_s)
+
+    The second is also large where only people disagree, about distances that are nearly equal.
+    Questions are drawn with probabilities proportional to that, so that a batch is not about one
+    object alone.
+
+    Parameters
+    ----------
+    model : OrdinalEmbedding
+        Fitted.
+    n : int
+        How many, at least 1.
+    strategy : {"information", "uncertainty", "random"}, default="information"
+    candidates : array-like of shape (n_candidates, 3), default=None
+        Questions (i, j, k), objects as in the fit: is i nearer to j or to k? None draws some
+        thousand at random.
+    objects : array-like of shape (n_heads,), default=None
+        Only questions about these, new objects for instance, as the first of three. Objects that
+        nobody has compared are taken to be anywhere where another object is.
+    n_samples : int, default=20
+        Embeddings, at least 2.
+    random_state : int, RandomState or None, default=None
+
+    Returns
+    -------
+    ndarray of shape (n, 3)
+        Objects as in the fit. No question occurs twice.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments, or if there are fewer than `n` different candidates.
+    NotFittedError
+        If the model is not fitted.
+
+    References
+    ----------
+    O. Tamuz, C. Liu, S. Belongie, O. Shamir, A. T. Kalai (2011). Adaptively learning the crowd
+    kernel. ICML, 673-680. Section 4.
+
+    G. Canal, S. Fenu, C. Rozell (2020). Active ordinal querying for tuplewise similarity learning.
+    AAAI, 3332-3340. Equation 4.
+
+    A. Kirsch, S. Farquhar, P. Atighehchian, A. Jesson, F. Branchaud-Charron, Y. Gal (2023).
+    Stochastic batch acquisition. TMLR. Section 3.
+
+    Examples
+    --------
+    >>> from skscreen import OrdinalEmbedding, next_queries
+    >>> from skscreen.datasets import load_eurodist, make_triplets
+    >>> cities = load_eurodist()
+    >>> answers = make_triplets(cities.distances, 300, metric="precomputed", random_state=0)
+    >>> model = OrdinalEmbedding(random_state=0).fit(answers)
+    >>> next_queries(model, 10, random_state=0).shape
+    (10, 3)
+    """
+    check_is_fitted(model, "answers_")
+    n = check_scalar(n, "n", Integral, min_val=1)
+    n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=2)
+    if strategy not in STRATEGIES:
+        raise ValueError(f"strategy must be one of {STRATEGIES}, got {strategy!r}.")
+    rng = check_random_state(random_state)
+    pool = _pool(model, n, candidates, objects, rng)
+    if len(pool) < n:
+        raise ValueError(f"n must be at most {len(pool)}, the number of candidates, got {n}.")
+    scores = np.ones(len(pool))
+    if strategy != "random":
+        mixed, each = _entropies(model, pool, n_samples, rng)
+        # Rounding can make it negative.
+        scores = np.maximum(mixed - each, 0.0) if strategy == "information" else mixed
+    # The largest of these are drawn without replacement, in proportion to the scores.
+    keys = np.log(np.maximum(scores, 1e-300)) + rng.gumbel(size=len(pool))
+    return model.objects_[pool[np.argsort(-keys, kind="stable")[:n]]]
+
+
+def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
+    """Different questions, by positions."""
+    n_objects = len(model.embedding_)
+    if candidates is not None:
+        rows = read_answers(positions(candidates, model.objects_, known=True)).rows
+        if rows.shape[1] != 3 or rows.max() >= n_objects:
+            raise ValueError("candidates must be triplets of objects of the fit.")
+    else:
+        rows = rng.randint(n_objects, size=(max(_LEAST, _POOL * n), 3))
+    if objects is not None:
+        names = np.asarray(objects)
+        if names.ndim != 1 or not names.size:
+            raise ValueError("objects must be a list of objects of the fit.")
+        heads = positions(names[:, None], model.objects_, known=True)[:, 0]
+        if np.max(heads) >= n_objects:
+            raise ValueError("objects must be objects of the fit.")
+        if candidates is None:
+            rows[:, 0] = rng.choice(heads, size=len(rows))
+        rows = rows[np.isin(rows[:, 0], heads)]
+    i, j, k = rows.T
+    rows = np.stack([i, np.minimum(j, k), np.maximum(j, k)], axis=1)
+    return np.unique(rows[(i != j) & (i != k) & (j != k)], axis=0)
+
+
+def _entropies(model, pool: np.ndarray, n_samples: int, rng) -> tuple[np.ndarray, np.ndarray]:
+    """Entropy of the mean answer over embeddings, and mean entropy of their answers."""
+    sample = model.bootstrap(n_samples, random_state=rng)
+    rows, loss = model.answers_.rows, EmbeddingLoss.of(model)
+    seen = np.concatenate([
+        answer_margins(points, rows[left_out], loss)
+        for points, left_out in zip(*sample, strict=True)
+    ])  # fmt: skip
+    points, compared = sample.points, np.flatnonzero(model.compared_)
+    for nobody in np.flatnonzero(~model.compared_):
+        points[:, nobody] = points[np.arange(n_samples), rng.choice(compared, n_samples)]
+    asked = np.array([margins(embedding, pool.astype(np.int32)) for embedding in points])
+    p = expit(_slope(seen) * asked)
+    mean = p.mean(axis=0)
+    return entr(mean) + entr(1.0 - mean), (entr(p) + entr(1.0 - p)).mean(axis=0)
+
+
+def _slope(seen: np.ndarray) -> float:
+    """Return the slope that makes right answers, whose margins are positive, likeliest."""
+    size = float(np.mean(np.abs(seen))) if seen.size else 0.0
+    if not size > 0.0:
+        return 1.0
+    found = minimize_scalar(
+        lambda log_slope: np.mean(np.logaddexp(0.0, -np.exp(log_slope) * seen / size)),
+        bounds=(-np.log(_SLOPES), np.log(_SLOPES)), method="bounded",
+    )  # fmt: skip
+    return float(np.exp(found.x)) / size

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from embedding_reference import triplets_of
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+
+from skscreen import OrdinalEmbedding
+from skscreen.embedding.bootstrap import nearest_similar
+
+POINTS = np.random.default_rng(0).normal(size=(15, 2))
+
+
+def fitted(size, **options):
+    rows = triplets_of(POINTS, size, 1, noise=0.1)
+    return OrdinalEmbedding(2, random_state=0, **options).fit(rows)
+
+
+def test_points_lie_about_the_embedding_and_nearer_with_more_answers():
+    spreads = []
+    for size in (300, 3000):
+        model = fitted(size)
+        points, left_out = model.bootstrap(30, random_state=0)
+        assert points.shape == (30, 15, 2)
+        assert left_out.shape == (30, len(model.answers_.rows))
+        assert_allclose(left_out.mean(), np.exp(-1.0), atol=0.02)
+        off = np.linalg.norm(points.mean(axis=0) - model.embedding_, axis=1)
+        assert np.mean(off) < 0.3 * np.std(model.embedding_)
+        spreads.append(points.std(axis=0).mean() / model.embedding_.std())
+    assert spreads[1] < 0.5 * spreads[0]
+
+
+@pytest.mark.parametrize("loss", ["ste", "tste", "gnmds", "ckl"])
+def test_the_sample_depends_on_the_seed_alone(loss):
+    model = fitted(300, loss=loss)
+    one, same = (model.bootstrap(4, n_jobs=jobs, random_state=3) for jobs in (None, 2))
+    assert_array_equal(one.points, same.points)
+    assert not np.array_equal(one.points, model.bootstrap(4, random_state=4).points)
+
+
+def test_weights_are_repetitions_of_what_is_drawn():
+    rows = triplets_of(POINTS, 300, 1, noise=0.1)
+    weights = np.where(np.arange(300) < 200, 1.0, 1e-9)
+    model = OrdinalEmbedding(2, reg=0.1, random_state=0).fit(rows, sample_weight=weights)
+    few = OrdinalEmbedding(2, reg=0.1, random_state=0).fit(rows[:200])
+    spreads = [m.bootstrap(40, random_state=0).points.std(axis=0).mean() for m in (model, few)]
+    assert_allclose(spreads[0], spreads[1], rtol=0.2)
+
+
+def test_a_similarity_is_undone():
+    angle = 0.7
+    turn = np.array([[np.cos(angle), np.sin(angle)], [np.sin(angle), -np.cos(angle)]])
+    assert_allclose(nearest_similar(3.0 * POINTS @ turn + 5.0, POINTS), POINTS, atol=1e-12)
+    assert_allclose(
+        nearest_similar(np.ones((15, 2)), POINTS), np.tile(POINTS.mean(axis=0), (15, 1))
+    )
+
+
+def test_it_needs_a_fit_and_a_number():
+    with pytest.raises(NotFittedError):
+        OrdinalEmbedding().bootstrap()
+    with pytest.raises(ValueError, match="n_samples == 0"):
+        fitted(300).bootstrap(0)

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from embedding_reference import triplets_of
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.stats import logistic, norm
+from sklearn.exceptions import ConvergenceWarning
+
+from skscreen import DifferenceScaling
+
+N = 8
+SCALE = np.sqrt(np.linspace(0.0, 1.0, N))
+ROWS = triplets_of(SCALE[:, None], 400, 0, noise=0.15)
+QUADRUPLETS = np.insert(ROWS, 2, ROWS[:, 0], axis=1)
+WEIGHTS = np.random.default_rng(1).uniform(0.5, 2.0, 400)
+
+
+@pytest.mark.parametrize(("link", "law"), [("probit", norm), ("logit", logistic)])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize("rows", [ROWS, QUADRUPLETS], ids=["triplets", "quadruplets"])
+def test_the_likelihood_is_maximal(link, law, weights, rows):
+    w = np.ones(400) if weights is None else weights
+
+    def loss(values):
+        s = np.append(0.0, values)
+        i, j, k = ROWS.T
+        z = np.abs(s[k] - s[i]) * np.sign((k - i) * (s[k] - s[i]))
+        z = z - np.abs(s[j] - s[i]) * np.sign((j - i) * (s[j] - s[i]))
+        return -(w @ law.logcdf(z)) / w.sum() + 0.5e-6 * values @ values
+
+    found = minimize(loss, np.linspace(0.1, 2.0, N - 1), method="BFGS", options={"gtol": 1e-8})
+    model = DifferenceScaling(link=link).fit(rows, sample_weight=weights)
+    assert model.gap_ <= 1e-8
+    assert_allclose(model.scale_[1:] / model.noise_, found.x, rtol=1e-3, atol=1e-4)
+    assert_allclose(model.log_likelihood_, -w.sum() * (found.fun - 0.5e-6 * found.x @ found.x),
+                    rtol=1e-6)  # fmt: skip
+    assert model.scale_[0] == 0.0
+    assert model.scale_.max() == 1.0
+
+
+def test_values_and_their_errors():
+    """Of scales of answers with normal noise about two of three are within one standard error."""
+    rng, inside = np.random.default_rng(0), []
+    for _ in range(30):
+        i, j, k = np.sort([rng.permutation(N)[:3] for _ in range(600)], axis=1).T
+        z = (SCALE[k] - SCALE[j]) - (SCALE[j] - SCALE[i]) + 0.2 * rng.normal(size=600)
+        rows = np.where((z > 0)[:, None], np.stack([j, i, k], 1), np.stack([j, k, i], 1))
+        model = DifferenceScaling(n_objects=N).fit(rows)
+        inside.append(np.abs(model.scale_ / model.noise_ - SCALE / 0.2)[1:]
+                      < (model.standard_errors_ / model.noise_)[1:])  # fmt: skip
+    assert 0.5 < np.mean(inside) < 0.85
+
+
+def test_answers_without_contradiction_have_a_finite_scale():
+    model = DifferenceScaling().fit(triplets_of(SCALE[:, None], 300, 0))
+    assert np.all(np.isfinite(model.scale_))
+    assert model.score(triplets_of(SCALE[:, None], 300, 1)) > 0.95
+
+
+def test_names_need_an_order():
+    names = np.array(["none", "faint", "weak", "clear", "strong", "high", "glaring", "full"])
+    with pytest.raises(ValueError, match="objects must be given"):
+        DifferenceScaling().fit(names[ROWS])
+    model = DifferenceScaling(objects=names).fit(names[ROWS])
+    assert_allclose(model.scale_, DifferenceScaling().fit(ROWS).scale_)
+    assert model.predict([["none", "faint", "full"]]).tolist() == [1]
+    assert model.score(names[ROWS]) == DifferenceScaling().fit(ROWS).score(ROWS)
+
+
+def test_too_few_steps_are_told():
+    with pytest.warns(ConvergenceWarning, match="1 Newton steps"):
+        DifferenceScaling(max_iter=1).fit(ROWS)
