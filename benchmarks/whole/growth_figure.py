@@ -12,8 +12,8 @@ from matplotlib.ticker import NullLocator
 
 from benchmarks.support.figures import COLOURS, save
 
-COLUMNS = ("n", "d", "size", "C", "tol")
-NAMES = {"tol": "tolerance"}
+COLUMNS = ("n", "d", "size", "n_labels", "C", "tol")
+NAMES = {"tol": "tolerance", "n_labels": "labels"}
 # What stands in the third column, by estimator.
 SIZES = ("triplets", "length", "answers")
 
@@ -21,7 +21,7 @@ SIZES = ("triplets", "length", "answers")
 def panels(out: Path, name: str, found: dict) -> None:
     """A line a quantity, a row an estimator: found[row][quantity] = (xs, seconds, missed, line)."""
     figure, axes = plt.subplots(
-        len(found), len(COLUMNS), figsize=(12.0, 2.15 * len(found) + 0.3), layout="constrained",
+        len(found), len(COLUMNS), figsize=(13.5, 2.15 * len(found) + 0.3), layout="constrained",
         squeeze=False, sharey="row",
     )  # fmt: skip
     for row, (title, quantities) in zip(axes, found.items(), strict=True):

@@ -24,7 +24,7 @@ from skscreen.sequence.solvers.entropic_gap import entropic_gap
 from skscreen.sequence.solvers.frank_wolfe import frank_wolfe
 
 # Most iterations by default; BMRM keeps a plane for each.
-LIMITS = {"frank-wolfe": 1_000, "pragam": 10_000, "pragam-euclidean": 10_000, "bmrm": 1_000}
+LIMITS = {"frank-wolfe": 10_000, "pragam": 10_000, "pragam-euclidean": 10_000, "bmrm": 1_000}
 
 
 class MaxMarginChain(CallbackSupportMixin, LinearChain):
@@ -62,7 +62,7 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
     tol : float, default=1e-3
         Relative duality gap (P - D) / P at which the fit stops, > 0.
     max_iter : int or None, default=None
-        Most iterations; None: 1000 for "frank-wolfe" and "bmrm", else 10000.
+        Most iterations; None: 1000 for "bmrm", else 10000.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None
