@@ -1,6 +1,6 @@
 """Decisions that fits take while they solve, against independent optima: not one may be wrong.
 
-    python -m benchmarks.safety.fits [--decisions 50_000_000] [--seed 0] [--shrink 1.0]
+    python -m benchmarks.safety.fits [--decisions 50_000_000] [--minutes 15] [--jobs 1]
 
 needs the `test` extra. Support vector machines are fitted alone, along paths over C and from a
 store, with rows and with kernels, with a penalised, a free and no intercept, by every solver, to
@@ -25,6 +25,7 @@ from collections import Counter
 from contextlib import ExitStack
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -33,7 +34,7 @@ from benchmarks.safety.comparison_problems import KINDS as METRICS
 from benchmarks.safety.comparison_problems import draw
 from benchmarks.safety.comparisons import GAMMAS, judged
 from benchmarks.safety.recorder import ComparisonRecorder, SampleRecorder, replaced
-from benchmarks.safety.sample_optima import Hinge, optimum
+from benchmarks.safety.sample_optima import MOST_STEPS, SMALL, TIGHT, Hinge, optimum
 from benchmarks.safety.sample_problems import KINDS, data
 from benchmarks.support.judging import COLUMNS, judge, shrunken
 from benchmarks.support.tables import table
@@ -45,12 +46,12 @@ from skscreen.metric_learning.solvers.projected_gradient import Options
 from skscreen.svm.screening.inside_box import Inside, compare
 from skscreen.svm.screening.rules import ball_test
 
-KERNELS, INTERCEPTS = ("linear", "rbf", "linear", "precomputed", "poly"), (
-    "free", "none", "penalised")  # fmt: skip
+KERNELS = ("linear", "rbf", "linear", "precomputed", "linear", "poly", "linear")
+INTERCEPTS = ("free", "none", "penalised")
 TESTS = ("intersection", "ball1", "ball2", "gap")
+# For rows, with their shares: a Gram matrix of many rows takes long.
+SOLVERS = {"auto": 0.4, "coordinate-descent": 0.3, "second-order": 0.2, "active-set": 0.1}
 TOLS = (1e-2, 1e-4, 1e-6, 1e-9)
-# Samples up to which Clarabel solves, and gap and steps of the solves that stand for an optimum.
-SMALL, TIGHT, MOST_STEPS = 120, 1e-13, 20_000
 # Steps of the fits: decisions have to be right whether a fit gets to its tolerance or not.
 STEPS = 2000
 
@@ -120,9 +121,10 @@ class Problem:
         return [self.hinge.interval(C * self.weights, a) for C, a in zip(Cs, alphas, strict=True)]
 
     def solver(self, rng) -> str:
-        names = ("coordinate-descent", "second-order", "active-set") if self.by_rows else (
-            "active-set", "smo")  # fmt: skip
-        return str(rng.choice(["auto", *names]))
+        if not self.by_rows:
+            return str(rng.choice(["auto", "active-set", "smo"]))
+        names, shares = zip(*SOLVERS.items(), strict=True)
+        return str(rng.choice(names, p=shares))
 
 
 def sample_fits(problem: Problem, Cs, rng):
@@ -222,32 +224,47 @@ def check_comparisons(items, rng, counts: dict, shrink: float) -> int:
 # -- the run -------------------------------------------------------------------------------------
 
 
-def run(
-    n_decisions=0, seed=0, n=1000, grid=20, shrink=1.0, kinds=KINDS, of_metrics=METRICS, n_rounds=1
-):
-    """Check rounds of problems until there are enough decisions.
+def run(n_decisions=0, minutes=np.inf, jobs=1, n_rounds=1, **settings):
+    """Check rounds of problems until there are enough decisions, or the time is over.
 
     Returns the counts, the number of problems, and how many optima are not known well.
     """
-    counts, unknown, n_problems, done = {}, 0, 0, 0
-    while done < n_rounds or total(counts, "checked") < n_decisions:
+    counts, n_problems, unknown, done, started = {}, 0, 0, 0, time.monotonic()
+    with Parallel(n_jobs=jobs) as parallel:
+        while done < n_rounds or total(counts, "checked") < n_decisions:
+            if time.monotonic() - started > 60.0 * minutes:
+                break
+            rounds = range(done, done + jobs)
+            for found, *numbers in parallel(delayed(one_round)(k, **settings) for k in rounds):
+                for name, count in found.items():
+                    counts.setdefault(name, Counter()).update(count)
+                n_problems, unknown = n_problems + numbers[0], unknown + numbers[1]
+            done += jobs
+    return counts, n_problems, unknown
+
+
+def one_round(done: int, seed=0, n=1000, grid=20, shrink=1.0, kinds=KINDS, of_metrics=METRICS):
+    """Check a problem of every kind; every second round has metrics too."""
+    counts, unknown = {}, 0
+    # One round in four is of small problems.
+    size = n if done % 4 else min(SMALL, n)
+    of_metrics = () if done % 2 else of_metrics
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
         for number, kind in enumerate(kinds):
             rng = np.random.default_rng([seed, done, KINDS.index(kind)])
-            # In 15 rounds each kind of data meets each kernel with each intercept.
-            family = KERNELS[(4 * done + number) % 5], INTERCEPTS[(4 * done + number) % 3]
-            # One round in four is of small problems.
-            size = n if done % 4 else min(SMALL, n)
-            problem = Problem(kind, family, rng, size // 4 if kind == "wide" else size)
+            # In 21 rounds each kind of data meets each kernel with each intercept.
+            family = KERNELS[(4 * done + number) % 7], INTERCEPTS[(4 * done + number) % 3]
+            # Rows without a kernel matrix are cheap, wide ones are not.
+            by_rows = family[0] == "linear" and family[1] != "free"
+            many = size // 4 if kind == "wide" else 3 * size if by_rows and size > SMALL else size
+            problem = Problem(kind, family, rng, many)
             unknown += check_samples(problem, problem.grid(rng, grid), rng, counts, shrink)
-            n_problems += 1
         for kind in of_metrics:
             rng = np.random.default_rng([seed, done, METRICS.index(kind), 1])
             gamma, diagonal = GAMMAS[rng.integers(len(GAMMAS))], bool(rng.random() < 0.5)
-            items = draw(kind, diagonal, gamma, rng)
-            unknown += check_comparisons(items, rng, counts, shrink)
-            n_problems += 1
-        done += 1
-    return counts, n_problems, unknown
+            unknown += check_comparisons(draw(kind, diagonal, gamma, rng), rng, counts, shrink)
+    return counts, len(kinds) + len(of_metrics), unknown
 
 
 def total(counts, column: str, name: str = "") -> int:
@@ -258,6 +275,8 @@ def total(counts, column: str, name: str = "") -> int:
 def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--decisions", type=int, default=50_000_000)
+    parser.add_argument("--minutes", type=float, default=np.inf, help="at most, but for a round")
+    parser.add_argument("--jobs", type=int, default=1, help="rounds in processes at the same time")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--samples", type=int, default=1000, help="of a problem, at most")
     parser.add_argument("--shrink", type=float, default=1.0, help="factor of every radius")
@@ -267,11 +286,9 @@ def main(arguments=None) -> int:
         f"{platform.python_version()}, {platform.machine()}; seed {args.seed}\n"
     )
     started = time.perf_counter()
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        counts, n_problems, unknown = run(
-            args.decisions, args.seed, args.samples, shrink=args.shrink
-        )
+    counts, n_problems, unknown = run(
+        args.decisions, args.minutes, args.jobs, seed=args.seed, n=args.samples, shrink=args.shrink
+    )
     rows = [
         (name, *(f"{counts[name][column]:,}" for column in COLUMNS if column != "undecided"))
         for name in sorted(counts)

@@ -11,9 +11,15 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
+from skscreen import svc_path
+
 # Of the type in which certificates are computed, where the machine has a longer one.
 LONG = np.longdouble
 EPS = float(np.finfo(LONG).eps)
+
+
+# Samples up to which Clarabel solves; gap and steps of the solves that stand for it beyond.
+SMALL, TIGHT, MOST_STEPS = 150, 1e-13, 20_000
 
 
 @dataclass
@@ -56,16 +62,22 @@ class Hinge:
         value = alpha.sum() - alpha @ margins / 2
         relative = float(gap / max(value + gap, np.finfo(float).tiny))
         if self.y is None:
-            return margins - reach, margins + reach, relative
+            return *rounded(margins - reach, margins + reach), relative
         kinks = self.y * (1.0 - margins)
         low, high = intercepts(kinks - reach, C, self.y)[0], intercepts(kinks + reach, C, self.y)[1]
         moves = self.y * low, self.y * high
-        return margins - reach + np.minimum(*moves), margins + reach + np.maximum(*moves), relative
+        low, high = margins - reach + np.minimum(*moves), margins + reach + np.maximum(*moves)
+        return *rounded(low, high), relative
 
     def _gap(self, C, alpha, margins):
         b = 0.0 if self.y is None else intercepts(self.y * (1.0 - margins), C, self.y)[0]
         rest = 1.0 - margins - (0.0 if self.y is None else self.y * b)
         return np.where(rest > 0.0, (C - alpha) * rest, -alpha * rest).sum()
+
+
+def rounded(low, high):
+    """Intervals in double precision that hold those in extended precision."""
+    return np.nextafter(low.astype(float), -np.inf), np.nextafter(high.astype(float), np.inf)
 
 
 def intercepts(kinks, C, y):
@@ -88,6 +100,19 @@ def balanced(alpha, y):
     positive, negative = alpha[y > 0.0].sum(), alpha[y < 0.0].sum()
     least = min(positive, negative)
     return alpha * (least / np.where(y > 0.0, max(positive, 1e-300), max(negative, 1e-300)))
+
+
+def dual_variables(Q, Cs, weights, y):
+    """Dual variables near the optimum for each C: where they come from is no part of the proof."""
+    if len(Q) <= SMALL:
+        return [optimum(Q, C * weights, y) for C in Cs]
+    signs = np.where(np.arange(len(Q)) % 2, 1.0, -1.0) if y is None else y
+    path = svc_path(
+        signs[:, None] * Q * signs, signs, Cs=Cs, sample_weight=weights, kernel="precomputed",
+        fit_intercept=y is not None, intercept="free", screening=None, tol=TIGHT,
+        max_iter=MOST_STEPS,
+    )  # fmt: skip
+    return list(signs * path.dual_coefs)
 
 
 def shown(Q, C, alpha, y):
