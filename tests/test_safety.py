@@ -83,13 +83,17 @@ FAMILIES = ("linear: ", "linear, free: ", "kernel: ", "kernel, free: ")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_no_decision_of_a_fit_is_wrong():
     counts, n_problems, unknown = fits.run(n_rounds=2, **FITTED)
-    assert (n_problems, unknown) == (14, 0)
+    assert (n_problems, unknown) == (12, 0)
     assert fits.total(counts, "wrong") == 0
     assert fits.total(counts, "checked") > 80_000
     assert fits.total(counts, "not judged") <= 1e-2 * fits.total(counts, "checked")
     for family in FAMILIES:
-        for kind in (PATH, SOLVE, END, INSIDE) if "free" in family else (PATH, SOLVE, END):
-            assert counts[family + kind]["checked"] > 50, family + kind
+        for kind in (SOLVE, END):
+            assert counts[family + kind]["checked"] > 500, family + kind
+    # With a kernel and a free intercept a solution at another C decides little of few samples.
+    for family in FAMILIES[:3]:
+        assert counts[family + PATH]["checked"] > 1000, family
+    assert counts[f"linear, free: {INSIDE}"]["checked"] > 100
     for kind in ("balls", "ranges"):
         assert counts[f"metrics: {kind}"]["checked"] > 5000, kind
 
