@@ -11,7 +11,8 @@ import numpy as np
 
 from benchmarks.support.data import Sets
 from benchmarks.svm.peers_here import linear_svc, svc
-from skscreen.samples.gram import Gram, KernelSamples
+from skscreen.samples.gram import Gram
+from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.path_solver import SamplePathSolver, eps_limit
 from skscreen.svm.solvers.kernel.solve import solve_kernel

@@ -13,7 +13,8 @@ from skscreen.core.certificate import Certificate, ScreeningEvent, after_steps, 
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.fitting.threads import blas_threads_for
-from skscreen.samples.gram import INDEFINITE, LinearKernelSamples, indefinite_message
+from skscreen.samples.gram import INDEFINITE, indefinite_message
+from skscreen.samples.kernel_samples import LinearKernelSamples
 from skscreen.samples.losses import SampleLosses, hinge
 from skscreen.samples.rows import check_bounds
 from skscreen.svm.screening.bounds import Reference, gap_ball, reference

@@ -11,8 +11,9 @@ from sklearn.utils.validation import validate_data
 
 from skscreen.fitting.kept_matrices import kept_matrix
 from skscreen.fitting.store import Store, content_key
-from skscreen.samples.gram import KernelSamples, LinearKernelSamples, near_origin
+from skscreen.samples.gram import near_origin
 from skscreen.samples.kernel import Kernel, gamma_value
+from skscreen.samples.kernel_samples import KernelSamples, LinearKernelSamples
 from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.path_solver import SamplePathSolver

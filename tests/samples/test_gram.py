@@ -7,7 +7,8 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
-from skscreen.samples.gram import Gram, KernelSamples, kernel_values
+from skscreen.samples.gram import Gram, kernel_values
+from skscreen.samples.kernel_samples import KernelSamples
 
 rng = np.random.default_rng(0)
 N = 700

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skscreen.samples.gram import BY_BLOCKS, Gram, KernelSamples
+from skscreen.samples.gram import BY_BLOCKS, Gram
 from skscreen.samples.kernel_block_loops import powers, powers_double
 from skscreen.samples.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows
+from skscreen.samples.kernel_samples import KernelSamples
 
 
 def extended(A, B, gamma):

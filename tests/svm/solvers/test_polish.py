@@ -10,7 +10,8 @@ from sklearn.svm import SVC
 from svm_reference import dual, gap, optimum, primal, sloppy
 
 from skscreen.core.certificate import Certificate
-from skscreen.samples.gram import Gram, KernelSamples
+from skscreen.samples.gram import Gram
+from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.solve import solve_linear

@@ -6,7 +6,7 @@ import numpy as np
 
 from skscreen.core.certificate import Certificate, ScreeningEvent, screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
-from skscreen.samples.gram import KernelSamples
+from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses
 from skscreen.svm.solvers.kernel.box import Box
 from skscreen.svm.solvers.kernel.levels import DIGITS, LevelSolver, Point

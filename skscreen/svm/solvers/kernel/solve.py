@@ -7,7 +7,7 @@ import numpy as np
 
 from skscreen.core.certificate import Certificate, after_steps, screening_event
 from skscreen.core.decisions import LINEAR, ZERO
-from skscreen.samples.gram import KernelSamples
+from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.kernel.active_set import ActiveSetRun, TooLarge

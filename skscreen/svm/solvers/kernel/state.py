@@ -8,7 +8,7 @@ import numpy as np
 from skscreen.core.certificate import ScreeningEvent, screening_event
 from skscreen.core.decisions import LINEAR
 from skscreen.core.projection import project
-from skscreen.samples.gram import KernelSamples
+from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import gap_ball, reference
 from skscreen.svm.screening.rules import ball_test

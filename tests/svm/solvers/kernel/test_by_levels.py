@@ -7,7 +7,8 @@ from sklearn.svm import SVC
 
 import skscreen.samples.gram
 from skscreen import ScreenedSVC, svc_path
-from skscreen.samples.gram import Gram, KernelSamples
+from skscreen.samples.gram import Gram
+from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.losses import hinge
 from skscreen.svm.solvers.kernel import levels, working_set
 from skscreen.svm.solvers.kernel.by_levels import solve_by_levels

@@ -8,7 +8,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
 
-from skscreen.samples.gram import Gram, KernelSamples
+from skscreen.samples.gram import Gram
+from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.svm.solvers.kernel import active_set
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.kernel.state import feasible
