@@ -170,7 +170,10 @@ def _two_columns(points: np.ndarray) -> np.ndarray:
 
 def _ellipse(L: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return points at the root mean square of the learned distances of some from their mean."""
-    radius = np.sqrt(np.mean(np.sum((points @ L.T) ** 2, axis=1)))
+    mapped = points @ L.T
+    # Over the largest, the squares of large coordinates are numbers.
+    largest = np.abs(mapped).max(initial=0.0) or 1.0
+    radius = largest * np.sqrt(np.mean(np.sum((mapped / largest) ** 2, axis=1)))
     _, sizes, directions = np.linalg.svd(L, full_matrices=False)
     sizes = np.maximum(sizes, sizes.max(initial=0.0) / _LONGEST)
     angle = np.linspace(0.0, 2.0 * np.pi, _ELLIPSE)
