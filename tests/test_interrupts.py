@@ -108,7 +108,7 @@ def marker(model):
 
 def state(model):
     """What a user can see of a fitted model, as numbers that can be compared."""
-    skip = ("seconds", "history_", "screening_history_", "bounds_")
+    skip = ("seconds", "history_", "screening_history_", "bounds_", "answers_")
     found = {}
     for name, value in vars(model).items():
         if name.endswith("_") and name not in skip and not hasattr(value, "get_params"):

@@ -30,7 +30,7 @@ def fuzz_dimension(inputs: Inputs) -> None:
     }  # fmt: skip
     inputs.spoil("X", "y", "sample_weight", *valid)
     options = {"cv": 2, "dimensions": [1, 2], **inputs.options(embedding_dimension_test, valid)}
-    X, y = answers(inputs, inputs.count(4, 12), n_rows := inputs.count(2, 60), 3)
+    X, y, _ = answers(inputs, inputs.count(4, 12), n_rows := inputs.count(2, 60), 3)
     weights = inputs.weights("sample_weight", n_rows)[0]
     done = call(embedding_dimension_test, X, y=y, sample_weight=weights, **options)
     if done.error is not None:
@@ -78,7 +78,7 @@ def fuzz_scaling(inputs: Inputs) -> None:
     inputs.spoil("X", "y", "sample_weight", *valid)
     model = DifferenceScaling(**inputs.options(DifferenceScaling, valid))
     width = inputs.pick(3, 4)
-    X, y = answers(inputs, inputs.count(4, 12), n_rows := inputs.count(1, 60), width)
+    X, y, _ = answers(inputs, inputs.count(4, 12), n_rows := inputs.count(1, 60), width)
     weights = inputs.weights("sample_weight", n_rows)[0]
     done = call(model.fit, X, y, sample_weight=weights)
     if done.error is not None:

@@ -146,5 +146,9 @@ def forget(model) -> dict[str, Any]:
 
     So a fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
     """
-    names = [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
-    return {name: vars(model).pop(name) for name in names}
+    learned, rest = {}, {}
+    for name, value in vars(model).items():
+        (learned if name.endswith("_") and not name.startswith("_") else rest)[name] = value
+    # All at once: an interrupt leaves all or nothing.
+    model.__dict__ = rest
+    return learned
