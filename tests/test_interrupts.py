@@ -77,7 +77,9 @@ def interrupted(function, at=None, kind=KeyboardInterrupt):
     before = sys.gettrace()
     sys.settrace(on_call)
     try:
-        return lines, function()
+        # An interrupt where a block of np.errstate ends would leave its settings to other tests.
+        with np.errstate():
+            return lines, function()
     finally:
         sys.settrace(before)
         interrupted.lines = lines

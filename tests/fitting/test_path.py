@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen.core.certificate import Certificate
@@ -53,6 +54,7 @@ def test_the_worst_solution_is_warned_of():
 
 
 def test_what_a_fit_has_set_is_forgotten():
-    model = SimpleNamespace(C=1.0, coef_=2.0, _kept=3.0, _kept_=4.0, n_iter_=5)
+    model = BaseEstimator()
+    vars(model).update(C=1.0, coef_=2.0, _kept=3.0, _kept_=4.0, n_iter_=5)
     assert forget(model) == {"coef_": 2.0, "n_iter_": 5}
     assert vars(model) == {"C": 1.0, "_kept": 3.0, "_kept_": 4.0}
