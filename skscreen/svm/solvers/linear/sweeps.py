@@ -116,7 +116,11 @@ def _sweep(data, columns, starts, d, bias, terms, alpha, u, active, rest, factor
             continue
         active[kept] = i
         kept += 1
-        gap += hinge_slackness(short, old, cap, shift)
+        if shift == 0.0:
+            # The same for a hinge, without two branches that are hard to predict.
+            gap += short * ((cap if short > 0.0 else 0.0) - old)
+        else:
+            gap += hinge_slackness(short, old, cap, shift)
         # Gradient of what is minimised, less what points out of the box.
         if old <= 0.0:
             slope = min(slope, 0.0)
