@@ -317,7 +317,9 @@ class OrdinalEmbedding(
         # Stochastic passes take the answers as they come.
         weights = None if answers.weights is None else answers.weights[order]
         loss = EmbeddingLoss.of(self)
-        problem = EmbeddingProblem(answers.rows[order], weights, n_objects, loss, 0.0)
+        # `take` is several times as fast as an index, which shows in short fits.
+        rows = answers.rows.take(order, axis=0)
+        problem = EmbeddingProblem(rows, weights, n_objects, loss, 0.0)
         adapt = self.reg == "auto"
         problem.reg = clean_ridge(problem, self.n_components) if adapt else self.reg
         inits = self._inits(init, n_objects)

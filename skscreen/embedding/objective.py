@@ -184,6 +184,8 @@ def evaluate(X, terms, work, gradient):
     gradient[:] = 0.0
     if terms.pairs.shape[0] > 0:
         value = _by_pairs(X, terms, work, gradient)
+    elif terms.loss == ODD:
+        value = _by_trials(X, terms, gradient)
     else:
         value = _by_answers(X, terms, gradient)
     n, p = X.shape
@@ -215,15 +217,7 @@ def _by_answers(X, terms, gradient):
             far = X[l, d] - X[k, d]
             a += near * near
             c += far * far
-        slope_e = 0.0
-        if terms.loss == ODD:
-            e = 0.0
-            for d in range(p):
-                third = X[j, d] - X[k, d]
-                e += third * third
-            linear, factor, slope_a, slope_c, slope_e = choice(a, c, e)
-        else:
-            linear, factor, slope_a, slope_c = answer(terms.loss, terms.shape, a, c)
+        linear, factor, slope_a, slope_c = answer(terms.loss, terms.shape, a, c)
         if weights.size:
             weight = weights[q]
             total += weight * (linear + log(factor))
@@ -244,13 +238,45 @@ def _by_answers(X, terms, gradient):
             gradient[j, d] -= near
             gradient[l, d] += far
             gradient[k, d] -= far
-        if slope_e != 0.0:
-            slope_e *= 2.0 * weight
-            for d in range(p):
-                third = slope_e * (X[j, d] - X[k, d])
-                gradient[j, d] += third
-                gradient[k, d] -= third
     return total + log(product)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _by_trials(X, terms, gradient):
+    """As `_by_answers`, of choices of the odd one out: not a branch of it, which takes time."""
+    answers, weights = terms.answers, terms.weights
+    total, weight = 0.0, 1.0
+    for q in range(answers.shape[0]):
+        i, j, k = answers[q, 0], answers[q, 1], answers[q, 2]
+        linear, factor, slope_a, slope_c, slope_e = choice(
+            _square(X, i, j), _square(X, i, k), _square(X, j, k)
+        )
+        if weights.size:
+            weight = weights[q]
+        total += weight * (linear + log(factor))
+        _add_pull(X, i, j, 2.0 * weight * slope_a, gradient)
+        _add_pull(X, i, k, 2.0 * weight * slope_c, gradient)
+        _add_pull(X, j, k, 2.0 * weight * slope_e, gradient)
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _square(X, i, j):
+    """Squared distance of two objects."""
+    total = 0.0
+    for d in range(X.shape[1]):
+        difference = X[i, d] - X[j, d]
+        total += difference * difference
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_pull(X, i, j, factor, gradient):
+    """Add a gradient along the difference of two objects."""
+    for d in range(X.shape[1]):
+        step = factor * (X[i, d] - X[j, d])
+        gradient[i, d] += step
+        gradient[j, d] -= step
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
