@@ -151,3 +151,23 @@ def dome(margins, norms, smallest, largest):
     lower = np.where(-margins >= corner, -size * norms, margins - reach)
     upper = np.where(margins >= corner, size * norms, margins + reach)
     return lower, upper
+
+
+def regression_optimum(K, targets, C, epsilon, free):
+    """The best value of 1/2 |w|^2 + sum_i C_i max(0, |y_i - f_i - b| - epsilon), from the dual."""
+    n, top = len(C), C.max()
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
+    signs = np.repeat([1.0, -1.0], n)
+    # In units of C.
+    P = sparse.csc_matrix(np.triu(top * np.outer(signs, signs) * np.tile(K, (2, 2))))
+    q = epsilon - signs * np.tile(targets, 2)
+    A = [sparse.eye(2 * n), -sparse.eye(2 * n)]
+    limits, cones = [np.tile(C / top, 2), np.zeros(2 * n)], [clarabel.NonnegativeConeT(4 * n)]
+    if free:
+        A, limits, cones = [sparse.csc_matrix(signs), *A], [[0.0], *limits], [
+            clarabel.ZeroConeT(1), *cones]  # fmt: skip
+    A = sparse.vstack(A).tocsc()
+    found = clarabel.DefaultSolver(P, q, A, np.concatenate(limits), cones, settings).solve()
+    return -top * found.obj_val

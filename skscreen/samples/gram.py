@@ -205,6 +205,10 @@ class Gram:
             return self.whole, np.arange(self.n)
         return self._cache.values, self._cache.slot_of
 
+    def places(self, index: np.ndarray) -> np.ndarray:
+        """Return where samples are in `rows_at_hand`: samples may share rows (see `TwiceGram`)."""
+        return index
+
     def fetch(self, index: np.ndarray) -> None:
         """Have the rows `index`, no more than a block of them, at hand."""
         self._cache.slots(index, self.compute)

@@ -42,9 +42,7 @@ class Labels:
 
     def take(self, X, pairwise: bool):
         """Return the rows of X that take part, of a kernel matrix the columns too."""
-        if self.rows.size == X.shape[0]:
-            return X
-        return X[self.rows][:, self.rows] if pairwise else X[self.rows]
+        return of_rows(X, self.rows, pairwise)
 
     def signs(self, problem: int) -> np.ndarray:
         """Return +1 for the class that a problem tells from the rest, -1 for these."""
@@ -56,16 +54,9 @@ def check_labels(X, y, sample_weight, class_weight) -> Labels:
     """Bring labels and weights to one form; samples of weight zero are left out."""
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
-    weights = np.ones(y.size)
-    if sample_weight is not None:
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
-        )
-    rows = np.flatnonzero(weights)
-    if rows.size == 0:
-        raise ValueError("sample_weight must have a positive entry, got only zeros.")
+    rows, weights = taking_part(X, y.size, sample_weight)
     classes, codes = _classes(y[rows])
-    repetitions = weights = weights[rows]
+    repetitions = weights
     if class_weight is not None:
         weights = weights * _class_factors(class_weight, classes, codes, weights)[codes]
         positive = np.flatnonzero(weights)
@@ -78,6 +69,26 @@ def check_labels(X, y, sample_weight, class_weight) -> Labels:
             f"{'' if rows.size == y.size else ' among the samples of positive weight'}."
         )
     return Labels(classes, rows, codes, weights, repetitions)
+
+
+def of_rows(X, rows: np.ndarray, pairwise: bool):
+    """Return some rows of X, in their order, of a kernel matrix the columns too."""
+    if rows.size == X.shape[0]:
+        return X
+    return X[rows][:, rows] if pairwise else X[rows]
+
+
+def taking_part(X, n: int, sample_weight) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of the samples of positive weight, and their weights."""
+    weights = np.ones(n)
+    if sample_weight is not None:
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
+        )
+    rows = np.flatnonzero(weights)
+    if rows.size == 0:
+        raise ValueError("sample_weight must have a positive entry, got only zeros.")
+    return rows, weights[rows]
 
 
 def _classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

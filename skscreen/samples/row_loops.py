@@ -13,6 +13,18 @@ from numba import njit
 from skscreen.core.floats import REORDER
 
 
+@njit(cache=True, nogil=True, inline="always")
+def row_count(data, starts, d):
+    """Return the number of rows."""
+    return starts.size - 1 if starts.size > 0 else data.size // d
+
+
+@njit(cache=True, nogil=True, inline="always")
+def row_of(i, n):
+    """Return the row of sample i, of n rows that may stand twice (see `twice`)."""
+    return i if i < n else i - n
+
+
 @njit(cache=True, nogil=True, fastmath=REORDER, inline="always")
 def row_dot(data, columns, starts, d, i, w):
     """Inner product of row i with w."""

@@ -231,9 +231,9 @@ def _eps_steps(
         found = solution.certificate
         # Of the stored objective, which is so much more than the optimal one at most.
         limit = C * eps_limit(solution, eps / (1.0 + eps))
-        hinge = float(found.primal + found.dual - solution.alpha.sum())
+        loss = found.primal - 0.5 * float(solution.alpha @ solution.margins)
         # No loss but what the tolerance leaves: the hard-margin solution, good for every larger C.
-        ends = C == C_max or limit <= C or (limit >= C_max and hinge <= tol * found.primal)
+        ends = C == C_max or limit <= C or (limit >= C_max and loss <= tol * found.primal)
         # Less than an accurate solution is good for: rounding errors are in the way.
         ends = ends or (limit < min(shortest * C, C_max) and not solution.converged)
         yield solution, 1.0 if ends else 1.0 - math.log(C_max / C) / way

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -15,8 +14,9 @@ from skscreen.core.floats import EPS
 from skscreen.fitting.threads import blas_threads_for
 from skscreen.samples.gram import INDEFINITE, indefinite_message
 from skscreen.samples.kernel_samples import LinearKernelSamples
-from skscreen.samples.losses import SampleLosses, hinge
+from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import check_bounds
+from skscreen.svm.first_piece import FirstPiece
 from skscreen.svm.screening.bounds import Reference, gap_ball, reference
 from skscreen.svm.screening.inside_box import compare_at
 from skscreen.svm.screening.rules import BOUNDS, Extremes, ball_test, decide
@@ -24,7 +24,8 @@ from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.polish import certified, polish
 from skscreen.svm.solvers.solution import SampleSolution
 
-# Margins this near to 1 and shares of C_i this near to inside count as undecidable; for rates only.
+# Margins this near to the kink (over 1, or the threshold) and shares of C_i this near to inside
+# count as undecidable; for rates only.
 _KINK = 1e-6
 
 # Samples whose margins are recomputed to tell the errors of all.
@@ -92,8 +93,8 @@ class SamplePathSolver:
     Parameters
     ----------
     samples : Samples
-    weights : ndarray of shape (n,)
-        C_i / C > 0.
+    losses : SampleLosses, or ndarray of shape (n,)
+        At C = 1: with caps > 0, C_i / C. An array stands for hinges with these.
     solve : Solve
     screening : name of `rules.BOUNDS`, or None
     free : bool, default=False
@@ -108,7 +109,7 @@ class SamplePathSolver:
     def __init__(
         self,
         samples: Samples,
-        weights: np.ndarray,
+        losses: SampleLosses | np.ndarray,
         solve: Solve,
         screening: str | None,
         *,
@@ -116,56 +117,23 @@ class SamplePathSolver:
         max_iter: int | None = None,
         exact: bool = True,
     ):
-        self._samples, self._weights, self._exact = samples, weights, exact
+        self._samples, self._losses, self._exact = samples, as_losses(losses), exact
+        self._weights = self._losses.caps
         self._solve, self._screening, self._max_iter = solve, screening, max_iter
-        self._hinges = hinge(weights)
         self._signs, self._on_path = samples.y if free else None, False
-        self._targets = _TargetMargins(samples, weights)
+        self._begins = FirstPiece(samples, self._losses, self._signs)
+        self._targets = _TargetMargins(samples, self._weights)
         self._known: list[_Known] = []
 
-    @cached_property
+    @property
     def C_min(self) -> float:
-        """Up to here the solution is alpha_i = C_i (Lemma 9 of Ogawa et al. 2014).
+        """Up to here the solution is proportional to C; 0 if not known. See `FirstPiece`."""
+        return self._begins.C_min
 
-        0 if not known: with an unpenalised intercept.
-        """
-        if self._signs is not None:
-            return 0.0
-        largest = float(self._margins_of_weights.max())
-        return 1.0 / largest if largest > 0.0 else math.inf
-
-    @cached_property
+    @property
     def C_start(self) -> float:
-        """Up to here the solution is proportional to C.
-
-        C_min, or with an unpenalised intercept what bounds allow: alpha_i = C_i in the class of the
-        smaller sum, the other one makes |w| as small as it can with the same sum, so no larger than
-        with equal shares; and while |w| |z_i| <= 1 for all i no sample of the smaller class has a
-        margin above 1.
-        """
-        if self._signs is None:
-            return self.C_min
-        positive = self._signs > 0.0
-        sums = np.where(positive, self._weights @ positive, self._weights @ ~positive)
-        shares = self._weights * (sums.min() / sums)
-        square = max(float(shares @ self._samples.q_dot(shares)), 0.0)
-        reach = math.sqrt(square) * float(self._samples.norms.max())
-        return 1.0 / reach if reach > 0.0 else math.inf
-
-    def _is_above_C_min(self, C: float) -> bool:
-        """Whether C > C_min: as a rule a few margins tell, without a product with all samples.
-
-        Of a kernel matrix that is not in memory that would be as much work as a fifth of a fit.
-        """
-        if "C_min" not in vars(self) and self._signs is None:
-            margins = self._samples.some_margins(_some(self._samples.n), self._weights)
-            if C * float(margins.max()) > 1.0:
-                return True
-        return C > self.C_min
-
-    @cached_property
-    def _margins_of_weights(self) -> np.ndarray:
-        return self._samples.q_dot(self._weights)
+        """Up to here, or further, the solution is proportional to C. See `FirstPiece`."""
+        return self._begins.C_start
 
     def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray | None, C_min: float) -> None:
         """Take in a point known for some C; up to two, one on either side, help the next solve.
@@ -182,8 +150,8 @@ class SamplePathSolver:
         C_min : float
             That of the problem.
         """
-        self.C_min = C_min
-        losses = self._hinges.at(C)
+        self._begins.C_min = C_min
+        losses = self._losses.at(C)
         inside = np.clip(alpha, 0.0, losses.caps)
         if margins is None or not np.array_equal(inside, alpha):
             margins = self._samples.q_dot(inside)
@@ -203,8 +171,8 @@ class SamplePathSolver:
         """Solve for one C to a relative duality gap of the full problem."""
         began, C = time.perf_counter(), float(C)
         check_bounds(C, self._weights)
-        losses = self._hinges.at(C)
-        if not self._is_above_C_min(C):
+        losses = self._losses.at(C)
+        if not self._begins.ends_before(C):
             first = self._first(C, losses)
             # Unless rounding errors of the margins are too large to tell.
             if first.certificate.relative_gap <= tol:
@@ -281,7 +249,8 @@ class SamplePathSolver:
             size = self._samples.summed(solution.alpha)
         else:
             size = float(np.linalg.norm(solution.w))
-        return 2.0 * EPS * (1.0 + abs(solution.b) + size * norms)
+        sizes = np.abs(self._losses.thresholds) + abs(solution.b)
+        return 2.0 * EPS * (sizes + size * norms)
 
     def _effect(self, solution: SampleSolution, losses: SampleLosses, errors) -> float:
         """Return what errors of margins do to sum_i kappa_i."""
@@ -316,14 +285,14 @@ class SamplePathSolver:
         return certified(solution, solution.alpha, margins, b, losses, self._signs)
 
     def _first(self, C: float, losses: SampleLosses) -> SampleSolution:
-        """Lemma 9: up to C_min every margin is at most 1, and alpha_i = C_i."""
-        margins, caps = C * self._margins_of_weights, losses.caps
-        exact = self._reference(margins, caps, losses)
-        primal = 0.5 * exact.square + losses.certify(losses.short(margins), caps)[1]
+        """Lemma 9: up to C_min no margin has arrived at its threshold."""
+        margins, alpha = C * self._begins.margins, C * self._begins.alpha
+        exact = self._reference(margins, alpha, losses)
+        primal = 0.5 * exact.square + losses.certify(losses.short(margins), alpha)[1]
         # Only samples that are rows have a vector of weights.
         combine = getattr(self._samples, "combine", None)
         return SampleSolution(
-            alpha=caps, margins=margins, w=combine and combine(caps),
+            alpha=alpha, margins=margins, w=combine and combine(alpha),
             certificate=Certificate(primal, primal - exact.gap, exact.gap), n_iter=0,
             converged=True, seconds=0.0,
         )  # fmt: skip
@@ -403,7 +372,8 @@ class SamplePathSolver:
             seconds = time.perf_counter() - start
             history.append(screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / C))
         at_bound = np.minimum(solution.alpha, losses.caps - solution.alpha) <= _KINK * losses.caps
-        off_kink = np.abs(losses.short(solution.margins, solution.b, self._signs)) > _KINK
+        short = losses.short(solution.margins, solution.b, self._signs)
+        off_kink = np.abs(short) > _KINK * np.maximum(np.abs(losses.thresholds), 1.0)
         n_decidable = int(np.count_nonzero(at_bound & off_kink))
         return replace(
             solution, C=C, history=tuple(history), n_decidable=n_decidable,

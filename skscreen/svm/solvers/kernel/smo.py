@@ -39,11 +39,20 @@ class SmoRun(KernelRun):
             known = alpha.copy(), short.copy()
             # A gap costs as much as a few steps.
             left = min(max(S.size // _STEPS_A_GAP, _LEAST_STEPS), max_steps - self.n_steps)
-            status = 2
+            status, places = 2, samples.gram.places(S)
             while left > 0:
                 K, slot_of = samples.gram.rows_at_hand()
                 status, i, j, steps = loop(
-                    K, slot_of, y, samples.bias**2, diagonal, S, losses.caps, alpha, short, left
+                    K,
+                    slot_of,
+                    y,
+                    samples.bias**2,
+                    diagonal,
+                    places,
+                    losses.caps,
+                    alpha,
+                    short,
+                    left,
                 )
                 self.n_steps += steps
                 left -= steps

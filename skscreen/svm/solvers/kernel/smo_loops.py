@@ -1,6 +1,7 @@
 """Compiled loops of sequential minimal optimisation: with and without a free intercept.
 
-Arrays without a word hold one entry for each sample of S; `K` and `slot_of` speak of all samples.
+Arrays without a word hold one entry for each sample; `S` says where they are in `K` and `slot_of`,
+which speak of all rows.
 `short` holds t_i - m_i, kept up to date; signs y and B^2 turn K into Q. Both loops return when a
 row of K is wanted that is not at hand: (status, i, j, steps), status 1, and the caller fetches the
 rows i and j; status 0 where no pair gains anything, 2 where the steps are used up.
@@ -28,7 +29,7 @@ def smo_without_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short,
     The first index gains most on its own, the second most together with it: the quadratic in both
     is maximised in j after the first has moved freely, clipped, and then in i.
     """
-    inverse = 1.0 / np.maximum(diagonal, _TINY)
+    inverse, all_rows = 1.0 / np.maximum(diagonal, _TINY), _in_order(S, K.shape[1])
     gains, first, second = np.empty(S.size), np.empty(S.size), np.empty(S.size)
     for step in range(steps):
         i = _single_index(diagonal, inverse, C, alpha, short, gains)
@@ -37,7 +38,7 @@ def smo_without_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short,
         a = S[i]
         if slot_of[a] < 0:
             return 1, a, a, step
-        _gather(K[slot_of[a]], S, first)
+        _gather(K[slot_of[a]], S, all_rows, first)
         _sign(first, y, y[i], square_bias)
         # As the diagonal has it, so that i itself is no second index.
         first[i] = diagonal[i]
@@ -50,7 +51,7 @@ def smo_without_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short,
         b = S[j]
         if slot_of[b] < 0:
             return 1, a, b, step
-        _gather(K[slot_of[b]], S, second)
+        _gather(K[slot_of[b]], S, all_rows, second)
         _sign(second, y, y[j], square_bias)
         change_i, change_j, _ = _pair(
             first[j], diagonal[i], inverse[i], C[i], alpha[i], short[i],
@@ -66,7 +67,7 @@ def smo_without_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short,
 def smo_with_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short, steps):
     """Pairs that keep y'alpha: most violating, then of second order (Fan, Chen, Lin 2005)."""
     # In terms of y_i (t_i - m_i) both signs and B^2 cancel from the changes.
-    signed = y * short
+    signed, all_rows = y * short, _in_order(S, K.shape[1])
     up, down = np.empty(S.size), np.empty(S.size)
     for k in range(S.size):
         _mark(k, y, C, alpha, up, down)
@@ -81,7 +82,7 @@ def smo_with_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short, st
         if slot_of[a] < 0:
             status = 1
             break
-        _gather(K[slot_of[a]], S, first)
+        _gather(K[slot_of[a]], S, all_rows, first)
         j = _second_of_pair(first, signed, down, diagonal, i, square_bias, gains)
         if j < 0:
             status, a, b = 0, -1, -1
@@ -90,7 +91,7 @@ def smo_with_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short, st
         if slot_of[b] < 0:
             status = 1
             break
-        _gather(K[slot_of[b]], S, second)
+        _gather(K[slot_of[b]], S, all_rows, second)
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * (first[j] + square_bias), _TINY)
         curvature = max(curvature, 1e-12 * diagonal[i])
         room_i = C[i] - alpha[i] if y[i] > 0.0 else alpha[i]
@@ -125,9 +126,20 @@ def _mark(k, y, C, alpha, up, down):
 
 
 @njit(nogil=True)
-def _gather(row, S, out):
-    """Copy the entries S of a row."""
-    if S.size == row.size:
+def _in_order(S, n):
+    """Whether S is 0, 1, ..., n - 1."""
+    if S.size != n:
+        return False
+    for k in range(n):
+        if S[k] != k:
+            return False
+    return True
+
+
+@njit(nogil=True)
+def _gather(row, S, all_rows, out):
+    """Copy the entries S of a row, which may be all in their order."""
+    if all_rows:
         out[:] = row
     else:
         for k in range(S.size):

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from skscreen.core.decisions import UNDECIDED
-from skscreen.samples.row_loops import add_row, row_dot
+from skscreen.samples.row_loops import add_row, row_count, row_dot, row_of
 from skscreen.svm.solvers.linear.state import SampleState
 from skscreen.svm.solvers.linear.sweeps import spread
 
@@ -123,11 +123,12 @@ def _conjugate_gradients(
 @njit(cache=True, nogil=True)
 def _multiply(data, columns, starts, d, y, bias, E, x):
     """Return Q_EE x."""
-    out, u, b = np.empty(E.size), np.zeros(d), 0.0
+    out, u, b, n_rows = np.empty(E.size), np.zeros(d), 0.0, row_count(data, starts, d)
     for k in range(E.size):
         step = x[k] * y[E[k]]
-        add_row(data, columns, starts, d, E[k], step, u)
+        add_row(data, columns, starts, d, row_of(E[k], n_rows), step, u)
         b += step * bias
     for k in range(E.size):
-        out[k] = y[E[k]] * (row_dot(data, columns, starts, d, E[k], u) + bias * b)
+        row = row_of(E[k], n_rows)
+        out[k] = y[E[k]] * (row_dot(data, columns, starts, d, row, u) + bias * b)
     return out

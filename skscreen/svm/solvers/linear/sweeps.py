@@ -11,7 +11,7 @@ from numba import njit
 
 from skscreen.core.decisions import hinge_slackness
 from skscreen.samples.prefetch import prefetch, prefetch_row
-from skscreen.samples.row_loops import add_row, row_dot
+from skscreen.samples.row_loops import add_row, row_count, row_dot, row_of
 
 # Visits before a sample's turn at which its data are asked for.
 _AHEAD = 2
@@ -95,17 +95,19 @@ def _sweep(data, columns, starts, d, bias, terms, alpha, u, active, rest, factor
     """Move each active variable to its best value in turn; those that rest are left out."""
     highest, lowest, moved, gap, read = -np.inf, np.inf, False, 0.0, 0.0
     kept = inside = 0
-    ahead = _AHEAD if data.size > _LONG * alpha.size else active.size
+    n_rows = row_count(data, starts, d)
+    ahead = _AHEAD if data.size > _LONG * n_rows else active.size
     for k in range(active.size):
         i = active[k]
         if k + 2 * ahead < active.size:
-            prefetch(starts, active[k + 2 * ahead])
+            prefetch(starts, row_of(active[k + 2 * ahead], n_rows))
         if k + ahead < active.size:
             coming = active[k + ahead]
-            prefetch_row(data, columns, starts, d, coming)
+            prefetch_row(data, columns, starts, d, row_of(coming, n_rows))
             prefetch(terms, 6 * coming)
             prefetch(alpha, coming)
-        margin = row_dot(data, columns, starts, d, i, u)
+        row = row_of(i, n_rows)
+        margin = row_dot(data, columns, starts, d, row, u)
         if bias != 0.0:
             margin += bias * u[d]
         sign, cap, shift, cost, old = terms[i, 0], terms[i, 2], terms[i, 3], terms[i, 5], alpha[i]
@@ -132,7 +134,7 @@ def _sweep(data, columns, starts, d, bias, terms, alpha, u, active, rest, factor
         if new != old:
             alpha[i], moved = new, True
             step = (new - old) * sign
-            add_row(data, columns, starts, d, i, step, u)
+            add_row(data, columns, starts, d, row, step, u)
             if bias != 0.0:
                 u[d] += step * bias
             read += cost

@@ -1,0 +1,57 @@
+"""Targets and weights of the samples of a regression, checked and brought to one form."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.validation import check_array, column_or_1d
+
+from skscreen.samples.labels import of_rows, taking_part
+from skscreen.samples.losses import SampleLosses
+from skscreen.samples.rows import LARGEST
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Targets and weights of the samples that take part.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n,)
+        Indices of the samples of positive weight.
+    values : ndarray of shape (n,)
+        Their targets.
+    weights : ndarray of shape (n,)
+        Sample weights, > 0.
+    """
+
+    rows: np.ndarray
+    values: np.ndarray
+    weights: np.ndarray
+
+    def take(self, X, pairwise: bool):
+        """Return the rows of X that take part, of a kernel matrix the columns too."""
+        return of_rows(X, self.rows, pairwise)
+
+
+def check_targets(X, y, sample_weight) -> Targets:
+    """Bring targets and weights to one form; samples of weight zero are left out."""
+    y = check_array(
+        column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y"
+    )  # fmt: skip
+    if np.abs(y).max(initial=0.0) > LARGEST:
+        raise ValueError(
+            f"y has values up to {np.abs(y).max():g}, and products above {LARGEST:g} may overflow: "
+            "rescale y."
+        )
+    rows, weights = taking_part(X, y.size, sample_weight)
+    return Targets(rows, y[rows], weights)
+
+
+def epsilon_insensitive(values: np.ndarray, weights: np.ndarray, epsilon: float) -> SampleLosses:
+    """Return the losses max(0, |y_i - f(x_i)| - epsilon) of rows that stand twice, at C = 1.
+
+    A residual is too large on one side or the other: z_i = x_i has the threshold y_i - epsilon,
+    and z_{n+i} = -x_i (see `twice`) the threshold -y_i - epsilon.
+    """
+    thresholds = np.concatenate([values - epsilon, -values - epsilon])
+    return SampleLosses(thresholds, np.tile(weights, 2), np.zeros(2 * weights.size))

@@ -1,0 +1,85 @@
+"""Samples that stand twice, against the explicit matrix of their vectors."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skscreen.samples.gram import Gram
+from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.rows import LinearSamples
+from skscreen.samples.twice import TwiceGram, TwiceRows, both_signs
+
+RNG = np.random.default_rng(0)
+N = 30
+X = RNG.normal(size=(N, 7)) * (RNG.random((N, 7)) < 0.5)
+INDEX, OTHERS = np.array([4, 34, 0, 17, 59]), np.array([29, 4, 30, 47])
+
+
+@pytest.mark.parametrize("make", [np.ascontiguousarray, sparse.csr_array])
+@pytest.mark.parametrize("bias", [0.0, 1.5])
+def test_products_are_those_of_the_explicit_vectors(make, bias):
+    half = np.c_[X, np.full(N, bias)] if bias else X
+    Z = np.r_[half, -half]
+    samples = TwiceRows(LinearSamples(make(X), np.ones(N), bias))
+    w, alpha = RNG.normal(size=Z.shape[1]), RNG.random(2 * N)
+    close = {"rtol": 1e-12, "atol": 1e-12}
+    assert (samples.n, samples.n_features) == Z.shape
+    np.testing.assert_allclose(samples.norms, np.linalg.norm(Z, axis=1), **close)
+    np.testing.assert_allclose(samples.diagonal, (Z * Z).sum(axis=1), **close)
+    np.testing.assert_allclose(samples.margins(w), Z @ w, **close)
+    np.testing.assert_allclose(samples.combine(alpha), alpha @ Z, **close)
+    np.testing.assert_allclose(samples.q_dot(alpha), Z @ (alpha @ Z), **close)
+    np.testing.assert_allclose(samples.some_margins(INDEX, alpha), Z[INDEX] @ (alpha @ Z), **close)
+    np.testing.assert_allclose(samples.restrict(INDEX).margins(w), Z[INDEX] @ w, **close)
+    np.testing.assert_allclose(samples.block(INDEX, OTHERS), Z[INDEX] @ Z[OTHERS].T, **close)
+    rows = samples.scaled_rows(INDEX, np.arange(5.0))
+    rows = rows.toarray() if sparse.issparse(rows) else rows
+    np.testing.assert_allclose(rows, np.arange(5.0)[:, None] * Z[INDEX], **close)
+    added = np.zeros(OTHERS.size)
+    samples.add_columns(INDEX, np.arange(5.0), added, OTHERS)
+    np.testing.assert_allclose(added, Z[OTHERS] @ Z[INDEX].T @ np.arange(5.0), **close)
+    assert samples.row_lengths.sum() == samples.n_entries
+    assert samples.X is samples.rows[0].base or not isinstance(samples.X, np.ndarray)
+
+
+def kernel_samples(kind, bias=0.7):
+    gram = Gram(X, "rbf", gamma=0.3)
+    if kind == "rows":
+        gram.whole, gram._n_rows = None, N
+    if kind == "blocks":
+        from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
+
+        gram.whole, rows = None, RBFRows(X, 0.3)
+        gram.blocks = RBFBlocks(rows, rows)
+    return KernelSamples(TwiceGram(gram), both_signs(N), bias=bias)
+
+
+@pytest.mark.parametrize("kind", ["whole", "rows", "blocks"])
+def test_kernel_values_are_those_of_a_matrix_of_all(kind):
+    samples, signs = kernel_samples(kind), both_signs(N)
+    K = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2))
+    Q = np.outer(signs, signs) * (np.tile(K, (2, 2)) + 0.7**2)
+    alpha = RNG.random(2 * N) * (RNG.random(2 * N) < 0.4)
+    close = {"rtol": 1e-12, "atol": 1e-12}
+    np.testing.assert_allclose(samples.q_dot(alpha), Q @ alpha, **close)
+    np.testing.assert_allclose(samples.rows(INDEX), Q[INDEX], **close)
+    np.testing.assert_allclose(samples.block(INDEX, OTHERS), Q[np.ix_(INDEX, OTHERS)], **close)
+    np.testing.assert_allclose(samples.some_margins(INDEX, alpha), (Q @ alpha)[INDEX], **close)
+    added = np.zeros(OTHERS.size)
+    samples.add_columns(INDEX, np.arange(5.0), added, OTHERS)
+    np.testing.assert_allclose(added, Q[np.ix_(OTHERS, INDEX)] @ np.arange(5.0), **close)
+    gram = samples.gram
+    if kind == "rows":
+        gram.fetch(INDEX)
+        K_rows, slot_of = gram.rows_at_hand()
+        at = gram.places(INDEX)
+        np.testing.assert_allclose(K_rows[slot_of[at]], K[INDEX % N], **close)
+    if kind == "blocks":
+        beta = RNG.normal(size=INDEX.size)
+        expected = np.tile(K, (2, 2))[np.ix_(OTHERS, INDEX)] @ beta
+        np.testing.assert_allclose(gram.blocks.dot_double(INDEX, beta, OTHERS), expected, **close)
+        np.testing.assert_allclose(gram.blocks.dot(INDEX, beta, OTHERS), expected, atol=1e-5)
+        out = np.empty((INDEX.size, OTHERS.size), np.float32)
+        gram.blocks.block(INDEX, OTHERS, out)
+        expected = np.tile(K, (2, 2))[np.ix_(INDEX, OTHERS)]
+        np.testing.assert_allclose(out, expected, atol=1e-6)

@@ -1,0 +1,83 @@
+"""Where paths begin: solutions proportional to C, against paths solved from there."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from skscreen.samples.gram import Gram
+from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.losses import hinge
+from skscreen.samples.rows import LinearSamples
+from skscreen.samples.targets import epsilon_insensitive
+from skscreen.samples.twice import TwiceGram, TwiceRows, both_signs
+from skscreen.svm.first_piece import FirstPiece
+from skscreen.svm.solvers.kernel.solve import solve_kernel
+from skscreen.svm.solvers.linear.solve import solve_linear
+
+RNG = np.random.default_rng(3)
+X, WEIGHTS = RNG.normal(size=(25, 3)), RNG.uniform(0.5, 2.0, 25)
+Y = X[:, 0] + RNG.normal(size=25)
+
+
+def regression(targets, epsilon, free=True):
+    gram = TwiceGram(Gram(X, "rbf", gamma=0.5))
+    samples = KernelSamples(gram, both_signs(25), bias=0.0 if free else 1.0)
+    return samples, epsilon_insensitive(targets, WEIGHTS, epsilon)
+
+
+def classification():
+    signs = np.where(Y > 0.3, 1.0, -1.0)
+    return KernelSamples(Gram(X, "rbf", gamma=0.5), signs), hinge(WEIGHTS)
+
+
+CASES = {
+    "regression": regression(Y, 0.1),
+    "ties": regression(Y.round(), 0.1),
+    "epsilon = 0": regression(Y, 0.0),
+    "wide": regression(Y, 0.5 * np.ptp(Y) - 0.05),
+    "classes": classification(),
+}
+
+
+@pytest.mark.parametrize("samples, losses", CASES.values(), ids=CASES)
+def test_solutions_are_proportional_to_C_up_to_where_the_path_starts(samples, losses):
+    piece = FirstPiece(samples, losses, samples.y)
+    assert piece.C_min == 0.0 and 0.0 < piece.C_start < np.inf
+    solve = partial(solve_kernel, samples, intercept="free", tol=1e-11)
+    end, before = (solve(losses.at(C)) for C in (piece.C_start, 0.01 * piece.C_start))
+    assert end.converged and before.converged
+    scale = np.sqrt(end.alpha @ end.margins)
+    np.testing.assert_allclose(100.0 * before.margins, end.margins, atol=1e-3 * scale)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_the_closed_form_of_small_C(epsilon):
+    samples = TwiceRows(LinearSamples(X, np.ones(25), 1.0))
+    losses = epsilon_insensitive(Y, WEIGHTS, epsilon)
+    piece = FirstPiece(samples, losses, None)
+    assert not piece.ends_before(piece.C_min) and piece.ends_before(1.001 * piece.C_min)
+    assert piece.C_start == piece.C_min
+    for factor, exact in ((1.0, True), (1.05, False)):
+        C = factor * piece.C_min
+        found = solve_linear(samples, losses.at(C), tol=1e-12)
+        same = np.allclose(found.w, C * samples.combine(piece.alpha), rtol=1e-6, atol=1e-9)
+        assert same == exact
+
+
+def test_thresholds_of_zero_that_are_passed_at_once():
+    targets = Y.copy()
+    targets[0] = 0.0
+    samples, losses = regression(targets, 0.0, free=False)
+    piece = FirstPiece(samples, losses, None)
+    assert piece.C_min == 0.0 < piece.C_start < np.inf
+    end, before = (
+        solve_kernel(samples, losses.at(share * piece.C_start), tol=1e-11) for share in (1.0, 0.01)
+    )
+    np.testing.assert_allclose(100.0 * before.margins, end.margins, atol=1e-6)
+
+
+def test_nothing_to_learn_has_no_end():
+    samples, losses = regression(0.05 * np.sign(Y), 0.1, free=False)
+    piece = FirstPiece(samples, losses, None)
+    assert piece.C_min == piece.C_start == np.inf and not piece.alpha.any()
