@@ -286,7 +286,7 @@ class Training:
         """Return the fitted estimator of a solved C."""
         problem = self._problem
         solution = problem.finish(0, fold.solved[C])
-        return fitted(self._model, problem.X, problem.labels, problem.kernel, [solution])
+        return fitted(self._model, problem.X, problem.division, problem.kernel, [solution])
 
 
 def _wrong(signs: np.ndarray, scores: np.ndarray) -> np.ndarray:

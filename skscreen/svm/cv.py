@@ -23,14 +23,15 @@ from skscreen.fitting.folds import (
 )
 from skscreen.fitting.path import forget, warn_unless_converged
 from skscreen.fitting.store import check_store
-from skscreen.samples.labels import Labels, check_labels
+from skscreen.samples.labels import check_labels
+from skscreen.samples.multiclass import Division, divided
 from skscreen.svm.certified_C import Training, warn_if_less
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds
 from skscreen.svm.estimator import ADVICE, ScreenedSVC, fitted, learn
 from skscreen.svm.problem import accepted, build
 
-# Places of the samples of a fold, and the dual variables of each of its problems.
-Start = tuple[np.ndarray, list[np.ndarray]]
+# The samples of each problem of a fold, by their places there, and their dual variables.
+Start = list[tuple[np.ndarray, np.ndarray]]
 
 # Values of C that a certified choice may solve at most.
 _MAX_SOLVES = 1000
@@ -64,7 +65,9 @@ class ScreenedSVCCV(ScreenedSVC):
         classes and a penalised intercept, or none.
     kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling, screening, solver
         See `ScreenedSVC`.
-    tol, max_iter, class_weight, cache_size, random_state
+    tol, max_iter, multi_class, decision_function_shape, break_ties, class_weight, cache_size
+        See `ScreenedSVC`.
+    random_state
         See `ScreenedSVC`.
     memory : str, path, Store or None, default=None
         See `ScreenedSVC`; for the last fit. The folds need no store.
@@ -143,6 +146,9 @@ class ScreenedSVCCV(ScreenedSVC):
         solver="auto",
         tol=1e-6,
         max_iter=None,
+        multi_class="ovr",
+        decision_function_shape="ovr",
+        break_ties=False,
         class_weight=None,
         cache_size=1000,
         memory=None,
@@ -166,6 +172,9 @@ class ScreenedSVCCV(ScreenedSVC):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
         self.class_weight = class_weight
         self.cache_size = cache_size
         self.memory = memory
@@ -205,15 +214,19 @@ class ScreenedSVCCV(ScreenedSVC):
         if self.certify is not None:
             search, tasks = self._search_with_proof, Tasks(self, 1, "search")
         else:
-            n_values, n_problems = self.Cs_.size, labels.n_problems
-            what = f"Starts for the refit from {n_values:,} values of C for {n_problems} problems"
-            check_memory(8.0 * n_values * n_problems * len(y_checked), what, "Use fewer values.")
+            n_values, problems = self.Cs_.size, divided(labels, self.multi_class)
+            what = (
+                f"Starts for the refit from {n_values:,} values of C for {problems.n_problems} "
+                "problems"
+            )
+            check_memory(8.0 * n_values * problems.n_variables, what, "Use fewer values.")
             search, tasks = self._search, Tasks(self, len(splits), "fold")
         with tasks:
             starts = search(X, y, splits, sample_weight, tasks)
             if self.refit:
                 problem = build(self, X, y, sample_weight, check_store(self.memory), once=True)
-                learn(self, self.C_, problem, _of_all(starts, splits[0][0], problem.labels, len(y)))
+                starts = _of_all(starts, splits[0][0], problem.division, len(y))
+                learn(self, self.C_, problem, starts)
                 # A fold's solution may be that of all samples; scikit-learn counts from 1.
                 self.n_iter_ = np.maximum(self.n_iter_, 1)
         return self
@@ -261,15 +274,19 @@ class ScreenedSVCCV(ScreenedSVC):
         warn_if_less(self.bounds_.eps, float(self.certify), stopped)
 
 
-def _of_all(start: Start | None, train: np.ndarray, labels: Labels, n: int) -> np.ndarray | None:
+def _of_all(
+    start: Start | None, train: np.ndarray, division: Division, n: int
+) -> list[np.ndarray] | None:
     """Return dual variables to start the problems of all samples from, as a fold knows them."""
     # The first fold may lack a class.
-    if start is None or len(start[1]) != labels.n_problems:
+    if start is None or len(start) != division.n_problems:
         return None
-    rows, alphas = start
-    out = np.zeros((len(alphas), n))
-    out[:, train[rows]] = alphas
-    return out[:, labels.rows]
+    out = []
+    for k, (places, alpha) in enumerate(start):
+        known = np.zeros(n)
+        known[train[places]] = alpha
+        out.append(known[division.labels.rows[division.rows(k)]])
+    return out
 
 
 def _follow_fold(model: ScreenedSVC, Cs: np.ndarray, training, weights, X_val) -> Iterator[tuple]:
@@ -277,12 +294,13 @@ def _follow_fold(model: ScreenedSVC, Cs: np.ndarray, training, weights, X_val) -
     # Folds may be threads.
     model = clone(model)
     problem = build(model, *training, weights)
-    labels = problem.labels
-    solvers = [problem.path_solver(k) for k in range(labels.n_problems)]
+    division = problem.division
+    places = [problem.labels.rows[division.rows(k)] for k in range(division.n_problems)]
+    solvers = [problem.path_solver(k) for k in range(division.n_problems)]
     for C in map(float, Cs):
         solutions = [
             problem.finish(k, solver.solve(C, model.tol)) for k, solver in enumerate(solvers)
         ]
         failed = [solution for solution in solutions if not solution.converged]
-        start = labels.rows, [solution.alpha for solution in solutions]
-        yield fitted(model, problem.X, labels, problem.kernel, solutions), X_val, failed, start
+        start = [(rows, found.alpha) for rows, found in zip(places, solutions, strict=True)]
+        yield fitted(model, problem.X, division, problem.kernel, solutions), X_val, failed, start

@@ -18,7 +18,7 @@ from skscreen.fitting.store import Store, check_store
 from skscreen.fitting.threads import N_JOBS, blas_threads_for
 from skscreen.samples.gram import KERNELS
 from skscreen.samples.kernel import Kernel
-from skscreen.samples.labels import Labels, check_problems
+from skscreen.samples.multiclass import Division, OneVsOne, class_scores, pair_scores, vote
 from skscreen.samples.score_classifier import ScoreClassifierMixin
 from skscreen.svm.problem import SOLVERS, SVMProblem, accepted, build
 from skscreen.svm.screening.rules import BOUNDS
@@ -41,8 +41,8 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
     with sample weights s_i and B = `intercept_scaling`. It stops on the relative duality gap of
     the full problem, and leaves out on the way, provably, samples that cannot be support vectors
-    or must be at the upper bound C s_i. More classes are told apart one against the rest; these
-    problems share one copy of the data or one kernel matrix.
+    or must be at the upper bound C s_i. More than two classes are told apart one against the rest,
+    by problems that share one copy of the data or one kernel matrix, or one against one, by votes.
 
     Parameters
     ----------
@@ -80,6 +80,16 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     max_iter : int or None, default=None
         Most steps for one value of C, of all solvers together; None takes the limits of the
         solvers, which are far away.
+    multi_class : {"ovr", "ovo"}, default="ovr"
+        How more than two classes are told apart: by a problem for each class, one against the
+        rest, or for each pair of classes, one against one, as in `SVC`.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Of `decision_function` where classes are told apart one against one: a column a class, votes
+        and less than half a vote for scores, or a column a pair, the scores.
+    break_ties : bool, default=False
+        Whether `predict` breaks ties of votes by the scores: it takes the largest entry of
+        `decision_function`, else the first class with the most votes. For one against one, and not
+        with ``decision_function_shape="ovo"``.
     class_weight : dict, "balanced" or None, default=None
         Factors >= 0 of the weights of samples by class; one for those that a dict lacks.
         "balanced" makes the sum of weights of all classes equal.
@@ -103,14 +113,15 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (n_problems, n_features_in_)
         Weights of the features, for the linear kernel. One problem for two classes, else one for
-        each class.
+        each class or for each pair of classes, (0, 1), (0, 2), ..., (1, 2), ...; of a pair, scores
+        are positive for the first class.
     intercept_ : ndarray of shape (n_problems,)
     support_ : ndarray of shape (n_SV,)
         Indices of the samples with a dual variable > 0 in some problem, by class.
     support_vectors_ : ndarray or CSR of shape (n_SV, n_features_in_)
         Empty for a precomputed kernel.
-    dual_coef_ : ndarray of shape (n_problems, n_SV)
-        y_i alpha_i.
+    dual_coef_ : ndarray of shape (n_problems, n_SV) or (n_classes - 1, n_SV)
+        y_i alpha_i. One against one as in `SVC`: a sample has a row for each other class.
     n_support_ : ndarray of shape (n_classes,)
         Number of support vectors of each class.
     objective_ : ndarray of shape (n_problems,)
@@ -182,6 +193,9 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         "solver": [StrOptions({*SOLVERS["linear"], *SOLVERS["kernel"]})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "multi_class": [StrOptions({"ovr", "ovo"})],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "memory": [str, os.PathLike, Store, None],
@@ -205,6 +219,9 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         solver="auto",
         tol=1e-6,
         max_iter=None,
+        multi_class="ovr",
+        decision_function_shape="ovr",
+        break_ties=False,
         class_weight=None,
         cache_size=1000,
         memory=None,
@@ -224,6 +241,9 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
         self.class_weight = class_weight
         self.cache_size = cache_size
         self.memory = memory
@@ -256,6 +276,10 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     def decision_function(self, X) -> np.ndarray:
         """Return f(x): positive for the second of two classes, else one column a class.
 
+        One against one, of a class this is the number of votes, and less than half a vote for the
+        sum of its scores. With ``decision_function_shape="ovo"`` it is one column a pair of
+        classes: the scores, positive for the first class.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -263,17 +287,66 @@ class ScreenedSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_problems)
         """
+        scores = self._scores(X)
+        if self._one_against_one and self.decision_function_shape == "ovr":
+            return class_scores(scores, self.classes_.size)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X) -> np.ndarray:
+        """Return the class of each sample.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        ValueError
+            If ties are to be broken with ``decision_function_shape="ovo"``.
+        """
+        check_is_fitted(self)
+        if not self._one_against_one:
+            return super().predict(X)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo'; use "
+                "decision_function_shape='ovr'."
+            )
+        scores, n_classes = self._scores(X), self.classes_.size
+        if self.break_ties:
+            return self.classes_[class_scores(scores, n_classes).argmax(axis=1)]
+        return self.classes_[vote(scores, n_classes)]
+
+    def _scores(self, X) -> np.ndarray:
+        """Return the scores of all problems, one column each."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **accepted(self))
         if self._kernel.name == "linear":
-            scores = safe_sparse_dot(X, self.coef_.T, dense_output=True)
-        else:
-            X = X[:, self.support_] if self._kernel.name == "precomputed" else X
+            return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        X = X[:, self.support_] if self._kernel.name == "precomputed" else X
+        if not self._one_against_one:
             scores = self._kernel.scores(X, self.support_vectors_, self.dual_coef_.T)
-        scores = scores + self.intercept_
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+            return scores + self.intercept_
+        ends = self.n_support_.cumsum()
+        parts = (slice(end - size, end) for size, end in zip(self.n_support_, ends, strict=True))
+        precomputed = self._kernel.name == "precomputed"
+        return pair_scores(
+            [
+                self._kernel.scores(
+                    X[:, part] if precomputed else X,
+                    self.support_vectors_[part],
+                    self.dual_coef_[:, part].T,
+                )
+                for part in parts
+            ],
+            self.intercept_,
+        )
 
     def __sklearn_tags__(self):
         """Sparse data are accepted; a precomputed kernel is cut along both axes."""
@@ -300,8 +373,8 @@ def learn(
     starts : sequence of ndarray of shape (n,), optional
         Dual variables to start each problem from.
     """
-    n_problems, solutions = problem.labels.n_problems, []
-    check_problems(n_problems, *problem.X.shape)
+    n_problems, solutions = problem.division.n_problems, []
+    problem.division.check(problem.X.shape[1])
     n_jobs = model.n_jobs if problem.thread_safe else 1
     solves = (
         delayed(problem.solve)(k, C, model.tol, None if starts is None else starts[k])
@@ -313,11 +386,11 @@ def learn(
             solutions.append(solution)
             tasks.end_task(len(solutions) / n_problems, solution.line)
     warn_unless_converged(solutions, model.tol, model.max_iter, ADVICE)
-    return _set(model, problem.X, problem.labels, problem.kernel, solutions)
+    return _set(model, problem.X, problem.division, problem.kernel, solutions)
 
 
 def fitted(
-    model: ScreenedSVC, X, labels: Labels, kernel: Kernel, solutions: Sequence[SampleSolution]
+    model: ScreenedSVC, X, division: Division, kernel: Kernel, solutions: Sequence[SampleSolution]
 ) -> ScreenedSVC:
     """Return the fitted estimator of one value of C, all of whose problems are solved.
 
@@ -326,7 +399,7 @@ def fitted(
     model : ScreenedSVC
         For which the problems were built.
     X : array or CSR of shape (n_samples, n_features)
-    labels : Labels
+    division : Division
     kernel : Kernel
     solutions : sequence of SampleSolution
         Finished, see `SVMProblem.finish`.
@@ -335,14 +408,15 @@ def fitted(
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(model, name):
             setattr(out, name, getattr(model, name))
-    return _set(out, X, labels, kernel, solutions)
+    return _set(out, X, division, kernel, solutions)
 
 
 def _set(
-    model: ScreenedSVC, X, labels: Labels, kernel: Kernel, solutions: Sequence[SampleSolution]
+    model: ScreenedSVC, X, division: Division, kernel: Kernel, solutions: Sequence[SampleSolution]
 ) -> ScreenedSVC:
     """Set the fitted attributes."""
-    signed = np.stack([labels.signs(k) * found.alpha for k, found in enumerate(solutions)])
+    labels, signed = division.labels, division.dual_coefs([found.alpha for found in solutions])
+    model._one_against_one = isinstance(division, OneVsOne)
     found = np.flatnonzero(signed.any(axis=0))
     found = found[np.argsort(labels.codes[found], kind="stable")]
     model._kernel, model.classes_ = kernel, labels.classes

@@ -13,6 +13,7 @@ from skscreen.fitting.grid import MOST_VALUES, positive_values
 from skscreen.fitting.path import PathResult, follow, warn_unless_converged
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.labels import Labels
+from skscreen.samples.multiclass import OneVsRest
 from skscreen.svm.estimator import ADVICE, ScreenedSVC, fitted
 from skscreen.svm.path_solver import SamplePathSolver, eps_limit
 from skscreen.svm.problem import build
@@ -111,7 +112,7 @@ class SVCPath(PathResult[SampleSolution]):
             If the path has no such place.
         """
         solution = self.solutions[index]
-        return fitted(self.model, self.X, self.labels, self.kernel, [solution])
+        return fitted(self.model, self.X, OneVsRest(self.labels), self.kernel, [solution])
 
 
 @validate_params(

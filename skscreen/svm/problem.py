@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from math import fsum
 from numbers import Integral
 
@@ -11,10 +11,11 @@ from sklearn.utils.validation import validate_data
 
 from skscreen.fitting.kept_matrices import kept_matrix
 from skscreen.fitting.store import Store, content_key
-from skscreen.samples.gram import near_origin
+from skscreen.samples.gram import Gram, near_origin
 from skscreen.samples.kernel import Kernel, gamma_value
 from skscreen.samples.kernel_samples import KernelSamples, LinearKernelSamples
-from skscreen.samples.labels import Labels, check_labels
+from skscreen.samples.labels import check_labels
+from skscreen.samples.multiclass import Division, OneVsRest, divided
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
@@ -50,55 +51,48 @@ class Settings:
 
 
 class SVMProblem:
-    """The two-class problems of a training set, which share its rows or its kernel matrix.
+    """The two-class problems of a training set.
+
+    Those on all samples share their rows or their kernel matrix.
 
     Parameters
     ----------
     X : array or CSR of shape (n_samples, n_features)
         All samples, also those of weight zero.
-    labels : Labels
+    division : Division
+        Which samples take part in which problem.
     kernel : Kernel
     settings : Settings
     """
 
-    def __init__(self, X, labels: Labels, kernel: Kernel, settings: Settings):
-        self.X, self.labels, self.kernel, self._settings = X, labels, kernel, settings
-        X = labels.take(X, kernel.name == "precomputed")
-        self._linear = by_rows(kernel.name, settings.free)
-        store, keep = settings.store, None
-        if store is not None:
-            content, kind = content_key(X), astuple(kernel)
-            keep = partial(kept_matrix, content_key(content, *kind), store.max_bytes)
-            # What the solutions depend on, apart from C and the signs.
-            self._key = content, labels.weights, *kind, settings.bias, settings.free
-        self._rows = self._origin = None
-        if kernel.name == "linear":
-            # An unpenalised intercept takes up any shift; next to a large one digits are lost.
-            self._rows = near_origin(X)[0] if settings.free else X
-            if self._rows is not X:
-                self._origin, X = X[0] - self._rows[0], self._rows
-        once = settings.once and labels.n_problems == 1
-        self._shared = X if self._linear else kernel.gram(X, settings.cache_size, keep, once)
-        self._compressed = compress(X) if self._linear else None
+    def __init__(self, X, division: Division, kernel: Kernel, settings: Settings):
+        self.X, self.division, self.kernel, self._settings = X, division, kernel, settings
+        self.labels = division.labels
+        self._taking_part = self.labels.take(X, kernel.name == "precomputed")
+        self._whole = None
+        if isinstance(division, OneVsRest):
+            once = settings.once and division.n_problems == 1
+            self._whole = _Samples(self._taking_part, kernel, replace(settings, once=once))
+            self._whole.prepare()
 
     @property
     def thread_safe(self) -> bool:
         """Whether problems can be solved at the same time: a function may not allow it."""
-        return self._linear or self._shared.whole is not None or not callable(self._shared.kernel)
+        if self._whole is None:
+            return not callable(self.kernel.name)
+        return self._whole.thread_safe
+
+    def _samples(self, problem: int) -> "_Samples":
+        """Return the samples of a problem."""
+        if self._whole is not None:
+            return self._whole
+        rows, X = self.division.rows(problem), self._taking_part
+        X = X[np.ix_(rows, rows)] if self.kernel.name == "precomputed" else X[rows]
+        return _Samples(X, self.kernel, self._settings)
 
     def finish(self, problem: int, solution: SampleSolution) -> SampleSolution:
         """Return a solution with weights of features and intercept, and without margins."""
-        settings, signs, w, b = self._settings, self.labels.signs(problem), solution.w, solution.b
-        if self._rows is not None and w is None:
-            w = LinearSamples(self._rows, signs).combine(solution.alpha)
-        if not settings.free:
-            rows = solution.w is not None and settings.bias
-            b = settings.bias * w[-1] if rows else settings.bias**2 * fsum(signs * solution.alpha)
-        if w is not None:
-            w = w[: self.X.shape[1]]
-        if self._origin is not None:
-            b -= w @ self._origin
-        return replace(solution, margins=np.empty(0), w=w, b=float(b))
+        return self._samples(problem).finish(self.division.signs(problem), solution)
 
     def solve(
         self, problem: int, C: float, tol: float, start: np.ndarray | None = None
@@ -107,39 +101,114 @@ class SVMProblem:
 
         `start` are dual variables to start from, where they are known.
         """
-        store, key = self._settings.store, None
-        solver = self.path_solver(problem, exact=not self._settings.once)
+        store, key, samples = self._settings.store, None, self._samples(problem)
+        signs, weights = self.division.signs(problem), self.division.weights(problem)
+        solver = samples.path_solver(signs, weights, exact=not self._settings.once)
         if store is not None:
-            key = content_key(self.labels.signs(problem), *self._key)
+            key = content_key(signs, samples.content, weights, *samples.kind)
         if start is not None:
             solver.recall(C, start, None, solver.C_min)
         elif key is not None:
             for other, known in store.neighbours(key, C):
-                if known["alpha"].shape == known["margins"].shape == self.labels.rows.shape:
+                if known["alpha"].shape == known["margins"].shape == signs.shape:
                     solver.recall(other, known["alpha"], known["margins"], float(known["C_min"]))
         solution = solver.solve(C, tol)
         if key is not None and solution.converged:
             store.put(key, C, alpha=solution.alpha, margins=solution.margins, C_min=solver.C_min)
-        return self.finish(problem, solution)
+        return samples.finish(signs, solution)
 
-    def path_solver(self, problem: int, exact: bool = True) -> SamplePathSolver:
-        """Return what solves one of the two-class problems for values of C.
+    def path_solver(self, problem: int) -> SamplePathSolver:
+        """Return what solves one of the two-class problems for values of C."""
+        signs, weights = self.division.signs(problem), self.division.weights(problem)
+        return self._samples(problem).path_solver(signs, weights)
+
+
+class _Samples:
+    """The samples of some problems: their rows, or their kernel matrix, which is made once.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, n_features)
+    kernel : Kernel
+    settings : Settings
+    """
+
+    def __init__(self, X, kernel: Kernel, settings: Settings):
+        self._X, self._kernel, self._settings = X, kernel, settings
+        self._linear = by_rows(kernel.name, settings.free)
+        self._rows = self._origin = None
+        if kernel.name == "linear":
+            # An unpenalised intercept takes up any shift; next to a large one digits are lost.
+            self._rows = near_origin(X)[0] if settings.free else X
+            if self._rows is not X:
+                self._origin = X[0] - self._rows[0]
+
+    @cached_property
+    def content(self) -> str:
+        """Key of the samples in a store."""
+        return content_key(self._X)
+
+    @property
+    def kind(self) -> tuple:
+        """What solutions depend on, apart from samples, C, signs and weights."""
+        return *astuple(self._kernel), self._settings.bias, self._settings.free
+
+    @property
+    def thread_safe(self) -> bool:
+        """Whether problems can be solved at the same time: a function may not allow it."""
+        return self._linear or self._gram.whole is not None or not callable(self._gram.kernel)
+
+    @cached_property
+    def _gram(self) -> Gram:
+        settings, keep = self._settings, None
+        if settings.store is not None:
+            key = content_key(self.content, *astuple(self._kernel))
+            keep = partial(kept_matrix, key, settings.store.max_bytes)
+        X = self._X if self._rows is None else self._rows
+        return self._kernel.gram(X, settings.cache_size, keep, settings.once)
+
+    @cached_property
+    def _compressed(self):
+        return compress(self._rows)
+
+    def prepare(self) -> None:
+        """Make what problems share, before threads ask for it."""
+        _ = self._compressed if self._linear else self._gram
+
+    def path_solver(
+        self, signs: np.ndarray, weights: np.ndarray, exact: bool = True
+    ) -> SamplePathSolver:
+        """Return what solves the problem of some signs for values of C.
 
         See `SamplePathSolver` for `exact`.
         """
-        signs, settings = self.labels.signs(problem), self._settings
+        settings = self._settings
         if self._linear:
-            samples = LinearSamples(self._shared, signs, settings.bias, self._compressed)
+            samples = LinearSamples(self._rows, signs, settings.bias, self._compressed)
             solve = partial(_solve_linear, samples, settings)
         else:
-            samples = KernelSamples(self._shared, signs, bias=settings.bias)
+            samples = KernelSamples(self._gram, signs, bias=settings.bias)
             if self._rows is not None:
-                samples = LinearKernelSamples(self._shared, LinearSamples(self._rows, signs))
+                samples = LinearKernelSamples(self._gram, LinearSamples(self._rows, signs))
             solve = partial(_solve_kernel, samples, settings)
         return SamplePathSolver(
-            samples, self.labels.weights, solve, settings.screening, free=settings.free,
+            samples, weights, solve, settings.screening, free=settings.free,
             max_iter=settings.max_iter, exact=exact,
         )  # fmt: skip
+
+    def finish(self, signs: np.ndarray, solution: SampleSolution) -> SampleSolution:
+        """Return a solution with weights of features and intercept, and without margins."""
+        settings, w, b = self._settings, solution.w, solution.b
+        if self._rows is not None and w is None:
+            w = LinearSamples(self._rows, signs).combine(solution.alpha)
+        if not settings.free:
+            rows = solution.w is not None and settings.bias
+            b = settings.bias * w[-1] if rows else settings.bias**2 * fsum(signs * solution.alpha)
+        if w is not None:
+            w = w[: self._X.shape[1]]
+        if self._origin is not None:
+            b -= w @ self._origin
+        return replace(solution, margins=np.empty(0), w=w, b=float(b))
 
 
 def accepted(model) -> dict:
@@ -206,7 +275,7 @@ def build(model, X, y, sample_weight=None, store=None, once: bool = False) -> SV
         store=store,
         once=once and store is None,
     )
-    return SVMProblem(X, labels, kernel, settings)
+    return SVMProblem(X, divided(labels, model.multi_class), kernel, settings)
 
 
 def _solve_linear(samples, settings, losses, start, margins, codes, tol, left) -> SampleSolution:

@@ -1,0 +1,169 @@
+"""More than two classes as problems of two: one against the rest, or one against one.
+
+Each problem is a set of samples with signs. One against the rest takes all samples, and the class
+that a problem tells from the others has the sign +1. One against one takes the samples of two
+classes i < j, in scikit-learn's order of pairs, (0, 1), (0, 2), ..., (1, 2), ...; class i has the
+sign +1. Two classes are one problem, in which the second one has the sign +1.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from sklearn.utils.multiclass import _ovr_decision_function
+
+from skscreen.core.memory import check_memory
+from skscreen.samples.labels import Labels, check_problems
+
+# A dual variable with and without sign, of each problem and in the matrix of all.
+_BYTES_PER_VARIABLE = 32
+
+
+class OneVsRest:
+    """One problem for each class, on all samples; one problem for two classes.
+
+    Parameters
+    ----------
+    labels : Labels
+    """
+
+    def __init__(self, labels: Labels):
+        self.labels, self.n_problems = labels, labels.n_problems
+        self.everyone = np.arange(labels.rows.size)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of dual variables of all problems."""
+        return self.n_problems * self.everyone.size
+
+    def rows(self, problem: int) -> np.ndarray:
+        """Return which of the samples take part in a problem, ascending."""
+        return self.everyone
+
+    def signs(self, problem: int) -> np.ndarray:
+        """Return the signs, +1 or -1, of the samples of a problem."""
+        return self.labels.signs(problem)
+
+    def weights(self, problem: int) -> np.ndarray:
+        """Return the weights of the samples of a problem."""
+        return self.labels.weights
+
+    def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
+        """Return sign times dual variable, a row for each problem, a column for each sample."""
+        return np.stack([self.signs(k) * alpha for k, alpha in enumerate(alphas)])
+
+    def check(self, n_features: int) -> None:
+        """Refuse dual variables and weights that would not fit, before they are made."""
+        check_problems(self.n_problems, self.everyone.size, n_features)
+
+
+class OneVsOne:
+    """One problem for each pair of more than two classes, on the samples of these.
+
+    Parameters
+    ----------
+    labels : Labels
+    """
+
+    def __init__(self, labels: Labels):
+        self.labels, self.pairs = labels, list(combinations(range(labels.classes.size), 2))
+        self.n_problems = len(self.pairs)
+
+    @cached_property
+    def members(self) -> list[np.ndarray]:
+        """For each class, which of the samples belong to it, ascending."""
+        codes = self.labels.codes
+        order, ends = np.argsort(codes, kind="stable"), np.bincount(codes).cumsum()
+        return np.split(order, ends[:-1])
+
+    @property
+    def n_variables(self) -> int:
+        """Number of dual variables of all problems."""
+        return (self.labels.classes.size - 1) * self.labels.rows.size
+
+    def rows(self, problem: int) -> np.ndarray:
+        """Return which of the samples take part in a problem: class by class, each ascending."""
+        return np.concatenate([self.members[c] for c in self.pairs[problem]])
+
+    def signs(self, problem: int) -> np.ndarray:
+        """Return the signs, +1 or -1, of the samples of a problem."""
+        return np.repeat([1.0, -1.0], [self.members[c].size for c in self.pairs[problem]])
+
+    def weights(self, problem: int) -> np.ndarray:
+        """Return the weights of the samples of a problem."""
+        return self.labels.weights[self.rows(problem)]
+
+    def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
+        """Return sign times dual variable as `SVC` has it, a column for each sample.
+
+        A sample of class c has a row for each other class: the row of class o is o if o < c, else
+        o - 1.
+        """
+        out = np.zeros((self.labels.classes.size - 1, self.labels.rows.size))
+        for (i, j), alpha in zip(self.pairs, alphas, strict=True):
+            out[j - 1, self.members[i]] = alpha[: self.members[i].size]
+            out[i, self.members[j]] = -alpha[self.members[i].size :]
+        return out
+
+    def check(self, n_features: int) -> None:
+        """Refuse dual variables and weights that would not fit, before they are made."""
+        what = f"{self.n_problems:,} problems, one a pair of {self.labels.classes.size:,} classes"
+        needed = _BYTES_PER_VARIABLE * (self.n_variables + self.n_problems * n_features)
+        check_memory(needed, what, "Are the labels classes? Use fewer.")
+
+
+Division = OneVsRest | OneVsOne
+
+
+def divided(labels: Labels, multi_class: str) -> Division:
+    """Return the problems of a training set; `multi_class` is "ovr" or "ovo"."""
+    several = labels.classes.size > 2
+    return OneVsOne(labels) if several and multi_class == "ovo" else OneVsRest(labels)
+
+
+def pair_scores(parts: Sequence[np.ndarray], intercepts: np.ndarray) -> np.ndarray:
+    """Return the scores of all pairs of classes.
+
+    Parameters
+    ----------
+    parts : sequence of ndarray of shape (n, n_classes - 1)
+        For each class what its support vectors add to the scores, for the rows of
+        `OneVsOne.dual_coefs`.
+    intercepts : ndarray of shape (n_problems,)
+
+    Returns
+    -------
+    ndarray of shape (n, n_problems)
+        Positive for the first class of a pair.
+    """
+    out = np.empty((len(parts[0]), intercepts.size))
+    for k, (i, j) in enumerate(combinations(range(len(parts)), 2)):
+        out[:, k] = parts[i][:, j - 1] + parts[j][:, i] + intercepts[k]
+    return out
+
+
+def vote(scores: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return the class with the most votes of the pairs, the first of those with as many."""
+    votes = np.zeros((len(scores), n_classes), np.int64)
+    for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        first = scores[:, k] >= 0.0
+        votes[:, i] += first
+        votes[:, j] += ~first
+    return votes.argmax(axis=1)
+
+
+def class_scores(scores: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return votes of the pairs, and less than half a vote for the sum of scores, as in `SVC`.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_problems)
+        Positive for the first class of a pair.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+    """
+    return _ovr_decision_function(scores < 0.0, -scores, n_classes)

@@ -1,0 +1,148 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_wine
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from svm_reference import dual, free_gap, free_optimum, gap, optimum
+
+from skscreen import ScreenedSVC, ScreenedSVCCV
+
+# 89 wines of three classes, 200 digits of ten.
+X, y = load_wine(return_X_y=True)
+X, y = scale(X)[::2], y[::2]
+DIGITS_X, DIGITS_Y = load_digits(return_X_y=True)
+DIGITS_X, DIGITS_Y = scale(DIGITS_X)[:400], DIGITS_Y[:400]
+for array in (X, y, DIGITS_X, DIGITS_Y):
+    array.setflags(write=False)
+
+
+def pairs(C=1.0, **options):
+    return ScreenedSVC(C, **{"multi_class": "ovo", "intercept": "free", "tol": 1e-9} | options)
+
+
+@parametrize_with_checks(
+    [
+        ScreenedSVC(multi_class="ovo"),
+        ScreenedSVC(kernel="rbf", intercept="free", multi_class="ovo"),
+    ]
+)
+def test_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("options", [{"kernel": "linear"}, {"kernel": "rbf"}])
+@pytest.mark.parametrize("data", ["wine", "digits"])
+def test_all_that_svc_has(data, options):
+    rows, target = (X, y) if data == "wine" else (DIGITS_X, DIGITS_Y)
+    train, test = slice(0, None, 2), slice(1, None, 2)
+    model = pairs(**options).fit(rows[train], target[train])
+    peer = SVC(**options, tol=1e-8).fit(rows[train], target[train])
+    assert_array_equal(model.support_, peer.support_)
+    assert_array_equal(model.n_support_, peer.n_support_)
+    assert_allclose(model.support_vectors_, peer.support_vectors_)
+    assert_allclose(model.dual_coef_, peer.dual_coef_, atol=1e-5)
+    assert_allclose(model.intercept_, peer.intercept_, atol=1e-6)
+    assert model.n_iter_.shape == model.objective_.shape == peer.n_iter_.shape
+    assert model.dual_gap_ <= 1e-9
+    if options["kernel"] == "linear":
+        assert_allclose(model.coef_, peer.coef_, atol=1e-6)
+    for shape in ("ovr", "ovo"):
+        for fitted in (model, peer):
+            fitted.set_params(decision_function_shape=shape)
+        shown = model.decision_function(rows[test])
+        assert_allclose(shown, peer.decision_function(rows[test]), atol=1e-5)
+    for fitted in (model, peer):
+        fitted.set_params(decision_function_shape="ovr")
+    for break_ties in (False, True):
+        found = model.set_params(break_ties=break_ties).predict(rows[test])
+        assert_array_equal(found, peer.set_params(break_ties=break_ties).predict(rows[test]))
+
+
+@pytest.mark.parametrize("bias", [0.0, 2.0, None])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_each_pair_is_the_optimum_of_clarabel(C, bias):
+    intercept = {} if bias is None else {"intercept": "penalised", "fit_intercept": bias > 0.0}
+    model = pairs(C, kernel="rbf", gamma=0.1, intercept_scaling=bias or 1.0, **intercept)
+    weights = np.linspace(0.5, 2.0, len(y))
+    model.fit(X, y, weights)
+    problem = 0
+    for i in range(3):
+        for j in range(i + 1, 3):
+            rows = np.flatnonzero((y == i) | (y == j))
+            signs, caps = np.where(y[rows] == i, 1.0, -1.0), C * weights[rows]
+            Q = signs[:, None] * signs * (rbf_kernel(X[rows], gamma=0.1) + (bias or 0.0) ** 2)
+            if bias is None:
+                alpha = free_optimum(Q, caps, signs)[0]
+                left = free_gap(Q, caps, signs, alpha)
+            else:
+                alpha = optimum(Q, caps)
+                left = gap(Q, caps, alpha)
+            # Next to a large C the reference has fewer digits than we have.
+            low, high = dual(Q, alpha), dual(Q, alpha) + left
+            assert low * (1.0 - 1e-8) <= model.objective_[problem] <= high * (1.0 + 1e-8)
+            assert left <= (1e-4 if C > 10.0 else 1e-8) * high
+            problem += 1
+
+
+def test_one_against_one_is_not_one_against_the_rest():
+    model = pairs(kernel="linear").fit(X, y)
+    assert model.coef_.shape == (3, X.shape[1])
+    assert not np.allclose(model.coef_, clone(model).set_params(multi_class="ovr").fit(X, y).coef_)
+    two = [pairs(multi_class=name).fit(X[y < 2], y[y < 2]) for name in ("ovr", "ovo")]
+    assert_allclose(two[0].coef_, two[1].coef_)
+    assert_allclose(two[0].decision_function(X), two[1].decision_function(X))
+
+
+def test_sparse_precomputed_and_callable_kernels():
+    model = pairs(kernel="rbf", gamma=0.1).fit(X, y)
+    K = rbf_kernel(X, gamma=0.1)
+    same = [
+        (pairs(kernel="rbf", gamma=0.1).fit(sparse.csr_array(X), y), sparse.csr_array(X)),
+        (pairs(kernel="precomputed").fit(K, y), K),
+        (pairs(kernel=lambda A, B: rbf_kernel(A, B, gamma=0.1)).fit(X, y), X),
+    ]
+    for other, shown in same:
+        found, expected = other.decision_function(shown), model.decision_function(X)
+        assert_allclose(found, expected, atol=1e-6)
+        assert_array_equal(other.predict(shown), model.predict(X))
+        assert_array_equal(other.support_, model.support_)
+
+
+def test_weights_zero_and_threads():
+    weights = np.where(np.arange(len(y)) % 4, 1.0, 0.0)
+    kept = weights > 0.0
+    options = {"kernel": "rbf", "gamma": 0.1}
+    model = pairs(**options, n_jobs=2).fit(X, y, weights)
+    other = pairs(**options).fit(X[kept], y[kept])
+    assert_allclose(model.decision_function(X), other.decision_function(X), atol=1e-6)
+    assert_array_equal(model.support_, np.flatnonzero(kept)[other.support_])
+
+
+def test_ties_cannot_be_broken_by_scores_of_pairs():
+    model = pairs(break_ties=True, decision_function_shape="ovo").fit(X, y)
+    with pytest.raises(ValueError, match="break_ties must be False when decision_function_shape"):
+        model.predict(X)
+
+
+def test_a_store_knows_pairs(tmp_path):
+    first = pairs(1.0, kernel="rbf", memory=tmp_path, tol=1e-6).fit(X, y)
+    again = pairs(1.0, kernel="rbf", memory=tmp_path, tol=1e-6).fit(X, y)
+    assert again.n_iter_.sum() == 0 < first.n_iter_.sum()
+    assert_allclose(again.decision_function(X), first.decision_function(X), atol=1e-6)
+
+
+def test_cross_validation_as_a_grid_search():
+    Cs, cv = np.geomspace(0.01, 10.0, 4), StratifiedKFold(3)
+    options = {"kernel": "rbf", "intercept": "free", "multi_class": "ovo"}
+    model = ScreenedSVCCV(Cs, cv=cv, **options).fit(X, y)
+    grid = GridSearchCV(ScreenedSVC(**options), {"C": Cs}, cv=cv).fit(X, y)
+    assert_allclose(model.scores_.mean(axis=0), grid.cv_results_["mean_test_score"])
+    assert model.C_ == grid.best_params_["C"]
+    assert_allclose(model.decision_function(X), grid.decision_function(X), atol=1e-4)
+    assert model.intercept_.shape == (3,) and model.dual_coef_.shape[0] == 2
