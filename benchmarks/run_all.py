@@ -44,6 +44,7 @@ SCRIPTS = {
     "safety": ("safety.comparisons",),
     "safety_samples": ("safety.samples",),
     "safety_fits": ("safety.fits",),
+    "safety_gaps": ("safety.gaps",),
     "fuzz": ("fuzz.run",),
     "soak": ("whole.soak",),
 }

@@ -136,7 +136,7 @@ class Gram:
             return None
         sparse_and_wide = sparse.issparse(self.X) and self.X.shape[1] > _WIDEST
         if self.kernel != "rbf" or sparse_and_wide:
-            return ComputedBlocks(self.compute, self.n)
+            return ComputedBlocks(self.compute, self.diagonal, self._computed)
         rows = RBFRows(self.X, self.gamma)
         return RBFBlocks(rows, rows)
 
@@ -185,7 +185,7 @@ class Gram:
             return
         if self.blocks is not None:
             used = np.arange(self.n) if columns is None else columns
-            out += self.blocks.dot_double(index, weights, used)
+            out += self.blocks.dot(index, weights, used, double=True)[0]
             return
         for first in range(0, index.size, _BLOCK):
             part = slice(first, first + _BLOCK)
@@ -253,6 +253,17 @@ class Gram:
         if callable(self.kernel) or self.kernel == "precomputed" or self.dtype == np.float32:
             return INDEFINITE
         return max(_EXACT, self._lost if self.kernel == "rbf" else 0.0)
+
+    @property
+    def _computed(self) -> float:
+        """Errors of computed values K_ij over sqrt(K_ii K_jj); given ones are what they are."""
+        if callable(self.kernel) or self.kernel == "precomputed":
+            return 0.0
+        # Of an inner product, relative to that of the lengths.
+        products = EPS * (self.X.shape[1] + 4.0)
+        if self.kernel == "rbf":
+            return 4.0 * products * (1.0 + self.gamma * float(self._squares.max()))
+        return products * (self.degree + 1.0 if self.kernel == "poly" else 1.0)
 
     @property
     def _is_definite(self) -> bool:

@@ -121,17 +121,23 @@ def add_powers(T, weights, sums, out):
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def add_powers_double(T, weights, out):
-    """Add sum_i weights_i 2^T_ij to out_j, in double precision."""
-    m = T.shape[0]
-    for i in range(0, m - m % 2, 2):
-        a, b, A, B = weights[i], weights[i + 1], T[i], T[i + 1]
-        for j in range(out.size):
-            out[j] += a * _exp2_double(A[j]) + b * _exp2_double(B[j])
-    for i in range(m - m % 2, m):
-        a, A = weights[i], T[i]
-        for j in range(out.size):
-            out[j] += a * _exp2_double(A[j])
+def add_powers_double(T, weights, sums, out):
+    """Add the same in double precision; sums of a few rows, as many have more rounding errors."""
+    m, n = T.shape
+    for first in range(0, m, _SUMMED):
+        last = min(first + _SUMMED, m)
+        sums[:n] = 0.0
+        whole = last - (last - first) % 2
+        for i in range(first, whole, 2):
+            a, b, A, B = weights[i], weights[i + 1], T[i], T[i + 1]
+            for j in range(n):
+                sums[j] += a * _exp2_double(A[j]) + b * _exp2_double(B[j])
+        for i in range(whole, last):
+            a, A = weights[i], T[i]
+            for j in range(n):
+                sums[j] += a * _exp2_double(A[j])
+        for j in range(n):
+            out[j] += sums[j]
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

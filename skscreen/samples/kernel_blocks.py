@@ -6,10 +6,11 @@ matrices gives a tile of exponents, and a compiled pass raises 2 to them and add
 precision this is several times faster than the kernel matrix in double precision, and what is
 computed never leaves the cache.
 
-Precision. Rows are rounded to single precision first and their squares are those of the rounded
-rows, in two parts: so what is computed is the kernel of samples nearby, up to the rounding errors
-of sums of the size of |a|^2 + |a'|^2. Rows far from the centre, where these are large, take part in
-double precision; rows so far that double precision loses digits too, by their differences.
+Every sum comes with a bound on its error, see "Kernel values in tiles" in doc/maths/svm.md: entries
+of a tile have relative errors of a few units of rounding errors times |a|^2 + |a'|^2, and rows of a
+tile have weights of one sign, so that its sum is that of the absolute values too. Rows far from the
+centre take part in double precision; rows so far that double precision loses digits too, by their
+differences, and next to rows near the centre they count nothing.
 
 Other kernels are computed in double precision throughout.
 """
@@ -20,6 +21,7 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
+from skscreen.core.floats import EPS
 from skscreen.samples.kernel_block_loops import (
     add_powers,
     add_powers_double,
@@ -31,19 +33,24 @@ from skscreen.samples.kernel_block_loops import (
 # Rows and columns of a tile: a megabyte, which stays in the second-level cache.
 _TILE, _TILE_DOUBLE = 512, 256
 
-# |a|^2 above which rows take part in double precision, and above which by differences: rounding
-# errors of exponents are then below 1e-5 and 1e-10.
-_FAR, _VERY_FAR = 20.0, 1e5
+# |a|^2 above which rows take part in double precision, and above which by differences.
+_FAR, _VERY_FAR = 20.0, 1e3
 
 # Rows whose median is the centre.
 _LOOKED_AT = 1000
 
-# Unit of rounding errors in single precision.
-EPS_SINGLE = float(np.finfo(np.float32).eps)
+# Units of rounding errors.
+_UNIT, _UNIT_SINGLE = 0.5 * EPS, 0.5 * float(np.finfo(np.float32).eps)
 
-# Of |c|_2, the largest error of a sum with weights c in units of rounding errors in single
-# precision, as measured: 5 on standardised data; four times that.
-_ERROR = 20.0
+# In units: relative errors of a power of two and of the sum of a tile.
+_POWER_AND_SUM = 32.0
+# Errors of an exponent, by the number of features, times ln 2 (|a|^2 + |a'|^2): of products of
+# matrices in single and in double precision.
+_EXPONENT, _EXPONENT_SINGLE = (3.0, 24.0), (2.0, 16.0)
+# Errors of kernel values by differences: for each feature and of all, and times |a| + |a'|.
+_A_FEATURE, _ROWS = (0.4, 3.0), 1.5
+# Products of errors with each other; what powers of two are cut off at.
+_SECOND_ORDER, _TINIEST = 1.05, 2.0**-125
 
 
 class KernelBlocks(Protocol):
@@ -51,17 +58,20 @@ class KernelBlocks(Protocol):
 
     n: int
 
-    def dot(self, I: np.ndarray, c: np.ndarray, J: np.ndarray) -> np.ndarray:
-        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, in single precision where that does."""
+    def dot(
+        self, I: np.ndarray, c: np.ndarray, J: np.ndarray, double: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors.
 
-    def dot_double(self, I: np.ndarray, c: np.ndarray, J: np.ndarray) -> np.ndarray:
-        """Return the same in double precision."""
+        In single precision where that does, or all in double precision.
+        """
 
     def block(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
 
-    def rounding(self, c: np.ndarray) -> float:
-        """Return what errors `dot` may well have with weights c."""
+
+# How far a sample is from the centre.
+NEAR, FAR, VERY_FAR = 0, 1, 2
 
 
 class RBFRows:
@@ -88,29 +98,83 @@ class RBFRows:
         np.subtract(X, self.centre, out=rows)
         rows *= np.sqrt(gamma / np.log(2.0))
         squares = np.einsum("ij,ij->i", rows, rows)
-        self._double[:, d], self._double[:, d + 1] = -squares, 1.0
-        self.far, self.very_far = squares > _FAR, squares > _VERY_FAR
+        self._double[:, d], self._double[:, d + 1] = 1.0, -squares
+        self.squares, self.far, self.very_far = squares, squares > _FAR, squares > _VERY_FAR
         self.any_far = bool(self.far.any())
         self._single = np.empty((self.n, d + 4), np.float32)
         self._single[:, :d] = np.where(self.very_far[:, None], 0.0, rows) if self.any_far else rows
         rounded = self._single[:, :d].astype(np.float64)
         squares = -np.einsum("ij,ij->i", rounded, rounded)
-        self._single[:, d] = squares
-        self._single[:, d + 1] = squares - self._single[:, d]
-        self._single[:, d + 2 :] = 1.0
+        self._single[:, d : d + 2] = 1.0
+        self._single[:, d + 2] = squares
+        self._single[:, d + 3] = squares - self._single[:, d + 2]
+
+    def kinds(self, index: np.ndarray) -> list[np.ndarray]:
+        """Return where samples are near the centre, far and very far."""
+        if not self.any_far:
+            return [np.arange(index.size)]
+        kind = self.far[index].astype(np.int8) + self.very_far[index]
+        return [np.flatnonzero(kind == which) for which in (NEAR, FAR, VERY_FAR)]
+
+    def right(self, index: np.ndarray, double: bool) -> np.ndarray:
+        """Return augmented rows for the right side of a product, of the most rows."""
+        return (self._double if double else self._single)[index]
 
     def left(self, index: np.ndarray, double: bool) -> np.ndarray:
         """Return augmented rows for the left side of a product."""
-        return (self._double if double else self._single)[index]
-
-    def right(self, index: np.ndarray, double: bool) -> np.ndarray:
-        """Return augmented rows for the right side of a product."""
-        out, d = self.left(index, double), self.d
+        out, d = self.right(index, double), self.d
         k = (out.shape[1] - d) // 2
-        out[:, d + k :] = out[:, d : d + k]
-        out[:, d : d + k] = 1.0
+        out[:, d : d + k] = out[:, d + k :]
+        out[:, d + k :] = 1.0
         out[:, :d] *= out.dtype.type(2.0)
         return out
+
+
+class _Total:
+    """Weighted sums over tiles, with bounds on their errors.
+
+    Parameters
+    ----------
+    own, other : ndarray
+        |a|^2 of rows, those of negative weights first, and of columns.
+    c : ndarray
+        Weights of the rows.
+    unit : float
+        Of rounding errors.
+    exponent : float
+        Error of an exponent in units times |a|^2 + |a'|^2, times ln 2.
+    """
+
+    def __init__(self, own, c, other, unit: float, exponent: float):
+        self._own, self._c, self._other, self._exponent = own, c, other, exponent
+        self._n_negative = int(np.count_nonzero(c <= 0.0))
+        self._factor = _SECOND_ORDER * unit
+        self.values, self.errors = np.zeros(other.size), np.zeros(other.size)
+
+    def sums(self, left, right, exponents, size: int, dtype) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums and their errors from rows of both sides and what makes tiles of them."""
+        weights = np.abs(self._c).astype(dtype)
+        rows = [*_tiles(0, self._n_negative, size), *_tiles(self._n_negative, weights.size, size)]
+        # Few rows have wide tiles.
+        width = size * size // max((part.stop - part.start for part in rows), default=size)
+        memory, sums = np.empty(size * size, dtype), np.empty(width, dtype)
+        for columns in _tiles(0, len(right), width):
+            for part in rows:
+                T = exponents(left[part], right[columns], memory)
+                self._add(part, columns, T, weights[part], sums)
+        return self.values, self.errors
+
+    def _add(self, rows: slice, columns: slice, T, weights, sums) -> None:
+        """Add the weighted sum of powers of two of a tile, by absolute weights."""
+        part, add = np.zeros(T.shape[1]), add_powers
+        if T.dtype == np.float64:
+            add = add_powers_double
+        add(T, weights, sums, part)
+        values, errors = self.values[columns], self.errors[columns]
+        values += -part if rows.start < self._n_negative else part
+        far = self._own[rows].max() + self._other[columns]
+        errors += self._factor * (_POWER_AND_SUM + self._exponent * far) * part
+        errors += _UNIT * np.abs(values)
 
 
 class RBFBlocks:
@@ -119,57 +183,59 @@ class RBFBlocks:
     def __init__(self, A: RBFRows, B: RBFRows):
         self.A, self.B, self.n = A, B, B.n
 
-    def rounding(self, c: np.ndarray) -> float:
-        """Return what errors `dot` may well have with weights c."""
-        return _ERROR * EPS_SINGLE * float(np.linalg.norm(c))
+    def dot(self, I, c, J, double=False) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum_{i in I} c_i K(a_i, b_j) for j in J, and bounds on the errors.
 
-    def dot(self, I, c, J) -> np.ndarray:
-        """Return sum_{i in I} c_i K(a_i, b_j) for j in J, in single precision where that does."""
-        out = np.zeros(J.size)
-        if not (self.A.any_far or self.B.any_far):
-            self._add_single(I, c, J, out)
-            return out
-        near_I, near_J = ~self.A.far[I], ~self.B.far[J]
-        part = np.zeros(np.count_nonzero(near_J))
-        self._add_single(I[near_I], c[near_I], J[near_J], part)
-        out[near_J] = part + self.dot_double(I[~near_I], c[~near_I], J[near_J])
-        out[~near_J] = self.dot_double(I, c, J[~near_J])
-        return out
+        In single precision where that does, or all in double precision.
+        """
+        # Tiles have weights of one sign, and rows of about the same length.
+        order = np.lexsort((self.A.squares[I], c > 0.0))
+        I, c = I[order], np.asarray(c, np.float64)[order]
+        out, errors = np.zeros(J.size), np.full(J.size, _TINIEST * float(np.abs(c).sum()))
+        for left, rows in enumerate(self.A.kinds(I)):
+            for right, columns in enumerate(self.B.kinds(J)):
+                farthest = max(left, right)
+                if not rows.size or not columns.size or {left, right} == {NEAR, VERY_FAR}:
+                    continue
+                if farthest == NEAR and not double:
+                    add = self._add_single
+                else:
+                    add = self._add_differences if farthest == VERY_FAR else self._add_double
+                part, error = add(I[rows], c[rows], J[columns])
+                out[columns] += part
+                errors[columns] += error
+        return out, errors
 
-    def _add_single(self, I, c, J, out) -> None:
-        left, right, c = self.A.left(I, False), self.B.right(J, False), c.astype(np.float32)
-        tile, sums = np.empty(_TILE * _TILE, np.float32), np.empty(_TILE, np.float32)
-        for columns in _tiles(J.size, _TILE):
-            for rows in _tiles(I.size, _TILE):
-                T = _product(left[rows], right[columns], tile)
-                add_powers(T, c[rows], sums, out[columns])
+    def _add_single(self, I, c, J) -> tuple[np.ndarray, np.ndarray]:
+        total = _Total(self.A.squares[I], c, self.B.squares[J], _UNIT_SINGLE, self._exponent(False))
+        left, right = self.A.left(I, False), self.B.right(J, False)
+        return total.sums(left, right, _product, _TILE, np.float32)
 
-    def dot_double(self, I, c, J) -> np.ndarray:
-        """Return the same in double precision."""
-        out, c = np.zeros(J.size), np.ascontiguousarray(c, np.float64)
-        tile = np.empty(_TILE_DOUBLE * _TILE_DOUBLE)
-        for rows, columns, T in self._exponents(I, J, tile):
-            add_powers_double(T, c[rows], out[columns])
-        return out
+    def _add_double(self, I, c, J) -> tuple[np.ndarray, np.ndarray]:
+        total = _Total(self.A.squares[I], c, self.B.squares[J], _UNIT, self._exponent(True))
+        left, right = self.A.left(I, True), self.B.right(J, True)
+        return total.sums(left, right, _product, _TILE_DOUBLE, np.float64)
 
-    def _exponents(self, I, J, tile) -> Iterator[tuple[slice, slice, np.ndarray]]:
-        """Yield tiles of exponents in double precision."""
-        A, B = self.A, self.B
-        left = A.left(I, True)
-        for columns in _tiles(J.size, _TILE_DOUBLE):
-            right = B.right(J[columns], True)
-            for rows in _tiles(I.size, _TILE_DOUBLE):
-                T = _product(left[rows], right, tile)
-                if A.very_far[I[rows]].any() or B.very_far[J[columns]].any():
-                    differences(left[rows, : A.d], 0.5 * right[:, : A.d], -1.0, T)
-                yield rows, columns, T
+    def _add_differences(self, I, c, J) -> tuple[np.ndarray, np.ndarray]:
+        (A, B), d = (self.A, self.B), self.A.d
+        left, right = A.right(I, True)[:, :d], B.right(J, True)[:, :d]
+        total, weights = _Total(A.squares[I], c, B.squares[J], _UNIT, 0.0), np.abs(c)
+        values, errors = total.sums(left, right, _squared_distances, _TILE_DOUBLE, np.float64)
+        lengths, own = np.sqrt(B.squares[J]), float(weights @ np.sqrt(A.squares[I]))
+        each = _A_FEATURE[0] * d + _A_FEATURE[1] + _ROWS * lengths
+        return values, errors + _UNIT * (each * weights.sum() + _ROWS * own)
+
+    def _exponent(self, double: bool) -> float:
+        """Return the error of an exponent in units times |a|^2 + |a'|^2, times ln 2."""
+        each, constant = _EXPONENT if double else _EXPONENT_SINGLE
+        return float(np.log(2.0)) * (each * self.A.d + constant)
 
     def block(self, I, J, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
         left, right = self.A.left(I, False), self.B.right(J, False)
         tile = np.empty(_TILE * _TILE, np.float32)
-        for rows in _tiles(I.size, _TILE):
-            for columns in _tiles(J.size, _TILE):
+        for rows in _tiles(0, I.size, _TILE):
+            for columns in _tiles(0, J.size, _TILE):
                 T = _product(left[rows], right[columns], tile)
                 powers(T, out, rows.start, columns.start)
         far_I, far_J = np.flatnonzero(self.A.far[I]), np.flatnonzero(self.B.far[J])
@@ -180,10 +246,17 @@ class RBFBlocks:
 
     def block_double(self, I, J) -> np.ndarray:
         """Return K between samples in double precision."""
-        out, tile = np.empty((I.size, J.size)), np.empty(_TILE_DOUBLE * _TILE_DOUBLE)
-        for rows, columns, T in self._exponents(I, J, tile):
-            powers_double(T)
-            out[rows, columns] = T
+        out, memory = np.empty((I.size, J.size)), np.empty(_TILE_DOUBLE * _TILE_DOUBLE)
+        (A, B), d = (self.A, self.B), self.A.d
+        by_differences = A.very_far[I].any() or B.very_far[J].any()
+        exponents = _squared_distances if by_differences else _product
+        left = A.right(I, True)[:, :d] if by_differences else A.left(I, True)
+        for columns in _tiles(0, J.size, _TILE_DOUBLE):
+            right = B.right(J[columns], True)[:, : left.shape[1]]
+            for rows in _tiles(0, I.size, _TILE_DOUBLE):
+                T = exponents(left[rows], right, memory)
+                powers_double(T)
+                out[rows, columns] = T
         return out
 
 
@@ -194,41 +267,49 @@ class ComputedBlocks:
     ----------
     compute : callable
         Takes two sets of indices, returns K between them.
-    n : int
+    diagonal : ndarray of shape (n,)
+        K_ii.
+    relative : float, default=0.0
+        Errors of K_ij over sqrt(K_ii K_jj).
     """
 
-    def __init__(self, compute, n: int):
-        self._compute, self.n = compute, n
+    def __init__(self, compute, diagonal: np.ndarray, relative: float = 0.0):
+        self._compute, self._relative = compute, relative
+        self.n, self._roots = diagonal.size, np.sqrt(diagonal)
 
-    def rounding(self, c: np.ndarray) -> float:
-        """Return what errors `dot` has beyond those of double precision: none."""
-        return 0.0
-
-    def dot(self, I, c, J) -> np.ndarray:
-        """Return sum_{i in I} c_i K(x_i, x_j) for j in J."""
-        return self.dot_double(I, c, J)
-
-    def dot_double(self, I, c, J) -> np.ndarray:
-        """Return the same."""
-        out = np.zeros(J.size)
+    def dot(self, I, c, J, double=True) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""
+        out, roots = np.zeros(J.size), self._roots
         if I.size == 0:
-            return out
-        for columns in _tiles(J.size, _TILE):
-            for rows in _tiles(I.size, _TILE):
+            return out, np.zeros(J.size)
+        for columns in _tiles(0, J.size, _TILE):
+            for rows in _tiles(0, I.size, _TILE):
                 out[columns] += c[rows] @ self._compute(I[rows], J[columns])
-        return out
+        terms = min(I.size, _TILE) + I.size / _TILE + 1.0
+        relative = self._relative + _UNIT * terms
+        return out, relative * _SECOND_ORDER * float(np.abs(c) @ roots[I]) * roots[J]
 
     def block(self, I, J, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`."""
-        for rows in _tiles(I.size, _TILE):
+        for rows in _tiles(0, I.size, _TILE):
             out[rows, : J.size] = self._compute(I[rows], J)
 
 
-def _tiles(n: int, size: int) -> Iterator[slice]:
-    return (slice(first, min(first + size, n)) for first in range(0, n, size))
+def _tiles(first: int, last: int, size: int) -> Iterator[slice]:
+    return (slice(start, min(start + size, last)) for start in range(first, last, size))
 
 
-def _product(left: np.ndarray, right: np.ndarray, tile: np.ndarray) -> np.ndarray:
+def _tile(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndarray:
+    return memory[: len(left) * len(right)].reshape(len(left), len(right))
+
+
+def _squared_distances(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndarray:
+    """Return -|a - b|^2 for all rows of both, by differences, in the memory of a tile."""
+    T = _tile(left, right, memory)
+    differences(left, right, -1.0, T)
+    return T
+
+
+def _product(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndarray:
     """Return left right' in the memory of a tile."""
-    out = tile[: len(left) * len(right)].reshape(len(left), len(right))
-    return np.matmul(left, right.T, out=out)
+    return np.matmul(left, right.T, out=_tile(left, right, memory))

@@ -211,8 +211,9 @@ class SamplePathSolver:
         solution = self._solve(losses, start, margins, codes, tol, self._left(spent))
         if solution.rounding:
             # By levels it has the digits that it needs, but for margins far from the kink.
-            if self._exact:
-                solution = replace(self._afresh(solution, losses), rounding=0.0)
+            if not self._exact:
+                return solution
+            solution = replace(self._afresh(solution, losses), rounding=0.0)
             return self._with_effect(solution, losses, tol)
         solution = polish(self._samples, losses, solution, self._signs)
         # Solvers carry them on by kernel values, users get the weights.

@@ -53,10 +53,19 @@ class Box:
             level = self.high.sum() + self.outer_sum
             b = 0.5 * sum(best_intercepts(g, self.high - self.low, level))
             g -= b
-        gap = float(np.maximum((self.high - beta) * g, (self.low - beta) * g).sum())
-        loss = float(np.maximum(self.high * g, self.low * g).sum())
+        gap = float(self.slackness(beta, g).sum())
+        loss = float(self.losses(g).sum())
         primal = 0.5 * (float(self.target @ beta) + loss + gap)
         return View(b, g, gap, primal)
+
+    def slackness(self, beta: np.ndarray, g: np.ndarray, errors=0.0) -> np.ndarray:
+        """Return the parts of the gap, the largest for slopes that may be off by `errors`."""
+        # Convex in the slope, so largest at an end.
+        return np.maximum((self.high - beta) * (g + errors), (self.low - beta) * (g - errors))
+
+    def losses(self, g: np.ndarray, errors=0.0) -> np.ndarray:
+        """Return the losses of samples, the largest for slopes that may be off by `errors`."""
+        return np.maximum(self.high * (g + errors), self.low * (g - errors))
 
     def violations(self, beta: np.ndarray, g: np.ndarray) -> np.ndarray:
         """Return how far slopes are on the wrong side for samples that could move along."""

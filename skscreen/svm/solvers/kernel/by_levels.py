@@ -1,14 +1,17 @@
 """Hinge-loss problems of many samples with a kernel: the solver by levels, for labelled samples."""
 
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 
 from skscreen.core.certificate import Certificate, ScreeningEvent, screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from skscreen.core.floats import EPS
 from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses
-from skscreen.svm.solvers.kernel.box import Box
+from skscreen.svm.screening.bounds import SLACK
+from skscreen.svm.solvers.kernel.box import Box, View
 from skscreen.svm.solvers.kernel.levels import DIGITS, LevelSolver, Point
 from skscreen.svm.solvers.kernel.state import feasible
 from skscreen.svm.solvers.solution import SampleSolution
@@ -29,7 +32,7 @@ def solve_by_levels(
     codes: np.ndarray,
     tol: float,
     max_iter: int | None,
-) -> SampleSolution:
+) -> tuple[SampleSolution, bool]:
     """Solve a problem as `solve_kernel` does, from products with kernel values in tiles.
 
     Parameters
@@ -47,40 +50,77 @@ def solve_by_levels(
 
     Returns
     -------
-    SampleSolution
+    solution : SampleSolution
         With `rounding`.
+    done : bool
+        Whether what the gap is above the tolerance is rounding errors, which no solver takes off.
     """
     began, signs, n, C = perf_counter(), samples.y, samples.n, losses.caps
     limit = _STEPS_A_SAMPLE * n if max_iter is None else max_iter
-    low, high = np.minimum(signs * C, 0.0), np.maximum(signs * C, 0.0)
-    whole = Box(signs * losses.thresholds, low, high, y is not None)
-    box, history = _decided(whole, signs * C, codes), []
-    solver = LevelSolver(samples.gram.blocks, samples.gram.diagonal, samples.bias**2, tol, limit)
+    whole, history = _box(samples, losses, y is not None), []
+    box = _decided(whole, signs * C, codes)
+    solver = _solver(samples, tol, limit)
     if start is None and not (codes == LINEAR).any():
         point = solver.from_nothing(box)
     else:
-        point = _from_start(solver, box, signs, start, margins, y)
+        point = _from_start(solver, box, samples, start, margins, y is not None)
     everyone = np.arange(n)
     solver.improve(everyone, box, point, max(_SHARE * tol, DIGITS))
     solver.finish(box, point)
-    view, rounding = solver.certify(whole, point)
+    view = solver.certify(whole, point)
     if view.gap > tol * view.primal and codes[C > 0.0].any():
         # Decisions are proved; should rounding errors have led to a wrong one all the same, it is
         # taken back.
         history.append(_repair(C, solver.n_steps))
         solver.improve(everyone, whole, point, max(_SHARE * tol, DIGITS))
-        view, rounding = solver.finish(whole, point)
+        view = solver.finish(whole, point)
+    solution = _solution(samples, C, solver, point, view)
+    solution = replace(solution, history=tuple(history), seconds=perf_counter() - began)
+    computed = whole.view(point.beta, point.f)
+    return solution, bool(computed.gap <= tol * view.primal)
+
+
+def certified_by_levels(
+    samples: KernelSamples, losses: SampleLosses, found: SampleSolution, free: bool, tol: float
+) -> SampleSolution:
+    """Return a solution with a certificate that allows for the errors of all kernel values.
+
+    Parameters
+    ----------
+    samples, losses, tol
+        See `solve_by_levels`.
+    found : SampleSolution
+    free : bool
+        Whether the intercept is free.
+    """
+    solver, box = _solver(samples, tol, 0), _box(samples, losses, free)
+    point = solver.point(np.arange(samples.n), samples.y * found.alpha)
+    proved = _solution(samples, losses.caps, solver, point, solver.certify(box, point))
+    return replace(proved, n_iter=found.n_iter, history=found.history, seconds=found.seconds)
+
+
+def _solver(samples: KernelSamples, tol: float, limit: int) -> LevelSolver:
+    gram = samples.gram
+    return LevelSolver(gram.blocks, gram.diagonal, samples.bias**2, tol, limit)
+
+
+def _box(samples: KernelSamples, losses: SampleLosses, free: bool) -> Box:
+    ends = samples.y * losses.caps
+    target = samples.y * losses.thresholds
+    return Box(target, np.minimum(ends, 0.0), np.maximum(ends, 0.0), free)
+
+
+def _solution(samples, C, solver: LevelSolver, point: Point, view: View) -> SampleSolution:
     return SampleSolution(
-        alpha=np.clip(signs * point.beta, 0.0, C),
-        margins=signs * point.f,
+        alpha=np.clip(samples.y * point.beta, 0.0, C),
+        margins=samples.y * point.f,
         w=None,
         certificate=Certificate(view.primal, view.primal - view.gap, view.gap),
         n_iter=solver.n_steps,
-        converged=bool(view.gap <= tol * view.primal),
-        seconds=perf_counter() - began,
-        history=tuple(history),
+        converged=bool(view.gap <= solver.tol * view.primal),
+        seconds=0.0,
         b=view.b,
-        rounding=rounding,
+        rounding=float(point.errors.max()),
     )
 
 
@@ -93,18 +133,19 @@ def _decided(box: Box, ends: np.ndarray, codes: np.ndarray) -> Box:
     return Box(box.target, low, high, box.free)
 
 
-def _from_start(solver: LevelSolver, box: Box, signs, start, margins, y) -> Point:
+def _from_start(solver: LevelSolver, box: Box, samples, start, margins, free: bool) -> Point:
     """Return the start, moved into the box, with its scores."""
-    begin = np.zeros(signs.size) if start is None else signs * start
+    signs, everyone = samples.y, np.arange(samples.n)
+    begin = np.zeros(samples.n) if start is None else signs * start
     low, high = np.minimum(signs * box.low, signs * box.high), np.abs(box.high - box.low)
-    total = 0.0 if y is None else -float(y @ low)
+    y, total = (signs, -float(signs @ low)) if free else (None, 0.0)
     alpha = low + feasible(signs * begin - low, high, y, total)
     beta = np.clip(signs * alpha, box.low, box.high)
-    everyone = np.arange(signs.size)
-    if start is not None and margins is None:
-        return Point(beta, solver.scores(everyone, beta, everyone))
-    f = np.zeros(signs.size) if margins is None else signs * margins
-    return Point(beta, f + solver.scores(everyone, beta - begin, everyone))
+    if start is None or margins is None:
+        return solver.point(everyone, beta)
+    change, errors = solver.scores(everyone, beta - begin, everyone)
+    errors += SLACK * EPS * float(start @ samples.norms) * samples.norms
+    return Point(beta, signs * margins + change, errors, np.zeros(samples.n, np.bool_))
 
 
 def _repair(C: np.ndarray, n_steps: int) -> ScreeningEvent:

@@ -9,15 +9,18 @@ of other samples, in blocks (`kernel_blocks`). Samples at their bounds need it o
                  it: only their scores are kept up to date until they are solved;
     working set  a part of U, chosen anew each time, solved with its kernel matrix at hand.
 
-Scores are in single precision until the gap is small; then those of samples that may add to the gap
-are computed in double precision, and it is their slopes that the last working sets start from. A
-sample at its bound and on its own side of the margin adds exactly zero.
+Scores are in single precision until the gap is small, each with a bound on its error. A sample that
+is at its bound and on its own side of the margin, whatever its error, adds exactly zero to the gap;
+scores of the others are then computed in double precision, and it is their slopes that the last
+working sets start from. The gap is the largest that scores within their bounds can have.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import fsum
 
 import numpy as np
 
+from skscreen.core.floats import EPS
 from skscreen.samples.kernel_blocks import KernelBlocks
 from skscreen.svm.solvers.kernel.box import Box, View
 from skscreen.svm.solvers.kernel.state import feasible
@@ -42,8 +45,8 @@ _LEFT, _SHARE = 0.02, 0.3
 # gap that each has to leave at most.
 DIGITS, _DOUBLE_PASSES, _SLOW = 1e-4, 30, 0.7
 
-# Samples whose scores tell the rounding errors of all, and how many times theirs are allowed for.
-_LOOKED_AT, _SAFETY = 256, 4.0
+# Of the primal value, how much may be unknown; relative gaps below which its digits are asked for.
+_UNSURE, _FINE = 0.1, 1e-6
 
 # Of the interval of an intercept; least band of slopes; below any sum that counts.
 _HALVINGS, _NARROW, _TINY = 40, 1e-12, 1e-300
@@ -51,10 +54,23 @@ _HALVINGS, _NARROW, _TINY = 40, 1e-12, 1e-300
 
 @dataclass
 class Point:
-    """A point on some samples: beta and its scores, without intercept."""
+    """A point on some samples.
+
+    Parameters
+    ----------
+    beta : ndarray of shape (m,)
+    f : ndarray of shape (m,)
+        Its scores, without intercept.
+    errors : ndarray of shape (m,)
+        How far they may be off.
+    exact : bool ndarray of shape (m,)
+        Whether they are in double precision.
+    """
 
     beta: np.ndarray
     f: np.ndarray
+    errors: np.ndarray
+    exact: np.ndarray
 
 
 class LevelSolver:
@@ -75,29 +91,35 @@ class LevelSolver:
     def __init__(self, blocks: KernelBlocks, diagonal, square_bias: float, tol: float, max_steps):
         self.blocks, self.square_bias, self.tol = blocks, square_bias, tol
         self.sets = WorkingSets(blocks, square_bias, diagonal + square_bias, max_steps)
-        self.max_steps = max_steps
+        self.max_steps, self._roots = max_steps, np.sqrt(diagonal + square_bias)
 
     @property
     def n_steps(self) -> int:
         """Steps of SMO and Newton's method."""
         return self.sets.n_steps
 
-    def scores(self, I, beta, J, double: bool = False) -> np.ndarray:
-        """Return what beta at the samples I adds to the scores of J."""
+    def scores(self, I, beta, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return what beta at the samples I adds to the scores of J, and bounds on the errors."""
         used = np.flatnonzero(beta)
-        dot = self.blocks.dot_double if double else self.blocks.dot
-        return dot(I[used], beta[used], J) + self.square_bias * beta.sum()
+        values, errors = self.blocks.dot(I[used], beta[used], J, double)
+        if self.square_bias:
+            values += self.square_bias * fsum(beta[used])
+        return values, errors + EPS * np.abs(values)
+
+    def point(self, index: np.ndarray, beta: np.ndarray) -> Point:
+        """Return a point on the samples `index` from its beta."""
+        return Point(beta, *self.scores(index, beta, index), np.zeros(beta.size, np.bool_))
 
     def from_nothing(self, box: Box) -> Point:
         """Return a point on all samples, from nested subsets of them."""
         n = box.target.size
         order = np.random.default_rng(0).permutation(n)
-        index, point, view = np.empty(0, np.int64), Point(np.zeros(0), np.zeros(0)), None
+        index, point, view = np.empty(0, np.int64), None, None
         for size in (*(size for size in LEVELS if size * _GROWTH < n), n):
             chosen = np.sort(order[:size])
             part = box.scaled(chosen, n / size)
             if view is None:
-                point = Point(np.clip(np.zeros(size), part.low, part.high), np.zeros(size))
+                point = self.point(chosen, np.clip(np.zeros(size), part.low, part.high))
             else:
                 point = self._carried(index, point, view.b, chosen, part)
             index = chosen
@@ -107,10 +129,10 @@ class LevelSolver:
 
     def _carried(self, index, point: Point, b: float, new: np.ndarray, box: Box) -> Point:
         """Return a point on new samples: at its bound by its score, or between near the margin."""
-        g = box.target - self.scores(index, point.beta, new) - b
+        g = box.target - self.scores(index, point.beta, new)[0] - b
         size = min(_LEAST, new.size) - 1
         beta = _by_scores(g, max(np.partition(np.abs(g), size)[size], _NARROW), box)
-        return Point(beta, self.scores(new, beta, new))
+        return self.point(new, beta)
 
     def improve(self, index: np.ndarray, box: Box, point: Point, tol: float) -> View:
         """Improve a point on a level to a relative gap, as single precision tells it."""
@@ -135,7 +157,7 @@ class LevelSolver:
 
     def _pass(self, index, box: Box, point: Point, view: View, U, tol, double=False) -> None:
         """Solve the problem on U by working sets, and bring all other scores up to date."""
-        beta, f = point.beta[U], point.f[U]
+        beta, f, errors = point.beta[U], point.f[U], point.errors[U]
         part = box.take(U, point.beta.sum() - beta.sum())
         enough = None
         for _ in range(_SETS):
@@ -150,13 +172,18 @@ class LevelSolver:
             if not change.any():
                 break
             beta[W] = moved
-            f += self.scores(index[U[W]], change, index[U], double)
+            values, more = self.scores(index[U[W]], change, index[U], double)
+            f += values
+            errors += more + EPS * np.abs(f)
         change = beta - point.beta[U]
-        point.beta[U], point.f[U] = beta, f
+        point.beta[U], point.f[U], point.errors[U] = beta, f, errors
         rest = np.ones(index.size, np.bool_)
         rest[U] = False
+        point.exact[rest if double else slice(None)] = False
         rest = np.flatnonzero(rest)
-        point.f[rest] += self.scores(index[U], change, index[rest])
+        values, more = self.scores(index[U], change, index[rest])
+        point.f[rest] += values
+        point.errors[rest] += more + EPS * np.abs(point.f[rest])
 
     def _working_set(self, box: Box, beta, near: View, allowed: float) -> tuple[np.ndarray, float]:
         """Return free samples, the largest violators and those nearest to the margin; and eps."""
@@ -177,54 +204,56 @@ class LevelSolver:
         rest[first] = -np.inf
         return _smallest(rest, size), eps
 
-    def finish(self, box: Box, point: Point) -> tuple[View, float]:
-        """Bring a point on all samples to the tolerance, its gap computed in double precision.
-
-        Returns
-        -------
-        view : View
-        rounding : float
-            What errors the scores of other samples may have: those that add nothing to the gap.
-        """
+    def finish(self, box: Box, point: Point) -> View:
+        """Bring a point on all samples to the tolerance, and return its certificate."""
         before, n = np.inf, box.target.size
         for _ in range(_DOUBLE_PASSES):
             self._balance(box, point)
-            view, rounding, J = self._in_double(box, point)
+            view, parts = self._certified(box, point)
             enough = view.gap <= self.tol * view.primal
             if enough or view.gap > _SLOW * before or self.n_steps >= self.max_steps:
                 break
             before = view.gap
+            J = np.flatnonzero((parts > 0.0) | box.is_free(point.beta))
             self._pass(np.arange(n), box, point, view, J, self.tol, double=True)
-        return view, rounding
+        return view
 
-    def certify(self, box: Box, point: Point) -> tuple[View, float]:
-        """Return the same for a point as it is."""
-        return self._in_double(box, point)[:2]
+    def certify(self, box: Box, point: Point) -> View:
+        """Return the certificate of a point as it is."""
+        return self._certified(box, point)[0]
 
     def _balance(self, box: Box, point: Point) -> None:
         """Take off what rounding errors have added to the sum of beta."""
-        if box.free:
-            point.beta[:] = balanced(point.beta, box.low, box.high)
+        if not box.free:
+            return
+        beta = balanced(point.beta, box.low, box.high)
+        # Kernel values between samples are at most the roots of their diagonal entries.
+        moved = float(np.abs(beta - point.beta) @ self._roots)
+        point.beta[:] = beta
+        point.errors += moved * self._roots
 
-    def _in_double(self, box: Box, point: Point) -> tuple[View, float, np.ndarray]:
-        """Compute in double precision the scores of samples that may add to the gap."""
+    def _certified(self, box: Box, point: Point) -> tuple[View, np.ndarray]:
+        """Return the certificate, and what each sample may add to the gap by errors of its score.
+
+        Scores whose errors count are computed in double precision, unless the gap is good enough.
+        """
         everyone = np.arange(box.target.size)
-        exact = np.zeros(everyone.size, np.bool_)
-        some = np.unique(np.linspace(0, everyone.size - 1, _LOOKED_AT).astype(np.int64))
-        known = self.scores(everyone, point.beta, some, double=True)
-        seen = float(np.abs(known - point.f[some]).max())
-        rounding = max(self.blocks.rounding(point.beta), _SAFETY * seen)
-        point.f[some], exact[some] = known, True
         while True:
             view = box.view(point.beta, point.f)
-            at_rest = box.violations(point.beta, view.slopes) == 0.0
-            at_rest &= ~box.is_free(point.beta) & (np.abs(view.slopes) > 2.0 * rounding)
-            at_rest |= box.low == box.high
-            new = np.flatnonzero(~at_rest & ~exact)
+            parts = box.slackness(point.beta, view.slopes, point.errors)
+            gap = float(parts.sum())
+            losses = box.losses(view.slopes, point.errors) - box.losses(view.slopes)
+            unsure = 0.5 * (float(losses.sum()) + gap - view.gap)
+            # A larger gap in place of a smaller primal value, which is as good as it is known.
+            sure = unsure <= _UNSURE * view.primal
+            view = replace(view, gap=gap / (1.0 - unsure / view.primal) if sure else np.inf)
+            digits = not sure or self.tol < _FINE
+            new = (parts > 0.0) & (view.gap > self.tol * view.primal) | (losses > 0.0) & digits
+            new = np.flatnonzero(new & ~point.exact)
             if new.size == 0:
-                return view, rounding, np.flatnonzero(~at_rest)
-            point.f[new] = self.scores(everyone, point.beta, new, double=True)
-            exact[new] = True
+                return view, parts
+            point.f[new], point.errors[new] = self.scores(everyone, point.beta, new, double=True)
+            point.exact[new] = True
 
 
 def _smallest(rank: np.ndarray, size: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.kernel.active_set import ActiveSetRun, TooLarge
-from skscreen.svm.solvers.kernel.by_levels import solve_by_levels
+from skscreen.svm.solvers.kernel.by_levels import certified_by_levels, solve_by_levels
 from skscreen.svm.solvers.kernel.smo import SmoRun
 from skscreen.svm.solvers.kernel.state import KernelRun, State, feasible
 from skscreen.svm.solvers.solution import SampleSolution
@@ -118,8 +118,8 @@ def solve_kernel(
     codes[losses.caps == 0.0] = ZERO
     known, by_levels = None, samples.gram.blocks is not None and not losses.shifts.any()
     if solver == "auto" and by_levels and losses.caps.any():
-        known = solve_by_levels(samples, losses, y, start, margins, codes, tol, max_iter)
-        if known.converged or known.n_iter == max_iter:
+        known, done = solve_by_levels(samples, losses, y, start, margins, codes, tol, max_iter)
+        if known.converged or done or known.n_iter == max_iter:
             return known
         # Its steps are in single precision: where a kernel matrix has a low rank and C is large
         # they may not do.
@@ -133,7 +133,10 @@ def solve_kernel(
             if known is None:
                 raise
     found = solve.solution(tol, perf_counter() - started)
-    return found if known is None else _better(known, found)
+    if known is None:
+        return found
+    found = certified_by_levels(samples, losses, found, y is not None, tol)
+    return _better(known, found)
 
 
 def _better(known: SampleSolution, found: SampleSolution) -> SampleSolution:

@@ -93,7 +93,7 @@ def test_optimum_is_that_of_clarabel(kernel, free):
         gram = Gram(X, kernel, once=True, **settings)
     assert gram.blocks is not None
     problem, C = KernelSamples(gram, y), np.full(y.size, 3.0)
-    solution = solve_by_levels(
+    solution, _ = solve_by_levels(
         problem, hinge(C), y if free else None, None, None, np.zeros(y.size, np.int8), 1e-9, None
     )
     assert solution.converged
@@ -128,7 +128,7 @@ def test_a_good_start_takes_few_steps():
     X, y = data("plain")
     problem, C = KernelSamples(Gram(X, gamma=0.3, once=True), y, bias=1.0), np.ones(y.size)
     cold = solve_kernel(problem, C, tol=1e-6)
-    for margins in (cold.margins, None):
+    for margins in (problem.q_dot(cold.alpha), None):
         warm = solve_kernel(problem, C, start=cold.alpha, margins=margins, tol=1e-6)
         assert warm.n_iter <= 2
     assert cold.n_iter > 50
