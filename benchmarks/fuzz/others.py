@@ -272,6 +272,10 @@ def fuzz_displays(inputs: Inputs) -> None:
         "names": inputs.junk("names", inputs.pick(None, [f"o{i}" for i in range(n)])),
         "classes": inputs.junk("classes", inputs.pick(None, np.arange(n) % 3)),
         "reference": inputs.junk("reference", inputs.pick(None, rng.normal(size=(n, 2)))),
+        "regions": inputs.junk(
+            "regions", inputs.pick(None, rng.normal(size=(4, *points.embedding_.shape)))
+        ),
+        "level": inputs.junk("level", 0.9),
     }
     call(partial(EmbeddingDisplay.from_estimator, points, **some), names=("estimator", *some))
     edges = np.sort(10.0 ** rng.uniform(-2, 2, n + 1))

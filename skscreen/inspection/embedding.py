@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.inspection.labels import place_labels
@@ -14,6 +16,9 @@ from skscreen.inspection.style import CLASS_COLOURS, CLASS_MARKERS, GREY, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+# Corners of an ellipse.
+_ELLIPSE = 72
 
 
 class EmbeddingDisplay:
@@ -35,6 +40,8 @@ class EmbeddingDisplay:
         Other positions of the same objects, joined with their points by lines.
     reference_name : str, default="reference"
         For the legend.
+    ellipses : ndarray of shape (n_objects, 2, 2), default=None
+        Semi-axes in columns: an ellipse about each point.
 
     Attributes
     ----------
@@ -45,6 +52,7 @@ class EmbeddingDisplay:
     texts_ : list of matplotlib Text
         The names for which there was room, where the axes were when they were drawn.
     reference_scatter_ : matplotlib PathCollection or None
+    ellipses_ : matplotlib PolyCollection or None
     """
 
     def __init__(
@@ -55,12 +63,14 @@ class EmbeddingDisplay:
         classes: np.ndarray | None = None,
         reference: np.ndarray | None = None,
         reference_name: str = "reference",
+        ellipses: np.ndarray | None = None,
     ) -> None:
         self.points = points
         self.names = names
         self.classes = classes
         self.reference = reference
         self.reference_name = reference_name
+        self.ellipses = ellipses
 
     @classmethod
     def from_estimator(
@@ -71,6 +81,8 @@ class EmbeddingDisplay:
         classes: ArrayLike | None = None,
         reference: ArrayLike | None = None,
         reference_name: str = "reference",
+        regions: Any = None,
+        level: float = 0.95,
         ax: Axes | None = None,
     ) -> Self:
         """Draw the embedding of a fitted estimator.
@@ -89,6 +101,11 @@ class EmbeddingDisplay:
             reflected to agree with them as well as possible (Procrustes).
         reference_name : str, default="reference"
             For the legend.
+        regions : Bootstrap, or array-like (n_samples, n_objects, n_components), default=None
+            Other places of the objects, as `OrdinalEmbedding.bootstrap` returns them: an ellipse
+            about each point is drawn, from the covariance of its places.
+        level : float, default=0.95
+            Of the ellipses, in (0, 1): the share of a normal distribution with that covariance.
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is made.
 
@@ -104,17 +121,19 @@ class EmbeddingDisplay:
         NotFittedError
             If `estimator` is not fitted.
         ValueError
-            If there are fewer than two components, or not one name, class or finite position for
-            each object.
+            If there are fewer than two components, not one name, class or finite position for
+            each object, or fewer than three places in `regions`.
         """
         check_is_fitted(estimator, "embedding_")
         points = np.asarray(estimator.embedding_, dtype=float)
         if points.shape[1] < 2:
             raise ValueError("`estimator` has one component: a map needs at least two.")
+        # The points, and then their other places, which take part in all that is done to them.
+        layers = points[None]
+        if regions is not None:
+            layers = np.concatenate([layers, _checked_regions(regions, points.shape, level)])
         if points.shape[1] > 2:
-            points = points - points.mean(axis=0)
-            # Eigenvalues ascend; one object has axes too.
-            points = points @ np.linalg.eigh(points.T @ points)[1][:, :-3:-1]
+            layers = _in_plane(layers)
         if names is None:
             names = _names_of(estimator)
         elif _count(names) == 0:
@@ -134,13 +153,14 @@ class EmbeddingDisplay:
                 raise ValueError(f"`reference` must have two columns, got {reference.shape}.")
             if not np.isfinite(reference).all():
                 raise ValueError("`reference` must be finite.")
-            points = _turned(points, reference)
+            layers = _turned(layers, reference)
         return cls(
-            points=points,
+            points=layers[0],
             names=None if names is None else list(names),
             classes=classes,
             reference=reference,
             reference_name=reference_name,
+            ellipses=None if regions is None else _ellipses(layers[1:], level),
         ).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -165,7 +185,9 @@ class EmbeddingDisplay:
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
-        self.reference_scatter_ = None
+        self.reference_scatter_ = self.ellipses_ = None
+        if self.ellipses is not None:
+            self.ellipses_ = self._plot_ellipses(ax)
         if self.reference is not None:
             for point, other in zip(self.points, self.reference, strict=True):
                 ax.plot(*np.stack([point, other], axis=1), color="0.7", linewidth=0.8, zorder=1)
@@ -204,6 +226,22 @@ class EmbeddingDisplay:
             self.texts_ = place_labels(ax, self.points, self.names, self.reference)
         return self
 
+    def _plot_ellipses(self, ax: Axes) -> Any:
+        from matplotlib.collections import PolyCollection
+
+        angles = np.linspace(0.0, 2.0 * np.pi, _ELLIPSE, endpoint=False)
+        circle = np.stack([np.cos(angles), np.sin(angles)])
+        outlines = self.points[:, :, None] + np.asarray(self.ellipses) @ circle
+        faces = PolyCollection(
+            outlines.transpose(0, 2, 1),
+            facecolor=(0.5, 0.5, 0.5, 0.1),
+            edgecolor="0.6",
+            linewidth=0.7,
+            zorder=0,
+        )
+        ax.add_collection(faces)
+        return faces
+
 
 def _names_of(estimator: Any) -> Sequence | None:
     """Names of the objects, if they are more than their positions."""
@@ -220,14 +258,51 @@ def _count(values: Any) -> int | str:
         return "no"
 
 
-def _turned(points: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Return the points as near to the reference as a similarity brings them."""
+def _in_plane(layers: np.ndarray) -> np.ndarray:
+    """Return coordinates along the two principal axes of the first layer."""
+    middle = layers[0].mean(axis=0)
+    centred = layers[0] - middle
+    # Eigenvalues ascend; one object has axes too.
+    return (layers - middle) @ np.linalg.eigh(centred.T @ centred)[1][:, :-3:-1]
+
+
+def _turned(layers: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Return all layers after the similarity that brings the first nearest to the reference."""
     middle = reference.mean(axis=0)
-    centred, target = points - points.mean(axis=0), reference - middle
-    u, sizes, v = np.linalg.svd(centred.T @ target)
-    total = np.sum(centred**2)
+    centred = layers - layers[0].mean(axis=0)
+    u, sizes, v = np.linalg.svd(centred[0].T @ (reference - middle))
+    total = np.sum(centred[0] ** 2)
     scale = sizes.sum() / total if total > 0.0 else 1.0
     return scale * centred @ u @ v + middle
+
+
+def _checked_regions(regions: Any, shape: tuple[int, int], level: float) -> np.ndarray:
+    """Return other places of the objects as an array."""
+    check_scalar(level, "level", Real, min_val=0.0, max_val=1.0, include_boundaries="neither")
+    try:
+        places = np.asarray(getattr(regions, "points", regions), dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError("`regions` must hold numbers, as model.bootstrap() does.") from None
+    if places.ndim != 3 or places.shape[1:] != shape or len(places) < 3:
+        raise ValueError(
+            f"`regions` must have shape (n_samples, {shape[0]}, {shape[1]}) with at least 3 "
+            f"samples, as model.bootstrap() has, got {places.shape}."
+        )
+    if not np.isfinite(places).all():
+        raise ValueError("`regions` must be finite.")
+    return places
+
+
+def _ellipses(places: np.ndarray, level: float) -> np.ndarray:
+    """Semi-axes of ellipses that hold a share of normal distributions, from samples of these.
+
+    Where |z|^2 of two normal variables has the level: that of chi-squared with 2 degrees is a log.
+    """
+    off = places - places.mean(axis=0)
+    covariances = np.einsum("sni,snj->nij", off, off) / (len(places) - 1)
+    variances, axes = np.linalg.eigh(covariances)
+    sizes = np.sqrt(np.maximum(variances, 0.0) * -2.0 * np.log1p(-level))
+    return axes * sizes[:, None, :]
 
 
 def _checked_classes(classes: ArrayLike) -> np.ndarray:

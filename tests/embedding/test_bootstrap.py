@@ -60,3 +60,18 @@ def test_it_needs_a_fit_and_a_number():
         OrdinalEmbedding().bootstrap()
     with pytest.raises(ValueError, match="n_samples == 0"):
         fitted(300).bootstrap(0)
+
+
+def test_ellipses_hold_true_points_about_as_often_as_they_say():
+    # Answers as likely as the loss takes them to be; else the fit has a bias that no answers mend.
+    rng = np.random.default_rng(1)
+    rows = np.array([rng.choice(15, 3, replace=False) for _ in range(1500)])
+    near, far = (((POINTS[rows[:, 0]] - POINTS[rows[:, v]]) ** 2).sum(axis=1) for v in (1, 2))
+    wrong = rng.random(1500) > 1.0 / (1.0 + np.exp(near - far))
+    rows[wrong] = rows[wrong][:, [0, 2, 1]]
+    model = OrdinalEmbedding(2, loss="ste", random_state=0).fit(rows)
+    places = model.bootstrap(60, random_state=0).points
+    away = nearest_similar(POINTS, model.embedding_) - model.embedding_
+    squares = [off @ np.linalg.solve(np.cov(near.T), off)
+               for off, near in zip(away, places.transpose(1, 0, 2), strict=True)]  # fmt: skip
+    assert np.mean(np.array(squares) <= -2.0 * np.log(0.05)) >= 0.8

@@ -4,6 +4,7 @@ import matplotlib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 from sklearn.exceptions import NotFittedError
 
 from skscreen import OrdinalEmbedding
@@ -183,3 +184,62 @@ def test_the_names_of_the_objects_are_written():
     assert EmbeddingDisplay.from_estimator(model, names=[]).texts_ == []
     numbered = OrdinalEmbedding(random_state=0).fit([[0, 1, 2], [1, 0, 2]])
     assert EmbeddingDisplay.from_estimator(numbered).texts_ == []
+
+
+def places_of(points, count=400, scale=0.1):
+    """Other places: normal, longer along the first axis."""
+    spread = scale * np.array([3.0, 1.0] + [1.0] * (points.shape[1] - 2))
+    return points + spread * np.random.default_rng(0).normal(size=(count, *points.shape))
+
+
+def test_ellipses_are_those_of_the_covariances():
+    places = places_of(POINTS)
+    display = EmbeddingDisplay.from_estimator(fitted(), regions=places, level=0.9)
+    assert len(display.ellipses_.get_paths()) == 6
+    outline = display.ellipses_.get_paths()[2].vertices - POINTS[2]
+    inverse = np.linalg.inv(np.cov(places[:, 2].T))
+    assert_allclose(np.einsum("ki,ij,kj->k", outline, inverse, outline), stats.chi2.ppf(0.9, 2))
+    assert EmbeddingDisplay.from_estimator(fitted()).ellipses_ is None
+    # All of them are in the frame.
+    low, high = np.array([display.ax_.get_xlim(), display.ax_.get_ylim()]).T
+    assert all(np.all((path.vertices > low) & (path.vertices < high))
+               for path in display.ellipses_.get_paths())  # fmt: skip
+
+
+def test_ellipses_turn_with_the_points():
+    places = places_of(POINTS)
+    turn = 2.0 * np.array([[0.6, 0.8], [0.8, -0.6]])
+    plain = EmbeddingDisplay.from_estimator(fitted(), regions=places)
+    turned = EmbeddingDisplay.from_estimator(
+        fitted(POINTS @ turn + 1.0), regions=places @ turn + 1.0, reference=POINTS
+    )
+    squares = [axes @ axes.transpose(0, 2, 1) for axes in (plain.ellipses, turned.ellipses)]
+    assert_allclose(squares[0], squares[1], rtol=1e-8)
+    # Of three components the two principal ones are seen, in the places too.
+    flat = np.hstack([POINTS * [5.0, 3.0], np.zeros((6, 1))])
+    shown = EmbeddingDisplay.from_estimator(fitted(flat), regions=places_of(flat))
+    assert shown.ellipses.shape == (6, 2, 2)
+    assert_allclose(np.linalg.svd(shown.ellipses)[1] / np.sqrt(stats.chi2.ppf(0.95, 2)),
+                    np.tile([0.3, 0.1], (6, 1)), rtol=0.15)  # fmt: skip
+
+
+def test_a_bootstrap_has_the_places():
+    rows = np.random.default_rng(0).permuted(np.tile(np.arange(5), (60, 1)), axis=1)[:, :3]
+    model = OrdinalEmbedding(2, random_state=0).fit(rows)
+    display = EmbeddingDisplay.from_estimator(model, regions=model.bootstrap(5, random_state=0))
+    assert len(display.ellipses_.get_paths()) == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"regions": POINTS}, "`regions` must have shape"),
+        ({"regions": np.zeros((2, 6, 2))}, "at least 3 samples"),
+        ({"regions": "many"}, "`regions` must hold numbers"),
+        ({"regions": np.full((4, 6, 2), np.nan)}, "`regions` must be finite"),
+        ({"regions": np.zeros((4, 6, 2)), "level": 1.0}, "level == 1.0"),
+    ],
+)
+def test_wrong_regions(options, message):
+    with pytest.raises(ValueError, match=message):
+        EmbeddingDisplay.from_estimator(fitted(), **options)
