@@ -9,6 +9,7 @@ from sklearn.utils import check_array, check_consistent_length, check_scalar, co
 
 from skscreen.embedding.answers import check_total, read_answers
 from skscreen.embedding.objective import margins
+from skscreen.embedding.repeats import NoiseCeiling, ceiling_of, count_votes
 
 # Distances, 8 bytes each, that a block of queries holds at a time.
 _BLOCK = 2**22
@@ -79,6 +80,44 @@ def query_accuracy_scorer(estimator, X, y=None) -> float:
     float
     """
     return estimator.score(X, y)
+
+
+def noise_ceiling(X, y=None, *, oddoneout: bool = False) -> NoiseCeiling:
+    """Return how well answers could be predicted at best, from questions answered several times.
+
+    Answers to the same question are repetitions, whoever gave them. Of a question with votes c_k
+    and n of them in all, `agreement` is the mean over answers of sum_k c_k (c_k - 1) / (n (n - 1));
+    `upper` the share of the most frequent answer, which no prediction can exceed on these answers;
+    `lower` how often the most frequent of the *other* answers is right, ties by lot. The accuracy
+    of one who knows all probabilities is between the last two, in the mean.
+
+    Parameters
+    ----------
+    X, y
+        Triplets or quadruplets as `skscreen.OrdinalEmbedding.fit` takes them, but no tensor.
+    oddoneout : bool, default=False
+        Whether X and y are choices of the odd one out, as for ``loss="oddoneout"`` but among any
+        number of objects.
+
+    Returns
+    -------
+    NoiseCeiling
+        `agreement`, `lower`, `upper`, `n_questions`, `n_answers`; single answers do not count.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
+
+    References
+    ----------
+    J. L. Fleiss (1971). Measuring nominal scale agreement among many raters. Psychological
+    Bulletin 76, 378-382. Equation 2.
+
+    H. Nili et al. (2014). A toolbox for representational similarity analysis. PLoS Computational
+    Biology 10, e1003553: the two bounds of a noise ceiling.
+    """
+    return ceiling_of(count_votes(X, y, oddoneout))
 
 
 def procrustes_distance(X, Y) -> float:

@@ -36,6 +36,7 @@ from skscreen.inspection import (
 from skscreen.metrics import (
     mean_average_precision,
     mean_average_precision_at_r,
+    noise_ceiling,
     precision_at_k,
     procrustes_distance,
     query_accuracy_scorer,
@@ -223,13 +224,18 @@ def fuzz_store(inputs: Inputs) -> None:
 
 
 def fuzz_measures(inputs: Inputs) -> None:
-    inputs.spoil("X", "y", "Y", "sample_weight", "embedding", "relevant", "distances", "k")
+    inputs.spoil(
+        "X", "y", "Y", "sample_weight", "embedding", "relevant", "distances", "k", "oddoneout"
+    )
     n, n_rows = inputs.count(3, 8), inputs.count(1, 20)
     X, y, _ = answers(inputs, n, n_rows, inputs.pick(3, 4))
     embedding, points = inputs.matrix("embedding", n, 2, forms=DENSE)
     weights = inputs.weights("sample_weight", n_rows)[0]
     done = call(triplet_error, embedding, X, y, weights)
     expect(done.error is not None or 0.0 <= done.result <= 1.0, "triplet_error")
+    done = call(partial(noise_ceiling, oddoneout=inputs.junk("oddoneout", False)), X, y,
+                names=("X", "y", "oddoneout"))  # fmt: skip
+    expect(done.error is not None or done.result.lower <= done.result.upper, "noise_ceiling")
     Y = inputs.matrix("Y", n, 2, forms=DENSE)[0]
     done = call(procrustes_distance, points, Y)
     expect(done.error is not None or -1e-9 <= done.result <= 1.0 + 1e-9, "procrustes_distance")
@@ -254,7 +260,9 @@ def fuzz_measures(inputs: Inputs) -> None:
 
 def fuzz_displays(inputs: Inputs) -> None:
     plt.close("all")
-    inputs.spoil("scores", "tol", "baseline", "names", "classes", "reference", "result")
+    inputs.spoil(
+        "scores", "tol", "baseline", "names", "classes", "reference", "regions", "level", "result"
+    )
     rng, n = inputs.rng(), inputs.count(1, 40)
     values = rng.uniform(size=n) * inputs.pick(1.0, 0.0, 1e-300, 1e300, -1.0)
     if inputs.pick(False, False, True):

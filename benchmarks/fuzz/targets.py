@@ -19,7 +19,7 @@ COVERS = {
     "metrics": {
         "triplet_error", "procrustes_distance", "precision_at_k", "recall_at_k",
         "mean_average_precision", "retrieval_recall_at_k", "r_precision",
-        "mean_average_precision_at_r", "query_accuracy_scorer",
+        "mean_average_precision_at_r", "query_accuracy_scorer", "noise_ceiling",
     },
     "embedding_dimension_test": {
         "embedding_dimension_test", "DimensionTest", "DimensionTestDisplay",

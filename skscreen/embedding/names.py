@@ -170,7 +170,7 @@ def learn_objects(X, objects=None, n_objects: int | None = None) -> np.ndarray |
         return None
     table = read_table(X)
     if are_names(table):
-        return _array_of(_distinct(table)[0])
+        return _array_of(distinct_names(table)[0])
     if n_objects is not None or not _are_ids(table):
         return None
     warn_user(
@@ -199,7 +199,7 @@ def _given_objects(X, objects, n_objects) -> np.ndarray:
     names = read_table([[name] for name in objects], "objects")[:, 0] if len(objects) else []
     if len(names) < 2:
         raise ValueError(f"objects must have at least 2 names, got {len(names)}.")
-    distinct, codes = _distinct(np.asarray(names), "objects")
+    distinct, codes = distinct_names(np.asarray(names), "objects")
     if len(distinct) < len(names):
         twice = distinct[int(np.argmax(np.bincount(codes)))]
         raise ValueError(f"objects must name each object once, got {twice!r} several times.")
@@ -231,7 +231,7 @@ def positions(X, objects: np.ndarray, *, known: bool):
             f"X must name objects as the fit did, such as {_some(objects.tolist())}; got "
             f"{_some(table.ravel()[:_SHOWN].tolist())}."
         )
-    names, codes = _distinct(table)
+    names, codes = distinct_names(table)
     place = {name: row for row, name in enumerate(objects.tolist())}
     rows = np.array([place.get(name, len(objects)) for name in names], dtype=np.int64)
     strangers = [name for name, row in zip(names, rows, strict=True) if row == len(objects)]
@@ -251,7 +251,7 @@ def all_objects(X, objects: np.ndarray) -> np.ndarray:
     if are_names(table) != are_names(objects):
         raise ValueError(f"X must name objects as the fit did, such as {_some(objects.tolist())}.")
     known = set(objects.tolist())
-    new = [name for name in _distinct(table)[0] if name not in known]
+    new = [name for name in distinct_names(table)[0] if name not in known]
     if are_positions(objects) and any(name < 0 or name != int(name) for name in new):
         raise ValueError("X must hold whole numbers >= 0, as those of the fit.")
     return _array_of([*objects.tolist(), *new])
@@ -262,7 +262,7 @@ def _some(names: list) -> str:
     return shown + (", ..." if len(names) > _SHOWN else "")
 
 
-def _distinct(table: np.ndarray, input_name: str = "X") -> tuple[list, np.ndarray]:
+def distinct_names(table: np.ndarray, input_name: str = "X") -> tuple[list, np.ndarray]:
     """Distinct names, sorted if they can be, and the code of each entry."""
     if table.dtype.kind != "O":
         names, codes = np.unique(table, return_inverse=True)

@@ -1,0 +1,97 @@
+"""Questions that were answered several times: how far the answers agree."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skscreen.embedding.answers import read_answers, usable_answers
+from skscreen.embedding.names import (
+    are_names,
+    chosen_first,
+    distinct_names,
+    is_tensor,
+    read_table,
+)
+
+
+class NoiseCeiling(NamedTuple):
+    """How well answers can be predicted, as far as repetitions tell.
+
+    Parameters
+    ----------
+    agreement : float
+        Probability that two answers to the same question agree.
+    lower, upper : float
+        Accuracies between which that of the best predictor is expected.
+    n_questions, n_answers : int
+        Questions with at least two answers, and all answers to them.
+    """
+
+    agreement: float
+    lower: float
+    upper: float
+    n_questions: int
+    n_answers: int
+
+
+def ceiling_of(votes: np.ndarray) -> NoiseCeiling:
+    """Return the ceiling of votes, of shape (n_questions, n_options), whole numbers."""
+    totals = votes.sum(axis=1)
+    votes, totals = votes[totals >= 2], totals[totals >= 2]
+    if not len(votes):
+        raise ValueError("X must have questions that were answered at least twice, got none.")
+    n_answers = totals.sum()
+    # The others that say the same, over all others.
+    agreement = (votes * (votes - 1)).sum(axis=1) / (totals - 1)
+    right = 0.0
+    for option in range(votes.shape[1]):
+        others = votes.copy()
+        others[:, option] -= 1
+        most = others == others.max(axis=1, keepdims=True)
+        # One of those tied is guessed.
+        right += (votes[:, option] * most[:, option] / most.sum(axis=1)).sum()
+    return NoiseCeiling(
+        agreement=float(agreement.sum() / n_answers),
+        lower=float(right / n_answers),
+        upper=float(votes.max(axis=1).sum() / n_answers),
+        n_questions=len(votes),
+        n_answers=int(n_answers),
+    )
+
+
+def count_votes(X, y, oddoneout: bool) -> np.ndarray:
+    """Return how often each question got each answer, of shape (n_questions, n_options)."""
+    if not isinstance(oddoneout, bool | np.bool_):
+        raise TypeError(f"oddoneout must be True or False, got {oddoneout!r}.")
+    if is_tensor(X):
+        raise ValueError("X must be a table of answers: a tensor has their sums.")
+    questions, options, counts = _choices(X, y) if oddoneout else _comparisons(X, y)
+    which = np.unique(questions, axis=0, return_inverse=True)[1].ravel()
+    votes = np.zeros((which.max() + 1, questions.shape[1] if oddoneout else 2), dtype=np.int64)
+    np.add.at(votes, (which, options), counts)
+    return votes
+
+
+def _comparisons(X, y):
+    """Questions about two distances: the option is which of them is the nearer one."""
+    table = read_table(X)
+    if are_names(table):
+        table = distinct_names(table)[1].reshape(table.shape)
+    rows, counts = usable_answers(read_answers(table, y))
+    counts = np.ones(len(rows)) if counts is None else counts
+    if np.any(counts != np.floor(counts)):
+        raise ValueError("y must hold whole numbers, of answers, if it holds counts.")
+    near = np.sort(rows[:, :2], axis=1)
+    far = np.sort(rows[:, -2:] if rows.shape[1] == 4 else rows[:, [0, 2]], axis=1)
+    # Pairs in lexicographic order.
+    first = (near[:, 0] < far[:, 0]) | ((near[:, 0] == far[:, 0]) & (near[:, 1] < far[:, 1]))
+    pairs = np.where(first[:, None], np.hstack([near, far]), np.hstack([far, near]))
+    return pairs, first.astype(np.int64), counts.astype(np.int64)
+
+
+def _choices(X, y):
+    """Questions which object is the odd one: the option is its place among all, in order."""
+    table = chosen_first(X, y)
+    codes = distinct_names(table)[1].reshape(table.shape)
+    ranks = (codes < codes[:, :1]).sum(axis=1)
+    return np.sort(codes, axis=1), ranks, np.ones(len(codes), dtype=np.int64)

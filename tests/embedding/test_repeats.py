@@ -1,0 +1,83 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from skscreen.embedding.repeats import ceiling_of
+from skscreen.metrics import noise_ceiling
+
+
+def by_hand(votes):
+    """From lists of answers, one answer and one pair of answers after the other."""
+    lists = [np.repeat(np.arange(len(row)), row) for row in votes if sum(row) >= 2]
+    agreement, lower, upper, n = 0.0, 0.0, 0.0, sum(map(len, lists))
+    for said in lists:
+        pairs = list(combinations(said, 2))
+        agreement += len(said) * np.mean([a == b for a, b in pairs])
+        upper += np.bincount(said).max()
+        for place, one in enumerate(said):
+            others = np.bincount(np.delete(said, place), minlength=len(votes[0]))
+            most = np.flatnonzero(others == others.max())
+            lower += np.mean(most == one)
+    return agreement / n, lower / n, upper / n, len(lists), n
+
+
+@pytest.mark.parametrize("options", [2, 3])
+def test_votes_by_hand(options):
+    votes = np.random.default_rng(0).integers(0, 5, size=(40, options))
+    found = ceiling_of(votes)
+    assert_allclose(found, by_hand(votes.tolist()))
+    assert found.lower <= found.agreement or options > 2
+    assert found.lower <= found.upper
+
+
+def test_who_knows_the_probabilities_is_between_the_bounds():
+    rng = np.random.default_rng(1)
+    chance = rng.uniform(0.5, 1.0, size=3000)
+    first = rng.binomial(9, chance)
+    found = ceiling_of(np.stack([first, 9 - first], axis=1))
+    assert found.lower < chance.mean() < found.upper
+    assert_allclose(found.agreement, np.mean(chance**2 + (1.0 - chance) ** 2), atol=0.01)
+
+
+def test_the_same_question_in_any_form():
+    rows = [[0, 1, 2], [0, 1, 2], [0, 2, 1], [1, 0, 2], [3, 1, 2]]
+    found = noise_ceiling(rows)
+    assert (found.n_questions, found.n_answers) == (1, 3)
+    assert_allclose(found[:3], [1.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0])
+    assert noise_ceiling([[0, 1, 2]] * 3, [1, 1, -1])[:3] == found[:3]
+    assert noise_ceiling([[0, 1, 2], [0, 1, 2]], [2, -1])[:3] == found[:3]
+    assert noise_ceiling([["a", "b", "c"], ["a", "b", "c"], ["a", "c", "b"]])[:3] == found[:3]
+    # The pairs of a quadruplet, and the objects of a pair, in any order.
+    assert noise_ceiling([[0, 1, 2, 3], [1, 0, 3, 2], [3, 2, 0, 1]])[:3] == found[:3]
+    # A triplet is a quadruplet with one object twice.
+    assert noise_ceiling([[0, 1, 0, 2], [1, 0, 2, 0], [0, 2, 0, 1]])[:3] == found[:3]
+
+
+def test_choices_of_the_odd_one_out():
+    shown = [["cat", "dog", "car"], ["car", "cat", "dog"], ["dog", "car", "cat"]]
+    found = noise_ceiling(shown, ["car", "car", "cat"], oddoneout=True)
+    assert_allclose(found[:3], [1.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0])
+    assert noise_ceiling(shown, [2, 0, 2], oddoneout=True) == found
+    assert noise_ceiling([[(0, 1), "a", 3, "b"]] * 2, oddoneout=True).agreement == 1.0
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "message"),
+    [
+        ([[0, 1, 2], [1, 2, 0]], {}, "answered at least twice, got none"),
+        (sparse.csr_array(np.eye(2, 4)), {}, "X must be a table"),
+        ([[0, 1, 2], [0, 1, 2]], {"y": [1.5, 2.5]}, "y must hold whole numbers"),
+        ([[0, 1], [0, 1]], {}, "X must have 3 columns"),
+    ],
+)
+def test_wrong_answers(X, options, message):
+    with pytest.raises(ValueError, match=message):
+        noise_ceiling(X, **options)
+
+
+def test_the_switch_is_a_truth_value():
+    with pytest.raises(TypeError, match="oddoneout must be True or False"):
+        noise_ceiling([[0, 1, 2]] * 2, oddoneout="yes")
