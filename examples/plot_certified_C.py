@@ -16,8 +16,8 @@ from skscreen.inspection import CertifiedPathDisplay
 X, y = load_breast_cancer(return_X_y=True)
 X = scale(X)
 
-best = svc_certified_C(X[::2], y[::2], X[1::2], y[1::2], (0.01, 100.0), eps=0.01)
-folds = ScreenedSVCCV([0.01, 100.0], certify=0.01).fit(X, y)
+best = svc_certified_C(X[::2], y[::2], X[1::2], y[1::2], (0.01, 100.0), eps=0.01, kernel="linear")
+folds = ScreenedSVCCV([0.01, 100.0], certify=0.01, kernel="linear", intercept="penalised").fit(X, y)
 
 fig, axes = plt.subplots(1, 2, figsize=(10.0, 4.0), sharey=True, layout="constrained")
 for ax, title, result in [

@@ -22,12 +22,12 @@ Cs = np.geomspace(0.1, 100.0, 16)
 
 
 def search(memory):
-    model = ScreenedSVC(kernel="rbf", memory=memory)
+    model = ScreenedSVC(memory=memory)
     return GridSearchCV(model, {"C": Cs}, cv=5).fit(X, y)
 
 
 # Compile, or load what is compiled.
-ScreenedSVC(kernel="rbf").fit(X[:100], y[:100])
+ScreenedSVC().fit(X[:100], y[:100])
 alone = search(None)
 with TemporaryDirectory() as folder:
     store = Store(folder, max_bytes=2**30)

@@ -18,9 +18,9 @@ X, y = load_breast_cancer(return_X_y=True)
 X, signs = scale(X), 2 * y - 1
 data = np.hstack([X, np.ones((len(X), 1))]) * signs[:, None]
 eps, C_max = 0.05, 1.0
-path = svc_path(X, y, eps=eps, C_max=C_max)
+path = svc_path(X, y, eps=eps, C_max=C_max, kernel="linear", intercept="penalised")
 checks = np.geomspace(path.Cs[0], C_max, 100)
-optima = svc_path(X, y, Cs=checks, tol=1e-6)
+optima = svc_path(X, y, Cs=checks, tol=1e-6, kernel="linear", intercept="penalised")
 
 
 def dual(C):

@@ -18,8 +18,8 @@ y = np.tile([-1, 1], 500)
 X = rng.normal(0.5 * y[:, None], 1.5, size=(1000, 2))
 
 Cs = np.geomspace(0.005, 20.0, 25)
-path = svc_path(X, y, Cs=Cs)
-reference = svc_path(X, y, Cs=[5.0, 10.0])
+path = svc_path(X, y, Cs=Cs, kernel="linear", intercept="penalised")
+reference = svc_path(X, y, Cs=[5.0, 10.0], kernel="linear", intercept="penalised")
 model = reference.estimator(1)
 duals = np.abs(reference.dual_coefs[1])
 states = [

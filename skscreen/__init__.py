@@ -22,8 +22,9 @@ from skscreen.sequence.max_margin import MaxMarginChain, PragamChainSVC
 from skscreen.sequence.transformer import SequenceTransformer
 from skscreen.svm.certified_C import CertifiedC, svc_certified_C
 from skscreen.svm.cv import ScreenedSVCCV
-from skscreen.svm.estimator import ScreenedSVC
+from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.path import SVCPath, svc_path
+from skscreen.svm.svc import ScreenedSVC
 
 __all__ = [
     "CertifiedC",
@@ -41,6 +42,7 @@ __all__ = [
     "RTLMQuadrupletsClassifier",
     "RTLMTripletsClassifier",
     "SVCPath",
+    "ScreenedLinearSVC",
     "ScreenedRTLM",
     "ScreenedRTLMCV",
     "ScreenedSVC",

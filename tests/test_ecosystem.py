@@ -22,6 +22,7 @@ from skscreen import (
     MaxMarginChain,
     OrdinalEmbedding,
     PragamSVC,
+    ScreenedLinearSVC,
     ScreenedRTLM,
     ScreenedSVC,
 )
@@ -35,8 +36,8 @@ TRIPLETS = make_triplets(scale(WINE)[::9, :2], 600, random_state=0)
 SEQUENCES, LABELS = np.split(scale(WINE), [30, 70, 100]), np.split(CLASSES, [30, 70, 100])
 
 CLASSIFIERS = {
+    "ScreenedLinearSVC": ScreenedLinearSVC(),
     "ScreenedSVC": ScreenedSVC(),
-    "ScreenedSVC rbf": ScreenedSVC(kernel="rbf"),
     "PragamSVC": PragamSVC(),
 }
 CHAINS = {

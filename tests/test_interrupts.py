@@ -21,6 +21,7 @@ from skscreen import (
     OrdinalEmbedding,
     PragamSVC,
     PragamSVCCV,
+    ScreenedLinearSVC,
     ScreenedRTLM,
     ScreenedRTLMCV,
     ScreenedSVC,
@@ -38,13 +39,16 @@ CHAINS = np.split(X, 6), np.split(y, [10, 20, 30, 40, 50])
 CHAINS = np.split(X, [10, 20, 30, 40, 50]), CHAINS[1]
 
 FITS = {
-    "ScreenedSVC": (ScreenedSVC(), (X, y)),
-    "ScreenedSVC, kernel": (ScreenedSVC(kernel="rbf"), (X, y)),
+    "ScreenedSVC": (ScreenedLinearSVC(), (X, y)),
+    "ScreenedSVC, kernel": (ScreenedSVC(kernel="rbf", intercept="penalised"), (X, y)),
     "PragamSVC": (PragamSVC(0.1), (X, y)),
     "PragamSVC, warm": (PragamSVC(0.1, warm_start=True), (X, y)),
     "ScreenedRTLM": (ScreenedRTLM(0.1, n_neighbors=2), (X, y)),
-    "ScreenedSVCCV": (ScreenedSVCCV(3, cv=2), (X, y)),
-    "ScreenedSVCCV, certified": (ScreenedSVCCV([0.1, 1.0], cv=2, certify=0.5), (X, y < 1)),
+    "ScreenedSVCCV": (ScreenedSVCCV(3, cv=2, kernel="linear", intercept="penalised"), (X, y)),
+    "ScreenedSVCCV, certified": (
+        ScreenedSVCCV([0.1, 1.0], cv=2, certify=0.5, kernel="linear", intercept="penalised"),
+        (X, y < 1),
+    ),
     "PragamSVCCV": (PragamSVCCV([0.01], cv=2, tol=0.5), (X, y)),
     "ScreenedRTLMCV": (ScreenedRTLMCV([0.5], cv=2, n_neighbors=1), (X, y)),
     "OrdinalEmbedding": (OrdinalEmbedding(max_epochs=5, n_init=1, random_state=0), (TRIPLETS,)),
@@ -104,7 +108,11 @@ def is_fitted(model):
 def marker(model):
     """Return the attribute that says that a model is fitted."""
     names = ("components_", "embedding_", "transition_")
-    names += ("dual_coef_", "coef_") if isinstance(model, ScreenedSVC) else ("coef_",)
+    names += (
+        ("dual_coef_", "coef_")
+        if isinstance(model, ScreenedLinearSVC | ScreenedSVC)
+        else ("coef_",)
+    )
     return next(name for name in names if hasattr(model, name))
 
 
@@ -184,7 +192,9 @@ def test_an_interrupted_fit_leaves_the_store_sound(name, tmp_path):
 def test_an_interrupted_path_returns_whole_solutions_or_raises(name):
     def follow():
         if name == "svc":
-            return svc_path(X, y < 1, Cs=[0.01, 0.1, 1.0, 10.0])
+            return svc_path(
+                X, y < 1, Cs=[0.01, 0.1, 1.0, 10.0], kernel="linear", intercept="penalised"
+            )
         return rtlm_path(X, y, n_lams=4, n_neighbors=2)
 
     whole = interrupted(follow)[1]
@@ -211,7 +221,7 @@ def test_a_signal_ends_a_fit_soon():
     rng = np.random.default_rng(0)
     labels = np.arange(1500) % 2
     samples = rng.normal(size=(1500, 40)) + 0.1 * labels[:, None]
-    model = ScreenedSVC(kernel="rbf", C=1e4, tol=1e-10).fit(X, y)
+    model = ScreenedSVC(kernel="rbf", C=1e4, tol=1e-10, intercept="penalised").fit(X, y)
 
     def stop(*_):
         raise Interrupt

@@ -11,6 +11,7 @@ from skscreen import (
     OrdinalEmbedding,
     PragamSVC,
     PragamSVCCV,
+    ScreenedLinearSVC,
     ScreenedRTLM,
     ScreenedRTLMCV,
     ScreenedSVC,
@@ -30,7 +31,7 @@ X = rng.normal(size=(60, 4)) + y[:, None]
 TWO = X[y < 2], y[y < 2]
 TRIPLETS = make_triplets(X[:20], 300, random_state=0)
 SEQUENCES, LABELS = np.split(X, 6), np.split(y, 6)
-RBF = ScreenedSVC(kernel="rbf")
+RBF = ScreenedSVC(kernel="rbf", intercept="penalised")
 
 
 JOBS = {
@@ -42,12 +43,14 @@ JOBS = {
     "metric, path": lambda: rtlm_path(X, y),
     "kernel": lambda: RBF.fit(*TWO),
     "kernel by rows": lambda: clone(RBF).set_params(cache_size=1e-6).fit(*TWO),
-    "kernel, folds": lambda: ScreenedSVCCV(2, kernel="rbf", cv=2).fit(*TWO),
-    "kernel, path": lambda: svc_path(*TWO, Cs=[1.0], kernel="rbf"),
+    "kernel, folds": lambda: ScreenedSVCCV(2, kernel="rbf", cv=2, intercept="penalised").fit(*TWO),
+    "kernel, path": lambda: svc_path(*TWO, Cs=[1.0], kernel="rbf", intercept="penalised"),
     "certified": lambda: svc_certified_C(*TWO, *TWO, (0.1, 1.0), kernel="rbf"),
-    "Newton": lambda: ScreenedSVC(solver="second-order").fit(np.tile(TWO[0], 5), TWO[1]),
-    "classes": lambda: ScreenedSVC().fit(X, y),
-    "path": lambda: svc_path(*TWO, Cs=np.geomspace(0.1, 10.0, 6)),
+    "Newton": lambda: ScreenedLinearSVC(solver="second-order").fit(np.tile(TWO[0], 5), TWO[1]),
+    "classes": lambda: ScreenedLinearSVC().fit(X, y),
+    "path": lambda: svc_path(
+        *TWO, Cs=np.geomspace(0.1, 10.0, 6), kernel="linear", intercept="penalised"
+    ),
     "pragam, classes": lambda: PragamSVC().fit(X, y),
     "pragam, folds": lambda: PragamSVCCV(2, cv=2).fit(X, y),
     "bundle": lambda: PragamSVC(10.0, algorithm="bmrm").fit(*TWO),
@@ -63,7 +66,7 @@ JOBS = {
 
 STARTS = {
     "metric": lambda: ScreenedRTLMCV(1000, cv=2).fit(X, y),
-    "kernel": lambda: ScreenedSVCCV(1000, kernel="rbf", cv=2).fit(*TWO),
+    "kernel": lambda: ScreenedSVCCV(1000, kernel="rbf", cv=2, intercept="penalised").fit(*TWO),
 }
 
 

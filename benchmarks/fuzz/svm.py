@@ -18,6 +18,7 @@ from benchmarks.fuzz.inputs import DENSE, SPARSE, Inputs
 from skscreen import (
     PragamSVC,
     PragamSVCCV,
+    ScreenedLinearSVC,
     ScreenedSVC,
     ScreenedSVCCV,
     svc_certified_C,
@@ -44,6 +45,13 @@ SVC = {
     "verbose": (0, 0, False),
     "random_state": (None, 0, 7, np.random.RandomState(0)),
 }
+LINEAR = {
+    **{name: SVC[name] for name in SVC if name not in (
+        "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "solver",
+    )},
+    "dual": ("auto", True, False),
+    "solver": ("auto", "coordinate-descent", "second-order", "active-set"),
+}  # fmt: skip
 PRAGAM = {
     "C": SVC["C"],
     "fit_intercept": (True, False),
@@ -87,8 +95,17 @@ def settle(inputs: Inputs, options: dict) -> None:
 
 
 def fuzz_svc(inputs: Inputs) -> None:
-    inputs.spoil("X", "y", "sample_weight", *SVC, "memory")
-    options = inputs.options(ScreenedSVC, SVC)
+    fuzz_one_svc(inputs, ScreenedSVC, SVC)
+
+
+def fuzz_linear_svc(inputs: Inputs) -> None:
+    fuzz_one_svc(inputs, ScreenedLinearSVC, LINEAR)
+
+
+def fuzz_one_svc(inputs: Inputs, kind: type, valid: dict) -> None:
+    """Fit an estimator, perhaps twice with a store, and check what it has learned."""
+    inputs.spoil("X", "y", "sample_weight", *valid, "memory")
+    options = inputs.options(kind, valid)
     given, (X, codes, weights) = classification(inputs, SPARSE)
     settle(inputs, options)
     X = squared(inputs, options, X, given)
@@ -100,7 +117,7 @@ def fuzz_svc(inputs: Inputs) -> None:
                 options["memory"] = 0
         elif inputs.pick(False, False, False, True) and not callable(options.get("kernel")):
             options["memory"] = folder
-        model = ScreenedSVC(**options)
+        model = kind(**options)
         rounds = 2 if options.get("memory") == folder else 1
         for _ in range(rounds):
             done = call(
@@ -297,6 +314,7 @@ def fuzz_pragam_cv(inputs: Inputs) -> None:
 
 
 TARGETS = {
+    "ScreenedLinearSVC": fuzz_linear_svc,
     "ScreenedSVC": fuzz_svc,
     "svc_path": fuzz_svc_path,
     "ScreenedSVCCV": fuzz_svc_cv,

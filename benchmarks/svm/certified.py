@@ -57,7 +57,7 @@ def main() -> None:
         for name in args.sets.split(","):
             for kernel, n in zip(("linear", "rbf"), SETS[name], strict=True):
                 X, y = split(*data(name, n))
-                options = {} if kernel == "linear" else {"kernel": "rbf", "gamma": "auto"}
+                options = {"kernel": kernel, "gamma": "auto", "intercept": "penalised"}
                 row(f"{name} {kernel}", X, y, options, args)
 
 

@@ -28,7 +28,7 @@ import skscreen
 from benchmarks.support.data import Sets
 from benchmarks.svm.paper_tables import tables
 from benchmarks.svm.peers_here import linear_svc, svc
-from skscreen import ScreenedSVC, SVCPath, svc_path
+from skscreen import ScreenedLinearSVC, ScreenedSVC, SVCPath, svc_path
 
 GAP = 1e-6
 DENSE = {"mnist": (0.1, 10.0, 1000.0), "shuttle": (1.0, 1000.0)}
@@ -66,11 +66,11 @@ def compile_all() -> float:
     X, y = make_classification(300, 20, random_state=0)
     for kernel in ("linear", "rbf"):
         for screening in (None, "ball1", "intersection"):
-            svc_path(X, y, Cs=[0.1, 1.0], kernel=kernel, screening=screening)
+            svc_path(X, y, Cs=[0.1, 1.0], kernel=kernel, screening=screening, intercept="penalised")
         solvers = ("coordinate-descent", "second-order") if kernel == "linear" else ("smo",)
         for solver in solvers:
-            ScreenedSVC(kernel=kernel, solver=solver).fit(X, y)
-    svc_path(sparse.csr_array(X), y, Cs=[0.1, 1.0])
+            ScreenedSVC(kernel=kernel, solver=solver, intercept="penalised").fit(X, y)
+    svc_path(sparse.csr_array(X), y, Cs=[0.1, 1.0], kernel="linear", intercept="penalised")
     return time.process_time() - started
 
 
@@ -98,7 +98,7 @@ def linear_table(name: str, X, y, Cs, args) -> None:
     print(f"{name} {X.shape}, linear, one fit; LinearSVC at the tolerance that reaches the gap")
     print("       C  ScreenedSVC      gap   LinearSVC    gap (tol)       ratio")
     for C in Cs:
-        model, seconds = fastest(args.repeats, lambda C=C: ScreenedSVC(C=C).fit(X, y))
+        model, seconds = fastest(args.repeats, lambda C=C: ScreenedLinearSVC(C=C).fit(X, y))
         dual = model.screening_history_ and certified_dual(X, y, C)
         peer = linear_svc(X, y, C, dual, GAP, args.limit, args.repeats)
         reached = "not reached" if peer.tol is None else f"{peer.gap:.0e} ({peer.tol:g})"
@@ -112,7 +112,7 @@ def linear_table(name: str, X, y, Cs, args) -> None:
 
 def certified_dual(X, y, C: float) -> float:
     """Return a dual value within 1e-9 of the optimum."""
-    solution = svc_path(X, y, Cs=[C], tol=1e-9)[0]
+    solution = svc_path(X, y, Cs=[C], tol=1e-9, kernel="linear", intercept="penalised")[0]
     return solution.certificate.dual
 
 
@@ -124,7 +124,10 @@ def sparse_fits(data: Sets, wanted: set, args) -> None:
         X, y = data(name)
         linear_table(name, X, y, (0.1, 1.0, 10.0), args)
         Cs = np.geomspace(1e-2, 1e1, 20)
-        path, seconds = fastest(args.repeats, lambda X=X, y=y, Cs=Cs: svc_path(X, y, Cs=Cs))
+        path, seconds = fastest(
+            args.repeats,
+            lambda X=X, y=y, Cs=Cs: svc_path(X, y, Cs=Cs, kernel="linear", intercept="penalised"),
+        )
         peers = []
         for point in path:
             dual = point.certificate.dual
@@ -158,7 +161,9 @@ def paths(data: Sets, wanted: set, args) -> None:
         K = rbf_kernel(X, gamma=gamma)
         first = max(1.0 / (y * (K @ y) + 1.0).max(), 1e-3)
         Cs = np.geomspace(first, 1e3, 31)
-        options = {"Cs": Cs, "kernel": "rbf", "gamma": gamma, "cache_size": 2000}
+        options = {
+            "Cs": Cs, "kernel": "rbf", "gamma": gamma, "intercept": "penalised", "cache_size": 2000,
+        }  # fmt: skip
         best = {}
         for _ in range(args.repeats):
             for label in ("intersection", "ball1", None):

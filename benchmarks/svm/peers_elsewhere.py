@@ -35,7 +35,7 @@ from benchmarks.support.peer_process import PeerProcess, fastest
 from benchmarks.support.tables import table
 from benchmarks.svm.fits import GAP, certified_dual, compile_all
 from benchmarks.svm.peers_here import LADDER, Run, linear_primal, linear_svc
-from skscreen import ScreenedSVC, svc_path
+from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_path
 
 PEER = "benchmarks.svm.peer_side"
 LINEAR = {
@@ -92,7 +92,7 @@ def linear(data: Sets, here: PeerProcess, there: PeerProcess | None, limit: floa
         X, y = data(name, n)
         rows = []
         for C in LINEAR_CS:
-            model = ScreenedSVC(C=C)
+            model = ScreenedLinearSVC(C=C)
             seconds = fastest(REPEATS, lambda model=model, X=X, y=y: model.fit(X, y))
             dual = certified_dual(X, y, C)
             runs = {"LinearSVC": linear_svc(X, y, C, dual, GAP, limit, REPEATS)}

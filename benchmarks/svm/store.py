@@ -60,7 +60,7 @@ def warm_up() -> None:
     X, y = np.random.default_rng(0).normal(size=(200, 5)), np.arange(200) % 2
     with tempfile.TemporaryDirectory() as folder:
         for C in (0.1, 10.0, 1.0):
-            ScreenedSVC(C=C, kernel="rbf", memory=folder).fit(X, y)
+            ScreenedSVC(C=C, kernel="rbf", memory=folder, intercept="penalised").fit(X, y)
         for lam in (0.1, 0.01, 0.05):
             ScreenedRTLM(lam, memory=folder).fit(X, y)
 
@@ -134,7 +134,7 @@ random = np.random.default_rng(int(sys.argv[2]))
 print("ready", flush=True)
 while True:
     C = 10.0 ** random.integers(-8, 9) / 2.0 ** random.integers(3)
-    ScreenedSVC(C=C, kernel="rbf", memory=sys.argv[1]).fit(scale(X), y)
+    ScreenedSVC(C=C, kernel="rbf", intercept="penalised", memory=sys.argv[1]).fit(scale(X), y)
 """
 
 
@@ -142,7 +142,10 @@ def kills(n_kills: int) -> None:
     """Kill processes that fit with a store, and fit with what they left."""
     X, y = load_breast_cancer(return_X_y=True)
     X, random, worst, warned = scale(X), np.random.default_rng(0), 0.0, 0
-    exact = {C: ScreenedSVC(C=C, kernel="rbf").fit(X, y).objective_[0] for C in (0.3, 7.0, 300.0)}
+    exact = {
+        C: ScreenedSVC(C=C, kernel="rbf", intercept="penalised").fit(X, y).objective_[0]
+        for C in (0.3, 7.0, 300.0)
+    }
     with tempfile.TemporaryDirectory() as folder:
         for k in range(n_kills):
             fitter = subprocess.Popen(
@@ -154,7 +157,11 @@ def kills(n_kills: int) -> None:
             fitter.wait()
             C = list(exact)[k % 3]
             with warnings.catch_warnings(record=True) as caught:
-                found = ScreenedSVC(C=C, kernel="rbf", memory=folder).fit(X, y).objective_[0]
+                found = (
+                    ScreenedSVC(C=C, kernel="rbf", memory=folder, intercept="penalised")
+                    .fit(X, y)
+                    .objective_[0]
+                )
             warned += len(caught)
             worst = max(worst, abs(found - exact[C]) / exact[C])
     print(f"{n_kills} kills: largest relative difference {worst:.1e}, warnings {warned}")

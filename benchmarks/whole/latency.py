@@ -46,7 +46,7 @@ FITS = {
     "start of numba": "start_numba()",
     "ScreenedRTLM": "ScreenedRTLM(0.01).fit(X, y)",
     "ScreenedRTLMCV": "ScreenedRTLMCV(n_neighbors=3).fit(X, y)",
-    "ScreenedSVC": "ScreenedSVC().fit(X, b)",
+    "ScreenedLinearSVC": "ScreenedLinearSVC().fit(X, b)",
     "ScreenedSVCCV, rbf": "ScreenedSVCCV(kernel='rbf').fit(X, b)",
     "ScreenedSVC, rbf": "ScreenedSVC(kernel='rbf').fit(X, b)",
     "PragamSVC": "PragamSVC().fit(X, b)",

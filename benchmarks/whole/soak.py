@@ -42,6 +42,7 @@ from skscreen import (
     OrdinalEmbedding,
     PragamSVC,
     PragamSVCCV,
+    ScreenedLinearSVC,
     ScreenedRTLM,
     ScreenedRTLMCV,
     ScreenedSVC,
@@ -143,7 +144,13 @@ def sequences(rng, folder):
 
 def paths(rng, folder):
     X, y = labelled(rng, 150, n_classes=2)
-    path = svc_path(X, y, Cs=np.geomspace(1e-2, 10.0, 8), kernel=["linear", "rbf"][rng.integers(2)])
+    path = svc_path(
+        X,
+        y,
+        Cs=np.geomspace(1e-2, 10.0, 8),
+        kernel=["linear", "rbf"][rng.integers(2)],
+        intercept="penalised",
+    )
     metrics = rtlm_path(X, y, n_lams=12, ranges=bool(rng.integers(2)))
     for one in (path, metrics):
         PathDisplay.from_path(one, tol=1e-6)
@@ -154,21 +161,27 @@ def paths(rng, folder):
 def certified(rng, folder):
     X, y = labelled(rng, 120, n_classes=2)
     half = len(X) // 2
-    best = svc_certified_C(X[:half], y[:half], X[half:], y[half:], (0.01, 10.0), 0.05)
+    best = svc_certified_C(
+        X[:half], y[:half], X[half:], y[half:], (0.01, 10.0), 0.05, kernel="linear"
+    )
     CertifiedPathDisplay.from_result(best)
     return {"C": best.C, "lower": best.bounds.lower}
 
 
 def searches(rng, folder):
     X, y = labelled(rng, 150)
-    kinds = (ScreenedSVCCV(4, cv=3), PragamSVCCV(3, cv=3, tol=1e-2), ScreenedRTLMCV(3, cv=3))
+    kinds = (
+        ScreenedSVCCV(4, cv=3, kernel="linear", intercept="penalised"),
+        PragamSVCCV(3, cv=3, tol=1e-2),
+        ScreenedRTLMCV(3, cv=3),
+    )
     return learned(kinds[rng.integers(3)], X, y)
 
 
 def grids(rng, folder):
     X, y = labelled(rng, 150, n_classes=2)
     grid = {"C": np.geomspace(0.01, 10.0, 4)}
-    model = ScreenedSVC(kernel="rbf", n_jobs=1)
+    model = ScreenedSVC(kernel="rbf", n_jobs=1, intercept="penalised")
     search = GridSearchCV(model, grid, cv=3, n_jobs=int(rng.integers(1, 3))).fit(X, y)
     pipeline = make_pipeline(ScreenedRTLM(0.1), KNeighborsClassifier())
     scores = cross_val_score(pipeline, X, y, cv=3)
@@ -178,10 +191,10 @@ def grids(rng, folder):
 def stored(rng, folder):
     X, y = labelled(rng, 200, n_classes=2)
     C = 10.0 ** rng.uniform(-2, 1)
-    kept = [ScreenedSVC(C, kernel="rbf", memory=folder).fit(X, y).objective_[0],
+    kept = [ScreenedSVC(C, memory=folder).fit(X, y).objective_[0],
             PragamSVC(C, memory=folder, tol=1e-5).fit(X, y).objective_[0],
             ScreenedRTLM(0.1, memory=folder).fit(X, y).objective_]  # fmt: skip
-    search = GridSearchCV(ScreenedSVC(memory=folder), {"C": [0.1, C]}, cv=3).fit(X, y)
+    search = GridSearchCV(ScreenedLinearSVC(memory=folder), {"C": [0.1, C]}, cv=3).fit(X, y)
     return {"near": np.array(kept), "scores": search.cv_results_["mean_test_score"]}
 
 

@@ -16,7 +16,13 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 import skscreen
-from skscreen import OrdinalEmbedding, PragamSVC, ScreenedSVC, rtlm_path, svc_path
+from skscreen import (
+    OrdinalEmbedding,
+    PragamSVC,
+    ScreenedSVC,
+    rtlm_path,
+    svc_path,
+)
 
 
 def metric_path(X, y, options):
@@ -24,11 +30,18 @@ def metric_path(X, y, options):
 
 
 def kernel_path(X, y, options):
-    return float(svc_path(X, y, kernel="rbf", cache_size=2000, **options).dual_gaps.max())
+    return float(
+        svc_path(
+            X, y, kernel="rbf", intercept="penalised", cache_size=2000, **options
+        ).dual_gaps.max()
+    )
 
 
 def linear_fits(X, y, options):
-    return max(float(ScreenedSVC(C).fit(X, y).dual_gap_) for C in options["Cs"])
+    return max(
+        float(ScreenedSVC(C, kernel="linear", intercept="penalised").fit(X, y).dual_gap_)
+        for C in options["Cs"]
+    )
 
 
 def stored_search(X, y, options):

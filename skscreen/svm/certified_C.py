@@ -25,9 +25,10 @@ from skscreen.samples.kernel import Kernel
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds, Fold
-from skscreen.svm.estimator import ScreenedSVC, fitted
+from skscreen.svm.estimator import fitted
 from skscreen.svm.problem import accepted, build, by_rows, has_free_intercept
 from skscreen.svm.screening.score_bounds import Geometry
+from skscreen.svm.svc import ScreenedSVC
 
 # Rounding errors of sums of shares of samples.
 _ROUNDING = 1e-10
@@ -127,7 +128,8 @@ def svc_certified_C(
     max_solves : int, default=1000
         Values of C to solve at most.
     **options
-        Parameters of `ScreenedSVC` but `C` and `memory`. The intercept must be penalised, or none.
+        Parameters of `ScreenedSVC` but `C` and `memory`. The default of `intercept` is "penalised"
+        here: nothing is proved of a free one, and `fit_intercept=False` is the only other choice.
 
     Returns
     -------
@@ -178,7 +180,7 @@ def svc_certified_C(
     if options.get("memory") is not None:
         raise ValueError("memory has no use here: the search keeps its own references.")
     first, last = check_C_range(C_range)
-    model = ScreenedSVC(**options)
+    model = ScreenedSVC(**{"intercept": "penalised", **options})
     model._validate_params()
     training = Training(model, X, y, sample_weight)
     fold = training.fold(X_val, y_val, sample_weight_val, diagonal_val)
@@ -247,8 +249,8 @@ class Training:
     def __init__(self, model: ScreenedSVC, X, y, sample_weight):
         if has_free_intercept(model):
             raise ValueError(
-                "intercept must be 'penalised', or fit_intercept=False: the bounds know no free "
-                "intercept."
+                "intercept must be 'penalised', or fit_intercept=False, for a certified choice of "
+                "C: the bounds know no free intercept. Pass intercept='penalised'."
             )
         self._model = model
         self._problem = build(model, X, y, sample_weight)

@@ -27,8 +27,9 @@ from skscreen.samples.labels import check_labels
 from skscreen.samples.multiclass import Division, divided
 from skscreen.svm.certified_C import Training, warn_if_less
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds
-from skscreen.svm.estimator import ADVICE, ScreenedSVC, fitted, learn
+from skscreen.svm.estimator import ADVICE, fitted, learn
 from skscreen.svm.problem import accepted, build
+from skscreen.svm.svc import ScreenedSVC
 
 # The samples of each problem of a fold, by their places there, and their dual variables.
 Start = list[tuple[np.ndarray, np.ndarray]]
@@ -61,8 +62,9 @@ class ScreenedSVCCV(ScreenedSVC):
         Whether to learn the classifier from all samples with the C chosen; without that there is
         nothing to predict with.
     certify : float or None, default=None
-        Precision of a certified choice as a share of the validation samples, in (0, 1). Two
-        classes and a penalised intercept, or none.
+        Precision of a certified choice as a share of the validation samples, in (0, 1). Only for
+        two classes and, because nothing is proved of a free one, with ``intercept="penalised"`` or
+        ``fit_intercept=False``.
     kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling, screening, solver
         See `ScreenedSVC`.
     tol, max_iter, multi_class, decision_function_shape, break_ties, class_weight, cache_size
@@ -117,7 +119,7 @@ class ScreenedSVCCV(ScreenedSVC):
     >>> from sklearn.preprocessing import scale
     >>> from skscreen import ScreenedSVCCV
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = ScreenedSVCCV(certify=0.01).fit(scale(X), y)
+    >>> model = ScreenedSVCCV(certify=0.01, intercept="penalised").fit(scale(X), y)
     >>> bool(1.0 - model.best_score_ - model.bounds_.lower.min() <= 0.01)
     True
     """
@@ -135,18 +137,18 @@ class ScreenedSVCCV(ScreenedSVC):
         scoring=None,
         refit=True,
         certify=None,
-        kernel="linear",
+        kernel="rbf",
         gamma="scale",
         degree=3,
         coef0=0.0,
         fit_intercept=True,
-        intercept="penalised",
+        intercept="free",
         intercept_scaling=1.0,
         screening="intersection",
         solver="auto",
         tol=1e-6,
         max_iter=None,
-        multi_class="ovr",
+        multi_class="ovo",
         decision_function_shape="ovr",
         break_ties=False,
         class_weight=None,

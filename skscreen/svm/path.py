@@ -14,10 +14,11 @@ from skscreen.fitting.path import PathResult, follow, warn_unless_converged
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.labels import Labels
 from skscreen.samples.multiclass import OneVsRest
-from skscreen.svm.estimator import ADVICE, ScreenedSVC, fitted
+from skscreen.svm.estimator import ADVICE, fitted
 from skscreen.svm.path_solver import SamplePathSolver, eps_limit
 from skscreen.svm.problem import build
 from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.svc import ScreenedSVC
 
 # Share of `eps` that the duality gap at the stored points may use up.
 _GAP_SHARE = 0.01

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 
-from skscreen import OrdinalEmbedding, PragamSVC, ScreenedSVC
+from skscreen import OrdinalEmbedding, PragamSVC, ScreenedLinearSVC
 from skscreen.datasets import make_triplets
 
 X, y = load_iris(return_X_y=True)
@@ -23,12 +23,12 @@ def both(fit):
 
 
 def test_grid_search(client):
-    search = GridSearchCV(ScreenedSVC(), {"C": [0.1, 1.0]}, cv=2, n_jobs=2)
+    search = GridSearchCV(ScreenedLinearSVC(), {"C": [0.1, 1.0]}, cv=2, n_jobs=2)
     plain, spread = both(lambda: search.fit(X, y).cv_results_["mean_test_score"])
     assert_array_equal(plain, spread)
 
 
-@pytest.mark.parametrize("model", [ScreenedSVC(n_jobs=2), PragamSVC(C=0.1, n_jobs=2)])
+@pytest.mark.parametrize("model", [ScreenedLinearSVC(n_jobs=2), PragamSVC(C=0.1, n_jobs=2)])
 def test_one_against_the_rest(client, model):
     plain, spread = both(lambda: model.fit(X, y).decision_function(X))
     assert_array_equal(plain, spread)

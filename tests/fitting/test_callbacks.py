@@ -11,9 +11,9 @@ from sklearn.utils.fixes import parse_version
 
 from skscreen import (
     PragamSVCCV,
+    ScreenedLinearSVC,
     ScreenedRTLM,
     ScreenedRTLMCV,
-    ScreenedSVC,
     ScreenedSVCCV,
     rtlm_path,
     svc_path,
@@ -52,14 +52,23 @@ class Recorder:
 
 def test_every_task_of_a_path_begins_and_ends():
     recorder = Recorder()
-    path = svc_path(X, y, Cs=[0.01, 0.1, 1.0], callbacks=[recorder])
+    path = svc_path(
+        X, y, Cs=[0.01, 0.1, 1.0], callbacks=[recorder], kernel="linear", intercept="penalised"
+    )
     assert len(path) == 3 and recorder.open == 0
     assert recorder.begun == ["fit"] + 3 * ["C"]
     assert recorder.ended == 3 * ["C"] + ["fit"]
 
 
 def test_a_callback_ends_a_path():
-    path = svc_path(X, y, Cs=np.geomspace(0.01, 1.0, 9), callbacks=[Recorder(stop_after=4)])
+    path = svc_path(
+        X,
+        y,
+        Cs=np.geomspace(0.01, 1.0, 9),
+        callbacks=[Recorder(stop_after=4)],
+        kernel="linear",
+        intercept="penalised",
+    )
     assert len(path) == 4
     path = rtlm_path(*WINE, ratio=0.5, callbacks=[Recorder(stop_after=2)])
     assert len(path) == 2 and path.converged.all()
@@ -67,7 +76,7 @@ def test_a_callback_ends_a_path():
 
 def test_fits_have_tasks_too():
     recorder = Recorder()
-    ScreenedSVC().set_callbacks(recorder).fit(scale(WINE[0]), WINE[1])
+    ScreenedLinearSVC().set_callbacks(recorder).fit(scale(WINE[0]), WINE[1])
     assert recorder.ended == 3 * ["class"] + ["fit"]
     recorder = Recorder()
     ScreenedRTLM(0.3).set_callbacks(recorder).fit(scale(WINE[0]), WINE[1])
@@ -85,12 +94,19 @@ def test_a_fit_ends_at_the_lambda_asked_for(tmp_path):
 def test_a_fit_that_fails_tears_its_callbacks_down():
     recorder = Recorder()
     with pytest.raises(ValueError, match="classes"):
-        ScreenedSVC().set_callbacks(recorder).fit(X, np.zeros(len(X)))
+        ScreenedLinearSVC().set_callbacks(recorder).fit(X, np.zeros(len(X)))
     assert recorder.open == 0
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("model", [ScreenedSVCCV(3), PragamSVCCV(3, tol=1e-2), ScreenedRTLMCV(3)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        ScreenedSVCCV(3, kernel="linear", intercept="penalised"),
+        PragamSVCCV(3, tol=1e-2),
+        ScreenedRTLMCV(3),
+    ],
+)
 def test_folds_are_tasks(model, n_jobs):
     data, recorder = (scale(WINE[0]), WINE[1]), Recorder(stop_after=1)
     model = clone(model).set_params(cv=3, refit=n_jobs == 1)
@@ -104,7 +120,11 @@ def test_folds_are_tasks(model, n_jobs):
 
 def test_a_search_with_proof_is_a_task():
     recorder = Recorder()
-    model = ScreenedSVCCV([0.01, 0.1], cv=2, certify=0.05).set_callbacks(recorder).fit(X, y)
+    model = (
+        ScreenedSVCCV([0.01, 0.1], cv=2, certify=0.05, kernel="linear", intercept="penalised")
+        .set_callbacks(recorder)
+        .fit(X, y)
+    )
     assert recorder.ended == ["search", "fit"] and recorder.open == 0
     assert model.bounds_.eps <= 0.05
 
@@ -114,7 +134,7 @@ def test_searches_pass_callbacks_on():
         max_propagation_depth = None
 
     recorder = Propagated()
-    search = GridSearchCV(ScreenedSVC(), {"C": [0.01, 0.1]}, cv=2)
+    search = GridSearchCV(ScreenedLinearSVC(), {"C": [0.01, 0.1]}, cv=2)
     search.set_callbacks(recorder).fit(X, y)
     assert recorder.ended.count("class") >= 2 * 2
     assert recorder.open == 0

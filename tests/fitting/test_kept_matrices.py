@@ -42,6 +42,8 @@ def test_fits_with_a_store_share_the_kernel_matrix(tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     for C in (0.1, 1.0):
         for gamma in (0.01, 0.02):
-            ScreenedSVC(C=C, kernel="rbf", gamma=gamma, memory=tmp_path).fit(X, y)
+            ScreenedSVC(C=C, kernel="rbf", gamma=gamma, memory=tmp_path, intercept="penalised").fit(
+                X, y
+            )
     assert len(kept_matrices._KEPT) == 2
     assert not list(tmp_path.rglob("*.npy"))

@@ -36,7 +36,7 @@ def test_factors_of_free_samples_have_one_thread(n_jobs, two_threads, monkeypatc
     monkeypatch.setattr(
         problem, "solve_kernel", lambda *a, **k: seen.append(blas_threads()) or solve(*a, **k)
     )
-    ScreenedSVC(kernel="rbf", n_jobs=n_jobs).fit(*load_wine(return_X_y=True))
+    ScreenedSVC(kernel="rbf", n_jobs=n_jobs, intercept="penalised").fit(*load_wine(return_X_y=True))
     assert seen == [{1}] * 3 and blas_threads() == {2}
 
 

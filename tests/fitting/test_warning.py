@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from skscreen import PragamSVC, ScreenedRTLM, ScreenedSVC, ScreenedSVCCV, Store
 from skscreen.fitting.warning import warn_user
 
-SVC = ScreenedSVC(kernel="rbf", C=100.0, max_iter=1)
+SVC = ScreenedSVC(kernel="rbf", C=100.0, max_iter=1, intercept="penalised")
 
 
 def test_the_line_of_the_caller_and_the_category():
@@ -29,7 +29,7 @@ def test_the_line_of_the_caller_and_the_category():
         SVC,
         make_pipeline(StandardScaler(), SVC),
         GridSearchCV(SVC, {"gamma": [0.1, 1.0]}, cv=2),
-        ScreenedSVCCV(Cs=2, cv=2, max_iter=1),
+        ScreenedSVCCV(Cs=2, cv=2, max_iter=1, kernel="linear", intercept="penalised"),
         PragamSVC(max_iter=1, tol=1e-9),
         ScreenedRTLM(max_iter=1, tol=1e-9),
     ],

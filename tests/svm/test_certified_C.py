@@ -7,10 +7,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
-from skscreen import ScreenedSVC, svc_certified_C, svc_path
+from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_certified_C, svc_path
 from skscreen.inspection import CertifiedPathDisplay
 
-RBF = {"kernel": "rbf", "gamma": 0.05}
+LINEAR = {"kernel": "linear", "intercept": "penalised"}
+RBF = {"kernel": "rbf", "gamma": 0.05, "intercept": "penalised"}
 RANGE = (1e-2, 1e2)
 
 
@@ -31,7 +32,9 @@ def at(bounds, C):
     return np.flatnonzero((bounds.edges[:-1] <= C) & (bounds.edges[1:] >= C))
 
 
-@pytest.mark.parametrize("options", [{}, RBF, {"kernel": "poly", "degree": 2, "coef0": 1.0}])
+@pytest.mark.parametrize(
+    "options", [LINEAR, RBF, RBF | {"kernel": "poly", "gamma": "scale", "degree": 2, "coef0": 1.0}]
+)
 @pytest.mark.parametrize("name", ["cancer", "wine", "made"])
 def test_brute_force_is_never_outside_the_bounds(name, options):
     X, y, X_val, y_val = halves(name)
@@ -48,7 +51,7 @@ def test_brute_force_is_never_outside_the_bounds(name, options):
 
 def test_the_result():
     X, y, X_val, y_val = halves("cancer")
-    best = svc_certified_C(X, y, X_val, y_val, RANGE)
+    best = svc_certified_C(X, y, X_val, y_val, RANGE, kernel="linear")
     model = best.estimator
     assert isinstance(model, ScreenedSVC) and best.C == model.C
     assert RANGE[0] <= best.C <= RANGE[1]
@@ -57,16 +60,18 @@ def test_the_result():
     assert_allclose(best.eps, best.upper_bound - best.lower_bound)
     assert best.n_solved == len(best.bounds.Cs) >= 20
     assert model.dual_gap_ <= 1e-6 and best.seconds > 0.0
-    again = ScreenedSVC(best.C, tol=1e-9).fit(X, y)
+    again = ScreenedLinearSVC(best.C, tol=1e-9).fit(X, y)
     assert_allclose(model.decision_function(X_val), again.decision_function(X_val), atol=1e-2)
-    other = svc_certified_C(X, y, X_val, y_val, RANGE)
+    other = svc_certified_C(X, y, X_val, y_val, RANGE, kernel="linear")
     assert_array_equal(other.bounds.lower, best.bounds.lower)
 
 
 def test_data_of_all_kinds_agree():
     X, y, X_val, y_val = halves("made")
-    linear = svc_certified_C(X, y, X_val, y_val, RANGE, 0.02)
-    thin = svc_certified_C(sparse.csr_array(X), y, sparse.csr_array(X_val), y_val, RANGE, 0.02)
+    linear = svc_certified_C(X, y, X_val, y_val, RANGE, 0.02, kernel="linear")
+    thin = svc_certified_C(
+        sparse.csr_array(X), y, sparse.csr_array(X_val), y_val, RANGE, 0.02, kernel="linear"
+    )
     by_kernel = svc_certified_C(
         X @ X.T, y, X_val @ X.T, y_val, RANGE, 0.02, kernel="precomputed",
         diagonal_val=(X_val**2).sum(axis=1),
@@ -85,7 +90,7 @@ def test_data_of_all_kinds_agree():
 def test_weights_and_intercepts(options):
     X, y, X_val, y_val = halves("made")
     weights = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
-    options = {**options, "class_weight": {0: 2.0}}
+    options = {**LINEAR, **options, "class_weight": {0: 2.0}}
     best = svc_certified_C(X, y, X_val, y_val, RANGE, 0.02, sample_weight=weights, **options)
     for C in np.geomspace(*RANGE, 20):
         model = ScreenedSVC(C, tol=1e-10, **options).fit(X, y, weights)
@@ -98,19 +103,29 @@ def test_weights_of_validation_samples_are_repetitions():
     X, y, X_val, y_val = halves("made")
     counts = np.random.default_rng(1).integers(0, 3, len(y_val))
     repeated = svc_certified_C(
-        X, y, np.repeat(X_val, counts, axis=0), np.repeat(y_val, counts), RANGE, 0.02
+        X,
+        y,
+        np.repeat(X_val, counts, axis=0),
+        np.repeat(y_val, counts),
+        RANGE,
+        0.02,
+        kernel="linear",
     )
-    weighted = svc_certified_C(X, y, X_val, y_val, RANGE, 0.02, sample_weight_val=counts)
+    weighted = svc_certified_C(
+        X, y, X_val, y_val, RANGE, 0.02, sample_weight_val=counts, kernel="linear"
+    )
     assert_allclose(weighted.bounds.errors, repeated.bounds.errors, atol=1e-12)
     assert_allclose(weighted.lower_bound, repeated.lower_bound, atol=1e-12)
     with pytest.raises(ValueError, match="sample_weight_val must have a positive entry"):
-        svc_certified_C(X, y, X_val, y_val, RANGE, sample_weight_val=0 * counts)
+        svc_certified_C(X, y, X_val, y_val, RANGE, sample_weight_val=0 * counts, kernel="linear")
 
 
 def test_too_few_solves_are_told():
     X, y, X_val, y_val = halves("made")
     with pytest.warns(ConvergenceWarning, match=r"not within eps=0\.005: max_solves"):
-        best = svc_certified_C(X, y, X_val, y_val, RANGE, 0.005, n_grid=3, max_solves=4)
+        best = svc_certified_C(
+            X, y, X_val, y_val, RANGE, 0.005, n_grid=3, max_solves=4, kernel="linear"
+        )
     assert not best.converged and best.n_solved <= 4 and best.eps > 0.005
 
 
@@ -118,7 +133,7 @@ def test_scores_of_zero_are_told_as_what_they_are():
     """Nothing can be proved about ties, and no solve is wasted on them."""
     X, y = np.zeros((6, 2)), [0, 1] * 3
     with pytest.warns(ConvergenceWarning, match="rounding errors or max_iter allow no more"):
-        best = svc_certified_C(X, y, X, y, RANGE, fit_intercept=False)
+        best = svc_certified_C(X, y, X, y, RANGE, fit_intercept=False, kernel="linear")
     assert best.n_solved == 20
     assert (best.lower_bound, best.validation_error, best.upper_bound) == (0.0, 0.5, 1.0)
     assert repr(best.bounds).startswith("ErrorBounds(57 parts of C from 0.01 to 100, 20 values")
@@ -127,13 +142,13 @@ def test_scores_of_zero_are_told_as_what_they_are():
 def test_jumps_smaller_than_a_sample():
     """An eps below one sample can be met where the smallest error is not next to a jump."""
     X, y, X_val, y_val = halves("wine")
-    best = svc_certified_C(X, y, X_val, y_val, (0.01, 1.0), 1e-6, max_solves=400)
+    best = svc_certified_C(X, y, X_val, y_val, (0.01, 1.0), 1e-6, max_solves=400, kernel="linear")
     assert best.eps < 1.0 / len(y_val)
 
 
 def test_progress_and_display(capsys):
     X, y, X_val, y_val = halves("cancer")
-    best = svc_certified_C(X, y, X_val, y_val, RANGE, verbose=1)
+    best = svc_certified_C(X, y, X_val, y_val, RANGE, verbose=1, kernel="linear")
     assert "100%" in capsys.readouterr().err
     display = CertifiedPathDisplay.from_result(best)
     assert_array_equal(display.lower, best.bounds.lower)
@@ -185,4 +200,4 @@ def test_what_a_precomputed_kernel_needs():
 def test_three_classes_are_refused():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="y must have two classes, got 3"):
-        svc_certified_C(X, y, X, y, RANGE)
+        svc_certified_C(X, y, X, y, RANGE, kernel="linear")

@@ -13,11 +13,14 @@ X = scale(X)
 GRID = np.geomspace(1e-3, 10.0, 6)
 
 
+LINEAR = {"kernel": "linear", "intercept": "penalised"}
+
+
 def folds(n=2, **options):
     out = []
     for k in range(n):
         test = np.arange(len(y)) % n == k if n > 1 else np.arange(len(y)) % 2 == 0
-        training = Training(ScreenedSVC(**options), X[~test], y[~test], None)
+        training = Training(ScreenedSVC(**{**LINEAR, **options}), X[~test], y[~test], None)
         out.append(training.fold(X[test], y[test]))
     return out
 
@@ -27,7 +30,7 @@ def search(parts, eps=0.02, **options):
     return CertifiedSearch(parts, eps, **settings)
 
 
-@pytest.mark.parametrize("options", [{}, {"kernel": "rbf", "gamma": 0.2}])
+@pytest.mark.parametrize("options", [LINEAR, {"kernel": "rbf", "gamma": 0.2}])
 def test_bounds_cover_the_range_and_meet_the_target(options):
     bounds = search(folds(**options)).run(GRID)
     assert bounds.edges[0] == GRID[0] and bounds.edges[-1] == GRID[-1]

@@ -14,9 +14,11 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, c
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skscreen import ScreenedSVC, ScreenedSVCCV
+from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV
 from skscreen.inspection import CertifiedPathDisplay
 
+LINEAR = {"kernel": "linear", "intercept": "penalised"}
+RBF = {"kernel": "rbf", "intercept": "penalised"}
 CS = np.geomspace(0.01, 100.0, 7)
 
 
@@ -26,12 +28,12 @@ def data(name):
     return (X[::2], y[::2]) if name == "cancer" else (X, y)
 
 
-@parametrize_with_checks([ScreenedSVCCV(Cs=3)])
+@parametrize_with_checks([ScreenedSVCCV(Cs=3, kernel="linear", intercept="penalised")])
 def test_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("options", [{}, {"kernel": "rbf"}])
+@pytest.mark.parametrize("options", [LINEAR, RBF, {}])
 @pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "f1_macro"])
 @pytest.mark.parametrize("name", ["cancer", "wine"])
 def test_same_as_a_grid_search(name, scoring, options):
@@ -51,23 +53,28 @@ def test_same_as_a_grid_search(name, scoring, options):
 
 def test_attributes():
     X, y = data("cancer")
-    model = ScreenedSVCCV(5).fit(X, y)
+    model = ScreenedSVCCV(5, kernel="linear", intercept="penalised").fit(X, y)
     assert_allclose(model.Cs_, np.geomspace(0.01, 100.0, 5))
-    single = ScreenedSVC(model.C_).fit(X, y)
+    single = ScreenedLinearSVC(model.C_).fit(X, y)
     assert_allclose(model.coef_, single.coef_)
     assert_array_equal(model.support_, single.support_)
     assert not hasattr(model, "bounds_")
     for copy in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
         assert_allclose(copy.decision_function(X), model.decision_function(X))
-    assert cross_val_score(ScreenedSVCCV(3, cv=2), X, y, cv=2).mean() > 0.9
+    assert (
+        cross_val_score(
+            ScreenedSVCCV(3, cv=2, kernel="linear", intercept="penalised"), X, y, cv=2
+        ).mean()
+        > 0.9
+    )
     # The order in which values are given does not count, nor how often.
-    other = ScreenedSVCCV([1.0, 0.01, 1.0]).fit(X, y)
+    other = ScreenedSVCCV([1.0, 0.01, 1.0], kernel="linear", intercept="penalised").fit(X, y)
     assert_array_equal(other.Cs_, [0.01, 1.0])
 
 
 def test_without_refit():
     X, y = data("cancer")
-    model = ScreenedSVCCV(3, refit=False).fit(X, y)
+    model = ScreenedSVCCV(3, refit=False, kernel="linear", intercept="penalised").fit(X, y)
     assert model.C_ in model.Cs_
     with pytest.raises(NotFittedError):
         model.predict(X)
@@ -75,40 +82,54 @@ def test_without_refit():
 
 def test_jobs_weights_groups_and_sparse():
     X, y = data("cancer")
-    one = ScreenedSVCCV(4, cv=3).fit(X, y)
+    one = ScreenedSVCCV(4, cv=3, kernel="linear", intercept="penalised").fit(X, y)
     with parallel_config("threading"):
-        two = ScreenedSVCCV(4, cv=3, n_jobs=2).fit(sparse.csr_array(X), y)
+        two = ScreenedSVCCV(4, cv=3, n_jobs=2, kernel="linear", intercept="penalised").fit(
+            sparse.csr_array(X), y
+        )
     assert_allclose(one.scores_, two.scores_)
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
-    weighted = ScreenedSVCCV(4, cv=3).fit(X, y, weights)
+    weighted = ScreenedSVCCV(4, cv=3, kernel="linear", intercept="penalised").fit(X, y, weights)
     # Before scikit-learn 1.7 a grid search weighs its scores only by metadata routing.
     with config_context(enable_metadata_routing=True):
-        single = ScreenedSVC().set_fit_request(sample_weight=True)
+        single = ScreenedLinearSVC().set_fit_request(sample_weight=True)
         single.set_score_request(sample_weight=True)
         grid = GridSearchCV(single, {"C": weighted.Cs_}, cv=3).fit(X, y, sample_weight=weights)
     assert_allclose(weighted.best_score_, grid.best_score_)
     assert_allclose(weighted.coef_, grid.best_estimator_.coef_, atol=1e-9)
-    proved = ScreenedSVCCV(4, cv=3, certify=0.05).fit(X, y, weights)
-    assert_allclose(proved.scores_, weighted.scores_)
-    unweighted = ScreenedSVCCV(4, cv=3, scoring=lambda model, X, y: model.score(X, y)).fit(
+    proved = ScreenedSVCCV(4, cv=3, certify=0.05, kernel="linear", intercept="penalised").fit(
         X, y, weights
     )
+    assert_allclose(proved.scores_, weighted.scores_)
+    unweighted = ScreenedSVCCV(
+        4,
+        cv=3,
+        scoring=lambda model, X, y: model.score(X, y),
+        kernel="linear",
+        intercept="penalised",
+    ).fit(X, y, weights)
     assert np.any(unweighted.scores_ != weighted.scores_)
     groups = np.arange(len(y)) % 5
-    grouped = ScreenedSVCCV(4, cv=GroupKFold(5)).fit(X, y, groups=groups)
+    grouped = ScreenedSVCCV(4, cv=GroupKFold(5), kernel="linear", intercept="penalised").fit(
+        X, y, groups=groups
+    )
     assert grouped.scores_.shape == (5, 4)
 
 
 def test_precomputed_kernel():
     X, y = data("cancer")
     for certify in (None, 0.03):
-        by_rows = ScreenedSVCCV(6, cv=3, certify=certify).fit(X, y)
-        model = ScreenedSVCCV(6, cv=3, certify=certify, kernel="precomputed").fit(X @ X.T, y)
+        by_rows = ScreenedSVCCV(
+            6, cv=3, certify=certify, kernel="linear", intercept="penalised"
+        ).fit(X, y)
+        model = ScreenedSVCCV(
+            6, cv=3, certify=certify, kernel="precomputed", intercept="penalised"
+        ).fit(X @ X.T, y)
         assert_allclose(model.scores_, by_rows.scores_)
         assert_allclose(model.best_score_, by_rows.best_score_, atol=0.03)
 
 
-@pytest.mark.parametrize("options", [{}, {"kernel": "rbf"}])
+@pytest.mark.parametrize("options", [LINEAR, RBF])
 def test_a_certified_choice(options):
     X, y = data("cancer")
     cv = StratifiedKFold(4, shuffle=True, random_state=1)
@@ -140,13 +161,19 @@ def test_a_certified_choice(options):
 def test_few_steps_warn_once():
     X, y = data("cancer")
     with pytest.warns(ConvergenceWarning, match="relative duality gap") as record:
-        ScreenedSVCCV([100.0, 1000.0], max_iter=2, solver="coordinate-descent").fit(X, y)
+        ScreenedSVCCV(
+            [100.0, 1000.0],
+            max_iter=2,
+            solver="coordinate-descent",
+            kernel="linear",
+            intercept="penalised",
+        ).fit(X, y)
     assert record[0].filename == __file__
 
 
 def test_progress(capsys):
     X, y = data("cancer")
-    ScreenedSVCCV(3, verbose=1).fit(X, y)
+    ScreenedSVCCV(3, verbose=1, kernel="linear", intercept="penalised").fit(X, y)
     assert "5 of 5 folds" in capsys.readouterr().err
 
 
@@ -174,14 +201,16 @@ def test_bad_arguments(options, message):
 def test_three_classes_have_no_certificate():
     X, y = data("wine")
     with pytest.raises(ValueError, match="y must have two classes, got 3"):
-        ScreenedSVCCV(certify=0.1).fit(X, y)
+        ScreenedSVCCV(certify=0.1, kernel="linear", intercept="penalised").fit(X, y)
 
 
 def test_the_refit_starts_from_a_fold():
     X, y = load_breast_cancer(return_X_y=True)
     X, weights = scale(X), np.random.default_rng(0).choice([0.0, 1.0, 2.0], y.size)
-    model = ScreenedSVCCV(kernel="rbf", Cs=[0.3, 3.0], cv=3).fit(X, y, weights)
-    cold = ScreenedSVC(kernel="rbf", C=model.C_).fit(X, y, weights)
+    model = ScreenedSVCCV(kernel="rbf", Cs=[0.3, 3.0], cv=3, intercept="penalised").fit(
+        X, y, weights
+    )
+    cold = ScreenedSVC(kernel="rbf", C=model.C_, intercept="penalised").fit(X, y, weights)
     assert model.n_iter_[0] < 0.8 * cold.n_iter_[0]
     assert_allclose(model.objective_, cold.objective_, rtol=2e-6)
 
@@ -207,15 +236,15 @@ def test_a_first_fold_without_a_class_is_no_start():
     order = np.argsort(-y, kind="stable")
     X, y = X[order], y[order]
     folds = [(np.flatnonzero(y != 2), np.flatnonzero(y == 2)), (np.arange(0, 178, 2), [1, 3])]
-    model = ScreenedSVCCV(Cs=[0.1, 1.0], cv=folds).fit(X, y)
-    single = ScreenedSVC(model.C_).fit(X, y)
+    model = ScreenedSVCCV(Cs=[0.1, 1.0], cv=folds, kernel="linear", intercept="penalised").fit(X, y)
+    single = ScreenedSVC(model.C_, **LINEAR).fit(X, y)
     assert_allclose(model.objective_, single.objective_, rtol=2e-6)
 
 
 def test_more_jobs_than_numbers_are_for_are_refused():
     X, y = data("cancer")
     with pytest.raises(ValueError, match="n_jobs"):
-        ScreenedSVCCV(Cs=2, n_jobs=10**30).fit(X, y)
+        ScreenedSVCCV(Cs=2, n_jobs=10**30, kernel="linear", intercept="penalised").fit(X, y)
 
 
 def test_splits_as_masks():
@@ -223,7 +252,10 @@ def test_splits_as_masks():
     even = np.arange(len(y)) % 2 == 0
     masks = [(even, ~even), (~even, even)]
     places = [tuple(map(np.flatnonzero, split)) for split in masks]
-    first, second = (ScreenedSVCCV([0.01, 1.0], cv=cv).fit(X, y) for cv in (masks, places))
+    first, second = (
+        ScreenedSVCCV([0.01, 1.0], cv=cv, kernel="linear", intercept="penalised").fit(X, y)
+        for cv in (masks, places)
+    )
     assert_array_equal(first.scores_, second.scores_)
     assert_allclose(first.coef_, second.coef_)
 
@@ -231,14 +263,16 @@ def test_splits_as_masks():
 def test_labels_in_a_column_warn_once():
     X, y = data("wine")
     with pytest.warns(DataConversionWarning) as caught:
-        ScreenedSVCCV([0.01, 1.0]).fit(X, y[:, None])
+        ScreenedSVCCV([0.01, 1.0], kernel="linear", intercept="penalised").fit(X, y[:, None])
     assert len(caught) == 1
 
 
 def test_the_warning_of_the_refit_points_at_the_call():
     X, y = data("wine")
     with pytest.warns(ConvergenceWarning) as caught:
-        ScreenedSVCCV([100.0], tol=1e-9, max_iter=1).fit(X, y)
+        ScreenedSVCCV([100.0], tol=1e-9, max_iter=1, kernel="linear", intercept="penalised").fit(
+            X, y
+        )
     assert {warning.filename for warning in caught} == {__file__}
 
 
@@ -246,7 +280,9 @@ def test_a_kernel_matrix_as_a_table():
     X, y = data("wine")
     K = pd.DataFrame(X @ X.T)
     found = [
-        ScreenedSVCCV([0.01, 0.1], kernel="precomputed").fit(kernel, y).scores_
+        ScreenedSVCCV([0.01, 0.1], kernel="precomputed", intercept="penalised")
+        .fit(kernel, y)
+        .scores_
         for kernel in (K, K.to_numpy())
     ]
     assert_array_equal(*found)

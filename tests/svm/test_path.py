@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 from svm_reference import free_optimum, optimum, primal
 
-from skscreen import ScreenedSVC, svc_path
+from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_path
 from skscreen.inspection import PathDisplay, ScreeningDisplay
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.hinge import HingeTerms
@@ -19,16 +19,18 @@ X, y = load_breast_cancer(return_X_y=True)
 X, y = scale(X[::4]), y[::4]
 X.setflags(write=False)
 SIGNS = np.where(y == 1, 1.0, -1.0)
-RBF = {"kernel": "rbf", "gamma": 0.05}
+LINEAR = {"kernel": "linear", "intercept": "penalised"}
+RBF = {"kernel": "rbf", "gamma": 0.05, "intercept": "penalised"}
+FREE = {"intercept": "free"}
 GRID = np.geomspace(1e-4, 100.0, 12)
 
 
 def q_matrix(options, bias=1.0):
-    K = rbf_kernel(X, gamma=0.05) if options else X @ X.T
+    K = rbf_kernel(X, gamma=0.05) if options["kernel"] == "rbf" else X @ X.T
     return SIGNS[:, None] * (K + bias**2) * SIGNS
 
 
-@pytest.mark.parametrize("options", [{}, RBF])
+@pytest.mark.parametrize("options", [LINEAR, RBF])
 @pytest.mark.parametrize("screening", [None, "gap", "ball1", "ball2", "intersection"])
 def test_grid_against_optima(options, screening):
     path = svc_path(X, y, Cs=GRID[::-1], screening=screening, tol=1e-7, **options)
@@ -44,7 +46,7 @@ def test_grid_against_optima(options, screening):
 
 
 def test_attributes_and_single_fits():
-    path = svc_path(X, y, Cs=[0.01, 1.0, 0.1, 1.0])
+    path = svc_path(X, y, Cs=[0.01, 1.0, 0.1, 1.0], kernel="linear", intercept="penalised")
     assert len(path) == 3 and path[1].C == 0.1
     assert_array_equal(path.Cs, [0.01, 0.1, 1.0])
     assert path.coefs.shape == (3, 30) and path.dual_coefs.shape == (3, len(y))
@@ -54,7 +56,7 @@ def test_attributes_and_single_fits():
     assert_allclose(path.intercepts, path.dual_coefs.sum(axis=1))
     assert np.all(path.converged) and np.all(path.seconds > 0.0)
     assert_array_equal(path.lams, 1.0 / path.Cs)
-    single = ScreenedSVC(0.1).fit(X, y)
+    single = ScreenedSVC(0.1, **LINEAR).fit(X, y)
     fitted = path.estimator(1)
     assert_allclose(fitted.decision_function(X), single.decision_function(X), atol=2e-2)
     assert fitted.get_params() == single.get_params()
@@ -69,16 +71,16 @@ def test_kernels_have_no_coefs():
     assert_allclose(path.estimator(1).decision_function(X), scores, atol=1e-10)
 
 
-@pytest.mark.parametrize("options", [{}, RBF])
+@pytest.mark.parametrize("options", [LINEAR, RBF])
 def test_free_intercept(options):
-    path = svc_path(X, y, Cs=[0.1, 1.0, 10.0], intercept="free", tol=1e-8, **options)
+    path = svc_path(X, y, Cs=[0.1, 1.0, 10.0], tol=1e-8, **options | FREE)
     for C, model in zip(path.Cs, map(path.estimator, range(3)), strict=True):
-        single = ScreenedSVC(C, intercept="free", tol=1e-8, **options).fit(X, y)
+        single = ScreenedSVC(C, tol=1e-8, **options | FREE).fit(X, y)
         assert_allclose(model.objective_, single.objective_, rtol=2e-8)
         assert_allclose(model.decision_function(X), single.decision_function(X), atol=5e-3)
 
 
-@pytest.mark.parametrize("options", [{}, RBF, {"intercept": "free"}, RBF | {"intercept": "free"}])
+@pytest.mark.parametrize("options", [LINEAR, RBF, LINEAR | FREE, RBF | FREE])
 @pytest.mark.parametrize("test", ["ball1", "intersection"])
 def test_screening_along_a_fine_grid(options, test):
     path = svc_path(X, y, Cs=np.geomspace(1e-3, 1.0, 60), screening=test, tol=1e-8, **options)
@@ -106,7 +108,7 @@ def test_the_intersection_decides_more_than_its_parts(intercept):
     assert rates["intersection"].mean() > rates["ball1"].mean() + 0.02
 
 
-@pytest.mark.parametrize("options", [{}, {"kernel": "rbf", "gamma": 0.01}])
+@pytest.mark.parametrize("options", [LINEAR, {"kernel": "rbf", "gamma": 0.01}])
 def test_samples_inside_their_box_decide_others(options):
     """With an intercept that a ball alone bounds badly: without them 0.57 to 0.79 are decided."""
     data, labels = load_breast_cancer(return_X_y=True)
@@ -133,7 +135,7 @@ def test_kernel_values_of_single_precision_decide_no_more_than_they_know(solver)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("options", [{}, RBF, {"intercept": "free"}, RBF | {"cache_size": 0.01}])
+@pytest.mark.parametrize("options", [LINEAR, RBF, LINEAR | FREE, RBF | {"cache_size": 0.01}])
 def test_max_iter_is_the_most_at_every_C(options):
     """Repairs included: decisions that a solve does not confirm are taken back and it goes on."""
     rng = np.random.default_rng(0)
@@ -144,7 +146,7 @@ def test_max_iter_is_the_most_at_every_C(options):
 
 
 @pytest.mark.parametrize("eps", [1e-1, 1e-2, 1e-3])
-@pytest.mark.parametrize("options", [{}, RBF])
+@pytest.mark.parametrize("options", [LINEAR, RBF])
 def test_eps_path_keeps_its_promise_everywhere(eps, options):
     path = svc_path(X, y, eps=eps, C_max=50.0, **options)
     Q, Cs = q_matrix(options), path.Cs
@@ -166,11 +168,11 @@ def free_primal(Q, bounds, alpha, b):
     return 0.5 * alpha @ Q @ alpha + bounds @ losses
 
 
-@pytest.mark.parametrize("options", [{}, RBF])
+@pytest.mark.parametrize("options", [LINEAR, RBF])
 @pytest.mark.parametrize("weights", [np.ones(len(y)), np.where(np.arange(len(y)) % 3, 0.2, 2.0)])
 def test_eps_path_with_a_free_intercept(options, weights):
     eps, Q = 1e-2, q_matrix(options, bias=0.0)
-    path = svc_path(X, y, eps=eps, C_max=50.0, sample_weight=weights, intercept="free", **options)
+    path = svc_path(X, y, eps=eps, C_max=50.0, sample_weight=weights, **options | FREE)
     Cs, alphas = path.Cs, path.dual_coefs * SIGNS
     assert path.C_min == 0.0 and path.dual_gaps.max() <= 0.01 * eps
     tests = np.concatenate([Cs[1:] * (1.0 - 1e-9), np.geomspace(Cs[0], 50.0, 20)])
@@ -187,9 +189,12 @@ def test_eps_path_with_a_free_intercept(options, weights):
 
 
 def test_eps_path_takes_no_more_points_than_it_needs():
-    counts = [len(svc_path(X, y, eps=eps, C_max=10.0)) for eps in (1e-1, 1e-2, 1e-3)]
+    counts = [
+        len(svc_path(X, y, eps=eps, C_max=10.0, kernel="linear", intercept="penalised"))
+        for eps in (1e-1, 1e-2, 1e-3)
+    ]
     assert counts[0] < counts[1] < counts[2] < 400
-    assert len(svc_path(X, y, C_max=10.0)) == counts[2]
+    assert len(svc_path(X, y, C_max=10.0, kernel="linear", intercept="penalised")) == counts[2]
 
 
 def test_eps_path_ends_where_no_loss_is_left():
@@ -204,44 +209,57 @@ def test_eps_path_does_not_end_while_there_are_losses():
     rng = np.random.default_rng(5)
     data = rng.normal(size=(30, 3))
     signs = np.where(data[:, 0] + 0.1 * rng.normal(size=30) > 0.0, 1, -1)
-    path = svc_path(data, signs, eps=0.1, C_max=100.0)
+    path = svc_path(data, signs, eps=0.1, C_max=100.0, kernel="linear", intercept="penalised")
     losses = np.maximum(1.0 - signs * (data @ path.coefs[-1] + path.intercepts[-1]), 0.0)
     assert path.Cs[-1] == 100.0 or losses.max() < 1e-6
 
 
 def test_below_the_smallest_C():
-    path = svc_path(X, y, eps=1e-2, C_max=1e-6)
+    path = svc_path(X, y, eps=1e-2, C_max=1e-6, kernel="linear", intercept="penalised")
     assert_array_equal(path.Cs, [1e-6])
     assert path.n_iters.tolist() == [0]
     # Symmetric data: margins of sum z_i are never positive together with ...
-    path = svc_path(np.zeros((6, 2)), [0, 1] * 3, eps=1e-2, fit_intercept=False)
+    path = svc_path(np.zeros((6, 2)), [0, 1] * 3, eps=1e-2, fit_intercept=False, kernel="linear")
     assert np.all(path.coefs == 0.0) and np.all(path.dual_gaps == 0.0)
 
 
 def test_weights_along_the_path():
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
-    path = svc_path(X, y, Cs=[1e-4, 0.1, 1.0], sample_weight=weights, tol=1e-9)
+    path = svc_path(
+        X,
+        y,
+        Cs=[1e-4, 0.1, 1.0],
+        sample_weight=weights,
+        tol=1e-9,
+        kernel="linear",
+        intercept="penalised",
+    )
     assert path.dual_coefs.shape == (3, len(y))
     assert not path.dual_coefs[:, weights == 0.0].any()
     keep = weights > 0.0
-    Q = q_matrix({})[np.ix_(keep, keep)]
+    Q = q_matrix(LINEAR)[np.ix_(keep, keep)]
     for C, value in zip(path.Cs, path.objectives, strict=True):
         bounds = C * weights[keep]
         assert_allclose(value, primal(Q, bounds, optimum(Q, bounds)), rtol=1e-8)
-    eps_path = svc_path(X, y, eps=1e-2, C_max=0.1, sample_weight=weights)
+    eps_path = svc_path(
+        X, y, eps=1e-2, C_max=0.1, sample_weight=weights, kernel="linear", intercept="penalised"
+    )
     assert_allclose(eps_path.C_min, 1.0 / (Q @ weights[keep]).max())
 
 
 def test_sparse_equals_dense():
     rough = np.where(np.abs(X) > 0.5, X, 0.0)
-    dense, thin = (svc_path(data, y, Cs=GRID) for data in (rough, sparse.csr_array(rough)))
+    dense, thin = (
+        svc_path(data, y, Cs=GRID, kernel="linear", intercept="penalised")
+        for data in (rough, sparse.csr_array(rough))
+    )
     assert_allclose(dense.objectives, thin.objectives, rtol=2e-6)
 
 
 def test_warm_starts_pay():
     Cs = np.geomspace(0.01, 1.0, 60)
-    path = svc_path(X, y, Cs=Cs, solver="second-order")
-    cold = [ScreenedSVC(C, solver="second-order").fit(X, y).n_iter_[0] for C in Cs]
+    path = svc_path(X, y, Cs=Cs, solver="second-order", kernel="linear", intercept="penalised")
+    cold = [ScreenedLinearSVC(C, solver="second-order").fit(X, y).n_iter_ for C in Cs]
     assert path.n_iters.sum() < 0.7 * sum(cold)
 
 
@@ -256,10 +274,10 @@ def test_an_interrupted_path_keeps_what_is_done(monkeypatch):
 
     monkeypatch.setattr(SamplePathSolver, "solve", interrupted)
     with pytest.warns(UserWarning, match="Interrupted: the path ends after 2 values"):
-        path = svc_path(X, y, Cs=GRID)
+        path = svc_path(X, y, Cs=GRID, kernel="linear", intercept="penalised")
     assert_array_equal(path.Cs, GRID[:2])
     with pytest.raises(KeyboardInterrupt):
-        svc_path(X, y, Cs=GRID)
+        svc_path(X, y, Cs=GRID, kernel="linear", intercept="penalised")
 
 
 def test_a_contradicted_decision_is_taken_back(monkeypatch):
@@ -271,19 +289,27 @@ def test_a_contradicted_decision_is_taken_back(monkeypatch):
         return found
 
     monkeypatch.setattr(HingeTerms, "decide", wrong)
-    path = svc_path(X, y, Cs=[0.01, 0.02])
+    path = svc_path(X, y, Cs=[0.01, 0.02], kernel="linear", intercept="penalised")
     assert "repair" in [event.where for event in path.screening_history]
     assert np.all(path.converged)
 
 
 def test_few_steps_warn():
     with pytest.warns(ConvergenceWarning, match="relative duality gap"):
-        path = svc_path(X, y, Cs=[0.1, 100.0], max_iter=3, solver="coordinate-descent")
+        path = svc_path(
+            X,
+            y,
+            Cs=[0.1, 100.0],
+            max_iter=3,
+            solver="coordinate-descent",
+            kernel="linear",
+            intercept="penalised",
+        )
     assert not path.converged.all()
 
 
 def test_progress_and_displays(capsys):
-    path = svc_path(X, y, eps=0.1, C_max=1.0, verbose=1)
+    path = svc_path(X, y, eps=0.1, C_max=1.0, verbose=1, kernel="linear", intercept="penalised")
     err = capsys.readouterr().err
     assert "100%" in err and "C=1 gap=" in err
     display = ScreeningDisplay.from_path(path)
@@ -312,7 +338,7 @@ def test_bad_arguments(arguments, error, message):
 
 def test_three_classes_are_refused():
     with pytest.raises(ValueError, match="y must have two classes, got 3"):
-        svc_path(*load_iris(return_X_y=True), Cs=[1.0])
+        svc_path(*load_iris(return_X_y=True), Cs=[1.0], kernel="linear", intercept="penalised")
 
 
 def test_no_warnings_along_a_long_path():
@@ -339,7 +365,14 @@ def test_no_step_where_rounding_errors_leave_no_slope():
     ]  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        path = svc_path(X, list("bbaab"), sample_weight=weights, Cs=[1e-9, 1e-3, 1e5])
+        path = svc_path(
+            X,
+            list("bbaab"),
+            sample_weight=weights,
+            Cs=[1e-9, 1e-3, 1e5],
+            kernel="linear",
+            intercept="penalised",
+        )
     assert np.all(np.isfinite(path.dual_gaps))
 
 
@@ -392,7 +425,7 @@ def test_the_certificate_of_a_free_intercept_is_that_of_the_weights(offset, C, d
     data = rng.normal(size=(200, 10)) + offset
     signs = np.sign(data[:, 0] - offset + 0.5 * rng.normal(size=200))
     data = data.astype(dtype)
-    model = ScreenedSVC(C, intercept="free").fit(make(data), signs)
+    model = ScreenedSVC(C, intercept="free", kernel="linear").fit(make(data), signs)
     exact = data.astype(np.longdouble)
     w, alpha = model.coef_[0].astype(np.longdouble), np.zeros(200, np.longdouble)
     alpha[model.support_] = np.abs(model.dual_coef_[0])
@@ -410,7 +443,7 @@ def test_the_certificate_next_to_a_large_intercept(scaling):
     rng = np.random.default_rng(0)
     data = rng.normal(size=(150, 4))
     signs = np.where(data[:, 0] + rng.normal(size=150) > 0.0, 1.0, -1.0)
-    options = {"kernel": "rbf", "gamma": 0.3, "intercept_scaling": scaling}
+    options = RBF | {"gamma": 0.3, "intercept_scaling": scaling}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = ScreenedSVC(1e4, **options).fit(data, signs)
@@ -436,11 +469,13 @@ def test_steps_of_any_size(Cs, intercept):
 def test_an_eps_that_asks_for_too_many_values_is_refused():
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.raises(ValueError, match=r"eps=1e-14 may need more than 1,000,000 values of C"):
-        svc_path(scale(X), y, eps=1e-14)
+        svc_path(scale(X), y, eps=1e-14, kernel="linear", intercept="penalised")
 
 
 def test_an_eps_path_ends_where_solves_allow_no_step():
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(ConvergenceWarning):
-        path = svc_path(scale(X), y, eps=1e-6, C_max=1.0, max_iter=1)
+        path = svc_path(
+            scale(X), y, eps=1e-6, C_max=1.0, max_iter=1, kernel="linear", intercept="penalised"
+        )
     assert not path.converged[-1] and path.Cs[-1] < 1.0
