@@ -8,12 +8,12 @@ PEERS ?= $(VENV)-peers/bin/python
 .DELETE_ON_ERROR:
 # Two extras share one environment, and two pips must not write to it at the same time.
 .NOTPARALLEL:
-.PHONY: help demo test test-matrix bench doc lint dist clean
+.PHONY: help demo test test-matrix bench doc lint format dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed-plot ## learn metrics on real data; figures go to demo-output/
+demo: $(VENV)/.installed-plot ## four things to see in a minute; figures go to demo-output/
 	@mkdir -p demo-output
 	@$(RUN) examples/demo.py --output demo-output
 
@@ -35,6 +35,10 @@ doc: $(VENV)/.installed-doc ## build the documentation, with its figures, in doc
 lint: $(VENV)/.installed-dev ## check style and format
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
+
+format: $(VENV)/.installed-dev ## mend what lint complains of, where it can be mended by itself
+	@$(RUN) -m ruff check --fix .
+	@$(RUN) -m ruff format .
 
 dist: $(VENV)/.installed-dev ## build the wheel and the source distribution in dist/, and check them
 	@rm -rf dist

@@ -1,8 +1,15 @@
 """How the site is built; `make doc` runs it."""
 
 import re
+import zlib
+from pathlib import Path
+
+from PIL import Image, ImageOps
+from sklearn.utils.discovery import all_estimators
 
 import skscreen
+
+HERE = Path(__file__).parent
 
 project = "skscreen"
 author = copyright = "The skscreen developers"
@@ -11,6 +18,7 @@ version = release = skscreen.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
     # MathJax comes with the site, which then reads the same without a network.
     "sphinx-mathjax-offline",
@@ -63,8 +71,11 @@ numpydoc_validation_exclude = {
     r"\.stacked_scores",
 }
 
+# From those who want a result to those who want to know how it is found.
+SECTIONS = ["comparisons", "svm", "metric_learning", "sequences", "experts"]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
+    "subsection_order": [*(f"../examples/{section}" for section in SECTIONS), "*"],
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"demo\.py|__init__\.py",
@@ -90,6 +101,7 @@ html_theme_options = {
     "pygments_light_style": "tango",
 }
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["skscreen.css"]
 html_show_sourcelink = False
 
@@ -108,12 +120,44 @@ def escape(app, what, name, obj, options, lines):
         lines[number] = "".join(parts)
 
 
+def write_inventory(file):
+    """Write where scikit-learn's estimators are documented, so that no network is needed for it."""
+    lines = []
+    for name, estimator in all_estimators():
+        module = estimator.__module__.partition("._")[0]
+        page = f"modules/generated/{module}.{name}.html"
+        lines.append(f"{module}.{name} py:class 1 {page}#$ {module}.{name}\n")
+    head = "# Sphinx inventory version 2\n# Project: scikit-learn\n# Version: \n"
+    head += "# The remainder of this file is compressed using zlib.\n"
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(head.encode() + zlib.compress("".join(lines).encode()))
+    return str(file)
+
+
+intersphinx_mapping = {
+    "sklearn": ("https://scikit-learn.org/stable/", write_inventory(HERE / "generated/sklearn.inv"))
+}
+
+
+def crop_thumbnails(app):
+    """Fill thumbnails with the figure below its title; wide figures show their left part."""
+    for thumbnail in HERE.glob("auto_examples/*/images/thumb/sphx_glr_plot_*_thumb.png"):
+        first = thumbnail.name.replace("_thumb", "_001")
+        figure = Image.open(thumbnail.parent.parent / first).convert("RGB")
+        below = figure.crop((0, 40, *figure.size))
+        ImageOps.fit(below, (400, 280), Image.Resampling.LANCZOS, centering=(0.0, 0.5)).save(
+            thumbnail
+        )
+
+
 def skip_fields(app, what, name, obj, skip, options):
     """Leave out the fields of dataclasses, which the docstrings describe; keep properties."""
     return True if what == "attribute" else None
 
 
 def setup(app):
+    # After the gallery is made.
+    app.connect("builder-inited", crop_thumbnails, priority=900)
     app.connect("autodoc-skip-member", skip_fields)
     # After numpydoc, which writes reStructuredText.
     app.connect("autodoc-process-docstring", escape, priority=900)

@@ -1,9 +1,38 @@
-"""The start of numba, most of what the first fit of a process waits for."""
+"""What a first fit waits for: the start of numba, and compilation, which is announced."""
 
 import gc
+import logging
 from functools import cache
 
 from numba import njit
+from numba.core import event
+
+_LOGGER = logging.getLogger("skscreen")
+
+
+class Announcement(event.Listener):
+    """Log, at level INFO, that a room of the package is being compiled, when that begins.
+
+    What is found on disk is loaded without an event, so nothing is logged, or waited for, then.
+    """
+
+    def __init__(self) -> None:
+        # What is compiled here takes a tenth of a second.
+        self._announced = {"skscreen.core"}
+
+    def on_start(self, started: event.Event) -> None:
+        """Log the first compilation of each room."""
+        package, *rooms = started.data["dispatcher"].py_func.__module__.split(".")
+        room = ".".join([package, *rooms[:1]])
+        if package == "skscreen" and room not in self._announced:
+            self._announced.add(room)
+            _LOGGER.info("Compiling %s, once (a few seconds); it is kept on disk.", room)
+
+    def on_end(self, ended: event.Event) -> None:
+        """Do nothing."""
+
+
+event.register("numba:compile", Announcement())
 
 
 @cache

@@ -1,6 +1,9 @@
 import gc
+import logging
 
 import pytest
+from numba import njit
+from numba.core import event
 
 from skscreen.core import compiling
 
@@ -33,3 +36,18 @@ def test_garbage_is_looked_for_after_a_start_that_failed(collects, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         compiling.start_numba.__wrapped__()
     assert gc.isenabled()
+
+
+def test_each_room_is_announced_once_when_it_is_compiled(caplog):
+    def loop(x):
+        return x + 1
+
+    caplog.set_level(logging.INFO, logger="skscreen")
+    listener = compiling.Announcement()
+    with event.install_listener("numba:compile", listener):
+        for module in ("skscreen.room.a", "skscreen.room.b", "skscreen.core.a", "another"):
+            loop.__module__ = module
+            njit(loop)(1)
+    # By this listener, and by that of the package.
+    said = [message.split(",")[0] for message in caplog.messages]
+    assert said == ["Compiling skscreen.room"] * 2

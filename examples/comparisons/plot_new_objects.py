@@ -29,6 +29,7 @@ placed = model.map_features(X[new])
 fig, axes = plt.subplots(1, 2, figsize=(10.0, 5.0), layout="constrained")
 EmbeddingDisplay.from_estimator(model, classes=y[:n], ax=axes[0])
 EmbeddingDisplay(points=placed, classes=y[new]).plot(ax=axes[1])
+fig.suptitle("New images land among those of the same digit", fontweight="bold")
 axes[0].set_xlabel(f"{n} images that were compared")
 axes[1].set_xlabel("300 new images, placed by their pixels")
 

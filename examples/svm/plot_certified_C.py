@@ -20,6 +20,7 @@ best = svc_certified_C(X[::2], y[::2], X[1::2], y[1::2], (0.01, 100.0), eps=0.01
 folds = ScreenedSVCCV([0.01, 100.0], certify=0.01, kernel="linear", intercept="penalised").fit(X, y)
 
 fig, axes = plt.subplots(1, 2, figsize=(10.0, 4.0), sharey=True, layout="constrained")
+fig.suptitle("No C in the range is better by more than one point", fontweight="bold")
 for ax, title, result in [
     (axes[0], "one validation set", best),
     (axes[1], "mean of five folds", folds),

@@ -28,6 +28,7 @@ for loss, colour, marker in zip(
         errors.append(1.0 - model.score(unseen))
     ax.plot(shares, errors, color=colour, marker=marker, label=loss)
     print(f"{loss:6}" + "".join(f"{error:8.1%}" for error in errors))
+fig.suptitle("With many wrong answers all losses err alike", fontweight="bold")
 ax.set(xlabel="Share of wrong answers", ylabel="Error on unseen answers", ylim=(0.0, None))
 ax.xaxis.set_major_formatter(plt.matplotlib.ticker.PercentFormatter(1.0, decimals=0))
 ax.yaxis.set_major_formatter(plt.matplotlib.ticker.PercentFormatter(1.0, decimals=0))

@@ -31,6 +31,7 @@ for name, model in (("principal components", pca), ("learned", metric)):
     print(f"5-NN accuracy, all directions, {name}: {accuracy:.3f}")
 
 display = LearnedSpaceDisplay.from_estimator(metric, X_test, y_test)
+display.figure_.suptitle("The learned map separates the classes of unseen wines", fontweight="bold")
 print(f"λ is {metric.best_lam_:.2g} λ_max; ", end="")
 print(f"rank of the learned metric: {len(metric.components_)} of {X.shape[1]}")
 plt.show()

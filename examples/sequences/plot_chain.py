@@ -38,6 +38,7 @@ accuracy_single = single.score(np.concatenate(X_test), np.concatenate(y_test))
 fig, (left, right) = plt.subplots(
     1, 2, figsize=(10.0, 3.0), width_ratios=[3, 1], layout="constrained"
 )
+fig.suptitle("Chains keep a label where a single noisy position misleads", fontweight="bold")
 rows = {
     "true": y_test[0],
     f"single ({accuracy_single:.0%})": single.predict(X_test[0]),

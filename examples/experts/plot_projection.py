@@ -34,6 +34,7 @@ def seconds(point, signs):
 seconds(rng.normal(size=10), np.ones(10))  # compiles
 
 fig, ax = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
+fig.suptitle("A projection takes linear time", fontweight="bold")
 worst = 0.0
 for (label, make), colour, marker in zip(makers.items(), ("#0072B2", "#E69F00"), "os", strict=True):
     times = []

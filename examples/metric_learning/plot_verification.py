@@ -48,6 +48,7 @@ for (name, found), colour in zip(distances.items(), ("0.5", "#0072B2"), strict=T
     left.plot(*roc_curve(truth, -found)[:2], color=colour, label=f"{name}: {area:.3f}")
 left.set(xlabel="Different digits accepted", ylabel="Same digit accepted", title="Unseen pictures")
 left.legend(frameon=False, title="Area under the curve")
+fig.suptitle("The learned distance tells same from different better than pixels", fontweight="bold")
 bins = np.linspace(0.0, np.quantile(distances["learned"], 0.99), 40)
 for value, label, colour in ((1, "same digit", "#0072B2"), (-1, "different", "#E69F00")):
     right.hist(distances["learned"][truth == value], bins, color=colour, alpha=0.6, label=label)

@@ -17,6 +17,7 @@ X, y = load_wine(return_X_y=True)
 X = MinMaxScaler((-1.0, 1.0)).fit_transform(X)
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10.0, 3.8), sharey=True, layout="constrained")
+fig.suptitle("The ball of the gap decides as many triplets as any", fontweight="bold")
 path = rtlm_path(X, y, n_neighbors=10)
 display = ScreeningDisplay.from_path(path, ax=left)
 display.ax_.set_title("the default, gap", loc="left", pad=22)

@@ -41,6 +41,7 @@ for n in counts:
     )
 
 fig, ax = plt.subplots(figsize=(6.0, 3.8), layout="constrained")
+fig.suptitle("A hundred triplets put 94 % of unseen ones in order", fontweight="bold")
 ax.semilogx(counts, scores, "o-", color="#0072B2", label="learned")
 ax.axhline(base, color="0.5", linestyle="--", label="Euclidean")
 ax.set(xlabel="Triplets learned from", ylabel="Unseen triplets in order")

@@ -49,6 +49,7 @@ found = {
 }
 
 fig, axes = plt.subplots(1, 2, figsize=(10.0, 4.6), layout="constrained")
+fig.suptitle("Neighbours resolve what single images mix up", fontweight="bold")
 for ax, name in zip(axes, ("single images", "conditional random field"), strict=True):
     ConfusionMatrixDisplay.from_predictions(
         np.concatenate(y_test), np.concatenate(found[name]), normalize="true", include_values=False,
@@ -62,6 +63,7 @@ fig.colorbar(axes[0].images[0], ax=axes, shrink=0.8, label="Share of the true di
 
 most = np.abs(crf.transition_).max()
 fig, axes = plt.subplots(1, 2, figsize=(10.0, 4.2), layout="constrained")
+fig.suptitle("Scores of steps follow how often digits follow each other", fontweight="bold")
 axes[0].imshow(table, cmap="Greys")
 axes[0].set(title="Frequency of the next digit in the words", ylabel="From digit")
 image = axes[1].imshow(crf.transition_, cmap="RdBu", vmin=-most, vmax=most)
@@ -75,6 +77,7 @@ fig.colorbar(image, ax=axes[1], shrink=0.8, label="Score")
 
 marginals, word = crf.predict_marginals(X_test[:1])[0], X_test[0]
 fig, axes = plt.subplots(2, 6, figsize=(10.0, 3.4), layout="constrained", sharey="row")
+fig.suptitle("Marginal probabilities tell which positions are in doubt", fontweight="bold")
 for t in range(6):
     axes[0, t].imshow(word[t].reshape(8, 8), cmap="Greys")
     axes[0, t].set(xticks=[], yticks=[], title=f"true {y_test[0][t]}")

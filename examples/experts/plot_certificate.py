@@ -35,6 +35,7 @@ size = np.linalg.norm(M)
 distances = [np.linalg.norm(model.get_mahalanobis_matrix() - M) for model in models]
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9.0, 3.8), layout="constrained")
+fig.suptitle("The true error never exceeds the gap that was proved", fontweight="bold")
 left.loglog(tolerances, gaps, "o-", color="#0072B2", label="proved: relative duality gap")
 left.loglog(tolerances, np.maximum(errors, 1e-12), "s-", color="#E69F00", label="true error")
 left.loglog(tolerances, tolerances, color="0.35", linestyle="--", linewidth=1, label="tolerance")

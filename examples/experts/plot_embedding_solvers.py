@@ -42,6 +42,7 @@ for solver, colour in [
     name = f"{solver}, at its end" if at_end else solver
     ax.plot(passes, losses, color=colour, marker="o" if at_end else None, label=name)
     print(f"{solver:9} objective {model.objective_:.4f} after {passes[-1]:.0f} passes")
+fig.suptitle("L-BFGS arrives first, SVRG-SBB without a tuned step", fontweight="bold")
 ax.set(xlabel="Passes over the answers", ylabel="Objective", yscale="log", xlim=(0, 60))
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)

@@ -30,6 +30,7 @@ squares = {
 }
 
 fig, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
+fig.suptitle("200 pairs teach a distance that orders unseen pairs", fontweight="bold")
 for ax, (title, distances) in zip(axes, squares.items(), strict=True):
     values = [distances[alike_unseen], distances[~alike_unseen]]
     bins = np.linspace(0.0, np.quantile(distances, 0.9), 30)

@@ -28,6 +28,7 @@ euclidean = knn.fit(X_train, y_train).score(X_val, y_val)
 display = PathDisplay.from_path(
     path, tol=1e-6, scores=scores, baseline=euclidean, baseline_name="Euclidean"
 )
+display.figure_.suptitle("Accuracy peaks inside the path", fontweight="bold")
 best = path.lams[display.best_index_]
 print(f"{len(path)} values of λ; best {best:.4g}, which is {best / path.lam_max:.2g} λ_max")
 plt.show()

@@ -33,6 +33,7 @@ print(f"answers of others folds that the metric gives: {agreement:.0%}, at best 
 print(f"relative duality gap: {model.dual_gap_:.0e}")
 
 fig, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
+fig.suptitle("The weights show what the judge looked at", fontweight="bold")
 at = np.arange(X.shape[1])
 ax.bar(at - 0.2, truth / truth.sum(), 0.4, color="0.7", label="the judge")
 ax.bar(at + 0.2, weights / weights.sum(), 0.4, color="#0072B2", label="learned")

@@ -26,6 +26,7 @@ arms = [
 ]
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10.0, 4.0), sharey=True, layout="constrained")
+fig.suptitle("Cutting planes arrive first here, Pragam as its theory says", fontweight="bold")
 for name, options, colour in arms:
     with warnings.catch_warnings():
         # Not all of them arrive.

@@ -32,7 +32,9 @@ at = dict(zip(cities.names, classical, strict=True))
 classical *= np.sign([at["Vienna"][0] - at["Lisbon"][0], at["Stockholm"][1] - at["Athens"][1]])
 
 model = OrdinalEmbedding(loss="oddoneout", objects=names, random_state=0).fit(names[shown], odd)
-EmbeddingDisplay.from_estimator(model, reference=classical, reference_name="all distances")
+fig, ax = plt.subplots(figsize=(6.4, 5.8), layout="constrained")
+fig.suptitle("1,500 choices of the odd one out draw the map", fontweight="bold")
+EmbeddingDisplay.from_estimator(model, reference=classical, reference_name="all distances", ax=ax)
 
 made = OrdinalEmbedding(random_state=0).fit(triplets_from_oddoneout(shown, odd))
 true = make_triplets(D, 5000, metric="precomputed", random_state=1)

@@ -34,6 +34,7 @@ euclidean = KNeighborsClassifier(5).fit(X_train, y_train).score(X_test, y_test)
 fig, (top, bottom) = plt.subplots(
     2, sharex=True, figsize=(7.0, 5.4), height_ratios=[2, 1], layout="constrained"
 )
+fig.suptitle("Features of noise get no weight, and neighbours gain", fontweight="bold")
 top.plot(path.lams, weights[:, n_real:], color="0.6", linewidth=1)
 top.plot(path.lams, weights[:, :n_real], color="#0072B2", linewidth=1.2)
 top.plot([], [], color="#0072B2", label="13 features of wine")

@@ -29,6 +29,7 @@ states = [
 ]
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10.0, 4.4), layout="constrained")
+fig.suptitle("All but a few samples rest at 0 or C, and screening proves it", fontweight="bold")
 for label, chosen, colour, marker, size in states:
     left.scatter(
         *X[chosen].T, s=size, color=colour, marker=marker, label=f"{label} ({chosen.sum()})"

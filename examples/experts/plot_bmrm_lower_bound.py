@@ -56,6 +56,7 @@ _, errors = run(simplex, d - 1)
 predicted_errors = (d + t) / (2.0 * t * (d - 1.0))
 
 fig, ax = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
+fig.suptitle("Cutting planes can be as slow as their theory allows", fontweight="bold")
 ax.loglog(t, gaps, "o", markersize=4, color="#0072B2", label="Hadamard: certified gap $ε_t$")
 ax.loglog(t, predicted, color="#0072B2", label=r"$1 / (2 λ t)$")
 ax.loglog(t, errors, "s", markersize=4, color="#E69F00", label="simplex: $J(w_t) - J^*$")

@@ -27,7 +27,8 @@ at = dict(zip(cities.names, classical, strict=True))
 classical *= np.sign([at["Vienna"][0] - at["Lisbon"][0], at["Stockholm"][1] - at["Athens"][1]])
 
 model = OrdinalEmbedding(n_components=2, random_state=0).fit(answers)
-_, ax = plt.subplots(figsize=(8.0, 6.6), layout="constrained")
+fig, ax = plt.subplots(figsize=(8.0, 6.6), layout="constrained")
+fig.suptitle("2,000 comparisons put the cities where their distances do", fontweight="bold")
 display = EmbeddingDisplay.from_estimator(
     model, names=cities.names, reference=classical, reference_name="classical scaling", ax=ax
 )
