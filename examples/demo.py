@@ -53,8 +53,8 @@ def compile_loops() -> float:
     started = time.perf_counter()
     X, y = load_iris(return_X_y=True)
     OrdinalEmbedding(random_state=0).fit(make_triplets(X[:40, :2], 500, random_state=0))
-    ScreenedSVC(kernel="rbf", intercept="free", C=100.0).fit(X, y == 1)
-    ScreenedSVCCV([0.1, 1.0], kernel="rbf", intercept="free", cv=2).fit(X, y == 1)
+    ScreenedSVC(C=100.0).fit(X, y == 1)
+    ScreenedSVCCV([0.1, 1.0], cv=2).fit(X, y == 1)
     ScreenedRTLM().fit(X, y)
     for screening in (True, False):
         rtlm_path(X, y, loss="hinge", n_lams=8, n_neighbors=None, screening=screening)
@@ -140,9 +140,7 @@ def show_search() -> Figure:
 
 def search(X: np.ndarray, y: np.ndarray) -> ScreenedSVCCV:
     """Choose C and gamma by cross-validation."""
-    models = [
-        ScreenedSVCCV(CS, kernel="rbf", gamma=gamma, intercept="free").fit(X, y) for gamma in GAMMAS
-    ]
+    models = [ScreenedSVCCV(CS, gamma=gamma).fit(X, y) for gamma in GAMMAS]
     return max(models, key=lambda model: model.best_score_)
 
 
