@@ -40,11 +40,13 @@ class BoundMixin:
         NotFittedError
             If there is no fit.
         ValueError
-            If the loss is neither "gnmds" nor "ste".
+            If the loss is none of "gnmds", "ste" and "oddoneout".
         """
         check_is_fitted(self)
         if self.loss not in CONVEX_LOSSES:
-            raise ValueError(f"loss must be 'gnmds' or 'ste' for a lower bound, got {self.loss!r}.")
+            raise ValueError(
+                f"loss must be 'gnmds', 'ste' or 'oddoneout' for a lower bound, got {self.loss!r}."
+            )
         check_scalar(tol, "tol", Real, min_val=0.0)
         loss = EmbeddingLoss.of(self)
         problem = EmbeddingProblem(*self.answers_, len(self.embedding_), loss, self.reg_)

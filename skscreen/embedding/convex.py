@@ -1,15 +1,16 @@
 """The convex formulation of ordinal embedding, over Gram matrices, with a certificate.
 
-Squared distances g_ii - 2 g_ij + g_jj are linear in the Gram matrix G = X X^T of points, so GNMDS
-and STE, functions f of z = a - c = <H, G>, are convex in it (t-STE, CKL and SOE are not):
+Squared distances g_ii - 2 g_ij + g_jj are linear in the Gram matrix G = X X^T of points. GNMDS and
+STE are convex functions f of z = a - c = <H, G>, and the odd one out, log(1 + exp(a - c) +
+exp(a - e)), is one of two such numbers, so all three are convex in G (t-STE, CKL and SOE are not):
 
-    min over G >= 0 of  F(G) = sum_q w_q f(<H_q, G>) / sum_q w_q + reg / n tr(G)
+    min over G >= 0 of  F(G) = sum_q w_q f(<H_q1, G>, ...) / sum_q w_q + reg / n tr(G)
 
 G is the Gram matrix of points in n dimensions, so the optimum is that of points in any number of
 dimensions. With the conjugate f* the dual problem is
 
     max over t of  -sum_q w_q f*(t_q) / sum_q w_q
-    subject to     reg / n I + sum_q w_q t_q H_q / sum_q w_q >= 0
+    subject to     reg / n I + sum_q w_q sum_r t_qr H_qr / sum_q w_q >= 0
 
 Slopes t_q = f'(z_q) at any points, scaled down until that matrix is positive semidefinite, give a
 lower bound. It meets F where the points are optimal.
@@ -25,11 +26,11 @@ from scipy.special import entr
 
 from skscreen.core.floats import EPS
 from skscreen.embedding.lbfgs import lbfgs
-from skscreen.embedding.losses import GNMDS, answer
+from skscreen.embedding.losses import GNMDS, ODD, answer, choice
 from skscreen.embedding.objective import EmbeddingProblem, margins
 from skscreen.embedding.state import Progress, Settings
 
-CONVEX_LOSSES = ("gnmds", "ste")
+CONVEX_LOSSES = ("gnmds", "ste", "oddoneout")
 _ROUNDS = 100
 # Dimensions that are added at once, at most.
 _ADDED = 4
@@ -85,7 +86,10 @@ def _certify(problem, X) -> tuple[float, float, np.ndarray]:
     """F at X, a lower bound on F everywhere, and directions of new dimensions in which F falls."""
     terms, n = problem.terms, problem.n_objects
     value = problem.evaluate(X)[0]
-    t, S = _slopes(-margins(X, terms.answers), terms, n)
+    z = [-margins(X, terms.answers)]
+    if terms.loss == ODD:
+        z.append(-margins(X, terms.answers[:, [1, 0, 2]]))
+    t, S = _slopes(np.stack(z, axis=1), terms, n)
     ridge = terms.reg / n
     eigenvalues, vectors = eigh(S, subset_by_index=[0, min(_ADDED, n) - 1])
     # Of the eigenvalues, and of the entries of S, sums of as many terms as an object has answers.
@@ -101,32 +105,40 @@ def _certify(problem, X) -> tuple[float, float, np.ndarray]:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _slopes(z, terms, n_objects):
-    """f'(z_q), and the weighted mean of f'(z_q) H_q."""
+    """f'(z_q), of as many columns as z has, and the weighted mean of their sums with H_q."""
     rows, width = terms.answers, terms.answers.shape[1]
     l_column = 0 if width == 3 else 2
-    t, S = np.empty(z.size), np.zeros((n_objects, n_objects))
-    for q in range(z.size):
-        _, _, t[q], _ = answer(terms.loss, terms.shape, max(z[q], 0.0), max(-z[q], 0.0))
-        pull = t[q] / terms.total
-        if terms.weights.size:
-            pull *= terms.weights[q]
-        for i, j, push in (
-            (rows[q, 0], rows[q, 1], pull),
-            (rows[q, l_column], rows[q, width - 1], -pull),
-        ):
-            S[i, i] += push
-            S[j, j] += push
-            S[i, j] -= push
-            S[j, i] -= push
+    t, S = np.empty(z.shape), np.zeros((n_objects, n_objects))
+    for q in range(len(z)):
+        if terms.loss == ODD:
+            # Only differences count.
+            _, _, _, first, second = choice(0.0, -z[q, 0], -z[q, 1])
+            t[q, 0], t[q, 1] = -first, -second
+        else:
+            near, far = max(z[q, 0], 0.0), max(-z[q, 0], 0.0)
+            _, _, t[q, 0], _ = answer(terms.loss, terms.shape, near, far)
+        share = (terms.weights[q] if terms.weights.size else 1.0) / terms.total
+        for r in range(z.shape[1]):
+            pull = share * t[q, r]
+            _add(S, rows[q, 0], rows[q, 1], pull)
+            _add(S, rows[q, l_column if r == 0 else 1], rows[q, width - 1], -pull)
     return t, S
 
 
-def _conjugates(t: np.ndarray, loss: int, shape: float) -> np.ndarray:
-    """-f*(t) for 0 <= t <= 1: entropies for STE, t - shape t^2 / 2 for the smoothed hinge."""
-    if loss == GNMDS:
-        return t - 0.5 * shape * t * t
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add(S, i, j, pull):
+    S[i, i] += pull
+    S[j, j] += pull
+    S[i, j] -= pull
+    S[j, i] -= pull
 
-    return entr(t) + entr(1.0 - t)
+
+def _conjugates(t: np.ndarray, loss: int, shape: float) -> np.ndarray:
+    """-f*(t) for rows t >= 0 with sums up to 1: t - shape t^2 / 2 for GNMDS, else entropies."""
+    if loss == GNMDS:
+        return (t - 0.5 * shape * t * t)[:, 0]
+    rest = np.maximum(1.0 - t.sum(axis=1), 0.0)
+    return entr(t).sum(axis=1) + entr(rest)
 
 
 def _widened(problem, points, directions, value) -> np.ndarray | None:

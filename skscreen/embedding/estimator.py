@@ -87,11 +87,10 @@ class OrdinalEmbedding(
         constant steps, "sgd" falling ones, "batch" is gradient descent.
     formulation : {"nonconvex", "convex"}, default="nonconvex"
         "convex" minimises over the Gram matrix, that is over points in any number of dimensions,
-        and keeps the largest `n_components` eigenpairs. For "gnmds" and "ste" that is a convex
-        problem: it is solved until the duality gap, as a share of F, is at most `tol`, with
-        eigenvectors of an n x n matrix every few steps. Other losses take projected gradients,
-        without a certificate: "oddoneout" is convex too, the others are not. Not with another
-        `solver` than "auto".
+        and keeps the largest `n_components` eigenpairs. For "gnmds", "ste" and "oddoneout" that is
+        a convex problem: it is solved until the duality gap, as a share of F, is at most `tol`,
+        with eigenvectors of an n x n matrix every few steps. The other losses are not convex and
+        take projected gradients, without a certificate. Not with another `solver` than "auto".
     reg : float or "auto", default="auto"
         Strength >= 0 of the ridge. "auto" follows the number of answers for each coordinate; with
         the solver "auto" a tenth of the answers then chooses a stronger one where they are noisy.
@@ -144,7 +143,7 @@ class OrdinalEmbedding(
     stress_ : float
         F without the ridge, at `embedding_`.
     dual_gap_ : float
-        Convex formulation of "gnmds" and "ste" only: by how much F may be above the minimum over
+        Convex formulation of "gnmds", "ste" and "oddoneout" only: by how much F may be above the minimum over
         points in any number of dimensions at most, as a share of F.
     answers_ : Answers
         What was fitted: `rows` of positions in `objects_`, and `weights` or None.

@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skscreen import OrdinalEmbedding
 from skscreen.embedding.auto import random_start
-from skscreen.embedding.convex import convex, lower_bound
-from skscreen.embedding.losses import EmbeddingLoss
+from skscreen.embedding.convex import _conjugates, convex, lower_bound
+from skscreen.embedding.losses import EmbeddingLoss, answer
 from skscreen.embedding.objective import EmbeddingProblem
 from skscreen.embedding.solve import solve
 from skscreen.embedding.state import Settings
@@ -18,17 +18,24 @@ POINTS = np.random.default_rng(0).normal(size=(N, 2))
 ROWS = triplets_of(POINTS, 60, 1, noise=0.1).astype(np.int32)
 QUADRUPLETS = np.insert(ROWS, 2, ROWS[:, 0], axis=1)
 WEIGHTS = np.random.default_rng(1).uniform(0.5, 2.0, size=60)
-LOSSES = [EmbeddingLoss("ste"), EmbeddingLoss("gnmds", 1.0), EmbeddingLoss("gnmds", 0.0)]
+ODD = EmbeddingLoss("oddoneout")
+LOSSES = [EmbeddingLoss("ste"), ODD, EmbeddingLoss("gnmds", 1.0), EmbeddingLoss("gnmds", 0.0)]
 
 
 def optimum(loss, weights, reg):
     """By an interior-point method."""
     G = cp.Variable((N, N), PSD=True)
     i, j, k = ROWS.T
-    z = cp.hstack(
-        [2.0 * G[u, w] - 2.0 * G[u, v] + G[v, v] - G[w, w] for u, v, w in zip(i, j, k, strict=True)]
-    )
-    if loss.name == "ste":
+
+    def differences(i, j, k):
+        """|x_i - x_j|^2 - |x_i - x_k|^2."""
+        return cp.hstack([2.0 * G[u, w] - 2.0 * G[u, v] + G[v, v] - G[w, w]
+                          for u, v, w in zip(i, j, k, strict=True)])  # fmt: skip
+
+    z = differences(i, j, k)
+    if loss.name == "oddoneout":
+        losses = cp.log_sum_exp(cp.vstack([np.zeros(60), z, differences(j, i, k)]), axis=0)
+    elif loss.name == "ste":
         losses = cp.logistic(z)
     elif loss.shape == 0.0:
         losses = cp.pos(1.0 + z)
@@ -43,11 +50,13 @@ def start(p=2, seed=0):
     return random_start(N, p, np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("loss", LOSSES[:2], ids=str)
+@pytest.mark.parametrize("loss", LOSSES[:3], ids=str)
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 @pytest.mark.parametrize("rows", [ROWS, QUADRUPLETS], ids=["triplets", "quadruplets"])
 @pytest.mark.parametrize("reg", [0.02, REG])
 def test_the_optimum_is_that_of_an_interior_point_method(loss, weights, rows, reg):
+    if loss is ODD and rows is QUADRUPLETS:
+        pytest.skip("choices are of three")
     problem = EmbeddingProblem(rows, weights, N, loss, reg)
     X = start()
     *_, last = convex(problem, X, Settings(tol=1e-6))
@@ -75,8 +84,26 @@ def test_a_bound_holds_wherever_it_comes_from(loss):
         assert 0.0 <= lower_bound(problem, fit.embedding) <= least * (1.0 + 1e-7)
 
 
-def test_there_is_no_gap_once_there_are_enough_dimensions():
-    problem = EmbeddingProblem(ROWS, None, N, EmbeddingLoss("ste"), REG)
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_conjugates_are_those_of_the_losses(loss):
+    # -f*(t) = min over z of f(z) - t z, at slopes f'(z) where that is the minimum.
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(50, 2 if loss is ODD else 1))
+    if loss is ODD:
+        values = np.log1p(np.exp(z).sum(axis=1))
+        slopes = np.exp(z) / (1.0 + np.exp(z).sum(axis=1, keepdims=True))
+    else:
+        made = [answer(loss.code, loss.shape, max(v, 0.0), max(-v, 0.0)) for v in z[:, 0]]
+        values = np.array([linear + np.log(factor) for linear, factor, _, _ in made])
+        slopes = np.array([[slope] for _, _, slope, _ in made])
+    assert_allclose(
+        _conjugates(slopes, loss.code, loss.shape), values - (slopes * z).sum(axis=1), atol=1e-14
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES[:2], ids=str)
+def test_there_is_no_gap_once_there_are_enough_dimensions(loss):
+    problem = EmbeddingProblem(ROWS, None, N, loss, REG)
     gaps = []
     for p in (1, 6):
         fit = solve(problem, p, "lbfgs", Settings(tol=1e-13, max_epochs=5000), 0)
@@ -97,17 +124,27 @@ def test_the_estimator_reports_the_gap():
 
 def test_the_bound_of_a_fit_is_that_of_the_convex_problem():
     plane = OrdinalEmbedding(2, loss="gnmds", reg=REG, random_state=0).fit(ROWS)
-    least = optimum(LOSSES[1], np.ones(60), REG)
+    least = optimum(LOSSES[2], np.ones(60), REG)
     assert 0.99 * least <= plane.lower_bound() <= least * (1.0 + 1e-7)
     assert_allclose(plane.lower_bound(1e-6), least, rtol=2e-6)
     assert plane.lower_bound(np.inf) <= plane.lower_bound()
     assert plane.objective_ >= least
 
 
+def test_choices_of_the_odd_one_out_have_a_bound():
+    # The odd one first.
+    model = OrdinalEmbedding(2, loss="oddoneout", reg=REG, random_state=0).fit(ROWS[:, [2, 0, 1]])
+    least = optimum(ODD, np.ones(60), REG)
+    assert_allclose(model.lower_bound(1e-6), least, rtol=2e-6)
+    exact = OrdinalEmbedding(2, loss="oddoneout", reg=REG, formulation="convex", tol=1e-6)
+    assert_allclose(exact.fit(ROWS[:, [2, 0, 1]]).objective_, least, rtol=2e-6)
+    assert exact.dual_gap_ <= 1e-6
+
+
 def test_bounds_need_a_fit_and_a_convex_loss():
     with pytest.raises(NotFittedError):
         OrdinalEmbedding(loss="ste").lower_bound()
-    with pytest.raises(ValueError, match="loss must be 'gnmds' or 'ste'"):
+    with pytest.raises(ValueError, match="loss must be 'gnmds', 'ste' or"):
         OrdinalEmbedding().fit(ROWS).lower_bound()
     with pytest.raises(ValueError, match="tol"):
         OrdinalEmbedding(loss="ste").fit(ROWS).lower_bound(-1.0)
