@@ -7,13 +7,97 @@ it.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from skscreen.core.memory import free_memory
+from skscreen.core.memory import Pool, free_memory
 
-# Matrices by the key of what they follow from, the least recently used first.
-_KEPT: OrderedDict[str, np.ndarray] = OrderedDict()
+# Returns a matrix, in memory that it gets by its shape.
+Compute = Callable[[Callable[[tuple[int, int]], np.ndarray]], np.ndarray]
+
+# Share of the limit that one matrix of distances may take.
+_MOST_DISTANCES = 0.25
+
+
+class KernelMatrices:
+    """What problems on the same samples share: squared distances, and the last kernel matrix.
+
+    The next kernel matrix takes the memory of the last one, unless somebody still has that: memory
+    that a process has not used yet may cost more than what is computed there. Threads may share
+    these matrices.
+
+    Parameters
+    ----------
+    several : bool, default=True
+        Whether there will be several kernel matrices, so that distances are worth their memory;
+        else they are kept once a second one was asked for.
+    max_bytes : float, optional
+        Limit for all that is kept.
+    grown : callable, optional
+        Is called after each change.
+    """
+
+    def __init__(
+        self,
+        several: bool = True,
+        max_bytes: float = np.inf,
+        grown: Callable[[], None] = lambda: None,
+    ):
+        self._pool, self._lock = Pool(), threading.Lock()
+        self._several, self._max_bytes, self._grown = several, max_bytes, grown
+        self._key = self._kernel = self._of = self._distances = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the matrices."""
+        known = (self._kernel, self._distances)
+        return sum(matrix.nbytes for matrix in known if matrix is not None)
+
+    def kernel(self, key: tuple, compute: Compute) -> np.ndarray:
+        """Return the kernel matrix of a key, computed if it is not the last one: not to be changed.
+
+        Parameters
+        ----------
+        key : tuple
+            Of the kernel and its parameters.
+        compute : callable
+        """
+        with self._lock:
+            if key == self._key:
+                return self._kernel
+            self._several = self._several or self._key is not None
+            self._key = self._kernel = None
+        matrix = compute(self._pool.empty)
+        with self._lock:
+            self._key, self._kernel = key, matrix
+        self._grown()
+        return matrix
+
+    def distances(self, key: tuple, n: int, compute: Compute) -> np.ndarray | None:
+        """Return the squared distances between n samples; None if not worth their memory.
+
+        Parameters
+        ----------
+        key : tuple
+            Of the way they are computed.
+        n : int
+        compute : callable
+        """
+        with self._lock:
+            if key == self._of:
+                return self._distances
+        if not self._several or 8.0 * n * n > _MOST_DISTANCES * _limit(self._max_bytes):
+            return None
+        matrix = compute(self._pool.empty)
+        with self._lock:
+            self._of, self._distances = key, matrix
+        self._grown()
+        return matrix
+
+
+# By the key of what they follow from, the least recently used first.
+_KEPT: OrderedDict[str, np.ndarray | KernelMatrices] = OrderedDict()
 _LOCK = threading.Lock()
 
 
@@ -39,12 +123,34 @@ def kept_matrix(key: str, max_bytes: float, compute: Callable[[], np.ndarray]) -
         if key in _KEPT:
             _KEPT.move_to_end(key)
             return _KEPT[key]
-    matrix, limit = compute(), _limit(max_bytes)
+    matrix = compute()
     with _LOCK:
         _KEPT[key] = matrix
-        while sum(kept.nbytes for kept in _KEPT.values()) > limit:
-            _KEPT.popitem(last=False)
+    _make_room(max_bytes)
     return matrix
+
+
+def kept_kernel_matrices(key: str, max_bytes: float) -> KernelMatrices:
+    """Return the matrices of this process that belong to a set of samples.
+
+    Parameters
+    ----------
+    key, max_bytes
+        See `kept_matrix`.
+    """
+    grown = partial(_make_room, max_bytes)
+    with _LOCK:
+        found = _KEPT.setdefault(key, KernelMatrices(False, max_bytes, grown))
+        _KEPT.move_to_end(key)
+    return found
+
+
+def _make_room(max_bytes: float) -> None:
+    limit = _limit(max_bytes)
+    with _LOCK:
+        total = sum(kept.nbytes for kept in _KEPT.values())
+        while total > limit:
+            total -= _KEPT.popitem(last=False)[1].nbytes
 
 
 def _limit(max_bytes: float) -> float:

@@ -27,13 +27,17 @@ from sklearn.utils import check_scalar
 from skscreen.fitting.warning import warn_user
 
 # Changes with the meaning of the files.
-_FORMAT = 3
+_FORMAT = 4
 
 # An unfinished file older than so many seconds was left by a process that is no more.
 _ABANDONED = 3600.0
 
-# Eviction makes this much room at once, as a share of the limit.
+# Eviction makes this much room at once, as a share of the limit. A process looks at what there is
+# after it has written so much.
 _ROOM = 0.1
+
+# By folder, the bytes that this process saw there when it looked last, and that it wrote since.
+_SEEN: dict[str, tuple[float, float]] = {}
 
 # What reading a damaged file may raise.
 _DAMAGES = (
@@ -49,8 +53,9 @@ class Store:
     folder : str or path
         Made if it does not exist. Only files of stores are touched there.
     max_bytes : int, default=4 * 2**30
-        Files used least recently are removed when all together are larger. So are kernel matrices
-        that stay in the memory of a process, which never keep more than they leave free.
+        Files used least recently are removed when all together are larger; processes that write
+        at the same time may go beyond it by a tenth each. So are kernel matrices that stay in the
+        memory of a process, which never keep more than they leave free.
 
     Raises
     ------
@@ -155,9 +160,11 @@ class Store:
         """Write a file under another name, and give it its own when it is complete."""
         unfinished = path.with_name(f"{uuid.uuid4().hex}.tmp")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.parent.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
             with unfinished.open("wb") as file:
                 save(file)
+                size = file.tell()
             os.replace(unfinished, path)
         except OSError as error:
             # A full disk must not cost the user the fit.
@@ -173,10 +180,19 @@ class Store:
             if isinstance(error, ValueError) and not isinstance(cause, Exception | None):
                 raise cause from None
             raise
-        self._evict(path)
+        self._count(path, size)
 
-    def _evict(self, keep: Path) -> None:
-        """Remove the files used least recently, and what killed processes left."""
+    def _count(self, path: Path, size: int) -> None:
+        """Take notice of a file that was written; look at all only where that may matter."""
+        folder = os.path.abspath(self.folder)
+        total, written = _SEEN.get(folder, (np.inf, 0.0))
+        written += size
+        if total + written > self.max_bytes or written > _ROOM * self.max_bytes:
+            total, written = self._evict(path), 0.0
+        _SEEN[folder] = total, written
+
+    def _evict(self, keep: Path) -> float:
+        """Remove the files used least recently and what killed processes left; return the bytes."""
         files, total, now = [], 0, time.time()
         for folder in _listed(self.folder):
             for entry in _listed(folder):
@@ -190,7 +206,7 @@ class Store:
                     elif now - status.st_mtime > _ABANDONED:
                         os.unlink(entry.path)
         if total <= self.max_bytes:
-            return
+            return total
         for _, size, path in sorted(files):
             if total <= (1.0 - _ROOM) * self.max_bytes:
                 break
@@ -198,6 +214,7 @@ class Store:
                 with contextlib.suppress(OSError):
                     os.unlink(path)
                     total -= size
+        return total
 
 
 def _label(key: str, arrays: dict[str, np.ndarray]) -> str:

@@ -2,14 +2,24 @@
 
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
+from skscreen.samples.distances import (
+    all_squared_distances,
+    check_sparse_rows,
+    is_far,
+    lost_digits,
+    near_origin,
+    rbf_of_distances,
+    square_norms,
+    squared_distances,
+)
 from skscreen.samples.gram_loops import add_rows, add_rows_at
 from skscreen.samples.kernel_blocks import ComputedBlocks, KernelBlocks, RBFBlocks, RBFRows
 from skscreen.samples.row_cache import RESERVING, RowCache, reserved_bytes
@@ -26,10 +36,6 @@ BY_BLOCKS = 2000
 # Most features of sparse rows that are made dense.
 _WIDEST = 4096
 
-# Errors of the exponent of an RBF kernel from which on differences take the place of products, and
-# sparse rows, of which there are only products, are refused.
-_INEXACT, _USELESS = 1e-10, 1e-8
-
 # Relative errors of kernel values that are computed here.
 _EXACT = 1e-14
 
@@ -38,6 +44,20 @@ _PROBE = 256
 
 # Negative eigenvalues and asymmetry that rounding errors explain, over the largest kernel value.
 INDEFINITE = 1e-7
+
+
+# Returns an array of a shape, uninitialised.
+Empty = Callable[[tuple[int, int]], np.ndarray]
+
+
+class Shared(Protocol):
+    """Matrices that problems on the same samples share, whatever the parameters of their kernel."""
+
+    def kernel(self, key: tuple, compute: Callable[[Empty], np.ndarray]) -> np.ndarray:
+        """Return the kernel matrix that a key names: known, or computed in memory it is given."""
+
+    def distances(self, key: tuple, n: int, compute: Callable[[Empty], np.ndarray]):
+        """Return the same of n squared distances, or None where they are not worth their memory."""
 
 
 class Gram:
@@ -62,8 +82,8 @@ class Gram:
         What kernel values are stored in (they are computed in float64). The float32 matrix is the
         one the problem is then solved with, to any gap: rounding changes decision values by up to
         6e-8 sum_i |alpha_i K_ij|.
-    keep : callable, optional
-        Gets a function that computes the matrix, and returns it: computed, or kept from before.
+    shared : Shared, optional
+        Matrices of the same samples, with this or with other kernels.
     once : bool, default=False
         Whether one problem is solved for one C. Then more than `BY_BLOCKS` samples have no matrix
         although it would fit: computing it takes longer than solving.
@@ -89,7 +109,7 @@ class Gram:
         coef0: float = 0.0,
         cache_size: float = 1000,
         dtype=np.float64,
-        keep: Callable[[Callable[[], np.ndarray]], np.ndarray] | None = None,
+        shared: Shared | None = None,
         once: bool = False,
     ):
         if not callable(kernel) and kernel not in KERNELS:
@@ -100,17 +120,17 @@ class Gram:
         self.dtype = np.dtype(dtype)
         if kernel == "rbf":
             (self.X,) = near_origin(self.X)
-            self._squares = _square_norms(self.X)
+            self._squares = square_norms(self.X)
             if not np.all(self._squares <= LARGEST**2):
                 raise ValueError(f"X has rows of length above {LARGEST:g}: rescale X.")
             # A single row that is far from the origin is far from all others too.
             far = np.sort(self._squares)[-2:][0]
-            lost = _lost(far, gamma)
-            self._is_far = lost > _INEXACT
+            self._is_far = is_far(far, gamma)
             # Dense samples that are far have their differences taken.
-            self._lost = lost if sparse.issparse(self.X) or not self._is_far else 0.0
-            if self._lost > _USELESS:
-                raise ValueError(_far_message(far, gamma))
+            self._lost = 0.0
+            if sparse.issparse(self.X) or not self._is_far:
+                self._lost = lost_digits(far, gamma)
+                check_sparse_rows(far, gamma)
         elif kernel == "precomputed":
             _check_symmetric(self.X, "X, as a kernel matrix,")
             _check_minors(self.X, np.diagonal(self.X))
@@ -127,8 +147,8 @@ class Gram:
         once = once and self._is_definite
         self.blocks = self._blocks() if once or n_rows < self.n else None
         if n_rows == self.n and self.blocks is None:
-            keep = None if kernel == "precomputed" else keep
-            self.whole = keep(self._compute_whole) if keep else self._compute_whole()
+            self._shared = None if kernel == "precomputed" else shared
+            self.whole = self._whole()
 
     def _blocks(self) -> KernelBlocks | None:
         """Return what computes products in tiles, where that is faster than a matrix in memory."""
@@ -160,7 +180,8 @@ class Gram:
             settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
             return kernel_values(self.kernel, A, B, **settings)
         squares = self._squares if columns is None else self._squares[columns]
-        return _rbf_values(A, B, self.gamma, self._squares[rows], squares, self._is_far)
+        D = squared_distances(A, B, self._squares[rows], squares, self._is_far)
+        return rbf_of_distances(D, self.gamma, D)
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Return rows of K."""
@@ -225,12 +246,25 @@ class Gram:
             out[part] = np.diagonal(self.compute(part, part))
         return out
 
-    def _compute_whole(self) -> np.ndarray:
-        """Compute the upper triangle by blocks of rows and mirror it."""
+    def _whole(self) -> np.ndarray:
+        if self._shared is None:
+            return self._compute_whole(lambda shape: np.empty(shape, self.dtype))
+        key = self.kernel, self.gamma, self.degree, self.coef0
+        return self._shared.kernel(key, self._compute_whole)
+
+    def _compute_whole(self, empty: Empty) -> np.ndarray:
         if self.kernel == "precomputed":
             return np.ascontiguousarray(self.X, self.dtype)
         self._check_memory(self.n)
-        K = np.empty((self.n, self.n), self.dtype)
+        K = empty((self.n, self.n))
+        if self.kernel == "rbf" and K.dtype == np.float64:
+            D = None
+            if self._shared is not None:
+                D = self._shared.distances((self._is_far,), self.n, self._compute_distances)
+            if D is None:
+                D = self._compute_distances(lambda shape: K)
+            return rbf_of_distances(D, self.gamma, K)
+        # The upper triangle by blocks of rows, mirrored.
         for first in range(0, self.n, _BLOCK):
             last = min(first + _BLOCK, self.n)
             block = self.compute(np.arange(first, last), np.arange(first, self.n))
@@ -241,6 +275,11 @@ class Gram:
         if not self._is_definite:
             _check_minors(K, self.diagonal)
         return K
+
+    def _compute_distances(self, empty: Empty) -> np.ndarray:
+        D = empty((self.n, self.n))
+        all_squared_distances(self.X, self._squares, self._is_far, D)
+        return D
 
     def _check_memory(self, n_rows: int, reserved: int = 0) -> None:
         needed = n_rows * self.n * self.dtype.itemsize + 2 * _BLOCK * self.n * 8 + reserved
@@ -314,46 +353,19 @@ def indefinite_message(found: str) -> str:
     )
 
 
-def _lost(square: float, gamma: float) -> float:
-    """Return the rounding error of gamma (|a|^2 + |b|^2 - 2 <a, b>) for such squares."""
-    return EPS * gamma * square
-
-
-def _far_message(square: float, gamma: float) -> str:
-    return (
-        f"X has rows of length {np.sqrt(square):.2g}, and with gamma={gamma:.2g} the "
-        "distances of sparse rows lose too many digits: centre X, or rescale it."
-    )
-
-
-def _rbf_values(A, B, gamma: float, squares_A, squares_B, is_far: bool) -> np.ndarray:
-    if is_far and not (sparse.issparse(A) or sparse.issparse(B)):
-        K = cdist(A, B, "sqeuclidean")
-        K *= -gamma
-    else:
-        # -gamma (|a|^2 + |b|^2 - 2 <a, b>), in place
-        products = A @ B.T
-        K = np.asarray(products.toarray() if sparse.issparse(products) else products, np.float64)
-        K *= 2.0 * gamma
-        K -= gamma * squares_A[:, None]
-        K -= gamma * squares_B
-        np.minimum(K, 0.0, out=K)
-    return np.exp(K, out=K)
-
-
 def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray:
     """Return the matrix between two sets of samples of a kernel, as `Gram` would."""
     shape = A.shape[0], B.shape[0]
     if 0 in shape:
         return np.empty(shape)
     if kernel == "rbf":
-        A, B = near_origin(A, B)
-        squares = _square_norms(A), _square_norms(B)
+        (A, B), gamma = near_origin(A, B), settings["gamma"]
+        squares = square_norms(A), square_norms(B)
         far = min(s.max() for s in squares)
-        lost = _lost(far, settings["gamma"])
-        if lost > _USELESS and (sparse.issparse(A) or sparse.issparse(B)):
-            raise ValueError(_far_message(far, settings["gamma"]))
-        return _rbf_values(A, B, settings["gamma"], *squares, lost > _INEXACT)
+        if sparse.issparse(A) or sparse.issparse(B):
+            check_sparse_rows(far, gamma)
+        D = squared_distances(A, B, *squares, is_far(far, gamma))
+        return rbf_of_distances(D, gamma, D)
     if not callable(kernel):
         return pairwise_kernels(A, B, metric=kernel, filter_params=True, **settings)
     K = kernel(A, B)
@@ -365,29 +377,6 @@ def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray
             f"shape {K.shape}."
         )
     return K
-
-
-def near_origin(*sets) -> tuple:
-    """Return sets of samples, all shifted by the mean of the last, where that keeps digits.
-
-    Distances do not depend on where the origin is, but by |a|^2 + |b|^2 - 2 <a, b> their error is
-    1e-16 of the squared distance from it. Sparse samples stay.
-    """
-    last = sets[-1]
-    if any(sparse.issparse(X) for X in sets):
-        return sets
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = last.mean(axis=0)
-        spread = float(np.mean((last - mean) ** 2)) * mean.size
-        if not spread < float(mean @ mean) < np.inf:
-            return sets
-    return tuple(X - mean for X in sets)
-
-
-def _square_norms(X) -> np.ndarray:
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, X)
 
 
 def _check_symmetric(K: np.ndarray, what: str) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 
-from skscreen.samples.gram import Gram, kernel_values
+from skscreen.samples.gram import Gram, Shared, kernel_values
 
 # Share of the mean square; a smaller variance is rounding errors of a constant.
 _NOISE = 1e-14
@@ -42,9 +42,9 @@ class Kernel:
         """Return the kernel matrix between two sets of samples."""
         return kernel_values(self.name, X, Y, **self._settings)
 
-    def gram(self, X, cache_size: float, keep: Callable | None = None, once=False) -> Gram:
+    def gram(self, X, cache_size: float, shared: Shared | None = None, once=False) -> Gram:
         """Return the kernel matrix of training samples."""
-        return Gram(X, self.name, cache_size=cache_size, keep=keep, once=once, **self._settings)
+        return Gram(X, self.name, cache_size=cache_size, shared=shared, once=once, **self._settings)
 
     @property
     def _settings(self) -> dict[str, float]:

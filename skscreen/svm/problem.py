@@ -9,9 +9,10 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from skscreen.fitting.kept_matrices import kept_matrix
+from skscreen.fitting.kept_matrices import KernelMatrices, kept_kernel_matrices
 from skscreen.fitting.store import Store, content_key
-from skscreen.samples.gram import Gram, near_origin
+from skscreen.samples.distances import near_origin
+from skscreen.samples.gram import Gram
 from skscreen.samples.kernel import Kernel, gamma_value
 from skscreen.samples.kernel_samples import KernelSamples, LinearKernelSamples
 from skscreen.samples.labels import check_labels
@@ -23,7 +24,9 @@ from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.stored import StoredFit
 
+KERNELS_WITH_GAMMA = ("rbf", "poly", "sigmoid")
 SOLVERS = {"linear": LINEAR_SOLVERS, "kernel": KERNEL_SOLVERS}
 
 # Caps tol so that products with it stay finite; a larger one asks for nothing either.
@@ -63,17 +66,44 @@ class SVMProblem:
         Which samples take part in which problem.
     kernel : Kernel
     settings : Settings
+    shared : KernelMatrices, optional
+        Of the same samples, for this kernel and others.
     """
 
-    def __init__(self, X, division: Division, kernel: Kernel, settings: Settings):
+    def __init__(
+        self,
+        X,
+        division: Division,
+        kernel: Kernel,
+        settings: Settings,
+        shared: KernelMatrices | None = None,
+    ):
         self.X, self.division, self.kernel, self._settings = X, division, kernel, settings
         self.labels = division.labels
         self._taking_part = self.labels.take(X, kernel.name == "precomputed")
-        self._whole = None
+        self._whole = self._content = self._stored = None
+        if settings.store is not None:
+            self._content = content_key(self._taking_part)
+            self._stored = self._stored_fit()
         if isinstance(division, OneVsRest):
             once = settings.once and division.n_problems == 1
-            self._whole = _Samples(self._taking_part, kernel, replace(settings, once=once))
+            shared = shared or self._kept()
+            self._whole = _Samples(self._taking_part, kernel, replace(settings, once=once), shared)
             self._whole.prepare()
+
+    def _stored_fit(self) -> StoredFit:
+        """Return what the store knows of these problems for other C."""
+        settings, labels = self._settings, self.labels
+        given = self._content, labels.codes, labels.weights, type(self.division).__name__
+        key = content_key(*given, *astuple(self.kernel), settings.bias, settings.free)
+        return StoredFit(settings.store, key, self.division.n_problems)
+
+    def _kept(self, *problem: int) -> KernelMatrices | None:
+        """Return what is kept in memory of all samples, or of those of a problem."""
+        if self._content is None:
+            return None
+        key = "-".join(map(str, (self._content, *problem)))
+        return kept_kernel_matrices(key, self._settings.store.max_bytes)
 
     @property
     def thread_safe(self) -> bool:
@@ -88,7 +118,7 @@ class SVMProblem:
             return self._whole
         rows, X = self.division.rows(problem), self._taking_part
         X = X[np.ix_(rows, rows)] if self.kernel.name == "precomputed" else X[rows]
-        return _Samples(X, self.kernel, self._settings)
+        return _Samples(X, self.kernel, self._settings, self._kept(problem))
 
     def finish(self, problem: int, solution: SampleSolution) -> SampleSolution:
         """Return a solution with weights of features and intercept, and without margins."""
@@ -101,20 +131,17 @@ class SVMProblem:
 
         `start` are dual variables to start from, where they are known.
         """
-        store, key, samples = self._settings.store, None, self._samples(problem)
+        samples = self._samples(problem)
         signs, weights = self.division.signs(problem), self.division.weights(problem)
         solver = samples.path_solver(signs, weights, exact=not self._settings.once)
-        if store is not None:
-            key = content_key(signs, samples.content, weights, *samples.kind)
         if start is not None:
             solver.recall(C, start, None, solver.C_min)
-        elif key is not None:
-            for other, known in store.neighbours(key, C):
-                if known["alpha"].shape == known["margins"].shape == signs.shape:
-                    solver.recall(other, known["alpha"], known["margins"], float(known["C_min"]))
+        elif self._stored is not None:
+            for known in self._stored.neighbours(problem, C, signs.size):
+                solver.recall(*known)
         solution = solver.solve(C, tol)
-        if key is not None and solution.converged:
-            store.put(key, C, alpha=solution.alpha, margins=solution.margins, C_min=solver.C_min)
+        if self._stored is not None:
+            self._stored.keep(problem, C, solution, solver.C_min)
         return samples.finish(signs, solution)
 
     def path_solver(self, problem: int) -> SamplePathSolver:
@@ -131,10 +158,11 @@ class _Samples:
     X : array or CSR of shape (n, n_features)
     kernel : Kernel
     settings : Settings
+    shared : KernelMatrices or None
     """
 
-    def __init__(self, X, kernel: Kernel, settings: Settings):
-        self._X, self._kernel, self._settings = X, kernel, settings
+    def __init__(self, X, kernel: Kernel, settings: Settings, shared: KernelMatrices | None):
+        self._X, self._kernel, self._settings, self._shared = X, kernel, settings, shared
         self._linear = by_rows(kernel.name, settings.free)
         self._rows = self._origin = None
         if kernel.name == "linear":
@@ -143,16 +171,6 @@ class _Samples:
             if self._rows is not X:
                 self._origin = X[0] - self._rows[0]
 
-    @cached_property
-    def content(self) -> str:
-        """Key of the samples in a store."""
-        return content_key(self._X)
-
-    @property
-    def kind(self) -> tuple:
-        """What solutions depend on, apart from samples, C, signs and weights."""
-        return *astuple(self._kernel), self._settings.bias, self._settings.free
-
     @property
     def thread_safe(self) -> bool:
         """Whether problems can be solved at the same time: a function may not allow it."""
@@ -160,12 +178,8 @@ class _Samples:
 
     @cached_property
     def _gram(self) -> Gram:
-        settings, keep = self._settings, None
-        if settings.store is not None:
-            key = content_key(self.content, *astuple(self._kernel))
-            keep = partial(kept_matrix, key, settings.store.max_bytes)
-        X = self._X if self._rows is None else self._rows
-        return self._kernel.gram(X, settings.cache_size, keep, settings.once)
+        X, settings = self._X if self._rows is None else self._rows, self._settings
+        return self._kernel.gram(X, settings.cache_size, self._shared, settings.once)
 
     @cached_property
     def _compressed(self):
@@ -227,7 +241,16 @@ def has_free_intercept(model) -> bool:
     return model.fit_intercept and model.intercept == "free"
 
 
-def build(model, X, y, sample_weight=None, store=None, once: bool = False) -> SVMProblem:
+def build(
+    model,
+    X,
+    y,
+    sample_weight=None,
+    store: Store | None = None,
+    once: bool = False,
+    gamma: float | str | None = None,
+    shared: KernelMatrices | None = None,
+) -> SVMProblem:
     """Validate the data and set the problems of an estimator up.
 
     Parameters
@@ -240,6 +263,10 @@ def build(model, X, y, sample_weight=None, store=None, once: bool = False) -> SV
         Of solutions for other values of C.
     once : bool, default=False
         Whether the problems are solved for one C alone.
+    gamma : float or str, optional
+        In the place of that of the estimator.
+    shared : KernelMatrices, optional
+        Of the same samples, for this gamma and others.
     """
     X, y = validate_data(model, X, y, **accepted(model))
     if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
@@ -247,10 +274,11 @@ def build(model, X, y, sample_weight=None, store=None, once: bool = False) -> SV
             f"X must be a square kernel matrix for kernel='precomputed', got shape {X.shape}."
         )
     labels = check_labels(X, y, sample_weight, model.class_weight)
-    gamma, free = 1.0, has_free_intercept(model)
-    if model.kernel in ("rbf", "poly", "sigmoid"):
-        gamma = gamma_value(model.gamma, labels.take(X, False), labels.repetitions)
-    kernel = Kernel(model.kernel, gamma, model.degree, float(model.coef0))
+    value, free = 1.0, has_free_intercept(model)
+    if model.kernel in KERNELS_WITH_GAMMA:
+        gamma = model.gamma if gamma is None else gamma
+        value = gamma_value(gamma, labels.take(X, False), labels.repetitions)
+    kernel = Kernel(model.kernel, value, model.degree, float(model.coef0))
     seed = model.random_state or 0
     if not isinstance(seed, Integral):
         seed = int(seed.randint(2**31 - 1))
@@ -275,7 +303,7 @@ def build(model, X, y, sample_weight=None, store=None, once: bool = False) -> SV
         store=store,
         once=once and store is None,
     )
-    return SVMProblem(X, divided(labels, model.multi_class), kernel, settings)
+    return SVMProblem(X, divided(labels, model.multi_class), kernel, settings, shared)
 
 
 def _solve_linear(samples, settings, losses, start, margins, codes, tol, left) -> SampleSolution:

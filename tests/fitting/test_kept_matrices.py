@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import scale
 
 from skscreen import ScreenedSVC
 from skscreen.fitting import kept_matrices
-from skscreen.fitting.kept_matrices import kept_matrix
+from skscreen.fitting.kept_matrices import KernelMatrices, kept_kernel_matrices, kept_matrix
 
 
 @pytest.fixture(autouse=True)
@@ -38,12 +39,48 @@ def test_what_is_kept_leaves_as_much_memory_free(monkeypatch):
     assert list(kept_matrices._KEPT) == ["b", "c"]
 
 
-def test_fits_with_a_store_share_the_kernel_matrix(tmp_path):
+def test_distances_are_kept_once_a_second_kernel_matrix_is_asked_for():
+    def matrix(kept, gamma):
+        asked = []
+
+        def compute(empty):
+            D = kept.distances((), 3, lambda empty: asked.append("distances") or np.ones((3, 3)))
+            asked.append("kernel" if D is None else "kernel of distances")
+            return np.full((3, 3), gamma)
+
+        return kept.kernel((gamma,), compute), asked
+
+    kept = kept_kernel_matrices("a", 1e9)
+    first, asked = matrix(kept, 1.0)
+    assert asked == ["kernel"]
+    again, asked = matrix(kept_kernel_matrices("a", 1e9), 1.0)
+    assert again is first and not asked
+    assert matrix(kept, 2.0)[1] == ["distances", "kernel of distances"]
+    assert matrix(kept, 1.0)[1] == ["kernel of distances"]
+    assert kept.nbytes == 2 * 8 * 9
+    # Not where they would take more than a quarter of the limit.
+    kept = kept_kernel_matrices("b", 3 * 8 * 9)
+    assert [matrix(kept, gamma)[1] for gamma in (1.0, 2.0)] == [["kernel"], ["kernel"]]
+    # At once where several are announced.
+    assert matrix(KernelMatrices(), 1.0)[1] == ["distances", "kernel of distances"]
+
+
+def test_the_next_kernel_matrix_takes_the_memory_of_the_last_unless_it_is_used():
+    kept, sizes = KernelMatrices(), (100, 100)
+    place = kept.kernel((1,), lambda empty: empty(sizes)).__array_interface__["data"]
+    used = kept.kernel((2,), lambda empty: empty(sizes))
+    assert used.__array_interface__["data"] == place
+    other = kept.kernel((3,), lambda empty: empty(sizes))
+    assert not np.shares_memory(used, other)
+
+
+def test_fits_with_a_store_share_distances(tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
-    for C in (0.1, 1.0):
-        for gamma in (0.01, 0.02):
-            ScreenedSVC(C=C, kernel="rbf", gamma=gamma, memory=tmp_path, intercept="penalised").fit(
-                X, y
-            )
-    assert len(kept_matrices._KEPT) == 2
+    X = scale(X)
+    for gamma in (0.01, 0.02, 0.01):
+        kept = ScreenedSVC(kernel="rbf", gamma=gamma, memory=tmp_path, tol=1e-10).fit(X, y)
+        bare = ScreenedSVC(kernel="rbf", gamma=gamma, tol=1e-10).fit(X, y)
+        np.testing.assert_allclose(kept.objective_, bare.objective_, rtol=1e-9)
+    (matrices,) = kept_matrices._KEPT.values()
+    assert matrices.nbytes == 2 * 8 * len(y) ** 2
     assert not list(tmp_path.rglob("*.npy"))

@@ -55,6 +55,30 @@ def test_what_was_used_least_recently_makes_room(tmp_path):
     assert sum(path.stat().st_size for path in (tmp_path / "a").iterdir()) <= store.max_bytes
 
 
+def test_a_store_far_from_its_limit_is_not_listed_again(tmp_path, monkeypatch):
+    store, listed = Store(tmp_path), []
+    store.put("a", 0.0, alpha=np.zeros(250))
+    monkeypatch.setattr(Store, "_evict", lambda self, keep: listed.append(keep) or 0)
+    for value in range(1, 9):
+        store.put("a", value, alpha=np.zeros(250))
+    assert not listed
+    # Others may write as well: a look after each tenth of the limit.
+    store.max_bytes = 40 * (tmp_path / "a" / "0.0.npz").stat().st_size
+    for value in range(9, 30):
+        store.put("a", value, alpha=np.zeros(250))
+    assert 3 <= len(listed) <= 6
+
+
+def test_the_problems_of_a_fit_are_one_file(tmp_path):
+    data, labels = load_wine(return_X_y=True)
+    data = scale(data)
+    for C in (1.0, 0.1):
+        ScreenedSVC(C, kernel="rbf", memory=tmp_path).fit(data, labels)
+    assert len(list(tmp_path.rglob("*.npz"))) == 2
+    again = ScreenedSVC(0.1, kernel="rbf", memory=tmp_path).fit(data, labels)
+    assert not again.n_iter_.any()
+
+
 def test_an_abandoned_file_is_removed_a_young_one_is_not(tmp_path):
     store = Store(tmp_path)
     store.put("a", 1.0, alpha=np.zeros(1))
@@ -62,6 +86,8 @@ def test_an_abandoned_file_is_removed_a_young_one_is_not(tmp_path):
         path = tmp_path / "a" / name
         path.write_bytes(b"unfinished")
         os.utime(path, (time.time() - age, time.time() - age))
+    # After a tenth of what it may write, a store looks at what there is.
+    store.max_bytes = 5_000
     store.put("a", 2.0, alpha=np.zeros(1))
     assert {path.name for path in (tmp_path / "a").iterdir()} == {"1.0.npz", "2.0.npz", "young.tmp"}
 

@@ -1,0 +1,125 @@
+"""Squared distances between samples, and the RBF kernel of them."""
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from skscreen.core.floats import EPS
+
+# Errors of the exponent of an RBF kernel from which on differences take the place of products, and
+# sparse rows, of which there are only products, are refused.
+_INEXACT, _USELESS = 1e-10, 1e-8
+
+# Numbers of a block of rows that is worked on in the processor's cache, and rows of one of
+# distances that have to be mirrored.
+_IN_CACHE, _BLOCK = 2**15, 256
+
+
+def squared_distances(A, B, squares_A, squares_B, by_differences: bool) -> np.ndarray:
+    """Return |a|^2 + |b|^2 - 2 <a, b> between two sets of samples.
+
+    Parameters
+    ----------
+    A, B : array or CSR of shape (n, d) and (m, d)
+    squares_A, squares_B : ndarray of shape (n,) and (m,)
+        Squared lengths.
+    by_differences : bool
+        Whether to sum (a - b)^2 instead: slower, and exact far from the origin. Sparse samples have
+        products only.
+    """
+    if by_differences and not (sparse.issparse(A) or sparse.issparse(B)):
+        return cdist(A, B, "sqeuclidean")
+    products = A @ B.T
+    D = np.asarray(products.toarray() if sparse.issparse(products) else products, np.float64)
+    _from_products(D, squares_A, squares_B)
+    return D
+
+
+def all_squared_distances(X, squares, by_differences: bool, out: np.ndarray) -> None:
+    """Write the squared distances between all samples to `out`, exactly symmetric.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, d)
+    squares, by_differences
+        See `squared_distances`.
+    out : float64 ndarray of shape (n, n)
+    """
+    if sparse.issparse(X) or by_differences:
+        # The upper triangle, mirrored.
+        for first in range(0, len(out), _BLOCK):
+            last = first + _BLOCK
+            pair = squares[first:last], squares[first:]
+            block = squared_distances(X[first:last], X[first:], *pair, by_differences)
+            out[first:last, first:] = block
+            out[last:, first:last] = block[:, _BLOCK:].T
+    else:
+        # Of a matrix with its own transpose NumPy computes one triangle.
+        np.matmul(X, X.T, out=out)
+        _from_products(out, squares, squares)
+    np.fill_diagonal(out, 0.0)
+
+
+def rbf_of_distances(D: np.ndarray, gamma: float, out: np.ndarray) -> np.ndarray:
+    """Write exp(-gamma D) to `out`, which may be D itself, and return it."""
+    for rows in _in_cache(D):
+        np.multiply(D[rows], -gamma, out=out[rows])
+        np.exp(out[rows], out=out[rows])
+    return out
+
+
+def is_far(square: float, gamma: float) -> bool:
+    """Whether products lose digits of the kernel that count, at such a squared length."""
+    return lost_digits(square, gamma) > _INEXACT
+
+
+def lost_digits(square: float, gamma: float) -> float:
+    """Return the rounding error of gamma (|a|^2 + |b|^2 - 2 <a, b>) for such squares."""
+    return EPS * gamma * square
+
+
+def check_sparse_rows(square: float, gamma: float) -> None:
+    """Refuse sparse rows so far from the origin that their distances are useless."""
+    if lost_digits(square, gamma) > _USELESS:
+        raise ValueError(
+            f"X has rows of length {np.sqrt(square):.2g}, and with gamma={gamma:.2g} the "
+            "distances of sparse rows lose too many digits: centre X, or rescale it."
+        )
+
+
+def near_origin(*sets) -> tuple:
+    """Return sets of samples, all shifted by the mean of the last, where that keeps digits.
+
+    Distances do not depend on where the origin is, but by |a|^2 + |b|^2 - 2 <a, b> their error is
+    1e-16 of the squared distance from it. Sparse samples stay.
+    """
+    last = sets[-1]
+    if any(sparse.issparse(X) for X in sets):
+        return sets
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = last.mean(axis=0)
+        spread = float(np.mean((last - mean) ** 2)) * mean.size
+        if not spread < float(mean @ mean) < np.inf:
+            return sets
+    return tuple(X - mean for X in sets)
+
+
+def square_norms(X) -> np.ndarray:
+    """Return the squared lengths of samples."""
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)
+
+
+def _from_products(P: np.ndarray, squares_A, squares_B) -> None:
+    """Turn inner products into squared distances, in place."""
+    for rows in _in_cache(P):
+        P[rows] *= -2.0
+        # Their sum first: then what is symmetric stays so.
+        P[rows] += squares_A[rows, None] + squares_B
+        np.maximum(P[rows], 0.0, out=P[rows])
+
+
+def _in_cache(matrix: np.ndarray):
+    n_rows = max(_IN_CACHE // max(matrix.shape[1], 1), 1)
+    return (slice(first, first + n_rows) for first in range(0, len(matrix), n_rows))

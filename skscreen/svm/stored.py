@@ -1,0 +1,61 @@
+"""The problems of a fit in a store: one file for all of them."""
+
+from functools import lru_cache
+from threading import Lock
+
+import numpy as np
+
+from skscreen.fitting.store import Store
+from skscreen.svm.solvers.solution import SampleSolution
+
+# C, dual variables, their margins, and C_min of the problem.
+Known = tuple[float, np.ndarray, np.ndarray, float]
+
+
+class StoredFit:
+    """What a store knows of the problems of a fit for other C, and learns of them for this one.
+
+    Threads may solve them.
+
+    Parameters
+    ----------
+    store : Store
+    key : str
+        Of all that the solutions depend on, apart from C.
+    n_problems : int
+    """
+
+    def __init__(self, store: Store, key: str, n_problems: int):
+        self._store, self._key, self._n_problems = store, key, n_problems
+        self._lock, self._solved, self._read = Lock(), {}, lru_cache(1)(self._neighbours)
+
+    def neighbours(self, problem: int, C: float, n: int) -> list[Known]:
+        """Return the solutions of a problem of n samples for the nearest C on both sides."""
+        with self._lock:
+            found = self._read(C)
+        return [known[problem] for known in found if known[problem][1].shape == (n,)]
+
+    def _neighbours(self, C: float) -> list[list[Known]]:
+        out = []
+        for other, known in self._store.neighbours(self._key, C):
+            ends = np.cumsum(known["sizes"])[:-1]
+            alphas, margins = (np.split(known[name], ends) for name in ("alpha", "margins"))
+            C_mins = map(float, known["C_min"])
+            out.append([(other, *point) for point in zip(alphas, margins, C_mins, strict=True)])
+        return out
+
+    def keep(self, problem: int, C: float, solution: SampleSolution, C_min: float) -> None:
+        """Take in a solution; write all once there are all, and if they are good."""
+        with self._lock:
+            self._solved[problem] = solution, C_min
+            found = [self._solved[k] for k in sorted(self._solved)]
+            if len(found) < self._n_problems or not all(last.converged for last, _ in found):
+                return
+            self._solved = {}
+        self._store.put(
+            self._key, C,
+            alpha=np.concatenate([last.alpha for last, _ in found]),
+            margins=np.concatenate([last.margins for last, _ in found]),
+            sizes=np.array([last.alpha.size for last, _ in found]),
+            C_min=np.array([C_min for _, C_min in found]),
+        )  # fmt: skip
