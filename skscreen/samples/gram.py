@@ -144,21 +144,24 @@ class Gram:
         n_rows = int(min(cache_size * 2**20 // row, self.n))
         self._n_rows = min(max(n_rows, _BLOCK), self.n)
         self.whole, self._caches = None, threading.local()
-        once = once and self._is_definite
-        self.blocks = self._blocks() if once or n_rows < self.n else None
+        in_tiles = (once and self.is_definite) or n_rows < self.n
+        self.blocks = self.tiles() if in_tiles and self._has_tiles else None
         if n_rows == self.n and self.blocks is None:
             self._shared = None if kernel == "precomputed" else shared
             self.whole = self._whole()
 
-    def _blocks(self) -> KernelBlocks | None:
-        """Return what computes products in tiles, where that is faster than a matrix in memory."""
-        if self.n <= BY_BLOCKS or self.kernel == "linear" or self.dtype != np.float64:
-            return None
+    def tiles(self) -> KernelBlocks:
+        """Return what computes products in tiles."""
         sparse_and_wide = sparse.issparse(self.X) and self.X.shape[1] > _WIDEST
         if self.kernel != "rbf" or sparse_and_wide:
             return ComputedBlocks(self.compute, self.diagonal, self._computed)
         rows = RBFRows(self.X, self.gamma)
         return RBFBlocks(rows, rows)
+
+    @property
+    def _has_tiles(self) -> bool:
+        """Whether products in tiles are faster than a matrix in memory."""
+        return self.n > BY_BLOCKS and self.kernel != "linear" and self.dtype == np.float64
 
     @property
     def _cache(self) -> RowCache:
@@ -272,7 +275,7 @@ class Gram:
             K[last:, first:last] = block[:, last - first :].T
         # |a|^2 + |a|^2 - 2 <a, a> is not exactly zero.
         np.fill_diagonal(K, self.diagonal)
-        if not self._is_definite:
+        if not self.is_definite:
             _check_minors(K, self.diagonal)
         return K
 
@@ -305,7 +308,7 @@ class Gram:
         return products * (self.degree + 1.0 if self.kernel == "poly" else 1.0)
 
     @property
-    def _is_definite(self) -> bool:
+    def is_definite(self) -> bool:
         """Whether the kernel is positive semi-definite on any samples."""
         if self.kernel == "poly":
             return self.gamma >= 0.0 and self.coef0 >= 0.0
@@ -320,7 +323,7 @@ class Gram:
                 f"the kernel has values up to {self.diagonal.max():g} on X, and products above "
                 f"{LARGEST**2:g} may overflow: rescale X, or choose other parameters of the kernel"
             )
-        if self._is_definite:
+        if self.is_definite:
             return
         probe = np.linspace(0, self.n - 1, min(self.n, _PROBE)).astype(np.int64)
         block = self.compute(probe, probe)

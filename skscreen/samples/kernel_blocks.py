@@ -244,6 +244,18 @@ class RBFBlocks:
         if far_J.size:
             out[:, far_J] = self.block_double(I, J[far_J])
 
+    def relative_errors(self, index: np.ndarray) -> np.ndarray:
+        """Return r such that values K_ij of `block` have relative errors of r_i + r_j at most.
+
+        Infinite for samples very far from the centre.
+        """
+        rows = self.B
+        exponents = np.where(
+            rows.far[index], _UNIT * self._exponent(True), _UNIT_SINGLE * self._exponent(False)
+        )
+        errors = 0.5 * _UNIT_SINGLE * _POWER_AND_SUM + exponents * rows.squares[index]
+        return np.where(rows.very_far[index], np.inf, _SECOND_ORDER * errors)
+
     def block_double(self, I, J) -> np.ndarray:
         """Return K between samples in double precision."""
         out, memory = np.empty((I.size, J.size)), np.empty(_TILE_DOUBLE * _TILE_DOUBLE)

@@ -18,6 +18,7 @@ from skscreen.samples.kernel_samples import KernelSamples, LinearKernelSamples
 from skscreen.samples.labels import check_labels
 from skscreen.samples.multiclass import Division, OneVsRest, divided
 from skscreen.samples.rows import LinearSamples, compress
+from skscreen.svm.class_pairs import ClassPairs
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
 from skscreen.svm.solvers.kernel.solve import solve_kernel
@@ -90,6 +91,22 @@ class SVMProblem:
             shared = shared or self._kept()
             self._whole = _Samples(self._taking_part, kernel, replace(settings, once=once), shared)
             self._whole.prepare()
+        self._pairs = self._class_pairs()
+
+    def _class_pairs(self) -> ClassPairs | None:
+        """Return what solves problems one against one together, where that may be done."""
+        settings = self._settings
+        whole = self._whole is not None or self.kernel.name == "linear"
+        if whole or settings.solver != "auto" or settings.store is not None:
+            return None
+        gram = self.kernel.gram(self._taking_part, 0.0)
+        # The certificate of others looks at all of their values.
+        if not gram.is_definite:
+            return None
+        return ClassPairs(
+            gram.tiles() if gram.blocks is None else gram.blocks, gram.diagonal, self.division,
+            settings.bias, settings.free, settings.max_iter,
+        )  # fmt: skip
 
     def _stored_fit(self) -> StoredFit:
         """Return what the store knows of these problems for other C."""
@@ -131,6 +148,11 @@ class SVMProblem:
 
         `start` are dual variables to start from, where they are known.
         """
+        if self._pairs is not None:
+            (solution,) = self._pairs.follow(problem, [C], tol, start)
+            if solution.converged or solution.n_iter == self._settings.max_iter:
+                return solution
+            start = solution.alpha
         samples = self._samples(problem)
         signs, weights = self.division.signs(problem), self.division.weights(problem)
         solver = samples.path_solver(signs, weights, exact=not self._settings.once)

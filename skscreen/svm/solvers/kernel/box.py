@@ -41,9 +41,9 @@ class Box:
         parts = (part[index] for part in (self.target, self.low, self.high))
         return Box(*parts, self.free, outer_sum)
 
-    def scaled(self, index: np.ndarray, factor: float) -> "Box":
+    def scaled(self, index: np.ndarray, factors: np.ndarray) -> "Box":
         """Return the problem of a subset that stands for all, with bounds so many times larger."""
-        low, high = factor * self.low[index], factor * self.high[index]
+        low, high = factors * self.low[index], factors * self.high[index]
         return Box(self.target[index], low, high, self.free)
 
     def view(self, beta: np.ndarray, f: np.ndarray) -> "View":

@@ -29,6 +29,9 @@ from skscreen.svm.solvers.kernel.working_set import LARGEST, WorkingSets
 # Samples of the levels before the last, which is all; least growth from one to the next.
 LEVELS, _GROWTH = (1000, 4000, 16000), 1.5
 
+# Least samples of either sign on a level, if there are so many.
+_FEW = 250
+
 # Relative gap of levels before the last.
 _ROUGH = 3e-2
 
@@ -116,8 +119,8 @@ class LevelSolver:
         order = np.random.default_rng(0).permutation(n)
         index, point, view = np.empty(0, np.int64), None, None
         for size in (*(size for size in LEVELS if size * _GROWTH < n), n):
-            chosen = np.sort(order[:size])
-            part = box.scaled(chosen, n / size)
+            chosen, factors = _some(order, box, size)
+            part = box.scaled(chosen, factors)
             if view is None:
                 point = self.point(chosen, np.clip(np.zeros(size), part.low, part.high))
             else:
@@ -254,6 +257,26 @@ class LevelSolver:
                 return view, parts
             point.f[new], point.errors[new] = self.scores(everyone, point.beta, new, double=True)
             point.exact[new] = True
+
+
+def _some(order: np.ndarray, box: Box, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return samples that stand for all, ascending, and for how many each of them does.
+
+    The first of an order, but no fewer than `_FEW` of one sign: a level without them has no margin.
+    """
+    rises = box.high[order] > 0.0
+    n_rising = np.count_nonzero(rises)
+    n, fewest = order.size, min(n_rising, order.size - n_rising)
+    few = min(max(size * fewest // n, _FEW), fewest, size // 2)
+    sizes = (few, size - few) if n_rising == fewest else (size - few, few)
+    parts = [order[rises][: sizes[0]], order[~rises][: sizes[1]]]
+    factors = np.repeat(
+        [n_rising / max(sizes[0], 1), (n - n_rising) / max(sizes[1], 1)],
+        [part.size for part in parts],
+    )
+    chosen = np.concatenate(parts)
+    places = np.argsort(chosen)
+    return chosen[places], factors[places]
 
 
 def _smallest(rank: np.ndarray, size: int) -> np.ndarray:

@@ -1,0 +1,292 @@
+"""A problem between two classes whose kernel values are at hand, in compiled loops.
+
+Signed variables as in `box`: beta_i = y_i alpha_i, slopes g_i = target_i - f_i without intercept.
+Kernel values of the pair are three blocks in single precision, so that those inside a class serve
+all of its problems and nothing is copied together. SMO runs on working sets; what a set changes is
+added to all slopes. The first set of samples is taken evenly from both classes, with bounds as much
+larger as it is smaller: its scores tell which samples are near the margin or on the wrong side.
+
+One call solves a problem: for hundreds of problems of some hundred samples the time between calls
+would be most of it.
+"""
+
+import numpy as np
+from numba import njit
+
+from skscreen.core.floats import EPS, REORDER_FINITE
+from skscreen.samples.intercept import weighted_quantile
+from skscreen.svm.solvers.kernel.block_smo_loops import (
+    LANES,
+    pairs_with_offset,
+    pairs_without_offset,
+)
+
+# Samples of the first set; least samples of a working set, and most.
+_FIRST, _LEAST, LARGEST = 160, 128, 3000
+
+# Working sets at most; the part of a gap that each has to leave at most.
+_SETS, _STALLED = 40, 0.98
+
+# Relative accuracy of slopes on the first set and on the one that it leads to.
+_ROUGH = 2e-2
+
+# Of the gap that is allowed, and of the largest violation: what a working set leaves.
+_SHARE, _LEFT = 0.5, 0.03
+
+# More samples than those that seem to matter, and least band.
+_ROOM, _MORE = 1.2, 64
+
+
+@njit(cache=True, nogil=True)
+def solve_pair(A, B, AB, square_bias, target, low, high, beta, free, tol, steps, memory):
+    """Improve a point to a relative gap, as single precision tells it.
+
+    Parameters
+    ----------
+    A, B : float32 ndarray of shape (m, m) and (n, n)
+        Kernel values inside the first class, whose samples come first, and inside the second.
+    AB : float32 ndarray of shape (m, n)
+        Between them.
+    square_bias : float
+        B^2 of a penalised intercept, added to all kernel values; 0 for none.
+    target, low, high : ndarray of shape (m + n,)
+    beta : ndarray of shape (m + n,)
+        The point, changed; zero for no start.
+    free : bool
+        Whether there is an unpenalised intercept.
+    tol : float
+        Relative gap.
+    steps : int
+        Most steps of SMO.
+    memory : float32 ndarray
+        Room for the kernel matrix of a working set.
+
+    Returns
+    -------
+    int
+        Steps taken.
+    """
+    n, m, taken, before = beta.size, len(A), 0, np.inf
+    g, rank, used = target.copy(), np.zeros(n), np.flatnonzero(beta)
+    first = used.size == 0
+    if not first:
+        few = np.searchsorted(used, m)
+        _add(A, AB, used[:few], beta[used[:few]], m, g)
+        _add_across(AB, B, used[few:] - m, beta[used[few:]], m, g)
+        g -= square_bias * beta.sum()
+    if first and n > 2 * _FIRST:
+        taken += _look(A, B, AB, square_bias, target, low, high, g, free, steps, rank, memory)
+    for _ in range(_SETS):
+        b, gap, primal = view(target, low, high, beta, g, free)
+        if gap <= tol * primal or gap > _STALLED * before or taken >= steps:
+            break
+        before = gap
+        if first:
+            W = _nearest(rank)
+            eps = _ROUGH
+        else:
+            worst, weight = _rank(low, high, beta, g, b, rank)
+            W = _nearest(rank)
+            weight = max(weight, 0.1 * (high - low).sum() * W.size / n)
+            eps = min(max(_SHARE * tol * primal / weight, _LEFT * worst), 0.5 * worst)
+        first = False
+        taken += _solve_set(
+            A, B, AB, square_bias, low, high, beta, g, b, W, eps, steps - taken, free, memory
+        )
+    return taken
+
+
+@njit(cache=True, nogil=True)
+def sums(A, B, AB, beta):
+    """Return sum_i |beta_i| K_ij over the samples of the first class, and over those of the second.
+
+    Parameters
+    ----------
+    A, B, AB, beta
+        See `solve_pair`.
+
+    Returns
+    -------
+    ndarray of shape (2, m + n)
+    """
+    m, out, used = len(A), np.zeros((2, beta.size)), np.flatnonzero(beta)
+    few, size = np.searchsorted(used, m), -np.abs(beta[used])
+    _add(A, AB, used[:few], size[:few], m, out[0])
+    _add_across(AB, B, used[few:] - m, size[few:], m, out[1])
+    return out
+
+
+@njit(cache=True, nogil=True)
+def view(target, low, high, beta, g, free):
+    """Return the best intercept, the gap and the primal value of a point."""
+    b = 0.0
+    if free:
+        level, size = 0.0, 0.0
+        for k in range(beta.size):
+            level += high[k]
+            size += high[k] - low[k]
+        slack = 4.0 * EPS * beta.size * (size + abs(level))
+        widths = high - low
+        b = 0.5 * weighted_quantile(g, widths, level - slack)
+        b += 0.5 * weighted_quantile(g, widths, level + slack)
+    gap, loss, gain = 0.0, 0.0, 0.0
+    for k in range(beta.size):
+        slope = g[k] - b
+        gap += max((high[k] - beta[k]) * slope, (low[k] - beta[k]) * slope)
+        loss += max(high[k] * slope, low[k] * slope)
+        gain += target[k] * beta[k]
+    return b, gap, 0.5 * (gain + loss + gap)
+
+
+@njit(cache=True, nogil=True)
+def _look(A, B, AB, square_bias, target, low, high, g, free, steps, rank, memory):
+    """Rank the samples by their margins in the problem of a few; return the steps it took."""
+    m, n = len(A), len(A) + len(B)
+    few_A, few_B = min(_FIRST, m), min(_FIRST, n - m)
+    W = np.empty(few_A + few_B, np.int64)
+    for k in range(few_A):
+        W[k] = k * m // few_A
+    for k in range(few_B):
+        W[few_A + k] = m + k * (n - m) // few_B
+    larger_low, larger_high = low.copy(), high.copy()
+    larger_low[:m] *= m / few_A
+    larger_high[:m] *= m / few_A
+    larger_low[m:] *= (n - m) / few_B
+    larger_high[m:] *= (n - m) / few_B
+    beta, slopes = np.zeros(n), g.copy()
+    taken = _solve_set(
+        A, B, AB, square_bias, larger_low, larger_high, beta, slopes, 0.0, W, _ROUGH, steps, free,
+        memory,
+    )  # fmt: skip
+    b = view(target, low, high, beta, slopes, free)[0]
+    for k in range(n):
+        # y (f + b) - 1, the smaller the more a sample matters.
+        slope = slopes[k] - b
+        rank[k] = -slope if high[k] > 0.0 else slope
+    return taken
+
+
+@njit(cache=True, nogil=True)
+def _rank(low, high, beta, g, b, rank):
+    """Rank free samples first, then violators, then by slopes.
+
+    Returns
+    -------
+    worst : float
+        The largest violation.
+    weight : float
+        The sum of the widths of the intervals of free samples.
+    """
+    worst, weight = 0.0, 0.0
+    for k in range(beta.size):
+        slope = g[k] - b
+        violation = max(slope if beta[k] < high[k] else 0.0, -slope if beta[k] > low[k] else 0.0)
+        worst = max(worst, violation)
+        rank[k] = -violation if violation > 0.0 else abs(slope)
+        if low[k] < beta[k] < high[k]:
+            rank[k] = -np.inf
+            weight += high[k] - low[k]
+    return worst, weight
+
+
+@njit(cache=True, nogil=True)
+def _nearest(rank):
+    """Return the samples of negative rank, and some more of the lowest, ascending."""
+    size = 0
+    for k in range(rank.size):
+        if rank[k] <= 0.0:
+            size += 1
+    size = max(int(_ROOM * size) + _MORE, _LEAST)
+    size = min(size, LARGEST, rank.size)
+    limit = np.inf if size == rank.size else np.partition(rank, size - 1)[size - 1]
+    W, found = np.empty(size, np.int64), 0
+    for k in range(rank.size):
+        if rank[k] < limit:
+            W[found] = k
+            found += 1
+    for k in range(rank.size):
+        if found < size and rank[k] == limit:
+            W[found] = k
+            found += 1
+    return np.sort(W)
+
+
+@njit(cache=True, nogil=True)
+def _solve_set(A, B, AB, square_bias, low, high, beta, g, b, W, eps, steps, free, memory):
+    """Solve the problem on a working set, and add what it changes to all slopes."""
+    size, m = W.size, len(A)
+    padded = -(-size // LANES) * LANES
+    K = memory[: size * padded].reshape(size, padded)
+    few = np.searchsorted(W, m)
+    _gather(A, B, AB, W, few, m, np.float32(square_bias), K)
+    diagonal = np.ones(padded, np.float32)
+    part_low, part_high = np.zeros(padded), np.zeros(padded)
+    part, slopes = np.zeros(padded), np.zeros(padded)
+    for k in range(size):
+        i = W[k]
+        diagonal[k] = K[k, k]
+        part_low[k], part_high[k], part[k], slopes[k] = low[i], high[i], beta[i], g[i] - b
+    if free:
+        taken = pairs_with_offset(K, diagonal, part_low, part_high, part, slopes, eps, steps)
+    else:
+        taken = pairs_without_offset(K, diagonal, part_low, part_high, part, slopes, eps, steps)
+    moved, change, total = np.empty(size, np.int64), np.empty(size), 0.0
+    n_moved, n_first = 0, 0
+    for k in range(size):
+        i = W[k]
+        if part[k] != beta[i]:
+            moved[n_moved], change[n_moved] = i, part[k] - beta[i]
+            total += change[n_moved]
+            n_moved += 1
+            n_first += i < m
+            beta[i] = part[k]
+    _add(A, AB, moved[:n_first], change[:n_first], m, g)
+    _add_across(AB, B, moved[n_first:n_moved] - m, change[n_first:n_moved], m, g)
+    if square_bias > 0.0:
+        g -= square_bias * total
+    return taken
+
+
+@njit(nogil=True)
+def _gather(A, B, AB, W, few, m, shift, K):
+    """Write the kernel matrix of a working set, `few` samples of which are of the first class."""
+    size = W.size
+    for k in range(few):
+        row, across, into = A[W[k]], AB[W[k]], K[k]
+        for j in range(few):
+            into[j] = row[W[j]] + shift
+        for j in range(few, size):
+            into[j] = across[W[j] - m] + shift
+        for j in range(few, size):
+            K[j, k] = into[j]
+    for k in range(few, size):
+        row, into = B[W[k] - m], K[k]
+        for j in range(few, size):
+            into[j] = row[W[j] - m] + shift
+    K[:, size:] = np.float32(0.0)
+
+
+@njit(nogil=True, fastmath=REORDER_FINITE)
+def _add(A, AB, index, change, m, g):
+    """Take off the slopes what changes of samples of the first class add to the scores."""
+    for k in range(index.size):
+        i, c = index[k], change[k]
+        row, across = A[i], AB[i]
+        for j in range(m):
+            g[j] -= c * row[j]
+        for j in range(across.size):
+            g[m + j] -= c * across[j]
+
+
+@njit(nogil=True, fastmath=REORDER_FINITE)
+def _add_across(AB, B, index, change, m, g):
+    """Do the same for samples of the second class, by their places in it."""
+    for i in range(m):
+        row, total = AB[i], 0.0
+        for k in range(index.size):
+            total += change[k] * row[index[k]]
+        g[i] -= total
+    for k in range(index.size):
+        row, c = B[index[k]], change[k]
+        for j in range(row.size):
+            g[m + j] -= c * row[j]
