@@ -5,7 +5,7 @@ unseen answers, and the number of answers that first brings it to 0.15 is printe
 replay in which only questions that were asked can be chosen; the error is that on a fifth of them,
 held out.
 
-    python -m benchmarks.embedding.active [DATA] [--runs 20]
+    python -m benchmarks.embedding.active [--data FOLDER] [--runs 20]
 """
 
 import argparse
@@ -84,7 +84,7 @@ def load(folder: Path, name: str) -> np.ndarray:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", nargs="?", type=Path)
+    parser.add_argument("--data", type=Path, help="folder with load.py; without it no replay")
     parser.add_argument("--runs", type=int, default=20)
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -3,7 +3,7 @@
 n = 60 points in 2, 3 and 5 dimensions, 10 % of the answers turned round; dimensions 1 to 7 are
 tried. Beside it cblearn's test, with its estimator of the same loss, on the same answers.
 
-    python -m benchmarks.embedding.dimension [--peers PYTHON] [--runs 50]
+    python -m benchmarks.embedding.dimension [--peer-python PYTHON] [--runs 50]
 """
 
 import argparse
@@ -71,9 +71,9 @@ def beside_cblearn(python: str) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--peers", help="Python that has cblearn")
+    parser.add_argument("--peer-python", help="Python that has cblearn")
     parser.add_argument("--runs", type=int, default=50)
     options = parser.parse_args()
-    if options.peers:
-        beside_cblearn(options.peers)
+    if options.peer_python:
+        beside_cblearn(options.peer_python)
     rates(options.runs)

@@ -97,7 +97,11 @@ def embedding_dimension_test(
 
     Notes
     -----
-    Fits cv x n_repeats x len(dimensions) embeddings. Answers to the same question should not be in
+    Fits cv x n_repeats x len(dimensions) embeddings, each from a start of its own. Starts from the
+    points of fewer dimensions would save a third of the time at most; but they end in worse places,
+    with up to 0.04 less accuracy above the true dimension, which tests would take for a fall.
+
+    Answers to the same question should not be in
     several folds if they are by the same person: give each question once, with its votes as
     `sample_weight`.
 

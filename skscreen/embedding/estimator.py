@@ -143,8 +143,8 @@ class OrdinalEmbedding(
     stress_ : float
         F without the ridge, at `embedding_`.
     dual_gap_ : float
-        Convex formulation of "gnmds", "ste" and "oddoneout" only: by how much F may be above the minimum over
-        points in any number of dimensions at most, as a share of F.
+        Convex formulation of "gnmds", "ste" and "oddoneout" only: by how much F may be above the
+        minimum over points in any number of dimensions at most, as a share of F.
     answers_ : Answers
         What was fitted: `rows` of positions in `objects_`, and `weights` or None.
     reg_ : float

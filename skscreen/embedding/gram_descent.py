@@ -1,8 +1,8 @@
 """The Gram formulation of ordinal embedding, for comparison and teaching.
 
-Over positive semidefinite G, squared distances g_ii - 2 g_ij + g_jj are linear in G. Losses that are
-convex in these (GNMDS, STE, odd one out) have a better solver, with a certificate; this one is for
-the others. Every step takes a full eigenvalue decomposition: O(n^3), for a few hundred objects.
+Over positive semidefinite G, squared distances g_ii - 2 g_ij + g_jj are linear in G. Losses that
+are convex in these (GNMDS, STE, odd one out) have a better solver, with a certificate; this one is
+for the others. Every step takes a full eigenvalue decomposition: O(n^3), for a few hundred objects.
 """
 
 from collections.abc import Iterator

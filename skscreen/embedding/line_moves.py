@@ -12,7 +12,7 @@ from numba import njit
 
 from skscreen.embedding.lbfgs import lbfgs
 from skscreen.embedding.losses import ODD, answer, choice
-from skscreen.embedding.objective import EmbeddingProblem
+from skscreen.embedding.objective import LARGE, EmbeddingProblem
 from skscreen.embedding.state import Progress, Settings
 
 # Gaps that a point tries at most; among more points those at equal steps of rank.
@@ -51,7 +51,7 @@ def _sweep(x, terms, which, first, n_gaps):
     """Offer every object the gaps once; how many took one."""
     n = x.size
     taken = 0
-    places, costs = np.empty(n_gaps + 1), np.empty(n_gaps + 1)
+    places, costs, products = np.empty(n_gaps + 1), np.empty(n_gaps + 1), np.empty(n_gaps + 1)
     for v in range(n):
         if first[v] == first[v + 1]:
             continue
@@ -68,7 +68,9 @@ def _sweep(x, terms, which, first, n_gaps):
                 places[1 + g] = others[-1] + margin
             else:
                 places[1 + g] = 0.5 * (others[r - 1] + others[r])
-        _add_costs(x, v, places[: count + 1], costs, terms, which[first[v] : first[v + 1]])
+        _add_costs(
+            x, v, places[: count + 1], costs, products, terms, which[first[v] : first[v + 1]]
+        )
         best = np.argmin(costs[: count + 1])
         if costs[best] < costs[0] * (1.0 - _LEAST):
             x[v] = places[best]
@@ -77,20 +79,24 @@ def _sweep(x, terms, which, first, n_gaps):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _add_costs(x, v, places, costs, terms, which):
-    """Write the part of the objective that depends on object v, times the total weight."""
+def _add_costs(x, v, places, costs, products, terms, which):
+    """Write the part of the objective that depends on object v, times the total weight.
+
+    One logarithm of a product of factors, each at least 1, takes the place of many.
+    """
     rows, width = terms.answers, terms.answers.shape[1]
-    l_column = 0 if width == 3 else 2
+    l_column, weighted = 0 if width == 3 else 2, terms.weights.size > 0
     ridge = terms.total * terms.reg / x.size
     for g in range(places.size):
         costs[g] = ridge * places[g] * places[g]
+        products[g] = 1.0
     here, before = x[v], -1
     for q in which:
         if q == before:
             continue
         before = q
         i, j, l, k = rows[q, 0], rows[q, 1], rows[q, l_column], rows[q, width - 1]
-        weight = terms.weights[q] if terms.weights.size else 1.0
+        weight = terms.weights[q] if weighted else 1.0
         for g in range(places.size):
             x[v] = places[g]
             near, far = x[i] - x[j], x[l] - x[k]
@@ -99,5 +105,14 @@ def _add_costs(x, v, places, costs, terms, which):
                 linear, factor, _, _, _ = choice(near * near, far * far, third * third)
             else:
                 linear, factor, _, _ = answer(terms.loss, terms.shape, near * near, far * far)
-            costs[g] += weight * (linear + log(factor))
+            costs[g] += weight * linear
+            if weighted:
+                costs[g] += weight * log(factor)
+                continue
+            products[g] *= factor
+            if products[g] > LARGE:
+                costs[g] += log(products[g])
+                products[g] = 1.0
+    for g in range(places.size):
+        costs[g] += log(products[g])
     x[v] = here

@@ -116,9 +116,10 @@ def answer(loss, shape, a, c):
         slope = h * e / (1.0 + e)
         return 0.0, 1.0 + e, slope / near, -slope / far
     if loss == CKL:
-        near = 1.0 / (a + c + 2.0 * shape)
-        far = 1.0 / (c + shape)
-        return 0.0, far / near, near, near - far
+        both = a + c + 2.0 * shape
+        near, far = 1.0 / both, 1.0 / (c + shape)
+        # Not far / near: a caller that wants no slopes is spared a division.
+        return 0.0, both * far, near, near - far
     root_a, root_c = sqrt(max(a, SMALLEST)), sqrt(max(c, SMALLEST))
     s = root_a + shape - root_c
     if s <= 0.0:

@@ -30,7 +30,7 @@ from skscreen.embedding.losses import (
 )
 
 # A product of factors is turned into a logarithm before it could overflow or underflow.
-_LARGE, _TINY = 1e100, 1e-100
+LARGE, _TINY = 1e100, 1e-100
 # Exponentials of numbers within this range of 0 keep all their digits.
 _RANGE, _UNDERFLOW = 700.0, 1e-300
 
@@ -224,7 +224,7 @@ def _by_answers(X, terms, gradient):
         else:
             total += linear
             product *= factor
-            if product > _LARGE:
+            if product > LARGE:
                 total += log(product)
                 product = 1.0
         if slope_a == 0.0 and slope_c == 0.0:
@@ -418,7 +418,7 @@ def _crowd_kernel(terms, distances, pulls):
             total += weight * log(both)
         else:
             product *= both
-            if not _TINY < product < _LARGE:
+            if not _TINY < product < LARGE:
                 total += log(product)
                 product = 1.0
         pulls[near] += weight * slope
