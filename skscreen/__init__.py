@@ -24,6 +24,7 @@ from skscreen.svm.certified_C import CertifiedC, svc_certified_C
 from skscreen.svm.cv import ScreenedSVCCV
 from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.path import SVCPath, svc_path
+from skscreen.svm.regression import ScreenedSVR
 from skscreen.svm.svc import ScreenedSVC
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "ScreenedRTLMCV",
     "ScreenedSVC",
     "ScreenedSVCCV",
+    "ScreenedSVR",
     "SequenceTransformer",
     "Store",
     "embedding_dimension_test",

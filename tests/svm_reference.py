@@ -159,15 +159,16 @@ def regression_optimum(K, targets, C, epsilon, free):
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
-    signs = np.repeat([1.0, -1.0], n)
-    # In units of C.
-    P = sparse.csc_matrix(np.triu(top * np.outer(signs, signs) * np.tile(K, (2, 2))))
-    q = epsilon - signs * np.tile(targets, 2)
-    A = [sparse.eye(2 * n), -sparse.eye(2 * n)]
-    limits, cones = [np.tile(C / top, 2), np.zeros(2 * n)], [clarabel.NonnegativeConeT(4 * n)]
+    # In units of C. Without a tube one variable a row: only the difference of two would matter.
+    signs = np.repeat([1.0, -1.0], n) if epsilon else np.ones(n)
+    times = signs.size // n
+    P = sparse.csc_matrix(np.triu(top * np.outer(signs, signs) * np.tile(K, (times, times))))
+    q = epsilon - signs * np.tile(targets, times)
+    low = np.zeros(2 * n) if epsilon else C / top
+    A = [sparse.eye(signs.size), -sparse.eye(signs.size)]
+    limits, cones = [np.tile(C / top, times), low], [clarabel.NonnegativeConeT(2 * signs.size)]
     if free:
-        A, limits, cones = [sparse.csc_matrix(signs), *A], [[0.0], *limits], [
-            clarabel.ZeroConeT(1), *cones]  # fmt: skip
-    A = sparse.vstack(A).tocsc()
-    found = clarabel.DefaultSolver(P, q, A, np.concatenate(limits), cones, settings).solve()
-    return -top * found.obj_val
+        A, limits = [sparse.csc_matrix(signs), *A], [[0.0], *limits]
+        cones = [clarabel.ZeroConeT(1), *cones]
+    A, limits = sparse.vstack(A).tocsc(), np.concatenate(limits)
+    return -top * clarabel.DefaultSolver(P, q, A, limits, cones, settings).solve().obj_val

@@ -2,12 +2,20 @@
 
 import importlib
 
-from benchmarks.fuzz import answers, embedding_tools, metric_learning, others, sequences, svm
+from benchmarks.fuzz import (
+    answers,
+    embedding_tools,
+    metric_learning,
+    others,
+    regression,
+    sequences,
+    svm,
+)
 from benchmarks.fuzz.inputs import Inputs
 
 TARGETS = {
     **svm.TARGETS, **metric_learning.TARGETS, **others.TARGETS, **answers.TARGETS,
-    **embedding_tools.TARGETS, **sequences.TARGETS,
+    **embedding_tools.TARGETS, **sequences.TARGETS, **regression.TARGETS,
 }  # fmt: skip
 # Where a target's name is not that of the one thing it calls.
 COVERS = {

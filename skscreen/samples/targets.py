@@ -9,6 +9,9 @@ from skscreen.samples.labels import of_rows, taking_part
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LARGEST
 
+# Losses of regression, by name.
+LOSSES = ("epsilon_insensitive",)
+
 
 @dataclass(frozen=True)
 class Targets:
@@ -20,13 +23,13 @@ class Targets:
         Indices of the samples of positive weight.
     values : ndarray of shape (n,)
         Their targets.
-    weights : ndarray of shape (n,)
+    repetitions : ndarray of shape (n,)
         Sample weights, > 0.
     """
 
     rows: np.ndarray
     values: np.ndarray
-    weights: np.ndarray
+    repetitions: np.ndarray
 
     def take(self, X, pairwise: bool):
         """Return the rows of X that take part, of a kernel matrix the columns too."""

@@ -126,6 +126,11 @@ class SamplePathSolver:
         self._known: list[_Known] = []
 
     @property
+    def n_variables(self) -> int:
+        """Number of dual variables."""
+        return self._samples.n
+
+    @property
     def C_min(self) -> float:
         """Up to here the solution is proportional to C; 0 if not known. See `FirstPiece`."""
         return self._begins.C_min

@@ -15,9 +15,12 @@ from skscreen.samples.distances import near_origin
 from skscreen.samples.gram import Gram
 from skscreen.samples.kernel import Kernel, gamma_value
 from skscreen.samples.kernel_samples import KernelSamples, LinearKernelSamples
-from skscreen.samples.labels import check_labels
+from skscreen.samples.labels import Labels, check_labels
+from skscreen.samples.losses import SampleLosses
 from skscreen.samples.multiclass import Division, OneVsRest, divided
 from skscreen.samples.rows import LinearSamples, compress
+from skscreen.samples.targets import Targets
+from skscreen.samples.twice import TwiceGram, TwiceRows, both_signs
 from skscreen.svm.class_pairs import ClassPairs
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
@@ -25,7 +28,7 @@ from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.solution import SampleSolution
-from skscreen.svm.stored import StoredFit
+from skscreen.svm.stored import StoredFit, solve_with_store
 
 KERNELS_WITH_GAMMA = ("rbf", "poly", "sigmoid")
 SOLVERS = {"linear": LINEAR_SOLVERS, "kernel": KERNEL_SOLVERS}
@@ -89,7 +92,7 @@ class SVMProblem:
         if isinstance(division, OneVsRest):
             once = settings.once and division.n_problems == 1
             shared = shared or self._kept()
-            self._whole = _Samples(self._taking_part, kernel, replace(settings, once=once), shared)
+            self._whole = SampleSet(self._taking_part, kernel, replace(settings, once=once), shared)
             self._whole.prepare()
         self._pairs = self._class_pairs()
 
@@ -129,17 +132,18 @@ class SVMProblem:
             return not callable(self.kernel.name)
         return self._whole.thread_safe
 
-    def _samples(self, problem: int) -> "_Samples":
+    def _samples(self, problem: int) -> "SampleSet":
         """Return the samples of a problem."""
         if self._whole is not None:
             return self._whole
         rows, X = self.division.rows(problem), self._taking_part
         X = X[np.ix_(rows, rows)] if self.kernel.name == "precomputed" else X[rows]
-        return _Samples(X, self.kernel, self._settings, self._kept(problem))
+        return SampleSet(X, self.kernel, self._settings, self._kept(problem))
 
     def finish(self, problem: int, solution: SampleSolution) -> SampleSolution:
         """Return a solution with weights of features and intercept, and without margins."""
-        return self._samples(problem).finish(self.division.signs(problem), solution)
+        signed = self.division.signs(problem) * solution.alpha
+        return self._samples(problem).finish(signed, solution)
 
     def solve(
         self, problem: int, C: float, tol: float, start: np.ndarray | None = None
@@ -156,15 +160,8 @@ class SVMProblem:
         samples = self._samples(problem)
         signs, weights = self.division.signs(problem), self.division.weights(problem)
         solver = samples.path_solver(signs, weights, exact=not self._settings.once)
-        if start is not None:
-            solver.recall(C, start, None, solver.C_min)
-        elif self._stored is not None:
-            for known in self._stored.neighbours(problem, C, signs.size):
-                solver.recall(*known)
-        solution = solver.solve(C, tol)
-        if self._stored is not None:
-            self._stored.keep(problem, C, solution, solver.C_min)
-        return samples.finish(signs, solution)
+        solution = solve_with_store(solver, self._stored, problem, C, tol, start)
+        return samples.finish(signs * solution.alpha, solution)
 
     def path_solver(self, problem: int) -> SamplePathSolver:
         """Return what solves one of the two-class problems for values of C."""
@@ -172,7 +169,7 @@ class SVMProblem:
         return self._samples(problem).path_solver(signs, weights)
 
 
-class _Samples:
+class SampleSet:
     """The samples of some problems: their rows, or their kernel matrix, which is made once.
 
     Parameters
@@ -212,34 +209,49 @@ class _Samples:
         _ = self._compressed if self._linear else self._gram
 
     def path_solver(
-        self, signs: np.ndarray, weights: np.ndarray, exact: bool = True
+        self, signs: np.ndarray | None, losses: SampleLosses | np.ndarray, exact: bool = True
     ) -> SamplePathSolver:
-        """Return what solves the problem of some signs for values of C.
+        """Return what solves a problem on the samples for values of C.
 
-        See `SamplePathSolver` for `exact`.
+        Parameters
+        ----------
+        signs : ndarray of shape (n,), or None
+            Labels; without them each sample stands twice, with both signs.
+        losses, exact
+            See `SamplePathSolver`.
         """
         settings = self._settings
         if self._linear:
-            samples = LinearSamples(self._rows, signs, settings.bias, self._compressed)
+            samples = self._linear_samples(signs, settings.bias, self._compressed)
             solve = partial(_solve_linear, samples, settings)
         else:
-            samples = KernelSamples(self._gram, signs, bias=settings.bias)
+            gram = self._gram if signs is not None else TwiceGram(self._gram)
+            known = both_signs(self._gram.n) if signs is None else signs
+            samples = KernelSamples(gram, known, bias=settings.bias)
             if self._rows is not None:
-                samples = LinearKernelSamples(self._gram, LinearSamples(self._rows, signs))
+                samples = LinearKernelSamples(gram, self._linear_samples(signs))
             solve = partial(_solve_kernel, samples, settings)
         return SamplePathSolver(
-            samples, weights, solve, settings.screening, free=settings.free,
+            samples, losses, solve, settings.screening, free=settings.free,
             max_iter=settings.max_iter, exact=exact,
         )  # fmt: skip
 
-    def finish(self, signs: np.ndarray, solution: SampleSolution) -> SampleSolution:
-        """Return a solution with weights of features and intercept, and without margins."""
+    def _linear_samples(self, signs: np.ndarray | None, *parts) -> LinearSamples | TwiceRows:
+        if signs is not None:
+            return LinearSamples(self._rows, signs, *parts)
+        return TwiceRows(LinearSamples(self._rows, np.ones(self._rows.shape[0]), *parts))
+
+    def finish(self, signed: np.ndarray, solution: SampleSolution) -> SampleSolution:
+        """Return a solution with weights of features and intercept, and without margins.
+
+        `signed` are its dual variables of the rows, with signs.
+        """
         settings, w, b = self._settings, solution.w, solution.b
         if self._rows is not None and w is None:
-            w = LinearSamples(self._rows, signs).combine(solution.alpha)
+            w = LinearSamples(self._rows, np.ones(signed.size)).combine(signed)
         if not settings.free:
             rows = solution.w is not None and settings.bias
-            b = settings.bias * w[-1] if rows else settings.bias**2 * fsum(signs * solution.alpha)
+            b = settings.bias * w[-1] if rows else settings.bias**2 * fsum(signed)
         if w is not None:
             w = w[: self._X.shape[1]]
         if self._origin is not None:
@@ -290,17 +302,35 @@ def build(
     shared : KernelMatrices, optional
         Of the same samples, for this gamma and others.
     """
-    X, y = validate_data(model, X, y, **accepted(model))
+    X, y = validated(model, X, y)
+    labels = check_labels(X, y, sample_weight, model.class_weight)
+    kernel = kernel_of(model, X, labels, gamma)
+    settings = settings_of(model, store, once)
+    return SVMProblem(X, divided(labels, model.multi_class), kernel, settings, shared)
+
+
+def validated(model, X, y, **options) -> tuple:
+    """Validate samples and labels or targets; sets the number and names of features."""
+    X, y = validate_data(model, X, y, **accepted(model), **options)
     if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"X must be a square kernel matrix for kernel='precomputed', got shape {X.shape}."
         )
-    labels = check_labels(X, y, sample_weight, model.class_weight)
-    value, free = 1.0, has_free_intercept(model)
+    return X, y
+
+
+def kernel_of(model, X, known: Labels | Targets, gamma: float | str | None = None) -> Kernel:
+    """Return the kernel of an estimator on samples of which some take part; see `build`."""
+    value = 1.0
     if model.kernel in KERNELS_WITH_GAMMA:
         gamma = model.gamma if gamma is None else gamma
-        value = gamma_value(gamma, labels.take(X, False), labels.repetitions)
-    kernel = Kernel(model.kernel, value, model.degree, float(model.coef0))
+        value = gamma_value(gamma, known.take(X, False), known.repetitions)
+    return Kernel(model.kernel, value, model.degree, float(model.coef0))
+
+
+def settings_of(model, store: Store | None, once: bool) -> Settings:
+    """Return how the problems of an estimator are solved; see `build`."""
+    free = has_free_intercept(model)
     seed = model.random_state or 0
     if not isinstance(seed, Integral):
         seed = int(seed.randint(2**31 - 1))
@@ -314,7 +344,7 @@ def build(
         raise ValueError(
             "memory needs a kernel with a name: the content of a function is not known."
         )
-    settings = Settings(
+    return Settings(
         bias=float(model.intercept_scaling) if model.fit_intercept and not free else 0.0,
         free=free,
         screening=model.screening,
@@ -325,7 +355,6 @@ def build(
         store=store,
         once=once and store is None,
     )
-    return SVMProblem(X, divided(labels, model.multi_class), kernel, settings, shared)
 
 
 def _solve_linear(samples, settings, losses, start, margins, codes, tol, left) -> SampleSolution:

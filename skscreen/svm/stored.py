@@ -6,6 +6,7 @@ from threading import Lock
 import numpy as np
 
 from skscreen.fitting.store import Store
+from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution
 
 # C, dual variables, their margins, and C_min of the problem.
@@ -59,3 +60,23 @@ class StoredFit:
             sizes=np.array([last.alpha.size for last, _ in found]),
             C_min=np.array([C_min for _, C_min in found]),
         )  # fmt: skip
+
+
+def solve_with_store(
+    solver: SamplePathSolver,
+    stored: StoredFit | None,
+    problem: int,
+    C: float,
+    tol: float,
+    start: np.ndarray | None,
+) -> SampleSolution:
+    """Solve a problem for one C, from a start or with what a store knows about other C."""
+    if start is not None:
+        solver.recall(C, start, None, solver.C_min)
+    elif stored is not None:
+        for known in stored.neighbours(problem, C, solver.n_variables):
+            solver.recall(*known)
+    solution = solver.solve(C, tol)
+    if stored is not None:
+        stored.keep(problem, C, solution, solver.C_min)
+    return solution

@@ -1,0 +1,58 @@
+"""Fuzz targets: support vector regression."""
+
+import pickle
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from benchmarks.fuzz.checks import call, expect, expect_certified, expect_finite
+from benchmarks.fuzz.inputs import SPARSE, Inputs
+from benchmarks.fuzz.svm import SVC, settle, sizes_of_terms, squared
+from skscreen import ScreenedSVR
+
+SVR = {
+    **{name: values for name, values in SVC.items() if name not in ("class_weight", "n_jobs")},
+    "epsilon": (0.1, 0.0, 1e-12, 1.0, 1e6, 1e300),
+    "loss": ("epsilon_insensitive",),
+}
+
+
+def regression(inputs: Inputs) -> tuple:
+    """Return X, y and weights to give, and X and the weights as plain arrays."""
+    n, d = inputs.count(2, 24), inputs.pick(1, 2, 3, 5, 40)
+    X, plain = inputs.matrix("X", n, d, forms=SPARSE)
+    targets = inputs.numbers(n, 1)[:, 0]
+    y = inputs.matrix("y", n, 1)[0] if "y" in inputs.spoiled else inputs.note("y", targets)
+    weights, plain_weights = inputs.weights("sample_weight", n)
+    return (X, y, weights), (plain, plain_weights)
+
+
+def fuzz_svr(inputs: Inputs) -> None:
+    inputs.spoil("X", "y", "sample_weight", *SVR, "memory")
+    options = inputs.options(ScreenedSVR, SVR)
+    given, (X, weights) = regression(inputs)
+    settle(inputs, options)
+    X = squared(inputs, options, X, given)
+    given, X = (X, *given[1:]) if X is not None else given, X
+    with TemporaryDirectory() as folder:
+        if inputs.pick(False, False, False, True) and not callable(options.get("kernel")):
+            options["memory"] = inputs.junk("memory", folder)
+        model = ScreenedSVR(**options)
+        for _ in range(2 if options.get("memory") == folder else 1):
+            done = call(
+                model.fit, given[0], given[1], sample_weight=given[2], names=("kernel", "targets"),
+                must_work=inputs.mild and "solver" not in options and 0.0 < weights.min(),
+            )  # fmt: skip
+    if done.error is not None:
+        return
+    expect_finite(model)
+    expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
+    found = np.asarray(call(model.predict, given[0]).result)
+    expect(np.all(np.isfinite(found)), "predictions are not finite")
+    if not callable(model.kernel):
+        again = pickle.loads(pickle.dumps(model)).predict(given[0])
+        rounding = 0.0 if model.kernel == "linear" else 1e-12 * sizes_of_terms(model, given[0])
+        np.testing.assert_allclose(again, found, rtol=0.0, atol=rounding)
+
+
+TARGETS = {"ScreenedSVR": fuzz_svr}

@@ -1,0 +1,309 @@
+"""Support vector regression, exact and with screening: the estimator."""
+
+import os
+from numbers import Integral, Real
+from typing import ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, clone
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.path import forget, warn_unless_converged
+from skscreen.fitting.store import Store, check_store
+from skscreen.fitting.threads import blas_threads_for
+from skscreen.samples.gram import KERNELS
+from skscreen.samples.kernel import Kernel
+from skscreen.samples.targets import LOSSES, Targets
+from skscreen.svm.estimator import ADVICE
+from skscreen.svm.problem import SOLVERS, accepted
+from skscreen.svm.regression_problem import RegressionProblem, build_regression, signed
+from skscreen.svm.screening.rules import BOUNDS
+from skscreen.svm.solvers.solution import SampleSolution
+
+
+class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
+    """Support vector regression, solved exactly with safe screening and a certificate.
+
+    With f(x) = <w, phi(x)> + b and targets y_i the fit minimises
+
+        P(w, b) = 1/2 |w|^2 + C sum_i s_i max(0, |y_i - f(x_i)| - epsilon)
+
+    with sample weights s_i: residuals up to `epsilon` cost nothing, larger ones their size beyond
+    it. It stops on the relative duality gap of the full problem, and leaves out on the way,
+    provably, what cannot be a support vector or must be at the upper bound C s_i. The problem is
+    that of scikit-learn's `SVR` and, with ``kernel="linear", intercept="penalised"``, of
+    `LinearSVR`.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the losses, > 0.
+    epsilon : float, default=0.1
+        Size of the residuals that cost nothing, >= 0, in units of the targets. 0: least absolute
+        deviations.
+    loss : {"epsilon_insensitive"}, default="epsilon_insensitive"
+        The loss of P.
+    kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        See `ScreenedSVC`.
+    gamma, degree, coef0
+        See `ScreenedSVC`.
+    fit_intercept : bool, default=True
+        Whether there is a b; without it b = 0.
+    intercept : {"free", "penalised"}, default="free"
+        Whether b is not penalised (as in `SVR`), or adds b^2 / (2 B^2) to P (as in `LinearSVR`).
+    intercept_scaling : float, default=1.0
+        B > 0: the larger, the weaker the penalty of b. Not used by a free intercept.
+    screening, solver, tol, max_iter, cache_size, memory, verbose, random_state
+        See `ScreenedSVC`.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+        Indices of the samples with a dual variable that is not 0, ascending.
+    support_vectors_ : ndarray or CSR of shape (n_SV, n_features_in_)
+        Empty for a precomputed kernel.
+    dual_coef_ : ndarray of shape (1, n_SV)
+        Positive where the target is above f(x).
+    coef_ : ndarray of shape (1, n_features_in_)
+        Weights of the features, for the linear kernel.
+    intercept_ : ndarray of shape (1,)
+    n_support_ : ndarray of shape (1,)
+        Number of support vectors.
+    objective_ : float
+        P(w, b).
+    dual_gap_ : float
+        (P - D) / P of the full problem.
+    n_iter_ : int
+        Steps of the solver.
+    screening_history_ : list of ScreeningEvent
+        For each screening step, of the two sides of all samples, how many are proved to have a dual
+        variable of 0 ("zero") and of C s_i ("linear"); lam = 1 / C.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid parameters, data, targets or weights; the message names the argument.
+    MemoryError
+        If the kernel matrix or systems of Newton's method would not fit into the free memory; names
+        the numbers and bytes.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` steps did not reach `tol`; names the gap that was reached.
+
+    See Also
+    --------
+    svr_path : The solutions for many values of C.
+    ScreenedSVC : Classification.
+
+    Notes
+    -----
+    Each row is two samples of a problem with hinge losses, x_i with the threshold y_i - epsilon and
+    -x_i with the threshold -y_i - epsilon, which share its data and kernel values. What is known of
+    such problems holds as it is: certificates, screening, paths.
+
+    `C` and `epsilon` have the units of the targets: standardise these, or choose both accordingly.
+    A sample of weight zero is left out.
+
+    References
+    ----------
+    K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014). Safe sample screening for support vector
+    machines. arXiv:1401.6740.
+
+    A. J. Smola, B. Schölkopf (2004). A tutorial on support vector regression. Statistics and
+    Computing 14.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from skscreen import ScreenedSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> X, y = scale(X), scale(y)
+    >>> ScreenedSVR().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.4
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "loss": [StrOptions(set(LOSSES))],
+        "kernel": [StrOptions(set(KERNELS)), callable],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "intercept": [StrOptions({"free", "penalised"})],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "screening": [StrOptions(BOUNDS.keys()), None],
+        "solver": [StrOptions({*SOLVERS["linear"], *SOLVERS["kernel"]})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "memory": [str, os.PathLike, Store, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        epsilon=0.1,
+        loss="epsilon_insensitive",
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        intercept="free",
+        intercept_scaling=1.0,
+        screening="intersection",
+        solver="auto",
+        tol=1e-6,
+        max_iter=None,
+        cache_size=1000,
+        memory=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.C = C
+        self.epsilon = epsilon
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.screening = screening
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.memory = memory
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None) -> Self:
+        """Learn the regression function.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Best standardised. The square kernel matrix for ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors >= 0 of C.
+
+        Returns
+        -------
+        ScreenedSVR
+        """
+        forget(self)
+        problem = build_regression(self, X, y, sample_weight, check_store(self.memory), once=True)
+        return learn(self, float(self.C), problem)
+
+    def predict(self, X) -> np.ndarray:
+        """Return f(x).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Kernel values with all training samples for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **accepted(self))
+        if self._kernel.name == "linear":
+            return safe_sparse_dot(X, self.coef_[0], dense_output=True) + self.intercept_[0]
+        X = X[:, self.support_] if self._kernel.name == "precomputed" else X
+        scores = self._kernel.scores(X, self.support_vectors_, self.dual_coef_.T)
+        return scores[:, 0] + self.intercept_[0]
+
+    def __sklearn_tags__(self):
+        """Sparse data are accepted; a precomputed kernel is cut along both axes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "dual_coef_")
+
+
+def learn(
+    model: ScreenedSVR, C: float, problem: RegressionProblem, start: np.ndarray | None = None
+) -> ScreenedSVR:
+    """Solve the problem for one C and set the attributes of the estimator.
+
+    Parameters
+    ----------
+    model : ScreenedSVR
+    C : float
+    problem : RegressionProblem
+        Built for `model`.
+    start : ndarray, optional
+        Dual variables to start from.
+    """
+    with Tasks(model, 1, "fit") as tasks, blas_threads_for(np.inf):
+        solution = problem.solve(C, model.tol, start)
+        tasks.end_task(1.0, solution.line)
+    warn_unless_converged([solution], model.tol, model.max_iter, ADVICE)
+    return _set(model, problem.X, problem.targets, problem.kernel, solution)
+
+
+def fitted(
+    model: ScreenedSVR, X, targets: Targets, kernel: Kernel, solution: SampleSolution
+) -> ScreenedSVR:
+    """Return the fitted estimator of one value of C.
+
+    Parameters
+    ----------
+    model : ScreenedSVR
+        For which the problem was built.
+    X : array or CSR of shape (n_samples, n_features)
+    targets : Targets
+    kernel : Kernel
+    solution : SampleSolution
+        Finished, see `RegressionProblem.finish`.
+    """
+    out = clone(model).set_params(C=solution.C)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(out, name, getattr(model, name))
+    return _set(out, X, targets, kernel, solution)
+
+
+def _set(
+    model: ScreenedSVR, X, targets: Targets, kernel: Kernel, solution: SampleSolution
+) -> ScreenedSVR:
+    """Set the fitted attributes."""
+    coefs = signed(solution)
+    found = np.flatnonzero(coefs)
+    model._kernel, model.support_ = kernel, targets.rows[found]
+    model.n_support_ = np.array([found.size])
+    if kernel.name == "linear":
+        model.coef_ = solution.w[None]
+    model.intercept_ = np.array([solution.b])
+    precomputed = kernel.name == "precomputed"
+    model.support_vectors_ = np.empty((0, 0)) if precomputed else X[model.support_]
+    model.objective_ = solution.certificate.primal
+    model.dual_gap_ = solution.certificate.relative_gap
+    model.n_iter_ = solution.n_iter
+    model.screening_history_ = list(solution.history)
+    model.dual_coef_ = coefs[found][None]
+    return model

@@ -1,0 +1,102 @@
+"""What a support vector regression is learned from, checked and brought to one form."""
+
+from dataclasses import astuple, replace
+
+import numpy as np
+
+from skscreen.fitting.kept_matrices import KernelMatrices, kept_kernel_matrices
+from skscreen.fitting.store import Store, content_key
+from skscreen.samples.kernel import Kernel
+from skscreen.samples.targets import Targets, check_targets, epsilon_insensitive
+from skscreen.svm.path_solver import SamplePathSolver
+from skscreen.svm.problem import SampleSet, Settings, kernel_of, settings_of, validated
+from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.stored import StoredFit, solve_with_store
+
+
+class RegressionProblem:
+    """The problem of a training set with targets: each row is two samples of a hinge-loss problem.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n_samples, n_features)
+        All samples, also those of weight zero.
+    targets : Targets
+    kernel : Kernel
+    settings : Settings
+    loss : str
+    epsilon : float
+    shared : KernelMatrices, optional
+        Of the same samples, for this kernel and others.
+    """
+
+    def __init__(
+        self,
+        X,
+        targets: Targets,
+        kernel: Kernel,
+        settings: Settings,
+        loss: str,
+        epsilon: float,
+        shared: KernelMatrices | None = None,
+    ):
+        self.X, self.targets, self.kernel, self._settings = X, targets, kernel, settings
+        # An unpenalised intercept takes up any shift; next to a large one digits are lost.
+        self._shift = float(np.median(targets.values)) if settings.free else 0.0
+        values = targets.values - self._shift
+        self._losses = epsilon_insensitive(values, targets.repetitions, epsilon)
+        taking_part, store = targets.take(X, kernel.name == "precomputed"), settings.store
+        self._stored = None
+        if store is not None:
+            content = content_key(taking_part)
+            given = content, values, targets.repetitions, loss, epsilon, *astuple(kernel)
+            key = content_key("regression", *given, settings.bias, settings.free)
+            self._stored = StoredFit(store, key, 1)
+            shared = shared or kept_kernel_matrices(content, store.max_bytes)
+        self._samples = SampleSet(taking_part, kernel, settings, shared)
+        self._samples.prepare()
+
+    def solve(self, C: float, tol: float, start: np.ndarray | None = None) -> SampleSolution:
+        """Solve for one C, with what a store knows about others; see `finish`.
+
+        `start` are dual variables to start from, where they are known.
+        """
+        solver = self._samples.path_solver(None, self._losses, exact=not self._settings.once)
+        return self.finish(solve_with_store(solver, self._stored, 0, C, tol, start))
+
+    def path_solver(self) -> SamplePathSolver:
+        """Return what solves the problem for values of C."""
+        return self._samples.path_solver(None, self._losses)
+
+    def finish(self, solution: SampleSolution) -> SampleSolution:
+        """Return a solution with weights of features and intercept, and without margins."""
+        found = self._samples.finish(signed(solution), solution)
+        return replace(found, b=found.b + self._shift)
+
+
+def signed(solution: SampleSolution) -> np.ndarray:
+    """Return the dual variables of the rows: those of residuals above less those below."""
+    above, below = np.split(solution.alpha, 2)
+    return above - below
+
+
+def build_regression(
+    model, X, y, sample_weight=None, store: Store | None = None, once: bool = False
+) -> RegressionProblem:
+    """Validate the data and set the problem of an estimator up; see `skscreen.svm.problem.build`.
+
+    Parameters
+    ----------
+    model : ScreenedSVR
+        Its parameters but `C`, `tol` and `memory` count; its number and names of features are set.
+    X, y, sample_weight
+        As for `ScreenedSVR.fit`.
+    store : Store, optional
+        Of solutions for other values of C.
+    once : bool, default=False
+        Whether the problem is solved for one C alone.
+    """
+    X, y = validated(model, X, y, y_numeric=True)
+    targets = check_targets(X, y, sample_weight)
+    kernel, settings = kernel_of(model, X, targets), settings_of(model, store, once)
+    return RegressionProblem(X, targets, kernel, settings, model.loss, float(model.epsilon))

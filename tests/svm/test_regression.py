@@ -1,0 +1,182 @@
+"""`ScreenedSVR` against Clarabel, `SVR` and `LinearSVR`."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import scale
+from sklearn.svm import SVR, LinearSVR
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skscreen import ScreenedSVR
+from tests.svm_reference import regression_optimum
+
+X, y = load_diabetes(return_X_y=True)
+X, y = scale(X)[:120, :5], scale(y)[:120]
+GAMMA = 0.2
+WEIGHTS = np.random.default_rng(0).choice([0.5, 1.0, 2.0], 120)
+KERNELS = {"rbf": {"gamma": GAMMA}, "poly": {"gamma": GAMMA, "coef0": 1.0, "degree": 2},
+           "linear": {}}  # fmt: skip
+
+
+@parametrize_with_checks(
+    [ScreenedSVR(), ScreenedSVR(kernel="linear", intercept="penalised", epsilon=0.0)]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("free", [True, False], ids=["free", "penalised"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_objective_is_that_of_clarabel(kernel, epsilon, free, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(120, 40, replace=False)
+    data, targets, weights = X[rows], y[rows].round(seed % 2 + 1), WEIGHTS[rows]
+    C = 10.0 ** rng.uniform(-2.0, 2.0)
+    K = pairwise_kernels(data, metric=kernel, **KERNELS[kernel]) + (0.0 if free else 0.7**2)
+    wanted = regression_optimum(K, targets, C * weights, epsilon, free)
+    model = ScreenedSVR(
+        C, kernel=kernel, epsilon=epsilon, intercept="free" if free else "penalised",
+        intercept_scaling=0.7, tol=1e-9, **KERNELS[kernel],
+    ).fit(data, targets, weights)  # fmt: skip
+    assert model.objective_ == pytest.approx(wanted, rel=1e-8)
+    assert model.dual_gap_ <= 1e-9
+    loss = C * weights @ np.maximum(np.abs(targets - model.predict(data)) - epsilon, 0.0)
+    coefs = np.zeros(40)
+    coefs[model.support_] = model.dual_coef_[0]
+    assert loss + 0.5 * coefs @ K @ coefs == pytest.approx(model.objective_, rel=1e-9)
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_it_agrees_with_svr(kernel, C):
+    """For larger C the kernel values of libsvm, in single precision, have too few digits."""
+    options = {"kernel": kernel, "C": C, **KERNELS[kernel]}
+    model = ScreenedSVR(tol=1e-12, **options).fit(X, y, WEIGHTS)
+    other = SVR(tol=1e-9, **options).fit(X, y, WEIGHTS)
+    np.testing.assert_allclose(model.predict(X), other.predict(X), atol=1e-5)
+    np.testing.assert_array_equal(model.support_, other.support_)
+    np.testing.assert_allclose(model.dual_coef_, other.dual_coef_, atol=1e-4 * C)
+    np.testing.assert_allclose(model.intercept_, other.intercept_, atol=1e-5)
+    np.testing.assert_array_equal(model.n_support_, other.n_support_)
+    np.testing.assert_array_equal(model.support_vectors_, other.support_vectors_)
+    if kernel == "linear":
+        np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_it_agrees_with_linear_svr(make, fit_intercept):
+    model = ScreenedSVR(
+        kernel="linear", intercept="penalised", fit_intercept=fit_intercept, epsilon=0.2, tol=1e-10
+    ).fit(make(X), y, WEIGHTS)
+    other = LinearSVR(fit_intercept=fit_intercept, epsilon=0.2, tol=1e-10, max_iter=100_000)
+    other.fit(X, y, WEIGHTS)
+    np.testing.assert_allclose(model.predict(make(X)), other.predict(X), atol=1e-5)
+    np.testing.assert_allclose(model.coef_[0], other.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_all_solvers_and_screenings_agree(kernel, intercept):
+    options = {"kernel": kernel, "gamma": GAMMA, "intercept": intercept, "tol": 1e-9}
+    wanted = ScreenedSVR(**options, screening=None).fit(X, y)
+    rows = kernel == "linear" and intercept == "penalised"
+    names = ("coordinate-descent", "second-order", "active-set") if rows else ("active-set", "smo")
+    for solver in names:
+        model = ScreenedSVR(**options, solver=solver).fit(X, y)
+        assert model.objective_ == pytest.approx(wanted.objective_, rel=1e-8)
+        np.testing.assert_allclose(model.predict(X), wanted.predict(X), atol=1e-4)
+    assert any(event.zero + event.linear for event in model.screening_history_)
+
+
+def test_kernels_given_as_functions_and_matrices():
+    model = ScreenedSVR(gamma=GAMMA).fit(X, y)
+    K = pairwise_kernels(X, metric="rbf", gamma=GAMMA)
+    known = ScreenedSVR(kernel="precomputed").fit(K, y)
+    called = ScreenedSVR(kernel=lambda A, B: pairwise_kernels(A, B, metric="rbf", gamma=GAMMA))
+    called.fit(X, y)
+    np.testing.assert_allclose(known.predict(K), model.predict(X), atol=1e-6)
+    np.testing.assert_allclose(called.predict(X), model.predict(X), atol=1e-6)
+    assert known.support_vectors_.size == 0 and sparse.issparse(
+        ScreenedSVR().fit(sparse.csr_array(X), y).support_vectors_
+    )
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+def test_many_samples_are_solved_by_levels(intercept):
+    rng = np.random.default_rng(1)
+    data = rng.normal(size=(2200, 3))
+    targets = np.sin(2.0 * data[:, 0]) + 0.3 * rng.normal(size=2200)
+    model = ScreenedSVR(intercept=intercept, tol=1e-6).fit(data, targets)
+    small = ScreenedSVR(intercept=intercept, tol=1e-6, solver="smo").fit(data, targets)
+    assert max(model.dual_gap_, small.dual_gap_) <= 1e-6
+    np.testing.assert_allclose(model.predict(data), small.predict(data), atol=1e-2)
+    assert model.objective_ == pytest.approx(small.objective_, rel=2e-6)
+
+
+def test_weights_are_repetitions():
+    repeated = np.repeat(np.arange(120), (2.0 * WEIGHTS).astype(int))
+    model = ScreenedSVR(2.0, tol=1e-9).fit(X, y, (2.0 * WEIGHTS).astype(int))
+    other = ScreenedSVR(2.0, tol=1e-9).fit(X[repeated], y[repeated])
+    np.testing.assert_allclose(model.predict(X), other.predict(X), atol=1e-5)
+    some = ScreenedSVR(tol=1e-9).fit(X, y, (WEIGHTS > 0.7).astype(float))
+    assert set(some.support_) <= set(np.flatnonzero(WEIGHTS > 0.7))
+
+
+def test_units_of_targets_do_not_matter():
+    model = ScreenedSVR(2.0, epsilon=0.1, tol=1e-9).fit(X, y)
+    for unit, shift in ((1e-6, 0.0), (1e6, 3e9)):
+        other = ScreenedSVR(2.0 * unit, epsilon=0.1 * unit, tol=1e-8).fit(X, unit * y + shift)
+        assert other.dual_gap_ <= 1e-8
+        np.testing.assert_allclose((other.predict(X) - shift) / unit, model.predict(X), atol=1e-5)
+
+
+def test_targets_that_are_all_within_the_tube():
+    for intercept in ("free", "penalised"):
+        model = ScreenedSVR(epsilon=10.0, intercept=intercept).fit(X, y)
+        assert model.support_.size == 0 and model.objective_ == model.dual_gap_ == 0.0
+        np.testing.assert_array_equal(model.predict(X), np.full(120, model.intercept_[0]))
+    constant = ScreenedSVR(epsilon=0.0).fit(X, np.full(120, 7.0))
+    np.testing.assert_allclose(constant.predict(X), 7.0)
+
+
+def test_the_store_makes_later_fits_cheap(tmp_path):
+    kept = {"memory": tmp_path, "gamma": GAMMA}
+    first = ScreenedSVR(1.0, **kept).fit(X, y)
+    second = ScreenedSVR(1.05, **kept).fit(X, y)
+    assert any(event.where == "path" for event in second.screening_history_)
+    again = ScreenedSVR(1.0, **kept).fit(X, y)
+    assert again.objective_ == pytest.approx(first.objective_, rel=1e-6)
+    # Another width is another problem.
+    other = ScreenedSVR(1.0, epsilon=0.3, **kept).fit(X, y)
+    assert not any(event.where == "path" for event in other.screening_history_)
+    alone = ScreenedSVR(1.0, epsilon=0.3, gamma=GAMMA).fit(X, y)
+    assert other.objective_ == pytest.approx(alone.objective_, rel=2e-6)
+
+
+def test_inside_the_tools_of_scikit_learn():
+    search = GridSearchCV(ScreenedSVR(), {"C": [0.1, 1.0], "epsilon": [0.1, 0.5]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.1
+    again = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(again.predict(X), search.predict(X))
+
+
+def test_wrong_arguments_are_named():
+    for wrong, name in (({"epsilon": -0.1}, "epsilon"), ({"loss": "hinge"}, "loss"),
+                        ({"C": 0.0}, "C"), ({"solver": "second-order"}, "solver")):  # fmt: skip
+        with pytest.raises(ValueError, match=name):
+            ScreenedSVR(**wrong).fit(X, y)
+    with pytest.raises(ValueError, match="y has values up to 1e\\+50"):
+        ScreenedSVR().fit(X, np.where(np.arange(120) == 3, 1e50, y))
+    with pytest.raises(ValueError, match="weights must contain at least one"):
+        ScreenedSVR().fit(X, y, np.zeros(120))
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        ScreenedSVR(1e3, max_iter=3).fit(X, y)
