@@ -154,27 +154,15 @@ class TwiceBlocks:
     def __init__(self, blocks: KernelBlocks):
         self._half, self.n = blocks, 2 * blocks.n
 
-    def rounding(self, c: np.ndarray) -> float:
-        """Return what errors `dot` may well have with weights c of all samples."""
-        return self._half.rounding(c[: self._half.n] + c[self._half.n :])
-
-    def dot(self, I, c, J) -> np.ndarray:
-        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, in single precision where that does."""
-        return self._dot(self._half.dot, I, c, J)
-
-    def dot_double(self, I, c, J) -> np.ndarray:
-        """Return the same in double precision."""
-        return self._dot(self._half.dot_double, I, c, J)
+    def dot(self, I, c, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""
+        read, places = _distinct(J, self._half.n)
+        values, errors = self._half.dot(*_merged(I, c, self._half.n), read, double)
+        return values[places], errors[places]
 
     def block(self, I, J, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
         self._half.block(I % self._half.n, J % self._half.n, out)
-
-    def _dot(self, dot, I, c, J) -> np.ndarray:
-        """Multiply each row once."""
-        n = self._half.n
-        read, places = _distinct(J, n)
-        return dot(*_merged(I, c, n), read)[places]
 
 
 def _merged(index: np.ndarray, weights: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
