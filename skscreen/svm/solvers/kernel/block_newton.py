@@ -2,7 +2,9 @@
 
 Where C is large, SMO takes many steps along directions of little curvature. With the sets of
 samples at their bounds kept, the free beta solve one linear system: a Cholesky factor in single
-precision. Samples that would leave the box stop at its bounds, all at once, and the rest is solved
+precision. Along directions of hardly any curvature the solution lies far outside the box, and what
+is left of such a step inside may not rise at all: so the system is damped, by the curvature that
+would take slopes as large as these across the box. Samples that would leave the box stop at its bounds, all at once, and the rest is solved
 again; an exact line search keeps the dual from falling whatever the rounding errors.
 """
 
@@ -64,11 +66,14 @@ def newton_step(K, low, high, beta, g, with_offset: bool) -> bool:
 
 def _projected(K, low, high, beta, g, free, with_offset: bool) -> np.ndarray:
     """Return a change of the free samples that stays in the box."""
-    change = np.zeros(beta.size)
+    # See above; falls with the slopes.
+    change, slopes = np.zeros(beta.size), g[free]
+    spread = slopes.max() - slopes.min() if with_offset else np.abs(slopes).max()
+    damping = spread / np.median(high[free] - low[free])
     for _ in range(_MOST_SYSTEMS):
         stopped = np.flatnonzero(change)
         rest = g[free] - K[np.ix_(free, stopped)] @ change[stopped]
-        x = _solve(K[np.ix_(free, free)], rest, change.sum() if with_offset else None)
+        x = _solve(K[np.ix_(free, free)], rest, change.sum() if with_offset else None, damping)
         target = beta[free] + x
         inside = np.clip(target, low[free], high[free])
         out = inside != target
@@ -91,9 +96,10 @@ def _projected(K, low, high, beta, g, free, with_offset: bool) -> np.ndarray:
     return change
 
 
-def _solve(matrix, rest, total: float | None) -> np.ndarray:
-    """Solve matrix x + b = rest with sum x = -total; without a total, matrix x = rest."""
+def _solve(matrix, rest, total: float | None, damping: float) -> np.ndarray:
+    """Solve (matrix + damping) x + b = rest with sum x = -total; without a total b = 0."""
     own = np.ascontiguousarray(matrix)
+    own[np.diag_indices_from(own)] += np.float32(damping)
     ridged = own.copy()
     ridged[np.diag_indices_from(ridged)] += np.float32(_RIDGE * np.trace(ridged) / len(ridged))
     factor = cho_factor(ridged, lower=True, overwrite_a=True, check_finite=False)
