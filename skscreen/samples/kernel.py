@@ -8,9 +8,14 @@ from scipy import sparse
 from sklearn import get_config
 
 from skscreen.samples.gram import Gram, Shared, kernel_values
+from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
 
 # Share of the mean square; a smaller variance is rounding errors of a constant.
 _NOISE = 1e-14
+
+# Kernel values and features for tiles, rows of samples at a time; of the error of a score in single
+# precision, what is left to that in double precision.
+_MANY, _WIDEST, _ROWS, _SURE = 2**18, 1000, 8192, 1.01
 
 
 @dataclass(frozen=True)
@@ -33,10 +38,34 @@ class Kernel:
         if self.name == "precomputed":
             return X @ dual_coef
         out = np.zeros((X.shape[0], dual_coef.shape[1]))
+        if self._in_tiles(X, support_vectors):
+            for part, blocks in _blocks(X, support_vectors, self.gamma):
+                out[part] = blocks.combine(dual_coef)
+            return out
         # A tolerance may be met without any support vector.
         for part in _parts(X.shape[0], len(dual_coef)) if len(dual_coef) else ():
             out[part] = self.between(X[part], support_vectors) @ dual_coef
         return out
+
+    def decisive_scores(self, X, support_vectors, coef: np.ndarray, b: float) -> np.ndarray:
+        """Return the same for one column plus b, some in single precision, each with its sign.
+
+        Those whose sign might be another in double precision are computed in it.
+        """
+        if not self._in_tiles(X, support_vectors):
+            return self.scores(X, support_vectors, coef[:, None])[:, 0] + b
+        out, everyone = np.empty(X.shape[0]), np.arange(coef.size)
+        for part, blocks in _blocks(X, support_vectors, self.gamma):
+            scores, errors = blocks.dot(everyone, coef, np.arange(blocks.n))
+            unsure = np.flatnonzero(np.abs(scores + b) <= _SURE * errors)
+            scores[unsure] = blocks.dot(everyone, coef, unsure, double=True)[0]
+            out[part] = scores + b
+        return out
+
+    def _in_tiles(self, X, support_vectors) -> bool:
+        """Whether an RBF kernel is faster in tiles."""
+        n, d = X.shape
+        return self.name == "rbf" and d <= _WIDEST and n * support_vectors.shape[0] >= _MANY
 
     def between(self, X, Y) -> np.ndarray:
         """Return the kernel matrix between two sets of samples."""
@@ -49,6 +78,14 @@ class Kernel:
     @property
     def _settings(self) -> dict[str, float]:
         return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+
+
+def _blocks(X, support_vectors, gamma: float) -> Iterator[tuple[slice, RBFBlocks]]:
+    """Yield parts of the rows of X, and products with the support vectors."""
+    A = RBFRows(support_vectors, gamma)
+    for first in range(0, X.shape[0], _ROWS):
+        part = slice(first, min(first + _ROWS, X.shape[0]))
+        yield part, RBFBlocks(A, RBFRows(X[part], gamma, A.centre))
 
 
 def _parts(n: int, width: int) -> Iterator[slice]:

@@ -258,18 +258,32 @@ class RBFBlocks:
 
     def block_double(self, I, J) -> np.ndarray:
         """Return K between samples in double precision."""
-        out, memory = np.empty((I.size, J.size)), np.empty(_TILE_DOUBLE * _TILE_DOUBLE)
-        (A, B), d = (self.A, self.B), self.A.d
-        by_differences = A.very_far[I].any() or B.very_far[J].any()
-        exponents = _squared_distances if by_differences else _product
-        left = A.right(I, True)[:, :d] if by_differences else A.left(I, True)
-        for columns in _tiles(0, J.size, _TILE_DOUBLE):
-            right = B.right(J[columns], True)[:, : left.shape[1]]
-            for rows in _tiles(0, I.size, _TILE_DOUBLE):
-                T = exponents(left[rows], right, memory)
-                powers_double(T)
-                out[rows, columns] = T
+        out = np.empty((I.size, J.size))
+        for rows, columns, T in self._powers(I, J):
+            out[rows, columns] = T
         return out
+
+    def combine(self, C: np.ndarray) -> np.ndarray:
+        """Return sum_i C_ik K(a_i, b_j) for all j and k, in double precision."""
+        out = np.zeros((self.B.n, C.shape[1]))
+        for rows, columns, T in self._powers(np.arange(self.A.n), np.arange(self.B.n)):
+            out[columns] += T.T @ C[rows]
+        return out
+
+    def _powers(self, I, J) -> Iterator[tuple[slice, slice, np.ndarray]]:
+        """Yield tiles of K in double precision."""
+        memory, (A, B), d = np.empty(_TILE_DOUBLE * _TILE_DOUBLE), (self.A, self.B), self.A.d
+        left, far = A.left(I, True), A.very_far[I].any()
+        for columns in _tiles(0, J.size, _TILE_DOUBLE):
+            right = B.right(J[columns], True)
+            by_differences = far or B.very_far[J[columns]].any()
+            for rows in _tiles(0, I.size, _TILE_DOUBLE):
+                if by_differences:
+                    T = _squared_distances(0.5 * left[rows, :d], right[:, :d], memory)
+                else:
+                    T = _product(left[rows], right, memory)
+                powers_double(T)
+                yield rows, columns, T
 
 
 class ComputedBlocks:

@@ -93,6 +93,8 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
             If ties are to be broken with ``decision_function_shape="ovo"``.
         """
         check_is_fitted(self)
+        if self._kernel.name not in ("linear", "precomputed") and len(self.dual_coef_) == 1:
+            return self.classes_[(self._decisive_scores(X) > 0.0).astype(np.intp)]
         if not self._one_against_one:
             return super().predict(X)
         if self.break_ties and self.decision_function_shape == "ovo":
@@ -104,6 +106,12 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         if self.break_ties:
             return self.classes_[class_scores(scores, n_classes).argmax(axis=1)]
         return self.classes_[vote(scores, n_classes)]
+
+    def _decisive_scores(self, X) -> np.ndarray:
+        """Return the scores of two classes as far as their signs need them."""
+        X = validate_data(self, X, reset=False, **accepted(self))
+        b = float(self.intercept_[0])
+        return self._kernel.decisive_scores(X, self.support_vectors_, self.dual_coef_[0], b)
 
     def _scores(self, X) -> np.ndarray:
         """Return the scores of all problems, one column each."""

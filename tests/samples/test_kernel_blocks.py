@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import skscreen.samples.kernel
 from skscreen.samples.gram import BY_BLOCKS, Gram
+from skscreen.samples.kernel import Kernel
 from skscreen.samples.kernel_block_loops import powers, powers_double
 from skscreen.samples.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows
 from skscreen.samples.kernel_samples import KernelSamples
@@ -99,3 +101,23 @@ def test_large_sets_have_no_matrix(wide):
     problem = KernelSamples(gram, y, bias=1.5)
     expected = problem.block(some, np.arange(problem.n)) @ alpha
     np.testing.assert_allclose(problem.q_dot(alpha)[some], expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["plain", "outliers", "sparse"])
+def test_scores_of_new_samples(kind, monkeypatch):
+    monkeypatch.setattr(skscreen.samples.kernel, "_ROWS", 200)
+    monkeypatch.setattr(skscreen.samples.kernel, "_MANY", 1000)
+    X, rng = samples(kind), np.random.default_rng(3)
+    new, coef = samples(kind)[::-1] + 0.1, rng.normal(size=(700, 3))
+    expected = np.array(extended(X, new, 0.2).T @ coef, np.float64)
+    make = sparse.csr_array if kind == "sparse" else np.asarray
+    kernel = Kernel("rbf", 0.2, 3, 0.0)
+    found = kernel.scores(make(new), make(X), coef)
+    np.testing.assert_allclose(
+        found, expected, rtol=0.0, atol=1e-7 if kind == "outliers" else 1e-11
+    )
+    # An intercept that brings scores as near to zero as single precision cannot tell.
+    for k in range(3):
+        b = 1e-9 - expected[57, k]
+        signs = np.sign(kernel.decisive_scores(make(new), make(X), coef[:, k], b))
+        assert np.array_equal(signs, np.sign(expected[:, k] + b))

@@ -38,8 +38,8 @@ _ROUGH = 3e-2
 # Samples of U, and least samples of a working set.
 _NEAR, _LEAST = 6000, 1500
 
-# Passes over a level, working sets of one U; the part of a gap that a pass has to leave at most.
-_PASSES, _SETS, _STALLED = 40, 12, 0.98
+# Passes over a level, working sets of one U; the part of the gap that a pass takes off at least.
+_PASSES, _SETS, _STALLED = 40, 12, 0.01
 
 # Of the first gap on U, and of the tolerance, what its working sets may leave.
 _LEFT, _SHARE = 0.02, 0.3
@@ -139,12 +139,14 @@ class LevelSolver:
 
     def improve(self, index: np.ndarray, box: Box, point: Point, tol: float) -> View:
         """Improve a point on a level to a relative gap, as single precision tells it."""
-        view, before = box.view(point.beta, point.f), np.inf
+        view, before = box.view(point.beta, point.f), -np.inf
         for _ in range(_PASSES):
-            enough = view.gap <= tol * view.primal
-            if enough or view.gap > _STALLED * before or self.n_steps >= self.max_steps:
+            # Far from the solution the gap may rise, but never the dual value fall.
+            dual = view.primal - view.gap
+            enough = view.gap <= tol * view.primal or dual - before < _STALLED * view.gap
+            if enough or self.n_steps >= self.max_steps:
                 break
-            before = view.gap
+            before = dual
             self._pass(index, box, point, view, self._near(box, point, view), tol)
             view = box.view(point.beta, point.f)
         return view

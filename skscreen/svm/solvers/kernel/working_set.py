@@ -11,8 +11,8 @@ from skscreen.svm.solvers.kernel.block_smo_loops import (
 )
 from skscreen.svm.solvers.kernel.box import Box
 
-# Samples of a working set: few enough for its matrix to be factored, at most 144 MB.
-LARGEST = 6000
+# Samples of a working set: few enough for its matrix to be factored, at most 400 MB.
+LARGEST = 10_000
 
 # Steps of SMO, for each sample, before a step of Newton's method; times both are tried.
 _STEPS, _ROUNDS = 8, 12
