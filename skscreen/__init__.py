@@ -25,6 +25,7 @@ from skscreen.svm.cv import ScreenedSVCCV
 from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.path import SVCPath, svc_path
 from skscreen.svm.regression import ScreenedSVR
+from skscreen.svm.regression_path import SVRPath, svr_path
 from skscreen.svm.svc import ScreenedSVC
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "RTLMQuadrupletsClassifier",
     "RTLMTripletsClassifier",
     "SVCPath",
+    "SVRPath",
     "ScreenedLinearSVC",
     "ScreenedRTLM",
     "ScreenedRTLMCV",
@@ -57,5 +59,6 @@ __all__ = [
     "rtlm_path",
     "svc_certified_C",
     "svc_path",
+    "svr_path",
 ]
 __version__ = "0.1.0"

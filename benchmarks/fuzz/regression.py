@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.fuzz.checks import call, expect, expect_certified, expect_finite
 from benchmarks.fuzz.inputs import SPARSE, Inputs
 from benchmarks.fuzz.svm import SVC, settle, sizes_of_terms, squared
-from skscreen import ScreenedSVR
+from skscreen import ScreenedSVR, svr_path
 
 SVR = {
     **{name: values for name, values in SVC.items() if name not in ("class_weight", "n_jobs")},
@@ -55,4 +55,29 @@ def fuzz_svr(inputs: Inputs) -> None:
         np.testing.assert_allclose(again, found, rtol=0.0, atol=rounding)
 
 
-TARGETS = {"ScreenedSVR": fuzz_svr}
+def fuzz_svr_path(inputs: Inputs) -> None:
+    inputs.spoil("X", "y", "sample_weight", "Cs", "eps", "C_max", *SVR)
+    options = inputs.options(ScreenedSVR, {k: v for k, v in SVR.items() if k != "C"})
+    given, (X, _) = regression(inputs)
+    kernel = squared(inputs, options, X, given)
+    X = given[0] if kernel is None else kernel
+    if inputs.pick(True, False) or "Cs" in inputs.spoiled:
+        options["Cs"] = inputs.junk("Cs", inputs.pick([1.0], [2.0, 0.1], [1e-9, 1e-3, 1e5]))
+    else:
+        options["eps"] = inputs.junk("eps", inputs.pick(None, 0.5, 0.1))
+        options["C_max"] = inputs.junk("C_max", inputs.pick(10.0, 1e-9, 1e3))
+    names = (*SVR, "targets", "memory")
+    done = call(svr_path, X, given[1], sample_weight=given[2], names=names, **options)
+    if done.error is not None:
+        return
+    path = done.result
+    for name in ("Cs", "intercepts", "dual_coefs", "objectives", "dual_gaps", "screening_rates"):
+        expect(np.all(np.isfinite(getattr(path, name))), f"{name} is not finite")
+    expect(np.all(np.diff(path.Cs) > 0.0), "C does not ascend")
+    for k, converged in enumerate(path.converged):
+        tol = path.model.tol if options.get("Cs") is not None else 1.0
+        expect_certified(path.dual_gaps[k], tol, done.unconverged or not converged)
+    expect(np.all(np.isfinite(call(path.estimator(0).predict, X).result)), "predictions")
+
+
+TARGETS = {"ScreenedSVR": fuzz_svr, "svr_path": fuzz_svr_path}

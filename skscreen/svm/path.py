@@ -1,8 +1,9 @@
 """The path of support vector machines over C."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -27,30 +28,8 @@ _GAP_SHARE = 0.01
 _KEPT = 8.0
 
 
-@dataclass(frozen=True, repr=False)
-class SVCPath(PathResult[SampleSolution]):
-    """Solutions along a path, C ascending.
-
-    Iterating yields the solutions; indexing gives one. The arrays below have one entry a C.
-
-    Attributes
-    ----------
-    model : ScreenedSVC
-        With the parameters of the path; not fitted, see `estimator`.
-    solutions : tuple of SampleSolution
-    X : ndarray or CSR of shape (n_samples, n_features)
-        Training samples.
-    labels : Labels
-        Classes and weights of those that take part.
-    kernel : Kernel
-    C_min : float
-        Up to here all dual variables are at C s_i; 0 with an unpenalised intercept.
-    """
-
-    X: object
-    labels: Labels
-    kernel: Kernel
-    C_min: float
+class PathOverC(PathResult[SampleSolution]):
+    """Solutions along a path, C ascending: what those of classifiers and of regressions share."""
 
     @property
     def Cs(self) -> np.ndarray:
@@ -78,14 +57,6 @@ class SVCPath(PathResult[SampleSolution]):
         return np.array([solution.b for solution in self])
 
     @property
-    def dual_coefs(self) -> np.ndarray:
-        """y_i alpha_i, (n_Cs, n_samples); zero for samples of weight zero."""
-        out = np.zeros((len(self), self.X.shape[0]))
-        signs = self.labels.signs(0)
-        out[:, self.labels.rows] = [signs * solution.alpha for solution in self]
-        return out
-
-    @property
     def screening_rates(self) -> np.ndarray:
         """Share of the decidable samples that were proved to be at a bound at the end."""
         return np.array([solution.screening_rate() for solution in self])
@@ -94,6 +65,40 @@ class SVCPath(PathResult[SampleSolution]):
     def path_screening_rates(self) -> np.ndarray:
         """The same before the first step, by the reference at the C before."""
         return np.array([solution.screening_rate("path") for solution in self])
+
+
+@dataclass(frozen=True, repr=False)
+class SVCPath(PathOverC):
+    """Solutions along a path, C ascending.
+
+    Iterating yields the solutions; indexing gives one. The arrays below have one entry a C.
+
+    Attributes
+    ----------
+    model : ScreenedSVC
+        With the parameters of the path; not fitted, see `estimator`.
+    solutions : tuple of SampleSolution
+    X : ndarray or CSR of shape (n_samples, n_features)
+        Training samples.
+    labels : Labels
+        Classes and weights of those that take part.
+    kernel : Kernel
+    C_min : float
+        Up to here all dual variables are at C s_i; 0 with an unpenalised intercept.
+    """
+
+    X: object
+    labels: Labels
+    kernel: Kernel
+    C_min: float
+
+    @property
+    def dual_coefs(self) -> np.ndarray:
+        """y_i alpha_i, (n_Cs, n_samples); zero for samples of weight zero."""
+        out = np.zeros((len(self), self.X.shape[0]))
+        signs = self.labels.signs(0)
+        out[:, self.labels.rows] = [signs * solution.alpha for solution in self]
+        return out
 
     def estimator(self, index: int) -> ScreenedSVC:
         """Return the fitted estimator of one value of C.
@@ -187,33 +192,49 @@ def svc_path(
     >>> bool(path.dual_gaps.max() <= 1e-6)
     True
     """
+    grid = check_path_options("svc_path", Cs, eps, options)
+    model = ScreenedSVC(**options)
+    model._validate_params()
+    problem = build(model, X, y, sample_weight)
+    if problem.division.n_problems > 1:
+        raise ValueError(f"y must have two classes, got {problem.labels.classes.size}.")
+    solver = problem.path_solver(0)
+    solutions = follow_C(model, solver, partial(problem.finish, 0), grid, eps, C_max, callbacks)
+    return SVCPath(model, solutions, problem.X, problem.labels, problem.kernel, solver.C_min)
+
+
+def check_path_options(name: str, Cs, eps: float | None, options: dict) -> np.ndarray | None:
+    """Refuse arguments of a path that have no meaning together; return the values of a grid."""
     if "C" in options:
-        raise TypeError("svc_path() takes Cs, not C.")
+        raise TypeError(f"{name}() takes Cs, not C.")
     if options.get("memory") is not None:
         raise ValueError("memory has no use on a path, which keeps its own references.")
     if Cs is not None and eps is not None:
         raise ValueError("Cs and eps were both given; pass a grid, or the precision of one.")
-    grid = None if Cs is None else positive_values("Cs", Cs)
-    model = ScreenedSVC(**options)
-    model._validate_params()
-    problem = build(model, X, y, sample_weight)
-    if problem.labels.n_problems > 1:
-        raise ValueError(f"y must have two classes, got {problem.labels.classes.size}.")
-    solver = problem.path_solver(0)
+    return None if Cs is None else positive_values("Cs", Cs)
+
+
+def follow_C(
+    model, solver: SamplePathSolver, finish: Callable, grid, eps, C_max: float, callbacks
+) -> tuple[SampleSolution, ...]:
+    """Solve for the values of a grid, or of the eps-path, and warn where that failed.
+
+    `finish` makes of a solution what is kept; the other arguments are those of `svc_path`.
+    """
     total = None if grid is None else len(grid)
     if grid is None:
         steps = _eps_steps(solver, eps or 1e-3, float(C_max), model.tol)
     else:
-        n = problem.X.shape[0]
-        what = f"Dual variables of {n:,} samples for {total:,} values of C"
+        n = solver.n_variables
+        what = f"{n:,} dual variables for {total:,} values of C"
         check_memory(_KEPT * n * total, what, "Use fewer values.")
         steps = ((solver.solve(C, model.tol), (t + 1) / total) for t, C in enumerate(grid))
-    steps = ((problem.finish(0, solution), done) for solution, done in steps)
+    steps = ((finish(solution), done) for solution, done in steps)
     if callbacks:
         model.set_callbacks(*callbacks)
     solutions = tuple(follow(model, steps, total, "C"))
     warn_unless_converged(solutions, model.tol, model.max_iter, ADVICE)
-    return SVCPath(model, solutions, problem.X, problem.labels, problem.kernel, solver.C_min)
+    return solutions
 
 
 def _eps_steps(
