@@ -5,7 +5,7 @@ import zlib
 from pathlib import Path
 
 from PIL import Image, ImageOps
-from sklearn.utils.discovery import all_estimators
+from sklearn.utils.discovery import all_estimators, all_functions
 
 import skscreen
 
@@ -121,12 +121,12 @@ def escape(app, what, name, obj, options, lines):
 
 
 def write_inventory(file):
-    """Write where scikit-learn's estimators are documented, so that no network is needed for it."""
+    """Write where scikit-learn documents what, so that no network is needed to know it."""
     lines = []
-    for name, estimator in all_estimators():
-        module = estimator.__module__.partition("._")[0]
-        page = f"modules/generated/{module}.{name}.html"
-        lines.append(f"{module}.{name} py:class 1 {page}#$ {module}.{name}\n")
+    for kind, found in (("class", all_estimators()), ("function", all_functions())):
+        for name, item in found:
+            full = f"{re.sub(r'[.]_.*', '', item.__module__)}.{name}"
+            lines.append(f"{full} py:{kind} 1 modules/generated/{full}.html#$ {full}\n")
     head = "# Sphinx inventory version 2\n# Project: scikit-learn\n# Version: \n"
     head += "# The remainder of this file is compressed using zlib.\n"
     file.parent.mkdir(exist_ok=True)

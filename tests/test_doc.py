@@ -1,6 +1,8 @@
 """The code on the pages of the documentation runs, and prints what they say."""
 
+import json
 import re
+import runpy
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,7 +20,8 @@ from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.svm.screening.rules import BOUNDS as SAMPLE_BOUNDS
 
 DOC = Path(__file__).parents[1] / "doc"
-PAGES = sorted(path for folder in ("guide", "coming_from") for path in (DOC / folder).glob("*.md"))
+PAGES = [*sorted((DOC / "guide").glob("*.md")), *sorted((DOC / "coming_from").glob("*.md"))]
+PAGES += [DOC / name for name in ("index.md", "install.md", "faq.md")]
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 # What is left of a tolerance differs between machines.
 GAP = re.compile(r"\d(\.\d)?e-\d\d")
@@ -55,6 +58,15 @@ def test_page_prints_what_it_says(page, capsys):
                 assert GAP.sub("gap", printed) == GAP.sub("gap", said)
             else:
                 assert printed == ""
+
+
+def test_table_of_benchmarks_is_that_of_the_numbers():
+    pictures = runpy.run_path(str(DOC / "pictures.py"))
+    jobs = json.loads((DOC / "_static" / "readme_figures.json").read_text(encoding="utf-8"))
+    again = "run python doc/pictures.py"
+    assert pictures["TABLE"].read_text(encoding="utf-8") == pictures["table"](jobs), again
+    assert len(jobs) <= 10
+    assert (DOC / "_static" / "readme.png").stat().st_size < 150_000
 
 
 @pytest.mark.parametrize(

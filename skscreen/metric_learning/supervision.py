@@ -1,6 +1,7 @@
 """What a metric is learned from: class labels, or lists of comparisons. Checks and normal forms."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -57,21 +58,32 @@ def class_codes(X, y, unlabelled=None) -> np.ndarray:
 
 def _check_meaning(y) -> None:
     """Refuse comparisons that stand where samples or labels belong."""
-    y, names = np.asarray(y), {3: "triplets", 4: "quadruplets"}
-    if y.ndim == 2 and y.shape[1] in names and y.dtype.kind in "iu":
-        name = names[y.shape[1]]
-        raise ValueError(f"y of shape {y.shape} looks like {name}: call fit(X, {name}=y).")
+    y = np.asarray(y)
+    calls = {2: "pairs=(similar, dissimilar)", 3: "triplets=y", 4: "quadruplets=y"}
+    if y.ndim == 2 and y.shape[1] in calls and y.dtype.kind in "iu" and np.all(y[:, 0] != y[:, 1]):
+        call = calls[y.shape[1]]
+        name = call.partition("=")[0]
+        raise ValueError(f"y of shape {y.shape} looks like {name}: call fit(X, {call}).")
 
 
 def check_samples(X, y) -> None:
-    """Refuse pairs of indices that stand where samples belong.
+    """Refuse tuples that stand where samples belong.
 
     Raises
     ------
     ValueError
-        For two columns of integers, none negative and nowhere equal, with labels 1 and -1.
+        For tuples of vectors, and for two columns of integers, none negative and nowhere equal,
+        with labels 1 and -1.
     """
+    if sparse.issparse(X):
+        return
     X, y = np.asarray(X), np.asarray(y)
+    learners = {2: "RTLMPairs", 3: "RTLMTriplets", 4: "RTLMQuadruplets"}
+    if X.ndim == 3 and X.shape[1] in learners:
+        raise ValueError(
+            f"X of shape {X.shape} looks like tuples of vectors, not samples: call "
+            f"{learners[X.shape[1]]}Classifier().fit(X, y)."
+        )
     if X.ndim != 2 or X.shape[1] != 2 or X.dtype.kind not in "iu" or y.dtype.kind not in "iuf":
         return
     if X.min(initial=0) >= 0 and np.all(X[:, 0] != X[:, 1]) and set(np.unique(y)) == {-1, 1}:
@@ -183,7 +195,13 @@ def _check_rows(name: str, values, n_columns: int, n_samples: int) -> np.ndarray
         shape = f"(n_{name.split()[-1]} >= 1, {n_columns})"
         raise ValueError(f"{name} must have shape {shape}, got {values.shape}.")
     if not np.issubdtype(values.dtype, np.integer):
-        raise TypeError(f"{name} must be integers, got dtype {values.dtype}.")
+        advice = ""
+        if values.dtype.kind in "OUST":
+            advice = (
+                " Names become rows of X with pandas.Index(names).get_indexer(a.ravel())"
+                f".reshape(-1, {n_columns})."
+            )
+        raise TypeError(f"{name} must be integers, got dtype {values.dtype}.{advice}")
     if values.min() < 0 or values.max() >= n_samples:
         raise ValueError(
             f"{name} must be indices from 0 to {n_samples - 1}, got {values.min()} to "

@@ -142,7 +142,10 @@ class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
             return X
         n = len(self.preprocessor_)
         if not np.issubdtype(names.dtype, np.integer):
-            raise TypeError(f"{name} must be integers or vectors, got dtype {names.dtype}.")
+            raise TypeError(
+                f"{name} must be integers or vectors, got dtype {names.dtype}. For names pass a "
+                "function, for instance preprocessor=lambda names: table.loc[names]."
+            )
         if names.min() < 0 or names.max() >= n:
             raise ValueError(
                 f"{name} must be indices from 0 to {n - 1} of the preprocessor's samples, got "

@@ -256,7 +256,10 @@ class Training:
         self._problem = build(model, X, y, sample_weight)
         labels = self._problem.labels
         if labels.n_problems > 1:
-            raise ValueError(f"y must have two classes, got {labels.classes.size}.")
+            raise ValueError(
+                f"y must have two classes, got {labels.classes.size}. Pass y == label for one "
+                "class against the rest; ScreenedSVCCV without certify chooses C for all classes."
+            )
         self._bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
 
     def fold(self, X_val, y_val, weights=None, diagonal=None) -> Fold:

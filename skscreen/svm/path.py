@@ -197,7 +197,11 @@ def svc_path(
     model._validate_params()
     problem = build(model, X, y, sample_weight)
     if problem.division.n_problems > 1:
-        raise ValueError(f"y must have two classes, got {problem.labels.classes.size}.")
+        raise ValueError(
+            f"y must have two classes, got {problem.labels.classes.size}: a path is of one "
+            "problem. Call svc_path(X, y == label) for one class against the rest; ScreenedSVCCV "
+            "chooses C for all classes."
+        )
     solver = problem.path_solver(0)
     solutions = follow_C(model, solver, partial(problem.finish, 0), grid, eps, C_max, callbacks)
     return SVCPath(model, solutions, problem.X, problem.labels, problem.kernel, solver.C_min)

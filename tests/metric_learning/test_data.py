@@ -212,10 +212,12 @@ def changed(values, row, value, dtype=float):
             r"y of shape \(.*, 3\) looks like triplets: call fit\(X, triplets=y\)",
         ),
         (
-            (X, np.ones((9, 4), int)),
+            (X, np.arange(36).reshape(9, 4)),
             ValueError,
             "looks like quadruplets: call fit.X, quadruplets=y",
         ),
+        ((X, T[:, :2]), ValueError, r"pairs: call fit.X, pairs=\(similar, dissimilar"),
+        ((X[T], y[: len(T)]), ValueError, "tuples of vectors.* RTLMTripletsClassifier"),
         ((PAIRS, np.sign(np.arange(40) - 9.5)), ValueError, "looks like pairs .*RTLMPairsClass"),
     ],
 )

@@ -24,6 +24,7 @@ QUADRUPLET, PAIRS = [[0, 1, 2, 3]], ([[0, 1]], [[2, 3]], 1.0, 2.0)
         ({"quadruplets": []}, ValueError, r"quadruplets must have shape \(n_quadruplets >= 1"),
         ({"quadruplets": [[0, 1, 2, 3], [0]]}, ValueError, "quadruplets must .* four integers"),
         ({"quadruplets": [[0.0, 1, 2, 3]]}, TypeError, "quadruplets must be integers, .* float64"),
+        ({"quadruplets": [list("abcd")]}, TypeError, r"dtype <U1. Names .*Index.*reshape\(-1, 4"),
         ({"quadruplets": [[0, 1, 2, 60]]}, ValueError, "quadruplets must .* 0 to 59, got 0 to 60"),
         ({"quadruplets": [[0, 1, -2, 3]]}, ValueError, "quadruplets must .* got -2 to 3"),
         ({"quadruplets": [[0, 1, 2, 3], [4, 4, 2, 3]]}, ValueError, r"row 1 is \[4, 4, 2, 3\]"),

@@ -417,7 +417,9 @@ def test_wrong_tuples_are_named(kind):
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             known.fit(tuples, y)
-    with pytest.raises(TypeError, match=f"{name} must be integers or vectors"):
+    with pytest.raises(
+        TypeError, match=f"{name} must be integers or vectors.* preprocessor=lambda"
+    ):
         known.fit(rows / 2.0, y)
     with pytest.raises(ValueError, match="preprocessor must return a sample for each name"):
         kind(preprocessor=lambda names: X[:3]).fit(rows, y)

@@ -1,0 +1,127 @@
+"""The picture of the README, and the figure and the table of the page on benchmarks.
+
+    python doc/pictures.py
+
+Measured numbers are read from `_static/readme_figures.json`, the one place that holds them: a list
+of jobs, each with what it is, the seconds of both sides and what they reached. Jobs with "picture"
+are in the README's picture; "more" marks a limit that a peer ran into.
+"""
+
+import json
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from PIL import Image
+
+from skscreen import OrdinalEmbedding
+from skscreen.datasets import load_eurodist, make_triplets
+from skscreen.inspection import EmbeddingDisplay
+
+STATIC = Path(__file__).parent / "_static"
+TABLE = Path(__file__).parent / "benchmarks" / "table.txt"
+BLUE, GREY = "#0072B2", "0.72"
+
+
+def main() -> None:
+    jobs = json.loads((STATIC / "readme_figures.json").read_text(encoding="utf-8"))
+    TABLE.write_text(table(jobs), encoding="utf-8")
+    plt.switch_backend("agg")
+    draw_readme([job for job in jobs if job["picture"]])
+    draw_all(jobs)
+
+
+def table(jobs: list[dict]) -> str:
+    """Return the jobs as a table of Markdown."""
+    rows = [
+        "| job | skscreen | beside | times faster | what was reached |\n|---|--:|--:|--:|---|\n"
+    ]
+    for job in jobs:
+        more = "> " if job.get("more") else ""
+        rows.append(
+            f"| {{doc}}`{job['job']} </{job['page']}>` | `{job['ours']}` {seconds(job['seconds'])} "
+            f"| {job['peer']} {more}{seconds(job['peer_seconds'])} | {more}{times(job)} "
+            f"| {job['quality']} |\n"
+        )
+    return "".join(rows)
+
+
+def seconds(value: float) -> str:
+    """Write seconds with two digits, below a tenth as milliseconds."""
+    return f"{1000 * value:.0f} ms" if value < 0.1 else f"{value:.2g} s"
+
+
+def times(job: dict) -> str:
+    """Write how many times faster we are with two digits."""
+    ratio = job["peer_seconds"] / job["seconds"]
+    return f"{ratio:.0f}" if ratio >= 10.0 else f"{ratio:.2g}"
+
+
+def draw_readme(jobs: list[dict]) -> None:
+    """Draw a map and bars side by side."""
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(11.0, 4.8), width_ratios=[5, 6], layout="constrained"
+    )
+    cities = load_eurodist()
+    answers = make_triplets(cities.distances, 2000, metric="precomputed", random_state=0)
+    model = OrdinalEmbedding(random_state=0).fit(answers)
+    left.set_title("A map, from 2,000 answers “A is nearer to B than to C”", **TITLE)
+    right.set_title("Seconds to the same result or a better one (log scale)", **TITLE)
+    bars(right, jobs)
+    points = north_up(model.embedding_, cities.names)
+    left.axis("off")
+    EmbeddingDisplay(points=points, names=cities.names).plot(ax=left)
+    save(figure, STATIC / "readme.png")
+
+
+TITLE = {"loc": "left", "fontsize": 11, "fontweight": "bold", "pad": 12}
+
+
+def north_up(points: np.ndarray, names: list[str]) -> np.ndarray:
+    """Turn and reflect a map: Stockholm above Rome, Athens to the right of Lisbon."""
+    at = dict(zip(names, points - points.mean(axis=0), strict=True))
+    up = at["Stockholm"] - at["Rome"]
+    up = up / np.linalg.norm(up)
+    right = np.array([up[1], -up[0]])
+    right *= np.sign(right @ (at["Athens"] - at["Lisbon"]))
+    return (points - points.mean(axis=0)) @ np.column_stack([right, up])
+
+
+def draw_all(jobs: list[dict]) -> None:
+    """Draw the bars of all jobs."""
+    figure, ax = plt.subplots(figsize=(8.6, 0.62 * len(jobs) + 0.8), layout="constrained")
+    ax.set_title("Faster on most jobs, to the same result or a better one", **TITLE)
+    bars(ax, jobs)
+    ax.set_xlabel("CPU seconds of one thread (log scale)")
+    save(figure, STATIC / "measured.png")
+
+
+def bars(ax: Axes, jobs: list[dict]) -> None:
+    """Draw two bars for each job, the peer's below ours, and what they took."""
+    low = 0.5 * min(min(job["seconds"], job["peer_seconds"]) for job in jobs)
+    high = max(max(job["seconds"], job["peer_seconds"]) for job in jobs)
+    ax.set(xscale="log", xlim=(low, 30.0 * high), ylim=(len(jobs) - 0.2, -0.6), yticks=[])
+    for row, job in enumerate(jobs):
+        ax.text(low, row - 0.4, job["job"], fontsize=9, color="0.2", va="center")
+        more = "> " if job.get("more") else ""
+        for below, name, value, colour, weight in (
+            (0.0, job["ours"], job["seconds"], BLUE, "bold"),
+            (0.27, job["peer"], job["peer_seconds"], GREY, "normal"),
+        ):
+            ax.barh(row + below - 0.13, value - low, 0.25, left=low, color=colour)
+            text = f"{more if colour == GREY else ''}{seconds(value)}  {name}"
+            ax.annotate(text, (value, row + below - 0.13), (4, 0), textcoords="offset points",
+                        va="center", fontsize=8.5, fontweight=weight)  # fmt: skip
+    ax.spines[["top", "right", "left"]].set_visible(False)
+
+
+def save(figure: plt.Figure, file: Path) -> None:
+    """Save a figure with few colours, which makes it a third as large."""
+    figure.savefig(file, dpi=150)
+    plt.close(figure)
+    Image.open(file).convert("RGB").quantize(64).save(file, optimize=True)
+
+
+if __name__ == "__main__":
+    main()
