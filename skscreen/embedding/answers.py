@@ -15,6 +15,8 @@ from skscreen.fitting.warning import warn_user
 # Numbers of objects far beyond what the answers can name are identifiers, not indices.
 _OBJECTS_PER_ENTRY = 100
 _MOST_OBJECTS = 2**31 - 1
+# Fewer rows than this may look like features by chance.
+_LEAST_FEATURES = 20
 
 
 class Answers(NamedTuple):
@@ -80,6 +82,7 @@ def usable_answers(answers: Answers) -> Answers:
         used = weights > 0.0
         rows, weights = rows[used], weights[used]
     impossible = same_pairs(rows)
+    _refuse_features(rows, impossible)
     if impossible.any():
         count, total = int(np.count_nonzero(impossible)), len(rows)
         if count == total:
@@ -96,6 +99,32 @@ def usable_answers(answers: Answers) -> Answers:
     if weights is not None and np.all(weights == weights[0]):
         weights = None
     return Answers(rows, weights)
+
+
+def _refuse_features(rows: np.ndarray, impossible: np.ndarray) -> None:
+    """Raise where rows are features of samples, whole numbers, more likely than comparisons.
+
+    Most rows name an object twice; or values come again and again, but never in another column.
+    """
+    if len(rows) < _LEAST_FEATURES:
+        return
+    twice = 2 * np.count_nonzero(impossible) > len(rows)
+    apart = not twice and _are_apart(rows[:_LEAST_FEATURES]) and _are_apart(rows)
+    if twice or (apart and sum(len(np.unique(column)) for column in rows.T) < len(rows)):
+        why = "most rows name an object twice" if twice else "no two columns have values in common"
+        raise ValueError(
+            f"X must hold comparisons, got what seems to be {len(rows)} samples with "
+            f"{rows.shape[1]} features: {why}. To embed samples compare them first, "
+            "OrdinalEmbedding().fit(make_triplets(X)); to learn a metric from labels use "
+            "ScreenedRTLM().fit(X, y)."
+        )
+
+
+def _are_apart(rows: np.ndarray) -> bool:
+    """Whether the ranges of the columns have nothing in common."""
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    order = np.argsort(low)
+    return bool(np.all(high[order][:-1] < low[order][1:]))
 
 
 def warn_uncompared(rows: np.ndarray, objects: np.ndarray) -> None:

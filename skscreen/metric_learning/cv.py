@@ -62,7 +62,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
     Attributes
     ----------
     best_lam_ : float
-        The value of `lams_` chosen: of equal ones the largest.
+        The value of `lams_` chosen, a fraction of lambda_max too: of equal ones the largest.
     lams_ : ndarray of shape (n_lams,)
         The grid, descending, as fractions of lambda_max.
     best_n_neighbors_ : int or None
@@ -177,7 +177,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         forget(self)
         self.lams_ = _grid(self.lams)
         solver_options(self)
-        checked = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        checked = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         codes = class_codes(checked, y)
         if self.diagonal or len(checked) > checked.shape[1]:
             size = checked.shape[1] ** (1 if self.diagonal else 2)

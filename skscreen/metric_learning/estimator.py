@@ -13,6 +13,7 @@ from sklearn.base import (
     _fit_context,
     clone,
 )
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -35,6 +36,9 @@ ADVICE = (
     "Standardise X, raise max_iter or use a larger lam.",
     "That is as far as rounding errors allow; raise tol.",
 )
+
+# Samples in single precision that are mapped at a time.
+_BATCH = 4096
 
 
 class ScreenedRTLM(
@@ -327,8 +331,14 @@ class ScreenedRTLM(
         ndarray of shape (n_samples, r)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return X @ self.components_.T
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        if X.dtype == np.float64:
+            return X @ self.components_.T
+        # Single precision is not copied in one piece.
+        mapped = np.empty((len(X), len(self.components_)))
+        for some in gen_batches(len(X), _BATCH):
+            mapped[some] = X[some].astype(np.float64) @ self.components_.T
+        return mapped
 
     def __sklearn_tags__(self):
         """Labels are needed (unless comparisons are given)."""

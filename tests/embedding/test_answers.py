@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from skscreen import OrdinalEmbedding
 from skscreen.embedding.answers import read_answers, usable_answers
 
 T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1]])
@@ -172,3 +173,28 @@ def test_entries_of_a_tensor_at_one_place_are_summed():
         answers = read_answers(form)
         assert_array_equal(answers.rows, [[0, 1, 2], [1, 0, 2]])
         assert_array_equal(answers.weights, [1.0, 3.0])
+
+
+@pytest.mark.parametrize("width", [3, 4])
+@pytest.mark.filterwarnings("ignore:The smallest object in X")
+def test_features_are_no_comparisons(width):
+    rng = np.random.default_rng(0)
+    # Grades from 0 to 4, and measures of different size.
+    grades = rng.integers(0, 5, size=(60, width))
+    sizes = 100 * np.arange(1, width + 1) + rng.integers(0, 30, size=(200, width))
+    for X in (grades[:, [0, 0, 1, 2][:width]], sizes, sizes[:, ::-1].astype(float)):
+        with pytest.raises(
+            ValueError, match=r"seems to be \d+ samples with . features.*ScreenedRTLM"
+        ):
+            OrdinalEmbedding(n_objects=600).fit(X)
+
+
+def test_unusual_answers_are_no_features():
+    rng = np.random.default_rng(0)
+    # Persons and items: two of three columns have objects in common.
+    rows = np.stack([rng.integers(0, 10, 50), *rng.permuted(
+        np.tile(np.arange(10, 20), (50, 1)), axis=1)[:, :2].T], axis=1)  # fmt: skip
+    assert len(usable_answers(read_answers(rows)).rows) == 50
+    # Each object once.
+    once = np.arange(240).reshape(4, 60).T
+    assert len(usable_answers(read_answers(once)).rows) == 60

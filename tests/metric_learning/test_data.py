@@ -1,5 +1,6 @@
 """ScreenedRTLM on data of all kinds, on bad data, and what it tells its user."""
 
+import tracemalloc
 import warnings
 from functools import partial
 
@@ -537,3 +538,27 @@ def test_after_a_solve_of_many_steps_the_next_are_smoothed(ranges, monkeypatch):
     hard = np.argmax(plain.n_iters > 200)
     assert 0 < hard < 11 and np.all(path.n_iters[: hard + 1] == plain.n_iters[: hard + 1])
     assert path.n_iters[hard + 1 :].sum() < 0.6 * plain.n_iters[hard + 1 :].sum()
+
+
+def test_single_precision_is_what_its_numbers_are_in_double():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 3000)
+    single = (rng.normal(size=(6000, 3)) + y[:, None]).astype(np.float32)
+    models = [ScreenedRTLM(0.1, n_neighbors=1).fit(X, y) for X in (single, single.astype(float))]
+    assert_array_equal(models[0].components_, models[1].components_)
+    mapped = models[0].transform(single)
+    assert mapped.dtype == np.float64
+    assert_allclose(mapped, models[1].transform(single.astype(float)), rtol=1e-14, atol=1e-14)
+
+
+def test_single_precision_is_not_copied_as_it_is():
+    X = np.random.default_rng(0).normal(size=(40_000, 8))
+    triplets = np.random.default_rng(1).permutation(40_000)[:300].reshape(100, 3)
+    model, peaks = ScreenedRTLM(), []
+    build.build(model, X, triplets=triplets, quadruplets=None, pairs=None)
+    for data in (X, X.astype(np.float32)):
+        tracemalloc.start()
+        build.build(model, data, triplets=triplets, quadruplets=None, pairs=None)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 0.1 * X.nbytes

@@ -68,8 +68,9 @@ def build(
         lam_max times the solution there.
     """
     check_samples(X, y)
-    samples = validate_data(model, X, dtype=np.float64, ensure_min_samples=2)
-    check_memory(_COPIES * samples.nbytes, f"{len(samples):,} samples", "Use fewer of them.")
+    # Single precision stays as it is: its only copy in double precision is the centred one.
+    samples = validate_data(model, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+    check_memory(8.0 * _COPIES * samples.size, f"{len(samples):,} samples", "Use fewer of them.")
     X = _centred(samples)
     _warn_of_scales(X)
     domain = NonnegativeOrthant() if model.diagonal else PSDCone()
@@ -110,7 +111,7 @@ def build(
 def _centred(X: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         # From a sample first: the rounding error of a far mean would stay in all of them.
-        X = X - X[0]
+        X = np.subtract(X, X[0], dtype=np.float64)
         X -= X.mean(axis=0)
     largest = np.abs(X).max()
     if not (largest == 0.0 or 1.0 / _LARGEST < largest < _LARGEST):
