@@ -19,6 +19,40 @@ def box_qp(Q, C):
     return np.clip(np.array(solution.x), 0.0, C)
 
 
+def squared_hinge_qp(Q, C, y=None):
+    """Maximise sum alpha - alpha'(Q + diag(1 / 2C)) alpha / 2 over 0 <= alpha [, y'alpha = 0].
+
+    Returns the dual variables, Clarabel's and then of linear systems on those above 0 until these
+    stay the same, and the value.
+    """
+    n, top = len(C), C.max()
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
+    P = sparse.csc_matrix(np.triu(top * Q + np.diag(0.5 * top / C)))
+    A, limits, cones = -sparse.eye(n), np.zeros(n), [clarabel.NonnegativeConeT(n)]
+    if y is not None:
+        A, limits = sparse.vstack([sparse.csc_matrix(y), A]), np.zeros(n + 1)
+        cones = [clarabel.ZeroConeT(1), *cones]
+    found = clarabel.DefaultSolver(P, -np.ones(n), A.tocsc(), limits, cones, settings).solve()
+    alpha = top * np.maximum(np.array(found.x), 0.0)
+    H, A = Q + np.diag(0.5 / C), alpha > 1e-5 * alpha.max()
+    signs = np.zeros(n) if y is None else y
+    for _ in range(20):
+        system = np.block([[H[np.ix_(A, A)], signs[A, None]], [signs[A], np.zeros(1)]])
+        system[-1, -1] = y is None
+        solved = np.linalg.solve(system, np.append(np.ones(A.sum()), 0.0))
+        polished = np.zeros(n)
+        polished[A] = solved[:-1]
+        slopes = 1.0 - H @ polished - solved[-1] * signs
+        found = np.where(A, polished > 0.0, slopes > 0.0)
+        if (found == A).all():
+            alpha = polished
+            break
+        A = found
+    return alpha, float(alpha.sum() - 0.5 * alpha @ H @ alpha)
+
+
 def optimum(Q, C):
     """Dual variables, exact up to rounding: Clarabel's, then a linear system on the kink."""
     alpha = box_qp(Q, C)

@@ -197,11 +197,13 @@ def svm_objectives(model, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> 
     # Scores are sums over support vectors, in which much may cancel.
     lengths = np.linalg.norm(X, axis=1) if model.kernel == "linear" else np.zeros(1)
     norms = norms + np.abs(model.dual_coef_).sum(axis=1).max() * lengths.max() ** 2
-    rounding = 1e-12 * model.C * float(s @ (1.0 + norms + np.abs(model.intercept_).max()))
+    power = 2 if model.loss == "squared_hinge" else 1
+    sizes = (1.0 + norms + np.abs(model.intercept_).max()) ** power
+    rounding = 1e-12 * model.C * float(s @ sizes)
     found = []
     for k in range(scores.shape[1]):
         signs = np.where(y == classes[1 if scores.shape[1] == 1 else k], 1.0, -1.0)
-        losses = np.maximum(0.0, 1.0 - signs * scores[:, k])
+        losses = np.maximum(0.0, 1.0 - signs * scores[:, k]) ** power
         found.append(0.5 * squares[k] + model.C * float(s @ losses))
     return found, model.C * s.sum(), rounding
 

@@ -28,6 +28,7 @@ from skscreen import (
 WEIGHTS = (None, "balanced", {}, {0: 2.0}, {0: 0.0}, {0: 1e8, 1: 1e-8})
 SVC = {
     "C": (1.0, 1e-300, 1e-8, 1e3, 1e6, 1e12, 1e300, 5, np.float32(0.5)),
+    "loss": ("hinge", "squared_hinge"),
     "kernel": ("linear", "rbf", "poly", "sigmoid", "precomputed", lambda A, B: A @ B.T),
     "gamma": ("scale", "auto", 1e-12, 1.0, 1e12),
     "degree": (0, 1, 2, 30),

@@ -30,7 +30,6 @@ import skscreen
 from benchmarks.safety.sample_optima import SMALL, Hinge, balanced, dual_variables, intercepts
 from benchmarks.safety.sample_problems import KINDS, data
 from benchmarks.support.judging import judge, shrunken
-from skscreen.samples.intercept import bounds_with_intercept
 from skscreen.samples.losses import hinge
 from skscreen.svm.screening.bounds import (
     gap_ball,
@@ -47,6 +46,7 @@ from skscreen.svm.screening.rules import (
     decide,
     intersection_test,
 )
+from skscreen.svm.solvers.hinge import HingeTerms
 
 FACTORS = (1.0, 1.02, 1.2, 2.0, 10.0, 100.0)
 NOISES = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3)
@@ -85,8 +85,7 @@ def decisions(test: str, ref, ends, rho: float, Q, shrink: float):
         return decide(*by_samples_inside(ref, rho, Q, shrink))
     low, high = extremes(test, ref, ends, rho, Q, shrink)
     if ref.signs is not None:
-        caps = rho * ref.losses.caps
-        low, high = bounds_with_intercept(low, high, ref.signs, caps, caps[ref.signs > 0.0].sum())
+        return HingeTerms(ref.losses.at(rho), ref.signs).decide((low, high))
     return decide(low, high)
 
 

@@ -10,6 +10,8 @@ K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014). Safe sample screening for 
 machines. arXiv:1401.6740. (Without such an intercept.)
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit
 
@@ -17,6 +19,9 @@ from skscreen.core.floats import EPS
 
 # Rounding error of a margin with intercept beside that of its bounds, in EPS.
 _ROUNDING = 8.0
+
+# Steps to a root, and rounding errors of a sum, in EPS, for each of its terms.
+_MOST_ROOT_STEPS, _SUMMED = 100, 4.0
 
 # Distance from the kink, as a margin, of samples that are taken first to balance dual variables.
 _TIE = 1e-12
@@ -51,19 +56,89 @@ def best_intercepts(
     """
     if kinks.size == 0:
         return 0.0, 0.0
-    slack = 4.0 * EPS * kinks.size * (float(caps.sum()) + abs(level)) + error
+    slack = _SUMMED * EPS * kinks.size * (float(caps.sum()) + abs(level)) + error
     low = weighted_quantile(kinks, caps, level - slack)
     return low, weighted_quantile(kinks, caps, np.nextafter(level + slack, np.inf))
+
+
+def balancing_intercepts(
+    kinks: np.ndarray, sizes: np.ndarray, y: np.ndarray
+) -> tuple[float, float]:
+    """Return the ends of the interval of best intercepts of losses with shifts and without caps.
+
+    There the dual variables alpha_i = sizes_i (y_i (kink_i - b))_+ balance, sum_i y_i alpha_i = 0:
+    a piecewise linear function of b that falls has its root.
+
+    Parameters
+    ----------
+    kinks : ndarray of shape (m,)
+        y_i (t_i - m_i) for margins of intercept 0 and thresholds t_i.
+    sizes : ndarray of shape (m,)
+        1 / shift, > 0.
+    y : ndarray of shape (m,)
+        Labels, -1 or +1.
+
+    Returns
+    -------
+    low, high : float
+        Wider by what rounding errors may do; 0 without samples.
+    """
+    if kinks.size == 0:
+        return 0.0, 0.0
+    return _root(kinks, sizes, y, 1.0), _root(kinks, sizes, y, -1.0)
+
+
+@njit(cache=True, nogil=True)
+def _root(kinks, sizes, y, side):
+    """Return where the sum of y_i alpha_i is zero or, by rounding errors, just above or below.
+
+    Newton's method, which is finite, inside a bracket; `side` is 1 for above and -1 for below.
+    """
+    low, high = kinks.min(), kinks.max()
+    if not (low > -np.inf and high < np.inf):
+        # Of infinite kinks nothing is known.
+        return -side * np.inf
+    b, least = 0.5 * (low + high), EPS * (abs(low) + abs(high))
+    for _ in range(_MOST_ROOT_STEPS):
+        total = slope = size = 0.0
+        for k in range(kinks.size):
+            short = kinks[k] - b
+            if y[k] * short > 0.0:
+                total += sizes[k] * short
+                slope += sizes[k]
+                size += sizes[k] * (abs(kinks[k]) + abs(b))
+        if slope == 0.0:
+            return _end_of_gap(kinks, y, b, side)
+        aim = side * _SUMMED * EPS * kinks.size * size
+        if total > aim:
+            low = b
+        elif total < aim:
+            high = b
+        step = (total - aim) / slope
+        if abs(step) <= least:
+            break
+        b += step
+        if not low <= b <= high:
+            b = 0.5 * (low + high)
+    return b
+
+
+@njit(cache=True, nogil=True)
+def _end_of_gap(kinks, y, b, side):
+    """Return the end of the interval round b where all dual variables are 0; b without an end."""
+    end = -np.inf
+    for k in range(kinks.size):
+        if y[k] == side:
+            end = max(end, side * kinks[k])
+    return side * end if end > -np.inf else b
 
 
 def bounds_with_intercept(
     lower: np.ndarray,
     upper: np.ndarray,
     y: np.ndarray,
-    caps: np.ndarray,
-    level: float,
-    thresholds: np.ndarray | float = 1.0,
-    error: float = 0.0,
+    thresholds: np.ndarray | float,
+    ends: Callable[[np.ndarray], tuple[float, float]],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Turn bounds on all <z_i, w*> into bounds on the margins at every optimal intercept.
 
@@ -75,17 +150,16 @@ def bounds_with_intercept(
         Bounds on margins of intercept 0; NaN for none.
     y : ndarray of shape (m,)
         Labels, -1 or +1.
-    caps, level, error
-        See `best_intercepts`.
-    thresholds : ndarray of shape (m,), default=1
+    thresholds : ndarray of shape (m,)
         Margins at the kinks.
+    ends : callable
+        Returns the ends of the interval of best intercepts for kinks, and rises in each of them.
     """
     # Of a ball without a finite radius nothing is known.
     lower = np.where(np.isnan(lower), -np.inf, lower)
     upper = np.where(np.isnan(upper), np.inf, upper)
-    ends = np.sort(np.stack([y * (thresholds - lower), y * (thresholds - upper)]), axis=0)
-    smallest = best_intercepts(ends[0], caps, level, error)[0]
-    largest = best_intercepts(ends[1], caps, level, error)[1]
+    kinks = np.sort(np.stack([y * (thresholds - lower), y * (thresholds - upper)]), axis=0)
+    smallest, largest = ends(kinks[0])[0], ends(kinks[1])[1]
     moves = y * smallest, y * largest
     rounding = _ROUNDING * EPS * (np.abs(thresholds) + max(abs(smallest), abs(largest)))
     return lower + np.minimum(*moves) - rounding, upper + np.maximum(*moves) + rounding

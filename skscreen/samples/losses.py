@@ -1,6 +1,7 @@
 """Losses of samples: a threshold, a cap and a shift for each."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numba import njit
@@ -52,6 +53,35 @@ class SampleLosses:
         """Return what the dual has beside -1/2 |sum_i alpha_i z_i|^2."""
         return float((alpha * (self.thresholds - 0.5 * self.shifts * alpha)).sum())
 
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Caps, or 1 / shift where there is none: what grows with C."""
+        unbounded = np.isinf(self.caps)
+        return np.divide(1.0, self.shifts, out=self.caps.copy(), where=unbounded)
+
+    @cached_property
+    def smooth(self) -> bool:
+        """Whether all losses have a slope everywhere, and no linear piece."""
+        exist = self.caps > 0.0
+        return bool(exist.any() and np.all(np.isinf(self.caps[exist]) & (self.shifts[exist] > 0.0)))
+
+    def best(self, short: np.ndarray) -> np.ndarray:
+        """Return the dual variables that belong to margins: minus slopes of the losses."""
+        if not self.shifts.any():
+            return np.where(short > 0.0, self.caps, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = np.where(short > 0.0, short / self.shifts, 0.0)
+        return np.minimum(inside, self.caps)
+
+    def proximal(self, centre: np.ndarray, delta: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return centres and factors that shift_i/2 a^2 + delta/2 (a - centre_i)^2 amounts to."""
+        factors = self.shifts + delta
+        return delta / factors * centre, factors
+
+    def slopes(self, short: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        """Return the gradient of the dual."""
+        return short - self.shifts * alpha
+
     @property
     def linear_below(self) -> np.ndarray:
         """Margins below which the losses are linear."""
@@ -64,6 +94,19 @@ def hinge(caps: np.ndarray) -> SampleLosses:
     if not np.all(np.isfinite(caps) & (caps >= 0.0)):
         raise ValueError("C must be finite and not negative")
     return SampleLosses(np.ones(caps.size), caps, np.zeros(caps.size))
+
+
+def squared_hinge(factors: np.ndarray) -> SampleLosses:
+    """Return the losses C_i (1 - m_i)_+^2; a sample of C_i = 0 does not exist.
+
+    Their dual variables have no upper bound, and are 2 C_i (1 - m_i)_+ at the optimum.
+    """
+    factors = np.ascontiguousarray(factors, dtype=np.float64)
+    if not np.all(np.isfinite(factors) & (factors >= 0.0)):
+        raise ValueError("C must be finite and not negative")
+    exists = factors > 0.0
+    shifts = np.divide(0.5, factors, out=np.zeros(factors.size), where=exists)
+    return SampleLosses(np.ones(factors.size), np.where(exists, np.inf, 0.0), shifts)
 
 
 def as_losses(losses: SampleLosses | np.ndarray) -> SampleLosses:

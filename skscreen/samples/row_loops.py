@@ -90,3 +90,24 @@ def sparse_products(data, columns, starts, out):
             for q in range(starts[i], starts[i + 1]):
                 if columns[q] <= row:
                     out[row, columns[q]] += value * data[q]
+
+
+@njit(cache=True, nogil=True)
+def add_products(data, columns, starts, d, bias, index, scales, out):
+    """Add scales_k times outer products of (x_i, B), x_i rows of CSR, to `out`: lower triangle.
+
+    i is index_k, or see `row_of`. Entries of a row are not repeated; their order is free.
+    """
+    n_rows = row_count(data, starts, d)
+    for k in range(index.size):
+        i = row_of(index[k], n_rows)
+        first, last = starts[i], starts[i + 1]
+        for p in range(first, last):
+            value, row = scales[k] * data[p], np.int64(columns[p])
+            for q in range(first, p + 1):
+                column = np.int64(columns[q])
+                out[max(row, column), min(row, column)] += value * data[q]
+            if bias != 0.0:
+                out[d, row] += value * bias
+        if bias != 0.0:
+            out[d, d] += scales[k] * bias * bias

@@ -130,6 +130,7 @@ def svc_certified_C(
     **options
         Parameters of `ScreenedSVC` but `C` and `memory`. The default of `intercept` is "penalised"
         here: nothing is proved of a free one, and `fit_intercept=False` is the only other choice.
+        Nor is anything of another `loss` than the hinge.
 
     Returns
     -------
@@ -251,6 +252,11 @@ class Training:
             raise ValueError(
                 "intercept must be 'penalised', or fit_intercept=False, for a certified choice of "
                 "C: the bounds know no free intercept. Pass intercept='penalised'."
+            )
+        if model.loss != "hinge":
+            raise ValueError(
+                f"loss must be 'hinge' for a certified choice of C, got {model.loss!r}: the bounds "
+                "know no other. Pass loss='hinge', or choose C by its scores on folds."
             )
         self._model = model
         self._problem = build(model, X, y, sample_weight)

@@ -63,13 +63,13 @@ class ScreenedSVCCV(ScreenedSVC):
         nothing to predict with.
     certify : float or None, default=None
         Precision of a certified choice as a share of the validation samples, in (0, 1). Only for
-        two classes and, because nothing is proved of a free one, with ``intercept="penalised"`` or
-        ``fit_intercept=False``.
-    kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling, screening, solver
+        two classes and the hinge and, because nothing is proved of a free one, with
+        ``intercept="penalised"`` or ``fit_intercept=False``.
+    loss, kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling, screening
         See `ScreenedSVC`.
-    tol, max_iter, multi_class, decision_function_shape, break_ties, class_weight, cache_size
+    solver, tol, max_iter, multi_class, decision_function_shape, break_ties, class_weight
         See `ScreenedSVC`.
-    random_state
+    cache_size, random_state
         See `ScreenedSVC`.
     memory : str, path, Store or None, default=None
         See `ScreenedSVC`; for the last fit. The folds need no store.
@@ -137,6 +137,7 @@ class ScreenedSVCCV(ScreenedSVC):
         scoring=None,
         refit=True,
         certify=None,
+        loss="hinge",
         kernel="rbf",
         gamma="scale",
         degree=3,
@@ -163,6 +164,7 @@ class ScreenedSVCCV(ScreenedSVC):
         self.scoring = scoring
         self.refit = refit
         self.certify = certify
+        self.loss = loss
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree

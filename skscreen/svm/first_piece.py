@@ -1,7 +1,8 @@
 """The first piece of the path of solutions over C, which is known without solving.
 
 Where C is small the loss of no sample changes its side: that is decided by the thresholds alone,
-at w = 0.
+at w = 0. Losses with shifts and without caps, as the squared hinge, have no such piece: as long as
+all samples have a loss w is that of a ridge regression, and no multiple of another.
 """
 
 import math
@@ -32,7 +33,7 @@ class FirstPiece:
     def __init__(self, samples, losses: SampleLosses, signs: np.ndarray | None):
         self._samples, self._losses, self._signs = samples, losses, signs
         # Dual variables over C: at w = 0 what has a positive threshold has a loss.
-        self.alpha = np.where(losses.thresholds > 0.0, losses.caps, 0.0)
+        self.alpha = np.where(losses.thresholds > 0.0, losses.sizes, 0.0)
 
     @cached_property
     def margins(self) -> np.ndarray:
@@ -43,9 +44,10 @@ class FirstPiece:
     def C_min(self) -> float:
         """Up to here the solution is C `alpha` (Lemma 9 of Ogawa et al. 2014).
 
-        0 if not known: with an unpenalised intercept, or where a threshold of 0 is passed at once.
+        0 if not known: with an unpenalised intercept, or where a threshold of 0 is passed at once;
+        or if there is none: for losses with shifts.
         """
-        if self._signs is not None:
+        if self._signs is not None or self._losses.smooth:
             return 0.0
         largest = float(self._inverses(self.margins, self._losses.thresholds).max())
         return 1.0 / largest if largest > 0.0 else math.inf
@@ -62,7 +64,7 @@ class FirstPiece:
 
         Of a kernel matrix that is not in memory that would be as much work as a fifth of a fit.
         """
-        if "C_min" not in vars(self) and self._signs is None:
+        if "C_min" not in vars(self) and self._signs is None and not self._losses.smooth:
             n = self._samples.n
             some = np.unique(np.linspace(0, n - 1, min(_LOOKED_AT, n), dtype=np.int64))
             margins = self._samples.some_margins(some, self.alpha)
@@ -79,12 +81,22 @@ class FirstPiece:
         between their bounds and the others keep their sides; and for C = 1 |w| is no larger than
         that of any dual variables that are optimal at w = 0.
         """
+        if self._losses.smooth:
+            return self._ridge()
         if self.C_min > 0.0:
             return self.C_min
         alpha, distance = self._tied() if self._signs is not None else self._at_zero()
         square = max(float(alpha @ self._samples.q_dot(alpha)), 0.0)
         reach = math.sqrt(square) * float(self._samples.norms.max())
         return distance / reach if reach > 0.0 else math.inf
+
+    def _ridge(self) -> float:
+        """Return a C up to which all losses at w = 0 stay: |w|^2 / 2 is no more than their sum."""
+        losses = self._losses
+        total = float(losses.sizes @ np.maximum(losses.thresholds, 0.0) ** 2)
+        reach = total * float(self._samples.norms.max()) ** 2
+        least = float(np.abs(losses.thresholds).min(where=losses.thresholds != 0.0, initial=np.inf))
+        return least**2 / reach if reach > 0.0 else math.inf
 
     def _at_zero(self) -> tuple[np.ndarray, float]:
         """Return dual variables optimal at w = 0, and the distance of thresholds from zero."""

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skscreen.fitting.store import Store
 from skscreen.fitting.threads import N_JOBS
 from skscreen.svm.estimator import BaseSVC
-from skscreen.svm.problem import SOLVERS
+from skscreen.svm.problem import LOSSES, SOLVERS
 from skscreen.svm.screening.rules import BOUNDS
 
 
@@ -33,8 +33,9 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         Weight of the losses, > 0; as in `LinearSVC`.
     penalty : {"l2"}, default="l2"
         There is no other.
-    loss : {"hinge"}, default="hinge"
-        There is no other.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        "hinge" as in P, or its square, C s_i max(0, 1 - y_i f(x_i))^2, whose dual variables have no
+        upper bound.
     dual : bool or "auto", default="auto"
         Without effect: the primal and the dual problem are solved together, which is what
         certifies the solution.
@@ -135,7 +136,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "penalty": [StrOptions({"l2"})],
-        "loss": [StrOptions({"hinge"})],
+        "loss": [StrOptions(set(LOSSES))],
         "dual": ["boolean", StrOptions({"auto"})],
         "multi_class": [StrOptions({"ovr"})],
         "fit_intercept": ["boolean"],

@@ -175,7 +175,7 @@ class SamplePathSolver:
     def solve(self, C: float, tol: float) -> SampleSolution:
         """Solve for one C to a relative duality gap of the full problem."""
         began, C = time.perf_counter(), float(C)
-        check_bounds(C, self._weights)
+        check_bounds(C, self._losses.sizes)
         losses = self._losses.at(C)
         if not self._begins.ends_before(C):
             first = self._first(C, losses)
@@ -260,12 +260,13 @@ class SamplePathSolver:
 
     def _effect(self, solution: SampleSolution, losses: SampleLosses, errors) -> float:
         """Return what errors of margins do to sum_i kappa_i."""
-        alpha, caps = solution.alpha, losses.caps
+        alpha = solution.alpha
         short = losses.short(solution.margins, solution.b, self._signs)
-        slopes = np.where(short > 0.0, caps - alpha, alpha)
-        near = np.abs(short) <= errors
-        slopes[near] = caps[near]
-        return float(slopes @ errors)
+        slopes = np.abs(losses.best(short) - alpha)
+        near = (np.abs(short) <= errors) & (losses.shifts == 0.0)
+        slopes[near] = losses.caps[near]
+        bends = float(losses.sizes @ errors**2) if losses.smooth else 0.0
+        return float(slopes @ errors) + 0.5 * bends
 
     def _has_drifted(self, solution: SampleSolution, losses: SampleLosses, tol: float) -> bool:
         """Whether margins, kept up to date and scaled from C to C, have lost digits that count.
@@ -354,7 +355,9 @@ class SamplePathSolver:
 
     def _test(self, known: "_Known", C: float) -> Extremes:
         # At first "ball1", as the others cost a product with the whole kernel matrix.
-        bound = BOUNDS[self._screening if self._on_path else "ball1"]
+        # And of losses with shifts the dual variables that belong to w are those of "ball1".
+        one_ball = not self._on_path or self._losses.smooth
+        bound = BOUNDS["ball1" if one_ball else self._screening]
 
         def products(target: np.ndarray) -> tuple[np.ndarray, float]:
             margins, summed = self._targets.margins(target / (C * self._weights))
@@ -377,7 +380,7 @@ class SamplePathSolver:
             codes = self._decide(ball_test(gap_ball(last), last.norms), losses, codes)
             seconds = time.perf_counter() - start
             history.append(screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / C))
-        at_bound = np.minimum(solution.alpha, losses.caps - solution.alpha) <= _KINK * losses.caps
+        at_bound = np.minimum(solution.alpha, losses.caps - solution.alpha) <= _KINK * losses.sizes
         short = losses.short(solution.margins, solution.b, self._signs)
         off_kink = np.abs(short) > _KINK * np.maximum(np.abs(losses.thresholds), 1.0)
         n_decidable = int(np.count_nonzero(at_bound & off_kink))

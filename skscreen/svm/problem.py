@@ -16,7 +16,7 @@ from skscreen.samples.gram import Gram
 from skscreen.samples.kernel import Kernel, gamma_value
 from skscreen.samples.kernel_samples import KernelSamples, LinearKernelSamples
 from skscreen.samples.labels import Labels, check_labels
-from skscreen.samples.losses import SampleLosses
+from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.multiclass import Division, OneVsRest, divided
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.samples.targets import Targets
@@ -29,6 +29,8 @@ from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.stored import StoredFit, solve_with_store
+
+LOSSES = {"hinge": hinge, "squared_hinge": squared_hinge}
 
 KERNELS_WITH_GAMMA = ("rbf", "poly", "sigmoid")
 SOLVERS = {"linear": LINEAR_SOLVERS, "kernel": KERNEL_SOLVERS}
@@ -46,6 +48,7 @@ def by_rows(kernel_name: str | Callable, free: bool) -> bool:
 class Settings:
     """How to solve: the parameters of the estimator that reach a solver."""
 
+    loss: str
     bias: float
     free: bool
     screening: str | None
@@ -102,6 +105,8 @@ class SVMProblem:
         whole = self._whole is not None or self.kernel.name == "linear"
         if whole or settings.solver != "auto" or settings.store is not None:
             return None
+        if settings.loss != "hinge":
+            return None
         gram = self.kernel.gram(self._taking_part, 0.0)
         # The certificate of others looks at all of their values.
         if not gram.is_definite:
@@ -115,7 +120,8 @@ class SVMProblem:
         """Return what the store knows of these problems for other C."""
         settings, labels = self._settings, self.labels
         given = self._content, labels.codes, labels.weights, type(self.division).__name__
-        key = content_key(*given, *astuple(self.kernel), settings.bias, settings.free)
+        asked = settings.loss, settings.bias, settings.free
+        key = content_key(*given, *astuple(self.kernel), *asked)
         return StoredFit(settings.store, key, self.division.n_problems)
 
     def _kept(self, *problem: int) -> KernelMatrices | None:
@@ -158,15 +164,19 @@ class SVMProblem:
                 return solution
             start = solution.alpha
         samples = self._samples(problem)
-        signs, weights = self.division.signs(problem), self.division.weights(problem)
-        solver = samples.path_solver(signs, weights, exact=not self._settings.once)
+        signs = self.division.signs(problem)
+        solver = samples.path_solver(signs, self._losses(problem), exact=not self._settings.once)
         solution = solve_with_store(solver, self._stored, problem, C, tol, start)
         return samples.finish(signs * solution.alpha, solution)
 
     def path_solver(self, problem: int) -> SamplePathSolver:
         """Return what solves one of the two-class problems for values of C."""
-        signs, weights = self.division.signs(problem), self.division.weights(problem)
-        return self._samples(problem).path_solver(signs, weights)
+        signs = self.division.signs(problem)
+        return self._samples(problem).path_solver(signs, self._losses(problem))
+
+    def _losses(self, problem: int) -> SampleLosses:
+        """Return the losses of a problem at C = 1."""
+        return LOSSES[self._settings.loss](self.division.weights(problem))
 
 
 class SampleSet:
@@ -345,6 +355,7 @@ def settings_of(model, store: Store | None, once: bool) -> Settings:
             "memory needs a kernel with a name: the content of a function is not known."
         )
     return Settings(
+        loss=model.loss,
         bias=float(model.intercept_scaling) if model.fit_intercept and not free else 0.0,
         free=free,
         screening=model.screening,

@@ -10,7 +10,7 @@ from skscreen.fitting.store import Store
 from skscreen.fitting.threads import N_JOBS
 from skscreen.samples.gram import KERNELS
 from skscreen.svm.estimator import BaseSVC
-from skscreen.svm.problem import SOLVERS
+from skscreen.svm.problem import LOSSES, SOLVERS
 from skscreen.svm.screening.rules import BOUNDS
 
 
@@ -31,6 +31,10 @@ class ScreenedSVC(BaseSVC):
     ----------
     C : float, default=1.0
         Weight of the losses, > 0; as in scikit-learn's `SVC`.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        "hinge" is the loss of `SVC`, as in P. "squared_hinge", which `LinearSVC` has by default, is
+        its square, C s_i max(0, 1 - y_i f(x_i))^2: its dual variables have no upper bound, so that
+        screening proves alpha_i = 0 only.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         With scikit-learn's formulas. "linear" works on the rows of `X`, without a kernel matrix,
         where the intercept is penalised. A callable takes two arrays of samples and returns the
@@ -170,6 +174,7 @@ class ScreenedSVC(BaseSVC):
 
     _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
+        "loss": [StrOptions(set(LOSSES))],
         "kernel": [StrOptions(set(KERNELS)), callable],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
         "degree": [Interval(Integral, 0, None, closed="left")],
@@ -196,6 +201,7 @@ class ScreenedSVC(BaseSVC):
         self,
         C=1.0,
         *,
+        loss="hinge",
         kernel="rbf",
         gamma="scale",
         degree=3,
@@ -218,6 +224,7 @@ class ScreenedSVC(BaseSVC):
         random_state=None,
     ):
         self.C = C
+        self.loss = loss
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree

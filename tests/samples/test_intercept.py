@@ -1,6 +1,7 @@
 """The unpenalised intercept: bounds on it, and decisions against optima of Clarabel."""
 
 import functools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from skscreen.svm.screening.bounds import (
 )
 from skscreen.svm.screening.inside_box import compare, compare_at, furthest_inside
 from skscreen.svm.screening.rules import ball_test, decide, intersection_test
+from skscreen.svm.solvers.hinge import HingeTerms
 
 SETS = ("cancer", "wine", "rbf", "weighted", "blobs")
 RATIOS = (0.5, 0.9, 1.0, 1.02, 1.1, 2.0, 10.0, 100.0)
@@ -59,14 +61,15 @@ def test_bounds_on_margins_hold_at_every_best_intercept(problem, seed):
     margins, caps, y = problem
     rng, level = np.random.default_rng(seed), caps[y > 0.0].sum()
     widths = rng.exponential(size=(2, y.size)) * rng.choice([0.0, 0.1, 1.0, 5.0])
-    lower, upper = bounds_with_intercept(margins - widths[0], margins + widths[1], y, caps, level)
+    ends = partial(best_intercepts, caps=caps, level=level)
+    lower, upper = bounds_with_intercept(margins - widths[0], margins + widths[1], y, 1.0, ends)
     for b in by_trying_all(margins, caps, y):
         assert np.all(lower <= margins + y * b + 1e-12)
         assert np.all(upper >= margins + y * b - 1e-12)
     # Another intercept in the margins is no other problem.
     shift = rng.normal() * y
     moved = bounds_with_intercept(
-        margins - widths[0] + shift, margins + widths[1] + shift, y, caps, level
+        margins - widths[0] + shift, margins + widths[1] + shift, y, 1.0, ends
     )
     assert_allclose(moved, (lower, upper), atol=1e-12)
 
@@ -139,10 +142,7 @@ def decisions(ref, rho, test, Q):
             extremes = intersection_test(balls, ref.norms)
         else:
             extremes = ball_test(balls.ball(1.0), ref.norms)
-    bounds = rho * ref.losses.caps
-    return decide(
-        *bounds_with_intercept(*extremes, ref.signs, bounds, bounds[ref.signs > 0.0].sum())
-    )
+    return HingeTerms(ref.losses.at(rho), ref.signs).decide(extremes)
 
 
 def wrong(codes, name, C):

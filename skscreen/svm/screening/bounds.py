@@ -109,7 +109,11 @@ class Reference:
         width, free = abs(scale) * self.shift * self.norms, self.signs is not None
         if free:
             width += SLACK * EPS * np.abs(losses.thresholds - short)
-        return _slackness(short, width, alpha, losses.caps, losses.shifts, share)
+        total = _slackness(short, width, alpha, losses.caps, losses.shifts)
+        if share > 0.0:
+            rooms = _rooms(alpha, losses.caps)
+            total += share * float(rooms @ (np.abs(short) + width + losses.shifts * rooms))
+        return total
 
 
 def reference(
@@ -150,8 +154,9 @@ def reference(
         norms, margins, alpha = norms[part], margins[part], alpha[part]
         losses = losses.take(part)
         signs = None if signs is None else signs[part]
-    share = _share_to_move(alpha, losses.caps, signs, missing)
-    shift = SLACK * EPS * length + share * float(norms @ losses.caps)
+    rooms = _rooms(alpha, losses.caps)
+    share = _share_to_move(alpha, rooms, signs, missing)
+    shift = SLACK * EPS * length + share * float(norms @ rooms)
     if rounding:
         shift += rounding / max(float(norms.min(initial=np.inf)), _SHORT)
     return Reference(norms, margins, alpha, losses, square, length, shift, share, signs, b)
@@ -163,6 +168,11 @@ def _missing(alpha: np.ndarray, signs: np.ndarray | None) -> float:
         return 0.0
     # Pairwise sums have errors of few EPS, products of vectors of many.
     return abs(float((signs * alpha).sum())) + SLACK * EPS * float(alpha.sum())
+
+
+def _rooms(alpha: np.ndarray, caps: np.ndarray) -> np.ndarray:
+    """Caps that serve to balance dual variables: those without one may rise to twice their size."""
+    return np.where(np.isfinite(caps), caps, 2.0 * alpha)
 
 
 def _share_to_move(alpha, caps, signs, missing: float) -> float:
@@ -179,8 +189,8 @@ def _share_to_move(alpha, caps, signs, missing: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _slackness(short, width, alpha, caps, shifts, share):
-    """Sum of kappa_i, for all margins that are off by `width` and variables moved by `share`."""
+def _slackness(short, width, alpha, caps, shifts):
+    """Sum of kappa_i, for all margins that are off by `width`."""
     total = 0.0
     for i in range(short.size):
         # Convex in the margin, so largest at an end.
@@ -188,8 +198,6 @@ def _slackness(short, width, alpha, caps, shifts, share):
             hinge_slackness(short[i] - width[i], alpha[i], caps[i], shifts[i]),
             hinge_slackness(short[i] + width[i], alpha[i], caps[i], shifts[i]),
         )
-        if share > 0.0:
-            total += share * caps[i] * (abs(short[i]) + width[i] + shifts[i] * caps[i])
     return total
 
 

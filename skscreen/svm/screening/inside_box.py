@@ -10,6 +10,9 @@ margin of a sample inside its box is near its threshold, 1:
 
     1 - G / (C_j - alpha_j) <= m*_j <= 1 + G / alpha_j.
 
+Without caps and with shifts s_j the sum has s_j/2 (alpha_j - alpha*_j)^2, so alpha*_j is known
+within sqrt(2 G / s_j), and with it the margin, 1 - s_j alpha*_j where alpha*_j is positive.
+
 Every such sample bounds the margins of all others, and for each the best of these bounds counts.
 """
 
@@ -109,9 +112,20 @@ def furthest_inside(
     # What overflows is no limit.
     with np.errstate(over="ignore", divide="ignore"):
         reach = _LIMIT_SLACK * gap / np.float64(1.0 - share)
+        if losses.smooth:
+            least, most = _limits(alpha[index], losses.shifts[index], reach, share)
+            return Inside(index, thresholds[index] + least, thresholds[index] + most)
         least = thresholds[index] - reach / (caps - alpha)[index]
         most = thresholds[index] + reach / alpha[index]
     return Inside(index, least, most)
+
+
+def _limits(alpha, shifts, reach: float, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return limits of margins minus thresholds, for losses with shifts and without caps."""
+    # The margin moves by s_i times what alpha_i is moved by, and by what it is unknown by.
+    middle = shifts * alpha
+    width = _LIMIT_SLACK * np.sqrt(2.0 * shifts * reach) + (share + _ROUNDING * EPS) * middle
+    return -middle - width, np.where(middle > width, width - middle, reach / alpha)
 
 
 def compare(

@@ -6,7 +6,11 @@ from functools import cached_property
 import numpy as np
 
 from skscreen.core.floats import EPS
-from skscreen.samples.intercept import best_intercepts, bounds_with_intercept
+from skscreen.samples.intercept import (
+    balancing_intercepts,
+    best_intercepts,
+    bounds_with_intercept,
+)
 from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.screening.rules import Extremes, decide
@@ -46,21 +50,27 @@ class HingeTerms:
         return self.losses.short(margins, b, self.y)
 
     def best_intercept(self, margins: np.ndarray) -> float:
-        """Return the b that minimises the primal: a weighted quantile of the kinks."""
+        """Return the b that minimises the primal: a weighted quantile of the kinks, or a root."""
         if self.y is None:
             return 0.0
         kinks = self.y * self.losses.short(margins)
-        return 0.5 * sum(best_intercepts(kinks, self.losses.caps, *self._level))
+        return 0.5 * sum(self._ends_of_intercepts(kinks))
 
     def decide(self, extremes: Extremes, codes: np.ndarray | None = None) -> np.ndarray:
         """Return codes by bounds on all <z_i, w*>: see `rules.decide`."""
         losses = self.losses
         if self.y is not None:
-            level, error = self._level
             extremes = bounds_with_intercept(
-                *extremes, self.y, losses.caps, level, losses.thresholds, error
+                *extremes, self.y, losses.thresholds, self._ends_of_intercepts
             )
         return decide(*extremes, codes, losses)
+
+    def _ends_of_intercepts(self, kinks: np.ndarray) -> tuple[float, float]:
+        """Return the ends of the interval of best intercepts for some kinks."""
+        losses = self.losses
+        if losses.smooth:
+            return balancing_intercepts(kinks, losses.sizes, self.y)
+        return best_intercepts(kinks, losses.caps, *self._level)
 
     @cached_property
     def _level(self) -> tuple[float, float]:
@@ -83,7 +93,7 @@ def best_multiple(terms: HingeTerms, square: float, margins: np.ndarray) -> tupl
     for _ in range(_HALVINGS):
         s = 0.5 * (low + high)
         short = terms.short(s * margins, terms.best_intercept(s * margins))
-        slope = s * square - terms.losses.caps @ np.where(short > 0.0, margins, 0.0)
+        slope = s * square - terms.losses.best(short) @ margins
         low, high = (s, high) if slope < 0.0 else (low, s)
     s = 0.5 * (low + high)
     return s, terms.best_intercept(s * margins)

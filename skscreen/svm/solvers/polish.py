@@ -1,10 +1,10 @@
 """The last digits of a solution: linear systems on the samples of margin 1.
 
 Once it is known which samples have alpha_i = 0 (R), alpha_i = C_i (L) and a margin of 1 (E), the
-dual variables of E solve Q_EE alpha_E = t_E - Q_EL C_L, t the thresholds (here: 1). The sets of a
-point that a solver stopped at are nearly right; where the solution of the system leaves the box, or
-a margin turns out to be on the wrong side, they are corrected and the next system is solved (a
-primal-dual active set method).
+dual variables of E solve Q_EE alpha_E = t_E - Q_EL C_L, t the thresholds, with the shifts of losses
+on the diagonal of Q_EE. The sets of a point that a solver stopped at are nearly right; where the
+solution of the system leaves the box, or a margin turns out to be on the wrong side, they are
+corrected and the next system is solved (a primal-dual active set method).
 """
 
 from dataclasses import replace
@@ -42,7 +42,6 @@ def polish(
     ----------
     samples : LinearSamples or KernelSamples
     losses : SampleLosses
-        Hinges.
     solution : SampleSolution
     signs : ndarray of shape (n,), optional
         Labels, for an unpenalised intercept: then sum y_i alpha_i = 0.
@@ -54,12 +53,14 @@ def polish(
     if solution.w is not None and samples.is_sparse and samples.n_entries > _MOST_ENTRIES:
         return solution
     best, alpha, margins, b = solution, solution.alpha, solution.margins, solution.b
-    caps, curvature, before = losses.caps, np.maximum(samples.norms**2, 1e-300), None
+    caps, before = losses.caps, None
+    curvature = np.maximum(samples.norms**2 + losses.shifts, 1e-300)
     for _ in range(_ROUNDS):
         if best.certificate.gap <= _EXACT * best.certificate.primal:
             break
         # Where a step along one coordinate stays inside the box, the sample belongs to E.
-        step = np.clip(alpha + losses.short(margins, b, signs) / curvature, 0.0, caps)
+        slopes = losses.slopes(losses.short(margins, b, signs), alpha)
+        step = np.clip(alpha + slopes / curvature, 0.0, caps)
         inside = (step > 0.0) & (step < caps)
         E = np.flatnonzero(inside)
         if not 0 < E.size <= _LARGEST or (before is not None and np.array_equal(inside, before)):
@@ -69,8 +70,8 @@ def polish(
         if moved.any():
             alpha, margins = alpha + moved, margins + samples.q_dot(moved)
         try:
-            short = losses.short(margins, b, signs)
-            change, shift = _change(samples, E, alpha, short, signs)
+            slopes = losses.slopes(losses.short(margins, b, signs), alpha)
+            change, shift = _change(samples, E, alpha, slopes, losses.shifts, signs)
         except np.linalg.LinAlgError:
             break
         moved = np.zeros(alpha.size)
@@ -85,9 +86,13 @@ def polish(
     return best if best is solution else replace(best, w=w)
 
 
-def _change(samples, E, alpha, short, signs) -> tuple[np.ndarray, float]:
-    """Solve Q_EE x + y_E b = short_E, y_E'x = -y'alpha; without labels, Q_EE x = short_E."""
-    Q, rest = samples.block(E, E), short[E]
+def _change(samples, E, alpha, slopes, shifts, signs) -> tuple[np.ndarray, float]:
+    """Solve Q_EE x + y_E b = slopes_E, y_E'x = -y'alpha; without labels, Q_EE x = slopes_E.
+
+    Q_EE has the shifts on its diagonal.
+    """
+    Q, rest = samples.block(E, E), slopes[E]
+    Q[np.diag_indices_from(Q)] += shifts[E]
     matrix = Q.copy()
     matrix[np.diag_indices_from(matrix)] += _RIDGE * max(np.trace(Q) / len(Q), 1e-300)
     factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)

@@ -28,6 +28,9 @@ from skscreen.svm.solvers.kernel.state import KernelRun, feasible
 # First delta, times the largest C.
 FIRST_DELTA = 0.3
 
+# Times the largest dual variable stands for the largest C where shifts make systems better.
+_WELL_CONDITIONED = 30.0
+
 # Factors of delta after an outer step, by the most Newton steps it took: the sets of a much smaller
 # delta are hard to find from afar.
 SCHEDULE = ((5, 0.1), (10, 0.5), (INNER := 20, 0.7))
@@ -63,7 +66,10 @@ class ActiveSetRun(KernelRun):
         self.pool = Pool()
         self.smallest_delta = 1e-12 * samples.diagonal.max()
         # With less, rounding errors of a large kernel matrix would make it indefinite.
-        self.delta = max(FIRST_DELTA / losses.caps.max(), self.smallest_delta)
+        largest = losses.caps.max()
+        if losses.smooth:
+            largest = _WELL_CONDITIONED * (state.alpha.max() or losses.sizes.max())
+        self.delta = max(FIRST_DELTA / largest, self.smallest_delta)
         self.working, self.Q = np.empty(0, np.int64), np.empty((0, 0))
 
     def run(self, max_steps: int) -> None:
@@ -156,8 +162,9 @@ class ActiveSetRun(KernelRun):
         y = None if self.y is None else self.y[W]
         # y'change is 0 but for rounding errors, which a large t - m would blow up.
         losses = self.losses.take(W)
-        slope = change @ losses.short(state.margins[W], state.b, y)
-        curvature = change @ margins_change
+        short = losses.short(state.margins[W], state.b, y)
+        slope = change @ losses.slopes(short, state.alpha[W])
+        curvature = change @ (margins_change + losses.shifts * change)
         # Of rounding errors the slope may be negative and the curvature, which is larger, zero.
         step = 1.0 if slope >= curvature else slope / curvature if slope > 0.0 else 0.0
         state.dual += step * slope - 0.5 * step**2 * curvature
@@ -177,7 +184,8 @@ class ActiveSetRun(KernelRun):
         state, S, terms = self.state, self.S, self.terms
         alpha = state.alpha[S]
         caps = terms.losses.caps
-        t = alpha + terms.short(scale * state.margins[S], state.b) / self.delta
+        centre, delta = terms.losses.proximal(alpha, self.delta)
+        t = centre + terms.short(scale * state.margins[S], state.b) / delta
         beyond = np.maximum(-t, t - caps)
         joins = (beyond < 0.0) | (np.clip(t, 0.0, caps) != alpha)
         if self.working.size == 0:

@@ -5,7 +5,8 @@ samples at their bounds kept, the free beta solve one linear system: a Cholesky 
 precision. Along directions of hardly any curvature the solution lies far outside the box, and what
 is left of such a step inside may not rise at all: so the system is damped, by the curvature that
 would take slopes as large as these across the box. Samples that would leave the box stop at its
-bounds, all at once, and the rest is solved again; an exact line search keeps the dual from falling whatever the rounding errors.
+bounds, all at once, and the rest is solved again; an exact line search keeps the dual from falling
+whatever the rounding errors.
 """
 
 import numpy as np

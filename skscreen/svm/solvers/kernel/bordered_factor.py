@@ -1,7 +1,7 @@
 """Linear systems on sets of samples that change little from one to the next.
 
-With the Cholesky factor of H_00 at hand, H = Q + delta I, the system on E = (E_0 without R) with A
-is one on E_0, with unknowns for A and multipliers that hold R at zero beside it:
+With the Cholesky factor of H_00 at hand, H = Q + diag(delta), the system on E = (E_0 without R)
+with A is one on E_0, with unknowns for A and multipliers that hold R at zero beside it:
 
     [H_00  U] [z]   [r_0]             U = [H_0A  I_R],
     [U'    D] [v] = [r_v],            D = [H_AA  0; 0  0],  r_v = [r_A; 0],
@@ -31,18 +31,19 @@ class BrokenDown(ValueError):
 
 
 class BorderedFactor:
-    """Solves with Q_EE + delta I for one set E after the other.
+    """Solves with Q_EE + diag(delta_E) for one set E after the other.
 
     Parameters
     ----------
     Q : ndarray of shape (m, m)
-    delta : float
+    delta : ndarray of shape (m,)
     pool : Pool
     """
 
-    def __init__(self, Q: np.ndarray, delta: float, pool: Pool):
+    def __init__(self, Q: np.ndarray, delta: np.ndarray, pool: Pool):
         self._Q, self._delta, self._pool = Q, delta, pool
-        self._keeps = delta >= _LEAST_DELTA * Q.diagonal().max(initial=0.0)
+        least = _LEAST_DELTA * Q.diagonal().max(initial=0.0)
+        self._keeps = delta.min(initial=np.inf) >= least
         self._E, self._factor = np.empty(0, np.int64), None
 
     def solve(self, E: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -57,7 +58,7 @@ class BorderedFactor:
         Raises
         ------
         BrokenDown
-            If Q + delta I is found not to be positive definite.
+            If Q + diag(delta) is found not to be positive definite.
         """
         inside = np.zeros(len(self._Q), np.bool_)
         inside[E] = True
@@ -84,7 +85,7 @@ class BorderedFactor:
         sides = self._forth(sides)
         rights, U = sides[:, :n_columns], sides[:, n_columns:]
         schur, v = U.T @ U, U.T @ rights
-        schur[: A.size, : A.size] -= Q[np.ix_(A, A)] + self._delta * np.eye(A.size)
+        schur[: A.size, : A.size] -= Q[np.ix_(A, A)] + np.diag(self._delta[A])
         v[: A.size] -= right[added]
         v = np.linalg.solve(schur, v)
         out = np.empty((len(Q), n_columns))

@@ -5,23 +5,23 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def newton_system(Q, index, delta, out):
-    """Write the lower triangle of Q[index, index] + delta I to out, row by row."""
+    """Write the lower triangle of Q[index, index] + diag(delta[index]) to out, row by row."""
     for k in range(index.size):
         row = Q[index[k]]
         for j in range(k):
             out[k, j] = row[index[j]]
-        out[k, k] = row[index[k]] + delta
+        out[k, k] = row[index[k]] + delta[index[k]]
 
 
 @njit(cache=True, nogil=True)
 def clipped_dual(short, centre, caps, delta, out, inside):
-    """Proximal dual variables clip(a + short / delta, 0, cap); mark those in the interior.
+    """Proximal dual variables clip(a + short / delta_i, 0, cap); mark those in the interior.
 
     Returns how many marks changed.
     """
     changes = 0
     for i in range(out.size):
-        t = centre[i] + short[i] / delta
+        t = centre[i] + short[i] / delta[i]
         free = 0.0 < t < caps[i]
         changes += free != inside[i]
         inside[i] = free
@@ -34,7 +34,7 @@ def slope_of_loss(short, change, step, centre, caps, delta):
     """Return sum_i t_i(m + step dm) dm_i, minus the slope of the smoothed losses."""
     total = 0.0
     for i in range(short.size):
-        t = centre[i] + (short[i] - step * change[i]) / delta
+        t = centre[i] + (short[i] - step * change[i]) / delta[i]
         total += min(max(t, 0.0), caps[i]) * change[i]
     return total
 

@@ -14,7 +14,8 @@ the hinge rounded off over margins of width delta C_i, where m_i = <z_i, w> + y_
 is piecewise linear, with a_i(m) = clip(a_ki + (t_i - m_i) / delta, 0, C_i) as the dual variables.
 Newton's method solves one system with Q_EE + delta I a step, E the samples with a_i in the
 interior (it is a primal-dual active set method: the step is the solution if E stays what it was),
-and as phi is convex an exact line search makes it converge from anywhere.
+and as phi is convex an exact line search makes it converge from anywhere. A loss with a shift s_i
+has a term s_i/2 a_i^2 more; both terms are one, with delta + s_i for delta and another centre.
 
 References
 ----------
@@ -84,6 +85,8 @@ class ProximalNewton:
 
     def solve(self, point: Point, centre, delta, max_steps: int) -> tuple[Point, int, bool]:
         """Return the point reached, the number of steps, and whether it is the solution."""
+        # A loss with a shift has that beside delta.
+        centre, delta = self.working.losses.proximal(centre, delta)
         self.system = BorderedFactor(self.working.Q, delta, self.pool)
         inside = np.zeros(centre.size, np.bool_)
         full_step = False
@@ -118,7 +121,7 @@ class ProximalNewton:
             )
         return point, max_steps, False
 
-    def _keep_free(self, short, centre, delta: float, inside) -> None:
+    def _keep_free(self, short, centre, delta, inside) -> None:
         """Count what is inside the box at the centre as such, wherever a is.
 
         The margins of the last step have t - m = delta (a - a_k) with its larger delta; divided by
@@ -126,9 +129,9 @@ class ProximalNewton:
         """
         free = (centre > 0.0) & (centre < self.caps)
         inside |= free
-        self.dual[free] = centre[free] + short[free] / delta
+        self.dual[free] = centre[free] + short[free] / delta[free]
 
-    def _direction(self, point: Point, short, inside: np.ndarray, delta: float) -> Point:
+    def _direction(self, point: Point, short, inside: np.ndarray, delta) -> Point:
         """Return the Newton direction: to a_i(m) off E, and to where a_i(m) is a_i on E."""
         working = self.working
         outer, coef = 1.0 - point.outer, self.dual - point.coef
@@ -137,7 +140,7 @@ class ProximalNewton:
         if working.y is not None and E.size == 0:
             # Where no loss is curved, b would have no equation: any sample gives one.
             E = np.array([np.argmin(np.abs(short))])
-        residual = delta * coef[E]
+        residual = delta[E] * coef[E]
         coef[E] = 0.0
         moved = np.flatnonzero(coef)
         add_rows(working.Q, moved, coef[moved], margins)
@@ -148,7 +151,7 @@ class ProximalNewton:
         return Point(outer, coef, margins, b)
 
     def _solve_system(self, E, right, point: Point, coef) -> tuple[np.ndarray, float]:
-        """Solve (Q_EE + delta I) a_E [+ y_E b] = right [, y_E'a_E = what the others leave]."""
+        """Solve (Q_EE + diag(delta)) a_E [+ y_E b] = right [, y_E'a_E = what the others leave]."""
         working = self.working
         if working.y is None:
             return self.system.solve(E, right[:, None])[:, 0], 0.0

@@ -34,8 +34,9 @@ class SmoRun(KernelRun):
             if self.S.size == 0:
                 return
             S, y = self.S, samples.y[self.S]
-            losses, diagonal, alpha = self.terms.losses, samples.diagonal[S], state.alpha[S]
-            short = losses.short(state.margins[S])
+            losses, alpha = self.terms.losses, state.alpha[S]
+            diagonal = samples.diagonal[S] + losses.shifts
+            short = losses.slopes(losses.short(state.margins[S]), alpha)
             known = alpha.copy(), short.copy()
             # A gap costs as much as a few steps.
             left = min(max(S.size // _STEPS_A_GAP, _LEAST_STEPS), max_steps - self.n_steps)
@@ -61,7 +62,8 @@ class SmoRun(KernelRun):
                 promising = self._promising(alpha, short)
                 samples.gram.fetch(np.unique(np.concatenate([[i, j], promising])))
             state.dual += 0.5 * (alpha - known[0]) @ (known[1] + short)
-            state.alpha[S], state.margins[S] = alpha, losses.thresholds - short
+            state.alpha[S] = alpha
+            state.margins[S] = losses.thresholds - short - losses.shifts * alpha
             if status == 0:
                 return
 

@@ -2,9 +2,10 @@
 
 Arrays without a word hold one entry for each sample; `S` says where they are in `K` and `slot_of`,
 which speak of all rows.
-`short` holds t_i - m_i, kept up to date; signs y and B^2 turn K into Q. Both loops return when a
-row of K is wanted that is not at hand: (status, i, j, steps), status 1, and the caller fetches the
-rows i and j; status 0 where no pair gains anything, 2 where the steps are used up.
+`short` holds the gradient of the dual, t_i - m_i - s_i alpha_i, kept up to date; signs y and B^2
+turn K into Q, whose `diagonal` has the shifts s_i. Both loops return when a row of K is wanted that
+is not at hand: (status, i, j, steps), status 1, and the caller fetches the rows i and j; status 0
+where no pair gains anything, 2 where the steps are used up.
 
 A step is some passes over S, written so that they vectorise: no branches, and choices as places of
 the largest entries of arrays.
@@ -53,6 +54,7 @@ def smo_without_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short,
             return 1, a, b, step
         _gather(K[slot_of[b]], S, all_rows, second)
         _sign(second, y, y[j], square_bias)
+        second[j] = diagonal[j]
         change_i, change_j, _ = _pair(
             first[j], diagonal[i], inverse[i], C[i], alpha[i], short[i],
             diagonal[j], C[j], alpha[j], short[j],
@@ -83,6 +85,7 @@ def smo_with_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short, st
             status = 1
             break
         _gather(K[slot_of[a]], S, all_rows, first)
+        first[i] = diagonal[i] - square_bias
         j = _second_of_pair(first, signed, down, diagonal, i, square_bias, gains)
         if j < 0:
             status, a, b = 0, -1, -1
@@ -92,6 +95,7 @@ def smo_with_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short, st
             status = 1
             break
         _gather(K[slot_of[b]], S, all_rows, second)
+        second[j] = diagonal[j] - square_bias
         curvature = max(diagonal[i] + diagonal[j] - 2.0 * (first[j] + square_bias), _TINY)
         curvature = max(curvature, 1e-12 * diagonal[i])
         room_i = C[i] - alpha[i] if y[i] > 0.0 else alpha[i]

@@ -2,7 +2,8 @@
 
 One dual variable at a time is moved to its best value in [0, C_i],
 
-    alpha_i <- clip(alpha_i + (t_i - m_i) / |z_i|^2, 0, C_i),    m_i = <z_i, u>,
+    alpha_i <- clip(alpha_i + (t_i - m_i - s_i alpha_i) / (|z_i|^2 + s_i), 0, C_i),
+    m_i = <z_i, u>,
 
 with u = sum_i alpha_i z_i kept up to date: the work is that of reading row i twice. Samples at an
 end of the box whose gradient points outwards further than any other did in the epoch before are
@@ -32,6 +33,7 @@ from operator import itemgetter
 import numpy as np
 
 from skscreen.core.decisions import UNDECIDED
+from skscreen.core.floats import EPS
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.face_steps import FaceSteps
 from skscreen.svm.solvers.linear.state import SampleState
@@ -155,8 +157,9 @@ def coordinate_descent(
 def _move_on_face(faces: FaceSteps, state: SampleState, n_active: int, most: int) -> float:
     """Move the free samples together if hardly any others are active; return the work of it."""
     n_free = np.count_nonzero(_free(state))
-    # With more free samples than features the optimum on a face is not a point.
-    if n_active > _NEARLY_ALL * n_free or n_free > state.samples.n_features:
+    # With more free samples than features the optimum on a face is not a point, but for shifts.
+    is_point = n_free <= state.samples.n_features or state.losses.shifts.any()
+    if n_active > _NEARLY_ALL * n_free or not is_point:
         return 0.0
     return faces.move(most)
 
@@ -164,7 +167,9 @@ def _move_on_face(faces: FaceSteps, state: SampleState, n_active: int, most: int
 def _rounding(state: SampleState) -> float:
     """Return what rounding errors of the margins may add to the gap."""
     lengths = 1.0 + state.samples.norms * np.linalg.norm(state.u)
-    return float(np.finfo(np.float64).eps * (state.caps @ lengths))
+    # Without a cap the loss is as steep as alpha_i, more or less.
+    steepness = np.where(np.isfinite(state.caps), state.caps, state.alpha)
+    return float(EPS * (steepness @ lengths))
 
 
 def _free(state: SampleState) -> np.ndarray:

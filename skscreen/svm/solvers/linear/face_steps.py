@@ -1,10 +1,11 @@
 """Moves of all dual variables inside the box at once, by conjugate gradients.
 
 Once shrinking has found out which samples rest at their bounds, coordinate descent spends its time
-on a linear system: that of the samples E inside the box, Q_EE x = t_E - m_E. Conjugate gradients
-need the square root of its sweeps. As in the gradient projection method of Moré and Toraldo
-(1991), faces are identified by other steps, here sweeps, and conjugate gradients end early where
-a face is still wrong: then their answer lies outside the box, and the next ones end earlier.
+on a linear system: that of the samples E inside the box, Q_EE x = t_E - m_E, the shifts of losses
+on the diagonal of Q_EE. Conjugate gradients need the square root of its sweeps. As in the gradient
+projection method of Moré and Toraldo (1991), faces are identified by other steps, here sweeps, and
+conjugate gradients end early where a face is still wrong: then their answer lies outside the box,
+and the next ones end earlier.
 
 References
 ----------
@@ -42,7 +43,7 @@ class FaceSteps:
 
     def __init__(self, state: SampleState, costs: np.ndarray):
         self._state, self._costs, self._least = state, costs, _FIRST
-        self._diagonal = np.maximum(state.samples.norms**2, 1e-300)
+        self._diagonal = np.maximum(state.samples.norms**2 + state.losses.shifts, 1e-300)
 
     def move(self, most: int) -> float:
         """Move the dual variables of an evaluated state; returns the work, 0 without a move.
@@ -51,13 +52,14 @@ class FaceSteps:
         were.
         """
         state, samples = self._state, self._state.samples
-        nearest = np.clip(state.alpha + state.short / self._diagonal, 0.0, state.caps)
+        slopes = state.losses.slopes(state.short, state.alpha)
+        nearest = np.clip(state.alpha + slopes / self._diagonal, 0.0, state.caps)
         inside = (nearest > 0.0) & (nearest < state.caps) & (state.codes == UNDECIDED)
         E = np.flatnonzero(inside)
         if E.size == 0:
             return 0.0
-        face = (*samples.short_rows, samples.y, samples.bias, E)
-        start, caps, slope = state.alpha[E], state.caps[E], state.short[E]
+        face = (*samples.short_rows, samples.y, samples.bias, state.losses.shifts, E)
+        start, caps, slope = state.alpha[E], state.caps[E], slopes[E]
         new, count = self._solve(face, start, caps, slope, most)
         change = new - start
         gain, curvature = float(change @ slope), float(change @ _multiply(*face, change))
@@ -71,7 +73,7 @@ class FaceSteps:
 
     def _solve(self, face: tuple, start, caps, slope, most: int) -> tuple[np.ndarray, int]:
         """Return dual variables in the box, near the solution on a face, and products taken."""
-        rows, y, E = face[:-1], face[-3], face[-1]
+        rows, y, E = face[:-1], face[-4], face[-1]
         diagonal, left, rest, new, count = self._diagonal[E], np.arange(E.size), slope, start, 1
         for _ in range(_FACES):
             part = diagonal[left], rest[left], self._least, max(most - count, 1)
@@ -91,9 +93,9 @@ class FaceSteps:
 
 @njit(cache=True, nogil=True)
 def _conjugate_gradients(
-    data, columns, starts, d, y, bias, E, diagonal, slope, least, most
+    data, columns, starts, d, y, bias, shifts, E, diagonal, slope, least, most
 ):  # fmt: skip
-    """Maximise slope'x - 1/2 x'Q_EE x from 0; `slope` becomes the residual.
+    """Maximise slope'x - 1/2 x'(Q_EE + S) x from 0, S the shifts; `slope` becomes the residual.
 
     Returns x and the number of steps, each of which reads the rows of E twice.
     """
@@ -101,7 +103,7 @@ def _conjugate_gradients(
     step = slope / diagonal
     size = slope @ step
     for n_steps in range(min(most, E.size)):
-        product = _multiply(data, columns, starts, d, y, bias, E, step)
+        product = _multiply(data, columns, starts, d, y, bias, shifts, E, step)
         curvature = step @ product
         if not curvature > 0.0:
             return x, n_steps + 1
@@ -121,8 +123,8 @@ def _conjugate_gradients(
 
 
 @njit(cache=True, nogil=True)
-def _multiply(data, columns, starts, d, y, bias, E, x):
-    """Return Q_EE x."""
+def _multiply(data, columns, starts, d, y, bias, shifts, E, x):
+    """Return (Q_EE + S) x."""
     out, u, b, n_rows = np.empty(E.size), np.zeros(d), 0.0, row_count(data, starts, d)
     for k in range(E.size):
         step = x[k] * y[E[k]]
@@ -130,5 +132,6 @@ def _multiply(data, columns, starts, d, y, bias, E, x):
         b += step * bias
     for k in range(E.size):
         row = row_of(E[k], n_rows)
-        out[k] = y[E[k]] * (row_dot(data, columns, starts, d, row, u) + bias * b)
+        margin = y[E[k]] * (row_dot(data, columns, starts, d, row, u) + bias * b)
+        out[k] = margin + shifts[E[k]] * x[k]
     return out

@@ -12,6 +12,7 @@ from skscreen.svm.solvers.kernel.active_set import ActiveSetRun, TooLarge
 from skscreen.svm.solvers.kernel.solve import NS_PER_MULTIPLY
 from skscreen.svm.solvers.kernel.state import State
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent, epoch_work
+from skscreen.svm.solvers.linear.newton import newton, newton_work
 from skscreen.svm.solvers.linear.second_order import second_order
 from skscreen.svm.solvers.linear.state import SampleState
 from skscreen.svm.solvers.solution import SampleSolution
@@ -111,7 +112,7 @@ def solve_linear(
         )  # fmt: skip
         method = "coordinate-descent" if reached else _least_work(state)[1]
     if method != "coordinate-descent" and state.relative_gap > tol:
-        METHODS[method](state, tol, max_iter, screening=screening)
+        _method(method, losses)(state, tol, max_iter, screening=screening)
         state.restore()
         # Where rounding errors of margins times C are more than the tolerance, single variables
         # can often still find the better side of the kink.
@@ -143,6 +144,10 @@ def active_set(state: SampleState, tol: float, max_iter: int, *, screening: bool
 METHODS = {"second-order": second_order, "active-set": active_set}
 
 
+def _method(name: str, losses: SampleLosses):
+    return newton if name == "second-order" and losses.smooth else METHODS[name]
+
+
 def _least_work(state: SampleState) -> tuple[float, str]:
     """Return the estimated cost of the cheaper of the methods, in nanoseconds, and its name."""
     costs = (_second_order_work(state), "second-order"), (_active_set_work(state), "active-set")
@@ -157,6 +162,9 @@ def _inside(state: SampleState) -> tuple[int, int]:
 
 
 def _second_order_work(state: SampleState) -> float:
+    if state.losses.smooth:
+        wide = state.samples.n_features > _LARGEST_SYSTEM
+        return np.inf if wide else newton_work(state.samples)
     samples, (inside, undecided) = state.samples, _inside(state)
     e = min(2 * inside if state.n_iter else samples.n // 4, undecided)
     d = samples.n_features

@@ -25,7 +25,11 @@ def nearby_sets(n, changes):
 
 @pytest.mark.parametrize("delta", [1e-1, 1e-4, 1e-7, 1e-10])
 def test_solutions_are_those_of_the_whole_system(delta, monkeypatch):
-    factor, made, factorise = BorderedFactor(Q, delta, Pool()), [], BorderedFactor._factorise
+    factor, made, factorise = (
+        BorderedFactor(Q, np.full(len(Q), delta), Pool()),
+        [],
+        BorderedFactor._factorise,
+    )
     monkeypatch.setattr(
         BorderedFactor, "_factorise", lambda self, E: made.append(E.size) or factorise(self, E)
     )
@@ -44,7 +48,7 @@ def test_solutions_are_those_of_the_whole_system(delta, monkeypatch):
 
 @pytest.mark.parametrize("n", [1, 20, bordered_factor._SMALLEST - 1])
 def test_small_sets(n):
-    factor = BorderedFactor(Q, 1e-3, Pool())
+    factor = BorderedFactor(Q, np.full(len(Q), 1e-3), Pool())
     for E in nearby_sets(n, [(0, 1), (1, 0), (0, 0), (1, 3)]):
         H = Q[np.ix_(E, E)] + 1e-3 * np.eye(E.size)
         right = RANDOM.normal(size=(E.size, 2))
@@ -54,6 +58,6 @@ def test_small_sets(n):
 
 
 def test_a_matrix_that_is_not_definite_is_refused():
-    factor = BorderedFactor(-Q, 1e-3, Pool())
+    factor = BorderedFactor(-Q, np.full(len(Q), 1e-3), Pool())
     with pytest.raises(ValueError, match="not positive semi-definite"):
         factor.solve(np.arange(10), np.ones((10, 1)))
