@@ -22,7 +22,9 @@ class Announcement(event.Listener):
 
     def on_start(self, started: event.Event) -> None:
         """Log the first compilation of each room."""
-        package, *rooms = started.data["dispatcher"].py_func.__module__.split(".")
+        # Of a function that another package made from text the module is None.
+        module = started.data["dispatcher"].py_func.__module__ or ""
+        package, *rooms = module.split(".")
         room = ".".join([package, *rooms[:1]])
         if package == "skscreen" and room not in self._announced:
             self._announced.add(room)

@@ -51,3 +51,10 @@ def test_each_room_is_announced_once_when_it_is_compiled(caplog):
     # By this listener, and by that of the package.
     said = [message.split(",")[0] for message in caplog.messages]
     assert said == ["Compiling skscreen.room"] * 2
+
+
+def test_functions_of_no_module_are_compiled():
+    # As pynndescent has them.
+    namespace = {"__name__": None}
+    exec("def made(x):\n    return x + 1", namespace)
+    assert njit(namespace["made"])(1) == 2
