@@ -37,6 +37,7 @@ SCRIPTS = {
     "svc": ("svm.fits", "data"),
     "store": ("svm.store", "data"),
     "certified": ("svm.certified", "data"),
+    "searches": ("svm.searches", "data"),
     "pragam": ("pragam.paper", "data", "out"),
     "embedding": ("embedding.run", "data", "out", "peer"),
     "dimension": ("embedding.dimension", "peer"),

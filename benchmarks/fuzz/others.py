@@ -32,6 +32,7 @@ from skscreen.inspection import (
     LearnedSpaceDisplay,
     PathDisplay,
     ScreeningDisplay,
+    SearchDisplay,
 )
 from skscreen.metrics import (
     mean_average_precision,
@@ -261,7 +262,16 @@ def fuzz_measures(inputs: Inputs) -> None:
 def fuzz_displays(inputs: Inputs) -> None:
     plt.close("all")
     inputs.spoil(
-        "scores", "tol", "baseline", "names", "classes", "reference", "regions", "level", "result"
+        "scores",
+        "tol",
+        "baseline",
+        "names",
+        "classes",
+        "reference",
+        "regions",
+        "level",
+        "result",
+        "search",
     )
     rng, n = inputs.rng(), inputs.count(1, 40)
     values = rng.uniform(size=n) * inputs.pick(1.0, 0.0, 1e-300, 1e300, -1.0)
@@ -290,6 +300,9 @@ def fuzz_displays(inputs: Inputs) -> None:
     result = SimpleNamespace(edges=edges, lower=values, upper=values, Cs=edges, best=0,
                              errors=np.append(values, 0.0))  # fmt: skip
     call(CertifiedPathDisplay.from_result, inputs.junk("result", result))
+    grid = SimpleNamespace(Cs_=edges, gammas_=edges[:2], C_=edges[0], gamma_=edges[1],
+                           scores_=rng.random((2, 2, n + 1)))  # fmt: skip
+    call(SearchDisplay.from_estimator, inputs.junk("search", grid))
     metric = ScreenedRTLM()
     metric.components_ = rng.normal(size=(inputs.count(1, 4), 3)) * inputs.pick(1.0, 0.0, 1e-200)
     X = inputs.matrix("X", max(n, 2), 3, forms=DENSE)[0]

@@ -213,9 +213,10 @@ def fuzz_svc_path(inputs: Inputs) -> None:
 
 
 def fuzz_svc_cv(inputs: Inputs) -> None:
-    inputs.spoil("X", "y", "sample_weight", "groups", "certify", *SEARCH, *SVC)
+    inputs.spoil("X", "y", "sample_weight", "groups", "certify", "gammas", *SEARCH, *SVC)
     # Folds in processes of their own would be most of the time.
     valid = {**{k: v for k, v in SVC.items() if k != "C"}, **SEARCH, "certify": (None, 0.3, 0.9)}
+    valid["gammas"] = (None, [0.5, "scale"], ["auto"])
     valid["n_jobs"] = (None, 1)
     options = {"Cs": 3, **inputs.options(ScreenedSVCCV, valid)}
     given, (X, codes, _) = classification(inputs, SPARSE, most_classes=3)

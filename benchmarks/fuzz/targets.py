@@ -42,7 +42,7 @@ COVERS = {
     "sequence scores": {"sequence_accuracy", "span_f1"},
     "displays": {
         "PathDisplay", "ScreeningDisplay", "CertifiedPathDisplay", "EmbeddingDisplay",
-        "LearnedSpaceDisplay",
+        "LearnedSpaceDisplay", "SearchDisplay",
     },
 }  # fmt: skip
 MODULES = ("", ".datasets", ".distributed", ".inspection", ".metrics", ".preprocessing")

@@ -75,7 +75,16 @@ def model_of_folds(search, kind: type, **fixed):
 
 
 def score_folds(
-    search, model, path: FoldPath, scorer: Callable, X, y, splits: list, sample_weight, tasks: Tasks
+    search,
+    model,
+    path: FoldPath,
+    scorer: Callable,
+    X,
+    y,
+    splits: list,
+    sample_weight,
+    tasks: Tasks,
+    shape: tuple[int, ...] = (-1,),
 ) -> tuple[int, list, Any]:
     """Score all values on all folds, and set `scores_` and `best_score_`.
 
@@ -92,12 +101,14 @@ def score_folds(
         See `split`.
     sample_weight : ndarray of shape (n_samples,), or None
     tasks : Tasks
+    shape : tuple of int, default=(-1,)
+        Of the values, where they are a grid of several parameters; the last one changes first.
 
     Returns
     -------
     best : int
-        The value of the highest mean score, the first of those that are as good; a mean that is
-        NaN is not.
+        The value of the highest mean score; a mean that is NaN is not. Of those that are as good
+        the one that has the first value of the last parameter, then of the parameter before.
     failed : list
         The solutions that missed their tolerance.
     start : object
@@ -119,7 +130,7 @@ def score_folds(
         starts += kept
         tasks.end_task(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
     tasks.bar.end()
-    search.scores_ = np.array(scores)
+    search.scores_ = np.array(scores).reshape(len(scores), *shape)
     means = search.scores_.mean(axis=0)
     unknown = np.isnan(means)
     if unknown.all():
@@ -129,9 +140,10 @@ def score_folds(
             f"{np.count_nonzero(unknown)} of {means.size} values have the score NaN on some fold "
             "and are not chosen."
         )
-    best = int(np.nanargmax(means))
+    best = np.unravel_index(np.nanargmax(means.T), means.T.shape)[::-1]
     search.best_score_ = float(means[best])
-    return best, failed, starts[best]
+    place = int(np.ravel_multi_index(best, means.shape))
+    return place, failed, starts[place]
 
 
 def _score_fold(

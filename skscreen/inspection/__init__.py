@@ -10,6 +10,7 @@ from skscreen.inspection.dimension import DimensionTestDisplay
 from skscreen.inspection.embedding import EmbeddingDisplay
 from skscreen.inspection.learned_space import LearnedSpaceDisplay
 from skscreen.inspection.paths import PathDisplay, ScreeningDisplay
+from skscreen.inspection.search import SearchDisplay
 
 __all__ = [
     "CertifiedPathDisplay",
@@ -18,4 +19,5 @@ __all__ = [
     "LearnedSpaceDisplay",
     "PathDisplay",
     "ScreeningDisplay",
+    "SearchDisplay",
 ]

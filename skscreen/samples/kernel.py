@@ -116,3 +116,29 @@ def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
         raise ValueError("X has no finite variance, which gamma='scale' needs: rescale X.")
     value = 1.0 / (X.shape[1] * variance) if variance > noise else 1.0
     return value if value < np.inf else 1.0
+
+
+def gamma_grid(gammas) -> list[float | str]:
+    """Return the values of gamma that a list means; "scale" and "auto" stay.
+
+    Raises
+    ------
+    ValueError
+        They are not positive finite numbers or these names.
+    """
+    found = [gamma if isinstance(gamma, str) else _number(gamma) for gamma in list(gammas)]
+    known = [g in ("scale", "auto") if isinstance(g, str) else 0.0 < g < np.inf for g in found]
+    if not known or not all(known):
+        raise ValueError(
+            "gammas must be None or a non-empty list of positive finite numbers, 'scale' and "
+            f"'auto', got {gammas!r}."
+        )
+    return found
+
+
+def _number(value) -> float:
+    """Return a number, NaN for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan

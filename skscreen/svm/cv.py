@@ -1,4 +1,4 @@
-"""Support vector machines that choose C by cross-validation, one path for each fold."""
+"""Support vector machines that choose C, and gamma, by cross-validation: paths for each fold."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -21,14 +21,16 @@ from skscreen.fitting.folds import (
     search_constraints,
     split,
 )
+from skscreen.fitting.kept_matrices import KernelMatrices
 from skscreen.fitting.path import forget, warn_unless_converged
 from skscreen.fitting.store import check_store
-from skscreen.samples.labels import check_labels
+from skscreen.samples.kernel import gamma_grid, gamma_value
+from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.multiclass import Division, divided
 from skscreen.svm.certified_C import Training, warn_if_less
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds
 from skscreen.svm.estimator import ADVICE, fitted, learn
-from skscreen.svm.problem import accepted, build
+from skscreen.svm.problem import KERNELS_WITH_GAMMA, SVMProblem, accepted, build
 from skscreen.svm.svc import ScreenedSVC
 
 # The samples of each problem of a fold, by their places there, and their dual variables.
@@ -39,10 +41,15 @@ _MAX_SOLVES = 1000
 
 
 class ScreenedSVCCV(ScreenedSVC):
-    """`ScreenedSVC` with C chosen by cross-validation, or with proof from a whole range.
+    """`ScreenedSVC` with C, and gamma, chosen by cross-validation, or C with proof from a range.
 
     Each fold is one path over C: every solution is the start of the next and screens for it. The
     scores are those of `GridSearchCV(ScreenedSVC(), {"C": Cs})`, up to the tolerance of the fits.
+
+    With `gammas` there is such a path for each of them, as in
+    `GridSearchCV(ScreenedSVC(), {"C": Cs, "gamma": gammas})`. It starts from that for the gamma
+    before, and where there are RBF kernel matrices the distances between the samples of a fold are
+    computed once.
 
     With `certify` the choice is not limited to the grid, and comes with a proof: no C between the
     smallest and the largest of `Cs` has a validation error, averaged over the folds, that is
@@ -53,6 +60,9 @@ class ScreenedSVCCV(ScreenedSVC):
     Cs : int or array-like of shape (n_Cs,), default=20
         Values of C, positive; an int is the number of values from 0.01 to 100 in geometric
         progression.
+    gammas : array-like of shape (n_gammas,), default=None
+        Values of gamma, positive numbers, "scale" or "auto", of "rbf", "poly" and "sigmoid". None
+        is `gamma` alone, which has no effect otherwise.
     cv : int, cross-validation generator or iterable, default=None
         How to split, as in scikit-learn; None is 5 stratified folds.
     scoring : str or callable, default=None
@@ -81,12 +91,19 @@ class ScreenedSVCCV(ScreenedSVC):
     Attributes
     ----------
     C_ : float
-        The C chosen: of equal ones the smallest.
+        The C chosen: of those with equal scores the smallest.
+    gamma_ : float
+        With `gammas` only: the gamma chosen, of those with equal scores and the same C the
+        smallest; for "scale" its value on all samples.
     Cs_ : ndarray of shape (n_Cs,)
         The grid, ascending.
-    scores_ : ndarray of shape (n_folds, n_Cs)
+    gammas_ : ndarray of shape (n_gammas,)
+        With `gammas` only: their values, ascending; for "scale" that on all samples, while each
+        fold has its own.
+    scores_ : ndarray of shape (n_folds, n_Cs) or (n_folds, n_gammas, n_Cs)
+        The latter with `gammas`.
     best_score_ : float
-        Mean over the folds of the score for `C_`.
+        Mean over the folds of the score for `C_` and `gamma_`.
     bounds_ : ErrorBounds
         With `certify` only: lower and upper bounds on the validation error, averaged over folds,
         for every C of the range, and the values that were solved.
@@ -126,6 +143,7 @@ class ScreenedSVCCV(ScreenedSVC):
 
     _parameter_constraints: ClassVar[dict] = {
         **search_constraints(ScreenedSVC, "Cs", "C"),
+        "gammas": ["array-like", None],
         "certify": [Interval(Real, 0, 1, closed="neither"), None],
     }
 
@@ -133,6 +151,7 @@ class ScreenedSVCCV(ScreenedSVC):
         self,
         Cs=20,
         *,
+        gammas=None,
         cv=None,
         scoring=None,
         refit=True,
@@ -160,6 +179,7 @@ class ScreenedSVCCV(ScreenedSVC):
         random_state=None,
     ):
         self.Cs = Cs
+        self.gammas = gammas
         self.cv = cv
         self.scoring = scoring
         self.refit = refit
@@ -189,7 +209,7 @@ class ScreenedSVCCV(ScreenedSVC):
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y, sample_weight=None, *, groups=None) -> Self:
-        """Choose C and learn the classifier.
+        """Choose C, and gamma, and learn the classifier.
 
         Parameters
         ----------
@@ -215,34 +235,64 @@ class ScreenedSVCCV(ScreenedSVC):
         # Tables are not cut along both axes.
         X = checked if self.kernel == "precomputed" else X
         X, y, splits = split(self.cv, X, y, y_checked, groups)
+        gammas = self._gammas(checked, labels)
         if self.certify is not None:
             search, tasks = self._search_with_proof, Tasks(self, 1, "search")
         else:
             n_values, problems = self.Cs_.size, divided(labels, self.multi_class)
-            what = (
-                f"Starts for the refit from {n_values:,} values of C for {problems.n_problems} "
-                "problems"
-            )
+            what = f"{n_values:,} values of C"
+            if gammas is not None:
+                n_values, what = n_values * len(gammas), f"{what} and {len(gammas):,} of gamma"
+            what = f"Starts for the refit from {what} for {problems.n_problems} problems"
             check_memory(8.0 * n_values * problems.n_variables, what, "Use fewer values.")
-            search, tasks = self._search, Tasks(self, len(splits), "fold")
+            search = partial(self._search, gammas)
+            tasks = Tasks(self, len(splits), "fold")
         with tasks:
             starts = search(X, y, splits, sample_weight, tasks)
             if self.refit:
-                problem = build(self, X, y, sample_weight, check_store(self.memory), once=True)
+                store, gamma = check_store(self.memory), getattr(self, "gamma_", None)
+                problem = build(self, X, y, sample_weight, store, once=True, gamma=gamma)
                 starts = _of_all(starts, splits[0][0], problem.division, len(y))
                 learn(self, self.C_, problem, starts)
                 # A fold's solution may be that of all samples; scikit-learn counts from 1.
                 self.n_iter_ = np.maximum(self.n_iter_, 1)
         return self
 
-    def _search(self, X, y, splits, sample_weight, tasks: Tasks) -> Start:
-        """Score the grid; return what the first fold knows about the C chosen."""
+    def _gammas(self, X, labels: Labels) -> list[float | str] | None:
+        """Return the values of gamma in ascending order, each once, and set `gammas_`."""
+        if self.gammas is None:
+            return None
+        if self.kernel not in KERNELS_WITH_GAMMA:
+            raise ValueError(
+                f"gammas must be None for kernel={self.kernel!r}, which has no gamma; the kernels "
+                f"that have one are {', '.join(map(repr, KERNELS_WITH_GAMMA))}."
+            )
+        if self.certify is not None:
+            raise ValueError(
+                "gammas must be None with certify, which proves for one kernel: use gamma."
+            )
+        used = labels.take(X, False)
+        values = {}
+        for given in gamma_grid(self.gammas):
+            value = gamma_value(given, used, labels.repetitions)
+            # On a fold "scale" has another value.
+            values[given if given == "scale" else value] = value
+        order = sorted(values, key=values.__getitem__)
+        self.gammas_ = np.array([values[gamma] for gamma in order])
+        return order
+
+    def _search(self, gammas, X, y, splits, sample_weight, tasks: Tasks) -> Start:
+        """Score the grid; return what the first fold knows about the C and gamma chosen."""
         model = model_of_folds(self, ScreenedSVC)
         scorer, path = check_scoring(model, self.scoring), partial(_follow_fold, model, self.Cs_)
+        shape = (-1,) if gammas is None else (-1, self.Cs_.size)
         best, failed, start = score_folds(
-            self, model, path, scorer, X, y, splits, sample_weight, tasks
+            self, model, partial(path, gammas), scorer, X, y, splits, sample_weight, tasks, shape
         )
-        self.C_ = float(self.Cs_[best])
+        at_gamma, at_C = divmod(best, self.Cs_.size)
+        self.C_ = float(self.Cs_[at_C])
+        if gammas is not None:
+            self.gamma_ = float(self.gammas_[at_gamma])
         warn_unless_converged(failed, self.tol, self.max_iter, ADVICE)
         return start
 
@@ -293,18 +343,34 @@ def _of_all(
     return out
 
 
-def _follow_fold(model: ScreenedSVC, Cs: np.ndarray, training, weights, X_val) -> Iterator[tuple]:
-    """Solve one fold for one C after the other, each from the one before; see `FoldPath`."""
+def _follow_fold(
+    model: ScreenedSVC, Cs: np.ndarray, gammas: list | None, training, weights, X_val
+) -> Iterator[tuple]:
+    """Solve one fold along paths over C, one for each gamma; see `FoldPath`."""
     # Folds may be threads.
-    model = clone(model)
-    problem = build(model, *training, weights)
+    model, last = clone(model), None
+    shared = KernelMatrices(several=gammas is not None and len(gammas) > 1)
+    Cs = [float(C) for C in Cs]
+    for gamma in gammas or [model.gamma]:
+        problem = build(model.set_params(gamma=gamma), *training, weights, shared=shared)
+        last = yield from _follow_path(model, problem, Cs, X_val, last)
+        # The next kernel matrix takes the memory of this one.
+        del problem
+
+
+def _follow_path(model, problem: SVMProblem, Cs: list, X_val, before: list | None):
+    """Solve for one C after the other, each from the one before; return what the first one found.
+
+    `before` is that for another gamma.
+    """
     division = problem.division
     places = [problem.labels.rows[division.rows(k)] for k in range(division.n_problems)]
-    solvers = [problem.path_solver(k) for k in range(division.n_problems)]
-    for C in map(float, Cs):
-        solutions = [
-            problem.finish(k, solver.solve(C, model.tol)) for k, solver in enumerate(solvers)
-        ]
+    starts = before or [None] * division.n_problems
+    paths = [problem.follow(k, Cs, model.tol, start) for k, start in enumerate(starts)]
+    first = None
+    for solutions in zip(*paths, strict=True):
+        first = first or [solution.alpha for solution in solutions]
         failed = [solution for solution in solutions if not solution.converged]
         start = [(rows, found.alpha) for rows, found in zip(places, solutions, strict=True)]
         yield fitted(model, problem.X, division, problem.kernel, solutions), X_val, failed, start
+    return first

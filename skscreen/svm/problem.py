@@ -1,6 +1,6 @@
 """What an SVM is learned from: labels, weights and a kernel, checked and brought to one form."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property, partial
 from math import fsum
@@ -103,7 +103,7 @@ class SVMProblem:
         """Return what solves problems one against one together, where that may be done."""
         settings = self._settings
         whole = self._whole is not None or self.kernel.name == "linear"
-        if whole or settings.solver != "auto" or settings.store is not None:
+        if whole or settings.solver != "auto":
             return None
         if settings.loss != "hinge":
             return None
@@ -158,16 +158,39 @@ class SVMProblem:
 
         `start` are dual variables to start from, where they are known.
         """
+        signs = self.division.signs(problem)
         if self._pairs is not None:
+            if start is None and self._stored is not None:
+                start = self._stored.start(problem, C, signs.size)
             (solution,) = self._pairs.follow(problem, [C], tol, start)
             if solution.converged or solution.n_iter == self._settings.max_iter:
+                if self._stored is not None:
+                    self._stored.keep(problem, C, solution)
                 return solution
             start = solution.alpha
         samples = self._samples(problem)
-        signs = self.division.signs(problem)
         solver = samples.path_solver(signs, self._losses(problem), exact=not self._settings.once)
         solution = solve_with_store(solver, self._stored, problem, C, tol, start)
         return samples.finish(signs * solution.alpha, solution)
+
+    def follow(
+        self, problem: int, Cs: Sequence[float], tol: float, start: np.ndarray | None = None
+    ) -> Iterator[SampleSolution]:
+        """Solve one of the two-class problems for one C after the other, each from the one before.
+
+        `start` are dual variables to start the first C from, where they are known.
+        """
+        if self._pairs is not None:
+            found = self._pairs.follow(problem, Cs, tol, start)
+            for C, solution in zip(Cs, found, strict=True):
+                done = solution.converged or solution.n_iter == self._settings.max_iter
+                yield solution if done else self.solve(problem, C, tol, solution.alpha)
+            return
+        solver = self.path_solver(problem)
+        if start is not None:
+            solver.recall(Cs[0], start, None, solver.C_min)
+        for C in Cs:
+            yield self.finish(problem, solver.solve(C, tol))
 
     def path_solver(self, problem: int) -> SamplePathSolver:
         """Return what solves one of the two-class problems for values of C."""

@@ -1,6 +1,5 @@
 """The problems of a fit in a store: one file for all of them."""
 
-from functools import lru_cache
 from threading import Lock
 
 import numpy as np
@@ -9,8 +8,8 @@ from skscreen.fitting.store import Store
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution
 
-# C, dual variables, their margins, and C_min of the problem.
-Known = tuple[float, np.ndarray, np.ndarray, float]
+# C, dual variables, their margins where they are known, and C_min of the problem.
+Known = tuple[float, np.ndarray, np.ndarray | None, float]
 
 
 class StoredFit:
@@ -28,24 +27,37 @@ class StoredFit:
 
     def __init__(self, store: Store, key: str, n_problems: int):
         self._store, self._key, self._n_problems = store, key, n_problems
-        self._lock, self._solved, self._read = Lock(), {}, lru_cache(1)(self._neighbours)
+        self._lock, self._solved, self._read = Lock(), {}, None
 
     def neighbours(self, problem: int, C: float, n: int) -> list[Known]:
         """Return the solutions of a problem of n samples for the nearest C on both sides."""
         with self._lock:
-            found = self._read(C)
+            # Once for all problems.
+            if self._read is None or self._read[0] != C:
+                self._read = C, self._neighbours(C)
+            found = self._read[1]
         return [known[problem] for known in found if known[problem][1].shape == (n,)]
+
+    def start(self, problem: int, C: float, n: int) -> np.ndarray | None:
+        """Return dual variables to start a problem of n samples from: of the nearest C, scaled."""
+        known = self.neighbours(problem, C, n)
+        if not known:
+            return None
+        other, alpha, *_ = min(known, key=lambda point: abs(np.log(C / point[0])))
+        return C / other * alpha
 
     def _neighbours(self, C: float) -> list[list[Known]]:
         out = []
         for other, known in self._store.neighbours(self._key, C):
             ends = np.cumsum(known["sizes"])[:-1]
-            alphas, margins = (np.split(known[name], ends) for name in ("alpha", "margins"))
+            alphas, margins = np.split(known["alpha"], ends), [None] * known["sizes"].size
+            if "margins" in known:
+                margins = np.split(known["margins"], ends)
             C_mins = map(float, known["C_min"])
             out.append([(other, *point) for point in zip(alphas, margins, C_mins, strict=True)])
         return out
 
-    def keep(self, problem: int, C: float, solution: SampleSolution, C_min: float) -> None:
+    def keep(self, problem: int, C: float, solution: SampleSolution, C_min: float = 0.0) -> None:
         """Take in a solution; write all once there are all, and if they are good."""
         with self._lock:
             self._solved[problem] = solution, C_min
@@ -53,13 +65,15 @@ class StoredFit:
             if len(found) < self._n_problems or not all(last.converged for last, _ in found):
                 return
             self._solved = {}
-        self._store.put(
-            self._key, C,
-            alpha=np.concatenate([last.alpha for last, _ in found]),
-            margins=np.concatenate([last.margins for last, _ in found]),
-            sizes=np.array([last.alpha.size for last, _ in found]),
-            C_min=np.array([C_min for _, C_min in found]),
-        )  # fmt: skip
+        solutions = [last for last, _ in found]
+        arrays = {
+            "alpha": np.concatenate([last.alpha for last in solutions]),
+            "sizes": np.array([last.alpha.size for last in solutions]),
+            "C_min": np.array([C_min for _, C_min in found]),
+        }
+        if all(last.margins.size == last.alpha.size for last in solutions):
+            arrays["margins"] = np.concatenate([last.margins for last in solutions])
+        self._store.put(self._key, C, **arrays)
 
 
 def solve_with_store(

@@ -51,6 +51,76 @@ def test_same_as_a_grid_search(name, scoring, options):
     assert_array_equal(model.classes_, np.unique(y))
 
 
+GAMMAS = [0.3, "scale", 0.01, 0.01]
+
+
+@pytest.mark.parametrize("options", [{}, {"multi_class": "ovr"}, {"kernel": "poly", "degree": 2}])
+@pytest.mark.parametrize("name", ["cancer", "wine"])
+def test_C_and_gamma_as_a_grid_search(name, options):
+    X, y = data(name)
+    options = {"tol": 1e-8, **options}
+    cv = StratifiedKFold(3, shuffle=True, random_state=0)
+    model = ScreenedSVCCV(CS[::2], gammas=GAMMAS, cv=cv, **options).fit(X, y)
+    grid = {"C": CS[::2], "gamma": [0.01, "scale", 0.3]}
+    grid = GridSearchCV(ScreenedSVC(**options), grid, cv=cv).fit(X, y)
+    scores = [grid.cv_results_[f"split{k}_test_score"] for k in range(3)]
+    assert model.scores_.shape == (3, 3, 4)
+    # A grid search has C outside.
+    assert_allclose(model.scores_, np.reshape(scores, (3, 4, 3)).transpose(0, 2, 1))
+    assert_allclose(model.gammas_, [0.01, 1.0 / (X.shape[1] * X.var()), 0.3])
+    assert model.best_score_ == pytest.approx(grid.best_score_)
+    # Equal scores go to the smallest C there, and the first gamma: the smallest.
+    assert model.C_ == grid.best_params_["C"]
+    assert model.gamma_ == pytest.approx(grid.best_estimator_._kernel.gamma)
+    assert_allclose(model.decision_function(X), grid.decision_function(X), atol=1e-5)
+
+
+def test_of_equal_scores_the_smallest_C_then_the_smallest_gamma():
+    X, y = data("wine")
+    scores = {(1.0, 0.1): 1.0, (2.0, 0.05): 1.0, (1.0, 0.2): 1.0}
+    model = ScreenedSVCCV(
+        [2.0, 1.0, 0.5], gammas=[0.2, 0.1, 0.05], cv=2, refit=False,
+        scoring=lambda model, X, y: scores.get((model.C, model.gamma), 0.0),
+    ).fit(X, y)  # fmt: skip
+    assert (model.C_, model.gamma_, model.best_score_) == (1.0, 0.1, 1.0)
+    assert_array_equal(model.scores_[0], [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
+
+
+def test_paths_over_gamma_save_steps():
+    X, y = data("cancer")
+
+    def steps(**options):
+        found = []
+
+        def scoring(model, X, y):
+            found.append(model.n_iter_.sum())
+            return 0.0
+
+        ScreenedSVCCV([1.0], cv=2, refit=False, scoring=scoring, **options).fit(X, y)
+        return sum(found)
+
+    gammas = np.geomspace(0.01, 0.02, 6)
+    assert steps(gammas=gammas) < 0.9 * sum(steps(gammas=[gamma]) for gamma in gammas)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gammas": [0.1], "kernel": "linear"}, "gammas must be None for kernel='linear'"),
+        ({"gammas": [0.1], "certify": 0.1, "intercept": "penalised"}, "gammas must be None with"),
+        ({"gammas": []}, "gammas must be None or a non-empty list"),
+        ({"gammas": [0.1, -1.0]}, "gammas must be None or a non-empty list"),
+        ({"gammas": [0.1, "auto", "small"]}, "gammas must be None or a non-empty list"),
+        ({"gammas": [[0.1]]}, "gammas must be None or a non-empty list"),
+        ({"gammas": [None]}, "gammas must be None or a non-empty list"),
+        ({"gammas": 0.1}, "'gammas' parameter"),
+    ],
+)
+def test_gammas_that_cannot_be_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        ScreenedSVCCV(3, **options).fit(*data("wine"))
+
+
 def test_attributes():
     X, y = data("cancer")
     model = ScreenedSVCCV(5, kernel="linear", intercept="penalised").fit(X, y)

@@ -1,0 +1,68 @@
+"""Heat maps of searches over C and gamma."""
+
+import matplotlib
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+
+from skscreen import ScreenedSVC, ScreenedSVCCV
+from skscreen.inspection import SearchDisplay
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+X, y = load_wine(return_X_y=True)
+CS, GAMMAS = [0.1, 1.0, 10.0], [0.001, 0.01, 0.1, 1.0]
+
+
+def test_the_cell_chosen_is_marked_and_named():
+    search = ScreenedSVCCV(CS, gammas=GAMMAS, cv=3, refit=False).fit(scale(X), y)
+    display = SearchDisplay.from_estimator(search)
+    np.testing.assert_array_equal(display.mesh_.get_array(), search.scores_.mean(axis=0))
+    row, column = GAMMAS.index(search.gamma_), CS.index(search.C_)
+    assert display.best_cell_.get_xy() == (column, row)
+    assert display.scores[row, column] == search.best_score_
+    ax = display.ax_
+    title = ax.get_title(loc="left")
+    assert title.startswith(f"Best: C = {search.C_:g}, gamma = {search.gamma_:g}, score 0.9")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.1", "1", "10"]
+    assert ax.get_ylabel() == "gamma of the kernel"
+    again = display.plot(ax=plt.subplots()[1])
+    assert again is display
+    assert display.ax_ is not ax
+    plt.close("all")
+
+
+def test_a_grid_search_in_a_pipeline_has_the_same_map():
+    grid = {"screenedsvc__C": CS[::-1], "screenedsvc__gamma": [0.1, 0.001, "scale"]}
+    search = GridSearchCV(make_pipeline(StandardScaler(), ScreenedSVC()), grid, cv=3).fit(X, y)
+    display = SearchDisplay.from_estimator(search)
+    assert display.gammas == [0.001, 0.1, "scale"]
+    assert display.scores[display.best] == search.best_score_
+    assert display.Cs[display.best[1]] == search.best_params_["screenedsvc__C"]
+    assert display.gammas[display.best[0]] == search.best_params_["screenedsvc__gamma"]
+    plt.close("all")
+
+
+def test_the_end_of_the_grid_is_named():
+    scores = np.array([[0.5, 0.6, np.nan], [0.6, 0.7, 0.9]])
+    display = SearchDisplay(Cs=np.array(CS), gammas=[0.1, 1.0], scores=scores, best=(1, 2)).plot()
+    assert "The grid ends there: try larger C and larger gamma" in display.ax_.get_title("left")
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        ScreenedSVCCV(CS),
+        ScreenedSVC(),
+        GridSearchCV(ScreenedSVC(), {"C": CS, "gamma": GAMMAS}),
+        GridSearchCV(ScreenedSVC(), {"C": CS}, cv=2).fit(X, y),
+    ],
+)
+def test_other_searches_are_refused(search):
+    with pytest.raises(ValueError, match="search must be a ScreenedSVCCV fitted with gammas"):
+        SearchDisplay.from_estimator(search)
