@@ -244,16 +244,16 @@ class RBFBlocks:
         if far_J.size:
             out[:, far_J] = self.block_double(I, J[far_J])
 
-    def relative_errors(self, index: np.ndarray) -> np.ndarray:
+    def relative_errors(self, index: np.ndarray, double: bool = False) -> np.ndarray:
         """Return r such that values K_ij of `block` have relative errors of r_i + r_j at most.
 
-        Infinite for samples very far from the centre.
+        Or those of `block_double`. Infinite for samples very far from the centre.
         """
-        rows = self.B
+        rows, unit = self.B, _UNIT if double else _UNIT_SINGLE
         exponents = np.where(
-            rows.far[index], _UNIT * self._exponent(True), _UNIT_SINGLE * self._exponent(False)
+            rows.far[index], _UNIT * self._exponent(True), unit * self._exponent(double)
         )
-        errors = 0.5 * _UNIT_SINGLE * _POWER_AND_SUM + exponents * rows.squares[index]
+        errors = 0.5 * unit * _POWER_AND_SUM + exponents * rows.squares[index]
         return np.where(rows.very_far[index], np.inf, _SECOND_ORDER * errors)
 
     def block_double(self, I, J) -> np.ndarray:

@@ -19,18 +19,28 @@ from skscreen.samples.kernel_blocks import KernelBlocks, RBFBlocks
 from skscreen.samples.multiclass import OneVsOne
 from skscreen.svm.solvers.kernel.block_smo_loops import LANES
 from skscreen.svm.solvers.kernel.box import Box
-from skscreen.svm.solvers.kernel.class_pair_loops import LARGEST, solve_pair, sums
-from skscreen.svm.solvers.kernel.levels import DIGITS, LevelSolver, Point, balanced
+from skscreen.svm.solvers.kernel.class_pair_loops import LARGEST, certificate, solve_pair, sums
+from skscreen.svm.solvers.kernel.levels import DIGITS, LevelSolver, balanced
 from skscreen.svm.solvers.solution import SampleSolution
 
 # Samples of a class whose kernel values are kept: 36 MB.
 _WHOLE = 3000
+
+# Samples of a working set of larger classes: most problems of two have few support vectors.
+_SET = 300
 
 # Steps of SMO for each sample where no limit is given.
 _STEPS_A_SAMPLE = 1000
 
 # Of the tolerance, what single precision may leave.
 _SHARE = 0.5
+
+# What powers of two are cut off at; relative gaps below which digits of the primal value count.
+_TINIEST, _FINE = 2.0**-125, 1e-6
+
+# Passes in single precision, each from scores of the last in double precision; the part of a gap
+# that each has to leave at most.
+_PASSES, _SLOW = 10, 0.7
 
 
 class PartBlocks:
@@ -97,18 +107,17 @@ class ClassPairs:
         """
         rows, signs = self._division.rows(problem), self._division.signs(problem)
         weights = signs * self._division.weights(problem)
-        blocks, diagonal = PartBlocks(self._blocks, rows), self._diagonal[rows]
         limit = self._max_iter or _STEPS_A_SAMPLE * rows.size
         own = [self._own[c] for c in self._division.pairs[problem]]
-        is_whole, across, last = own[0] is not None and own[1] is not None, None, None
-        if is_whole:
-            members = [self._division.members[c] for c in self._division.pairs[problem]]
-            across = self._block(*members)
-        everyone = np.arange(rows.size)
+        pair = last = None
+        if own[0] is not None and own[1] is not None:
+            across = self._block(
+                *(self._division.members[c] for c in self._division.pairs[problem])
+            )
+            pair = _Pair(*own, across, self._blocks, rows, self._bias**2)
         for C in Cs:
-            began, n_iter, enough = perf_counter(), 0, max(_SHARE * tol, DIGITS)
+            began = perf_counter()
             box = Box(signs, np.minimum(C * weights, 0.0), np.maximum(C * weights, 0.0), self._free)
-            solver = LevelSolver(blocks, diagonal, self._bias**2, tol, limit)
             beta = np.zeros(rows.size)
             if last is not None:
                 # The box is larger in the same proportion.
@@ -116,47 +125,112 @@ class ClassPairs:
             elif start is not None:
                 beta = np.clip(signs * start, box.low, box.high)
                 beta = balanced(beta, box.low, box.high) if self._free else beta
-            if is_whole:
-                n_iter = self._solve_whole(*own, across, box, beta, enough, limit)
-                point = self._point(*own, across, beta, rows) or solver.point(everyone, beta)
+            if pair is not None:
+                b, gap, primal, n_iter = pair.solve(box, beta, tol, limit)
             else:
-                point = solver.point(everyone, beta) if beta.any() else solver.from_nothing(box)
-                solver.improve(everyone, box, point, enough)
-            view, last = solver.finish(box, point), (C, point.beta)
+                b, gap, primal, n_iter = self._by_levels(rows, box, beta, tol, limit)
+            last = C, beta
             yield SampleSolution(
-                alpha=np.clip(signs * point.beta, 0.0, np.abs(C * weights)),
+                alpha=np.clip(signs * beta, 0.0, np.abs(C * weights)),
                 margins=np.empty(0),
                 w=None,
-                certificate=Certificate(view.primal, view.primal - view.gap, view.gap),
-                n_iter=n_iter + solver.n_steps,
-                converged=bool(view.gap <= tol * view.primal),
+                certificate=Certificate(primal, primal - gap, gap),
+                n_iter=n_iter,
+                converged=bool(gap <= tol * primal),
                 seconds=perf_counter() - began,
-                b=view.b if self._free else self._bias**2 * float(point.beta.sum()),
+                b=b if self._free else self._bias**2 * fsum(beta),
                 C=C,
             )
 
-    def _point(self, first, second, across, beta, rows) -> Point | None:
-        """Return a point whose scores are sums of the kernel values at hand.
+    def _by_levels(self, rows, box: Box, beta, tol, limit) -> tuple[float, float, float, int]:
+        """Solve a problem by levels; return intercept, gap, primal value and steps."""
+        blocks, everyone = PartBlocks(self._blocks, rows), np.arange(rows.size)
+        solver = LevelSolver(blocks, self._diagonal[rows], self._bias**2, tol, limit, _SET)
+        point = solver.point(everyone, beta) if beta.any() else solver.from_nothing(box)
+        solver.improve(everyone, box, point, max(_SHARE * tol, DIGITS))
+        found = solver.finish(box, point)
+        beta[:] = point.beta
+        return found.b, found.gap, found.primal, solver.n_steps
 
-        None where bounds on their errors are not known.
+
+class _Pair:
+    """A problem between two classes whose kernel values are at hand.
+
+    Parameters
+    ----------
+    first, second, across : float32 ndarray
+        Kernel values inside the classes, and between them.
+    blocks : KernelBlocks
+        Of all samples.
+    rows : ndarray of shape (n_pair,)
+        Samples of both classes.
+    square_bias : float
+    """
+
+    def __init__(self, first, second, across, blocks: KernelBlocks, rows, square_bias: float):
+        self._values, self._blocks, self._rows = (first, second, across), blocks, rows
+        self._square_bias, self._relative = square_bias, [np.full(rows.size, np.inf)] * 2
+        if isinstance(blocks, RBFBlocks):
+            self._relative = [blocks.relative_errors(rows, double) for double in (False, True)]
+        self._known = bool(np.isfinite(self._relative[0]).all())
+
+    def solve(self, box: Box, beta, tol: float, limit: int) -> tuple[float, float, float, int]:
+        """Improve beta; return intercept, bounds on gap and primal value, and steps.
+
+        Scores are sums of the kernel values at hand, until the gap is small or their errors count;
+        then those that may add to the gap are computed in double precision.
         """
-        if not isinstance(self._blocks, RBFBlocks):
-            return None
-        relative = self._blocks.relative_errors(rows)
-        if not np.isfinite(relative).all():
-            return None
-        # Sums over one class have terms of one sign.
-        positive, negative = sums(first, second, across, beta)
-        size = positive + negative
-        errors = (relative.max() + relative + EPS * beta.size) * size
-        f = positive - negative + self._bias**2 * fsum(beta)
-        return Point(beta, f, errors + EPS * np.abs(f), np.zeros(beta.size, np.bool_))
+        steps, before, parts = 0, np.inf, np.empty(beta.size)
+        limits = box.target, box.low, box.high, beta
+        memory = np.empty((min(beta.size, LARGEST) + LANES) ** 2, np.float32)
+        f, errors = self._scores(beta)
+        for _ in range(_PASSES):
+            g, enough = box.target - f, max(_SHARE * tol, DIGITS if before == np.inf else 0.0)
+            steps += solve_pair(
+                *self._values, self._square_bias, *limits, g, box.free, enough, limit - steps,
+                memory,
+            )  # fmt: skip
+            f, errors = self._scores(beta)
+            b, gap, primal = certificate(*limits, f, errors, box.free, parts)
+            exact = np.full(beta.size, not self._known)
+            while gap > tol * primal:
+                # Where the primal value or its digits are asked for, all errors count.
+                doubtful = (parts > 0.0) | (gap == np.inf or tol < _FINE)
+                J = np.flatnonzero(doubtful & ~exact)
+                if J.size == 0:
+                    break
+                f[J], errors[J] = self._in_double(beta, J)
+                exact[J] = True
+                b, gap, primal = certificate(*limits, f, errors, box.free, parts)
+            if gap <= tol * primal or not gap < _SLOW * before or steps >= limit:
+                break
+            before = gap
+        return b, gap, primal, steps
 
-    def _solve_whole(self, first, second, across, box: Box, beta, tol, limit) -> int:
-        """Improve a point by kernel values at hand; return the steps."""
-        size = min(beta.size, LARGEST)
-        memory = np.empty(size * (size + LANES), np.float32)
-        return solve_pair(
-            first, second, across, self._bias**2, box.target, box.low, box.high, beta, box.free,
-            tol, limit, memory,
-        )  # fmt: skip
+    def _scores(self, beta) -> tuple[np.ndarray, np.ndarray]:
+        """Return scores by the kernel values at hand, and bounds on their errors."""
+        if not self._known:
+            return self._in_double(beta, np.arange(beta.size))
+        # Sums over one class have terms of one sign.
+        positive, negative = sums(*self._values, beta)
+        return self._bounded(positive, negative, beta, self._relative[0])
+
+    def _in_double(self, beta, J) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same for the samples J in double precision."""
+        used, rows = np.flatnonzero(beta), self._rows
+        if not self._known:
+            f, errors = self._blocks.dot(rows[used], beta[used], rows[J], double=True)
+            f += self._square_bias * fsum(beta)
+            return f, errors + EPS * np.abs(f)
+        K = self._blocks.block_double(rows[used], rows[J])
+        change = beta[used]
+        sides = np.stack([np.maximum(change, 0.0), np.maximum(-change, 0.0)]) @ K
+        return self._bounded(*sides, beta, self._relative[1], J)
+
+    def _bounded(self, positive, negative, beta, relative, J=slice(None)):
+        """Return differences of sums of known relative errors, and bounds on theirs."""
+        relative = relative.max() + relative[J] + EPS * beta.size
+        shift = self._square_bias * fsum(beta)
+        f = positive - negative + shift
+        errors = relative * (positive + negative) + EPS * (np.abs(f) + abs(shift))
+        return f, errors + _TINIEST * np.abs(beta).sum()

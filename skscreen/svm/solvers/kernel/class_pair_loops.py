@@ -4,7 +4,8 @@ Signed variables as in `box`: beta_i = y_i alpha_i, slopes g_i = target_i - f_i 
 Kernel values of the pair are three blocks in single precision, so that those inside a class serve
 all of its problems and nothing is copied together. SMO runs on working sets; what a set changes is
 added to all slopes. The first set of samples is taken evenly from both classes, with bounds as much
-larger as it is smaller: its scores tell which samples are near the margin or on the wrong side.
+larger as it is smaller: its scores tell which samples are near the margin or on the wrong side. The
+working set of those takes in the few others that turn out to be.
 
 One call solves a problem: for hundreds of problems of some hundred samples the time between calls
 would be most of it.
@@ -21,24 +22,27 @@ from skscreen.svm.solvers.kernel.block_smo_loops import (
     pairs_without_offset,
 )
 
-# Samples of the first set; least samples of a working set, and most.
-_FIRST, _LEAST, LARGEST = 160, 128, 3000
+# Samples of each class in the first set; most samples of a working set, and room for more.
+_FIRST, LARGEST, _GROWTH = 64, 3000, 32
 
-# Working sets at most; the part of a gap that each has to leave at most.
-_SETS, _STALLED = 40, 0.98
+# Rounds at most; the part of a gap that each has to leave at most.
+_ROUNDS, _STALLED = 60, 0.98
 
-# Relative accuracy of slopes on the first set and on the one that it leads to.
+# Accuracy of slopes on the first set and on the one that it leads to.
 _ROUGH = 2e-2
 
-# Of the gap that is allowed, and of the largest violation: what a working set leaves.
+# Of the gap that is allowed, and of the largest violation: what a round leaves.
 _SHARE, _LEFT = 0.5, 0.03
 
-# More samples than those that seem to matter, and least band.
-_ROOM, _MORE = 1.2, 64
+# Of the primal value, how much may be unknown.
+_UNSURE = 0.1
+
+# More samples than those that seem to matter.
+_ROOM, _MORE = 1.2, 32
 
 
 @njit(cache=True, nogil=True)
-def solve_pair(A, B, AB, square_bias, target, low, high, beta, free, tol, steps, memory):
+def solve_pair(A, B, AB, square_bias, target, low, high, beta, g, free, tol, steps, memory):
     """Improve a point to a relative gap, as single precision tells it.
 
     Parameters
@@ -50,8 +54,8 @@ def solve_pair(A, B, AB, square_bias, target, low, high, beta, free, tol, steps,
     square_bias : float
         B^2 of a penalised intercept, added to all kernel values; 0 for none.
     target, low, high : ndarray of shape (m + n,)
-    beta : ndarray of shape (m + n,)
-        The point, changed; zero for no start.
+    beta, g : ndarray of shape (m + n,)
+        The point and its slopes without intercept, changed.
     free : bool
         Whether there is an unpenalised intercept.
     tol : float
@@ -59,41 +63,65 @@ def solve_pair(A, B, AB, square_bias, target, low, high, beta, free, tol, steps,
     steps : int
         Most steps of SMO.
     memory : float32 ndarray
-        Room for the kernel matrix of a working set.
+        Room for the kernel matrix of a working set, see `room`.
 
     Returns
     -------
     int
         Steps taken.
     """
-    n, m, taken, before = beta.size, len(A), 0, np.inf
-    g, rank, used = target.copy(), np.zeros(n), np.flatnonzero(beta)
-    first = used.size == 0
-    if not first:
-        few = np.searchsorted(used, m)
-        _add(A, AB, used[:few], beta[used[:few]], m, g)
-        _add_across(AB, B, used[few:] - m, beta[used[few:]], m, g)
-        g -= square_bias * beta.sum()
-    if first and n > 2 * _FIRST:
-        taken += _look(A, B, AB, square_bias, target, low, high, g, free, steps, rank, memory)
-    for _ in range(_SETS):
+    n, taken, before, eps = beta.size, 0, np.inf, _ROUGH
+    rank, inside = np.zeros(n), np.zeros(n, np.bool_)
+    W, size, padded = np.empty(n, np.int64), 0, 0
+    if not beta.any():
+        if n > 4 * _FIRST:
+            taken = _look(A, B, AB, square_bias, target, low, high, g, free, steps, rank, memory)
+        size, padded = _begin(A, B, AB, square_bias, rank, W, inside, memory)
+        b = view(target, low, high, beta, g, free)[0]
+        taken += _solve_set(
+            A, B, AB, square_bias, low, high, beta, g, b, W[:size], padded, eps, steps - taken,
+            free, memory,
+        )  # fmt: skip
+    for _ in range(_ROUNDS):
         b, gap, primal = view(target, low, high, beta, g, free)
         if gap <= tol * primal or gap > _STALLED * before or taken >= steps:
             break
         before = gap
-        if first:
-            W = _nearest(rank)
-            eps = _ROUGH
+        worst, weight = _rank(low, high, beta, g, b, rank)
+        weight = max(weight, 0.1 * (high - low).sum() * max(size, LANES) / n)
+        eps = min(max(_SHARE * tol * primal / weight, _LEFT * worst), 0.5 * worst)
+        grown = _grow(A, B, AB, square_bias, rank, eps, W, size, padded, inside, memory)
+        if grown < 0:
+            inside[:] = False
+            size, padded = _begin(A, B, AB, square_bias, rank, W, inside, memory)
         else:
-            worst, weight = _rank(low, high, beta, g, b, rank)
-            W = _nearest(rank)
-            weight = max(weight, 0.1 * (high - low).sum() * W.size / n)
-            eps = min(max(_SHARE * tol * primal / weight, _LEFT * worst), 0.5 * worst)
-        first = False
+            size = grown
         taken += _solve_set(
-            A, B, AB, square_bias, low, high, beta, g, b, W, eps, steps - taken, free, memory
-        )
+            A, B, AB, square_bias, low, high, beta, g, b, W[:size], padded, eps, steps - taken,
+            free, memory,
+        )  # fmt: skip
+    if free:
+        _balance(low, high, beta)
     return taken
+
+
+@njit(nogil=True)
+def _balance(low, high, beta):
+    """Take off what rounding errors have added to the sum, where there is most room."""
+    for _ in range(beta.size):
+        excess = beta.sum()
+        if excess == 0.0:
+            break
+        most, best = 0.0, 0
+        for k in range(beta.size):
+            space = beta[k] - low[k] if excess > 0.0 else high[k] - beta[k]
+            if beta[k] < high[k] and beta[k] > low[k] and space > most:
+                most, best = space, k
+        if most == 0.0:
+            break
+        beta[best] = min(max(beta[best] - excess, low[best]), high[best])
+        if abs(excess) < most:
+            break
 
 
 @njit(cache=True, nogil=True)
@@ -114,6 +142,32 @@ def sums(A, B, AB, beta):
     _add(A, AB, used[:few], size[:few], m, out[0])
     _add_across(AB, B, used[few:] - m, size[few:], m, out[1])
     return out
+
+
+@njit(cache=True, nogil=True)
+def certificate(target, low, high, beta, f, errors, free, parts):
+    """Return the best intercept, the gap and the primal value, for scores that may be off.
+
+    What each sample may add to the gap is written to `parts`.
+
+    Returns
+    -------
+    b, gap, primal : float
+        A larger gap in place of a smaller primal value, which is as good as it is known; infinite
+        where that is not known well enough.
+    """
+    b, computed, primal = view(target, low, high, beta, target - f, free)
+    gap, unsure = 0.0, 0.0
+    for k in range(beta.size):
+        slope = target[k] - f[k] - b
+        more, less = slope + errors[k], slope - errors[k]
+        # Convex in the slope, so largest at an end.
+        parts[k] = max((high[k] - beta[k]) * more, (low[k] - beta[k]) * less)
+        gap += parts[k]
+        unsure += max(high[k] * more, low[k] * less) - max(high[k] * slope, low[k] * slope)
+    unsure = 0.5 * (unsure + gap - computed)
+    sure = unsure <= _UNSURE * primal
+    return b, gap / (1.0 - unsure / primal) if sure else np.inf, primal
 
 
 @njit(cache=True, nogil=True)
@@ -142,7 +196,8 @@ def view(target, low, high, beta, g, free):
 def _look(A, B, AB, square_bias, target, low, high, g, free, steps, rank, memory):
     """Rank the samples by their margins in the problem of a few; return the steps it took."""
     m, n = len(A), len(A) + len(B)
-    few_A, few_B = min(_FIRST, m), min(_FIRST, n - m)
+    few_A = min(max(_FIRST, 2 * _FIRST - n + m), m)
+    few_B = min(2 * _FIRST - few_A, n - m)
     W = np.empty(few_A + few_B, np.int64)
     for k in range(few_A):
         W[k] = k * m // few_A
@@ -154,9 +209,11 @@ def _look(A, B, AB, square_bias, target, low, high, g, free, steps, rank, memory
     larger_low[m:] *= (n - m) / few_B
     larger_high[m:] *= (n - m) / few_B
     beta, slopes = np.zeros(n), g.copy()
+    padded = -(-W.size // LANES) * LANES
+    _gather(A, B, AB, W, few_A, m, np.float32(square_bias), _matrix(memory, W.size, padded))
     taken = _solve_set(
-        A, B, AB, square_bias, larger_low, larger_high, beta, slopes, 0.0, W, _ROUGH, steps, free,
-        memory,
+        A, B, AB, square_bias, larger_low, larger_high, beta, slopes, 0.0, W, padded, _ROUGH, steps,
+        free, memory,
     )  # fmt: skip
     b = view(target, low, high, beta, slopes, free)[0]
     for k in range(n):
@@ -189,36 +246,74 @@ def _rank(low, high, beta, g, b, rank):
     return worst, weight
 
 
+@njit(nogil=True)
+def _matrix(memory, size, padded):
+    return memory[: size * padded].reshape(size, padded)
+
+
 @njit(cache=True, nogil=True)
-def _nearest(rank):
-    """Return the samples of negative rank, and some more of the lowest, ascending."""
-    size = 0
-    for k in range(rank.size):
+def _begin(A, B, AB, square_bias, rank, W, inside, memory):
+    """Write the samples of lowest rank to a new working set, with room for more.
+
+    Returns
+    -------
+    size, padded : int
+    """
+    n, size = rank.size, 0
+    for k in range(n):
         if rank[k] <= 0.0:
             size += 1
-    size = max(int(_ROOM * size) + _MORE, _LEAST)
-    size = min(size, LARGEST, rank.size)
-    limit = np.inf if size == rank.size else np.partition(rank, size - 1)[size - 1]
-    W, found = np.empty(size, np.int64), 0
-    for k in range(rank.size):
-        if rank[k] < limit:
-            W[found] = k
+    size = min(int(_ROOM * size) + _MORE, LARGEST - LANES)
+    padded = -(-(size + _GROWTH) // LANES) * LANES
+    size = padded - _GROWTH
+    if size >= n:
+        size, padded = n, -(-n // LANES) * LANES
+    limit = np.inf if size == n else np.partition(rank, size - 1)[size - 1]
+    room, found = size, 0
+    for k in range(n):
+        room -= rank[k] < limit
+    for k in range(n):
+        if rank[k] < limit or (rank[k] == limit and room > 0):
+            room -= rank[k] == limit
+            W[found], inside[k] = k, True
             found += 1
-    for k in range(rank.size):
-        if found < size and rank[k] == limit:
-            W[found] = k
-            found += 1
-    return np.sort(W)
+    K = _matrix(memory, size, padded)
+    few = np.searchsorted(W[:size], len(A))
+    _gather(A, B, AB, W[:size], few, len(A), np.float32(square_bias), K)
+    return size, padded
 
 
 @njit(cache=True, nogil=True)
-def _solve_set(A, B, AB, square_bias, low, high, beta, g, b, W, eps, steps, free, memory):
+def _grow(A, B, AB, square_bias, rank, eps, W, size, padded, inside, memory):
+    """Take free samples and violators into the working set; return its size, -1 without room."""
+    first, shift, m = size, np.float32(square_bias), len(A)
+    for k in range(rank.size):
+        if rank[k] < -0.5 * eps and not inside[k]:
+            if size == padded:
+                return -1
+            W[size], inside[k] = k, True
+            size += 1
+    if padded == 0:
+        return -1
+    K = _matrix(memory, size, padded)
+    for k in range(first, size):
+        i = W[k]
+        K[k, size:] = np.float32(0.0)
+        for j in range(k + 1):
+            other = W[j]
+            if i < m:
+                value = A[i, other] if other < m else AB[i, other - m]
+            else:
+                value = AB[other, i - m] if other < m else B[i - m, other - m]
+            K[k, j] = K[j, k] = value + shift
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _solve_set(A, B, AB, square_bias, low, high, beta, g, b, W, padded, eps, steps, free, memory):
     """Solve the problem on a working set, and add what it changes to all slopes."""
     size, m = W.size, len(A)
-    padded = -(-size // LANES) * LANES
-    K = memory[: size * padded].reshape(size, padded)
-    few = np.searchsorted(W, m)
-    _gather(A, B, AB, W, few, m, np.float32(square_bias), K)
+    K = _matrix(memory, size, padded)
     diagonal = np.ones(padded, np.float32)
     part_low, part_high = np.zeros(padded), np.zeros(padded)
     part, slopes = np.zeros(padded), np.zeros(padded)
@@ -230,18 +325,13 @@ def _solve_set(A, B, AB, square_bias, low, high, beta, g, b, W, eps, steps, free
         taken = pairs_with_offset(K, diagonal, part_low, part_high, part, slopes, eps, steps)
     else:
         taken = pairs_without_offset(K, diagonal, part_low, part_high, part, slopes, eps, steps)
-    moved, change, total = np.empty(size, np.int64), np.empty(size), 0.0
-    n_moved, n_first = 0, 0
+    changes, total = part[:size] - beta[W], 0.0
     for k in range(size):
-        i = W[k]
-        if part[k] != beta[i]:
-            moved[n_moved], change[n_moved] = i, part[k] - beta[i]
-            total += change[n_moved]
-            n_moved += 1
-            n_first += i < m
-            beta[i] = part[k]
-    _add(A, AB, moved[:n_first], change[:n_first], m, g)
-    _add_across(AB, B, moved[n_first:n_moved] - m, change[n_first:n_moved], m, g)
+        beta[W[k]] = part[k]
+        total += changes[k]
+    first, second = (changes != 0.0) & (W < m), (changes != 0.0) & (W >= m)
+    _add(A, AB, W[first], changes[first], m, g)
+    _add_across(AB, B, W[second] - m, changes[second], m, g)
     if square_bias > 0.0:
         g -= square_bias * total
     return taken

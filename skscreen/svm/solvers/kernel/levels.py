@@ -89,10 +89,21 @@ class LevelSolver:
     tol : float
         Relative gap.
     max_steps : int
+    least : int, optional
+        Least samples of a working set: fewer for problems with few support vectors.
     """
 
-    def __init__(self, blocks: KernelBlocks, diagonal, square_bias: float, tol: float, max_steps):
+    def __init__(
+        self,
+        blocks: KernelBlocks,
+        diagonal,
+        square_bias: float,
+        tol: float,
+        max_steps,
+        least=None,
+    ):
         self.blocks, self.square_bias, self.tol = blocks, square_bias, tol
+        self._least = least or _LEAST
         self.sets = WorkingSets(blocks, square_bias, diagonal + square_bias, max_steps)
         self.max_steps, self._roots = max_steps, np.sqrt(diagonal + square_bias)
 
@@ -133,7 +144,7 @@ class LevelSolver:
     def _carried(self, index, point: Point, b: float, new: np.ndarray, box: Box) -> Point:
         """Return a point on new samples: at its bound by its score, or between near the margin."""
         g = box.target - self.scores(index, point.beta, new)[0] - b
-        size = min(_LEAST, new.size) - 1
+        size = min(self._least, new.size) - 1
         beta = _by_scores(g, max(np.partition(np.abs(g), size)[size], _NARROW), box)
         return self.point(new, beta)
 
@@ -157,7 +168,7 @@ class LevelSolver:
         rank = np.where(violations > 0.0, -violations, np.abs(view.slopes))
         rank[free] = -np.inf
         rank[box.low == box.high] = np.inf
-        size = max(_NEAR, int(1.5 * np.count_nonzero(free)))
+        size = max(_NEAR * self._least // _LEAST, int(1.5 * np.count_nonzero(free)))
         return _smallest(rank, size)
 
     def _pass(self, index, box: Box, point: Point, view: View, U, tol, double=False) -> None:
@@ -194,7 +205,7 @@ class LevelSolver:
         """Return free samples, the largest violators and those nearest to the margin; and eps."""
         violations, free = box.violations(beta, near.slopes), box.is_free(beta)
         n_free = np.count_nonzero(free)
-        size = min(max(_LEAST, int(1.3 * n_free) + 300), LARGEST)
+        size = min(max(self._least, int(1.3 * n_free) + self._least // 5), LARGEST)
         worst = violations.max()
         # Slopes of so many samples apart by eps leave less than half of the gap that is allowed.
         width = box.high - box.low

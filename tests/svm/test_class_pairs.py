@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+
+from skscreen.samples.kernel import Kernel
+from skscreen.samples.labels import check_labels
+from skscreen.samples.multiclass import OneVsOne
+from skscreen.svm import class_pairs
+from skscreen.svm.class_pairs import ClassPairs
+
+# Three classes that overlap, one of them rare; some rows far from the others.
+RNG = np.random.default_rng(0)
+Y = np.repeat([0, 1, 2], [200, 150, 12])
+X = RNG.normal(size=(Y.size, 5)) + Y[:, None] * np.array([1.0, -0.5, 0.0, 0.0, 0.5])
+FAR, VERY_FAR = X.copy(), X.copy()
+FAR[::17] *= 8.0
+VERY_FAR[::17] *= 1e3
+WEIGHTS = RNG.uniform(0.5, 2.0, Y.size)
+
+
+def solved(data, kernel, C, bias, tol, problem, **options):
+    division = OneVsOne(check_labels(data, Y, WEIGHTS, None))
+    gram = kernel.gram(data, 0.0)
+    pairs = ClassPairs(gram.tiles(), gram.diagonal, division, bias or 0.0, bias is None, None)
+    Cs = np.atleast_1d(C)
+    return division, list(pairs.follow(problem, Cs, tol, **options))
+
+
+def gap(K, division, problem, bias, found):
+    """The gap and the primal value of a solution at its intercept, in double precision."""
+    rows, signs = division.rows(problem), division.signs(problem)
+    C, beta = found.C * division.weights(problem), signs * found.alpha
+    assert np.all(found.alpha >= 0.0) and np.all(found.alpha <= C)
+    if bias is None:
+        assert abs(beta.sum()) <= 1e-13 * np.abs(beta).sum()
+    f = K[np.ix_(rows, rows)] @ beta + (found.b if bias is None else bias**2 * beta.sum())
+    short = 1.0 - signs * f
+    square = beta @ (f - (found.b if bias is None else 0.0))
+    primal = 0.5 * square + C @ np.maximum(short, 0.0)
+    return np.where(short > 0.0, (C - found.alpha) * short, -found.alpha * short).sum(), primal
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("bias", [None, 0.0, 2.0])
+@pytest.mark.parametrize("data", ["plain", "far", "very far"])
+@pytest.mark.parametrize(("C", "tol"), [(1.0, 1e-3), (30.0, 1e-6), (0.01, 1e-8)])
+def test_the_gap_is_no_larger_than_said(C, tol, data, bias, whole, monkeypatch):
+    if not whole:
+        monkeypatch.setattr(class_pairs, "_WHOLE", 100)
+    data = {"plain": X, "far": FAR, "very far": VERY_FAR}[data]
+    K = rbf_kernel(data, gamma=0.1)
+    for problem in range(3):
+        division, (found,) = solved(data, Kernel("rbf", 0.1, 3, 0.0), C, bias, tol, problem)
+        true, primal = gap(K, division, problem, bias, found)
+        assert found.converged
+        assert true <= found.certificate.gap * (1.0 + 1e-9) + 1e-13 * primal
+        assert found.certificate.gap <= tol * primal * (1.0 + 1e-6)
+        assert_allclose(found.certificate.primal, primal, rtol=1e-5)
+
+
+def test_other_kernels_are_certified_in_double_precision():
+    division, (found,) = solved(X, Kernel("poly", 0.2, 2, 1.0), 1.0, None, 1e-8, 0)
+    K = polynomial_kernel(X, degree=2, gamma=0.2, coef0=1.0)
+    true, primal = gap(K, division, 0, None, found)
+    assert found.converged and true <= 1e-8 * primal
+
+
+def test_solutions_of_other_values_are_starts():
+    kernel, Cs = Kernel("rbf", 0.1, 3, 0.0), np.geomspace(0.1, 10.0, 8)
+    _, path = solved(X, kernel, Cs, None, 1e-6, 0)
+    alone = [solved(X, kernel, C, None, 1e-6, 0)[1][0] for C in Cs]
+    objectives = [[found.certificate.primal for found in part] for part in (path, alone)]
+    assert_allclose(*objectives, rtol=3e-6)
+    assert sum(found.n_iter for found in path) < sum(found.n_iter for found in alone)
+    _, (again,) = solved(X, kernel, Cs[-1], None, 1e-6, 0, start=path[-1].alpha)
+    assert again.n_iter < alone[-1].n_iter / 4
+
+
+def test_few_steps_are_not_enough():
+    division = OneVsOne(check_labels(X, Y, WEIGHTS, None))
+    gram = Kernel("rbf", 0.1, 3, 0.0).gram(X, 0.0)
+    (found,) = ClassPairs(gram.tiles(), gram.diagonal, division, 0.0, True, 5).follow(
+        0, [1.0], 1e-6
+    )
+    assert not found.converged and found.n_iter <= 5
+    assert found.certificate.gap > 1e-6 * found.certificate.primal
