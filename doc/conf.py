@@ -63,6 +63,7 @@ numpydoc_validation_exclude = {
     # Made by functions, not by users: their fields are attributes.
     r"\.RTLMPath",
     r"\.SVCPath",
+    r"\.SVRPath",
     r"\.CertifiedC",
     r"\.DimensionTest",
     # The former name of a class, for one release.
@@ -106,17 +107,26 @@ html_css_files = ["skscreen.css"]
 html_show_sourcelink = False
 
 # Docstrings are read as plain text, too: |x| is a norm there, and x_ a fitted attribute.
+_PAPER = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
 _LITERAL = re.compile(r"(``.*?``|`[^`]*`|\*\*.*?\*\*)")
 
 
 def escape(app, what, name, obj, options, lines):
-    """Keep bars and trailing underscores of docstrings from being markup."""
+    """Keep bars and trailing underscores of docstrings from being markup; link papers."""
+    formula = None  # the indentation of the directive while a formula lasts
     for number, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if formula is not None and (not line.strip() or indent > formula):
+            continue
+        formula = indent if line.lstrip().startswith(".. math::") else None
         if line.lstrip().startswith((">>>", "...", "..")):
             continue
         # What scikit-learn's docstrings refer to is on its own pages.
         parts = _LITERAL.split(re.sub(r":ref:`([^`<]*\w)[^`]*`", r"\1", line))
         parts[::2] = [re.sub(r"\||(?<=\w)_(?!\w)", r"\\\g<0>", part) for part in parts[::2]]
+        parts[::2] = [
+            _PAPER.sub(r"`\g<0> <https://arxiv.org/abs/\1>`__", part) for part in parts[::2]
+        ]
         lines[number] = "".join(parts)
 
 
@@ -140,14 +150,13 @@ intersphinx_mapping = {
 
 
 def crop_thumbnails(app):
-    """Fill thumbnails with the figure below its title; wide figures show their left part."""
+    """Show figures without their title, and of wide ones, of several panels, the first panels."""
     for thumbnail in HERE.glob("auto_examples/*/images/thumb/sphx_glr_plot_*_thumb.png"):
         first = thumbnail.name.replace("_thumb", "_001")
         figure = Image.open(thumbnail.parent.parent / first).convert("RGB")
-        below = figure.crop((0, 40, *figure.size))
-        ImageOps.fit(below, (400, 280), Image.Resampling.LANCZOS, centering=(0.0, 0.5)).save(
-            thumbnail
-        )
+        width, height = figure.size
+        below = figure.crop((0, 40, min(width, int(1.7 * height)), height))
+        ImageOps.pad(below, (400, 280), Image.Resampling.LANCZOS, color="white").save(thumbnail)
 
 
 def skip_fields(app, what, name, obj, skip, options):

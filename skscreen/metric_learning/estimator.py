@@ -48,11 +48,14 @@ class ScreenedRTLM(
     TransformerMixin,
     BaseEstimator,
 ):
-    """Mahalanobis metric from triplets, with safe screening and a certificate of optimality.
+    r"""Mahalanobis metric from triplets, with safe screening and a certificate of optimality.
 
-    Regularised triplet loss minimisation: over positive semidefinite M
+    Regularised triplet loss minimisation: over positive semidefinite :math:`M`
 
-        P(M) = sum_(i,j,l) loss(d_M^2(x_i, x_l) - d_M^2(x_i, x_j)) + lam / 2 |M|_F^2
+    .. math::
+
+        P(M) = \sum_{(i,j,l)} \ell\bigl(d_M^2(x_i, x_l) - d_M^2(x_i, x_j)\bigr)
+        + \frac{\lambda}{2} \lVert M \rVert_F^2
 
     where x_j is of the class of x_i and x_l is not. All triplets of nearest neighbours enter, none
     is sampled away: screening proves which ones cannot change the optimum and drops those. The
@@ -83,14 +86,16 @@ class ScreenedRTLM(
     diagonal : bool, default=False
         Learn feature weights (a diagonal M >= 0) instead of a full matrix.
     bound : str or sequence of str, default=("gap",)
-        Bounds that screen, any of "gap", "gb", "pgb", "dgb", "cdgb", "rrpb". With several each
-        decides on its own and the union holds. "gap" is the tightest for its price; the others
-        are those of the paper: gradient, projected gradient, duality gap, constrained duality
-        gap, and the regularisation path bound (Yoshida et al. 2019).
+        Bounds that screen, any of "gap", "gb", "pgb", "dgb", "cdgb", "rrpb". Several may be given:
+        a triplet is left out as soon as one of them proves that it may be. "gap" is the tightest
+        for its price; the others are those of the paper: gradient, projected gradient, duality gap,
+        constrained duality gap, and the regularisation path bound (Yoshida et al. 2019).
     rule : {"sphere", "linear", "semidefinite"}, default="sphere"
-        What decides from a bound: the ball alone, the ball cut by a half-space, or the ball cut
-        by the cone of metrics. A stronger rule decides more triplets at a higher price for each;
-        it is tried on those that the sphere rule leaves. For "gb" and a full matrix
+        A bound is a ball that holds the optimum. A triplet is decided if what it does is the same
+        for all matrices of that ball ("sphere"), for those of them on one side of a plane
+        ("linear"), or for those of them that are positive semidefinite ("semidefinite"). The fewer
+        matrices, the more triplets are decided, and the more each costs; so the latter two are
+        tried on the triplets that "sphere" leaves. For "gb" and a full matrix
         "semidefinite" is "linear".
     screening : bool, default=True
         Whether to screen at all; the solution is the same.
@@ -169,10 +174,11 @@ class ScreenedRTLM(
     no more than ten million triplets.
 
     From 96 far neighbours and about 32 near ones on (so also for ``n_neighbors=None``, when
-    classes are of that size) the smoothed hinge no longer looks at every triplet. The far pairs of
-    an anchor are kept in order of distance, and k of them with m near pairs cost O(k + m log k)
-    and the triplets near the quadratic piece of the loss, instead of m k. Dual variables are the
-    same and the certificate is as strict. With n samples in c classes of equal size there are
+    classes are of that size) the smoothed hinge no longer looks at every triplet: where the far
+    neighbours of a sample are in order of distance, it is known of most triplets at once that their
+    loss is zero, or linear. So m near and k far neighbours cost O(k + m log k), not the O(m k) of
+    their triplets, plus the triplets on the quadratic piece. The result and its certificate are the
+    same. With n samples in c classes of equal size there are
     about n^2 pairs and n^3 / c triplets: memory is the limit, 1.1 GB for 2,000
     samples and four times that for twice as many.
 

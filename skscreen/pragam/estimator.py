@@ -37,15 +37,18 @@ ACCEPTED = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": 
 
 
 class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
-    """Linear support vector classifier with an unpenalised intercept and a certified optimum.
+    r"""Linear support vector classifier with an unpenalised intercept and a certified optimum.
 
     For two classes, y_i = -1 or +1, the fit minimises
 
-        J(w, b) = lam/2 |w|^2 + 1/S sum_i s_i max(0, 1 - y_i (<w, x_i> + b)),
-        lam = 1 / (C S),  S = sum_i s_i,
+    .. math::
 
-    with sample weights s_i (S is the number of samples n without): lam times the objective
-    1/2 |w|^2 + C sum_i s_i max(0, ...) of `SVC`, with the same solution. It stops when a lower
+        J(w, b) = \frac{\lambda}{2} \lVert w \rVert^2
+        + \frac{1}{S} \sum_i s_i \max(0, 1 - y_i (\langle w, x_i \rangle + b)),
+        \qquad \lambda = \frac{1}{C S}, \quad S = \sum_i s_i,
+
+    with sample weights s_i (S is the number of samples n without): lam times the objective of
+    `SVC`, with the same solution. It stops when a lower
     bound D of the optimum proves that J is within `tol` of it. More classes are told apart one
     against the rest.
 
@@ -62,9 +65,10 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         with, and because BMRM is fast where a moderate accuracy will do; it keeps a vector of
         n_features numbers an iteration.
     lipschitz : "auto" or float, default="auto"
-        Of "pragam": the constant L of the gradient of D. "auto" finds one step by step, much
-        smaller than the one that holds everywhere, |X|_2^2 / lam. A number > 0 is kept; the
-        certificate holds for any, the rate only for L >= |X|_2^2 / lam.
+        Of "pragam": L, by which steps are divided: how fast the gradient of D can change. "auto"
+        tries how small it may be from step to step, which is far below the bound that holds
+        everywhere, |X|_2^2 / lam. A number > 0 is kept. The gap is true with any number; the number
+        of iterations above is only guaranteed from that bound on.
     restart : bool, default=True
         Of "pragam": whether to start again from the dual point reached each time the gap is a
         tenth of what it was. False is the scheme as published.

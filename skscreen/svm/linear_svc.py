@@ -52,7 +52,8 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops, > 0.
     max_iter : int or None, default=None
-        Most steps of each problem; None takes the limits of the solvers, which are far away.
+        Most steps of each problem; None takes limits of the solvers that ordinary data do
+        not meet.
     class_weight : dict, "balanced" or None, default=None
         Factors >= 0 of the weights of samples by class; one for those that a dict lacks.
         "balanced" makes the sum of weights of all classes equal.

@@ -58,7 +58,9 @@ class ScreenedSVC(BaseSVC):
     screening : {"intersection", "ball1", "ball2", "gap"} or None, default="intersection"
         What proves that samples can be left out; the solution is the same. "gap" uses the duality
         gap during the solve. The others also use the solution at another C, which paths and
-        `memory` know, by the tests IT, BT1 and BT2 of the paper.
+        `memory` know: that solution and a bound around it prove where the margins can be, within
+        one ball ("ball1"), another ("ball2"), or where both balls overlap ("intersection"), which
+        decides most. (The paper's tests BT1, BT2 and IT.)
     solver : str, default="auto"
         Algorithm, see the notes: "coordinate-descent", "second-order" or "active-set" for the
         linear kernel with a penalised intercept, else "active-set" or "smo". "auto" chooses as it
@@ -66,8 +68,8 @@ class ScreenedSVC(BaseSVC):
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops, > 0.
     max_iter : int or None, default=None
-        Most steps for one value of C, of all solvers together; None takes the limits of the
-        solvers, which are far away.
+        Most steps for one value of C, of all solvers together; None takes limits of
+        the solvers that ordinary data do not meet.
     multi_class : {"ovo", "ovr"}, default="ovo"
         How more than two classes are told apart: by a problem for each pair of classes, one against
         one, as in `SVC`, or for each class, one against the rest.
