@@ -1,5 +1,6 @@
 """Fuzz targets: embeddings, sequences, measures, displays, the store and small functions."""
 
+import inspect
 import pickle
 from functools import partial
 from tempfile import TemporaryDirectory
@@ -11,6 +12,7 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from scipy import sparse
 
+import skscreen.metrics
 from benchmarks.fuzz.checks import (
     call,
     embedding_losses,
@@ -35,15 +37,9 @@ from skscreen.inspection import (
     SearchDisplay,
 )
 from skscreen.metrics import (
-    mean_average_precision,
-    mean_average_precision_at_r,
     noise_ceiling,
-    precision_at_k,
     procrustes_distance,
     query_accuracy_scorer,
-    r_precision,
-    recall_at_k,
-    retrieval_recall_at_k,
     triplet_error,
 )
 
@@ -246,17 +242,24 @@ def fuzz_measures(inputs: Inputs) -> None:
         relevant = inputs.pick(relevant[:-1], relevant[0], "text", None, relevant * np.nan, 3, [])
     distances = inputs.matrix("distances", 4, n, forms=DENSE)[0]
     k = inputs.junk("k", inputs.count(1, n))
-    for function, more in (
-        (precision_at_k, (k,)), (recall_at_k, (k,)), (mean_average_precision, ()),
-    ):  # fmt: skip
+    for function, more in measures_of("relevant", k):
         done = call(function, relevant, distances, *more)
         expect(done.error is not None or 0.0 <= done.result <= 1.0, function.__name__)
     labels = inputs.labels("y", n, 2)[0]
-    for function, more in (
-        (retrieval_recall_at_k, (k,)), (r_precision, ()), (mean_average_precision_at_r, ()),
-    ):  # fmt: skip
+    for function, more in measures_of("Z", k):
         done = call(function, embedding, labels, *more, names=("Z", "labels"))
         expect(done.error is not None or 0.0 <= done.result <= 1.0, function.__name__)
+
+
+def measures_of(first: str, k) -> list[tuple]:
+    """Return the measures whose first argument has this name, with k for those that take it."""
+    found = []
+    for name, function in vars(skscreen.metrics).items():
+        if inspect.isfunction(function) and not name.startswith("_"):
+            arguments = list(inspect.signature(function).parameters)
+            if arguments[0] == first:
+                found.append((function, (k,) if "k" in arguments else ()))
+    return found
 
 
 def fuzz_displays(inputs: Inputs) -> None:

@@ -26,9 +26,9 @@ COVERS = {
     "ScreenedRTLM from comparisons": {"ScreenedRTLM"},
     "tuples": {"RTLMPairsClassifier", "RTLMTripletsClassifier", "RTLMQuadrupletsClassifier"},
     "metrics": {
-        "triplet_error", "procrustes_distance", "precision_at_k", "recall_at_k",
-        "mean_average_precision", "retrieval_recall_at_k", "r_precision",
-        "mean_average_precision_at_r", "query_accuracy_scorer", "noise_ceiling",
+        "triplet_error", "procrustes_distance", "query_accuracy_scorer", "noise_ceiling",
+        *(function.__name__ for first in ("relevant", "Z")
+          for function, _ in others.measures_of(first, 1)),
     },
     "embedding_dimension_test": {
         "embedding_dimension_test", "DimensionTest", "DimensionTestDisplay",
