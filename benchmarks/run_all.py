@@ -35,6 +35,7 @@ SCRIPTS = {
     "rtlm_path": ("metric_learning.path", "data"),
     "rtlm_paper": ("metric_learning.paper", "data", "out"),
     "svc": ("svm.fits", "data"),
+    "svr": ("svm.regression", "data"),
     "store": ("svm.store", "data"),
     "certified": ("svm.certified", "data"),
     "searches": ("svm.searches", "data"),

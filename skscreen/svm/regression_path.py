@@ -140,7 +140,8 @@ def svr_path(
     grid = check_path_options("svr_path", Cs, eps, options)
     model = ScreenedSVR(**options)
     model._validate_params()
-    problem = build_regression(model, X, y, sample_weight)
+    # Of many samples kernel values in tiles are cheaper than the matrix, for all C together too.
+    problem = build_regression(model, X, y, sample_weight, once=model.kernel == "rbf")
     solver = problem.path_solver()
     solutions = follow_C(model, solver, problem.finish, grid, eps, C_max, callbacks)
     return SVRPath(model, solutions, problem.X, problem.targets, problem.kernel, solver.C_min)

@@ -70,3 +70,13 @@ def test_wrong_arguments_are_named():
                         ({"epsilon": -1.0}, "epsilon"), ({"memory": "x"}, "memory")):  # fmt: skip
         with pytest.raises((ValueError, TypeError), match=name):
             svr_path(X, y, **wrong)
+
+
+def test_a_path_of_many_samples():
+    rng = np.random.default_rng(1)
+    data = rng.normal(size=(2100, 3))
+    targets = np.sin(2.0 * data[:, 0]) + 0.3 * rng.normal(size=2100)
+    path = svr_path(data, targets, Cs=[0.1, 0.15], tol=1e-5)
+    assert path.dual_gaps.max() <= 1e-5
+    alone = ScreenedSVR(0.15, tol=1e-5, solver="smo").fit(data, targets)
+    assert path.objectives[1] == pytest.approx(alone.objective_, rel=2e-5)
