@@ -126,13 +126,15 @@ def warn_unless_converged(
     solutions : sequence
     tol : float
     max_iter : int or None
+        -1 is None.
     advice : tuple of str
         What to do where `max_iter` was reached, and where it was not.
     """
     failed = [solution for solution in solutions if not solution.converged]
     if failed:
         worst = max(failed, key=lambda solution: solution.certificate.relative_gap)
-        ended = max_iter is not None and worst.n_iter >= max_iter
+        # Minus one is no limit, as in libsvm.
+        ended = max_iter not in (None, -1) and worst.n_iter >= max_iter
         warn_user(
             f"{worst.n_iter} steps reached a relative duality gap of "
             f"{worst.certificate.relative_gap:.2e} > tol={tol:g} at {worst.place}. "

@@ -9,6 +9,10 @@ from sklearn import get_config
 
 from skscreen.samples.gram import Gram, Shared, kernel_values
 from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
+from skscreen.samples.objects import Objects
+
+# Samples that tell the size of a kernel which is a function.
+_FEW = 16
 
 # Share of the mean square; a smaller variance is rounding errors of a constant.
 _NOISE = 1e-14
@@ -26,12 +30,15 @@ class Kernel:
     ----------
     name : str or callable
     gamma, degree, coef0 : float
+    objects : Objects, optional
+        What the samples of a "precomputed" kernel are.
     """
 
     name: str | Callable
     gamma: float
     degree: float
     coef0: float
+    objects: Objects | None = None
 
     def scores(self, X, support_vectors, dual_coef: np.ndarray) -> np.ndarray:
         """Return sum_j K(x, x_j) dual_coef_j for the rows of X, by blocks of limited size."""
@@ -66,6 +73,27 @@ class Kernel:
         """Whether an RBF kernel is faster in tiles."""
         n, d = X.shape
         return self.name == "rbf" and d <= _WIDEST and n * support_vectors.shape[0] >= _MANY
+
+    def size(self, X) -> float:
+        """Return the size of the terms of decision values: the largest K(x, x), or about that.
+
+        Of the linear kernel as if the origin were at a sample: an intercept takes up the rest.
+        """
+        if X.shape[0] == 0 or self.name in ("rbf", "sigmoid"):
+            return 1.0
+        if callable(self.name):
+            some = X[: min(X.shape[0], _FEW)]
+            return float(np.abs(self.between(some, some)).max())
+        if sparse.issparse(X):
+            square = float(X.multiply(X).sum(axis=1).max())
+        else:
+            shifted = X - X[0] if self.name == "linear" else X
+            square = float(np.einsum("ij,ij->i", shifted, shifted).max())
+        return (
+            square
+            if self.name == "linear"
+            else (self.gamma * square + abs(self.coef0)) ** self.degree
+        )
 
     def between(self, X, Y) -> np.ndarray:
         """Return the kernel matrix between two sets of samples."""

@@ -4,6 +4,31 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 
+def without_noise(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Return scores of which those that rounding errors alone tell from zero are zero.
+
+    So a tie is a tie whatever the order of sums was: dense or sparse, one sample or many.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_problems)
+    errors : ndarray of shape (n_problems,)
+    """
+    return np.where(np.abs(scores) <= errors, 0.0, scores)
+
+
+def equal_to_best(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Return scores of which those that rounding errors alone tell from the best are equal to it.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_classes)
+    errors : ndarray of shape (n_classes,)
+    """
+    best = scores.max(axis=1, keepdims=True)
+    return np.where(scores >= best - errors - errors.max(), best, scores)
+
+
 class ScoreClassifierMixin(ClassifierMixin):
     """Prediction from `decision_function` and `classes_`."""
 

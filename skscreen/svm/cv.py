@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.metrics import check_scoring
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import Tasks, with_callbacks
@@ -30,7 +30,13 @@ from skscreen.samples.multiclass import Division, divided
 from skscreen.svm.certified_C import Training, warn_if_less
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds
 from skscreen.svm.estimator import ADVICE, fitted, learn
-from skscreen.svm.problem import KERNELS_WITH_GAMMA, SVMProblem, accepted, build
+from skscreen.svm.problem import (
+    KERNELS_WITH_GAMMA,
+    SVMProblem,
+    build,
+    objects_of,
+    validated,
+)
 from skscreen.svm.svc import ScreenedSVC
 
 # The samples of each problem of a fold, by their places there, and their dual variables.
@@ -228,7 +234,8 @@ class ScreenedSVCCV(ScreenedSVC):
         """
         forget(self)
         self.Cs_ = C_grid(self.Cs)
-        checked, y_checked = validate_data(self, X, y, **accepted(self))
+        objects = objects_of(self, X, y)
+        checked, y_checked = (objects.samples, y) if objects else validated(self, X, y)
         labels = check_labels(checked, y_checked, sample_weight, self.class_weight)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)

@@ -5,17 +5,23 @@ from typing import Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skscreen.core.floats import EPS
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget, warn_unless_converged
 from skscreen.fitting.store import check_store
 from skscreen.fitting.threads import blas_threads_for
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.multiclass import Division, OneVsOne, class_scores, pair_scores, vote
-from skscreen.samples.score_classifier import ScoreClassifierMixin
+from skscreen.samples.score_classifier import (
+    ScoreClassifierMixin,
+    equal_to_best,
+    without_noise,
+)
 from skscreen.svm.problem import SVMProblem, accepted, build
 from skscreen.svm.solvers.solution import SampleSolution
 
@@ -27,11 +33,18 @@ ADVICE = (
 )
 
 
+# Rounding errors of scores, over the sizes of what they are sums of.
+_TIE = 8.0 * EPS
+
+
 class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     """What support vector classifiers share: a fit of all their problems, and scores.
 
     Parameters are those of `ScreenedSVC`; a class may have some as attributes instead.
     """
+
+    # Whether coefficients are sparse where samples are, as in `SVC`.
+    sparse_coefs = True
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
@@ -52,6 +65,8 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         self
         """
         forget(self)
+        if getattr(self, "probability", False):
+            raise ValueError(f"probability must be False. {self._no_chances()}")
         problem = build(self, X, y, sample_weight, check_store(self.memory), once=True)
         return learn(self, float(self.C), problem)
 
@@ -93,7 +108,7 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
             If ties are to be broken with ``decision_function_shape="ovo"``.
         """
         check_is_fitted(self)
-        if self._kernel.name not in ("linear", "precomputed") and len(self.dual_coef_) == 1:
+        if self._kernel.name not in ("linear", "precomputed") and self.dual_coef_.shape[0] == 1:
             return self.classes_[(self._decisive_scores(X) > 0.0).astype(np.intp)]
         if not self._one_against_one:
             return super().predict(X)
@@ -110,18 +125,46 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     def _decisive_scores(self, X) -> np.ndarray:
         """Return the scores of two classes as far as their signs need them."""
         X = validate_data(self, X, reset=False, **accepted(self))
-        b = float(self.intercept_[0])
-        return self._kernel.decisive_scores(X, self.support_vectors_, self.dual_coef_[0], b)
+        b, coef = float(self.intercept_[0]), self._dense_dual_coef[0]
+        scores = self._kernel.decisive_scores(X, self.support_vectors_, coef, b)
+        return without_noise(scores, self._errors)
+
+    @property
+    def predict_proba(self):
+        """Not available; the error says what has probabilities."""
+        raise AttributeError(f"There is no predict_proba. {self._no_chances()}")
+
+    def _no_chances(self) -> str:
+        name = type(self).__name__
+        return (
+            f"Use CalibratedClassifierCV({name}(...), ensemble=False).fit(X, y).predict_proba(X), "
+            "of sklearn.calibration."
+        )
 
     def _scores(self, X) -> np.ndarray:
-        """Return the scores of all problems, one column each."""
+        """Return the scores of all problems, one column each; equal ones are exactly so."""
+        scores = self._raw_scores(X)
+        if self._one_against_one or scores.shape[1] == 1:
+            return without_noise(scores, self._errors)
+        return equal_to_best(scores, self._errors)
+
+    @property
+    def _dense_dual_coef(self) -> np.ndarray:
+        coefs = self.dual_coef_
+        return coefs.toarray() if sparse.issparse(coefs) else coefs
+
+    def _raw_scores(self, X) -> np.ndarray:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **accepted(self))
+        if self._kernel.objects is not None:
+            X = self._kernel.objects.to_training(X)
+        else:
+            X = validate_data(self, X, reset=False, **accepted(self))
         if self._kernel.name == "linear":
             return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         X = X[:, self.support_] if self._kernel.name == "precomputed" else X
+        coefs = self._dense_dual_coef
         if not self._one_against_one:
-            scores = self._kernel.scores(X, self.support_vectors_, self.dual_coef_.T)
+            scores = self._kernel.scores(X, self.support_vectors_, coefs.T)
             return scores + self.intercept_
         ends = self.n_support_.cumsum()
         parts = (slice(end - size, end) for size, end in zip(self.n_support_, ends, strict=True))
@@ -131,7 +174,7 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
                 self._kernel.scores(
                     X[:, part] if precomputed else X,
                     self.support_vectors_[part],
-                    self.dual_coef_[:, part].T,
+                    coefs[:, part].T,
                 )
                 for part in parts
             ],
@@ -205,6 +248,8 @@ def _set(
     model: BaseSVC, X, division: Division, kernel: Kernel, solutions: Sequence[SampleSolution]
 ) -> BaseSVC:
     """Set the fitted attributes."""
+    as_samples = sparse.issparse(X) and model.sparse_coefs and not callable(kernel.name)
+    shown = type(X) if as_samples else np.asarray
     labels, signed = division.labels, division.dual_coefs([found.alpha for found in solutions])
     model._one_against_one = isinstance(division, OneVsOne)
     found = np.flatnonzero(signed.any(axis=0))
@@ -213,7 +258,7 @@ def _set(
     model.support_ = labels.rows[found]
     model.n_support_ = np.bincount(labels.codes[found], minlength=labels.classes.size)
     if kernel.name == "linear":
-        model.coef_ = np.stack([solution.w for solution in solutions])
+        model.coef_ = shown(np.stack([solution.w for solution in solutions]))
     model.intercept_ = np.array([solution.b for solution in solutions])
     precomputed = kernel.name == "precomputed"
     model.support_vectors_ = np.empty((0, 0)) if precomputed else X[model.support_]
@@ -222,5 +267,10 @@ def _set(
     model.dual_gap_ = max(certificate.relative_gap for certificate in certificates)
     model.n_iter_ = np.array([solution.n_iter for solution in solutions])
     model.screening_history_ = [event for solution in solutions for event in solution.history]
-    model.dual_coef_ = signed[:, found]
+    model.dual_coef_ = shown(signed[:, found])
+    # Of a score: of the sum over support vectors that it is, or of the product with the weights.
+    sums = np.array([solution.alpha.sum() for solution in solutions])
+    rows = model.support_
+    size = np.abs(X[rows, rows]).max(initial=0.0) if precomputed else kernel.size(X[rows])
+    model._errors = _TIE * (sums * size + np.abs(model.intercept_))
     return model

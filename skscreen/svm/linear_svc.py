@@ -156,6 +156,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     # What `ScreenedSVC` leaves open.
     kernel, gamma, degree, coef0, cache_size = "linear", "scale", 3, 0.0, 1000
     intercept, decision_function_shape, break_ties = "penalised", "ovr", False
+    sparse_coefs = False
 
     def __init__(
         self,

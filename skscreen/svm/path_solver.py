@@ -140,6 +140,11 @@ class SamplePathSolver:
         """Up to here, or further, the solution is proportional to C. See `FirstPiece`."""
         return self._begins.C_start
 
+    @property
+    def longest(self) -> float:
+        """Length of the longest sample."""
+        return float(self._samples.norms.max())
+
     def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray | None, C_min: float) -> None:
         """Take in a point known for some C; up to two, one on either side, help the next solve.
 

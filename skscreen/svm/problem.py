@@ -1,16 +1,17 @@
 """What an SVM is learned from: labels, weights and a kernel, checked and brought to one form."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property, partial
-from math import fsum
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skscreen.fitting.kept_matrices import KernelMatrices, kept_kernel_matrices
 from skscreen.fitting.store import Store, content_key
+from skscreen.fitting.warning import warn_user
 from skscreen.samples.distances import near_origin
 from skscreen.samples.gram import Gram
 from skscreen.samples.kernel import Kernel, gamma_value
@@ -18,10 +19,12 @@ from skscreen.samples.kernel_samples import KernelSamples, LinearKernelSamples
 from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.multiclass import Division, OneVsRest, divided
+from skscreen.samples.objects import Objects, as_objects
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.samples.targets import Targets
 from skscreen.samples.twice import TwiceGram, TwiceRows, both_signs
 from skscreen.svm.class_pairs import ClassPairs
+from skscreen.svm.hard_margin import solve_hard_margin
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
 from skscreen.svm.solvers.kernel.solve import solve_kernel
@@ -156,8 +159,11 @@ class SVMProblem:
     ) -> SampleSolution:
         """Solve one of the two-class problems for one C, with what a store knows about others.
 
-        `start` are dual variables to start from, where they are known.
+        For C = inf with a hard margin. `start` are dual variables to start from, where they are
+        known.
         """
+        if math.isinf(C):
+            return self._hard_margin(problem, tol)
         signs = self.division.signs(problem)
         if self._pairs is not None:
             if start is None and self._stored is not None:
@@ -191,6 +197,12 @@ class SVMProblem:
             solver.recall(Cs[0], start, None, solver.C_min)
         for C in Cs:
             yield self.finish(problem, solver.solve(C, tol))
+
+    def _hard_margin(self, problem: int, tol: float) -> SampleSolution:
+        samples, signs = self._samples(problem), self.division.signs(problem)
+        solver = samples.path_solver(signs, self.division.weights(problem))
+        solution = solve_hard_margin(solver, signs if self._settings.free else None, tol)
+        return samples.finish(signs * solution.alpha, solution)
 
     def path_solver(self, problem: int) -> SamplePathSolver:
         """Return what solves one of the two-class problems for values of C."""
@@ -284,7 +296,7 @@ class SampleSet:
             w = LinearSamples(self._rows, np.ones(signed.size)).combine(signed)
         if not settings.free:
             rows = solution.w is not None and settings.bias
-            b = settings.bias * w[-1] if rows else settings.bias**2 * fsum(signed)
+            b = settings.bias * w[-1] if rows else settings.bias**2 * math.fsum(signed)
         if w is not None:
             w = w[: self._X.shape[1]]
         if self._origin is not None:
@@ -335,11 +347,26 @@ def build(
     shared : KernelMatrices, optional
         Of the same samples, for this gamma and others.
     """
-    X, y = validated(model, X, y)
+    objects = objects_of(model, X, y)
+    if objects is None:
+        X, y = validated(model, X, y)
+    else:
+        X = objects.matrix()
     labels = check_labels(X, y, sample_weight, model.class_weight)
     kernel = kernel_of(model, X, labels, gamma)
+    if objects is not None:
+        kernel = replace(kernel, name="precomputed", objects=objects)
     settings = settings_of(model, store, once)
     return SVMProblem(X, divided(labels, model.multi_class), kernel, settings, shared)
+
+
+def objects_of(model, X, y) -> Objects | None:
+    """Return samples that only a function knows as kernel, if they are no rows of numbers."""
+    samples = as_objects(X) if callable(model.kernel) else None
+    if samples is None:
+        return None
+    check_consistent_length(samples, y)
+    return Objects(model.kernel, samples)
 
 
 def validated(model, X, y, **options) -> tuple:
@@ -358,6 +385,11 @@ def kernel_of(model, X, known: Labels | Targets, gamma: float | str | None = Non
     if model.kernel in KERNELS_WITH_GAMMA:
         gamma = model.gamma if gamma is None else gamma
         value = gamma_value(gamma, known.take(X, False), known.repetitions)
+    elif model.gamma != "scale":
+        warn_user(
+            f"gamma={model.gamma!r} has no effect with kernel={model.kernel!r}: it belongs to the "
+            f"kernels {', '.join(map(repr, KERNELS_WITH_GAMMA))}."
+        )
     return Kernel(model.kernel, value, model.degree, float(model.coef0))
 
 
@@ -383,7 +415,7 @@ def settings_of(model, store: Store | None, once: bool) -> Settings:
         free=free,
         screening=model.screening,
         solver=model.solver,
-        max_iter=model.max_iter,
+        max_iter=None if model.max_iter == -1 else model.max_iter,
         random_state=seed,
         cache_size=model.cache_size,
         store=store,

@@ -4,7 +4,7 @@ import os
 from numbers import Integral, Real
 from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from skscreen.fitting.store import Store
 from skscreen.fitting.threads import N_JOBS
@@ -30,7 +30,8 @@ class ScreenedSVC(BaseSVC):
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses, > 0; as in scikit-learn's `SVC`.
+        Weight of the losses, > 0; as in scikit-learn's `SVC`. `np.inf` is a hard margin, for
+        classes that can be separated.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "hinge" is the loss of `SVC`, as in P. "squared_hinge", which `LinearSVC` has by default, is
         its square, C s_i max(0, 1 - y_i f(x_i))^2: its dual variables have no upper bound, so that
@@ -38,12 +39,13 @@ class ScreenedSVC(BaseSVC):
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         With scikit-learn's formulas. "linear" works on the rows of `X`, without a kernel matrix,
         where the intercept is penalised. A callable takes two arrays of samples and returns the
-        matrix between them. A kernel must be positive semi-definite, which "sigmoid" seldom is. An
-        indefinite one raises ValueError: checked before on 256 samples and all pairs, and again by
-        the certificate.
+        matrix between them. Samples that are no rows of numbers, such as strings, are handed to it
+        as they are, and the second array has all training samples. A kernel must be positive
+        semi-definite, which "sigmoid" seldom is. An indefinite one raises ValueError: checked
+        before on 256 samples and all pairs, and again by the certificate.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of "rbf", "poly" and "sigmoid": 1 / (n_features * X.var()), 1 / n_features, or a number.
-        The variance counts samples by their weights.
+        Of "rbf", "poly" and "sigmoid": 1 / (n_features * X.var()), 1 / n_features, or a number
+        >= 0. The variance counts samples by their weights. With another kernel it is a warning.
     degree : int, default=3
         Of "poly", >= 0.
     coef0 : float, default=0.0
@@ -68,8 +70,13 @@ class ScreenedSVC(BaseSVC):
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops, > 0.
     max_iter : int or None, default=None
-        Most steps for one value of C, of all solvers together; None takes limits of
+        Most steps for one value of C, of all solvers together; None or -1 takes limits of
         the solvers that ordinary data do not meet.
+    shrinking : bool, default=True
+        Without effect: samples are left out by proof, see `screening`.
+    probability : bool, default=False
+        True is refused: ``CalibratedClassifierCV(ScreenedSVC(), ensemble=False)`` has
+        probabilities, also in the place of ``SVC(probability=True)``.
     multi_class : {"ovo", "ovr"}, default="ovo"
         How more than two classes are told apart: by a problem for each pair of classes, one against
         one, as in `SVC`, or for each class, one against the rest.
@@ -109,7 +116,7 @@ class ScreenedSVC(BaseSVC):
     support_ : ndarray of shape (n_SV,)
         Indices of the samples with a dual variable > 0 in some problem, by class.
     support_vectors_ : ndarray or CSR of shape (n_SV, n_features_in_)
-        Empty for a precomputed kernel.
+        Empty for a precomputed kernel. CSR for sparse samples, and so are `coef_` and `dual_coef_`.
     dual_coef_ : ndarray of shape (n_problems, n_SV) or (n_classes - 1, n_SV)
         y_i alpha_i. One against one as in `SVC`: a sample has a row for each other class.
     n_support_ : ndarray of shape (n_classes,)
@@ -175,10 +182,10 @@ class ScreenedSVC(BaseSVC):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="right")],
         "loss": [StrOptions(set(LOSSES))],
         "kernel": [StrOptions(set(KERNELS)), callable],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "fit_intercept": ["boolean"],
@@ -187,7 +194,9 @@ class ScreenedSVC(BaseSVC):
         "screening": [StrOptions(BOUNDS.keys()), None],
         "solver": [StrOptions({*SOLVERS["linear"], *SOLVERS["kernel"]})],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
+        "shrinking": ["boolean"],
+        "probability": ["boolean"],
         "multi_class": [StrOptions({"ovr", "ovo"})],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
         "break_ties": ["boolean"],
@@ -215,6 +224,8 @@ class ScreenedSVC(BaseSVC):
         solver="auto",
         tol=1e-6,
         max_iter=None,
+        shrinking=True,
+        probability=False,
         multi_class="ovo",
         decision_function_shape="ovr",
         break_ties=False,
@@ -238,6 +249,8 @@ class ScreenedSVC(BaseSVC):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.probability = probability
         self.multi_class = multi_class
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties

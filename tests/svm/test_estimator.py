@@ -324,10 +324,10 @@ def test_progress_bar(capsys):
     ("options", "message"),
     [
         ({"C": 0.0}, "'C' parameter"),
-        ({"C": np.inf}, "'C' parameter"),
+        ({"C": np.nan}, "'C' parameter"),
         ({"C": -1.0}, "'C' parameter"),
         ({"kernel": "gauss"}, "'kernel' parameter"),
-        ({"gamma": 0.0}, "'gamma' parameter"),
+        ({"gamma": -1.0}, "'gamma' parameter"),
         ({"screening": "dome"}, "'screening' parameter"),
         ({"solver": "simplex"}, "'solver' parameter"),
         ({"intercept": "none"}, "'intercept' parameter"),

@@ -427,8 +427,12 @@ def test_the_certificate_of_a_free_intercept_is_that_of_the_weights(offset, C, d
     data = data.astype(dtype)
     model = ScreenedSVC(C, intercept="free", kernel="linear").fit(make(data), signs)
     exact = data.astype(np.longdouble)
-    w, alpha = model.coef_[0].astype(np.longdouble), np.zeros(200, np.longdouble)
-    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    coef, dual_coef = (
+        part.toarray() if sparse.issparse(part) else part
+        for part in (model.coef_, model.dual_coef_)
+    )
+    w, alpha = coef[0].astype(np.longdouble), np.zeros(200, np.longdouble)
+    alpha[model.support_] = np.abs(dual_coef[0])
     loss = np.maximum(1.0 - signs * (exact @ w + model.intercept_[0]), 0.0).sum()
     primal = 0.5 * w @ w + C * loss
     u = (signs * alpha) @ exact

@@ -1,0 +1,88 @@
+"""The machine of a hard margin, C = inf: the largest margin without any loss.
+
+    min 1/2 |w|^2   subject to   m_i >= 1 for all margins m_i,
+
+has the dual max sum alpha - 1/2 |sum_i alpha_i z_i|^2 over alpha >= 0, of which the dual variables
+of any finite C are feasible points. Divided by its smallest margin, if that is positive, the primal
+point of a finite C is feasible as well: both sides prove how far it is from the optimum. The
+solution is that of every C above its largest dual variable (over the weights), so a few values of C
+find it.
+
+No direction has a margin above |sum_i alpha_i z_i| / sum_i alpha_i, because this is the length of a
+point of the convex hull of the z_i. If that vanishes next to the samples, they cannot be separated.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from skscreen.core.certificate import Certificate
+from skscreen.core.floats import EPS
+from skscreen.svm.path_solver import SamplePathSolver
+from skscreen.svm.solvers.solution import SampleSolution
+
+# From one C to the next, in units of 1 / |z|^2, and where to end.
+_STEP, _LAST = 100.0, 1e16
+
+# A margin over the length of samples that double precision cannot tell from none.
+_NONE = 1e-7
+
+
+def solve_hard_margin(
+    solver: SamplePathSolver, signs: np.ndarray | None, tol: float
+) -> SampleSolution:
+    """Return the solution for C = inf, certified.
+
+    Parameters
+    ----------
+    solver : SamplePathSolver
+        Of a problem that was not solved yet.
+    signs : ndarray of shape (n,), or None
+        Of the samples, for an unpenalised intercept.
+    tol : float
+        Relative duality gap.
+
+    Raises
+    ------
+    ValueError
+        If the samples cannot be separated.
+    """
+    longest = solver.longest
+    C, last = (factor / max(longest**2, EPS) for factor in (1.0, _LAST))
+    n_iter, history = 0, []
+    while True:
+        found = solver.solve(C, tol)
+        n_iter, history = n_iter + found.n_iter, [*history, *found.history]
+        hard = _feasible(found, signs, tol)
+        if hard.converged or C >= last:
+            return replace(hard, n_iter=n_iter, history=tuple(history))
+        total = float(found.alpha.sum())
+        if math.sqrt(max(float(found.alpha @ found.margins), 0.0)) <= _NONE * longest * total:
+            raise ValueError(
+                "C=inf needs classes that can be separated, and X and y cannot: no margin is above "
+                f"{_NONE:g} of the length of the samples. Use a finite C, or another kernel."
+            )
+        C = min(C * _STEP, last)
+
+
+def _feasible(found: SampleSolution, signs: np.ndarray | None, tol: float) -> SampleSolution:
+    """Return a solution of some C, scaled until no sample has a loss, with its certificate."""
+    margins = found.margins if signs is None else found.margins + found.b * signs
+    smallest = float(margins.min())
+    if smallest <= 0.0:
+        unknown = replace(found.certificate, gap=math.inf)
+        return replace(found, C=math.inf, certificate=unknown, converged=False)
+    square = max(float(found.alpha @ found.margins), 0.0)
+    primal, dual = 0.5 * square / smallest**2, float(found.alpha.sum()) - 0.5 * square
+    certificate = Certificate(primal, dual, max(primal - dual, EPS * primal))
+    return replace(
+        found,
+        alpha=found.alpha / smallest,
+        margins=found.margins / smallest,
+        w=None if found.w is None else found.w / smallest,
+        b=found.b / smallest,
+        C=math.inf,
+        certificate=certificate,
+        converged=certificate.relative_gap <= tol,
+    )

@@ -1,0 +1,169 @@
+"""What `SVC` accepts, where it can mean the same."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC
+from svm_reference import box_qp, dual, free_optimum
+
+from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV
+
+X, y = load_iris(return_X_y=True)
+X = scale(X)
+RARE = np.where(np.abs(X) > 0.5, X, 0.0)
+SEPARABLE, LABELS = X[:100], np.where(y[:100] == 1, 1.0, -1.0)
+WORDS = ["A A", "A", "B", "B B", "A B", "A A B", "B B A"]
+COUNTS = np.array([[word.count(letter) for letter in "AB"] for word in WORDS], dtype=float)
+KINDS = np.array([1, 1, 2, 2, 1, 1, 2])
+
+
+def letters(A, B):
+    """Kernel of words, which are known to be words."""
+    assert all(isinstance(word, str) for word in [*A, *B])
+    return np.array([[sum(a.count(c) * b.count(c) for c in "AB") for b in B] for a in A], float)
+
+
+def test_parameters_without_effect():
+    expected = ScreenedSVC().fit(X, y)
+    for options in ({"shrinking": False}, {"max_iter": -1}):
+        model = ScreenedSVC(**options).fit(X, y)
+        assert_array_equal(model.dual_coef_, expected.dual_coef_)
+
+
+def test_probabilities_are_refused_with_what_has_them():
+    with pytest.raises(ValueError, match=r"probability must be False.*CalibratedClassifierCV\("):
+        ScreenedSVC(probability=True).fit(X, y)
+    model = ScreenedSVC().fit(X, y)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match=r"CalibratedClassifierCV\(ScreenedSVC\(\.\.\.\)"):
+        model.predict_proba(X)
+    chances = CalibratedClassifierCV(ScreenedSVC(), ensemble=False).fit(X, y).predict_proba(X)
+    assert np.mean(chances.argmax(axis=1) == y) > 0.9
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_gamma_may_be_zero(kernel):
+    options = {"kernel": kernel, "gamma": 0.0, "coef0": 1.0, "C": 0.1}
+    model, peer = (kind(**options).fit(X[20:140], y[20:140]) for kind in (ScreenedSVC, SVC))
+    assert_array_equal(model.predict(X), peer.predict(X))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed", lambda A, B: A @ B.T])
+def test_gamma_of_another_kernel_warns(kernel):
+    data = X @ X.T if kernel == "precomputed" else X
+    with pytest.warns(UserWarning, match=r"gamma=0\.1 has no effect with kernel="):
+        ScreenedSVC(kernel=kernel, gamma=0.1).fit(data, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ScreenedSVC(kernel=kernel).fit(data, y)
+
+
+@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("options", [{"kernel": "linear"}, {}, {"multi_class": "ovr"}], ids=str)
+def test_coefficients_of_sparse_samples_are_sparse(container, options):
+    dense, thin = (ScreenedSVC(**options).fit(data, y) for data in (RARE, container(RARE)))
+    assert isinstance(thin.dual_coef_, container) and isinstance(dense.dual_coef_, np.ndarray)
+    assert_allclose(thin.dual_coef_.toarray(), dense.dual_coef_, atol=1e-6)
+    if options.get("kernel") == "linear":
+        assert isinstance(thin.coef_, container)
+        assert_allclose(thin.coef_.toarray(), dense.coef_, atol=1e-6)
+    for shown in (RARE, container(RARE)):
+        assert_allclose(thin.decision_function(shown), dense.decision_function(RARE), atol=1e-6)
+    assert isinstance(ScreenedLinearSVC().fit(container(RARE), y).coef_, np.ndarray)
+
+
+@pytest.mark.parametrize("make", [list, np.array, lambda words: np.array(words, dtype=object)])
+def test_a_kernel_of_strings(make):
+    model = ScreenedSVC(kernel=letters, tol=1e-9).fit(make(WORDS), KINDS)
+    rows = ScreenedSVC(kernel="linear", tol=1e-9).fit(COUNTS, KINDS)
+    table = ScreenedSVC(kernel="precomputed", tol=1e-9).fit(COUNTS @ COUNTS.T, KINDS)
+    for words in (WORDS, WORDS[2:4]):
+        counts = np.array([[word.count(letter) for letter in "AB"] for word in words])
+        scores = model.decision_function(make(words))
+        assert_allclose(scores, rows.decision_function(counts), atol=1e-6)
+        assert_allclose(scores, table.decision_function(counts @ COUNTS.T), atol=1e-12)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict(WORDS), model.predict(WORDS))
+    with pytest.raises(ValueError, match="X must be objects as in fit"):
+        model.predict(COUNTS)
+    search = GridSearchCV(clone(model), {"C": [0.1, 1.0]}, cv=2).fit(2 * WORDS, [*KINDS, *KINDS])
+    own = ScreenedSVCCV([0.1, 1.0], cv=2, kernel=letters).fit(2 * WORDS, [*KINDS, *KINDS])
+    assert own.best_score_ == search.best_score_
+    # And back to rows.
+    assert_allclose(model.set_params(kernel="linear").fit(COUNTS, KINDS).coef_, rows.coef_)
+
+
+@pytest.mark.parametrize("options", [{}, {"intercept": "penalised"}, {"fit_intercept": False}])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_hard_margin_against_clarabel(kernel, options):
+    rows = load_breast_cancer().data[:60, :8]
+    data, signs = (SEPARABLE, LABELS) if kernel == "linear" else (scale(rows), LABELS[20:80])
+    model = ScreenedSVC(np.inf, kernel=kernel, tol=1e-9, **options).fit(data, signs)
+    bias = float(options == {"intercept": "penalised"})
+    K = data @ data.T if kernel == "linear" else np.exp(-sq(data) / data.shape[1] / data.var())
+    Q = signs[:, None] * (K + bias) * signs
+    # The solution of every C above its largest dual variable.
+    far = np.full(len(signs), 3.0 * np.abs(model.dual_coef_).max())
+    alpha = box_qp(Q, far) if options else free_optimum(Q, far, signs)[0]
+    assert alpha.max() < 0.5 * far[0]
+    assert_allclose(model.objective_, [dual(Q, alpha)], rtol=1e-6)
+    assert model.dual_gap_ <= 1e-9
+    margins = signs * model.decision_function(data)
+    assert_allclose(margins.min(), 1.0, rtol=1e-9)
+
+
+def sq(data):
+    return ((data[:, None] - data) ** 2).sum(axis=2)
+
+
+def test_a_hard_margin_is_that_of_a_huge_C_with_weights_and_classes():
+    weights = np.random.default_rng(0).choice([0.0, 0.5, 3.0], y.size)
+    model, peer = (
+        kind(C=C, gamma=1.0).fit(X, y, weights) for kind, C in ((ScreenedSVC, np.inf), (SVC, 1e10))
+    )
+    assert_array_equal(model.predict(X), peer.predict(X))
+    assert_allclose(model.intercept_, peer.intercept_, atol=1e-2)
+
+
+@pytest.mark.parametrize("options", [{}, {"intercept": "penalised"}, {"fit_intercept": False}])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_hard_margin_that_does_not_exist(kernel, options):
+    data, labels = (X[50:], y[50:]) if kernel == "linear" else (np.vstack([X, X]), np.r_[y, 1 - y])
+    with pytest.raises(ValueError, match="C=inf needs classes that can be separated"):
+        ScreenedSVC(np.inf, kernel=kernel, **options).fit(data, labels)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ScreenedLinearSVC(),
+        ScreenedSVC(kernel="linear"),
+        ScreenedSVC(),
+        ScreenedSVC(multi_class="ovr"),
+        ScreenedSVC(kernel="poly"),
+        ScreenedSVC(intercept="penalised"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("seed", range(6))
+def test_scores_equal_within_rounding_errors_are_of_the_first_class(model, seed):
+    """Every sample stands there with either label, so every score is zero."""
+    rng = np.random.default_rng(seed)
+    data = rng.integers(0, 2, (int(rng.integers(6, 20)), int(rng.integers(1, 4)))).astype(float)
+    labels = rng.integers(0, 2, len(data))
+    data, labels = np.vstack([data, data]), np.r_[labels, 1 - labels]
+    for given in (data, sparse.csr_array(data), data.astype(np.float32)):
+        fitted = clone(model).fit(given, labels)
+        assert not fitted.predict(given).any()
+        one_by_one = [fitted.predict(given[[i]])[0] for i in range(len(labels))]
+        assert not np.any(one_by_one)
+        assert not fitted.decision_function(given).any()
