@@ -46,6 +46,8 @@ from skscreen.fitting.warning import warn_user
 
 # Few points, or points on a line, get stuck on the wrong side of each other.
 _FEW_OBJECTS, _RESTARTS = 20, 5
+# Random starts that can be asked for.
+_MOST_STARTS = 1_000_000
 
 
 class OrdinalEmbedding(
@@ -110,8 +112,8 @@ class OrdinalEmbedding(
     max_epochs : int or None, default=None
         Iterations or epochs at most; None takes the solver's number (L-BFGS 200, SVRG 50).
     n_init : int or "auto", default="auto"
-        Random starts, of which the lowest objective counts. "auto" is 5 for up to 20 objects or
-        one component, else 1.
+        Random starts, up to a million, of which the lowest objective counts. "auto" is 5 for up to
+        20 objects or one component, else 1.
     alpha : float or None, default=None
         Degrees of freedom > 0 of "tste"; None is max(n_components - 1, 1).
     mu : float, default=1e-3
@@ -238,7 +240,7 @@ class OrdinalEmbedding(
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "module_epochs": [Interval(Integral, 1, None, closed="left"), None],
         "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
-        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, _MOST_STARTS, closed="both")],
         "alpha": [Interval(Real, 0, LARGEST, closed="right"), None],
         "mu": [Interval(Real, 0, LARGEST, closed="right")],
         "margin": [Interval(Real, 0, LARGEST, closed="right")],
@@ -399,7 +401,7 @@ class OrdinalEmbedding(
     def _settings(self, adapt: bool) -> Settings:
         return Settings(
             # A larger one asks for nothing either, and products with this are numbers.
-            tol=min(self.tol, LARGEST),
+            tol=min(float(self.tol), LARGEST),
             max_epochs=self.max_epochs,
             epsilon=None if self.epsilon == "auto" else self.epsilon,
             batch_size=self.batch_size,

@@ -461,3 +461,12 @@ def test_the_warning_about_answers_left_out_points_at_the_call():
     with pytest.warns(UserWarning, match="are left out") as caught:
         model().fit(np.vstack([T, [[0, 1, 1]]]))
     assert caught[0].filename == __file__
+
+
+def test_numbers_of_other_kinds_and_sizes():
+    rows = triplets_of(POINTS, 100, 0)
+    one = OrdinalEmbedding(tol=np.float32(1e-4), random_state=0).fit(rows)
+    other = OrdinalEmbedding(tol=float(np.float32(1e-4)), random_state=0).fit(rows)
+    assert_array_equal(one.embedding_, other.embedding_)
+    with pytest.raises(ValueError, match="'n_init' parameter"):
+        OrdinalEmbedding(n_init=10**30).fit(rows)
