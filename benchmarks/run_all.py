@@ -36,6 +36,7 @@ SCRIPTS = {
     "rtlm_paper": ("metric_learning.paper", "data", "out"),
     "svc": ("svm.fits", "data"),
     "svr": ("svm.regression", "data"),
+    "squared_hinge": ("svm.squared_hinge", "data"),
     "store": ("svm.store", "data"),
     "certified": ("svm.certified", "data"),
     "searches": ("svm.searches", "data"),

@@ -49,6 +49,8 @@ _EAGER = 0.25
 _SETTLED = 1.2
 # Active samples over those inside the box up to which a move on the face is worth while.
 _NEARLY_ALL = 1.5
+# Products with the free samples that a move takes, more or less.
+_WORTH_MOVING = 20.0
 # Least work of the sweeps after a move, in epochs, and as a share of the move's.
 _SWEEPING, _SHARE = 2.0, 0.25
 # Stiffness of the intercept over that of all samples inside the box, during sweeps.
@@ -111,7 +113,7 @@ def coordinate_descent(
     )
     faces = FaceSteps(state, costs)
     history, pause = [(0.0, state.gap)], _FIRST * whole
-    stalled, held, trust = 0.0, state.gap, 0.5
+    stalled, held, trust, left = 0.0, state.gap, 0.5, np.inf
     factor, settled = (_EAGER, _SETTLED) if shrinking else (np.inf, 0.0)
     while state.relative_gap > tol and state.n_iter < max_iter:
         before = state.alpha.copy()
@@ -121,7 +123,7 @@ def coordinate_descent(
             state.evaluate()
         slopes = losses.shifts * state.alpha - state.short
         active = active_samples(slopes, losses.caps, state.alpha, state.codes, rest)
-        on_faces = _move_on_face(faces, state, active.size, max_iter - state.n_iter)
+        on_faces = _move_on_face(faces, state, active.size, max_iter - state.n_iter, left / whole)
         if on_faces:
             pause = max(_SWEEPING * whole, _SHARE * on_faces)
         u = samples.combine(state.alpha) if on_faces else state.u.copy()
@@ -154,9 +156,16 @@ def coordinate_descent(
     return state.relative_gap <= tol
 
 
-def _move_on_face(faces: FaceSteps, state: SampleState, n_active: int, most: int) -> float:
-    """Move the free samples together if hardly any others are active; return the work of it."""
+def _move_on_face(
+    faces: FaceSteps, state: SampleState, n_active: int, most: int, left: float
+) -> float:
+    """Move the free samples together if hardly any others are active; return the work of it.
+
+    Shifts let sweeps converge fast where C is small: there `left`, in epochs, has to be worth it.
+    """
     n_free = np.count_nonzero(_free(state))
+    if state.losses.smooth and left < _WORTH_MOVING * n_free / state.samples.n:
+        return 0.0
     # With more free samples than features the optimum on a face is not a point, but for shifts.
     is_point = n_free <= state.samples.n_features or state.losses.shifts.any()
     if n_active > _NEARLY_ALL * n_free or not is_point:
@@ -185,7 +194,8 @@ def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
     samples, square = state.samples, state.samples.bias**2
     own = np.maximum(samples.norms**2 - square, 0.0)
     free = own[_free(state)]
-    if square > 0.0 and free.any():
+    # With shifts sweeps settle it fast enough; a second penalty would hold it back.
+    if square > 0.0 and free.any() and not state.losses.smooth:
         loose = 1.0 / (1.0 / square + free.size / (_LOOSE * free.mean()))
         # Or squares would lose their digits to that of the feature.
         square = max(loose, 1e-8 * square)

@@ -36,6 +36,9 @@ _SLOPE, _WHOLE_STEP, _MOST_TRIALS = 0.01, 0.1, 30
 # Share of the rows below which those of undecided samples are copied.
 _WORTH_RESTRICTING = 0.7
 
+# Share of the samples, and samples a weight, that find a start; to which gap, in how many steps.
+_PART, _ROWS_A_WEIGHT, _ROUGH, _MOST_ROUGH = 0.1, 3, 1e-3, 20
+
 # Rows that are copied together to be multiplied.
 _TOGETHER = 4096
 
@@ -93,32 +96,47 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
     bool
         Whether the tolerance is reached.
     """
-    problem, failures = _Problem(state), 0
+    part, failures = _Undecided(state), 0
     while state.relative_gap > tol and state.n_iter < max_iter and failures < _MOST_FAILURES:
         gap = state.gap
-        state.n_iter += problem.minimise(tol, max_iter - state.n_iter)
-        state.alpha[problem.index] = problem.alpha
+        state.n_iter += part.problem.minimise(tol, max_iter - state.n_iter)
+        state.alpha[part.index] = part.problem.alpha
         state.evaluate()
         failures += not state.gap < gap
     return state.relative_gap <= tol
 
 
-class _Problem:
-    """The problem of the undecided samples, and a vector of weights under way."""
+class _Undecided:
+    """The problem of the undecided samples; a start from nothing is that of some of them."""
 
     def __init__(self, state: SampleState):
+        samples, losses = state.samples, state.losses
         self.index = np.flatnonzero(state.codes == UNDECIDED)
-        whole = self.index.size >= _WORTH_RESTRICTING * state.samples.n
-        if whole:
-            self.index = np.arange(state.samples.n)
-        self.samples = state.samples if whole else state.samples.restrict(self.index)
-        losses = state.losses if whole else state.losses.take(self.index)
-        self.thresholds = losses.thresholds
+        if self.index.size >= _WORTH_RESTRICTING * samples.n:
+            self.index = np.arange(samples.n)
+        else:
+            samples, losses = samples.restrict(self.index), losses.take(self.index)
         # Those that do not exist have no loss.
-        self.inverses = np.divide(
-            1.0, losses.shifts, out=np.zeros(self.index.size), where=losses.caps > 0.0
-        )
-        self.w, self.hessian = state.u.copy(), _Hessian(self.samples, self.inverses)
+        inverses = np.divide(1.0, losses.shifts, out=np.zeros(samples.n), where=losses.caps > 0.0)
+        w = state.u.copy()
+        count = max(int(_PART * samples.n), _ROWS_A_WEIGHT * samples.n_features)
+        if not state.alpha.any() and 2 * count < samples.n:
+            some = np.sort(np.random.default_rng(0).choice(samples.n, count, replace=False))
+            factor = samples.n / count
+            part = _Problem(
+                samples.restrict(some), losses.thresholds[some], factor * inverses[some], w
+            )
+            state.n_iter += part.minimise(_ROUGH, _MOST_ROUGH)
+            w = part.w
+        self.problem = _Problem(samples, losses.thresholds, inverses, w)
+
+
+class _Problem:
+    """Some samples, and a vector of weights under way."""
+
+    def __init__(self, samples: LinearSamples, thresholds, inverses, w):
+        self.samples, self.thresholds, self.inverses = samples, thresholds, inverses
+        self.w, self.hessian = w, _Hessian(samples, inverses)
 
     def minimise(self, tol: float, most: int) -> int:
         """Take steps until the gap is likely to be small enough; return how many."""

@@ -29,6 +29,8 @@ _STEPS, _OVERHEAD = 50, 2e5
 _NEWTON, _OUTER = 12, 6
 # Epochs of coordinate descent that it has to beat from the start, and that follow to polish.
 _EPOCHS, _POLISHING_EPOCHS = 40.0, 200
+# The first of these for losses with shifts, where its rival does with a few Newton steps.
+_SMOOTH_EPOCHS = 150.0
 # Longest side of a Newton system, for its memory (130 MB).
 _LARGEST_SYSTEM = 4000
 
@@ -80,7 +82,9 @@ def solve_linear(
 
         (sparse: pairs of entries that meet, in place of products with d). It begins with the
         second-order method if, with e = n / 8, that costs less than 40 epochs. Systems wider than
-        4000 are left to coordinate descent.
+        4000 are left to coordinate descent. For losses with shifts and without caps "second-order"
+        is Newton's method on the primal itself, with systems of d: about 8 * (3 entries + d^3 / 3),
+        twice n d^2 / 2 for products, and "auto" begins with it if that is less than 150 epochs.
     screening : bool, default=True
         Decide samples on the way (Ogawa et al. 2014); the solution is the same without.
     random_state : int, optional
@@ -101,7 +105,8 @@ def solve_linear(
     fixed = _check(samples, losses.caps, start, fixed, solver)
     state = SampleState(samples, losses, start, fixed)
     state.evaluate()
-    few_epochs = _EPOCHS * _NS_PER_ENTRY * epoch_work(samples)
+    n_epochs = _SMOOTH_EPOCHS if losses.smooth else _EPOCHS
+    few_epochs = n_epochs * _NS_PER_ENTRY * epoch_work(samples)
     if solver == "auto" and _second_order_work(state) < few_epochs:
         solver = "second-order"
     method, descent = solver, {"screening": screening, "seed": random_state or 0}
