@@ -8,6 +8,7 @@ from PIL import Image, ImageOps
 from sklearn.utils.discovery import all_estimators, all_functions
 
 import skscreen
+import skscreen.metrics
 
 HERE = Path(__file__).parent
 
@@ -70,6 +71,12 @@ numpydoc_validation_exclude = {
     r"\.PragamChainSVC",
     # What kinds of chains define for each other.
     r"\.stacked_scores",
+}
+# What a page of a whole module meets on its way: functions that the module imports.
+numpydoc_validation_exclude |= {
+    rf"\.metrics\.{name}$"
+    for name, item in vars(skscreen.metrics).items()
+    if getattr(item, "__module__", None) != "skscreen.metrics"
 }
 
 # From those who want a result to those who want to know how it is found.

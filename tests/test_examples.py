@@ -114,6 +114,7 @@ def test_labellers_of_digit_words_beat_single_images():
         "pragam",
         "projection",
         "screening_bounds",
+        "svr_path",
         "svc_screening",
     ],
 )

@@ -30,6 +30,7 @@ print(path)
 absolute = svr_path(x[:, None], y, Cs=Cs, gamma=1.0, epsilon=0.0)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
+figure.suptitle("A moderate C errs least on new samples", fontweight="bold")
 line = np.linspace(-3.0, 3.0, 300)
 left.plot(x, y, ".", color="0.6")
 for index, colour in ((10, "C0"), (26, "C1")):
