@@ -5,6 +5,7 @@ A map from choices of the odd one out
 A participant is shown three cities and says which one lies apart. 1,500 such choices, made on
 distances by road that are seen with an error of 20 %, draw the map: by the likelihood of the choice
 among three, and by triplets made of the choices. Lines lead to where all distances put the cities.
+Ellipses show how much the places depend on which trials were seen.
 """
 
 import matplotlib.pyplot as plt
@@ -35,6 +36,17 @@ model = OrdinalEmbedding(loss="oddoneout", objects=names, random_state=0).fit(na
 fig, ax = plt.subplots(figsize=(6.4, 5.8), layout="constrained")
 fig.suptitle("1,500 choices of the odd one out draw the map", fontweight="bold")
 EmbeddingDisplay.from_estimator(model, reference=classical, reference_name="all distances", ax=ax)
+
+# How sure are the places? Ellipses of 95 %, from fits to trials drawn anew.
+fig, ax = plt.subplots(figsize=(6.4, 5.8), layout="constrained")
+fig.suptitle("Far cities are known less well", fontweight="bold")
+EmbeddingDisplay.from_estimator(
+    model,
+    regions=model.bootstrap(100, random_state=0),
+    reference=classical,
+    reference_name="all distances",
+    ax=ax,
+)
 
 made = OrdinalEmbedding(random_state=0).fit(triplets_from_oddoneout(shown, odd))
 true = make_triplets(D, 5000, metric="precomputed", random_state=1)
