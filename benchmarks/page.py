@@ -16,8 +16,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 # Scripts whose experiments have a page: what they compare is said there.
 PAGES = {
-    "rtlm_paper": "rtlm_paper", "svc": "svc", "squared_hinge": "svc", "store": "svc", "certified": "svc",
-    "pragam": "pragam", "embedding": "embedding", "on_dask": "distributed",
+    "rtlm_paper": "rtlm_paper", "svc": "svc", "squared_hinge": "svc", "store": "svc",
+    "certified": "svc", "pragam": "pragam", "embedding": "embedding", "on_dask": "distributed",
 }  # fmt: skip
 HEAD = """# All benchmarks
 

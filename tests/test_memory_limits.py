@@ -1,5 +1,7 @@
 """What would not fit into memory is refused before it is allocated, with numbers and bytes."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -24,6 +26,8 @@ from skscreen.core import memory
 from skscreen.datasets import make_triplets
 from skscreen.samples.gram import Gram
 
+LinearHingeSVC = partial(ScreenedLinearSVC, loss="hinge")
+
 FREE = 1000
 rng = np.random.default_rng(0)
 y = np.arange(60) % 3
@@ -46,8 +50,8 @@ JOBS = {
     "kernel, folds": lambda: ScreenedSVCCV(2, kernel="rbf", cv=2, intercept="penalised").fit(*TWO),
     "kernel, path": lambda: svc_path(*TWO, Cs=[1.0], kernel="rbf", intercept="penalised"),
     "certified": lambda: svc_certified_C(*TWO, *TWO, (0.1, 1.0), kernel="rbf"),
-    "Newton": lambda: ScreenedLinearSVC(solver="second-order").fit(np.tile(TWO[0], 5), TWO[1]),
-    "classes": lambda: ScreenedLinearSVC().fit(X, y),
+    "Newton": lambda: LinearHingeSVC(solver="second-order").fit(np.tile(TWO[0], 5), TWO[1]),
+    "classes": lambda: LinearHingeSVC().fit(X, y),
     "path": lambda: svc_path(
         *TWO, Cs=np.geomspace(0.1, 10.0, 6), kernel="linear", intercept="penalised"
     ),

@@ -92,7 +92,7 @@ def linear(data: Sets, here: PeerProcess, there: PeerProcess | None, limit: floa
         X, y = data(name, n)
         rows = []
         for C in LINEAR_CS:
-            model = ScreenedLinearSVC(C=C)
+            model = ScreenedLinearSVC(C=C, loss="hinge")
             seconds = fastest(REPEATS, lambda model=model, X=X, y=y: model.fit(X, y))
             dual = certified_dual(X, y, C)
             runs = {"LinearSVC": linear_svc(X, y, C, dual, GAP, limit, REPEATS)}

@@ -65,7 +65,7 @@ def rbf_svc(C, tol):
 
 def linear_svc(C, tol):
     """Build ScreenedLinearSVC."""
-    return ScreenedLinearSVC(C=C, tol=tol)
+    return ScreenedLinearSVC(C=C, loss="hinge", tol=tol)
 
 
 TOLS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)

@@ -19,13 +19,12 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
 
     For two classes, y_i = -1 or +1, and f(x) = <w, x> + b the fit minimises
 
-        P(w, b) = 1/2 (|w|^2 + b^2 / B^2) + C sum_i s_i max(0, 1 - y_i f(x_i))
+        P(w, b) = 1/2 (|w|^2 + b^2 / B^2) + C sum_i s_i max(0, 1 - y_i f(x_i))^2
 
     with sample weights s_i and B = `intercept_scaling`: the problem of scikit-learn's `LinearSVC`,
     with its penalised intercept. It stops on the relative duality gap of the full problem, and
-    leaves out on the way, provably, samples that cannot be support vectors or must be at the upper
-    bound C s_i. More classes are told apart one against the rest. `X` is used as it is, dense or
-    sparse; no kernel matrix is formed.
+    leaves out on the way, provably, samples that cannot be support vectors. More classes are told
+    apart one against the rest. `X` is used as it is, dense or sparse; no kernel matrix is formed.
 
     Parameters
     ----------
@@ -33,9 +32,9 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         Weight of the losses, > 0; as in `LinearSVC`.
     penalty : {"l2"}, default="l2"
         There is no other.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        "hinge" as in P, or its square, C s_i max(0, 1 - y_i f(x_i))^2, whose dual variables have no
-        upper bound.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        The square as in P, or the hinge C s_i max(0, 1 - y_i f(x_i)) itself, whose dual variables
+        are at most C s_i.
     dual : bool or "auto", default="auto"
         Without effect: the primal and the dual problem are solved together, which is what
         certifies the solution.
@@ -83,7 +82,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         Steps of the solver, the most of all problems.
     screening_history_ : list of ScreeningEvent
         For each screening step how many samples are proved to have alpha_i = 0 ("zero") and
-        alpha_i = C s_i ("linear"); lam = 1 / C.
+        alpha_i = C s_i ("linear", of the hinge only); lam = 1 / C.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -107,12 +106,14 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
 
     Notes
     -----
-    "auto" begins with coordinate descent and goes over to a second-order method (smoothed Newton)
-    or, on wide data, to an active-set method where that is estimated to be cheaper: when C is
-    large.
+    Of the squared hinge "second-order" is Newton's method on P. "auto" takes it for narrow data,
+    and coordinate descent for wide ones. Of the hinge "auto" begins with coordinate descent and
+    goes over to a second-order method (smoothed Newton) or, on wide data, to an active-set method
+    where that is estimated to be cheaper: when C is large.
 
-    If at most 500 samples have a margin of 1, a final linear solve usually brings the gap below
-    1e-12, far below `tol`; not for sparse data with more than 100,000 entries.
+    If at most 500 samples have a margin of 1, or below 1 with the squared hinge, a final linear
+    solve usually brings the gap below 1e-12, far below `tol`; not for sparse data with more than
+    100,000 entries.
 
     A sample of weight zero is left out. Class weights belong to the true class of a sample, also
     where it is one of the rest.
@@ -163,7 +164,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         C=1.0,
         *,
         penalty="l2",
-        loss="hinge",
+        loss="squared_hinge",
         dual="auto",
         multi_class="ovr",
         fit_intercept=True,

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,6 +11,8 @@ from sklearn.preprocessing import scale
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_certified_C, svc_path
 from skscreen.inspection import CertifiedPathDisplay
+
+LinearHingeSVC = partial(ScreenedLinearSVC, loss="hinge")
 
 LINEAR = {"kernel": "linear", "intercept": "penalised"}
 RBF = {"kernel": "rbf", "gamma": 0.05, "intercept": "penalised"}
@@ -60,7 +64,7 @@ def test_the_result():
     assert_allclose(best.eps, best.upper_bound - best.lower_bound)
     assert best.n_solved == len(best.bounds.Cs) >= 20
     assert model.dual_gap_ <= 1e-6 and best.seconds > 0.0
-    again = ScreenedLinearSVC(best.C, tol=1e-9).fit(X, y)
+    again = LinearHingeSVC(best.C, tol=1e-9).fit(X, y)
     assert_allclose(model.decision_function(X_val), again.decision_function(X_val), atol=1e-2)
     other = svc_certified_C(X, y, X_val, y_val, RANGE, kernel="linear")
     assert_array_equal(other.bounds.lower, best.bounds.lower)

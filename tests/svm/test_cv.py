@@ -1,4 +1,5 @@
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV
 from skscreen.inspection import CertifiedPathDisplay
+
+LinearHingeSVC = partial(ScreenedLinearSVC, loss="hinge")
 
 LINEAR = {"kernel": "linear", "intercept": "penalised"}
 RBF = {"kernel": "rbf", "intercept": "penalised"}
@@ -125,7 +128,7 @@ def test_attributes():
     X, y = data("cancer")
     model = ScreenedSVCCV(5, kernel="linear", intercept="penalised").fit(X, y)
     assert_allclose(model.Cs_, np.geomspace(0.01, 100.0, 5))
-    single = ScreenedLinearSVC(model.C_).fit(X, y)
+    single = LinearHingeSVC(model.C_).fit(X, y)
     assert_allclose(model.coef_, single.coef_)
     assert_array_equal(model.support_, single.support_)
     assert not hasattr(model, "bounds_")
@@ -162,7 +165,7 @@ def test_jobs_weights_groups_and_sparse():
     weighted = ScreenedSVCCV(4, cv=3, kernel="linear", intercept="penalised").fit(X, y, weights)
     # Before scikit-learn 1.7 a grid search weighs its scores only by metadata routing.
     with config_context(enable_metadata_routing=True):
-        single = ScreenedLinearSVC().set_fit_request(sample_weight=True)
+        single = LinearHingeSVC().set_fit_request(sample_weight=True)
         single.set_score_request(sample_weight=True)
         grid = GridSearchCV(single, {"C": weighted.Cs_}, cv=3).fit(X, y, sample_weight=weights)
     assert_allclose(weighted.best_score_, grid.best_score_)

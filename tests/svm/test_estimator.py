@@ -1,5 +1,6 @@
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,8 @@ from svm_reference import optimum, primal
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_path
 from skscreen.svm.solvers.linear.state import SampleState
+
+LinearHingeSVC = partial(ScreenedLinearSVC, loss="hinge")
 
 # 143 tumours with 30 features; 75 irises of three classes.
 X, y = load_breast_cancer(return_X_y=True)
@@ -86,7 +89,7 @@ def test_optimum_of_clarabel(options, C, bias):
 
 
 def test_linear_svc_with_its_penalised_intercept():
-    model = ScreenedLinearSVC(0.1, intercept_scaling=2.0, tol=1e-10).fit(X, y)
+    model = LinearHingeSVC(0.1, intercept_scaling=2.0, tol=1e-10).fit(X, y)
     peer = LinearSVC(
         C=0.1, loss="hinge", intercept_scaling=2.0, tol=1e-10, max_iter=10**6, random_state=0
     ).fit(X, y)
@@ -163,11 +166,11 @@ def test_weights_are_repetitions_and_zero_is_removal(options, class_weight):
 
 
 def test_class_weights_are_sample_weights_by_class():
-    by_class = ScreenedLinearSVC(class_weight={0: 3.0, 2: 0.5}, tol=1e-9).fit(IRIS_X, IRIS_Y)
+    by_class = LinearHingeSVC(class_weight={0: 3.0, 2: 0.5}, tol=1e-9).fit(IRIS_X, IRIS_Y)
     factors = np.array([3.0, 1.0, 0.5])[IRIS_Y]
-    by_sample = ScreenedLinearSVC(tol=1e-9).fit(IRIS_X, IRIS_Y, sample_weight=factors)
+    by_sample = LinearHingeSVC(tol=1e-9).fit(IRIS_X, IRIS_Y, sample_weight=factors)
     assert_array_equal(by_class.dual_coef_, by_sample.dual_coef_)
-    plain = ScreenedLinearSVC(tol=1e-9).fit(IRIS_X, IRIS_Y)
+    plain = LinearHingeSVC(tol=1e-9).fit(IRIS_X, IRIS_Y)
     assert not np.allclose(by_class.coef_, plain.coef_, rtol=1e-3)
 
 
@@ -218,8 +221,8 @@ def test_gamma_is_that_of_scikit_learn(gamma):
 
 @pytest.mark.parametrize("screening", [None, "gap", "ball1", "ball2", "intersection"])
 def test_screening_changes_nothing_but_the_history(screening):
-    model = ScreenedLinearSVC(screening=screening, tol=1e-9).fit(X, y)
-    plain = ScreenedLinearSVC(screening=None, tol=1e-9).fit(X, y)
+    model = LinearHingeSVC(screening=screening, tol=1e-9).fit(X, y)
+    plain = LinearHingeSVC(screening=None, tol=1e-9).fit(X, y)
     assert_allclose(model.coef_, plain.coef_, atol=1e-4)
     assert bool(model.screening_history_) == (screening is not None)
     if screening is not None:
@@ -254,15 +257,15 @@ def test_the_history_has_every_screening_step(options):
 
 
 def test_the_smallest_C_has_a_closed_form():
-    model = ScreenedLinearSVC(1e-6).fit(X, y)
+    model = LinearHingeSVC(1e-6).fit(X, y)
     assert model.n_iter_ == 0
     assert_allclose(np.abs(model.dual_coef_), 1e-6)
     assert len(model.support_) == len(y)
 
 
 def test_single_precision_and_read_only_data():
-    model = ScreenedLinearSVC(tol=1e-8).fit(X.astype(np.float32), y)
-    assert_allclose(model.coef_, ScreenedLinearSVC(tol=1e-8).fit(X, y).coef_, atol=1e-3)
+    model = LinearHingeSVC(tol=1e-8).fit(X.astype(np.float32), y)
+    assert_allclose(model.coef_, LinearHingeSVC(tol=1e-8).fit(X, y).coef_, atol=1e-3)
 
 
 def test_pickles_without_the_gram_matrix():
@@ -275,24 +278,24 @@ def test_pickles_without_the_gram_matrix():
 
 def test_pipelines_grids_and_names():
     frame = pd.DataFrame(X).add_prefix("f")
-    model = ScreenedLinearSVC().fit(frame, NAMES[y])
+    model = LinearHingeSVC().fit(frame, NAMES[y])
     assert model.feature_names_in_[0] == "f0"
     assert set(model.predict(frame)) == set(NAMES)
     grid = {"screenedsvc__C": [0.01, 1.0], "screenedsvc__kernel": ["linear", "rbf"]}
     search = GridSearchCV(make_pipeline(StandardScaler(), ScreenedSVC()), grid, cv=3)
     assert search.fit(X, y).best_score_ > 0.94
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = make_pipeline(ScreenedLinearSVC().set_fit_request(sample_weight=True))
+        routed = make_pipeline(LinearHingeSVC().set_fit_request(sample_weight=True))
         routed.fit(X, y, sample_weight=np.ones(len(y)))
 
 
 def test_random_state_and_solver_reach_the_solver():
     fits = [
-        ScreenedLinearSVC(solver="coordinate-descent", random_state=s).fit(X, y) for s in (0, 0, 1)
+        LinearHingeSVC(solver="coordinate-descent", random_state=s).fit(X, y) for s in (0, 0, 1)
     ]
     assert_array_equal(fits[0].coef_, fits[1].coef_)
     assert not np.array_equal(fits[0].coef_, fits[2].coef_)
-    other = ScreenedLinearSVC(solver="second-order").fit(X, y)
+    other = LinearHingeSVC(solver="second-order").fit(X, y)
     assert_allclose(other.coef_, fits[0].coef_, atol=1e-2)
     assert other.n_iter_ < fits[0].n_iter_
     kernel = [
@@ -305,18 +308,18 @@ def test_random_state_and_solver_reach_the_solver():
 
 def test_few_steps_warn_with_the_gap():
     with pytest.warns(ConvergenceWarning, match="relative duality gap of .* > tol=1e-06 at C=100"):
-        model = ScreenedLinearSVC(100.0, solver="coordinate-descent", max_iter=3).fit(X, y)
+        model = LinearHingeSVC(100.0, solver="coordinate-descent", max_iter=3).fit(X, y)
     assert model.dual_gap_ > 1e-6
     assert model.n_iter_ <= 3
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        ScreenedLinearSVC(100.0).fit(X, y)
+        LinearHingeSVC(100.0).fit(X, y)
 
 
 def test_progress_bar(capsys):
-    ScreenedLinearSVC(verbose=1).fit(IRIS_X, IRIS_Y)
+    LinearHingeSVC(verbose=1).fit(IRIS_X, IRIS_Y)
     assert "100% C=1 gap=" in capsys.readouterr().err
-    ScreenedLinearSVC().fit(IRIS_X, IRIS_Y)
+    LinearHingeSVC().fit(IRIS_X, IRIS_Y)
     assert capsys.readouterr().err == ""
 
 
@@ -363,11 +366,11 @@ def test_bad_parameters(options, message):
 )
 def test_bad_labels_and_weights(labels, weights, message):
     with pytest.raises(ValueError, match=message):
-        ScreenedLinearSVC().fit(X, labels, sample_weight=weights)
+        LinearHingeSVC().fit(X, labels, sample_weight=weights)
 
 
 def test_a_failed_fit_leaves_the_estimator_unfitted():
-    model = ScreenedLinearSVC().fit(X, y)
+    model = LinearHingeSVC().fit(X, y)
     with pytest.raises(ValueError, match="one; got 1 class"):
         model.fit(X, np.ones(len(y)))
     with pytest.raises(NotFittedError):
@@ -424,14 +427,14 @@ def test_rounding_errors_end_a_solve_soon(monkeypatch):
     rng = np.random.default_rng(0)
     samples = 1e4 * rng.normal(size=(12, 3)) + 1e4
     with pytest.warns(ConvergenceWarning):
-        ScreenedLinearSVC(C=1e8, solver="coordinate-descent", tol=1e-15).fit(
+        LinearHingeSVC(C=1e8, solver="coordinate-descent", tol=1e-15).fit(
             samples, np.arange(12) % 2
         )
     assert len(count) < 5000
     count.clear()
     # Here every epoch gains a little, and none much.
     samples = np.array([[10.1], [-0.1], [0.6], [10.1], [-0.5], [10.4]])
-    model = ScreenedLinearSVC(intercept_scaling=1e8, solver="coordinate-descent")
+    model = LinearHingeSVC(intercept_scaling=1e8, solver="coordinate-descent")
     with pytest.warns(ConvergenceWarning):
         model.fit(samples, ["a", "b", "b", "a", "b", "a"])
     assert len(count) < 5000
@@ -483,7 +486,7 @@ def test_a_rounding_error_next_to_a_huge_weight_is_in_the_gap():
     Z[labels == 1, 0] += 6.0
     weights = np.where(np.arange(20) % 3, 1e10, 1.0)
     with pytest.warns(ConvergenceWarning):
-        model = ScreenedLinearSVC(100.0).fit(Z, labels, weights)
+        model = LinearHingeSVC(100.0).fit(Z, labels, weights)
     signs, bounds = np.where(labels, 1.0, -1.0), 100.0 * weights
     # In 64 bits of fraction: P of the weights, D of the dual variables.
     wide = np.longdouble
@@ -530,7 +533,7 @@ def test_kernel_values_of_single_precision():
     K = A @ A.T
     assert np.linalg.eigvalsh(K.astype(np.float64))[0] < -1e-6
     model = ScreenedSVC(1e3, kernel="precomputed", intercept="penalised").fit(K, labels)
-    exact = ScreenedLinearSVC(1e3, tol=1e-9).fit(A.astype(np.float64), labels)
+    exact = LinearHingeSVC(1e3, tol=1e-9).fit(A.astype(np.float64), labels)
     assert model.dual_gap_ <= 1e-6
     assert_allclose(model.objective_, exact.objective_, rtol=1e-3)
 
@@ -581,13 +584,13 @@ def test_class_weights_of_classes_that_are_not_there():
     some = labels < 2
     weights = {0: 1.0, 1: 2.0, 2: 3.0}
     for model in (
-        ScreenedLinearSVC(class_weight=weights).fit(Z[some], labels[some]),
-        ScreenedLinearSVC(class_weight=weights).fit(Z, labels, some.astype(float)),
+        LinearHingeSVC(class_weight=weights).fit(Z[some], labels[some]),
+        LinearHingeSVC(class_weight=weights).fit(Z, labels, some.astype(float)),
     ):
-        expected = ScreenedLinearSVC(class_weight={0: 1.0, 1: 2.0}).fit(Z[some], labels[some])
+        expected = LinearHingeSVC(class_weight={0: 1.0, 1: 2.0}).fit(Z[some], labels[some])
         assert_allclose(model.coef_, expected.coef_)
     with pytest.raises(ValueError, match=r"class_weight has entries for \[7\]"):
-        ScreenedLinearSVC(class_weight={0: 1.0, 1: 2.0, 7: 3.0}).fit(Z, labels)
+        LinearHingeSVC(class_weight={0: 1.0, 1: 2.0, 7: 3.0}).fit(Z, labels)
 
 
 def test_another_kernel_leaves_no_coef():

@@ -29,7 +29,7 @@ def test_every_parameter_of_linear_svc_is_known():
 
 def test_more_classes_are_those_of_linear_svc():
     model = ScreenedLinearSVC(0.3, tol=1e-10).fit(X, y)
-    peer = LinearSVC(loss="hinge", C=0.3, tol=1e-8, max_iter=10**6, random_state=0).fit(X, y)
+    peer = LinearSVC(C=0.3, tol=1e-8, max_iter=10**6, random_state=0).fit(X, y)
     assert_allclose(model.coef_, peer.coef_, atol=1e-3)
     assert_allclose(model.intercept_, peer.intercept_, atol=1e-3)
     assert_array_equal(model.predict(X), peer.predict(X))
@@ -39,6 +39,7 @@ def test_more_classes_are_those_of_linear_svc():
 def test_it_is_the_screened_svc_of_the_same_problem():
     model = ScreenedLinearSVC(0.3, intercept_scaling=2.0, tol=1e-9).fit(X, y)
     options = {"kernel": "linear", "intercept": "penalised", "multi_class": "ovr"}
+    options["loss"] = "squared_hinge"
     other = ScreenedSVC(0.3, intercept_scaling=2.0, tol=1e-9, **options).fit(X, y)
     assert_array_equal(model.coef_, other.coef_)
     assert_array_equal(model.dual_coef_, other.dual_coef_)
