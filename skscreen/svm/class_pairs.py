@@ -21,7 +21,7 @@ from skscreen.svm.solvers.kernel.block_smo_loops import LANES
 from skscreen.svm.solvers.kernel.box import Box
 from skscreen.svm.solvers.kernel.class_pair_loops import LARGEST, certificate, solve_pair, sums
 from skscreen.svm.solvers.kernel.levels import DIGITS, LevelSolver, balanced
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import SampleSolution, growth
 
 # Samples of a class whose kernel values are kept: 36 MB.
 _WHOLE = 3000
@@ -120,8 +120,9 @@ class ClassPairs:
             box = Box(signs, np.minimum(C * weights, 0.0), np.maximum(C * weights, 0.0), self._free)
             beta = np.zeros(rows.size)
             if last is not None:
-                # The box is larger in the same proportion.
-                beta = np.clip(C / last[0] * last[1], box.low, box.high)
+                caps = np.abs(last[0] * weights)
+                factor = growth(np.abs(last[1]), caps, C / last[0])
+                beta = np.clip(factor * last[1], box.low, box.high)
             elif start is not None:
                 beta = np.clip(signs * start, box.low, box.high)
                 beta = balanced(beta, box.low, box.high) if self._free else beta

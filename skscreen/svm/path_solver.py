@@ -22,7 +22,7 @@ from skscreen.svm.screening.inside_box import compare_at
 from skscreen.svm.screening.rules import BOUNDS, Extremes, ball_test, decide
 from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.polish import certified, polish
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import SampleSolution, growth
 
 # Margins this near to the kink (over 1, or the threshold) and shares of C_i this near to inside
 # count as undecidable; for rates only.
@@ -338,9 +338,12 @@ class SamplePathSolver:
         return start, margins, codes
 
     def _scaled(self, known: "_Known", C: float, caps: np.ndarray):
-        """Return C / C0 times a point; what is at its bound stays exactly there."""
-        rho = C / known.C
-        at_bound = known.alpha >= known.C * self._weights
+        """Return C / C0 times a point; what is at its bound stays exactly there.
+
+        That of a hard margin stays as it is.
+        """
+        before = known.C * self._weights
+        rho, at_bound = growth(known.alpha, before, C / known.C), known.alpha >= before
         start = np.where(at_bound, caps, np.minimum(rho * known.alpha, caps))
         return start, rho * known.margins
 

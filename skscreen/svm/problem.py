@@ -167,7 +167,8 @@ class SVMProblem:
         signs = self.division.signs(problem)
         if self._pairs is not None:
             if start is None and self._stored is not None:
-                start = self._stored.start(problem, C, signs.size)
+                weights = self.division.weights(problem)
+                start = self._stored.start(problem, C, weights)
             (solution,) = self._pairs.follow(problem, [C], tol, start)
             if solution.converged or solution.n_iter == self._settings.max_iter:
                 if self._stored is not None:

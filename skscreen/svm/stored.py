@@ -6,7 +6,7 @@ import numpy as np
 
 from skscreen.fitting.store import Store
 from skscreen.svm.path_solver import SamplePathSolver
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import SampleSolution, growth
 
 # C, dual variables, their margins where they are known, and C_min of the problem.
 Known = tuple[float, np.ndarray, np.ndarray | None, float]
@@ -38,13 +38,13 @@ class StoredFit:
             found = self._read[1]
         return [known[problem] for known in found if known[problem][1].shape == (n,)]
 
-    def start(self, problem: int, C: float, n: int) -> np.ndarray | None:
-        """Return dual variables to start a problem of n samples from: of the nearest C, scaled."""
-        known = self.neighbours(problem, C, n)
+    def start(self, problem: int, C: float, weights: np.ndarray) -> np.ndarray | None:
+        """Return dual variables to start from: of the nearest C, scaled; C_i = C weights_i."""
+        known = self.neighbours(problem, C, weights.size)
         if not known:
             return None
         other, alpha, *_ = min(known, key=lambda point: abs(np.log(C / point[0])))
-        return C / other * alpha
+        return growth(alpha, other * weights, C / other) * alpha
 
     def _neighbours(self, C: float) -> list[list[Known]]:
         out = []

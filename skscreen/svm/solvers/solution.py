@@ -70,3 +70,20 @@ class SampleSolution:
     def screening_rate(self, where: str | None = None) -> float:
         """Return the share of decidable samples fixed at the end, or after the step `where`."""
         return min(n_screened(self.history, where) / max(self.n_decidable, 1), 1.0)
+
+
+def growth(alpha: np.ndarray, caps: np.ndarray, ratio: float) -> float:
+    """Return what to multiply dual variables by to start from them where all C_i are `ratio` times.
+
+    That is the ratio, as the box grows by it. But a solution for a smaller C that is below all of
+    its caps is that of the hard margin, and stays the solution.
+
+    Parameters
+    ----------
+    alpha : ndarray of shape (n,)
+    caps : ndarray of shape (n,)
+        What they were bounded by; infinite ones stand for losses without such a margin.
+    ratio : float
+    """
+    hard = ratio > 1.0 and bool(np.all(alpha < caps)) and bool(np.all(np.isfinite(caps)))
+    return 1.0 if hard else ratio
