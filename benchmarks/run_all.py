@@ -39,6 +39,7 @@ SCRIPTS = {
     "squared_hinge": ("svm.squared_hinge", "data"),
     "store": ("svm.store", "data"),
     "certified": ("svm.certified", "data"),
+    "many_classes": ("svm.many_classes", "data"),
     "searches": ("svm.searches", "data"),
     "pragam": ("pragam.paper", "data", "out"),
     "embedding": ("embedding.run", "data", "out", "peer"),

@@ -32,6 +32,9 @@ _SET = 300
 # Steps of SMO for each sample where no limit is given.
 _STEPS_A_SAMPLE = 1000
 
+# Samples up to which a problem is solved to this part of the tolerance, as that takes no time.
+_SMALL, _MORE_DIGITS = 100, 1e-4
+
 # Of the tolerance, what single precision may leave.
 _SHARE = 0.5
 
@@ -182,6 +185,7 @@ class _Pair:
         then those that may add to the gap are computed in double precision.
         """
         steps, before, parts = 0, np.inf, np.empty(beta.size)
+        tol *= _MORE_DIGITS if beta.size <= _SMALL else 1.0
         limits = box.target, box.low, box.high, beta
         memory = np.empty((min(beta.size, LARGEST) + LANES) ** 2, np.float32)
         f, errors = self._scores(beta)

@@ -15,6 +15,7 @@ from skscreen.fitting.warning import warn_user
 from skscreen.samples.distances import near_origin
 from skscreen.samples.gram import Gram
 from skscreen.samples.kernel import Kernel, gamma_value
+from skscreen.samples.kernel_blocks import LinearBlocks
 from skscreen.samples.kernel_samples import KernelSamples, LinearKernelSamples
 from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
@@ -100,24 +101,30 @@ class SVMProblem:
             shared = shared or self._kept()
             self._whole = SampleSet(self._taking_part, kernel, replace(settings, once=once), shared)
             self._whole.prepare()
+        self._origin = None
         self._pairs = self._class_pairs()
 
     def _class_pairs(self) -> ClassPairs | None:
         """Return what solves problems one against one together, where that may be done."""
-        settings = self._settings
-        whole = self._whole is not None or self.kernel.name == "linear"
+        settings, X = self._settings, self._taking_part
+        whole = self._whole is not None or by_rows(self.kernel.name, settings.free)
         if whole or settings.solver != "auto":
             return None
         if settings.loss != "hinge":
             return None
-        gram = self.kernel.gram(self._taking_part, 0.0)
+        if self.kernel.name == "linear":
+            # See `SampleSet`.
+            (X,) = near_origin(X)
+            if X is not self._taking_part:
+                self._origin = self._taking_part[0] - X[0]
+        gram = self.kernel.gram(X, 0.0)
         # The certificate of others looks at all of their values.
         if not gram.is_definite:
             return None
+        blocks = LinearBlocks(X) if self.kernel.name == "linear" else gram.blocks or gram.tiles()
         return ClassPairs(
-            gram.tiles() if gram.blocks is None else gram.blocks, gram.diagonal, self.division,
-            settings.bias, settings.free, settings.max_iter,
-        )  # fmt: skip
+            blocks, gram.diagonal, self.division, settings.bias, settings.free, settings.max_iter
+        )
 
     def _stored_fit(self) -> StoredFit:
         """Return what the store knows of these problems for other C."""
@@ -173,7 +180,7 @@ class SVMProblem:
             if solution.converged or solution.n_iter == self._settings.max_iter:
                 if self._stored is not None:
                     self._stored.keep(problem, C, solution)
-                return solution
+                return self._with_weights(problem, solution)
             start = solution.alpha
         samples = self._samples(problem)
         solver = samples.path_solver(signs, self._losses(problem), exact=not self._settings.once)
@@ -191,7 +198,10 @@ class SVMProblem:
             found = self._pairs.follow(problem, Cs, tol, start)
             for C, solution in zip(Cs, found, strict=True):
                 done = solution.converged or solution.n_iter == self._settings.max_iter
-                yield solution if done else self.solve(problem, C, tol, solution.alpha)
+                if done:
+                    yield self._with_weights(problem, solution)
+                else:
+                    yield self.solve(problem, C, tol, solution.alpha)
             return
         solver = self.path_solver(problem)
         if start is not None:
@@ -204,6 +214,17 @@ class SVMProblem:
         solver = samples.path_solver(signs, self.division.weights(problem))
         solution = solve_hard_margin(solver, signs if self._settings.free else None, tol)
         return samples.finish(signs * solution.alpha, solution)
+
+    def _with_weights(self, problem: int, solution: SampleSolution) -> SampleSolution:
+        """Return a solution of a pair of classes with weights of features, for linear kernels."""
+        if self.kernel.name != "linear":
+            return solution
+        signed = self.division.signs(problem) * solution.alpha
+        used = np.flatnonzero(signed)
+        X = self._taking_part[self.division.rows(problem)[used]]
+        w = X.T @ signed[used]
+        moved = 0.0 if self._origin is None else float(w @ self._origin)
+        return replace(solution, w=w, b=solution.b - moved)
 
     def path_solver(self, problem: int) -> SamplePathSolver:
         """Return what solves one of the two-class problems for values of C."""

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.svm import SVC
 
+from skscreen import ScreenedSVC
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.labels import check_labels
 from skscreen.samples.multiclass import OneVsOne
@@ -85,3 +87,15 @@ def test_few_steps_are_not_enough():
     )
     assert not found.converged and found.n_iter <= 5
     assert found.certificate.gap > 1e-6 * found.certificate.primal
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e3])
+def test_a_linear_kernel_has_weights_and_an_intercept_anywhere(shift):
+    # Some rows are zero, and have no curvature of their own.
+    data = np.where(np.arange(Y.size)[:, None] % 9, X, 0.0) + shift
+    model = ScreenedSVC(kernel="linear", tol=1e-7).fit(data, Y, WEIGHTS)
+    peer = SVC(kernel="linear", tol=1e-6).fit(data - shift, Y, WEIGHTS)
+    assert_allclose(model.coef_, peer.coef_, atol=2e-3)
+    shown = model.set_params(decision_function_shape="ovo").decision_function(data)
+    expected = peer.set_params(decision_function_shape="ovo").decision_function(data - shift)
+    assert_allclose(shown, expected, atol=5e-3)

@@ -34,6 +34,9 @@ _ROUGH = 2e-2
 # Of the gap that is allowed, and of the largest violation: what a round leaves.
 _SHARE, _LEFT = 0.5, 0.03
 
+# Least curvature along one sample: rounding errors in single precision of the largest.
+_LEAST_DIAGONAL = np.float32(1e-7)
+
 # Of the primal value, how much may be unknown.
 _UNSURE = 0.1
 
@@ -166,8 +169,9 @@ def certificate(target, low, high, beta, f, errors, free, parts):
         gap += parts[k]
         unsure += max(high[k] * more, low[k] * less) - max(high[k] * slope, low[k] * slope)
     unsure = 0.5 * (unsure + gap - computed)
-    sure = unsure <= _UNSURE * primal
-    return b, gap / (1.0 - unsure / primal) if sure else np.inf, primal
+    if not unsure <= _UNSURE * primal:
+        return b, np.inf, primal
+    return b, gap / (1.0 - unsure / primal) if unsure > 0.0 else gap, primal
 
 
 @njit(cache=True, nogil=True)
@@ -314,12 +318,15 @@ def _solve_set(A, B, AB, square_bias, low, high, beta, g, b, W, padded, eps, ste
     """Solve the problem on a working set, and add what it changes to all slopes."""
     size, m = W.size, len(A)
     K = _matrix(memory, size, padded)
-    diagonal = np.ones(padded, np.float32)
+    diagonal, least = np.ones(padded, np.float32), np.float32(0.0)
+    for k in range(size):
+        least = max(least, _LEAST_DIAGONAL * K[k, k])
+    least = max(least, _LEAST_DIAGONAL)
     part_low, part_high = np.zeros(padded), np.zeros(padded)
     part, slopes = np.zeros(padded), np.zeros(padded)
     for k in range(size):
         i = W[k]
-        diagonal[k] = K[k, k]
+        diagonal[k] = max(K[k, k], least)
         part_low[k], part_high[k], part[k], slopes[k] = low[i], high[i], beta[i], g[i] - b
     if free:
         taken = pairs_with_offset(K, diagonal, part_low, part_high, part, slopes, eps, steps)
