@@ -21,7 +21,7 @@ from skscreen.svm.screening.bounds import Reference, gap_ball, reference
 from skscreen.svm.screening.inside_box import compare_at
 from skscreen.svm.screening.rules import BOUNDS, Extremes, ball_test, decide
 from skscreen.svm.solvers.hinge import HingeTerms
-from skscreen.svm.solvers.polish import certified, polish
+from skscreen.svm.solvers.polish import certified, polish, stretched
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
 # Margins this near to the kink (over 1, or the threshold) and shares of C_i this near to inside
@@ -247,8 +247,13 @@ class SamplePathSolver:
         Next to a sample of a huge C a rounding error of its margin may be a loss that counts. Those
         of sums of kernel values are larger than those of products with weights.
         """
-        found = solution.certificate
-        gap = found.gap + self._effect(solution, losses, self._rounding(solution))
+        found, errors = solution.certificate, self._rounding(solution)
+        gap = found.gap + self._effect(solution, losses, errors)
+        if gap > tol * found.primal:
+            longer = stretched(solution, losses, self._signs, errors)
+            more = longer.certificate.gap + self._effect(longer, losses, errors)
+            if more < gap:
+                solution, found, gap = longer, longer.certificate, more
         if solution.w is None or gap > tol * found.primal:
             found = replace(found, gap=gap)
         return replace(solution, certificate=found, converged=found.relative_gap <= tol)

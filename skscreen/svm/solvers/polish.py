@@ -27,6 +27,9 @@ _RIDGE = 1e-11
 # Steps of refinement that take the effect of the ridge away.
 _REFINEMENTS = 3
 
+# Most that vectors are made longer by.
+_STRETCHED = 1.0 + 1e-6
+
 # Relative gap that is not worth a system.
 _EXACT = 1e-12
 
@@ -109,6 +112,26 @@ def _change(samples, E, alpha, slopes, shifts, signs) -> tuple[np.ndarray, float
         move = (y @ (x + step) - excess) / (y @ along)
         x, b = x + step - move * along, b + move
     return x, b
+
+
+def stretched(
+    solution: SampleSolution, losses: SampleLosses, signs: np.ndarray | None, errors: np.ndarray
+) -> SampleSolution:
+    """Return the solution made longer by so much that no margin is short of its threshold.
+
+    Next to a huge C a margin that lacks a rounding error costs more than the gap may be; a vector
+    longer by as much costs nothing. Where C counts, or no such factor exists, itself.
+    """
+    reach = losses.thresholds - losses.short(solution.margins, solution.b, signs) - 2.0 * errors
+    if not (np.all(reach > 0.0) and np.all(losses.thresholds > 0.0)):
+        return solution
+    factor = float((losses.thresholds / reach).max())
+    alpha = factor * solution.alpha
+    if not (1.0 < factor < _STRETCHED and np.all(alpha <= losses.caps)):
+        return solution
+    w = None if solution.w is None else factor * solution.w
+    margins, b = factor * solution.margins, factor * solution.b
+    return replace(certified(solution, alpha, margins, b, losses, signs), w=w)
 
 
 def certified(

@@ -9,6 +9,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from svm_reference import dual, gap, optimum, primal, sloppy
 
+from skscreen import ScreenedSVC
 from skscreen.core.certificate import Certificate
 from skscreen.samples.gram import Gram
 from skscreen.samples.kernel_samples import KernelSamples
@@ -151,3 +152,21 @@ def test_a_move_that_overflows_is_not_taken():
     samples = LinearSamples(1e38 * X[:10], y[:10], 1.0)
     start = solve_linear(samples, np.full(10, 1e70), max_iter=2)
     assert polish(samples, hinge(np.full(10, 1e70)), start).certificate.gap <= start.certificate.gap
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+@pytest.mark.parametrize("far", [4.0, 100.0])
+def test_hard_margins_lack_no_rounding_error(kernel, intercept, far):
+    y = np.where(np.arange(60) % 2, 1.0, -1.0)
+    X = np.random.default_rng(0).normal(size=(60, 2)) * 0.5 + far * (y[:, None] > 0.0)
+    models = [
+        ScreenedSVC(C, kernel=kernel, gamma=0.5, intercept=intercept, tol=1e-7).fit(X, y)
+        for C in (1e8, 1e10)
+    ]
+    assert models[0].objective_ == pytest.approx(models[1].objective_, rel=3e-7)
+    peer = SVC(C=1e8, kernel=kernel, gamma=0.5, tol=1e-6).fit(X, y)
+    if intercept == "free":
+        dual = np.abs(peer.dual_coef_).sum() / 2.0
+        assert models[0].objective_[0] == pytest.approx(dual, rel=1e-4)

@@ -38,8 +38,9 @@ _ROUGH = 3e-2
 # Samples of U, and least samples of a working set.
 _NEAR, _LEAST = 6000, 1500
 
-# Passes over a level, working sets of one U; the part of the gap that a pass takes off at least.
-_PASSES, _SETS, _STALLED = 40, 12, 0.01
+# Passes over a level, working sets of one U; the part of the gap that a pass has to leave at most,
+# or the part by which the dual value has to rise.
+_PASSES, _SETS, _STALLED, _RISEN = 40, 12, 0.98, 0.02
 
 # Of the first gap on U, and of the tolerance, what its working sets may leave.
 _LEFT, _SHARE = 0.02, 0.3
@@ -50,6 +51,9 @@ DIGITS, _DOUBLE_PASSES, _SLOW = 1e-4, 30, 0.7
 
 # Of the primal value, how much may be unknown; relative gaps below which its digits are asked for.
 _UNSURE, _FINE = 0.1, 1e-6
+
+# Most that beta is made longer by.
+_STRETCHED = 1.0 + 1e-6
 
 # Of the interval of an intercept; least band of slopes; below any sum that counts.
 _HALVINGS, _NARROW, _TINY = 40, 1e-12, 1e-300
@@ -150,17 +154,25 @@ class LevelSolver:
 
     def improve(self, index: np.ndarray, box: Box, point: Point, tol: float) -> View:
         """Improve a point on a level to a relative gap, as single precision tells it."""
-        view, before = box.view(point.beta, point.f), -np.inf
+        view, before = box.view(point.beta, point.f), None
         for _ in range(_PASSES):
-            # Far from the solution the gap may rise, but never the dual value fall.
-            dual = view.primal - view.gap
-            enough = view.gap <= tol * view.primal or dual - before < _STALLED * view.gap
-            if enough or self.n_steps >= self.max_steps:
+            if view.gap <= tol * view.primal or self._halted(view, before, _STALLED):
                 break
-            before = dual
+            before = view
             self._pass(index, box, point, view, self._near(box, point, view), tol)
             view = box.view(point.beta, point.f)
         return view
+
+    def _halted(self, view: View, before: View | None, most: float) -> bool:
+        """Whether more than a part of the gap is left, and the dual value has not risen much.
+
+        Far from the solution the gap may rise, but the dual value does not fall.
+        """
+        if self.n_steps >= self.max_steps or before is None:
+            return self.n_steps >= self.max_steps
+        dual = before.primal - before.gap
+        risen = view.primal - view.gap - dual
+        return view.gap > most * before.gap and risen < _RISEN * abs(dual)
 
     def _near(self, box: Box, point: Point, view: View) -> np.ndarray:
         """Return the samples that may matter: free ones, violators, and those next in line."""
@@ -222,17 +234,38 @@ class LevelSolver:
 
     def finish(self, box: Box, point: Point) -> View:
         """Bring a point on all samples to the tolerance, and return its certificate."""
-        before, n = np.inf, box.target.size
+        before, n = None, box.target.size
         for _ in range(_DOUBLE_PASSES):
             self._balance(box, point)
             view, parts = self._certified(box, point)
-            enough = view.gap <= self.tol * view.primal
-            if enough or view.gap > _SLOW * before or self.n_steps >= self.max_steps:
+            if view.gap <= self.tol * view.primal or self._halted(view, before, _SLOW):
                 break
-            before = view.gap
+            before = view
             J = np.flatnonzero((parts > 0.0) | box.is_free(point.beta))
             self._pass(np.arange(n), box, point, view, J, self.tol, double=True)
+        if view.gap > self.tol * view.primal and self._stretch(box, point, view):
+            view = self._certified(box, point)[0]
         return view
+
+    def _stretch(self, box: Box, point: Point, view: View) -> bool:
+        """Make beta longer by so much that no score is short of its target; if C does not count.
+
+        Next to a huge C a score that lacks a rounding error costs more than the gap may be.
+        """
+        sign = np.where(box.high > 0.0, 1.0, -1.0)[box.low < box.high]
+        target, slopes, errors = (
+            part[box.low < box.high] for part in (box.target, view.slopes, point.errors)
+        )
+        target = sign * target
+        reach = target - sign * slopes - 2.0 * errors
+        if not (np.all(reach > 0.0) and np.all(target > 0.0)):
+            return False
+        factor = float((target / reach).max())
+        beta = factor * point.beta
+        if not (1.0 < factor < _STRETCHED and np.all((beta <= box.high) & (beta >= box.low))):
+            return False
+        point.beta, point.f, point.errors = beta, factor * point.f, factor * point.errors
+        return True
 
     def certify(self, box: Box, point: Point) -> View:
         """Return the certificate of a point as it is."""

@@ -150,3 +150,11 @@ def test_estimator_and_path_agree_with_svc():
     np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-3)
     path = svc_path(X, y, Cs=[0.1, 0.5, 2.0], kernel="rbf", gamma=0.03, intercept="free", tol=1e-8)
     assert path.objectives[-1] == pytest.approx(model.objective_[0], rel=1e-7)
+
+
+@pytest.mark.filterwarnings("error")
+def test_separable_data_and_a_huge_C():
+    X, y = data("separable")
+    X[:, 0] += 0.3 * y
+    model = ScreenedSVC(1e8, kernel="rbf", gamma=0.3, intercept="free", tol=1e-7).fit(X, y)
+    assert extended_gap(X, y, np.full(y.size, 1e8), model, 0.0)[0] <= model.dual_gap_ <= 1e-7
