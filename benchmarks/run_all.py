@@ -35,6 +35,7 @@ SCRIPTS = {
     "rtlm_path": ("metric_learning.path", "data"),
     "rtlm_paper": ("metric_learning.paper", "data", "out"),
     "svc": ("svm.fits", "data"),
+    "svc_large": ("svm.large", "data"),
     "svr": ("svm.regression", "data"),
     "squared_hinge": ("svm.squared_hinge", "data"),
     "store": ("svm.store", "data"),

@@ -1,16 +1,18 @@
-"""RBF fits of 5,000 to 58,000 samples beside SVC and the floor.
+"""RBF fits of 5,000 to 200,000 samples beside SVC and the floor.
 
-    python -m benchmarks.svm.large --data FOLDER [--sets NAME,...] [--Cs 1,10,100]
-                                   [--tols 1e-3,1e-6] [--samples N] [--intercept free|none]
+    python -m benchmarks.svm.large --data FOLDER [--parts free,none,small,made] [--sets NAME,...]
+                                   [--Cs 1,10] [--tols 1e-3,1e-6]
 
 FOLDER holds the benchmark data and a `load.py` with `load(name) -> (X, y)`. The most frequent
 class against the rest (letter: odd against even), standardised, gamma = 1/d. One thread on both
 sides, CPU seconds of one run. SVC stops at tol=1e-3, which is no duality gap; it has an intercept
 whatever ours has. The floor is the kernel values between the support vectors and all samples,
-computed once in single precision.
+computed once in single precision. Parts: a free intercept, none, 5,000 samples of each set, and
+200,000 made samples with 20 features, without SVC.
 """
 
 import argparse
+import resource
 import time
 import warnings
 from pathlib import Path
@@ -23,6 +25,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks.support.data import Data
+from benchmarks.support.tables import table
 from skscreen import ScreenedSVC
 
 SETS = "magic,covtype,letter,ijcnn1,shuttle,a9a,w8a"
@@ -30,44 +33,71 @@ SETS = "magic,covtype,letter,ijcnn1,shuttle,a9a,w8a"
 # Samples of a set at most: covtype has more than half a million.
 _MOST = {"covtype": 20_000}
 
+# Samples of each set in the small part.
+_SMALL = 5000
+
 # Rows of a block of the floor.
 _BLOCK = 256
 
 
 def main() -> None:
-    """Print a line for each set, C and tolerance, and the geometric means of the ratios."""
+    """Print a table for each part, and the geometric means of the ratios."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
+    parser.add_argument("--parts", default="free,none,small,made")
     parser.add_argument("--sets", default=SETS)
-    parser.add_argument("--Cs", default="1,10,100")
+    parser.add_argument("--Cs", default="1,10")
     parser.add_argument("--tols", default="1e-3,1e-6")
-    parser.add_argument("--samples", type=int, default=None, help="a random part of each set")
-    parser.add_argument("--intercept", choices=("free", "none"), default="free")
     args = parser.parse_args()
-    data, tols = Data(args.data), [float(tol) for tol in args.tols.split(",")]
-    ratios: dict[float, list[float]] = {tol: [] for tol in tols}
+    data, parts = Data(args.data), args.parts.split(",")
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        _fit(*_task(*data("magic"), "magic", 3000), 1.0, 1e-6, args.intercept)  # compiles
-        print("set, samples, C, SVC s | tol, ours s, gap, SVC / ours, ours / floor | ...")
-        for name in args.sets.split(","):
-            X, y = _task(*data(name), name, args.samples or _MOST.get(name))
-            for C in map(float, args.Cs.split(",")):
-                began = time.process_time()
-                SVC(C=C, gamma=1.0 / X.shape[1], tol=1e-3, cache_size=1000).fit(X, y)
-                peer, cells = time.process_time() - began, []
-                for tol in tols:
-                    seconds, model = _fit(X, y, C, tol, args.intercept)
-                    floor = _floor(X, model.support_)
-                    ratios[tol].append(peer / seconds)
-                    cells.append(
-                        f"{tol:g} {seconds:6.2f} {model.dual_gap_:.0e} {peer / seconds:5.1f} "
-                        f"{seconds / floor:5.1f}"
-                    )
-                print(f"{name:8} {len(y):6} {C:5g} {peer:7.2f} | {' | '.join(cells)}", flush=True)
+        _fit(*_task(*data("magic"), "magic", 3000), 1.0, 1e-6, "free")  # compiles
+        for part in parts:
+            if part == "made":
+                _made()
+            else:
+                _beside_svc(part, data, args)
+
+
+def _beside_svc(part: str, data: Data, args) -> None:
+    """Print the table of a part."""
+    tols = [float(tol) for tol in args.tols.split(",")]
+    rows, ratios = [], {tol: [] for tol in tols}
+    intercept = "none" if part == "none" else "free"
+    for name in args.sets.split(","):
+        X, y = _task(*data(name), name, _SMALL if part == "small" else _MOST.get(name))
+        for C in [1.0] if part == "small" else map(float, args.Cs.split(",")):
+            began = time.process_time()
+            SVC(C=C, gamma=1.0 / X.shape[1], tol=1e-3, cache_size=1000).fit(X, y)
+            peer, row = time.process_time() - began, []
+            for tol in tols:
+                seconds, model = _fit(X, y, C, tol, intercept)
+                ratios[tol].append(peer / seconds)
+                floor = seconds / _floor(X, model.support_)
+                row += [f"{seconds:.2f}", f"{model.dual_gap_:.0e}", f"{peer / seconds:.1f}"]
+                row += [f"{floor:.1f}"]
+            rows.append([name, f"{len(y)} x {X.shape[1]}", f"{C:g}", f"{peer:.2f}", *row])
+    print(f"intercept: {intercept}\n")
+    each = "".join(f",ours {tol:g},gap,SVC / ours,ours / floor" for tol in tols)
+    table(f"set,size,C,SVC s{each}", rows)
     for tol, values in ratios.items():
         mean = np.exp(np.mean(np.log(values)))
-        print(f"tol {tol:g}: {mean:.1f} times SVC in the geometric mean, least {min(values):.1f}")
+        print(f"gap {tol:g}: {mean:.1f} times SVC in the geometric mean, least {min(values):.1f}")
+    print(flush=True)
+
+
+def _made() -> None:
+    """Print the table of 200,000 made samples: Gauss clouds of two classes."""
+    rows, rng = [], np.random.default_rng(0)
+    for n in (50_000, 100_000, 200_000):
+        cloud, sides = rng.integers(0, 40, n), np.where(rng.random(40) < 0.5, 1.0, -1.0)
+        X = rng.normal(scale=1.2, size=(40, 20))[cloud] + rng.normal(size=(n, 20))
+        seconds, model = _fit(StandardScaler().fit_transform(X), sides[cloud], 1.0, 1e-3, "free")
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        cells = f"{seconds:.1f}", model.support_.size, f"{model.dual_gap_:.0e}", f"{peak:.1f}"
+        rows.append([f"{n:,}".replace(",", " "), *cells])
+    table("samples,s,support vectors,gap,peak GB of the process", rows)
 
 
 def _task(X, y, name: str, n: int | None):

@@ -253,7 +253,8 @@ class SamplePathSolver:
             longer = stretched(solution, losses, self._signs, errors)
             more = longer.certificate.gap + self._effect(longer, losses, errors)
             if more < gap:
-                solution, found, gap = longer, longer.certificate, more
+                solution, gap = longer, more
+                found = replace(longer.certificate, gap=gap)
         if solution.w is None or gap > tol * found.primal:
             found = replace(found, gap=gap)
         return replace(solution, certificate=found, converged=found.relative_gap <= tol)

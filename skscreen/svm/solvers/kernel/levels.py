@@ -36,7 +36,11 @@ _FEW = 250
 _ROUGH = 3e-2
 
 # Samples of U, and least samples of a working set.
-_NEAR, _LEAST = 6000, 1500
+_NEAR, _LEAST = 6000, 1000
+
+# Samples between their bounds at the start of a level, over those that are free on the one before,
+# and least of them.
+_BAND, _FEWEST = 3, 300
 
 # Passes over a level, working sets of one U; the part of the gap that a pass has to leave at most,
 # or the part by which the dual value has to rise.
@@ -132,23 +136,24 @@ class LevelSolver:
         """Return a point on all samples, from nested subsets of them."""
         n = box.target.size
         order = np.random.default_rng(0).permutation(n)
-        index, point, view = np.empty(0, np.int64), None, None
+        index, before, point, view = np.empty(0, np.int64), box, None, None
         for size in (*(size for size in LEVELS if size * _GROWTH < n), n):
             chosen, factors = _some(order, box, size)
             part = box.scaled(chosen, factors)
             if view is None:
                 point = self.point(chosen, np.clip(np.zeros(size), part.low, part.high))
             else:
-                point = self._carried(index, point, view.b, chosen, part)
-            index = chosen
+                free = before.is_free(point.beta)
+                point = self._carried(index, point, view.b, chosen, part, free)
+            index, before = chosen, part
             if size < n:
                 view = self.improve(index, part, point, _ROUGH)
         return point
 
-    def _carried(self, index, point: Point, b: float, new: np.ndarray, box: Box) -> Point:
+    def _carried(self, index, point: Point, b: float, new, box: Box, free) -> Point:
         """Return a point on new samples: at its bound by its score, or between near the margin."""
         g = box.target - self.scores(index, point.beta, new)[0] - b
-        size = min(self._least, new.size) - 1
+        size = min(max(_BAND * np.count_nonzero(free), _FEWEST), self._least, new.size) - 1
         beta = _by_scores(g, max(np.partition(np.abs(g), size)[size], _NARROW), box)
         return self.point(new, beta)
 
