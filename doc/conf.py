@@ -162,7 +162,7 @@ def crop_thumbnails(app):
         first = thumbnail.name.replace("_thumb", "_001")
         figure = Image.open(thumbnail.parent.parent / first).convert("RGB")
         width, height = figure.size
-        below = figure.crop((0, 40, min(width, int(1.7 * height)), height))
+        below = figure.crop((0, 26, min(width, int(1.7 * height)), height))
         ImageOps.pad(below, (400, 280), Image.Resampling.LANCZOS, color="white").save(thumbnail)
 
 
