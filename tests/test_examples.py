@@ -103,6 +103,7 @@ def test_labellers_of_digit_words_beat_single_images():
 @pytest.mark.parametrize(
     "name",
     [
+        "C_and_gamma",
         "certified_C",
         "embedding_losses",
         "embedding_solvers",
