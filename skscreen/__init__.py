@@ -25,6 +25,7 @@ from skscreen.svm.cv import ScreenedSVCCV
 from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.path import SVCPath, svc_path
 from skscreen.svm.regression import ScreenedSVR
+from skscreen.svm.regression_cv import ScreenedSVRCV
 from skscreen.svm.regression_path import SVRPath, svr_path
 from skscreen.svm.svc import ScreenedSVC
 
@@ -51,6 +52,7 @@ __all__ = [
     "ScreenedSVC",
     "ScreenedSVCCV",
     "ScreenedSVR",
+    "ScreenedSVRCV",
     "SequenceTransformer",
     "Store",
     "embedding_dimension_test",

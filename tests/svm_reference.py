@@ -19,13 +19,14 @@ def box_qp(Q, C):
     return np.clip(np.array(solution.x), 0.0, C)
 
 
-def squared_hinge_qp(Q, C, y=None):
-    """Maximise sum alpha - alpha'(Q + diag(1 / 2C)) alpha / 2 over 0 <= alpha [, y'alpha = 0].
+def squared_hinge_qp(Q, C, y=None, t=1.0):
+    """Maximise t'alpha - alpha'(Q + diag(1 / 2C)) alpha / 2 over 0 <= alpha [, y'alpha = 0].
 
     Returns the dual variables, Clarabel's and then of linear systems on those above 0 until these
     stay the same, and the value.
     """
     n, top = len(C), C.max()
+    t = np.broadcast_to(t, n)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
@@ -34,23 +35,23 @@ def squared_hinge_qp(Q, C, y=None):
     if y is not None:
         A, limits = sparse.vstack([sparse.csc_matrix(y), A]), np.zeros(n + 1)
         cones = [clarabel.ZeroConeT(1), *cones]
-    found = clarabel.DefaultSolver(P, -np.ones(n), A.tocsc(), limits, cones, settings).solve()
+    found = clarabel.DefaultSolver(P, -t, A.tocsc(), limits, cones, settings).solve()
     alpha = top * np.maximum(np.array(found.x), 0.0)
     H, A = Q + np.diag(0.5 / C), alpha > 1e-5 * alpha.max()
     signs = np.zeros(n) if y is None else y
     for _ in range(20):
         system = np.block([[H[np.ix_(A, A)], signs[A, None]], [signs[A], np.zeros(1)]])
         system[-1, -1] = y is None
-        solved = np.linalg.solve(system, np.append(np.ones(A.sum()), 0.0))
+        solved = np.linalg.solve(system, np.append(t[A], 0.0))
         polished = np.zeros(n)
         polished[A] = solved[:-1]
-        slopes = 1.0 - H @ polished - solved[-1] * signs
+        slopes = t - H @ polished - solved[-1] * signs
         found = np.where(A, polished > 0.0, slopes > 0.0)
         if (found == A).all():
             alpha = polished
             break
         A = found
-    return alpha, float(alpha.sum() - 0.5 * alpha @ H @ alpha)
+    return alpha, float(t @ alpha - 0.5 * alpha @ H @ alpha)
 
 
 def optimum(Q, C):
@@ -206,3 +207,11 @@ def regression_optimum(K, targets, C, epsilon, free):
         cones = [clarabel.ZeroConeT(1), *cones]
     A, limits = sparse.vstack(A).tocsc(), np.concatenate(limits)
     return -top * clarabel.DefaultSolver(P, q, A, limits, cones, settings).solve().obj_val
+
+
+def squared_regression_optimum(K, targets, C, epsilon, free):
+    """The same with squares of these losses."""
+    signs = np.repeat([1.0, -1.0], len(C))
+    Q, thresholds = np.outer(signs, signs) * np.tile(K, (2, 2)), signs * np.tile(targets, 2)
+    y = signs if free else None
+    return squared_hinge_qp(Q, np.tile(C, 2), y, thresholds - epsilon)[1]

@@ -7,13 +7,13 @@ import numpy as np
 
 from benchmarks.fuzz.checks import call, expect, expect_certified, expect_finite
 from benchmarks.fuzz.inputs import SPARSE, Inputs
-from benchmarks.fuzz.svm import SVC, settle, sizes_of_terms, squared
-from skscreen import ScreenedSVR, svr_path
+from benchmarks.fuzz.svm import SEARCH, SVC, settle, sizes_of_terms, squared
+from skscreen import ScreenedSVR, ScreenedSVRCV, svr_path
 
 SVR = {
     **{name: values for name, values in SVC.items() if name not in ("class_weight", "n_jobs")},
     "epsilon": (0.1, 0.0, 1e-12, 1.0, 1e6, 1e300),
-    "loss": ("epsilon_insensitive",),
+    "loss": ("epsilon_insensitive", "squared_epsilon_insensitive"),
 }
 
 
@@ -80,4 +80,26 @@ def fuzz_svr_path(inputs: Inputs) -> None:
     expect(np.all(np.isfinite(call(path.estimator(0).predict, X).result)), "predictions")
 
 
-TARGETS = {"ScreenedSVR": fuzz_svr, "svr_path": fuzz_svr_path}
+def fuzz_svr_cv(inputs: Inputs) -> None:
+    inputs.spoil("X", "y", "sample_weight", "groups", "epsilons", "gammas", *SEARCH, *SVR)
+    valid = {**{k: v for k, v in SVR.items() if k != "C"}, **SEARCH, "n_jobs": (None, 1)}
+    valid["scoring"] = (None, "r2", "neg_mean_absolute_error", lambda *args: 0.5)
+    valid |= {"epsilons": (None, [0.1], [0.0, 1.0]), "gammas": (None, ["scale", 0.1], [1e-3, 1.0])}
+    options = {"Cs": 2, **inputs.options(ScreenedSVRCV, valid)}
+    given, (X, _) = regression(inputs)
+    kernel = squared(inputs, options, X, given)
+    X = given[0] if kernel is None else kernel
+    groups = inputs.junk("groups", np.arange(np.shape(X)[0]) % 3 if np.ndim(X) else None)
+    model = ScreenedSVRCV(**options)
+    done = call(
+        model.fit, X, given[1], sample_weight=given[2], groups=groups, names=(*SVR, "targets")
+    )
+    if done.error is not None:
+        return
+    expect_finite(model)
+    expect(model.C_ > 0.0, "C_")
+    if model.refit:
+        expect(np.all(np.isfinite(call(model.predict, X).result)), "predictions")
+
+
+TARGETS = {"ScreenedSVR": fuzz_svr, "svr_path": fuzz_svr_path, "ScreenedSVRCV": fuzz_svr_cv}

@@ -44,7 +44,7 @@ def C_grid(Cs) -> np.ndarray:
     return positive_values("Cs", Cs, "a number of values, or a list")
 
 
-def split(cv, X, y, codes, groups) -> tuple:
+def split(cv, X, y, codes, groups, classifier: bool = True) -> tuple:
     """Return X and y in a form that can be cut, and the training and validation rows of folds."""
     X, y, groups = indexable(X, column_or_1d(y), groups)
     places = np.arange(len(y))
@@ -54,7 +54,7 @@ def split(cv, X, y, codes, groups) -> tuple:
         y,
         [
             tuple(places[np.asarray(part)] for part in parts)
-            for parts in check_cv(cv, codes, classifier=True).split(X, y, groups)
+            for parts in check_cv(cv, codes, classifier=classifier).split(X, y, groups)
         ],
     )
 

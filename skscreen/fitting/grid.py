@@ -17,13 +17,27 @@ def positive_values(name: str, values, kind: str = "a non-empty list") -> np.nda
         They are not positive finite numbers in a list; the message says that `name` must be `kind`
         of these.
     """
+    found = _finite(values)
+    if found.size == 0 or found.min() <= 0.0:
+        raise ValueError(f"{name} must be {kind} of positive finite numbers.")
+    return np.unique(found)
+
+
+def values_from_zero(name: str, values) -> np.ndarray:
+    """Return values >= 0 in ascending order, each once; see `positive_values`."""
+    found = _finite(values)
+    if found.size == 0 or found.min() < 0.0:
+        raise ValueError(f"{name} must be a non-empty list of finite numbers >= 0.")
+    return np.unique(found)
+
+
+def _finite(values) -> np.ndarray:
+    """Return a list of finite numbers as an array; an empty one of anything else."""
     try:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.ndim != 1 or found.size == 0 or not np.all(np.isfinite(found)) or found.min() <= 0.0:
-        raise ValueError(f"{name} must be {kind} of positive finite numbers.")
-    return np.unique(found)
+        return np.empty(0)
+    return found if found.ndim == 1 and np.all(np.isfinite(found)) else np.empty(0)
 
 
 def absolute_lam(lam: float, lam_max: float) -> float:

@@ -1,16 +1,13 @@
 """Targets and weights of the samples of a regression, checked and brought to one form."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
 
 from skscreen.samples.labels import of_rows, taking_part
-from skscreen.samples.losses import SampleLosses
+from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.rows import LARGEST
-
-# Losses of regression, by name.
-LOSSES = ("epsilon_insensitive",)
 
 
 @dataclass(frozen=True)
@@ -56,5 +53,22 @@ def epsilon_insensitive(values: np.ndarray, weights: np.ndarray, epsilon: float)
     A residual is too large on one side or the other: z_i = x_i has the threshold y_i - epsilon,
     and z_{n+i} = -x_i (see `twice`) the threshold -y_i - epsilon.
     """
-    thresholds = np.concatenate([values - epsilon, -values - epsilon])
-    return SampleLosses(thresholds, np.tile(weights, 2), np.zeros(2 * weights.size))
+    return _both_sides(hinge(np.tile(weights, 2)), values, epsilon)
+
+
+def squared_epsilon_insensitive(
+    values: np.ndarray, weights: np.ndarray, epsilon: float
+) -> SampleLosses:
+    """Return the squares of these losses, at C = 1."""
+    return _both_sides(squared_hinge(np.tile(weights, 2)), values, epsilon)
+
+
+def _both_sides(losses: SampleLosses, values: np.ndarray, epsilon: float) -> SampleLosses:
+    return replace(losses, thresholds=np.concatenate([values - epsilon, -values - epsilon]))
+
+
+# Losses of regression, by name.
+LOSSES = {
+    "epsilon_insensitive": epsilon_insensitive,
+    "squared_epsilon_insensitive": squared_epsilon_insensitive,
+}

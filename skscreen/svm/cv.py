@@ -27,6 +27,7 @@ from skscreen.fitting.store import check_store
 from skscreen.samples.kernel import gamma_grid, gamma_value
 from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.multiclass import Division, divided
+from skscreen.samples.targets import Targets
 from skscreen.svm.certified_C import Training, warn_if_less
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds
 from skscreen.svm.estimator import ADVICE, fitted, learn
@@ -242,7 +243,11 @@ class ScreenedSVCCV(ScreenedSVC):
         # Tables are not cut along both axes.
         X = checked if self.kernel == "precomputed" else X
         X, y, splits = split(self.cv, X, y, y_checked, groups)
-        gammas = self._gammas(checked, labels)
+        if self.gammas is not None and self.certify is not None:
+            raise ValueError(
+                "gammas must be None with certify, which proves for one kernel: use gamma."
+            )
+        gammas = gammas_of(self, checked, labels)
         if self.certify is not None:
             search, tasks = self._search_with_proof, Tasks(self, 1, "search")
         else:
@@ -264,29 +269,6 @@ class ScreenedSVCCV(ScreenedSVC):
                 # A fold's solution may be that of all samples; scikit-learn counts from 1.
                 self.n_iter_ = np.maximum(self.n_iter_, 1)
         return self
-
-    def _gammas(self, X, labels: Labels) -> list[float | str] | None:
-        """Return the values of gamma in ascending order, each once, and set `gammas_`."""
-        if self.gammas is None:
-            return None
-        if self.kernel not in KERNELS_WITH_GAMMA:
-            raise ValueError(
-                f"gammas must be None for kernel={self.kernel!r}, which has no gamma; the kernels "
-                f"that have one are {', '.join(map(repr, KERNELS_WITH_GAMMA))}."
-            )
-        if self.certify is not None:
-            raise ValueError(
-                "gammas must be None with certify, which proves for one kernel: use gamma."
-            )
-        used = labels.take(X, False)
-        values = {}
-        for given in gamma_grid(self.gammas):
-            value = gamma_value(given, used, labels.repetitions)
-            # On a fold "scale" has another value.
-            values[given if given == "scale" else value] = value
-        order = sorted(values, key=values.__getitem__)
-        self.gammas_ = np.array([values[gamma] for gamma in order])
-        return order
 
     def _search(self, gammas, X, y, splits, sample_weight, tasks: Tasks) -> Start:
         """Score the grid; return what the first fold knows about the C and gamma chosen."""
@@ -333,6 +315,25 @@ class ScreenedSVCCV(ScreenedSVC):
         self.scores_ = 1.0 - np.array([[fold.error(C) for C in self.Cs_] for fold in folds])
         stopped = self.bounds_.Cs.size >= _MAX_SOLVES
         warn_if_less(self.bounds_.eps, float(self.certify), stopped)
+
+
+def gammas_of(search, X, known: Labels | Targets) -> list[float | str] | None:
+    """Return the values of gamma of a search, ascending, each once, and set its `gammas_`."""
+    if search.gammas is None:
+        return None
+    if search.kernel not in KERNELS_WITH_GAMMA:
+        raise ValueError(
+            f"gammas must be None for kernel={search.kernel!r}, which has no gamma; the kernels "
+            f"that have one are {', '.join(map(repr, KERNELS_WITH_GAMMA))}."
+        )
+    used, values = known.take(X, False), {}
+    for given in gamma_grid(search.gammas):
+        value = gamma_value(given, used, known.repetitions)
+        # On a fold "scale" has another value.
+        values[given if given == "scale" else value] = value
+    order = sorted(values, key=values.__getitem__)
+    search.gammas_ = np.array([values[gamma] for gamma in order])
+    return order
 
 
 def _of_all(

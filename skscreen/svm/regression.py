@@ -44,8 +44,9 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     epsilon : float, default=0.1
         Size of the residuals that cost nothing, >= 0, in units of the targets. 0: least absolute
         deviations.
-    loss : {"epsilon_insensitive"}, default="epsilon_insensitive"
-        The loss of P.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        The loss of P, or C s_i max(0, |y_i - f(x_i)| - epsilon)^2, whose dual variables have no
+        upper bound, so that screening proves only that they are 0.
     kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         See `ScreenedSVC`.
     gamma, degree, coef0

@@ -7,7 +7,7 @@ import numpy as np
 from skscreen.fitting.kept_matrices import KernelMatrices, kept_kernel_matrices
 from skscreen.fitting.store import Store, content_key
 from skscreen.samples.kernel import Kernel
-from skscreen.samples.targets import Targets, check_targets, epsilon_insensitive
+from skscreen.samples.targets import LOSSES, Targets, check_targets
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.problem import SampleSet, Settings, kernel_of, settings_of, validated
 from skscreen.svm.solvers.solution import SampleSolution
@@ -24,7 +24,6 @@ class RegressionProblem:
     targets : Targets
     kernel : Kernel
     settings : Settings
-    loss : str
     epsilon : float
     shared : KernelMatrices, optional
         Of the same samples, for this kernel and others.
@@ -36,7 +35,6 @@ class RegressionProblem:
         targets: Targets,
         kernel: Kernel,
         settings: Settings,
-        loss: str,
         epsilon: float,
         shared: KernelMatrices | None = None,
     ):
@@ -44,13 +42,13 @@ class RegressionProblem:
         # An unpenalised intercept takes up any shift; next to a large one digits are lost.
         self._shift = float(np.median(targets.values)) if settings.free else 0.0
         values = targets.values - self._shift
-        self._losses = epsilon_insensitive(values, targets.repetitions, epsilon)
+        self._losses = LOSSES[settings.loss](values, targets.repetitions, epsilon)
         taking_part, store = targets.take(X, kernel.name == "precomputed"), settings.store
         self._stored = None
         if store is not None:
             content = content_key(taking_part)
-            given = content, values, targets.repetitions, loss, epsilon, *astuple(kernel)
-            key = content_key("regression", *given, settings.bias, settings.free)
+            given = content, values, targets.repetitions, settings.loss, epsilon
+            key = content_key(*given, *astuple(kernel), settings.bias, settings.free)
             self._stored = StoredFit(store, key, 1)
             shared = shared or kept_kernel_matrices(content, store.max_bytes)
         self._samples = SampleSet(taking_part, kernel, settings, shared)
@@ -81,7 +79,16 @@ def signed(solution: SampleSolution) -> np.ndarray:
 
 
 def build_regression(
-    model, X, y, sample_weight=None, store: Store | None = None, once: bool = False
+    model,
+    X,
+    y,
+    sample_weight=None,
+    store: Store | None = None,
+    once: bool = False,
+    *,
+    epsilon: float | None = None,
+    gamma: float | str | None = None,
+    shared: KernelMatrices | None = None,
 ) -> RegressionProblem:
     """Validate the data and set the problem of an estimator up; see `skscreen.svm.problem.build`.
 
@@ -95,8 +102,13 @@ def build_regression(
         Of solutions for other values of C.
     once : bool, default=False
         Whether the problem is solved for one C alone.
+    epsilon, gamma : float, optional
+        In the place of those of the estimator.
+    shared : KernelMatrices, optional
+        Of the same samples, for this gamma and others.
     """
     X, y = validated(model, X, y, y_numeric=True)
     targets = check_targets(X, y, sample_weight)
-    kernel, settings = kernel_of(model, X, targets), settings_of(model, store, once)
-    return RegressionProblem(X, targets, kernel, settings, model.loss, float(model.epsilon))
+    kernel, settings = kernel_of(model, X, targets, gamma), settings_of(model, store, once)
+    epsilon = float(model.epsilon if epsilon is None else epsilon)
+    return RegressionProblem(X, targets, kernel, settings, epsilon, shared)

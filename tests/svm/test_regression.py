@@ -14,18 +14,23 @@ from sklearn.svm import SVR, LinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skscreen import ScreenedSVR
-from tests.svm_reference import regression_optimum
+from tests.svm_reference import regression_optimum, squared_regression_optimum
 
 X, y = load_diabetes(return_X_y=True)
 X, y = scale(X)[:120, :5], scale(y)[:120]
 GAMMA = 0.2
+LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 WEIGHTS = np.random.default_rng(0).choice([0.5, 1.0, 2.0], 120)
 KERNELS = {"rbf": {"gamma": GAMMA}, "poly": {"gamma": GAMMA, "coef0": 1.0, "degree": 2},
            "linear": {}}  # fmt: skip
 
 
 @parametrize_with_checks(
-    [ScreenedSVR(), ScreenedSVR(kernel="linear", intercept="penalised", epsilon=0.0)]
+    [
+        ScreenedSVR(),
+        ScreenedSVR(kernel="linear", intercept="penalised", epsilon=0.0),
+        ScreenedSVR(loss="squared_epsilon_insensitive"),
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -35,23 +40,26 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.parametrize("free", [True, False], ids=["free", "penalised"])
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_the_objective_is_that_of_clarabel(kernel, epsilon, free, seed):
+@pytest.mark.parametrize("power", [1, 2], ids=["", "squared"])
+def test_the_objective_is_that_of_clarabel(power, kernel, epsilon, free, seed):
     rng = np.random.default_rng(seed)
     rows = rng.choice(120, 40, replace=False)
     data, targets, weights = X[rows], y[rows].round(seed % 2 + 1), WEIGHTS[rows]
     C = 10.0 ** rng.uniform(-2.0, 2.0)
     K = pairwise_kernels(data, metric=kernel, **KERNELS[kernel]) + (0.0 if free else 0.7**2)
-    wanted = regression_optimum(K, targets, C * weights, epsilon, free)
+    optimum = squared_regression_optimum if power == 2 else regression_optimum
+    wanted = optimum(K, targets, C * weights, epsilon, free)
     model = ScreenedSVR(
         C, kernel=kernel, epsilon=epsilon, intercept="free" if free else "penalised",
-        intercept_scaling=0.7, tol=1e-9, **KERNELS[kernel],
+        intercept_scaling=0.7, tol=1e-9, loss=LOSSES[power - 1], **KERNELS[kernel],
     ).fit(data, targets, weights)  # fmt: skip
     assert model.objective_ == pytest.approx(wanted, rel=1e-8)
     assert model.dual_gap_ <= 1e-9
-    loss = C * weights @ np.maximum(np.abs(targets - model.predict(data)) - epsilon, 0.0)
+    short = np.maximum(np.abs(targets - model.predict(data)) - epsilon, 0.0)
     coefs = np.zeros(40)
     coefs[model.support_] = model.dual_coef_[0]
-    assert loss + 0.5 * coefs @ K @ coefs == pytest.approx(model.objective_, rel=1e-9)
+    value = 0.5 * coefs @ K @ coefs + C * weights @ short**power
+    assert value == pytest.approx(model.objective_, rel=1e-9)
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0])
@@ -73,20 +81,20 @@ def test_it_agrees_with_svr(kernel, C):
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_it_agrees_with_linear_svr(make, fit_intercept):
-    model = ScreenedSVR(
-        kernel="linear", intercept="penalised", fit_intercept=fit_intercept, epsilon=0.2, tol=1e-10
-    ).fit(make(X), y, WEIGHTS)
-    other = LinearSVR(fit_intercept=fit_intercept, epsilon=0.2, tol=1e-10, max_iter=100_000)
-    other.fit(X, y, WEIGHTS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_it_agrees_with_linear_svr(loss, make, fit_intercept):
+    shared = {"fit_intercept": fit_intercept, "epsilon": 0.2, "tol": 1e-10, "loss": loss}
+    model = ScreenedSVR(kernel="linear", intercept="penalised", **shared).fit(make(X), y, WEIGHTS)
+    other = LinearSVR(**shared, max_iter=100_000, dual=True).fit(X, y, WEIGHTS)
     np.testing.assert_allclose(model.predict(make(X)), other.predict(X), atol=1e-5)
     np.testing.assert_allclose(model.coef_[0], other.coef_, atol=1e-5)
 
 
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_all_solvers_and_screenings_agree(kernel, intercept):
-    options = {"kernel": kernel, "gamma": GAMMA, "intercept": intercept, "tol": 1e-9}
+@pytest.mark.parametrize("loss", LOSSES)
+def test_all_solvers_and_screenings_agree(loss, kernel, intercept):
+    options = {"kernel": kernel, "gamma": GAMMA, "intercept": intercept, "tol": 1e-9, "loss": loss}
     wanted = ScreenedSVR(**options, screening=None).fit(X, y)
     rows = kernel == "linear" and intercept == "penalised"
     names = ("coordinate-descent", "second-order", "active-set") if rows else ("active-set", "smo")
@@ -155,6 +163,8 @@ def test_the_store_makes_later_fits_cheap(tmp_path):
     assert any(event.where == "path" for event in second.screening_history_)
     again = ScreenedSVR(1.0, **kept).fit(X, y)
     assert again.objective_ == pytest.approx(first.objective_, rel=1e-6)
+    squared = ScreenedSVR(1.0, loss=LOSSES[1], **kept).fit(X, y)
+    assert not any(event.where == "path" for event in squared.screening_history_)
     # Another width is another problem.
     other = ScreenedSVR(1.0, epsilon=0.3, **kept).fit(X, y)
     assert not any(event.where == "path" for event in other.screening_history_)

@@ -1,0 +1,283 @@
+"""Support vector regressions that choose C, epsilon and gamma by cross-validation."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.metrics import check_scoring
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from skscreen.core.memory import check_memory
+from skscreen.fitting.callbacks import Tasks, with_callbacks
+from skscreen.fitting.folds import (
+    C_grid,
+    model_of_folds,
+    score_folds,
+    search_constraints,
+    split,
+)
+from skscreen.fitting.grid import values_from_zero
+from skscreen.fitting.kept_matrices import KernelMatrices
+from skscreen.fitting.path import forget, warn_unless_converged
+from skscreen.fitting.store import check_store
+from skscreen.fitting.threads import N_JOBS
+from skscreen.samples.targets import check_targets
+from skscreen.svm.cv import gammas_of
+from skscreen.svm.estimator import ADVICE
+from skscreen.svm.problem import accepted
+from skscreen.svm.regression import ScreenedSVR, fitted, learn
+from skscreen.svm.regression_problem import RegressionProblem, build_regression
+
+# The samples of a fold that take part, and the dual variables of both sides.
+Start = tuple[np.ndarray, np.ndarray]
+
+
+class ScreenedSVRCV(ScreenedSVR):
+    """`ScreenedSVR` with C, epsilon and gamma chosen by cross-validation.
+
+    Each fold is a path over C for each gamma and each epsilon: every solution is the start of the
+    next and screens for it, and the kernel values of a gamma serve all its problems. The scores are
+    those of `GridSearchCV(ScreenedSVR(), ...)` on the same grid, up to the tolerance of the fits.
+
+    Parameters
+    ----------
+    Cs : int or array-like of shape (n_Cs,), default=20
+        Values of C, positive; an int is the number of values from 0.01 to 100 in geometric
+        progression.
+    epsilons : array-like of shape (n_epsilons,), default=None
+        Values of epsilon, >= 0; None is `epsilon` alone, which has no effect otherwise.
+    gammas : array-like of shape (n_gammas,), default=None
+        Values of gamma, positive numbers, "scale" or "auto", of "rbf", "poly" and "sigmoid". None
+        is `gamma` alone, which has no effect otherwise.
+    cv : int, cross-validation generator or iterable, default=None
+        How to split, as in scikit-learn; None is 5 folds.
+    scoring : str or callable, default=None
+        Score of a fitted estimator on the validation samples of a fold, greater is better; None
+        is R^2.
+    refit : bool, default=True
+        Whether to learn the function from all samples with what was chosen; without that there is
+        nothing to predict with.
+    epsilon, loss, kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling
+        See `ScreenedSVR`.
+    screening, solver, tol, max_iter, cache_size, random_state
+        See `ScreenedSVR`.
+    memory : str, path, Store or None, default=None
+        See `ScreenedSVR`; for the last fit. The folds need no store.
+    n_jobs : int or None, default=None
+        Folds at a time.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    C_ : float
+        The C chosen: of those with equal scores the smallest.
+    epsilon_, gamma_ : float
+        With `epsilons`, with `gammas` only: the values chosen; of those with equal scores and the
+        same C the smallest.
+    Cs_, epsilons_, gammas_ : ndarray
+        The grid, ascending; the last two with `epsilons`, with `gammas` only.
+    scores_ : ndarray of shape (n_folds, [n_gammas,] [n_epsilons,] n_Cs)
+        With those axes only for which values were given.
+    best_score_ : float
+        Mean over the folds of the score for what was chosen.
+    support_, support_vectors_, dual_coef_, coef_, intercept_, n_support_
+        As for `ScreenedSVR`.
+    objective_, dual_gap_, n_iter_, screening_history_, n_features_in_, feature_names_in_
+        The same.
+
+    Raises
+    ------
+    ValueError
+        For invalid parameters, data, targets or weights; the message names the argument. If nothing
+        has a score that is a number.
+    MemoryError
+        As for `ScreenedSVR`, or if the starts of the refit, for all values, would not fit.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` steps did not reach `tol` in some fold.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from skscreen import ScreenedSVRCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ScreenedSVRCV([0.1, 1.0, 10.0], epsilons=[0.1, 0.5]).fit(scale(X), scale(y))
+    >>> model.scores_.shape
+    (5, 2, 3)
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **search_constraints(ScreenedSVR, "Cs", "C"),
+        "epsilons": ["array-like", None],
+        "gammas": ["array-like", None],
+        "n_jobs": N_JOBS,
+    }
+
+    def __init__(
+        self,
+        Cs=20,
+        *,
+        epsilons=None,
+        gammas=None,
+        cv=None,
+        scoring=None,
+        refit=True,
+        epsilon=0.1,
+        loss="epsilon_insensitive",
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        fit_intercept=True,
+        intercept="free",
+        intercept_scaling=1.0,
+        screening="intersection",
+        solver="auto",
+        tol=1e-6,
+        max_iter=None,
+        cache_size=1000,
+        memory=None,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.Cs = Cs
+        self.epsilons = epsilons
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.epsilon = epsilon
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
+        self.screening = screening
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None, *, groups=None) -> Self:
+        """Choose C, epsilon and gamma, and learn the regression function.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Best standardised. The square kernel matrix for ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors >= 0 of C, and in the scores of scorers that take weights.
+        groups : array-like of shape (n_samples,), optional
+            For splitters that keep groups together.
+
+        Returns
+        -------
+        ScreenedSVRCV
+        """
+        forget(self)
+        self.Cs_ = C_grid(self.Cs)
+        checked, y_checked = validate_data(self, X, y, y_numeric=True, **accepted(self))
+        targets = check_targets(checked, y_checked, sample_weight)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
+        # Tables are not cut along both axes.
+        X = checked if self.kernel == "precomputed" else X
+        X, y, splits = split(self.cv, X, y, y_checked, groups, classifier=False)
+        if self.epsilons is not None:
+            self.epsilons_ = values_from_zero("epsilons", self.epsilons)
+        gammas = gammas_of(self, checked, targets)
+        sizes = [part.size for part in self._grid(gammas) if part is not None]
+        what = f"Starts for the refit from {np.prod(sizes):,} values"
+        check_memory(16.0 * np.prod(sizes) * targets.rows.size, what, "Use fewer values.")
+        with Tasks(self, len(splits), "fold") as tasks:
+            start = self._search(gammas, X, y, splits, sample_weight, tasks)
+            if self.refit:
+                self._refit(X, y, sample_weight, start, splits[0][0])
+        return self
+
+    def _grid(self, gammas: list | None) -> tuple[np.ndarray | None, ...]:
+        """Return the values of gamma and epsilon, where they are given, and those of C."""
+        given = None if gammas is None else self.gammas_
+        return given, getattr(self, "epsilons_", None), self.Cs_
+
+    def _search(self, gammas, X, y, splits, sample_weight, tasks: Tasks) -> Start:
+        """Score the grid; return what the first fold knows about what was chosen."""
+        model, grid = model_of_folds(self, ScreenedSVR), self._grid(gammas)
+        epsilons = grid[1] if grid[1] is not None else [self.epsilon]
+        scorer = check_scoring(model, self.scoring)
+        path = partial(_follow_fold, model, self.Cs_, epsilons, gammas)
+        shape = tuple(part.size for part in grid if part is not None)
+        best, failed, start = score_folds(
+            self, model, path, scorer, X, y, splits, sample_weight, tasks, shape
+        )
+        chosen = iter(np.unravel_index(best, shape))
+        for name, values in zip(("gamma_", "epsilon_", "C_"), grid, strict=True):
+            if values is not None:
+                setattr(self, name, float(values[next(chosen)]))
+        warn_unless_converged(failed, self.tol, self.max_iter, ADVICE)
+        return start
+
+    def _refit(self, X, y, sample_weight, start: Start, train: np.ndarray) -> None:
+        """Learn from all samples."""
+        chosen = {name: getattr(self, f"{name}_", None) for name in ("gamma", "epsilon")}
+        store = check_store(self.memory)
+        problem = build_regression(self, X, y, sample_weight, store, once=True, **chosen)
+        rows, alpha = start
+        known = np.zeros((2, len(y)))
+        known[:, train[rows]] = alpha.reshape(2, -1)
+        learn(self, self.C_, problem, known[:, problem.targets.rows].ravel())
+        # A fold's solution may be that of all samples; scikit-learn counts from 1.
+        self.n_iter_ = max(self.n_iter_, 1)
+
+
+def _follow_fold(
+    model: ScreenedSVR, Cs, epsilons, gammas: list | None, training, weights, X_val
+) -> Iterator[tuple]:
+    """Solve one fold along paths over C, one for each gamma and epsilon; see `FoldPath`."""
+    # Folds may be threads.
+    model, last = clone(model), None
+    shared = KernelMatrices(several=gammas is not None and len(gammas) > 1)
+    for gamma in gammas or [model.gamma]:
+        for epsilon in epsilons:
+            model.set_params(gamma=gamma, epsilon=float(epsilon))
+            problem = build_regression(model, *training, weights, shared=shared)
+            last = yield from _follow_path(model, problem, Cs, X_val, last)
+            # The next kernel matrix takes the memory of this one.
+            del problem
+
+
+def _follow_path(
+    model: ScreenedSVR, problem: RegressionProblem, Cs, X_val, before: np.ndarray | None
+):
+    """Solve for one C after the other, each from the one before; return what the first one found.
+
+    `before` is that for another gamma or epsilon.
+    """
+    solver, first = problem.path_solver(), None
+    if before is not None:
+        solver.recall(float(Cs[0]), before, None, solver.C_min)
+    for C in map(float, Cs):
+        found = problem.finish(solver.solve(C, model.tol))
+        first = found.alpha if first is None else first
+        predictor = fitted(model, problem.X, problem.targets, problem.kernel, found)
+        start = problem.targets.rows, found.alpha
+        yield predictor, X_val, [] if found.converged else [found], start
+    return first
