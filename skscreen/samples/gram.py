@@ -60,6 +60,10 @@ class Shared(Protocol):
         """Return the same of n squared distances, or None where they are not worth their memory."""
 
 
+class IndefiniteError(ValueError):
+    """A kernel is not positive semi-definite."""
+
+
 class Gram:
     """The kernel matrix of a set of samples, whole in memory or by rows as they are needed.
 
@@ -334,7 +338,7 @@ class Gram:
         smallest, largest = np.linalg.eigvalsh(block)[[0, -1]]
         if smallest < -INDEFINITE * abs(largest):
             found = f"eigenvalue {smallest:.3g} on {probe.size} samples"
-            raise ValueError(indefinite_message(found))
+            raise IndefiniteError(indefinite_message(found))
 
 
 def _check_minors(K: np.ndarray, diagonal: np.ndarray) -> None:
@@ -345,14 +349,15 @@ def _check_minors(K: np.ndarray, diagonal: np.ndarray) -> None:
         excess = np.abs(K[part]) - roots[part, None] * roots
         if excess.max() > INDEFINITE * diagonal.max():
             i, j = np.unravel_index(excess.argmax(), excess.shape)
-            raise ValueError(indefinite_message(f"see samples {first + i} and {j}"))
+            raise IndefiniteError(indefinite_message(f"see samples {first + i} and {j}"))
 
 
 def indefinite_message(found: str) -> str:
     """Return the text of the error for kernels that are not positive semi-definite."""
     return (
         f"the kernel is not positive semi-definite ({found}): the problem is not convex and no "
-        "solution could be certified; choose another kernel or other parameters"
+        "solution could be certified; choose another kernel or other parameters, or let "
+        "ScreenedSVC(indefinite='shift') add to the diagonal what is missing"
     )
 
 

@@ -74,6 +74,11 @@ class Kernel:
         n, d = X.shape
         return self.name == "rbf" and d <= _WIDEST and n * support_vectors.shape[0] >= _MANY
 
+    @property
+    def is_definite(self) -> bool:
+        """Whether the kernel is positive semi-definite on any samples."""
+        return self.name in ("rbf", "linear") or (self.name == "poly" and self.coef0 >= 0.0)
+
     def size(self, X) -> float:
         """Return the size of the terms of decision values: the largest K(x, x), or about that.
 

@@ -258,6 +258,10 @@ class Training:
                 f"loss must be 'hinge' for a certified choice of C, got {model.loss!r}: the bounds "
                 "know no other. Pass loss='hinge', or choose C by its scores on folds."
             )
+        if model.indefinite != "error":
+            raise ValueError(
+                f"indefinite must be 'error' for a certified choice of C, got {model.indefinite!r}."
+            )
         self._model = model
         self._problem = build(model, X, y, sample_weight)
         labels = self._problem.labels

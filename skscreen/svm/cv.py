@@ -86,7 +86,7 @@ class ScreenedSVCCV(ScreenedSVC):
         See `ScreenedSVC`.
     solver, tol, max_iter, multi_class, decision_function_shape, break_ties, class_weight
         See `ScreenedSVC`.
-    cache_size, random_state
+    indefinite, cache_size, random_state
         See `ScreenedSVC`.
     memory : str, path, Store or None, default=None
         See `ScreenedSVC`; for the last fit. The folds need no store.
@@ -149,7 +149,7 @@ class ScreenedSVCCV(ScreenedSVC):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **search_constraints(ScreenedSVC, "Cs", "C"),
+        **search_constraints(ScreenedSVC, "Cs", "C", "shrinking", "probability"),
         "gammas": ["array-like", None],
         "certify": [Interval(Real, 0, 1, closed="neither"), None],
     }
@@ -179,6 +179,7 @@ class ScreenedSVCCV(ScreenedSVC):
         decision_function_shape="ovr",
         break_ties=False,
         class_weight=None,
+        indefinite="error",
         cache_size=1000,
         memory=None,
         n_jobs=None,
@@ -207,6 +208,7 @@ class ScreenedSVCCV(ScreenedSVC):
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.class_weight = class_weight
+        self.indefinite = indefinite
         self.cache_size = cache_size
         self.memory = memory
         self.n_jobs = n_jobs

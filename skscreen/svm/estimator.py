@@ -129,10 +129,12 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         scores = self._kernel.decisive_scores(X, self.support_vectors_, coef, b)
         return without_noise(scores, self._errors)
 
-    @property
-    def predict_proba(self):
-        """Not available; the error says what has probabilities."""
-        raise AttributeError(f"There is no predict_proba. {self._no_chances()}")
+    def __getattr__(self, name: str):
+        """Say of probabilities, which there are none of, what has them."""
+        text = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name in ("predict_proba", "predict_log_proba"):
+            text = f"{text}. {self._no_chances()}"
+        raise AttributeError(text)
 
     def _no_chances(self) -> str:
         name = type(self).__name__
@@ -268,6 +270,7 @@ def _set(
     model.n_iter_ = np.array([solution.n_iter for solution in solutions])
     model.screening_history_ = [event for solution in solutions for event in solution.history]
     model.dual_coef_ = shown(signed[:, found])
+    model.kernel_shift_ = np.array([solution.shift for solution in solutions])
     # Of a score: of the sum over support vectors that it is, or of the product with the weights.
     sums = np.array([solution.alpha.sum() for solution in solutions])
     rows = model.support_

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from skscreen.fitting.kept_matrices import KernelMatrices, kept_kernel_matrices
 from skscreen.fitting.store import Store, content_key
 from skscreen.fitting.warning import warn_user
+from skscreen.samples.definite import made_definite
 from skscreen.samples.distances import near_origin
-from skscreen.samples.gram import Gram
+from skscreen.samples.gram import Gram, IndefiniteError
 from skscreen.samples.kernel import Kernel, gamma_value
 from skscreen.samples.kernel_blocks import LinearBlocks
 from skscreen.samples.kernel_samples import KernelSamples, LinearKernelSamples
@@ -62,6 +63,7 @@ class Settings:
     random_state: int
     store: Store | None = None
     once: bool = False
+    indefinite: str = "error"
 
 
 class SVMProblem:
@@ -102,13 +104,14 @@ class SVMProblem:
             self._whole = SampleSet(self._taking_part, kernel, replace(settings, once=once), shared)
             self._whole.prepare()
         self._origin = None
+        self._sets: dict[int, SampleSet] = {}
         self._pairs = self._class_pairs()
 
     def _class_pairs(self) -> ClassPairs | None:
         """Return what solves problems one against one together, where that may be done."""
         settings, X = self._settings, self._taking_part
         whole = self._whole is not None or by_rows(self.kernel.name, settings.free)
-        if whole or settings.solver != "auto":
+        if whole or settings.solver != "auto" or not self.kernel.is_definite:
             return None
         if settings.loss != "hinge":
             return None
@@ -130,7 +133,7 @@ class SVMProblem:
         """Return what the store knows of these problems for other C."""
         settings, labels = self._settings, self.labels
         given = self._content, labels.codes, labels.weights, type(self.division).__name__
-        asked = settings.loss, settings.bias, settings.free
+        asked = settings.loss, settings.bias, settings.free, settings.indefinite
         key = content_key(*given, *astuple(self.kernel), *asked)
         return StoredFit(settings.store, key, self.division.n_problems)
 
@@ -152,9 +155,15 @@ class SVMProblem:
         """Return the samples of a problem."""
         if self._whole is not None:
             return self._whole
+        if problem in self._sets:
+            return self._sets[problem]
         rows, X = self.division.rows(problem), self._taking_part
         X = X[np.ix_(rows, rows)] if self.kernel.name == "precomputed" else X[rows]
-        return SampleSet(X, self.kernel, self._settings, self._kept(problem))
+        samples = SampleSet(X, self.kernel, self._settings, self._kept(problem))
+        if not self.kernel.is_definite:
+            # What has to be changed for a solution is what finishes it.
+            self._sets[problem] = samples
+        return samples
 
     def finish(self, problem: int, solution: SampleSolution) -> SampleSolution:
         """Return a solution with weights of features and intercept, and without margins."""
@@ -249,7 +258,7 @@ class SampleSet:
 
     def __init__(self, X, kernel: Kernel, settings: Settings, shared: KernelMatrices | None):
         self._X, self._kernel, self._settings, self._shared = X, kernel, settings, shared
-        self._linear = by_rows(kernel.name, settings.free)
+        self._linear, self._changed = by_rows(kernel.name, settings.free), None
         self._rows = self._origin = None
         if kernel.name == "linear":
             # An unpenalised intercept takes up any shift; next to a large one digits are lost.
@@ -265,7 +274,17 @@ class SampleSet:
     @cached_property
     def _gram(self) -> Gram:
         X, settings = self._X if self._rows is None else self._rows, self._settings
-        return self._kernel.gram(X, settings.cache_size, self._shared, settings.once)
+        shift = settings.indefinite == "shift"
+        if not shift or self._kernel.is_definite:
+            try:
+                return self._kernel.gram(X, settings.cache_size, self._shared, settings.once)
+            except IndefiniteError:
+                # A conditionally definite kernel is convex all the same.
+                if not settings.free:
+                    raise
+        K = X if self._kernel.name == "precomputed" else self._kernel.between(X, X)
+        self._changed = made_definite(K, free=settings.free, shift=shift)
+        return self._changed.gram
 
     @cached_property
     def _compressed(self):
@@ -323,7 +342,11 @@ class SampleSet:
             w = w[: self._X.shape[1]]
         if self._origin is not None:
             b -= w @ self._origin
-        return replace(solution, margins=np.empty(0), w=w, b=float(b))
+        shift = 0.0
+        if self._changed is not None:
+            shift = self._changed.shift
+            b = b if self._changed.means is None else b - self._changed.means @ signed
+        return replace(solution, margins=np.empty(0), w=w, b=float(b), shift=shift)
 
 
 def accepted(model) -> dict:
@@ -442,6 +465,7 @@ def settings_of(model, store: Store | None, once: bool) -> Settings:
         cache_size=model.cache_size,
         store=store,
         once=once and store is None,
+        indefinite=getattr(model, "indefinite", "error"),
     )
 
 

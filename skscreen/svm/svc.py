@@ -41,8 +41,8 @@ class ScreenedSVC(BaseSVC):
         where the intercept is penalised. A callable takes two arrays of samples and returns the
         matrix between them. Samples that are no rows of numbers, such as strings, are handed to it
         as they are, and the second array has all training samples. A kernel must be positive
-        semi-definite, which "sigmoid" seldom is. An indefinite one raises ValueError: checked
-        before on 256 samples and all pairs, and again by the certificate.
+        semi-definite, which "sigmoid" seldom is; see `indefinite`. Checked before on 256 samples
+        and all pairs, and again by the certificate.
     gamma : {"scale", "auto"} or float, default="scale"
         Of "rbf", "poly" and "sigmoid": 1 / (n_features * X.var()), 1 / n_features, or a number
         >= 0. The variance counts samples by their weights. With another kernel it is a warning.
@@ -90,6 +90,12 @@ class ScreenedSVC(BaseSVC):
     class_weight : dict, "balanced" or None, default=None
         Factors >= 0 of the weights of samples by class; one for those that a dict lacks.
         "balanced" makes the sum of weights of all classes equal.
+    indefinite : {"error", "shift"}, default="error"
+        What to do with a kernel matrix that is not positive semi-definite: refuse it, or add to its
+        diagonal what its smallest eigenvalue lacks, see `kernel_shift_`. The kernel values of other
+        samples stay as they are. Costs the eigenvalues of the matrix, for the kernels that may be
+        indefinite. With a free intercept only the centred matrix needs to be positive
+        semi-definite: kernels that are so conditionally, as -|x - x'| is, are no error.
     cache_size : float, default=1000
         Megabytes for kernel values, > 0. A larger kernel matrix is recomputed by rows, and each
         thread keeps that much of it.
@@ -121,6 +127,8 @@ class ScreenedSVC(BaseSVC):
         y_i alpha_i. One against one as in `SVC`: a sample has a row for each other class.
     n_support_ : ndarray of shape (n_classes,)
         Number of support vectors of each class.
+    kernel_shift_ : ndarray of shape (n_problems,)
+        What was added to the diagonal of the kernel matrix of each problem; 0 for definite kernels.
     objective_ : ndarray of shape (n_problems,)
         P(w, b).
     dual_gap_ : float
@@ -201,6 +209,7 @@ class ScreenedSVC(BaseSVC):
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
         "break_ties": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "indefinite": [StrOptions({"error", "shift"})],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "memory": [str, os.PathLike, Store, None],
         "n_jobs": N_JOBS,
@@ -230,6 +239,7 @@ class ScreenedSVC(BaseSVC):
         decision_function_shape="ovr",
         break_ties=False,
         class_weight=None,
+        indefinite="error",
         cache_size=1000,
         memory=None,
         n_jobs=None,
@@ -255,6 +265,7 @@ class ScreenedSVC(BaseSVC):
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.class_weight = class_weight
+        self.indefinite = indefinite
         self.cache_size = cache_size
         self.memory = memory
         self.n_jobs = n_jobs

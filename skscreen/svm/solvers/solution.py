@@ -39,6 +39,8 @@ class SampleSolution:
     rounding : float
         Errors, beyond those of double precision, that margins may have of samples which add
         nothing to the gap whatever these errors are.
+    shift : float
+        What was added to the diagonal of the kernel matrix; in what a path keeps.
     """
 
     alpha: np.ndarray
@@ -53,6 +55,7 @@ class SampleSolution:
     C: float = np.nan
     n_decidable: int = 0
     rounding: float = 0.0
+    shift: float = 0.0
 
     @property
     def place(self) -> str:

@@ -1,0 +1,139 @@
+"""Kernels that are not positive semi-definite."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from svm_reference import dual, free_gap, free_optimum, gap, optimum
+
+from skscreen import ScreenedSVC, ScreenedSVCCV, svc_certified_C, svc_path
+
+X, y = load_breast_cancer(return_X_y=True)
+X, y = scale(X)[::5], y[::5]
+SIGNS = np.where(y == 1, 1.0, -1.0)
+DISTANCES = np.linalg.norm(X[:, None] - X, axis=2)
+# Conditionally definite, and definite up to rounding to two digits.
+CONDITIONAL = -DISTANCES
+ROUNDED = np.round(np.exp(-0.05 * DISTANCES**2), 2)
+IRIS_X, IRIS_Y = load_iris(return_X_y=True)
+IRIS_X = scale(IRIS_X)
+
+
+@parametrize_with_checks(
+    [
+        ScreenedSVC(kernel="sigmoid", indefinite="shift"),
+        ScreenedSVC(kernel="precomputed", indefinite="shift"),
+        ScreenedSVC(kernel="precomputed", indefinite="shift", multi_class="ovr"),
+        ScreenedSVC(kernel="poly", coef0=1.0),
+    ],
+    # What is added to the diagonal is another for a sample that stands there twice.
+    expected_failed_checks=lambda model: dict.fromkeys(
+        [
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ]
+        if model.kernel == "sigmoid"
+        else [],
+        "a shift does not know repeated samples",
+    ),
+)
+def test_contract(estimator, check):
+    check(estimator)
+
+
+def alpha_of(model):
+    alpha = np.zeros(len(y))
+    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    return alpha
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_a_conditionally_definite_kernel_against_clarabel(C):
+    assert np.linalg.eigvalsh(CONDITIONAL)[0] < -1.0
+    model = ScreenedSVC(C, kernel="precomputed", tol=1e-9).fit(CONDITIONAL, y)
+    assert_array_equal(model.kernel_shift_, [0.0])
+    # Any constant makes no difference; a large one makes it definite for Clarabel.
+    Q = SIGNS[:, None] * (CONDITIONAL + 2.0 * DISTANCES.max()) * SIGNS
+    best = free_optimum(Q, np.full(len(y), C), SIGNS)[0]
+    assert_allclose(dual(Q, alpha_of(model)), dual(Q, best), rtol=1e-7)
+    assert free_gap(Q, np.full(len(y), C), SIGNS, alpha_of(model)) <= 1e-6 * dual(Q, best)
+    peer = SVC(C=C, kernel="precomputed", tol=1e-8).fit(CONDITIONAL, y)
+    scores = model.decision_function(CONDITIONAL)
+    assert_allclose(scores, peer.decision_function(CONDITIONAL), atol=1e-4)
+    assert_allclose(model.intercept_, peer.intercept_, atol=1e-4)
+    path = svc_path(CONDITIONAL, y, Cs=[C], kernel="precomputed", tol=1e-9)
+    assert_allclose(path.intercepts, model.intercept_, atol=1e-6)
+
+
+def test_more_classes_by_a_conditionally_definite_function():
+    def energy(A, B):
+        return -np.linalg.norm(A[:, None] - B, axis=2)
+
+    for name in ("ovo", "ovr"):
+        model = ScreenedSVC(kernel=energy, multi_class=name).fit(IRIS_X, IRIS_Y)
+        assert model.score(IRIS_X, IRIS_Y) > 0.95 and not model.kernel_shift_.any()
+    peer = SVC(kernel=energy, tol=1e-8).fit(IRIS_X, IRIS_Y)
+    model = ScreenedSVC(kernel=energy, tol=1e-9).fit(IRIS_X, IRIS_Y)
+    assert_array_equal(model.predict(IRIS_X), peer.predict(IRIS_X))
+    assert ScreenedSVCCV([0.1, 1.0], kernel=energy, cv=3).fit(IRIS_X, IRIS_Y).best_score_ > 0.9
+
+
+@pytest.mark.parametrize("options", [{"intercept": "penalised"}, {"fit_intercept": False}])
+def test_without_a_free_intercept_it_is_refused(options):
+    model = ScreenedSVC(kernel="precomputed", **options)
+    with pytest.raises(ValueError, match=r"not positive semi-definite.*indefinite='shift'"):
+        model.fit(CONDITIONAL, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "bias"),
+    [({}, None), ({"intercept": "penalised"}, 1.0), ({"fit_intercept": False}, 0)],
+)
+def test_a_shift_against_clarabel(options, bias):
+    smallest = np.linalg.eigvalsh(ROUNDED)[0]
+    assert smallest < -1e-3
+    with pytest.raises(ValueError, match="indefinite='shift'"):
+        ScreenedSVC(kernel="precomputed", **options).fit(ROUNDED, y)
+    model = ScreenedSVC(kernel="precomputed", indefinite="shift", tol=1e-9, **options)
+    model.fit(ROUNDED, y)
+    (shift,) = model.kernel_shift_
+    assert 0.0 < shift <= -smallest * (1.0 + 1e-4)
+    K = ROUNDED + shift * np.eye(len(y)) + (bias or 0.0)
+    Q, caps = SIGNS[:, None] * K * SIGNS, np.ones(len(y))
+    if bias is None:
+        best = free_optimum(Q, caps, SIGNS)[0]
+        assert free_gap(Q, caps, SIGNS, alpha_of(model)) <= 1e-6 * dual(Q, best)
+    else:
+        best = optimum(Q, caps)
+        assert gap(Q, caps, alpha_of(model)) <= 1e-6 * dual(Q, best)
+    assert_allclose(dual(Q, alpha_of(model)), dual(Q, best), rtol=1e-7)
+    # Other samples keep their kernel values.
+    coefs = np.zeros(len(y))
+    coefs[model.support_] = model.dual_coef_[0]
+    scores = ROUNDED @ coefs + model.intercept_[0]
+    assert_allclose(model.decision_function(ROUNDED), scores, atol=1e-9)
+
+
+def test_a_definite_kernel_is_left_alone():
+    for options in ({}, {"kernel": "linear"}, {"kernel": "poly", "coef0": 1.0}):
+        model, same = (ScreenedSVC(indefinite=name, **options).fit(X, y)
+                       for name in ("shift", "error"))  # fmt: skip
+        assert_array_equal(model.dual_coef_, same.dual_coef_)
+        assert_array_equal(model.kernel_shift_, [0.0])
+
+
+def test_a_sigmoid_and_a_store(tmp_path):
+    options = {"kernel": "sigmoid", "gamma": 0.1, "indefinite": "shift"}
+    plain = ScreenedSVC(**options).fit(IRIS_X, IRIS_Y)
+    assert plain.kernel_shift_.max() > 0.0 and plain.score(IRIS_X, IRIS_Y) > 0.8
+    for _ in range(2):
+        kept = ScreenedSVC(memory=tmp_path, **options).fit(IRIS_X, IRIS_Y)
+        assert_allclose(kept.objective_, plain.objective_, rtol=2e-6)
+
+
+def test_certified_choices_know_no_shift():
+    with pytest.raises(ValueError, match="indefinite must be 'error'"):
+        svc_certified_C(X, y, X, y, (0.1, 1.0), indefinite="shift")
