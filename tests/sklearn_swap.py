@@ -1,11 +1,86 @@
 """A pytest plugin that runs scikit-learn's own tests with our estimators in the place of its own.
 
-cd tests
-python -m pytest -p sklearn_swap --pyargs sklearn.svm.tests.test_svm sklearn.svm.tests.test_sparse
+    cd tests
+    python -m pytest -p sklearn_swap --pyargs sklearn.svm.tests.test_svm
+    python -m pytest -p sklearn_swap --pyargs sklearn.tests.test_multiclass
+
+Names are swapped in `sklearn.svm`. Tests whose outcome is known to differ are in `DIFFERENT`, with
+the reason, and are expected to fail; `doc/coming_from/svc.md` has the reasons too.
 """
 
+import re
+
+import pytest
 import sklearn.svm
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC
 
-sklearn.svm.SVC, sklearn.svm.LinearSVC = ScreenedSVC, ScreenedLinearSVC
+INTERNALS = "reads what libsvm keeps inside"
+PROBABILITY = "probabilities are those of CalibratedClassifierCV"
+NEGATIVE = "negative weights are refused, where SVC leaves such samples out"
+MESSAGE = "an error as well, in other words"
+L1 = 'penalty="l1" and Crammer and Singer are other problems'
+MORE = "more is accepted: what SVC or LinearSVC refuses has a solution"
+STEPS = "converges in so few steps, where libsvm and liblinear warn"
+SIGMOID = 'the sigmoid kernel is indefinite: refused, or shifted with indefinite="shift"'
+TIE = "all scores are tied, and ties go to the first class whatever the rounding errors"
+WEIGHTS = "coef_ is what decision_function uses, and may be changed"
+
+# Regular expressions of the names of tests.
+DIFFERENT = {
+    r"test_tweak_params": INTERNALS,
+    r"test_gamma_scale": INTERNALS,
+    r"test_svc_raises_error_internal_representation": INTERNALS,
+    r"test_probability\[.*": PROBABILITY,
+    r"test_hasattr_predict_proba.*": PROBABILITY,
+    r"test_probability_raises_futurewarning\[.*-SVC-SVC\]": PROBABILITY,
+    r"test_svc_nusvc_probA_probB_deprecated\[SVC\]": PROBABILITY,
+    r"test_unsorted_indices.*": PROBABILITY,
+    r"test_sparse_svc_clone_with_callable_kernel.*": PROBABILITY,
+    r"test_negative_sample_weights_mask_all_samples\[weights-are-zero-SVC\]": MESSAGE,
+    r"test_negative_sample_weights_mask_all_samples\[weights-are-negative-SVC\]": NEGATIVE,
+    r"test_negative_weights_svc_leave_just_one_label\[.*-SVC\]": NEGATIVE,
+    r"test_negative_weights_svc_leave_two_labels\[partial-mask-label-1-SVC\]": NEGATIVE,
+    r"test_negative_weight_equal_coeffs\[partial-mask-label-1-SVC\]": NEGATIVE,
+    r"test_svc_nonfinite_params.*": MESSAGE,
+    r"test_sparse_precomputed.*": MESSAGE,
+    r"test_bad_input.*": MORE,
+    r"test_linearsvc_parameters\[.*-False-l2-hinge\]": MORE,
+    r"test_linearsvc_parameters\[.*-True-l1-.*": L1,
+    r"test_linearsvc_parameters\[.*-False-l1-.*": L1,
+    r"test_linearsvc\[\d+\]": L1,
+    r"test_linearsvc_crammer_singer.*": L1,
+    r"test_crammer_singer_binary.*": L1,
+    r"test_(dense|sparse)_liblinear_intercept_handling": L1,
+    r"test_linearsvm_liblinear_sample_weight\[.*-LinearSVC-params0\]": L1,
+    r"test_immutable_coef_property.*": WEIGHTS,
+    r"test_libsvm_convergence_warnings.*": STEPS,
+    r"test_linear_svm_convergence_warnings.*": STEPS,
+    r"test_timeout.*": STEPS,
+    r"test_svc_ovr_tie_breaking\[.*-SVC\]": TIE,
+    r"test_svc\[.*-sigmoid-X_train[012]-.*": SIGMOID,
+    r"test_check_estimator_pairwise": SIGMOID,
+    r"test_conditional_attrs_not_in_dir": PROBABILITY,
+    r"test_multi_output_delegate_predict_proba": MESSAGE,
+}
+
+
+class SVC(ScreenedSVC):
+    """Without `probability`, which scikit-learn is about to remove; tests go on without it."""
+
+    probability = property(lambda self: False, lambda self, value: None)
+
+
+class LinearSVC(ScreenedLinearSVC):
+    """With the name that tests expect in messages."""
+
+
+sklearn.svm.SVC, sklearn.svm.LinearSVC = SVC, LinearSVC
+
+
+def pytest_collection_modifyitems(items):
+    """Expect the tests of `DIFFERENT` to fail, and no others."""
+    for item in items:
+        for name, reason in DIFFERENT.items():
+            if re.fullmatch(name, item.name):
+                item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
