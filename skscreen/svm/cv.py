@@ -148,6 +148,10 @@ class ScreenedSVCCV(ScreenedSVC):
     True
     """
 
+    # The refit starts from a fold, whose solution may be that of all samples; scikit-learn counts
+    # steps from 1.
+    fewest = 1
+
     _parameter_constraints: ClassVar[dict] = {
         **search_constraints(ScreenedSVC, "Cs", "C", "shrinking", "probability"),
         "gammas": ["array-like", None],
@@ -268,8 +272,6 @@ class ScreenedSVCCV(ScreenedSVC):
                 problem = build(self, X, y, sample_weight, store, once=True, gamma=gamma)
                 starts = _of_all(starts, splits[0][0], problem.division, len(y))
                 learn(self, self.C_, problem, starts)
-                # A fold's solution may be that of all samples; scikit-learn counts from 1.
-                self.n_iter_ = np.maximum(self.n_iter_, 1)
         return self
 
     def _search(self, gammas, X, y, splits, sample_weight, tasks: Tasks) -> Start:

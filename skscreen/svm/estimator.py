@@ -43,8 +43,9 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     Parameters are those of `ScreenedSVC`; a class may have some as attributes instead.
     """
 
-    # Whether coefficients are sparse where samples are, as in `SVC`.
-    sparse_coefs = True
+    # Whether coefficients are sparse where samples are, as in `SVC`; whether `n_iter_` is one
+    # number for all problems, as in `LinearSVC`; what it is at least.
+    sparse_coefs, counts_together, fewest = True, False, 0
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
@@ -249,31 +250,35 @@ def fitted(
 def _set(
     model: BaseSVC, X, division: Division, kernel: Kernel, solutions: Sequence[SampleSolution]
 ) -> BaseSVC:
-    """Set the fitted attributes."""
+    """Set the fitted attributes, all at once: an interrupt leaves all or none."""
     as_samples = sparse.issparse(X) and model.sparse_coefs and not callable(kernel.name)
     shown = type(X) if as_samples else np.asarray
     labels, signed = division.labels, division.dual_coefs([found.alpha for found in solutions])
-    model._one_against_one = isinstance(division, OneVsOne)
     found = np.flatnonzero(signed.any(axis=0))
     found = found[np.argsort(labels.codes[found], kind="stable")]
-    model._kernel, model.classes_ = kernel, labels.classes
-    model.support_ = labels.rows[found]
-    model.n_support_ = np.bincount(labels.codes[found], minlength=labels.classes.size)
-    if kernel.name == "linear":
-        model.coef_ = shown(np.stack([solution.w for solution in solutions]))
-    model.intercept_ = np.array([solution.b for solution in solutions])
-    precomputed = kernel.name == "precomputed"
-    model.support_vectors_ = np.empty((0, 0)) if precomputed else X[model.support_]
-    certificates = [solution.certificate for solution in solutions]
-    model.objective_ = np.array([certificate.primal for certificate in certificates])
-    model.dual_gap_ = max(certificate.relative_gap for certificate in certificates)
-    model.n_iter_ = np.array([solution.n_iter for solution in solutions])
-    model.screening_history_ = [event for solution in solutions for event in solution.history]
-    model.dual_coef_ = shown(signed[:, found])
-    model.kernel_shift_ = np.array([solution.shift for solution in solutions])
+    rows, precomputed = labels.rows[found], kernel.name == "precomputed"
+    intercepts = np.array([solution.b for solution in solutions])
     # Of a score: of the sum over support vectors that it is, or of the product with the weights.
     sums = np.array([solution.alpha.sum() for solution in solutions])
-    rows = model.support_
     size = np.abs(X[rows, rows]).max(initial=0.0) if precomputed else kernel.size(X[rows])
-    model._errors = _TIE * (sums * size + np.abs(model.intercept_))
+    certificates = [solution.certificate for solution in solutions]
+    n_iter = np.array([max(solution.n_iter, model.fewest) for solution in solutions])
+    model._kernel, model._one_against_one = kernel, isinstance(division, OneVsOne)
+    model._errors = _TIE * (sums * size + np.abs(intercepts))
+    learned = {
+        "classes_": labels.classes,
+        "support_": rows,
+        "n_support_": np.bincount(labels.codes[found], minlength=labels.classes.size),
+        "intercept_": intercepts,
+        "support_vectors_": np.empty((0, 0)) if precomputed else X[rows],
+        "objective_": np.array([certificate.primal for certificate in certificates]),
+        "dual_gap_": max(certificate.relative_gap for certificate in certificates),
+        "n_iter_": int(n_iter.max()) if model.counts_together else n_iter,
+        "screening_history_": [event for solution in solutions for event in solution.history],
+        "dual_coef_": shown(signed[:, found]),
+        "kernel_shift_": np.array([solution.shift for solution in solutions]),
+    }
+    if kernel.name == "linear":
+        learned["coef_"] = shown(np.stack([solution.w for solution in solutions]))
+    vars(model).update(learned)
     return model

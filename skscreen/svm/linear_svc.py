@@ -2,7 +2,7 @@
 
 import os
 from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -157,7 +157,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     # What `ScreenedSVC` leaves open.
     kernel, gamma, degree, coef0, cache_size = "linear", "scale", 3, 0.0, 1000
     intercept, decision_function_shape, break_ties = "penalised", "ovr", False
-    sparse_coefs = False
+    sparse_coefs, counts_together = False, True
 
     def __init__(
         self,
@@ -195,23 +195,3 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
-
-    def fit(self, X, y, sample_weight=None) -> Self:
-        """Learn the classifier.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Best standardised.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Factors >= 0 of C.
-
-        Returns
-        -------
-        ScreenedLinearSVC
-        """
-        super().fit(X, y, sample_weight)
-        self.n_iter_ = int(self.n_iter_.max())
-        return self

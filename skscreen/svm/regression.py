@@ -131,6 +131,9 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     True
     """
 
+    # What `n_iter_` is at least.
+    fewest = 0
+
     _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
@@ -292,19 +295,23 @@ def fitted(
 def _set(
     model: ScreenedSVR, X, targets: Targets, kernel: Kernel, solution: SampleSolution
 ) -> ScreenedSVR:
-    """Set the fitted attributes."""
+    """Set the fitted attributes, all at once: an interrupt leaves all or none."""
     coefs = signed(solution)
     found = np.flatnonzero(coefs)
-    model._kernel, model.support_ = kernel, targets.rows[found]
-    model.n_support_ = np.array([found.size])
+    rows = targets.rows[found]
+    model._kernel = kernel
+    learned = {
+        "support_": rows,
+        "n_support_": np.array([found.size]),
+        "intercept_": np.array([solution.b]),
+        "support_vectors_": np.empty((0, 0)) if kernel.name == "precomputed" else X[rows],
+        "objective_": solution.certificate.primal,
+        "dual_gap_": solution.certificate.relative_gap,
+        "n_iter_": max(solution.n_iter, model.fewest),
+        "screening_history_": list(solution.history),
+        "dual_coef_": coefs[found][None],
+    }
     if kernel.name == "linear":
-        model.coef_ = solution.w[None]
-    model.intercept_ = np.array([solution.b])
-    precomputed = kernel.name == "precomputed"
-    model.support_vectors_ = np.empty((0, 0)) if precomputed else X[model.support_]
-    model.objective_ = solution.certificate.primal
-    model.dual_gap_ = solution.certificate.relative_gap
-    model.n_iter_ = solution.n_iter
-    model.screening_history_ = list(solution.history)
-    model.dual_coef_ = coefs[found][None]
+        learned["coef_"] = solution.w[None]
+    vars(model).update(learned)
     return model

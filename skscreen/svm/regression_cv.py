@@ -112,6 +112,10 @@ class ScreenedSVRCV(ScreenedSVR):
     (5, 2, 3)
     """
 
+    # The refit starts from a fold, whose solution may be that of all samples; scikit-learn counts
+    # steps from 1.
+    fewest = 1
+
     _parameter_constraints: ClassVar[dict] = {
         **search_constraints(ScreenedSVR, "Cs", "C"),
         "epsilons": ["array-like", None],
@@ -244,8 +248,6 @@ class ScreenedSVRCV(ScreenedSVR):
         known = np.zeros((2, len(y)))
         known[:, train[rows]] = alpha.reshape(2, -1)
         learn(self, self.C_, problem, known[:, problem.targets.rows].ravel())
-        # A fold's solution may be that of all samples; scikit-learn counts from 1.
-        self.n_iter_ = max(self.n_iter_, 1)
 
 
 def _follow_fold(
