@@ -264,13 +264,10 @@ class Gram:
             return np.ascontiguousarray(self.X, self.dtype)
         self._check_memory(self.n)
         K = empty((self.n, self.n))
-        if self.kernel == "rbf" and K.dtype == np.float64:
-            D = None
-            if self._shared is not None:
-                D = self._shared.distances((self._is_far,), self.n, self._compute_distances)
-            if D is None:
-                D = self._compute_distances(lambda shape: K)
-            return rbf_of_distances(D, self.gamma, K)
+        if self.kernel == "rbf" and K.dtype == np.float64 and self._shared is not None:
+            D = self._shared.distances((self._is_far,), self.n, self._compute_distances)
+            if D is not None:
+                return rbf_of_distances(D, self.gamma, K)
         # The upper triangle by blocks of rows, mirrored.
         for first in range(0, self.n, _BLOCK):
             last = min(first + _BLOCK, self.n)
