@@ -48,8 +48,10 @@ def table(jobs: list[dict]) -> str:
 
 
 def seconds(value: float) -> str:
-    """Write seconds with two digits, below a tenth as milliseconds."""
-    return f"{1000 * value:.0f} ms" if value < 0.1 else f"{value:.2g} s"
+    """Write seconds with two digits or more, below a tenth as milliseconds."""
+    if value < 0.1:
+        return f"{1000 * value:.0f} ms"
+    return f"{value:.0f} s" if value >= 10.0 else f"{value:.2g} s"
 
 
 def times(job: dict) -> str:

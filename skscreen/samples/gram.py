@@ -39,8 +39,11 @@ _WIDEST = 4096
 # Relative errors of kernel values that are computed here.
 _EXACT = 1e-14
 
-# Samples in the block whose eigenvalues are looked at where a kernel may be indefinite.
+# Samples of a block that tells what kind of matrix it is part of.
 _PROBE = 256
+
+# Mean kernel value, over that of the diagonal, below which a matrix is next to a unit matrix.
+_NARROW = 0.05
 
 # Negative eigenvalues and asymmetry that rounding errors explain, over the largest kernel value.
 INDEFINITE = 1e-7
@@ -90,7 +93,8 @@ class Gram:
         Matrices of the same samples, with this or with other kernels.
     once : bool, default=False
         Whether one problem is solved for one C. Then more than `BY_BLOCKS` samples have no matrix
-        although it would fit: computing it takes longer than solving.
+        although it would fit, as computing it takes longer than solving; unless it is next to a
+        unit matrix.
 
     Raises
     ------
@@ -148,8 +152,9 @@ class Gram:
         n_rows = int(min(cache_size * 2**20 // row, self.n))
         self._n_rows = min(max(n_rows, _BLOCK), self.n)
         self.whole, self._caches = None, threading.local()
-        in_tiles = (once and self.is_definite) or n_rows < self.n
-        self.blocks = self.tiles() if in_tiles and self._has_tiles else None
+        self.blocks = None
+        if self._has_tiles and (n_rows < self.n or (once and self._is_wide)):
+            self.blocks = self.tiles()
         if n_rows == self.n and self.blocks is None:
             self._shared = None if kernel == "precomputed" else shared
             self.whole = self._whole()
@@ -166,6 +171,22 @@ class Gram:
     def _has_tiles(self) -> bool:
         """Whether products in tiles are faster than a matrix in memory."""
         return self.n > BY_BLOCKS and self.kernel != "linear" and self.dtype == np.float64
+
+    @property
+    def _is_wide(self) -> bool:
+        """Whether most samples may turn out to be no support vectors.
+
+        Next to the unit matrix nearly all are, and a solution asks for all values again and again.
+        """
+        if not self.is_definite:
+            return False
+        probe = self._probe
+        block = self.compute(probe, probe)
+        return float(np.abs(block).mean()) > _NARROW * float(self.diagonal[probe].mean())
+
+    @property
+    def _probe(self) -> np.ndarray:
+        return np.linspace(0, self.n - 1, min(self.n, _PROBE)).astype(np.int64)
 
     @property
     def _cache(self) -> RowCache:
@@ -326,7 +347,7 @@ class Gram:
             )
         if self.is_definite:
             return
-        probe = np.linspace(0, self.n - 1, min(self.n, _PROBE)).astype(np.int64)
+        probe = self._probe
         block = self.compute(probe, probe)
         if callable(self.kernel):
             _check_symmetric(block, "The matrix of a callable kernel")

@@ -93,7 +93,7 @@ def test_any_kernel():
 def test_large_sets_have_no_matrix(wide):
     rng = np.random.default_rng(2)
     X = sparse.random_array((BY_BLOCKS + 1, 5000 if wide else 30), density=0.01, rng=rng).tocsr()
-    gram = Gram(X, "rbf", gamma=0.1, once=True)
+    gram = Gram(X, "rbf", gamma=0.05, once=True)
     assert gram.whole is None
     y = np.where(rng.random(BY_BLOCKS + 1) < 0.5, 1.0, -1.0)
     alpha = rng.random(BY_BLOCKS + 1) * (rng.random(BY_BLOCKS + 1) < 0.1)
@@ -101,6 +101,12 @@ def test_large_sets_have_no_matrix(wide):
     problem = KernelSamples(gram, y, bias=1.5)
     expected = problem.block(some, np.arange(problem.n)) @ alpha
     np.testing.assert_allclose(problem.q_dot(alpha)[some], expected, atol=1e-10)
+
+
+def test_a_matrix_next_to_the_unit_matrix_is_computed():
+    X = np.random.default_rng(2).normal(size=(BY_BLOCKS + 1, 30))
+    assert Gram(X, "rbf", gamma=0.5, once=True).whole is not None
+    assert Gram(X, "rbf", gamma=0.02, once=True).whole is None
 
 
 @pytest.mark.parametrize("kind", ["plain", "outliers", "sparse"])
