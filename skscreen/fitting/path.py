@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen.core.certificate import ScreeningEvent
@@ -141,6 +142,15 @@ def warn_unless_converged(
             f"{advice[0] if ended else advice[1]}",
             ConvergenceWarning,
         )
+
+
+def clone_for(model, **parameters):
+    """Return an estimator for one solution of a path, with the features that `model` has seen."""
+    out = clone(model).set_params(**parameters)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(out, name, getattr(model, name))
+    return out
 
 
 def forget(model) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     _fit_context,
-    clone,
 )
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.grid import absolute_lam
-from skscreen.fitting.path import forget, warn_unless_converged
+from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.threads import N_JOBS
 from skscreen.metric_learning.distance import MahalanobisMixin
@@ -403,10 +402,7 @@ def fitted(
     model: ScreenedRTLM, solution: Solution, lam_max: float, problem: Problem
 ) -> ScreenedRTLM:
     """Return the fitted estimator of one solution; `model` is what the problem was built for."""
-    out = clone(model).set_params(lam=solution.lam, relative_lam=False)
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            setattr(out, name, getattr(model, name))
+    out = clone_for(model, lam=solution.lam, relative_lam=False)
     _set(out, [solution], lam_max, problem)
     return out
 

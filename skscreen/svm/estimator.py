@@ -6,13 +6,13 @@ from typing import Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.core.floats import EPS
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.fitting.path import forget, warn_unless_converged
+from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import check_store
 from skscreen.fitting.threads import blas_threads_for
 from skscreen.samples.kernel import Kernel
@@ -240,10 +240,7 @@ def fitted(
     solutions : sequence of SampleSolution
         Finished, see `SVMProblem.finish`.
     """
-    out = clone(model).set_params(C=solutions[0].C)
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            setattr(out, name, getattr(model, name))
+    out = clone_for(model, C=solutions[0].C)
     return _set(out, X, division, kernel, solutions)
 
 

@@ -5,13 +5,13 @@ from numbers import Integral, Real
 from typing import ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.fitting.path import forget, warn_unless_converged
+from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import Store, check_store
 from skscreen.fitting.threads import blas_threads_for
 from skscreen.samples.gram import KERNELS
@@ -285,10 +285,7 @@ def fitted(
     solution : SampleSolution
         Finished, see `RegressionProblem.finish`.
     """
-    out = clone(model).set_params(C=solution.C)
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            setattr(out, name, getattr(model, name))
+    out = clone_for(model, C=solution.C)
     return _set(out, X, targets, kernel, solution)
 
 
