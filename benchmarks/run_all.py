@@ -32,6 +32,7 @@ SCRIPTS = {
     "svm_peers": ("svm.peers_elsewhere", "data", "peer"),
     "metric_peers": ("metric_learning.peers", "data", "peer"),
     "verification": ("metric_learning.verification", "data", "peer"),
+    "identities": ("metric_learning.identities",),
     "rtlm_path": ("metric_learning.path", "data"),
     "rtlm_paper": ("metric_learning.paper", "data", "out"),
     "svc": ("svm.fits", "data"),
