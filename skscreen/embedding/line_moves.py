@@ -11,13 +11,13 @@ import numpy as np
 from numba import njit
 
 from skscreen.embedding.lbfgs import lbfgs
-from skscreen.embedding.losses import ODD, answer, choice
+from skscreen.embedding.losses import CKL, ODD, answer, choice
 from skscreen.embedding.objective import LARGE, EmbeddingProblem
 from skscreen.embedding.state import Progress, Settings
 
 # Gaps that a point tries at most; among more points those at equal steps of rank.
 _GAPS = 32
-_ROUNDS, _SWEEPS = 3, 3
+_ROUNDS, _SWEEPS = 3, 6
 # Share of an object's part of the objective that a move has to save.
 _LEAST = 1e-6
 
@@ -27,7 +27,7 @@ def improve_line(
 ) -> Iterator[Progress]:
     """Move points of X, of shape (n_objects, 1), and descend, in turn; F never rises.
 
-    Yields nothing where no point has a better place. A sweep costs at most 33 x 3 evaluations.
+    Yields nothing where no point has a better place. A sweep costs as much as at most 33 x 3 evaluations.
     """
     rows = problem.answers
     # The answers of object v are `which[first[v]:first[v + 1]]`, twice where they name it twice.
@@ -90,29 +90,53 @@ def _add_costs(x, v, places, costs, products, terms, which):
     for g in range(places.size):
         costs[g] = ridge * places[g] * places[g]
         products[g] = 1.0
-    here, before = x[v], -1
+    before = -1
     for q in which:
         if q == before:
             continue
         before = q
         i, j, l, k = rows[q, 0], rows[q, 1], rows[q, l_column], rows[q, width - 1]
         weight = terms.weights[q] if weighted else 1.0
-        for g in range(places.size):
-            x[v] = places[g]
-            near, far = x[i] - x[j], x[l] - x[k]
-            if terms.loss == ODD:
-                third = x[j] - x[k]
-                linear, factor, _, _, _ = choice(near * near, far * far, third * third)
-            else:
-                linear, factor, _, _ = answer(terms.loss, terms.shape, near * near, far * far)
-            costs[g] += weight * linear
-            if weighted:
-                costs[g] += weight * log(factor)
-                continue
-            products[g] *= factor
-            if products[g] > LARGE:
+        # Differences are linear in the place of v, so that the loop has no memory but its own.
+        near_at, near_by = _difference(x, i, j, v)
+        far_at, far_by = _difference(x, l, k, v)
+        if terms.loss == ODD:
+            third_at, third_by = _difference(x, j, k, v)
+        large = False
+        if terms.loss == CKL and not weighted:
+            # Of its own, so that it is compiled to vector instructions: a tenth of the time.
+            for g in range(places.size):
+                near, far = near_at + near_by * places[g], far_at + far_by * places[g]
+                c = far * far + terms.shape
+                products[g] *= (near * near + terms.shape + c) / c
+                large |= products[g] > LARGE
+        else:
+            for g in range(places.size):
+                near, far = near_at + near_by * places[g], far_at + far_by * places[g]
+                if terms.loss == ODD:
+                    third = third_at + third_by * places[g]
+                    linear, factor, _, _, _ = choice(near * near, far * far, third * third)
+                else:
+                    linear, factor, _, _ = answer(terms.loss, terms.shape, near * near, far * far)
+                costs[g] += weight * linear
+                if weighted:
+                    costs[g] += weight * log(factor)
+                else:
+                    products[g] *= factor
+                    large |= products[g] > LARGE
+        if large:
+            for g in range(places.size):
                 costs[g] += log(products[g])
                 products[g] = 1.0
     for g in range(places.size):
         costs[g] += log(products[g])
-    x[v] = here
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _difference(x, i, j, v):
+    """Numbers with x[i] - x[j] = first + second x[v]."""
+    if i == v and j != v:
+        return -x[j], 1.0
+    if j == v and i != v:
+        return x[i], -1.0
+    return x[i] - x[j], 0.0
