@@ -27,7 +27,7 @@ def improve_line(
 ) -> Iterator[Progress]:
     """Move points of X, of shape (n_objects, 1), and descend, in turn; F never rises.
 
-    Yields nothing where no point has a better place. A sweep costs as much as at most 33 x 3 evaluations.
+    Yields nothing where no point has a better place. A sweep costs at most 33 x 3 evaluations.
     """
     rows = problem.answers
     # The answers of object v are `which[first[v]:first[v + 1]]`, twice where they name it twice.
