@@ -43,7 +43,7 @@ _NEAR, _LEAST = 6000, 1000
 _BAND, _FEWEST = 3, 300
 
 # Passes over a level, working sets of one U; the part of the gap that a pass has to leave at most,
-# or the part by which the dual value has to rise.
+# or the part of it by which the dual value has to rise.
 _PASSES, _SETS, _STALLED, _RISEN = 40, 12, 0.98, 0.02
 
 # Of the first gap on U, and of the tolerance, what its working sets may leave.
@@ -175,9 +175,8 @@ class LevelSolver:
         """
         if self.n_steps >= self.max_steps or before is None:
             return self.n_steps >= self.max_steps
-        dual = before.primal - before.gap
-        risen = view.primal - view.gap - dual
-        return view.gap > most * before.gap and risen < _RISEN * abs(dual)
+        risen = (view.primal - view.gap) - (before.primal - before.gap)
+        return view.gap > most * before.gap and risen < _RISEN * before.gap
 
     def _near(self, box: Box, point: Point, view: View) -> np.ndarray:
         """Return the samples that may matter: free ones, violators, and those next in line."""
