@@ -1,9 +1,10 @@
 """Euclidean projection onto a box cut by one equality, in linear time."""
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS, REORDER
+from skscreen.core.selection import select
 
 # Newton steps on the multiplier before a search over the kinks, which always ends.
 _NEWTON_STEPS = 12
@@ -249,7 +250,7 @@ def _search(m, ratio, sigma, l, u, z, lo, hi):
         if n_kinks == 0:
             break
         middle = (n_kinks - 1) // 2
-        t = _select(kinks[:n_kinks], middle)
+        t = select(kinks[:n_kinks], middle)
         total = offset + slope * t
         for k in range(n):
             i = items[k]
@@ -264,33 +265,3 @@ def _search(m, ratio, sigma, l, u, z, lo, hi):
     if offset <= 0.0:
         return hi
     return lo
-
-
-@njit(cache=True, nogil=True)
-def _select(values, k):
-    """Return the value of rank k, from 0; changes the order of the values (Hoare's selection).
-
-    np.partition does the same, but takes five seconds to compile.
-    """
-    first, last = 0, values.size - 1
-    while first < last:
-        a, b, c = values[first], values[(first + last) // 2], values[last]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = first, last
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        # Now values up to j are <= pivot, from i on >= pivot, and what is between equals it.
-        if k <= j:
-            last = j
-        elif k >= i:
-            first = i
-        else:
-            return pivot
-    return values[k]

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numba import njit
 from scipy.linalg import eigh
 from scipy.special import entr
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS
 from skscreen.embedding.lbfgs import lbfgs
 from skscreen.embedding.losses import GNMDS, ODD, answer, choice

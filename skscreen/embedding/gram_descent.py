@@ -8,8 +8,8 @@ for the others. Every step takes a full eigenvalue decomposition: O(n^3), for a 
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.embedding.losses import ODD, answer, choice
 from skscreen.embedding.objective import EmbeddingProblem
 from skscreen.embedding.state import Progress, Settings

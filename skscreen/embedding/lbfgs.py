@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from math import isfinite, sqrt
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.embedding.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.state import Progress, Settings
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from math import log
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.embedding.lbfgs import lbfgs
 from skscreen.embedding.losses import CKL, ODD, answer, choice
 from skscreen.embedding.objective import LARGE, EmbeddingProblem

@@ -11,7 +11,7 @@ right where it is the smallest. It is a row (i, j, k) like that of a triplet, wi
 from dataclasses import dataclass
 from math import exp, log, sqrt
 
-from numba import njit
+from skscreen.core.compiling import njit
 
 GNMDS, CKL, STE, TSTE, SOE, ODD = range(6)
 CODES = {"gnmds": GNMDS, "ckl": CKL, "ste": STE, "tste": TSTE, "soe": SOE, "oddoneout": ODD}

@@ -12,9 +12,8 @@ from math import exp, inf, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from skscreen.core.compiling import start_numba
+from skscreen.core.compiling import njit, start_numba
 from skscreen.embedding.losses import (
     CKL,
     GNMDS,

@@ -1,8 +1,8 @@
 """Compiled stochastic passes of ordinal embedding: SGD on single answers, and an epoch of SVRG."""
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.embedding.losses import EmbeddingLoss, answer, choice
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.inspection.style import CLASS_COLOURS, CLASS_MARKERS, GREY, pyplot
+from skscreen.inspection.style import CLASS_COLOURS, CLASS_MARKERS, GREY, legend_above, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,7 +136,8 @@ class LearnedSpaceDisplay:
         for ax, title, kind in zip(
             self.axes_, ("before", "after"), ("principal", "learned"), strict=True
         ):
-            ax.set(title=title, xlabel=f"first {kind} direction", ylabel="second")
+            ax.set_title(title, loc="left")
+            ax.set(xlabel=f"first {kind} direction", ylabel="second")
             ax.set_aspect("equal", adjustable="datalim")
             ax.locator_params(nbins=5)
             ax.spines[["top", "right"]].set_visible(False)
@@ -145,7 +146,7 @@ class LearnedSpaceDisplay:
             *self.ellipse.T, color=GREY, linewidth=1.2, zorder=6, label="equal learned distance",
             scalex=False, scaley=False,
         )  # fmt: skip
-        self.axes_[0].legend(frameon=False, fontsize="small")
+        legend_above(self.axes_[0], ncols=4)
         return self
 
     def _scatter(self, ax: Axes, points: np.ndarray) -> list[Any]:

@@ -22,12 +22,12 @@ def pyplot(display: object) -> Any:
     return plt
 
 
-def legend_above(ax: Any) -> None:
+def legend_above(ax: Any, ncols: int = 2) -> None:
     """Put the legend over the axes, where it cannot hide data whatever the path looks like."""
     ax.legend(
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),
-        ncols=2,
+        ncols=ncols,
         frameon=False,
         fontsize="small",
         borderaxespad=0.2,

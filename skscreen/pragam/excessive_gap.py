@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS, REORDER
 from skscreen.pragam.follow import Iterate
 

@@ -14,8 +14,8 @@ weights of one that is the a of the paper.
 """
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS, REORDER
 from skscreen.core.projection import project
 from skscreen.samples.intercept import balance, weighted_quantile

@@ -13,8 +13,8 @@ solver for SVM. Mathematical Programming 127. Figure 1, and its optional project
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.pragam.follow import Iterate
 from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.samples.row_loops import add_row, row_dot

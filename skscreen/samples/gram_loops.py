@@ -4,7 +4,7 @@ A Gram matrix is symmetric, so its columns are read as rows: contiguous in memor
 accumulated in float64 whatever the matrix is stored in.
 """
 
-from numba import njit
+from skscreen.core.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -13,8 +13,8 @@ machines. arXiv:1401.6740. (Without such an intercept.)
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS
 
 # Rounding error of a margin with intercept beside that of its bounds, in EPS.
@@ -183,25 +183,37 @@ def balanced_target(short: np.ndarray, caps: np.ndarray, y: np.ndarray) -> np.nd
     return target
 
 
-@njit(cache=True, nogil=True)
 def balance(short, y, caps, alpha):
     """Make the sum of y_i alpha_i vanish by the samples nearest to the kink, where `short` is 0.
 
     `short` is threshold minus margin, with an intercept. Where that is the best one these are the
     samples on the kink, so that <alpha, short> stays the same.
     """
+    missing = _balance_at_kink(short, y, caps, alpha)
+    if missing != 0.0:
+        _balance_in(np.argsort(np.abs(short), kind="stable"), missing, y, caps, alpha)
+
+
+@njit(cache=True, nogil=True)
+def _balance_at_kink(short, y, caps, alpha):
+    """Balance by the samples on the kink; return what is missing then."""
     missing = 0.0
     for i in range(alpha.size):
         missing -= y[i] * alpha[i]
     for i in range(alpha.size):
         if missing != 0.0 and abs(short[i]) <= _TIE:
             missing -= _move(i, missing, y, caps, alpha)
-    if missing != 0.0:
-        for i in np.argsort(np.abs(short)):
-            missing -= _move(i, missing, y, caps, alpha)
+    return missing
 
 
 @njit(cache=True, nogil=True)
+def _balance_in(order, missing, y, caps, alpha):
+    """Balance by samples in an order."""
+    for i in order:
+        missing -= _move(i, missing, y, caps, alpha)
+
+
+@njit(nogil=True)
 def _move(i, missing, y, caps, alpha):
     """Move alpha_i as far as the box and `missing` allow; return what that adds to the sum."""
     old = alpha[i]

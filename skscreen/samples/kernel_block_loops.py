@@ -9,10 +9,12 @@ from math import log
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.polynomial import chebyshev
 from scipy.special import iv
+
+from skscreen.core.compiling import njit
 
 # Sums may not be reordered: t + large - large would be t.
 _FAST = {"contract", "nsz", "nnan"}

@@ -6,8 +6,10 @@ the start of each. The instruction that asks for data early has no name in Pytho
 """
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from skscreen.core.compiling import njit
 
 # Bytes that one instruction asks for. Where a cache line has more, some ask twice.
 _LINE = 64

@@ -8,8 +8,8 @@ also of single-precision data.
 """
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import REORDER
 
 

@@ -6,7 +6,8 @@ counts for nothing.
 """
 
 import numpy as np
-from numba import njit
+
+from skscreen.core.compiling import njit
 
 
 @njit(cache=True, nogil=True)

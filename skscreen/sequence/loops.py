@@ -5,8 +5,8 @@ E[i, j]; the score of a labelling is the sum of both along it.
 """
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import REORDER
 
 # Scores of one position, or of steps, that lie further apart need logarithms: exponentials of

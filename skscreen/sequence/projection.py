@@ -22,8 +22,8 @@ multipliers of a >= 0; eliminating the latter gives phi.
 """
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS
 
 _MAX_STEPS, _MAX_HALVINGS = 200, 60

@@ -6,8 +6,8 @@ each label, so that a sparse row touches whole lines of memory.
 """
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import REORDER
 
 

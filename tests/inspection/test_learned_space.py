@@ -36,7 +36,7 @@ def test_samples_before_and_after():
     assert_allclose(display.before[:, 0] @ display.before[:, 1], 0.0, atol=1e-9)
     assert display.before[:, 0].var() > display.before[:, 1].var() > X.var(axis=0).max()
     assert [len(part) for part in display.scatters_] == [3, 3]
-    assert display.axes_[0].get_title() == "before"
+    assert display.axes_[0].get_title(loc="left") == "before"
     fig, axes = plt.subplots(1, 2)
     assert display.plot(axes=axes).figure_ is fig
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
+
+from skscreen.core.compiling import njit
 
 # Width of a quadratic piece, as a share of the largest threshold, below which it is as hard to
 # descend as none. In long rows steps cost little, and many of them less than smoothing.

@@ -1,8 +1,8 @@
 """Compiled loops over pairs, rows and slots of comparisons (see `comparisons.py`)."""
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.decisions import hinge_slackness
 from skscreen.core.floats import EPS, REORDER_FINITE
 from skscreen.metric_learning.problem.losses import dual_variable, smoothed_value

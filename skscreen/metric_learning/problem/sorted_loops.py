@@ -16,8 +16,8 @@ them or their sums, only the value has one, and its bound is returned.
 """
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS, REORDER_FINITE
 from skscreen.metric_learning.problem.losses import dual_variable, smoothed_value
 from skscreen.metric_learning.problem.pair_loops import loss_pass

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.decisions import LINEAR, ZERO, sphere_lower, sphere_upper
 from skscreen.core.floats import EPS
 from skscreen.metric_learning.problem.comparisons import Comparisons

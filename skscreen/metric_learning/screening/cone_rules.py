@@ -15,8 +15,8 @@ searches the best C for each item. For the linear part of the loss A changes its
 """
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.decisions import LINEAR, ZERO, sphere_lower
 from skscreen.core.floats import EPS
 from skscreen.metric_learning.problem.objective import SLACK, Objective, inner, norm

@@ -1,8 +1,8 @@
 """Ranges: for which lambda a reference decides an item, without asking again at each."""
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS, WIDER
 from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.objective import Objective, norm

@@ -1,8 +1,8 @@
 """Rules of comparisons: what a ball cut by a half-space or a cone proves about one item."""
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS
 
 # From the weakest to the strongest; each decides all that the ones before it do.

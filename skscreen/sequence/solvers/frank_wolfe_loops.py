@@ -9,8 +9,9 @@ whose matrix has the products of f(x, y_c) - f(x, y) between cached labellings.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
+from skscreen.core.copying import copy_into
 from skscreen.core.floats import REORDER
 from skscreen.sequence.loops import best_path, longest_chain, path_score
 from skscreen.sequence.row_loops import add_rows, clear_rows, row_scores
@@ -111,7 +112,7 @@ def _visit(task, cache, work, W, E, c, search):
                 k = cache.count[c]
         top = max(top, value)
     if top - mean > 0.0:
-        work.old[:k] = cache.alpha[slot : slot + k]
+        copy_into(work.old, cache.alpha[slot : slot + k])
         square = cache.gram[cache.square[c] : cache.square[c] + cache.room[c] ** 2]
         square = square.reshape(cache.room[c], cache.room[c])
         scale = task.shares[c] / task.lam
@@ -255,10 +256,11 @@ def copy_cache(old, new, lengths):
     for c in range(lengths.size):
         k, length = old.count[c], lengths[c]
         new.count[c] = k
-        new.alpha[new.slot[c] : new.slot[c] + k] = old.alpha[old.slot[c] : old.slot[c] + k]
-        new.loss[new.slot[c] : new.slot[c] + k] = old.loss[old.slot[c] : old.slot[c] + k]
-        start, source, n = new.label[c], old.label[c], k * length
-        new.labels[start : start + n] = old.labels[source : source + n]
+        start, source = new.slot[c], old.slot[c]
+        copy_into(new.alpha[start:], old.alpha[source : source + k])
+        copy_into(new.loss[start:], old.loss[source : source + k])
+        source = old.label[c]
+        copy_into(new.labels[new.label[c] :], old.labels[source : source + k * length])
         for p in range(k):
             start, source = new.square[c] + p * new.room[c], old.square[c] + p * old.room[c]
-            new.gram[start : start + k] = old.gram[source : source + k]
+            copy_into(new.gram[start:], old.gram[source : source + k])

@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 
 from skscreen.core.ball import gap_radius
+from skscreen.core.compiling import njit
 from skscreen.core.decisions import hinge_slackness
 from skscreen.core.floats import EPS, WIDER
 from skscreen.samples.intercept import balanced_target

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS
 from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import Reference, SampleBall, path_gap, scaled_gap_ball

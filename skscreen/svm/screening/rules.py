@@ -8,8 +8,8 @@ at its cap C_i (rule 9 of Ogawa et al. 2014).
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower, sphere_upper
 from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import (

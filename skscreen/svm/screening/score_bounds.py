@@ -42,10 +42,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 
 from skscreen.core.ball import gap_radius
+from skscreen.core.compiling import njit
 from skscreen.core.decisions import hinge_slackness
 from skscreen.core.floats import EPS, WIDER
 from skscreen.samples.losses import SampleLosses

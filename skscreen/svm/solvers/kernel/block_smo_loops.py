@@ -17,8 +17,8 @@ I. Steinwart, D. Hush, C. Scovel. Training SVMs without offset. JMLR 12, 2011.
 """
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import REORDER_FINITE
 
 # Maxima are taken in so many lanes: arrays are padded with samples that cannot move.

@@ -12,9 +12,10 @@ would be most of it.
 """
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS, REORDER_FINITE
+from skscreen.core.selection import select
 from skscreen.samples.intercept import weighted_quantile
 from skscreen.svm.solvers.kernel.block_smo_loops import (
     LANES,
@@ -140,10 +141,12 @@ def sums(A, B, AB, beta):
     -------
     ndarray of shape (2, m + n)
     """
-    m, out, used = len(A), np.zeros((2, beta.size)), np.flatnonzero(beta)
-    few, size = np.searchsorted(used, m), -np.abs(beta[used])
-    _add(A, AB, used[:few], size[:few], m, out[0])
-    _add_across(AB, B, used[few:] - m, size[few:], m, out[1])
+    m, out, sizes = len(A), np.zeros((2, beta.size)), np.empty(beta.size)
+    for k in range(beta.size):
+        sizes[k] = -abs(beta[k])
+    samples = np.arange(beta.size)
+    _add(A, AB, *_changed(samples, sizes, 0, m), m, out[0])
+    _add_across(AB, B, *_changed(samples, sizes, m, beta.size), m, out[1])
     return out
 
 
@@ -179,12 +182,12 @@ def view(target, low, high, beta, g, free):
     """Return the best intercept, the gap and the primal value of a point."""
     b = 0.0
     if free:
-        level, size = 0.0, 0.0
+        level, size, widths = 0.0, 0.0, np.empty(beta.size)
         for k in range(beta.size):
             level += high[k]
-            size += high[k] - low[k]
+            widths[k] = high[k] - low[k]
+            size += widths[k]
         slack = 4.0 * EPS * beta.size * (size + abs(level))
-        widths = high - low
         b = 0.5 * weighted_quantile(g, widths, level - slack)
         b += 0.5 * weighted_quantile(g, widths, level + slack)
     gap, loss, gain = 0.0, 0.0, 0.0
@@ -208,10 +211,10 @@ def _look(A, B, AB, square_bias, target, low, high, g, free, steps, rank, memory
     for k in range(few_B):
         W[few_A + k] = m + k * (n - m) // few_B
     larger_low, larger_high = low.copy(), high.copy()
-    larger_low[:m] *= m / few_A
-    larger_high[:m] *= m / few_A
-    larger_low[m:] *= (n - m) / few_B
-    larger_high[m:] *= (n - m) / few_B
+    for k in range(n):
+        share = m / few_A if k < m else (n - m) / few_B
+        larger_low[k] *= share
+        larger_high[k] *= share
     beta, slopes = np.zeros(n), g.copy()
     padded = -(-W.size // LANES) * LANES
     _gather(A, B, AB, W, few_A, m, np.float32(square_bias), _matrix(memory, W.size, padded))
@@ -272,8 +275,8 @@ def _begin(A, B, AB, square_bias, rank, W, inside, memory):
     size = padded - _GROWTH
     if size >= n:
         size, padded = n, -(-n // LANES) * LANES
-    limit = np.inf if size == n else np.partition(rank, size - 1)[size - 1]
-    room, found = size, 0
+    limit = np.inf if size == n else select(rank.copy(), size - 1)
+    room, found, few = size, 0, 0
     for k in range(n):
         room -= rank[k] < limit
     for k in range(n):
@@ -281,8 +284,8 @@ def _begin(A, B, AB, square_bias, rank, W, inside, memory):
             room -= rank[k] == limit
             W[found], inside[k] = k, True
             found += 1
+            few += k < len(A)
     K = _matrix(memory, size, padded)
-    few = np.searchsorted(W[:size], len(A))
     _gather(A, B, AB, W[:size], few, len(A), np.float32(square_bias), K)
     return size, padded
 
@@ -332,16 +335,31 @@ def _solve_set(A, B, AB, square_bias, low, high, beta, g, b, W, padded, eps, ste
         taken = pairs_with_offset(K, diagonal, part_low, part_high, part, slopes, eps, steps)
     else:
         taken = pairs_without_offset(K, diagonal, part_low, part_high, part, slopes, eps, steps)
-    changes, total = part[:size] - beta[W], 0.0
+    changes, total = np.empty(size), 0.0
     for k in range(size):
+        changes[k] = part[k] - beta[W[k]]
         beta[W[k]] = part[k]
         total += changes[k]
-    first, second = (changes != 0.0) & (W < m), (changes != 0.0) & (W >= m)
-    _add(A, AB, W[first], changes[first], m, g)
-    _add_across(AB, B, W[second] - m, changes[second], m, g)
+    _add(A, AB, *_changed(W, changes, 0, m), m, g)
+    _add_across(AB, B, *_changed(W, changes, m, beta.size), m, g)
     if square_bias > 0.0:
-        g -= square_bias * total
+        for k in range(beta.size):
+            g[k] -= square_bias * total
     return taken
+
+
+@njit(nogil=True)
+def _changed(W, changes, first, last):
+    """Return places in their class, and changes, of the samples of one that have changed.
+
+    By a loop: numba compiles masks, and indices that are arrays, for seconds.
+    """
+    index, values, count = np.empty(W.size, np.int64), np.empty(W.size), 0
+    for k in range(W.size):
+        if changes[k] != 0.0 and first <= W[k] < last:
+            index[count], values[count] = W[k] - first, changes[k]
+            count += 1
+    return index[:count], values[:count]
 
 
 @njit(nogil=True)

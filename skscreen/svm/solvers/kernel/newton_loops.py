@@ -1,6 +1,6 @@
 """Compiled passes of the semismooth Newton method over a working set."""
 
-from numba import njit
+from skscreen.core.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -12,8 +12,9 @@ the largest entries of arrays.
 """
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
+from skscreen.core.copying import copy_into
 from skscreen.core.floats import REORDER_FINITE
 
 # Lanes in which maxima are taken side by side.
@@ -69,9 +70,10 @@ def smo_without_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short,
 def smo_with_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short, steps):
     """Pairs that keep y'alpha: most violating, then of second order (Fan, Chen, Lin 2005)."""
     # In terms of y_i (t_i - m_i) both signs and B^2 cancel from the changes.
-    signed, all_rows = y * short, _in_order(S, K.shape[1])
+    signed, all_rows = np.empty(S.size), _in_order(S, K.shape[1])
     up, down = np.empty(S.size), np.empty(S.size)
     for k in range(S.size):
+        signed[k] = y[k] * short[k]
         _mark(k, y, C, alpha, up, down)
     gains, first, second = np.empty(S.size), np.empty(S.size), np.empty(S.size)
     status, a, b, step = 2, -1, -1, 0
@@ -107,7 +109,8 @@ def smo_with_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short, st
         _mark(i, y, C, alpha, up, down)
         _mark(j, y, C, alpha, up, down)
         step += 1
-    short[:] = y * signed
+    for k in range(S.size):
+        short[k] = y[k] * signed[k]
     return status, a, b, step
 
 
@@ -144,7 +147,7 @@ def _in_order(S, n):
 def _gather(row, S, all_rows, out):
     """Copy the entries S of a row, which may be all in their order."""
     if all_rows:
-        out[:] = row
+        copy_into(out, row)
     else:
         for k in range(S.size):
             out[k] = row[S[k]]

@@ -14,8 +14,8 @@ constraints, SIAM J. Optim. 1.
 """
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.decisions import UNDECIDED
 from skscreen.samples.row_loops import add_row, row_count, row_dot, row_of
 from skscreen.svm.solvers.linear.state import SampleState

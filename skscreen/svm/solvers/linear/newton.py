@@ -19,10 +19,10 @@ linear SVMs, JMLR 6.
 """
 
 import numpy as np
-from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsymv, dsyrk
 
+from skscreen.core.compiling import njit
 from skscreen.core.decisions import UNDECIDED
 from skscreen.core.floats import REORDER
 from skscreen.core.memory import check_memory

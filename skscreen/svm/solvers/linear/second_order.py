@@ -27,11 +27,11 @@ machines, arXiv:1401.6740.
 """
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
+from skscreen.core.compiling import njit
 from skscreen.core.decisions import LINEAR, hinge_slackness
 from skscreen.core.floats import REORDER
 from skscreen.core.memory import check_memory

@@ -7,8 +7,8 @@ descent method for large-scale linear SVM, ICML. Section 3.2: shrinking.
 """
 
 import numpy as np
-from numba import njit
 
+from skscreen.core.compiling import njit
 from skscreen.core.decisions import hinge_slackness
 from skscreen.samples.prefetch import prefetch, prefetch_row
 from skscreen.samples.row_loops import add_row, row_count, row_dot, row_of
