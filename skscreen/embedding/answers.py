@@ -82,6 +82,7 @@ def usable_answers(answers: Answers) -> Answers:
         used = weights > 0.0
         rows, weights = rows[used], weights[used]
     impossible = same_pairs(rows)
+    _refuse_choices(rows)
     _refuse_features(rows, impossible)
     if impossible.any():
         count, total = int(np.count_nonzero(impossible)), len(rows)
@@ -99,6 +100,20 @@ def usable_answers(answers: Answers) -> Answers:
     if weights is not None and np.all(weights == weights[0]):
         weights = None
     return Answers(rows, weights)
+
+
+def _refuse_choices(rows: np.ndarray) -> None:
+    """Raise where rows are three objects and which of them was chosen, not two pairs."""
+    if rows.shape[1] < 4 or len(rows) < _LEAST_FEATURES:
+        return
+    chosen = rows[:, :3] == rows[:, 3:]
+    # In comparisons the third and the fourth differ.
+    if (chosen.sum(axis=1) == 1).all() and chosen.any(axis=0).all():
+        raise ValueError(
+            "X must hold comparisons of two pairs in 4 columns; here the fourth object is one of "
+            "the three before in every row, as the odd one out of them is. Pass it as y: "
+            "OrdinalEmbedding(loss='oddoneout').fit(X[:, :3], X[:, 3])."
+        )
 
 
 def _refuse_features(rows: np.ndarray, impossible: np.ndarray) -> None:
@@ -206,7 +221,8 @@ def _read_responses(y, n_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
     values = as_floats(y)
     if values is None or not np.isfinite(values).all():
         raise ValueError(
-            "Unknown label type: y must be booleans or numbers, -1 and 1 or counts with a sign."
+            "Unknown label type: y must be booleans or numbers, -1 and 1 or counts with a sign. "
+            "Choices of the odd one out take OrdinalEmbedding(loss='oddoneout')."
         )
     known = set(np.unique(values).tolist())
     if known <= {0.0, 1.0}:

@@ -189,6 +189,18 @@ def test_features_are_no_comparisons(width):
             OrdinalEmbedding(n_objects=600).fit(X)
 
 
+def test_choices_of_the_odd_one_are_no_comparisons():
+    rng = np.random.default_rng(0)
+    shown = rng.permuted(np.tile(np.arange(9), (60, 1)), axis=1)[:, :3]
+    chosen = shown[np.arange(60), rng.integers(3, size=60)]
+    with pytest.raises(ValueError, match=r"loss='oddoneout'\).fit\(X\[:, :3\], X\[:, 3\]\)"):
+        OrdinalEmbedding().fit(np.column_stack([shown, chosen]))
+    with pytest.raises(ValueError, match=r"Choices of the odd one out take .*oddoneout"):
+        OrdinalEmbedding().fit(shown, np.array(list("abcdefghi"))[chosen])
+    # Triplets as quadruplets: d(i, j) < d(l, i).
+    assert OrdinalEmbedding().fit(shown[:, [0, 1, 2, 0]]).n_features_in_ == 4
+
+
 def test_unusual_answers_are_no_features():
     rng = np.random.default_rng(0)
     # Persons and items: two of three columns have objects in common.
