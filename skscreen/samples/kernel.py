@@ -10,6 +10,7 @@ from sklearn import get_config
 from skscreen.samples.gram import Gram, Shared, kernel_values
 from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
 from skscreen.samples.objects import Objects
+from skscreen.samples.row_loops import largest_distance
 
 # Samples that tell the size of a kernel which is a function.
 _FEW = 16
@@ -92,8 +93,8 @@ class Kernel:
         if sparse.issparse(X):
             square = float(X.multiply(X).sum(axis=1).max())
         else:
-            shifted = X - X[0] if self.name == "linear" else X
-            square = float(np.einsum("ij,ij->i", shifted, shifted).max())
+            origin = X[0] if self.name == "linear" else np.zeros(X.shape[1])
+            square = float(largest_distance(X, origin.astype(np.float64)))
         return (
             square
             if self.name == "linear"

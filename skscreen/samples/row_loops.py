@@ -111,3 +111,37 @@ def add_products(data, columns, starts, d, bias, index, scales, out):
                 out[d, row] += value * bias
         if bias != 0.0:
             out[d, d] += scales[k] * bias * bias
+
+
+@njit(cache=True, nogil=True)
+def count_entries(X):
+    """Return the number of entries of each row of a dense matrix that are not zero."""
+    counts = np.zeros(X.shape[0], np.int64)
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            counts[i] += X[i, j] != 0.0
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def take_entries(X, starts, columns, data):
+    """Write the entries of a dense matrix that are not zero, and their columns, row by row."""
+    for i in range(X.shape[0]):
+        place = starts[i]
+        for j in range(X.shape[1]):
+            if X[i, j] != 0.0:
+                columns[place], data[place] = j, X[i, j]
+                place += 1
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def largest_distance(X, origin):
+    """Return the largest squared distance of a row of a dense matrix from a point."""
+    largest = 0.0
+    for i in range(X.shape[0]):
+        total = 0.0
+        for j in range(X.shape[1]):
+            difference = np.float64(X[i, j]) - origin[j]
+            total += difference * difference
+        largest = max(largest, total)
+    return largest

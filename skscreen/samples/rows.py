@@ -208,9 +208,17 @@ _NO_COLUMNS, _NO_STARTS = np.empty(0, np.uint32), np.empty(0, np.int32)
 
 def compress(X) -> sparse.csr_array | None:
     """Return dense data as CSR if that is half as large or less; None otherwise."""
-    if sparse.issparse(X) or 3 * np.count_nonzero(X) > X.size:
+    if sparse.issparse(X):
         return None
-    return sparse.csr_array(X)
+    counts = row_loops.count_entries(X)
+    if 3 * int(counts.sum()) > X.size:
+        return None
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    places = np.int32 if starts[-1] <= np.iinfo(np.int32).max else np.int64
+    starts, columns = starts.astype(places), np.empty(starts[-1], places)
+    data = np.empty(starts[-1], X.dtype)
+    row_loops.take_entries(X, starts, columns, data)
+    return sparse.csr_array((data, columns, starts), shape=X.shape)
 
 
 def _flat_rows(X) -> tuple:

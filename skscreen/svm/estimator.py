@@ -1,6 +1,7 @@
 """What the estimators of support vector machines share: fits, scores and fitted attributes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -211,6 +212,9 @@ def learn(
     """
     n_problems, solutions = problem.division.n_problems, []
     problem.division.check(problem.X.shape[1])
+    before, found = np.zeros(n_problems, np.int64), None
+    if starts is None and (found := problem.starts(C, model.tol)) is not None:
+        starts, before = found
     n_jobs = model.n_jobs if problem.thread_safe else 1
     solves = (
         delayed(problem.solve)(k, C, model.tol, None if starts is None else starts[k])
@@ -219,7 +223,8 @@ def learn(
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
     with Tasks(model, n_problems, "class") as tasks, blas_threads_for(np.inf, n_threads):
         for solution in Parallel(n_jobs, require="sharedmem", return_as="generator")(solves):
-            solutions.append(solution)
+            n_iter = solution.n_iter + int(before[len(solutions)])
+            solutions.append(replace(solution, n_iter=n_iter))
             tasks.end_task(len(solutions) / n_problems, solution.line)
     warn_unless_converged(solutions, model.tol, model.max_iter, ADVICE)
     return _set(model, problem.X, problem.division, problem.kernel, solutions)
@@ -257,7 +262,8 @@ def _set(
     intercepts = np.array([solution.b for solution in solutions])
     # Of a score: of the sum over support vectors that it is, or of the product with the weights.
     sums = np.array([solution.alpha.sum() for solution in solutions])
-    size = np.abs(X[rows, rows]).max(initial=0.0) if precomputed else kernel.size(X[rows])
+    vectors = np.empty((0, 0)) if precomputed else X[rows]
+    size = np.abs(X[rows, rows]).max(initial=0.0) if precomputed else kernel.size(vectors)
     certificates = [solution.certificate for solution in solutions]
     n_iter = np.array([max(solution.n_iter, model.fewest) for solution in solutions])
     model._kernel, model._one_against_one = kernel, isinstance(division, OneVsOne)
@@ -267,7 +273,7 @@ def _set(
         "support_": rows,
         "n_support_": np.bincount(labels.codes[found], minlength=labels.classes.size),
         "intercept_": intercepts,
-        "support_vectors_": np.empty((0, 0)) if precomputed else X[rows],
+        "support_vectors_": vectors,
         "objective_": np.array([certificate.primal for certificate in certificates]),
         "dual_gap_": max(certificate.relative_gap for certificate in certificates),
         "n_iter_": int(n_iter.max()) if model.counts_together else n_iter,

@@ -177,8 +177,11 @@ class SamplePathSolver:
         """Codes by bounds on the margins, those of an unpenalised intercept left out."""
         return HingeTerms(losses, self._signs).decide(extremes, codes)
 
-    def solve(self, C: float, tol: float) -> SampleSolution:
-        """Solve for one C to a relative duality gap of the full problem."""
+    def solve(self, C: float, tol: float, start: np.ndarray | None = None) -> SampleSolution:
+        """Solve for one C to a relative duality gap of the full problem.
+
+        `start` are dual variables to start from; what is known of another C is then of no use.
+        """
         began, C = time.perf_counter(), float(C)
         check_bounds(C, self._losses.sizes)
         losses = self._losses.at(C)
@@ -187,9 +190,9 @@ class SamplePathSolver:
             # Unless rounding errors of the margins are too large to tell.
             if first.certificate.relative_gap <= tol:
                 return self._finish(C, losses, first, [], None, began)
-        start = margins = codes = None
+        margins = codes = None
         history: list[ScreeningEvent] = []
-        if self._known:
+        if start is None and self._known:
             start, margins, codes = self._carry_over(C, losses, history)
         with blas_threads_for(self._samples.width):
             solution, codes = self._solved(C, losses, start, margins, codes, tol, history)

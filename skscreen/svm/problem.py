@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from functools import cached_property, partial
 from numbers import Integral
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skscreen.fitting.kept_matrices import KernelMatrices, kept_kernel_matrices
@@ -28,10 +29,11 @@ from skscreen.samples.twice import TwiceGram, TwiceRows, both_signs
 from skscreen.svm.class_pairs import ClassPairs
 from skscreen.svm.hard_margin import solve_hard_margin
 from skscreen.svm.path_solver import SamplePathSolver
+from skscreen.svm.settings import Settings, solve_gram, solve_rows
 from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
-from skscreen.svm.solvers.kernel.solve import solve_kernel
+from skscreen.svm.solvers.linear.classes_together import start_together
 from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
-from skscreen.svm.solvers.linear.solve import solve_linear
+from skscreen.svm.solvers.linear.solve import is_narrow
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.stored import StoredFit, solve_with_store
 
@@ -40,30 +42,10 @@ LOSSES = {"hinge": hinge, "squared_hinge": squared_hinge}
 KERNELS_WITH_GAMMA = ("rbf", "poly", "sigmoid")
 SOLVERS = {"linear": LINEAR_SOLVERS, "kernel": KERNEL_SOLVERS}
 
-# Caps tol so that products with it stay finite; a larger one asks for nothing either.
-_LARGEST_TOL = 1e100
-
 
 def by_rows(kernel_name: str | Callable, free: bool) -> bool:
     """Whether a problem is solved on its rows: kernels alone know an unpenalised intercept."""
     return kernel_name == "linear" and not free
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to solve: the parameters of the estimator that reach a solver."""
-
-    loss: str
-    bias: float
-    free: bool
-    screening: str | None
-    solver: str
-    max_iter: int | None
-    cache_size: float
-    random_state: int
-    store: Store | None = None
-    once: bool = False
-    indefinite: str = "error"
 
 
 class SVMProblem:
@@ -193,8 +175,25 @@ class SVMProblem:
             start = solution.alpha
         samples = self._samples(problem)
         solver = samples.path_solver(signs, self._losses(problem), exact=not self._settings.once)
+        if start is not None and self._stored is None and samples.by_rows:
+            solution = solver.solve(C, tol, start)
+            return samples.finish(signs * solution.alpha, solution)
         solution = solve_with_store(solver, self._stored, problem, C, tol, start)
         return samples.finish(signs * solution.alpha, solution)
+
+    def starts(self, C: float, tol: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return dual variables near the solutions of all problems, where they are found together.
+
+        And the steps that this took for each. That is for squared hinges, one against the rest, on
+        wide and sparse rows.
+        """
+        settings = self._settings
+        known = settings.loss != "squared_hinge" or settings.solver != "auto"
+        if known or self._whole is None or self._stored is not None or self.division.n_problems < 3:
+            return None
+        if settings.max_iter is not None:
+            return None
+        return self._whole.start_together(self.labels.codes, self._losses(0).at(C), tol)
 
     def follow(
         self, problem: int, Cs: Sequence[float], tol: float, start: np.ndarray | None = None
@@ -286,9 +285,32 @@ class SampleSet:
         self._changed = made_definite(K, free=settings.free, shift=shift)
         return self._changed.gram
 
+    @property
+    def by_rows(self) -> bool:
+        """Whether problems are solved on rows, without kernel values."""
+        return self._linear
+
     @cached_property
     def _compressed(self):
         return compress(self._rows)
+
+    def start_together(
+        self, classes: np.ndarray, losses: SampleLosses, tol: float
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return dual variables near those of each class against the rest, for wide sparse rows.
+
+        And the steps that this took for each.
+        """
+        X = self._rows if sparse.issparse(self._rows) else self._compressed
+        if not self._linear or X is None:
+            return None
+        samples = self._linear_samples(np.ones(classes.size), self._settings.bias, self._compressed)
+        if is_narrow(samples, losses):
+            return None
+        return start_together(
+            X, samples.bias, samples.norms, classes, losses.shifts, tol,
+            self._settings.random_state,
+        )  # fmt: skip
 
     def prepare(self) -> None:
         """Make what problems share, before threads ask for it."""
@@ -309,14 +331,14 @@ class SampleSet:
         settings = self._settings
         if self._linear:
             samples = self._linear_samples(signs, settings.bias, self._compressed)
-            solve = partial(_solve_linear, samples, settings)
+            solve = partial(solve_rows, samples, settings)
         else:
             gram = self._gram if signs is not None else TwiceGram(self._gram)
             known = both_signs(self._gram.n) if signs is None else signs
             samples = KernelSamples(gram, known, bias=settings.bias)
             if self._rows is not None:
                 samples = LinearKernelSamples(gram, self._linear_samples(signs))
-            solve = partial(_solve_kernel, samples, settings)
+            solve = partial(solve_gram, samples, settings)
         return SamplePathSolver(
             samples, losses, solve, settings.screening, free=settings.free,
             max_iter=settings.max_iter, exact=exact,
@@ -467,27 +489,3 @@ def settings_of(model, store: Store | None, once: bool) -> Settings:
         once=once and store is None,
         indefinite=getattr(model, "indefinite", "error"),
     )
-
-
-def _solve_linear(samples, settings, losses, start, margins, codes, tol, left) -> SampleSolution:
-    return solve_linear(
-        samples, losses, start=start, fixed=codes, random_state=settings.random_state,
-        **_common(settings, tol, left),
-    )  # fmt: skip
-
-
-def _solve_kernel(samples, settings, losses, start, margins, codes, tol, left) -> SampleSolution:
-    return solve_kernel(
-        samples, losses, start=start, margins=margins, fixed=codes,
-        intercept="free" if settings.free else "none", **_common(settings, tol, left),
-    )  # fmt: skip
-
-
-def _common(settings: Settings, tol: float, left: int | None) -> dict:
-    limit = {} if left is None else {"max_iter": left}
-    return {
-        "solver": settings.solver,
-        "screening": settings.screening is not None,
-        "tol": min(tol, _LARGEST_TOL),
-        **limit,
-    }

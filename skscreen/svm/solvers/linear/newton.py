@@ -45,13 +45,14 @@ _TOGETHER = 4096
 # Width of rows, over that of the matrix, below which it is summed up entry by entry.
 _NARROW = 0.15
 
-# Steps of a solve, passes over the data in each, and how often all outer products are summed up.
-_STEPS, _PASSES, _PRODUCTS = 8.0, 3.0, 2.0
+# Steps of a solve from nothing and from elsewhere, passes over the data in each, and how often the
+# outer products of the samples with a loss are summed up.
+_STEPS, _FEWER_STEPS, _PASSES, _PRODUCTS = 8.0, 6.0, 3.0, 2.0
 
 # Nanoseconds of a product of two entries of a row, of an entry read or copied, of a sample in a
 # pass, of a multiplication in products of matrices, and of a step besides.
 _NS_PER_PAIR, _NS_PER_READ, _NS_PER_COPY, _NS_PER_SAMPLE = 1.5, 0.7, 1.0, 5.0
-_NS_PER_MULTIPLY, _OVERHEAD = 0.06, 1e5
+_NS_PER_MULTIPLY, _OVERHEAD = 0.05, 1e5
 
 # Share of the tolerance that is asked for where the certificate is still to come.
 _SHARE = 0.5
@@ -60,8 +61,9 @@ _SHARE = 0.5
 _MOST_FAILURES = 3
 
 
-def newton_work(samples: LinearSamples) -> float:
-    """Return the time that a solve takes, more or less, in nanoseconds."""
+def newton_work(state: SampleState) -> float:
+    """Return the time that a solve from a state takes, more or less, in nanoseconds."""
+    samples = state.samples
     side, width = samples.n_features, samples.n_entries / samples.n
     if by_entries(samples):
         products = _NS_PER_PAIR * 0.5 * float(samples.row_lengths.mean()) ** 2
@@ -69,7 +71,9 @@ def newton_work(samples: LinearSamples) -> float:
         products = _NS_PER_MULTIPLY * 0.5 * side**2 + _NS_PER_COPY * side
     passes = _PASSES * (_NS_PER_READ * width + _NS_PER_SAMPLE)
     step = passes * samples.n + _NS_PER_MULTIPLY * side**3 / 3.0 + _OVERHEAD
-    return _STEPS * step + _PRODUCTS * products * samples.n
+    if not state.n_iter:
+        return _STEPS * step + _PRODUCTS * products * samples.n
+    return _FEWER_STEPS * step + products * np.count_nonzero(state.alpha)
 
 
 def by_entries(samples: LinearSamples) -> bool:

@@ -30,7 +30,7 @@ _NEWTON, _OUTER = 12, 6
 # Epochs of coordinate descent that it has to beat from the start, and that follow to polish.
 _EPOCHS, _POLISHING_EPOCHS = 40.0, 200
 # The first of these for losses with shifts, where its rival does with a few Newton steps.
-_SMOOTH_EPOCHS = 150.0
+_SMOOTH_EPOCHS = 100.0
 # Longest side of a Newton system, for its memory (130 MB).
 _LARGEST_SYSTEM = 4000
 
@@ -84,7 +84,7 @@ def solve_linear(
         second-order method if, with e = n / 8, that costs less than 40 epochs. Systems wider than
         4000 are left to coordinate descent. For losses with shifts and without caps "second-order"
         is Newton's method on the primal itself, with systems of d: about 8 * (3 entries + d^3 / 3),
-        twice n d^2 / 2 for products, and "auto" begins with it if that is less than 150 epochs.
+        twice n d^2 / 2 for products, and "auto" begins with it if that is less than 100 epochs.
     screening : bool, default=True
         Decide samples on the way (Ogawa et al. 2014); the solution is the same without.
     random_state : int, optional
@@ -105,9 +105,7 @@ def solve_linear(
     fixed = _check(samples, losses.caps, start, fixed, solver)
     state = SampleState(samples, losses, start, fixed)
     state.evaluate()
-    n_epochs = _SMOOTH_EPOCHS if losses.smooth else _EPOCHS
-    few_epochs = n_epochs * _NS_PER_ENTRY * epoch_work(samples)
-    if solver == "auto" and _second_order_work(state) < few_epochs:
+    if solver == "auto" and _is_faster_from_nothing(state):
         solver = "second-order"
     method, descent = solver, {"screening": screening, "seed": random_state or 0}
     if solver == "auto":
@@ -123,8 +121,20 @@ def solve_linear(
         # can often still find the better side of the kink.
         most = max_iter if solver == "auto" else state.n_iter + _POLISHING_EPOCHS
         max_iter = min(max_iter, most)
-    coordinate_descent(state, tol, max_iter, **descent)
+    if state.relative_gap > tol:
+        coordinate_descent(state, tol, max_iter, **descent)
     return state.solution(tol, time.perf_counter() - began)
+
+
+def is_narrow(samples: LinearSamples, losses: SampleLosses) -> bool:
+    """Whether "auto" begins with the second-order method."""
+    return _is_faster_from_nothing(SampleState(samples, losses))
+
+
+def _is_faster_from_nothing(state: SampleState) -> bool:
+    n_epochs = _SMOOTH_EPOCHS if state.losses.smooth else _EPOCHS
+    few_epochs = n_epochs * _NS_PER_ENTRY * epoch_work(state.samples)
+    return _second_order_work(state) < few_epochs
 
 
 def active_set(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> None:
@@ -169,7 +179,7 @@ def _inside(state: SampleState) -> tuple[int, int]:
 def _second_order_work(state: SampleState) -> float:
     if state.losses.smooth:
         wide = state.samples.n_features > _LARGEST_SYSTEM
-        return np.inf if wide else newton_work(state.samples)
+        return np.inf if wide else newton_work(state)
     samples, (inside, undecided) = state.samples, _inside(state)
     e = min(2 * inside if state.n_iter else samples.n // 4, undecided)
     d = samples.n_features
