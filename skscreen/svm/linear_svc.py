@@ -107,9 +107,11 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     Notes
     -----
     Of the squared hinge "second-order" is Newton's method on P. "auto" takes it for narrow data,
-    and coordinate descent for wide ones. Of the hinge "auto" begins with coordinate descent and
-    goes over to a second-order method (smoothed Newton) or, on wide data, to an active-set method
-    where that is estimated to be cheaper: when C is large.
+    and coordinate descent for wide ones; with more than two classes on wide rows of few entries it
+    begins with all problems at once, whose weights are then read together, in single precision,
+    and each goes on from there in double precision. Of the hinge "auto" begins with coordinate
+    descent and goes over to a second-order method (smoothed Newton) or, on wide data, to an
+    active-set method where that is estimated to be cheaper: when C is large.
 
     If at most 500 samples have a margin of 1, or below 1 with the squared hinge, a final linear
     solve usually brings the gap below 1e-12, far below `tol`; not for sparse data with more than

@@ -1,4 +1,4 @@
-"""Starts of all classes at once: near the solutions, whatever the rows; certificates are others'."""
+"""Starts of all classes at once: near the solutions, and fits from there are those of LinearSVC."""
 
 import numpy as np
 import pytest
