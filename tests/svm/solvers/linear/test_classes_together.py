@@ -21,7 +21,9 @@ def texts(n, d, k, seed=0):
     classes = np.arange(n) % k
     X = sparse.csr_array(X + sparse.csr_array((np.ones(n), (np.arange(n), classes)), X.shape))
     X = sparse.csr_array(X.multiply(1.0 / np.sqrt(X.multiply(X).sum(axis=1))[:, None]))
-    return sparse.csr_array(sparse.vstack([X[1:], sparse.csr_array((1, d))])), np.roll(classes, -1)
+    X = sparse.csr_array(sparse.vstack([X[1:], sparse.csr_array((1, d))]))
+    rows = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sparse.csr_array(rows, X.shape), np.roll(classes, -1)
 
 
 @pytest.mark.parametrize("k", [3, LANES, LANES + 7])
