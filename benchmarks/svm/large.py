@@ -1,18 +1,22 @@
-"""RBF fits of 5,000 to 200,000 samples beside SVC and the floor.
+"""RBF fits of 5,000 to 200,000 samples beside SVC, other peers and the floor.
 
-    python -m benchmarks.svm.large --data FOLDER [--parts free,none,small,made] [--sets NAME,...]
-                                   [--Cs 1,10] [--tols 1e-3,1e-6]
+    python -m benchmarks.svm.large --data FOLDER [--peer-python PYTHON]
+                                   [--parts free,none,small,made] [--sets NAME,...]
+                                   [--Cs 1,10,100] [--tols 1e-3,1e-6] [--limit 150]
 
-FOLDER holds the benchmark data and a `load.py` with `load(name) -> (X, y)`. The most frequent
-class against the rest (letter: odd against even), standardised, gamma = 1/d. One thread on both
-sides, CPU seconds of one run. SVC stops at tol=1e-3, which is no duality gap; it has an intercept
+FOLDER holds the benchmark data and a `load.py` with `load(name) -> (X, y)`; PYTHON has
+scikit-learn-intelex and thundersvm-cpu (`peers.txt`), without it they are left out. The most
+frequent class against the rest (letter: odd against even), standardised, gamma = 1/d. One thread on
+all sides, CPU seconds of one run; a peer that takes more than the limit is stopped, and counts as
+if it had taken so long. Peers stop at tol=1e-3, which is no duality gap; they have an intercept
 whatever ours has. The floor is the kernel values between the support vectors and all samples,
-computed once in single precision. Parts: a free intercept, none, 5,000 samples of each set, and
-200,000 made samples with 20 features, without SVC.
+computed once in single precision from dense rows. Parts: a free intercept, none, 5,000 samples of
+each set, and 200,000 made samples with 20 features, without peers.
 """
 
 import argparse
 import resource
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -21,13 +25,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks.support.data import Data
+from benchmarks.support.peer_process import PeerProcess
 from benchmarks.support.tables import table
 from skscreen import ScreenedSVC
 
+PEER = "benchmarks.svm.peer_side"
+ELSEWHERE = ("scikit-learn-intelex", "thundersvm-cpu")
 SETS = "magic,covtype,letter,ijcnn1,shuttle,a9a,w8a"
 
 # Samples of a set at most: covtype has more than half a million.
@@ -44,23 +50,37 @@ def main() -> None:
     """Print a table for each part, and the geometric means of the ratios."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
+    parser.add_argument("--peer-python", help="interpreter of an environment with the peers")
     parser.add_argument("--parts", default="free,none,small,made")
     parser.add_argument("--sets", default=SETS)
-    parser.add_argument("--Cs", default="1,10")
+    parser.add_argument("--Cs", default="1,10,100")
     parser.add_argument("--tols", default="1e-3,1e-6")
+    parser.add_argument("--limit", type=float, default=150.0, help="CPU seconds of a peer's fit")
     args = parser.parse_args()
+    peers = {"SVC": PeerProcess(sys.executable, PEER)}
+    if args.peer_python:
+        elsewhere = PeerProcess(args.peer_python, PEER)
+        print(f"peers: {elsewhere.versions(*ELSEWHERE)}\n")
+        peers |= dict.fromkeys(ELSEWHERE, elsewhere)
     data, parts = Data(args.data), args.parts.split(",")
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        _fit(*_task(*data("magic"), "magic", 3000), 1.0, 1e-6, "free")  # compiles
+        _compile(data)
         for part in parts:
             if part == "made":
                 _made()
             else:
-                _beside_svc(part, data, args)
+                _beside_peers(part, data, peers, args)
 
 
-def _beside_svc(part: str, data: Data, args) -> None:
+def _compile(data: Data) -> None:
+    """Fit samples near the centre, far from it, and mostly zero: loads or compiles all loops."""
+    for name in ("magic", "shuttle", "a9a"):
+        for intercept in ("free", "none"):
+            _fit(*_task(*data(name), name, 3000), 1.0, 1e-6, intercept)
+
+
+def _beside_peers(part: str, data: Data, peers: dict, args) -> None:
     """Print the table of a part."""
     tols = [float(tol) for tol in args.tols.split(",")]
     rows, ratios = [], {tol: [] for tol in tols}
@@ -68,23 +88,32 @@ def _beside_svc(part: str, data: Data, args) -> None:
     for name in args.sets.split(","):
         X, y = _task(*data(name), name, _SMALL if part == "small" else _MOST.get(name))
         for C in [1.0] if part == "small" else map(float, args.Cs.split(",")):
-            began = time.process_time()
-            SVC(C=C, gamma=1.0 / X.shape[1], tol=1e-3, cache_size=1000).fit(X, y)
-            peer, row = time.process_time() - began, []
+            job = {"C": C, "gamma": 1.0 / X.shape[1], "tol": 1e-3, "limit": args.limit}
+            found = [
+                peers[method].ask({"method": method, "repeats": 1, **job}, X=X, y=y)
+                for method in peers
+            ]
+            row = [_cell(answer) for answer in found]
+            svc = found[0].get("seconds", args.limit)
+            more = "" if "seconds" in found[0] else "> "
             for tol in tols:
                 seconds, model = _fit(X, y, C, tol, intercept)
-                ratios[tol].append(peer / seconds)
+                ratios[tol].append(svc / seconds)
                 floor = seconds / _floor(X, model.support_)
-                row += [f"{seconds:.2f}", f"{model.dual_gap_:.0e}", f"{peer / seconds:.1f}"]
+                row += [f"{seconds:.2f}", f"{model.dual_gap_:.0e}", f"{more}{svc / seconds:.1f}"]
                 row += [f"{floor:.1f}"]
-            rows.append([name, f"{len(y)} x {X.shape[1]}", f"{C:g}", f"{peer:.2f}", *row])
+            rows.append([name, f"{len(y)} x {X.shape[1]}", f"{C:g}", *row])
     print(f"intercept: {intercept}\n")
     each = "".join(f",ours {tol:g},gap,SVC / ours,ours / floor" for tol in tols)
-    table(f"set,size,C,SVC s{each}", rows)
+    table(f"set,size,C,{','.join(f'{method} s' for method in peers)}{each}", rows)
     for tol, values in ratios.items():
         mean = np.exp(np.mean(np.log(values)))
         print(f"gap {tol:g}: {mean:.1f} times SVC in the geometric mean, least {min(values):.1f}")
     print(flush=True)
+
+
+def _cell(answer: dict) -> str:
+    return f"{answer['seconds']:.2f}" if "seconds" in answer else answer["failed"]
 
 
 def _made() -> None:

@@ -1,4 +1,4 @@
-"""The peers of `peers_elsewhere.py`: what one fit costs, and the solution that it returns."""
+"""The peers of `peers_elsewhere.py` and `large.py`: what a fit costs, and what it returns."""
 
 from functools import cache
 
@@ -32,7 +32,19 @@ def intelex(job: dict):
     return SVC(C=job["C"], gamma=job["gamma"], tol=job["tol"], cache_size=2000)
 
 
-METHODS = {"skglm": skglm, "SVC": libsvm, "scikit-learn-intelex": intelex}
+def thunder(job: dict):
+    """Return ThunderSVM's SVC, on one thread of the processor."""
+    from thundersvm import SVC
+
+    return SVC(C=job["C"], gamma=job["gamma"], tol=job["tol"], cache_size=2000, n_jobs=1)
+
+
+METHODS = {
+    "skglm": skglm,
+    "SVC": libsvm,
+    "scikit-learn-intelex": intelex,
+    "thundersvm-cpu": thunder,
+}
 
 
 @cache

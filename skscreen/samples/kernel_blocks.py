@@ -12,10 +12,12 @@ tile have weights of one sign, so that its sum is that of the absolute values to
 centre take part in double precision; rows so far that double precision loses digits too, by their
 differences, and next to rows near the centre they count nothing.
 
+Rows that are mostly zero off the centre are multiplied without their zeros, see `sparse_tiles`.
 Other kernels are computed in double precision throughout.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -29,6 +31,7 @@ from skscreen.samples.kernel_block_loops import (
     powers,
     powers_double,
 )
+from skscreen.samples.sparse_tiles import SparseRows, pattern
 
 # Rows and columns of a tile: a megabyte, which stays in the second-level cache.
 _TILE, _TILE_DOUBLE = 512, 256
@@ -109,6 +112,25 @@ class RBFRows:
         self._single[:, d + 2] = squares
         self._single[:, d + 3] = squares - self._single[:, d + 2]
 
+    @cached_property
+    def sparse(self) -> tuple[SparseRows, SparseRows] | None:
+        """The rows in single and in double precision, if they are mostly zero off the centre."""
+        d, found = self.d, pattern(self._double[:, : self.d])
+        if found is None:
+            return None
+        places = np.repeat(np.arange(self.n), np.diff(found[0])), found[1]
+        single, double = self._single, self._double
+        high, low = (np.ascontiguousarray(part) for part in (single[:, d + 2], single[:, d + 3]))
+        return (
+            SparseRows(*found, single[places], high, low, d),
+            SparseRows(*found, double[places], -self.squares, np.zeros(self.n), d),
+        )
+
+    @cached_property
+    def terms(self) -> np.ndarray:
+        """Entries of each row that are not zero."""
+        return np.count_nonzero(self._double[:, : self.d], axis=1)
+
     def kinds(self, index: np.ndarray) -> list[np.ndarray]:
         """Return where samples are near the centre, far and very far."""
         if not self.any_far:
@@ -141,26 +163,28 @@ class _Total:
         Weights of the rows.
     unit : float
         Of rounding errors.
-    exponent : float
-        Error of an exponent in units times |a|^2 + |a'|^2, times ln 2.
+    exponents : ndarray
+        For each row, errors of exponents in units times |a|^2 + |a'|^2, times ln 2.
     """
 
-    def __init__(self, own, c, other, unit: float, exponent: float):
-        self._own, self._c, self._other, self._exponent = own, c, other, exponent
+    def __init__(self, own, c, other, unit: float, exponents: np.ndarray):
+        self._own, self._c, self._other, self._exponents = own, c, other, exponents
         self._n_negative = int(np.count_nonzero(c <= 0.0))
         self._factor = _SECOND_ORDER * unit
         self.values, self.errors = np.zeros(other.size), np.zeros(other.size)
 
-    def sums(self, left, right, exponents, size: int, dtype) -> tuple[np.ndarray, np.ndarray]:
+    def sums(self, left, right, exponents, size: int, dtype, width=None):
         """Return the sums and their errors from rows of both sides and what makes tiles of them."""
         weights = np.abs(self._c).astype(dtype)
         rows = [*_tiles(0, self._n_negative, size), *_tiles(self._n_negative, weights.size, size)]
-        # Few rows have wide tiles.
-        width = size * size // max((part.stop - part.start for part in rows), default=size)
+        if width is None:
+            # Few rows have wide tiles.
+            width = size * size // max((part.stop - part.start for part in rows), default=size)
         memory, sums = np.empty(size * size, dtype), np.empty(width, dtype)
         for columns in _tiles(0, len(right), width):
+            make = exponents(right[columns])
             for part in rows:
-                T = exponents(left[part], right[columns], memory)
+                T = make(left[part], memory)
                 self._add(part, columns, T, weights[part], sums)
         return self.values, self.errors
 
@@ -173,7 +197,7 @@ class _Total:
         values, errors = self.values[columns], self.errors[columns]
         values += -part if rows.start < self._n_negative else part
         far = self._own[rows].max() + self._other[columns]
-        errors += self._factor * (_POWER_AND_SUM + self._exponent * far) * part
+        errors += self._factor * (_POWER_AND_SUM + self._exponents[rows].max() * far) * part
         errors += _UNIT * np.abs(values)
 
 
@@ -207,37 +231,47 @@ class RBFBlocks:
         return out, errors
 
     def _add_single(self, I, c, J) -> tuple[np.ndarray, np.ndarray]:
-        total = _Total(self.A.squares[I], c, self.B.squares[J], _UNIT_SINGLE, self._exponent(False))
-        left, right = self.A.left(I, False), self.B.right(J, False)
-        return total.sums(left, right, _product, _TILE, np.float32)
+        exponents = self._exponents(self.A, I, False)
+        total = _Total(self.A.squares[I], c, self.B.squares[J], _UNIT_SINGLE, exponents)
+        return total.sums(*self._sides(I, J, _TILE, False))
 
     def _add_double(self, I, c, J) -> tuple[np.ndarray, np.ndarray]:
-        total = _Total(self.A.squares[I], c, self.B.squares[J], _UNIT, self._exponent(True))
-        left, right = self.A.left(I, True), self.B.right(J, True)
-        return total.sums(left, right, _product, _TILE_DOUBLE, np.float64)
+        exponents = self._exponents(self.A, I, True)
+        total = _Total(self.A.squares[I], c, self.B.squares[J], _UNIT, exponents)
+        return total.sums(*self._sides(I, J, _TILE_DOUBLE, True))
+
+    def _sides(self, I, J, size: int, double: bool) -> tuple:
+        """Return both sides, what makes tiles of them, and the size and type of these."""
+        dtype = np.float64 if double else np.float32
+        if self.A.sparse is None or self.B.sparse is None:
+            return self.A.left(I, double), self.B.right(J, double), _products, size, dtype
+        left, right = self.A.sparse[double], self.B.sparse[double]
+        width = left.width(size)
+        return I, J, left.exponents(right, width), size, dtype, width
 
     def _add_differences(self, I, c, J) -> tuple[np.ndarray, np.ndarray]:
         (A, B), d = (self.A, self.B), self.A.d
         left, right = A.right(I, True)[:, :d], B.right(J, True)[:, :d]
-        total, weights = _Total(A.squares[I], c, B.squares[J], _UNIT, 0.0), np.abs(c)
-        values, errors = total.sums(left, right, _squared_distances, _TILE_DOUBLE, np.float64)
+        weights, total = np.abs(c), _Total(A.squares[I], c, B.squares[J], _UNIT, np.zeros(I.size))
+        values, errors = total.sums(left, right, _distances, _TILE_DOUBLE, np.float64)
         lengths, own = np.sqrt(B.squares[J]), float(weights @ np.sqrt(A.squares[I]))
         each = _A_FEATURE[0] * d + _A_FEATURE[1] + _ROWS * lengths
         return values, errors + _UNIT * (each * weights.sum() + _ROWS * own)
 
-    def _exponent(self, double: bool) -> float:
-        """Return the error of an exponent in units times |a|^2 + |a'|^2, times ln 2."""
+    def _exponents(self, rows: RBFRows, index, double: bool) -> np.ndarray:
+        """Return errors of exponents of some rows in units times |a|^2 + |a'|^2, times ln 2."""
         each, constant = _EXPONENT if double else _EXPONENT_SINGLE
-        return float(np.log(2.0)) * (each * self.A.d + constant)
+        terms = np.full(index.size, rows.d) if double else rows.terms[index]
+        return np.log(2.0) * (each * terms + constant)
 
     def block(self, I, J, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
-        left, right = self.A.left(I, False), self.B.right(J, False)
-        tile = np.empty(_TILE * _TILE, np.float32)
-        for rows in _tiles(0, I.size, _TILE):
-            for columns in _tiles(0, J.size, _TILE):
-                T = _product(left[rows], right[columns], tile)
-                powers(T, out, rows.start, columns.start)
+        left, right, exponents, size, dtype, *width = self._sides(I, J, _TILE, False)
+        tile = np.empty(size * size, dtype)
+        for columns in _tiles(0, J.size, *(width or [size])):
+            make = exponents(right[columns])
+            for rows in _tiles(0, I.size, size):
+                powers(make(left[rows], tile), out, rows.start, columns.start)
         far_I, far_J = np.flatnonzero(self.A.far[I]), np.flatnonzero(self.B.far[J])
         if far_I.size:
             out[far_I, : J.size] = self.block_double(I[far_I], J)
@@ -251,7 +285,9 @@ class RBFBlocks:
         """
         rows, unit = self.B, _UNIT if double else _UNIT_SINGLE
         exponents = np.where(
-            rows.far[index], _UNIT * self._exponent(True), unit * self._exponent(double)
+            rows.far[index],
+            _UNIT * self._exponents(rows, index, True),
+            unit * self._exponents(rows, index, double),
         )
         errors = 0.5 * unit * _POWER_AND_SUM + exponents * rows.squares[index]
         return np.where(rows.very_far[index], np.inf, _SECOND_ORDER * errors)
@@ -365,3 +401,12 @@ def _squared_distances(left: np.ndarray, right: np.ndarray, memory: np.ndarray) 
 def _product(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndarray:
     """Return left right' in the memory of a tile."""
     return np.matmul(left, right.T, out=_tile(left, right, memory))
+
+
+def _products(right: np.ndarray):
+    """Return what makes left right' in the memory of a tile."""
+    return lambda left, memory: _product(left, right, memory)
+
+
+def _distances(right: np.ndarray):
+    return lambda left, memory: _squared_distances(left, right, memory)

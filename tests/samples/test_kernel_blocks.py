@@ -31,10 +31,17 @@ def samples(kind, n=700, d=7):
         X[::9] *= 8.0
     elif kind == "constant":
         X[:] = X[0]
+    elif kind == "zeros":
+        X = np.where(rng.random((n, 40)) < 0.1, rng.normal(size=(n, 40)), 5.0)
+        X[::50] = 5.0 + 9.0 * rng.normal(size=(n // 50, 40))
+        X[3, 2] = 1e6
     return X
 
 
-@pytest.mark.parametrize("kind", ["plain", "shifted", "outliers", "spread", "constant", "sparse"])
+KINDS = ["plain", "shifted", "outliers", "spread", "constant", "sparse", "zeros"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_sums_are_as_exact_as_said(kind):
     X = samples(kind)
     rows = RBFRows(sparse.csr_array(X) if kind == "sparse" else X, 0.2)
@@ -51,6 +58,7 @@ def test_sums_are_as_exact_as_said(kind):
     blocks.block(index, columns, out)
     np.testing.assert_allclose(out[:, :613], np.array(K, np.float64), rtol=0.0, atol=2e-6)
     assert not out[:, 613:].any()
+    assert (rows.sparse is not None) == (kind in ("constant", "zeros"))
 
 
 def test_nothing_to_add():

@@ -42,6 +42,9 @@ _NEAR, _LEAST = 6000, 1000
 # and least of them.
 _BAND, _FEWEST = 3, 300
 
+# Of a level's solution, what has to be inside the bounds of the next for that to start from it.
+_KEPT = 0.5
+
 # Passes over a level, working sets of one U; the part of the gap that a pass has to leave at most,
 # or the part of it by which the dual value has to rise.
 _PASSES, _SETS, _STALLED, _RISEN = 40, 12, 0.98, 0.02
@@ -151,8 +154,20 @@ class LevelSolver:
         return point
 
     def _carried(self, index, point: Point, b: float, new, box: Box, free) -> Point:
-        """Return a point on new samples: at its bound by its score, or between near the margin."""
-        g = box.target - self.scores(index, point.beta, new)[0] - b
+        """Return a point on new samples, those of the level before among them.
+
+        The same one if little of it is outside the new bounds; else at its bound by its score, or
+        between near the margin.
+        """
+        f, errors = self.scores(index, point.beta, new)
+        same = np.zeros(new.size)
+        same[np.searchsorted(new, index)] = point.beta
+        beta = np.clip(same, box.low, box.high)
+        if np.abs(beta).sum() >= _KEPT * np.abs(same).sum():
+            beta = balanced(beta, box.low, box.high) if box.free else beta
+            values, more = self.scores(new, beta - same, new)
+            return Point(beta, f + values, errors + more, np.zeros(new.size, np.bool_))
+        g = box.target - f - b
         size = min(max(_BAND * np.count_nonzero(free), _FEWEST), self._least, new.size) - 1
         beta = _by_scores(g, max(np.partition(np.abs(g), size)[size], _NARROW), box)
         return self.point(new, beta)
