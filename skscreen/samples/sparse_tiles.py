@@ -8,7 +8,8 @@ products an entry as the row has entries that are not zero, not as many as there
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
+
+from skscreen.core.compiling import njit
 
 # Entries of a transposed tile: a megabyte in single precision; least columns of a tile.
 _TRANSPOSED, _FEWEST = 2**18, 64
@@ -48,6 +49,7 @@ class SparseRows:
 
         def columns(J: np.ndarray):
             R = transposed[:, : J.size]
+            R.fill(0.0)
             _transpose(right.indptr, right.columns, right.values, J, R)
             high, low = right.high[J], right.low[J]
 
@@ -72,8 +74,7 @@ def pattern(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 @njit(cache=True, nogil=True)
 def _transpose(indptr, columns, values, J, R):
-    """Write the rows J as columns of R."""
-    R[:] = 0.0
+    """Write the rows J as columns of R, which is zero elsewhere."""
     for j in range(J.size):
         for k in range(indptr[J[j]], indptr[J[j] + 1]):
             R[columns[k], j] = values[k]
