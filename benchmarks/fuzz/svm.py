@@ -182,7 +182,7 @@ def sizes_of_terms(model, X) -> float:
 def fuzz_svc_path(inputs: Inputs) -> None:
     inputs.spoil("X", "y", "sample_weight", "Cs", "eps", "C_max", "callbacks", *SVC)
     options = inputs.options(ScreenedSVC, {k: v for k, v in SVC.items() if k != "C"})
-    given, (X, _, _) = classification(inputs, SPARSE, most_classes=2)
+    given, (X, _, _) = classification(inputs, SPARSE)
     kernel = squared(inputs, options, X, given)
     if inputs.pick(True, False) or "Cs" in inputs.spoiled:
         options["Cs"] = inputs.junk("Cs", inputs.pick([1.0], [2.0, 0.1], [1e-9, 1e-3, 1e5], (1, 1)))
@@ -240,7 +240,7 @@ def fuzz_certified_c(inputs: Inputs) -> None:
     )  # fmt: skip
     valid = {k: v for k, v in SVC.items() if k not in ("C", "gamma", "coef0", "degree")}
     options = inputs.options(ScreenedSVC, valid)
-    given, (X, codes, _) = classification(inputs, DENSE, most_classes=2)
+    given, (X, codes, _) = classification(inputs, DENSE)
     X_val = given[0] if "X_val" not in inputs.spoiled else inputs.matrix("X_val", 5, 3)[0]
     kernel = squared(inputs, options, X, given)
     if kernel is not None:

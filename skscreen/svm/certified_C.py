@@ -1,7 +1,7 @@
 """A value of C whose validation error is provably near the best of a whole range."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
@@ -22,13 +22,19 @@ from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.progress import ProgressBar
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernel import Kernel
-from skscreen.samples.losses import hinge
+from skscreen.samples.losses import SampleLosses, hinge
+from skscreen.samples.multiclass import OneVsOne
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds, Fold
+from skscreen.svm.certified_classes import not_ahead, surely_ahead
+from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds, Fold, ScoredPath
 from skscreen.svm.estimator import fitted
 from skscreen.svm.problem import accepted, build, by_rows, has_free_intercept
-from skscreen.svm.screening.score_bounds import Geometry
+from skscreen.svm.screening.score_bounds import Between, Geometry
 from skscreen.svm.svc import ScreenedSVC
+
+# Takes losses and the signs of training and of validation samples; returns what bounds the scores
+# and what computes them.
+View = Callable[[SampleLosses, np.ndarray, np.ndarray], tuple[Geometry, Callable]]
 
 # Rounding errors of sums of shares of samples.
 _ROUNDING = 1e-10
@@ -108,7 +114,7 @@ def svc_certified_C(
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Training samples, best standardised; the kernel matrix for ``kernel="precomputed"``.
     y : array-like of shape (n_samples,)
-        Labels of two classes.
+        Labels. More than two classes are told apart one against the rest.
     X_val : array-like or sparse matrix of shape (n_validation, n_features)
         Validation samples; kernel values with the training samples for ``kernel="precomputed"``.
     y_val : array-like of shape (n_validation,)
@@ -130,7 +136,8 @@ def svc_certified_C(
     **options
         Parameters of `ScreenedSVC` but `C` and `memory`. The default of `intercept` is "penalised"
         here: nothing is proved of a free one, and `fit_intercept=False` is the only other choice.
-        Nor is anything of another `loss` than the hinge.
+        That of `multi_class` is "ovr": nothing is proved of one against one, nor of another `loss`
+        than the hinge.
 
     Returns
     -------
@@ -152,9 +159,10 @@ def svc_certified_C(
 
     Notes
     -----
-    Bounds hold for the exact optima, rounding errors included; a score of exactly 0 counts as
-    wrong in the upper bound and as right in the lower one. E may jump anywhere, so an `eps` below
-    one validation sample can ask for many solves next to one jump.
+    Bounds hold for the exact optima, rounding errors included; a score of exactly 0, or equal
+    scores of two classes, count as wrong in the upper bound and as right in the lower one. One
+    against the rest the scores of classes that nothing tells from the rest are equal. E may jump
+    anywhere, so an `eps` below one validation sample can ask for many solves next to one jump.
 
     References
     ----------
@@ -181,7 +189,7 @@ def svc_certified_C(
     if options.get("memory") is not None:
         raise ValueError("memory has no use here: the search keeps its own references.")
     first, last = check_C_range(C_range)
-    model = ScreenedSVC(**{"intercept": "penalised", **options})
+    model = ScreenedSVC(**{"intercept": "penalised", "multi_class": "ovr", **options})
     model._validate_params()
     training = Training(model, X, y, sample_weight)
     fold = training.fold(X_val, y_val, sample_weight_val, diagonal_val)
@@ -264,11 +272,12 @@ class Training:
             )
         self._model = model
         self._problem = build(model, X, y, sample_weight)
-        labels = self._problem.labels
-        if labels.n_problems > 1:
+        if isinstance(self._problem.division, OneVsOne):
             raise ValueError(
-                f"y must have two classes, got {labels.classes.size}. Pass y == label for one "
-                "class against the rest; ScreenedSVCCV without certify chooses C for all classes."
+                f"multi_class must be 'ovr' for a certified choice of C for the "
+                f"{self._problem.labels.classes.size} classes of y, got 'ovo': the bounds know one "
+                "class against the rest. Pass multi_class='ovr', or choose C by its scores on "
+                "folds."
             )
         self._bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
 
@@ -278,38 +287,49 @@ class Training:
         labels = problem.labels
         X_val = validate_data(model, X_val, reset=False, **accepted(model))
         y_val = None if y_val is None else column_or_1d(y_val, warn=True)
-        signs_val = _signs_of(y_val, labels.classes, X_val)
+        codes = _codes_of(y_val, labels.classes, X_val)
         taken = labels.take(problem.X, model.kernel == "precomputed")
         if model.kernel != "precomputed" and diagonal is not None:
             raise ValueError("diagonal_val is for kernel='precomputed' only.")
         if by_rows(model.kernel, False):
-            geometry, score = _of_rows(labels, taken, X_val, signs_val, bias)
+            view = _of_rows(taken, X_val, bias)
         else:
             if model.kernel == "precomputed":
                 X_val = X_val[:, labels.rows]
                 diagonal = _check_diagonal(diagonal, X_val.shape[0])
-            geometry, score = _of_kernel(
-                labels, problem.kernel, taken, X_val, signs_val, bias, diagonal, model.cache_size
-            )
+            view = _of_kernel(problem.kernel, taken, X_val, bias, diagonal, model.cache_size)
         if weights is not None and not np.any(weights):
             raise ValueError("sample_weight_val must have a positive entry, got only zeros.")
         weights = _check_sample_weight(weights, X_val, dtype=np.float64, ensure_non_negative=True)
-        solver, wrong = partial(problem.path_solver, 0), partial(_wrong, signs_val)
-        return Fold(solver, geometry, score, wrong, weights)
+        # The scores of two classes have the sign of the label, those of more are of their class.
+        several = labels.n_problems > 1
+        signs_val = np.ones(codes.size) if several else np.where(codes == 1, 1.0, -1.0)
+        losses, paths = hinge(labels.weights), []
+        for k in range(labels.n_problems):
+            geometry, score = view(losses, labels.signs(k), signs_val)
+            paths.append(ScoredPath(partial(problem.path_solver, k), geometry, score))
+        if several:
+            return Fold(paths, partial(surely_ahead, codes), partial(not_ahead, codes), weights)
+        return Fold(paths, _sure, partial(_wrong, signs_val), weights)
 
     def estimator(self, fold: Fold, C: float) -> ScreenedSVC:
         """Return the fitted estimator of a solved C."""
         problem = self._problem
-        solution = problem.finish(0, fold.solved[C])
-        return fitted(self._model, problem.X, problem.division, problem.kernel, [solution])
+        solutions = [problem.finish(k, found) for k, found in enumerate(fold.solutions(C))]
+        return fitted(self._model, problem.X, problem.division, problem.kernel, solutions)
 
 
-def _wrong(signs: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return which samples `predict` gets wrong: f = 0 is the first class."""
-    return np.where(signs > 0.0, scores <= 0.0, scores < 0.0)
+def _sure(betweens: Sequence[Between], start: float, stop: float, side: int) -> np.ndarray:
+    """Return which samples of two classes are on a side, see `Between.sure`."""
+    return betweens[0].sure(start, stop, side)
 
 
-def _signs_of(y_val, classes: np.ndarray, X_val) -> np.ndarray:
+def _wrong(signs: np.ndarray, scores: Sequence[np.ndarray]) -> np.ndarray:
+    """Return which samples of two classes `predict` gets wrong: f = 0 is the first class."""
+    return np.where(signs > 0.0, scores[0] <= 0.0, scores[0] < 0.0)
+
+
+def _codes_of(y_val, classes: np.ndarray, X_val) -> np.ndarray:
     if y_val is None:
         raise ValueError("y_val must hold the labels of the validation samples, got None.")
     check_consistent_length(X_val, y_val)
@@ -319,7 +339,7 @@ def _signs_of(y_val, classes: np.ndarray, X_val) -> np.ndarray:
             f"y_val holds the labels {unknown.tolist()}, which are not among those of y, "
             f"{classes.tolist()}."
         )
-    return np.where(y_val == classes[1], 1.0, -1.0)
+    return np.searchsorted(classes, y_val)
 
 
 def _check_diagonal(diagonal, n: int) -> np.ndarray:
@@ -331,26 +351,28 @@ def _check_diagonal(diagonal, n: int) -> np.ndarray:
     return diagonal
 
 
-def _of_rows(labels, X, X_val, signs_val, bias) -> tuple[Geometry, Callable]:
-    training = LinearSamples(X, labels.signs(0), bias)
-    validation = LinearSamples(X_val, signs_val, bias)
+def _of_rows(X, X_val, bias: float) -> View:
+    def view(losses, signs, signs_val):
+        training, validation = LinearSamples(X, signs, bias), LinearSamples(X_val, signs_val, bias)
 
-    def block(index):
-        return training.block(index, index)
+        def block(index):
+            return training.block(index, index)
 
-    def cross(rows, index):
-        left = validation.scaled_rows(rows, np.ones(rows.size))
-        out = left @ training.scaled_rows(index, np.ones(index.size)).T
-        return out.toarray() if sparse.issparse(out) else out
+        def cross(rows, index):
+            left = validation.scaled_rows(rows, np.ones(rows.size))
+            out = left @ training.scaled_rows(index, np.ones(index.size)).T
+            return out.toarray() if sparse.issparse(out) else out
 
-    def score(alpha):
-        return validation.margins(training.combine(alpha))
+        def score(alpha):
+            return validation.margins(training.combine(alpha))
 
-    return Geometry(hinge(labels.weights), training.norms, validation.norms, block, cross), score
+        return Geometry(losses, training.norms, validation.norms, block, cross), score
+
+    return view
 
 
-def _of_kernel(labels, kernel: Kernel, X, X_val, signs_val, bias, diagonal, cache_size):
-    signs, square, size = labels.signs(0), bias * bias, 8.0 * X_val.shape[0] * X.shape[0]
+def _of_kernel(kernel: Kernel, X, X_val, bias: float, diagonal, cache_size: float) -> View:
+    square, size = bias * bias, 8.0 * X_val.shape[0] * X.shape[0]
     precomputed = kernel.name == "precomputed"
     # No cache to speak of: of the matrix only the diagonal is wanted.
     own = kernel.gram(X, 1e-9).diagonal
@@ -360,27 +382,30 @@ def _of_kernel(labels, kernel: Kernel, X, X_val, signs_val, bias, diagonal, cach
     if table is None and size <= cache_size * 2**20:
         check_kernel_memory(X_val.shape[0], X.shape[0], 2, "Use a smaller cache_size.")
         table = kernel.between(X_val, X)
-
-    def block(index):
-        K = X[np.ix_(index, index)] if precomputed else kernel.between(X[index], X[index])
-        return signs[index, None] * (K + square) * signs[index]
-
-    def cross(rows, index):
-        if table is None:
-            K = kernel.between(X_val[rows], X[index])
-        else:
-            K = table[np.ix_(rows, index)]
-        return signs_val[rows, None] * (K + square) * signs[index]
-
-    def score(alpha):
-        coefficients = signs * alpha
-        index = np.flatnonzero(alpha)
-        if table is None:
-            products = kernel.scores(X_val, X[index], coefficients[index, None])[:, 0]
-        else:
-            products = table @ coefficients
-        return signs_val * (products + square * coefficients.sum())
-
     norms = np.sqrt(np.maximum(own, 0.0) + square)
     validation_norms = np.sqrt(np.maximum(diagonal, 0.0) + square)
-    return Geometry(hinge(labels.weights), norms, validation_norms, block, cross), score
+
+    def view(losses, signs, signs_val):
+        def block(index):
+            K = X[np.ix_(index, index)] if precomputed else kernel.between(X[index], X[index])
+            return signs[index, None] * (K + square) * signs[index]
+
+        def cross(rows, index):
+            if table is None:
+                K = kernel.between(X_val[rows], X[index])
+            else:
+                K = table[np.ix_(rows, index)]
+            return signs_val[rows, None] * (K + square) * signs[index]
+
+        def score(alpha):
+            coefficients = signs * alpha
+            index = np.flatnonzero(alpha)
+            if table is None:
+                products = kernel.scores(X_val, X[index], coefficients[index, None])[:, 0]
+            else:
+                products = table @ coefficients
+            return signs_val * (products + square * coefficients.sum())
+
+        return Geometry(losses, norms, validation_norms, block, cross), score
+
+    return view

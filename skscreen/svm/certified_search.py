@@ -132,8 +132,8 @@ class PointError(NamedTuple):
 
 
 @dataclass
-class Fold:
-    """One training set with its validation samples.
+class ScoredPath:
+    """The solved points of a two-class problem, with validation scores and bounds between them.
 
     Parameters
     ----------
@@ -142,44 +142,17 @@ class Fold:
     geometry : Geometry
     score : callable
         Takes dual variables, returns the scores of the validation samples, see `ScoredPoint`.
-    wrong : callable
-        Takes scores, returns which samples are predicted wrongly; ties depend on the label.
-    weights : ndarray of shape (n_val,)
-        Of the validation samples, not all zero.
     """
 
     new_solver: Callable[[], SamplePathSolver]
     geometry: Geometry
     score: Callable[[np.ndarray], np.ndarray]
-    wrong: Callable[[np.ndarray], np.ndarray]
-    weights: np.ndarray
     points: dict[float, ScoredPoint] = field(default_factory=dict)
     solved: dict[float, SampleSolution] = field(default_factory=dict)
-    _between: dict[tuple[float, float], Between] = field(default_factory=dict)
     _C_min: float = 0.0
 
-    def solve(self, Cs: Iterable[float], tol: float, share: float) -> list[PointError]:
-        """Solve for ascending values of C; return the errors there.
-
-        A point is solved better where more than a share of its signs is unknown.
-        """
-        path = None if self.points else self.new_solver()
-        out = []
-        for C in Cs:
-            solver = path or self._between_neighbours(C)
-            out.append(self._take(C, solver.solve(C, tol)))
-            while (
-                out[-1].upper - out[-1].lower > share
-                and self.solved[C].converged
-                and tol > _TIGHTEST
-            ):
-                tol = max(_TIGHTER * tol, _TIGHTEST)
-                out[-1] = self._take(C, solver.solve(C, tol))
-            if path is not None:
-                self._C_min = path.C_min
-        return out
-
-    def _between_neighbours(self, C: float) -> SamplePathSolver:
+    def near(self, C: float) -> SamplePathSolver:
+        """Return a solver that starts from the solved values on either side of C."""
         known, solver = sorted(self.points), self.new_solver()
         place = int(np.searchsorted(known, C))
         for other in known[max(place - 1, 0) : place + 1]:
@@ -187,13 +160,69 @@ class Fold:
             solver.recall(other, point.alpha, point.margins, self._C_min)
         return solver
 
-    def _take(self, C: float, solved: SampleSolution) -> PointError:
-        """Keep a solution and return its error."""
-        alpha, margins = solved.alpha, solved.margins
-        point = ScoredPoint(C, alpha, margins, self.score(alpha))
-        self.points[C], self.solved[C] = point, solved
-        here = Between(self.geometry, point, point)
-        wrong, right = (here.sure(0.0, 0.0, side) for side in (-1, 1))
+    def solve(self, C: float, solver: SamplePathSolver, tol: float) -> None:
+        """Solve for a value of C and keep the solution."""
+        solved = self.solved[C] = solver.solve(C, tol)
+        alpha = solved.alpha
+        self.points[C] = ScoredPoint(C, alpha, solved.margins, self.score(alpha))
+        self._C_min = solver.C_min
+
+    def between(self, first: float, last: float) -> Between:
+        """Return bounds for all C between two solved ones."""
+        return Between(self.geometry, self.points[first], self.points[last])
+
+
+@dataclass
+class Fold:
+    """One training set with its validation samples.
+
+    Parameters
+    ----------
+    paths : sequence of ScoredPath
+        Of its two-class problems.
+    sure : callable
+        Takes what bounds the scores of each problem between two values of C, and `start`, `stop`
+        and `side` as `Between.sure` does; returns which samples are surely on that side.
+    wrong : callable
+        Takes the scores of all problems, returns which samples are predicted wrongly; ties depend
+        on the label.
+    weights : ndarray of shape (n_val,)
+        Of the validation samples, not all zero.
+    """
+
+    paths: Sequence[ScoredPath]
+    sure: Callable[[Sequence[Between], float, float, int], np.ndarray]
+    wrong: Callable[[Sequence[np.ndarray]], np.ndarray]
+    weights: np.ndarray
+    _between: dict[tuple[float, float], list[Between]] = field(default_factory=dict)
+
+    def solve(self, Cs: Iterable[float], tol: float, share: float) -> list[PointError]:
+        """Solve for ascending values of C; return the errors there.
+
+        A point is solved better where more than a share of its signs is unknown.
+        """
+        along = [None if path.points else path.new_solver() for path in self.paths]
+        out = []
+        for C in Cs:
+            solvers = [
+                solver or path.near(C) for path, solver in zip(self.paths, along, strict=True)
+            ]
+            out.append(self._solve(C, solvers, tol))
+            while (
+                out[-1].upper - out[-1].lower > share
+                and all(path.solved[C].converged for path in self.paths)
+                and tol > _TIGHTEST
+            ):
+                tol = max(_TIGHTER * tol, _TIGHTEST)
+                out[-1] = self._solve(C, solvers, tol)
+        return out
+
+    def _solve(self, C: float, solvers: Sequence[SamplePathSolver], tol: float) -> PointError:
+        """Solve all problems for a value of C and return its error."""
+        for path, solver in zip(self.paths, solvers, strict=True):
+            path.solve(C, solver, tol)
+        here = [path.between(C, C) for path in self.paths]
+        wrong, right = (self.sure(here, 0.0, 0.0, side) for side in (-1, 1))
         return PointError(self._share(wrong), self.error(C), self._share(~right))
 
     def _share(self, found: np.ndarray) -> float:
@@ -202,7 +231,11 @@ class Fold:
 
     def error(self, C: float) -> float:
         """Error of the solution for a solved C."""
-        return self._share(self.wrong(self.points[C].scores))
+        return self._share(self.wrong([path.points[C].scores for path in self.paths]))
+
+    def solutions(self, C: float) -> list[SampleSolution]:
+        """Return the solutions of all problems for a solved C."""
+        return [path.solved[C] for path in self.paths]
 
     def bounds(self, pieces: Iterable[Piece], side: int) -> list[float]:
         """Bounds on the error in pieces, from the samples that are surely wrong or right.
@@ -220,11 +253,12 @@ class Fold:
         out = []
         for piece in pieces:
             if piece.interval not in self._between:
-                if len(self._between) >= _MOST_KEPT:
+                if len(self._between) * len(self.paths) >= _MOST_KEPT:
                     self._between.clear()
-                ends = (self.points[C] for C in piece.interval)
-                self._between[piece.interval] = Between(self.geometry, *ends)
-            found = self._between[piece.interval].sure(piece.start, piece.stop, side)
+                self._between[piece.interval] = [
+                    path.between(*piece.interval) for path in self.paths
+                ]
+            found = self.sure(self._between[piece.interval], piece.start, piece.stop, side)
             out.append(self._share(found if side < 0 else ~found))
         return out
 

@@ -1,7 +1,7 @@
 """The path of support vector machines over C."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -14,7 +14,8 @@ from skscreen.fitting.grid import MOST_VALUES, positive_values
 from skscreen.fitting.path import PathResult, follow, warn_unless_converged
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.labels import Labels
-from skscreen.samples.multiclass import OneVsRest
+from skscreen.samples.multiclass import Division, divided
+from skscreen.svm.class_paths import ClassPaths
 from skscreen.svm.estimator import ADVICE, fitted
 from skscreen.svm.path_solver import SamplePathSolver, eps_limit
 from skscreen.svm.problem import build
@@ -71,20 +72,23 @@ class PathOverC(PathResult[SampleSolution]):
 class SVCPath(PathOverC):
     """Solutions along a path, C ascending.
 
-    Iterating yields the solutions; indexing gives one. The arrays below have one entry a C.
+    Iterating yields the solutions; indexing gives one. The arrays below have one entry a C. For
+    more than two classes a solution holds those of all problems, `problems`, each with its
+    certificate: `objectives`, `n_iters` and `seconds` are their sums, `dual_gaps` their largest.
 
     Attributes
     ----------
     model : ScreenedSVC
         With the parameters of the path; not fitted, see `estimator`.
-    solutions : tuple of SampleSolution
+    solutions : tuple of SampleSolution or JointSolution
     X : ndarray or CSR of shape (n_samples, n_features)
         Training samples.
     labels : Labels
         Classes and weights of those that take part.
     kernel : Kernel
     C_min : float
-        Up to here all dual variables are at C s_i; 0 with an unpenalised intercept.
+        Up to here all dual variables are at C s_i; 0 with an unpenalised intercept, or where it is
+        not known (kernels one against one).
     """
 
     X: object
@@ -93,12 +97,43 @@ class SVCPath(PathOverC):
     C_min: float
 
     @property
+    def division(self) -> Division:
+        """How the classes are told apart."""
+        return divided(self.labels, self.model.multi_class)
+
+    @property
+    def dual_gaps(self) -> np.ndarray:
+        """Relative duality gaps of the full problem, the largest of all problems."""
+        found = [[each.certificate.relative_gap for each in solution.problems] for solution in self]
+        return np.max(found, axis=1)
+
+    @property
+    def coefs(self) -> np.ndarray:
+        """Weights of the features; linear kernel only.
+
+        (n_Cs, n_features), for more than two classes (n_Cs, n_problems, n_features), rows as in
+        `ScreenedSVC.coef_`.
+        """
+        return super().coefs
+
+    @property
+    def intercepts(self) -> np.ndarray:
+        """Intercepts, (n_Cs,), for more than two classes (n_Cs, n_problems)."""
+        return super().intercepts
+
+    @property
     def dual_coefs(self) -> np.ndarray:
-        """y_i alpha_i, (n_Cs, n_samples); zero for samples of weight zero."""
-        out = np.zeros((len(self), self.X.shape[0]))
-        signs = self.labels.signs(0)
-        out[:, self.labels.rows] = [signs * solution.alpha for solution in self]
-        return out
+        """y_i alpha_i, (n_Cs, n_samples); zero for samples of weight zero.
+
+        For more than two classes (n_Cs, n_rows, n_samples), rows as in `ScreenedSVC.dual_coef_`.
+        """
+        division = self.division
+        rows = [
+            division.dual_coefs([found.alpha for found in solution.problems]) for solution in self
+        ]
+        out = np.zeros((len(self), len(rows[0]), self.X.shape[0]))
+        out[:, :, self.labels.rows] = rows
+        return out[:, 0] if division.n_problems == 1 else out
 
     def estimator(self, index: int) -> ScreenedSVC:
         """Return the fitted estimator of one value of C.
@@ -118,7 +153,7 @@ class SVCPath(PathOverC):
             If the path has no such place.
         """
         solution = self.solutions[index]
-        return fitted(self.model, self.X, OneVsRest(self.labels), self.kernel, [solution])
+        return fitted(self.model, self.X, self.division, self.kernel, solution.problems)
 
 
 @validate_params(
@@ -134,16 +169,17 @@ def svc_path(
     """Fit support vector machines along a path over C, each certified and reusing the one before.
 
     Either on the grid `Cs`, or on one that the data determine: between two neighbouring values the
-    solution at the smaller C is within a relative error `eps` of the optimal objective. That grid
-    starts at the largest C where the solution is known in closed form (with a free intercept,
-    proportional to C). It ends at `C_max`, or at a solution without losses, which stays optimal for
-    every larger C.
+    solution at the smaller C is within a relative error `eps` of the optimal objective, for more
+    than two classes that of each problem. That grid starts at the largest C where the solution is
+    known in closed form (with a free intercept, proportional to C). It ends at `C_max`, or at a
+    solution without losses, which stays optimal for every larger C.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        Labels of two classes.
+        Labels. More than two classes are told apart as by `ScreenedSVC`: one against one, or with
+        ``multi_class="ovr"`` one against the rest.
     Cs : array-like of shape (n_Cs,), optional
         Values of C; sorted into ascending order, each once. Not with `eps`.
     eps : float, optional
@@ -197,14 +233,11 @@ def svc_path(
     model._validate_params()
     problem = build(model, X, y, sample_weight)
     if problem.division.n_problems > 1:
-        raise ValueError(
-            f"y must have two classes, got {problem.labels.classes.size}: a path is of one "
-            "problem. Call svc_path(X, y == label) for one class against the rest; ScreenedSVCCV "
-            "chooses C for all classes."
-        )
-    solver = problem.path_solver(0)
-    solutions = follow_C(model, solver, partial(problem.finish, 0), grid, eps, C_max, callbacks)
-    return SVCPath(model, solutions, problem.X, problem.labels, problem.kernel, solver.C_min)
+        paths = ClassPaths(problem, grid is None, model.n_jobs)
+    else:
+        paths = OnePath(problem.path_solver(0), partial(problem.finish, 0))
+    solutions = follow_C(model, paths, grid, eps, C_max, callbacks)
+    return SVCPath(model, solutions, problem.X, problem.labels, problem.kernel, paths.C_min)
 
 
 def check_path_options(name: str, Cs, eps: float | None, options: dict) -> np.ndarray | None:
@@ -218,34 +251,62 @@ def check_path_options(name: str, Cs, eps: float | None, options: dict) -> np.nd
     return None if Cs is None else positive_values("Cs", Cs)
 
 
-def follow_C(
-    model, solver: SamplePathSolver, finish: Callable, grid, eps, C_max: float, callbacks
-) -> tuple[SampleSolution, ...]:
+class OnePath:
+    """What solves a problem for one C after the other, and what makes of a solution what is kept.
+
+    Parameters
+    ----------
+    solver : SamplePathSolver
+    finish : callable
+    """
+
+    def __init__(self, solver: SamplePathSolver, finish: Callable):
+        self.n_variables, self.solve, self.finish = solver.n_variables, solver.solve, finish
+        self._solver = solver
+
+    @property
+    def C_min(self) -> float:
+        """Up to here the solution is proportional to C; 0 if not known."""
+        return self._solver.C_min
+
+    @property
+    def C_start(self) -> float:
+        """Up to here, or further, the solution is proportional to C."""
+        return self._solver.C_start
+
+    def follow(self, Cs: Sequence[float], tol: float) -> Iterator[SampleSolution]:
+        """Solve for one C after the other; yields finished solutions."""
+        return (self.finish(self.solve(C, tol)) for C in Cs)
+
+
+def follow_C(model, paths: OnePath | ClassPaths, grid, eps, C_max: float, callbacks) -> tuple:
     """Solve for the values of a grid, or of the eps-path, and warn where that failed.
 
-    `finish` makes of a solution what is kept; the other arguments are those of `svc_path`.
+    The arguments are those of `svc_path`; returns finished solutions.
     """
     total = None if grid is None else len(grid)
     if grid is None:
-        steps = _eps_steps(solver, eps or 1e-3, float(C_max), model.tol)
+        steps = _eps_steps(paths, eps or 1e-3, float(C_max), model.tol)
+        steps = ((paths.finish(solution), done) for solution, done in steps)
     else:
-        n = solver.n_variables
+        n = paths.n_variables
         what = f"{n:,} dual variables for {total:,} values of C"
         check_memory(_KEPT * n * total, what, "Use fewer values.")
-        steps = ((solver.solve(C, model.tol), (t + 1) / total) for t, C in enumerate(grid))
-    steps = ((finish(solution), done) for solution, done in steps)
+        found = enumerate(paths.follow([float(C) for C in grid], model.tol))
+        steps = ((solution, (t + 1) / total) for t, solution in found)
     if callbacks:
         model.set_callbacks(*callbacks)
     solutions = tuple(follow(model, steps, total, "C"))
-    warn_unless_converged(solutions, model.tol, model.max_iter, ADVICE)
+    problems = [found for solution in solutions for found in solution.problems]
+    warn_unless_converged(problems, model.tol, model.max_iter, ADVICE)
     return solutions
 
 
 def _eps_steps(
-    solver: SamplePathSolver, eps: float, C_max: float, tol: float
-) -> Iterator[tuple[SampleSolution, float]]:
+    paths: OnePath | ClassPaths, eps: float, C_max: float, tol: float
+) -> Iterator[tuple]:
     """Solve for the values of C of the eps-path; also yields how far on the way each is."""
-    C, tol = min(solver.C_start, C_max), min(tol, _GAP_SHARE * eps)
+    C, tol = min(paths.C_start, C_max), min(tol, _GAP_SHARE * eps)
     way, shortest = math.log(C_max / C), 1.0 + 0.5 * math.sqrt(eps)
     # An accurate solution is good up to (1 + sqrt(eps)) C and further, see `eps_limit`.
     if way / math.log1p(math.sqrt(eps)) > MOST_VALUES:
@@ -254,16 +315,22 @@ def _eps_steps(
             "use a larger eps or a smaller C_max."
         )
     while True:
-        solution = solver.solve(C, tol)
-        found = solution.certificate
+        solution = paths.solve(C, tol)
         # Of the stored objective, which is so much more than the optimal one at most.
-        limit = C * eps_limit(solution, eps / (1.0 + eps))
-        loss = found.primal - 0.5 * float(solution.alpha @ solution.margins)
+        limit = C * min(eps_limit(found, eps / (1.0 + eps)) for found in solution.problems)
         # No loss but what the tolerance leaves: the hard-margin solution, good for every larger C.
-        ends = C == C_max or limit <= C or (limit >= C_max and loss <= tol * found.primal)
+        lossless = all(
+            _loss(found) <= tol * found.certificate.primal for found in solution.problems
+        )
+        ends = C == C_max or limit <= C or (limit >= C_max and lossless)
         # Less than an accurate solution is good for: rounding errors are in the way.
         ends = ends or (limit < min(shortest * C, C_max) and not solution.converged)
         yield solution, 1.0 if ends else 1.0 - math.log(C_max / C) / way
         if ends:
             return
         C = min(limit, C_max)
+
+
+def _loss(solution: SampleSolution) -> float:
+    """Return C times the sum of losses."""
+    return solution.certificate.primal - 0.5 * float(solution.alpha @ solution.margins)

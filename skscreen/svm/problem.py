@@ -133,6 +133,11 @@ class SVMProblem:
             return not callable(self.kernel.name)
         return self._whole.thread_safe
 
+    @property
+    def shares_pairs(self) -> bool:
+        """Whether problems one against one share kernel values, in `solve` and `follow`."""
+        return self._pairs is not None
+
     def _samples(self, problem: int) -> "SampleSet":
         """Return the samples of a problem."""
         if self._whole is not None:

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.targets import Targets
-from skscreen.svm.path import PathOverC, check_path_options, follow_C
+from skscreen.svm.path import OnePath, PathOverC, check_path_options, follow_C
 from skscreen.svm.regression import ScreenedSVR, fitted
 from skscreen.svm.regression_problem import build_regression, signed
 
@@ -142,6 +142,6 @@ def svr_path(
     model._validate_params()
     # Of many samples kernel values in tiles are cheaper than the matrix, for all C together too.
     problem = build_regression(model, X, y, sample_weight, once=model.kernel == "rbf")
-    solver = problem.path_solver()
-    solutions = follow_C(model, solver, problem.finish, grid, eps, C_max, callbacks)
-    return SVRPath(model, solutions, problem.X, problem.targets, problem.kernel, solver.C_min)
+    path = OnePath(problem.path_solver(), problem.finish)
+    solutions = follow_C(model, path, grid, eps, C_max, callbacks)
+    return SVRPath(model, solutions, problem.X, problem.targets, problem.kernel, path.C_min)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
+from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
@@ -199,9 +199,3 @@ def test_what_a_precomputed_kernel_needs():
         svc_certified_C(*given, kernel="precomputed")
     with pytest.raises(ValueError, match="diagonal_val must hold 89 numbers"):
         svc_certified_C(*given, kernel="precomputed", diagonal_val=np.ones(4))
-
-
-def test_three_classes_are_refused():
-    X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match=r"got 3\. Pass y == label .*ScreenedSVCCV"):
-        svc_certified_C(X, y, X, y, RANGE, kernel="linear")

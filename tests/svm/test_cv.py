@@ -272,10 +272,18 @@ def test_bad_arguments(options, message):
         ScreenedSVCCV(**options).fit(X, y)
 
 
-def test_three_classes_have_no_certificate():
+def test_more_classes_with_proof():
     X, y = data("wine")
-    with pytest.raises(ValueError, match="y must have two classes, got 3"):
-        ScreenedSVCCV(certify=0.1, kernel="linear", intercept="penalised").fit(X, y)
+    options = {"kernel": "linear", "intercept": "penalised"}
+    with pytest.raises(ValueError, match="multi_class must be 'ovr' for a certified choice"):
+        ScreenedSVCCV(certify=0.1, **options).fit(X, y)
+    options["multi_class"] = "ovr"
+    model = ScreenedSVCCV([0.01, 1.0], certify=0.02, **options).fit(X, y)
+    assert model.bounds_.eps <= 0.02 + 1e-10
+    other = ScreenedSVCCV(np.geomspace(0.01, 1.0, 30), tol=1e-9, **options).fit(X, y)
+    assert np.all(1.0 - other.scores_.mean(axis=0) >= model.bounds_.lower.min() - 1e-12)
+    assert_allclose(model.scores_, other.scores_[:, [0, -1]], atol=1e-12)
+    assert model.coef_.shape == (3, X.shape[1])
 
 
 def test_the_refit_starts_from_a_fold():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
@@ -337,11 +337,6 @@ def test_progress_and_displays(capsys):
 def test_bad_arguments(arguments, error, message):
     with pytest.raises(error, match=message):
         svc_path(X, y, **arguments)
-
-
-def test_three_classes_are_refused():
-    with pytest.raises(ValueError, match=r"got 3: .* svc_path\(X, y == label\) .*ScreenedSVCCV"):
-        svc_path(*load_iris(return_X_y=True), Cs=[1.0], kernel="linear", intercept="penalised")
 
 
 def test_no_warnings_along_a_long_path():

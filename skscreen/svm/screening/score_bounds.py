@@ -147,20 +147,24 @@ class Between:
         -------
         ndarray of shape (n_val,), bool
         """
-        norms, gap = self._geometry.validation_norms, self.gap(start, stop)
         # Of -side z: what is linear in t is largest at an end.
-        ends = [-side * self._scores(t) for t in (start, stop)]
-        largest = np.maximum(*ends)
-        reach = gap_radius(gap, 0.0, 1.0, self._shift) * norms
-        sure = largest + reach + SLACK * EPS * np.abs(ends).max(axis=0) < 0.0
-        rows = np.flatnonzero(~sure & (largest < 0.0))
-        if rows.size and gap > 0.0:
-            sure[rows] = self._regressed(rows, -side, ends, gap, start, stop) < 0.0
+        ends = -side * self.scores(start, stop)
+        sure = np.all(ends + self.reach(start, stop) < 0.0, axis=0)
+        rows = np.flatnonzero(~sure & np.all(ends < 0.0, axis=0))
+        if rows.size:
+            sure[rows] = np.all(self.regressed(rows, -side, start, stop) < 0.0, axis=0)
         return sure
 
-    def _scores(self, t: float) -> np.ndarray:
+    def scores(self, start: float, stop: float) -> np.ndarray:
+        """Return the scores <z, u(t)> at both ends of a part, (2, n_val)."""
         first, last = self._first.scores, self._last.scores
-        return first + t * (last - first)
+        return np.stack([first + t * (last - first) for t in (start, stop)])
+
+    def reach(self, start: float, stop: float) -> np.ndarray:
+        """Return how far optimal scores are from <z, u(t)> at most, (n_val,), by the ball."""
+        radius = gap_radius(self.gap(start, stop), 0.0, 1.0, self._shift)
+        sizes = np.abs(self.scores(start, stop)).max(axis=0)
+        return radius * self._geometry.validation_norms + SLACK * EPS * sizes
 
     @cached_property
     def _inside(self) -> tuple[np.ndarray, np.ndarray]:
@@ -175,13 +179,23 @@ class Between:
             index = np.sort(index[chosen])
         return index, self._geometry.block(index)
 
-    def _regressed(self, rows, sign, ends, gap, start, stop) -> np.ndarray:
-        """Upper bounds on <sign z, w*> for some validation samples, by the regression.
+    def regressed(self, rows: np.ndarray, sign: int, start: float, stop: float) -> np.ndarray:
+        """Return upper bounds on <sign z, w*> for some validation samples, by the regression.
 
-        `ends` are the values <sign z, u(t)> at both ends: what is linear in t is largest at one.
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows,)
+        sign : {-1, 1}
+        start, stop : float
+
+        Returns
+        -------
+        ndarray of shape (2, n_rows)
+            At both ends of the part; in between the bound is linear in t. Infinite where there is
+            nothing to regress on.
         """
         first, last, geometry = self._first, self._last, self._geometry
-        low, high = ends[0][rows], ends[1][rows]
+        gap, ends = self.gap(start, stop), sign * self.scores(start, stop)[:, rows]
         index, matrix = self._inside
         losses, first, last = geometry.losses.take(index), first.take(index), last.take(index)
         below, above, rests = [], [], []
@@ -194,22 +208,21 @@ class Between:
         below, above = (np.minimum(*pair) / WIDER for pair in (below, above))
         room = np.minimum(below, above)
         keep = room > _INSIDE * losses.caps * last.C
-        if not keep.any():
-            return np.full(rows.size, np.inf)
+        if not keep.any() or gap <= 0.0:
+            return np.full(ends.shape, np.inf)
         index, matrix = index[keep], matrix[np.ix_(keep, keep)]
         below, above, room = below[keep], above[keep], room[keep]
-        rests = rests[0][keep], rests[1][keep]
+        rests = np.stack(rests)[:, keep]
         norms, own = geometry.norms[index], geometry.validation_norms[rows]
         products = sign * geometry.cross(rows, index)
         beta, square = _ridge(matrix, room, np.sqrt(gap) * norms.max(), products, own)
         multiplier = np.maximum(beta / below, -beta / above).max(axis=1)
         sizes = own + np.abs(beta) @ norms
         loss = _best_multiplier(multiplier, square, gap)
-        centre = np.maximum(low + beta @ rests[0], high + beta @ rests[1])
-        size = np.abs(losses.thresholds[keep]) + np.abs(rests[0]) + np.abs(rests[1])
-        terms = np.abs(beta) @ size
-        terms += np.maximum(np.abs(low), np.abs(high))
-        return centre + loss * WIDER + 2.0 * self._shift * sizes + SLACK * EPS * terms
+        size = np.abs(losses.thresholds[keep]) + np.abs(rests).sum(axis=0)
+        terms = np.abs(beta) @ size + np.abs(ends).max(axis=0)
+        constant = loss * WIDER + 2.0 * self._shift * sizes + SLACK * EPS * terms
+        return ends + rests @ beta.T + constant
 
 
 def _ridge(matrix, room, reach, products, own) -> tuple[np.ndarray, np.ndarray]:

@@ -58,6 +58,11 @@ class SampleSolution:
     shift: float = 0.0
 
     @property
+    def problems(self) -> tuple["SampleSolution", ...]:
+        """The solutions for this C: one, where there are two classes."""
+        return (self,)
+
+    @property
     def place(self) -> str:
         """Where it is on a path."""
         return f"C={self.C:.3g}"

@@ -104,19 +104,22 @@ def test_the_bound_itself_at_independent_optima():
         rows = np.arange(len(first.scores))
         for sign in (-1, 1):
             for start, stop in [(0.25, 0.5), (0.5, 0.5)]:
-                scores = [first.scores + t * (last.scores - first.scores) for t in (start, stop)]
-                G = between.gap(start, stop)
-                bound = between._regressed(rows, sign, [sign * s for s in scores], G, start, stop)
-                for t in np.linspace(start, stop, 4):
+                ends = between.regressed(rows, sign, start, stop)
+                ball = sign * between.scores(start, stop) + between.reach(start, stop)
+                for share in np.linspace(0.0, 1.0, 4):
+                    t = start + share * (stop - start)
                     exact = sign * case.point(0.4 + 0.2 * t).scores
-                    assert np.all(exact <= bound)
+                    for bound in (ends, ball):
+                        assert np.all(exact <= bound[0] + share * (bound[1] - bound[0]))
 
 
 def test_the_regression_decides_more_than_the_ball(monkeypatch):
     case = Case("made", "linear")
     between = Between(case.geometry, case.point(0.4), case.point(0.6))
     with_regression = sum(between.sure(0.25, 0.75, side).sum() for side in (-1, 1))
-    monkeypatch.setattr(Between, "_regressed", lambda self, rows, *args: np.full(rows.size, np.inf))
+    monkeypatch.setattr(
+        Between, "regressed", lambda self, rows, *args: np.full((2, rows.size), np.inf)
+    )
     ball_alone = sum(between.sure(0.25, 0.75, side).sum() for side in (-1, 1))
     assert with_regression > ball_alone
 
