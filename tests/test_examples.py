@@ -105,6 +105,7 @@ def test_labellers_of_digit_words_beat_single_images():
     [
         "C_and_gamma",
         "certified_C",
+        "certified_classes",
         "embedding_losses",
         "embedding_solvers",
         "feature_weights",
