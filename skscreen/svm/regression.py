@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -57,7 +57,9 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         Whether b is not penalised (as in `SVR`), or adds b^2 / (2 B^2) to P (as in `LinearSVR`).
     intercept_scaling : float, default=1.0
         B > 0: the larger, the weaker the penalty of b. Not used by a free intercept.
-    screening, solver, tol, max_iter, cache_size, memory, verbose, random_state
+    screening, solver, tol, max_iter, shrinking, indefinite, cache_size, memory, verbose
+        See `ScreenedSVC`.
+    random_state
         See `ScreenedSVC`.
 
     Attributes
@@ -77,6 +79,8 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         P(w, b).
     dual_gap_ : float
         (P - D) / P of the full problem.
+    kernel_shift_ : float
+        What was added to the diagonal of the kernel matrix, see `indefinite`; else 0.
     n_iter_ : int
         Steps of the solver.
     screening_history_ : list of ScreeningEvent
@@ -148,7 +152,9 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         "screening": [StrOptions(BOUNDS.keys()), None],
         "solver": [StrOptions({*SOLVERS["linear"], *SOLVERS["kernel"]})],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
+        "shrinking": ["boolean"],
+        "indefinite": [StrOptions({"error", "shift"})],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "memory": [str, os.PathLike, Store, None],
         "verbose": ["verbose"],
@@ -172,6 +178,8 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         solver="auto",
         tol=1e-6,
         max_iter=None,
+        shrinking=True,
+        indefinite="error",
         cache_size=1000,
         memory=None,
         verbose=0,
@@ -191,6 +199,8 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.indefinite = indefinite
         self.cache_size = cache_size
         self.memory = memory
         self.verbose = verbose
@@ -304,6 +314,7 @@ def _set(
         "support_vectors_": np.empty((0, 0)) if kernel.name == "precomputed" else X[rows],
         "objective_": solution.certificate.primal,
         "dual_gap_": solution.certificate.relative_gap,
+        "kernel_shift_": solution.shift,
         "n_iter_": max(solution.n_iter, model.fewest),
         "screening_history_": list(solution.history),
         "dual_coef_": coefs[found][None],

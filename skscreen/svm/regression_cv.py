@@ -61,7 +61,7 @@ class ScreenedSVRCV(ScreenedSVR):
         nothing to predict with.
     epsilon, loss, kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling
         See `ScreenedSVR`.
-    screening, solver, tol, max_iter, cache_size, random_state
+    screening, solver, tol, max_iter, shrinking, indefinite, cache_size, random_state
         See `ScreenedSVR`.
     memory : str, path, Store or None, default=None
         See `ScreenedSVR`; for the last fit. The folds need no store.
@@ -145,6 +145,8 @@ class ScreenedSVRCV(ScreenedSVR):
         solver="auto",
         tol=1e-6,
         max_iter=None,
+        shrinking=True,
+        indefinite="error",
         cache_size=1000,
         memory=None,
         n_jobs=None,
@@ -170,6 +172,8 @@ class ScreenedSVRCV(ScreenedSVR):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.shrinking = shrinking
+        self.indefinite = indefinite
         self.cache_size = cache_size
         self.memory = memory
         self.n_jobs = n_jobs

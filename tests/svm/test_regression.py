@@ -200,3 +200,24 @@ def test_many_noisy_rows_converge():
     targets += 0.3 * np.maximum(data[:, 3], 0.0) + 0.3 * rng.standard_t(4, size=20_000)
     model = ScreenedSVR(gamma="auto", tol=1e-3).fit(data, scale(targets))
     assert model.dual_gap_ <= 1e-3
+
+
+def test_what_users_of_svr_pass():
+    model = ScreenedSVR(shrinking=False, max_iter=-1, gamma=GAMMA).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), ScreenedSVR(gamma=GAMMA).fit(X, y).predict(X))
+    assert model.kernel_shift_ == 0.0
+
+
+@pytest.mark.parametrize("free", [True, False], ids=["free", "penalised"])
+def test_an_indefinite_kernel_is_shifted_if_asked(free):
+    K = np.tanh(0.3 * X[:40] @ X[:40].T - 0.5)
+    options = {"kernel": "precomputed", "intercept": "free" if free else "penalised"}
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        ScreenedSVR(**options).fit(K, y[:40])
+    model = ScreenedSVR(indefinite="shift", tol=1e-9, **options).fit(K, y[:40])
+    H = np.eye(40) - 1.0 / 40.0 if free else np.eye(40)
+    least = np.linalg.eigvalsh(H @ K @ H).min()
+    assert model.kernel_shift_ == pytest.approx(-least, rel=1e-6)
+    shifted = H @ K @ H + model.kernel_shift_ * np.eye(40) + (0.0 if free else 1.0)
+    wanted = regression_optimum(shifted, y[:40], np.ones(40), 0.1, free)
+    assert model.objective_ == pytest.approx(wanted, rel=1e-7)
