@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.safety import comparisons, fits, samples
+from benchmarks.safety import comparisons, fits, losses, samples
 from benchmarks.safety.comparison_problems import Independent, draw
 from benchmarks.safety.recorder import END, INSIDE, PATH, SOLVE
 from skscreen.metric_learning.screening.bounds import BOUNDS
@@ -108,3 +108,33 @@ def test_wrong_decisions_of_fits_are_found_out(monkeypatch):
         assert {family + PATH, family + SOLVE} <= found
     assert {f"linear, free: {PATH}", f"linear, free: {INSIDE}"} <= found
     assert {"metrics: balls", "metrics: ranges"} <= found
+
+
+LOSSES_CHECKED = ("squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_no_decision_with_other_losses_is_wrong():
+    kinds = ("blobs", "nearly tied", "cancer")
+    counts = losses.by_hand(n=40, n_rounds=2, kinds=kinds[:2])
+    in_fits, *_ = fits.run(n_rounds=3, one_round=losses.round_of_fits, kinds=kinds, n=40, grid=4)
+    for found, least in ((counts, 20_000), (in_fits, 3000)):
+        assert fits.total(found, "wrong") == 0
+        assert fits.total(found, "checked") > least
+        assert fits.total(found, "not judged") <= 2e-2 * fits.total(found, "checked")
+    for loss in LOSSES_CHECKED:
+        assert fits.total(counts, "checked", f", {loss}") > 3000, loss
+        assert fits.total(in_fits, "checked", f"{loss}, ") > 300, loss
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_balls_that_are_too_small_are_found_out_with_other_losses(monkeypatch):
+    monkeypatch.setattr(fits, "STEPS", 100)
+    kinds = ("blobs", "cancer", "nearly tied")
+    counts = losses.by_hand(n=40, n_rounds=2, kinds=kinds, shrink=0.2)
+    in_fits, *_ = fits.run(
+        n_rounds=3, one_round=losses.round_of_fits, kinds=kinds, n=60, grid=4, shrink=0.1
+    )
+    for loss in LOSSES_CHECKED:
+        assert fits.total(counts, "wrong", f", {loss}") > 0, loss
+        assert fits.total(in_fits, "wrong", f"{loss}, ") > 0, loss

@@ -34,7 +34,14 @@ from benchmarks.safety.comparison_problems import KINDS as METRICS
 from benchmarks.safety.comparison_problems import draw
 from benchmarks.safety.comparisons import GAMMAS, judged
 from benchmarks.safety.recorder import ComparisonRecorder, SampleRecorder, replaced
-from benchmarks.safety.sample_optima import MOST_STEPS, SMALL, TIGHT, Hinge, optimum
+from benchmarks.safety.sample_optima import (
+    MOST_STEPS,
+    SMALL,
+    TIGHT,
+    Hinge,
+    optimum,
+    squared_optimum,
+)
 from benchmarks.safety.sample_problems import KINDS, data
 from benchmarks.support.judging import COLUMNS, judge, shrunken
 from benchmarks.support.tables import table
@@ -62,24 +69,39 @@ STEPS = 2000
 class Problem:
     """A problem as a user has it, and as its optimum is proved."""
 
+    path, estimator, loss = staticmethod(svc_path), ScreenedSVC, "hinge"
+
     def __init__(self, kind: str, family: tuple[str, str], rng, n: int):
-        X, positive = data(kind, rng, n)
-        y = np.where(positive, 1.0, -1.0)
+        X, y = self._data(kind, rng, n)
         kernel, intercept = family
         free, bias = intercept == "free", float(intercept == "penalised")
         self.options = {"kernel": kernel, "fit_intercept": intercept != "none",
-                        "intercept": "free" if free else "penalised"}  # fmt: skip
+                        "intercept": "free" if free else "penalised",
+                        "loss": self.loss}  # fmt: skip
         self.name = ("linear" if kernel == "linear" else "kernel") + ", free" * free
         self.by_rows = kernel == "linear" and not free
         self.X, self.y = X, y
         self.weights = rng.choice([0.3, 1.0, 2.5] if rng.random() < 0.5 else [1.0], y.size)
-        labels = y if free else None
+        signs, rows, t = self._samples()
+        settings = {"t": t, "squared": self.loss.startswith("squared")}
+        labels = signs if free else None
         if kernel == "linear":
-            Z = y[:, None] * np.column_stack([X, np.full(y.size, bias)])
-            self.hinge = Hinge(None, Z, labels)
-            return
-        K, error = self._kernel(X, kernel, rng)
-        self.hinge = Hinge(y[:, None] * (K + bias) * y, None, labels, error)
+            Z = signs[:, None] * np.column_stack([X, np.full(y.size, bias)])[rows]
+            self.hinge = Hinge(None, Z, labels, **settings)
+        else:
+            K, error = self._kernel(X, kernel, rng)
+            Q = signs[:, None] * (K + bias)[np.ix_(rows, rows)] * signs
+            self.hinge = Hinge(Q, None, labels, error, **settings)
+        self.factors = self.weights[rows]
+
+    def _data(self, kind: str, rng, n: int):
+        """Return samples, and their labels or targets."""
+        X, positive = data(kind, rng, n)
+        return X, np.where(positive, 1.0, -1.0)
+
+    def _samples(self):
+        """Return signs, rows and thresholds of the samples of the problem."""
+        return self.y, np.arange(self.y.size), np.ones(self.y.size)
 
     def _kernel(self, X, kernel: str, rng):
         """Kernel matrix, and how much that of the package may differ from it."""
@@ -105,20 +127,22 @@ class Problem:
 
     def grid(self, rng, size: int) -> np.ndarray:
         """Values of C, from where hardly a sample has a margin of 1 upwards."""
-        margins = self.hinge.products(self.weights)
+        margins = self.hinge.products(np.where(self.hinge.t > 0.0, self.factors, 0.0))
         first = 10.0 ** rng.uniform(-0.5, 0.5) / max(float(margins.max()), 1e-300)
         return np.geomspace(first, first * 10.0 ** rng.uniform(1.0, 4.0), size)
 
     def proofs(self, Cs):
         """Intervals of all margins for each C, and the relative gaps that prove them."""
+        known = self.hinge
         if self.y.size <= SMALL:
-            Q = self.hinge.Q if self.hinge.Q is not None else self.hinge.Z @ self.hinge.Z.T
-            alphas = [optimum(Q, C * self.weights, self.hinge.y) for C in Cs]
+            Q = known.Q if known.Q is not None else known.Z @ known.Z.T
+            solve = squared_optimum if known.squared else optimum
+            alphas = [solve(Q, C * self.factors, known.y, known.t) for C in Cs]
         else:
-            path = svc_path(self.X, self.y, Cs=Cs, sample_weight=self.weights, screening=None,
-                            tol=TIGHT, max_iter=MOST_STEPS, **self.options)  # fmt: skip
-            alphas = self.y * path.dual_coefs
-        return [self.hinge.interval(C * self.weights, a) for C, a in zip(Cs, alphas, strict=True)]
+            path = self.path(self.X, self.y, Cs=Cs, sample_weight=self.weights, screening=None,
+                             tol=TIGHT, max_iter=MOST_STEPS, **self.options)  # fmt: skip
+            alphas = [solution.alpha for solution in path]
+        return [known.interval(C * self.factors, a) for C, a in zip(Cs, alphas, strict=True)]
 
     def solver(self, rng) -> str:
         if not self.by_rows:
@@ -135,17 +159,19 @@ def sample_fits(problem: Problem, Cs, rng):
         for test in TESTS:
             options = {"screening": test, "solver": problem.solver(rng), "tol": rng.choice(TOLS)}
             some = Cs[rng.integers(step) :: step]
-            yield lambda o=options, some=some: svc_path(
+            yield lambda o=options, some=some: problem.path(
                 problem.X, problem.y, Cs=some, **known, **fixed, **o
             )
     for C in rng.choice(Cs, 3, replace=False):
         options = {"solver": problem.solver(rng), "tol": rng.choice(TOLS)}
-        yield lambda C=C, o=options: ScreenedSVC(C, **fixed, **o).fit(problem.X, problem.y, **known)
+        yield lambda C=C, o=options: problem.estimator(C, **fixed, **o).fit(
+            problem.X, problem.y, **known
+        )
 
     def from_store():
         with tempfile.TemporaryDirectory() as folder:
             for C in rng.permutation(Cs)[:6]:
-                model = ScreenedSVC(C, memory=folder, tol=rng.choice(TOLS), **fixed)
+                model = problem.estimator(C, memory=folder, tol=rng.choice(TOLS), **fixed)
                 model.fit(problem.X, problem.y, **known)
 
     yield from_store
@@ -153,7 +179,7 @@ def sample_fits(problem: Problem, Cs, rng):
 
 def check_samples(problem: Problem, Cs, rng, counts: dict, shrink: float) -> int:
     """Judge what all fits of a problem decide; return how many optima are not known well."""
-    proofs = problem.proofs(Cs)
+    proofs, ends = problem.proofs(Cs), (problem.hinge.t, problem.hinge.t)
     for fit in sample_fits(problem, Cs, rng):
         recorder = SampleRecorder()
         with recorder.recording(), smaller_balls(shrink):
@@ -163,7 +189,7 @@ def check_samples(problem: Problem, Cs, rng, counts: dict, shrink: float) -> int
             assert abs(Cs[nearest] / taken.C - 1.0) < 1e-9
             low, high, _ = proofs[nearest]
             name = f"{problem.name}: {taken.kind}"
-            counts.setdefault(name, Counter()).update(judge(taken.codes, low, high))
+            counts.setdefault(name, Counter()).update(judge(taken.codes, low, high, *ends))
     return sum(gap > 1e-9 for *_, gap in proofs)
 
 
@@ -224,12 +250,13 @@ def check_comparisons(items, rng, counts: dict, shrink: float) -> int:
 # -- the run -------------------------------------------------------------------------------------
 
 
-def run(n_decisions=0, minutes=np.inf, jobs=1, n_rounds=1, **settings):
+def run(n_decisions=0, minutes=np.inf, jobs=1, n_rounds=1, one_round=None, **settings):
     """Check rounds of problems until there are enough decisions, or the time is over.
 
     Returns the counts, the number of problems, and how many optima are not known well.
     """
     counts, n_problems, unknown, done, started = {}, 0, 0, 0, time.monotonic()
+    one_round = one_round or round_of_hinges
     with Parallel(n_jobs=jobs) as parallel:
         while done < n_rounds or total(counts, "checked") < n_decisions:
             if time.monotonic() - started > 60.0 * minutes:
@@ -243,7 +270,9 @@ def run(n_decisions=0, minutes=np.inf, jobs=1, n_rounds=1, **settings):
     return counts, n_problems, unknown
 
 
-def one_round(done: int, seed=0, n=1000, grid=20, shrink=1.0, kinds=KINDS, of_metrics=METRICS):
+def round_of_hinges(
+    done: int, seed=0, n=1000, grid=20, shrink=1.0, kinds=KINDS, of_metrics=METRICS
+):
     """Check a problem of every kind; every second round has metrics too."""
     counts, unknown = {}, 0
     # One round in four is of small problems.

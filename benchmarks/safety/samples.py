@@ -20,6 +20,9 @@ import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import clarabel
 import numpy as np
@@ -27,10 +30,10 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 import skscreen
-from benchmarks.safety.sample_optima import SMALL, Hinge, balanced, dual_variables, intercepts
+from benchmarks.safety.sample_optima import SMALL, Hinge, balanced, dual_variables
 from benchmarks.safety.sample_problems import KINDS, data
 from benchmarks.support.judging import judge, shrunken
-from skscreen.samples.losses import hinge
+from skscreen.samples.losses import SampleLosses, hinge
 from skscreen.svm.screening.bounds import (
     gap_ball,
     gradient_target,
@@ -58,10 +61,34 @@ ALL_TESTS = TESTS + FREE_TESTS
 # -- problems ------------------------------------------------------------------------------------
 
 
-def problem(kind: str, rng, n: int):
-    """Return Q, weights, and labels if the intercept is unpenalised: any kernel."""
+@dataclass(frozen=True)
+class Problem:
+    """Samples with losses at C = 1 and, if the intercept is unpenalised, labels.
+
+    `solve` takes values of C and returns dual variables near the optima.
+    """
+
+    Q: np.ndarray
+    losses: SampleLosses
+    y: np.ndarray | None
+    solve: Callable[[list[float]], list[np.ndarray]]
+    tests: tuple[str, ...]
+    name: str = ""
+
+
+def problem(kind: str, rng, n: int) -> Problem:
+    """Return a problem of hinges."""
     X, labels = data(kind, rng, n)
-    y, kernel = np.where(labels, 1.0, -1.0), rng.choice(["linear", "rbf", "poly"])
+    y = np.where(labels, 1.0, -1.0)
+    K, weights, free = kernel_matrix(X, rng)
+    Q, labels = y[:, None] * K * y, y if free else None
+    solve = partial(dual_variables, Q, weights=weights, y=labels)
+    return Problem(Q, hinge(weights), labels, solve, FREE_TESTS if free else TESTS)
+
+
+def kernel_matrix(X, rng) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Return any kernel with its bias, weights, and whether the intercept is unpenalised."""
+    kernel = rng.choice(["linear", "rbf", "poly"])
     size = max(float(np.median((X**2).sum(axis=1))), 1e-300)
     K = X @ X.T
     if kernel == "rbf":
@@ -69,11 +96,10 @@ def problem(kind: str, rng, n: int):
         K = np.exp(-rng.choice([0.1, 1.0, 10.0]) / size * (squares[:, None] + squares - 2.0 * K))
     elif kernel == "poly":
         K = (K / size + 1.0) ** 2
-    weights = rng.choice([0.3, 1.0, 2.5], y.size) if rng.random() < 0.5 else np.ones(y.size)
+    weights = rng.choice([0.3, 1.0, 2.5], len(X)) if rng.random() < 0.5 else np.ones(len(X))
     free = rng.random() < 1.0 / 3.0
     # Otherwise none, or a penalised one.
-    bias = 0.0 if free else rng.choice([0.0, 1.0])
-    return y[:, None] * (K + bias) * y, weights, y if free else None
+    return K + (0.0 if free else rng.choice([0.0, 1.0])), weights, free
 
 
 # -- the check -----------------------------------------------------------------------------------
@@ -82,11 +108,11 @@ def problem(kind: str, rng, n: int):
 def decisions(test: str, ref, ends, rho: float, Q, shrink: float):
     """Codes of one test, from a reference (or between two), for bounds rho times its own."""
     if test == "inside":
-        return decide(*by_samples_inside(ref, rho, Q, shrink))
+        return decide(*by_samples_inside(ref, rho, Q, shrink), None, ref.losses.at(rho))
     low, high = extremes(test, ref, ends, rho, Q, shrink)
     if ref.signs is not None:
         return HingeTerms(ref.losses.at(rho), ref.signs).decide((low, high))
-    return decide(low, high)
+    return decide(low, high, None, ref.losses.at(rho))
 
 
 class Known:
@@ -122,45 +148,52 @@ def extremes(test: str, ref, ends, rho: float, Q, shrink: float):
     return ball_test(shrunken(pencil.ball(1.0), shrink), ref.norms)
 
 
-def check(Q, weights, y, rng, counts: Counter, shrink: float) -> None:
+def check(problem: Problem, rng, counts: Counter, shrink: float) -> None:
     """Screen one problem from references at several values of C, and judge every decision."""
-    free = y is not None
-    largest = float((Q @ weights).max())
+    Q, losses, y = problem.Q, problem.losses, problem.y
+    largest = float((Q @ np.where(losses.thresholds > 0.0, losses.sizes, 0.0)).max())
     C0 = 10.0 ** rng.uniform(-0.5, 4.0) / max(largest, 1e-300)
     values = [C0 * factor for factor in FACTORS]
-    optima = dict(zip(values, dual_variables(Q, values, weights, y), strict=True))
-    known = Hinge(Q, None, y)
-    proofs = {C: known.interval(C * weights, alpha)[:2] for C, alpha in optima.items()}
+    optima = dict(zip(values, problem.solve(values), strict=True))
+    ends_of_losses = losses.thresholds, losses.thresholds
+    known = Hinge(Q, None, y, t=losses.thresholds, squared=losses.smooth)
+    # 2 C_i are the sizes of squared hinges.
+    weights = 0.5 * losses.sizes if losses.smooth else losses.sizes
+    proofs = {
+        C: (*known.interval(C * weights, alpha)[:2], *ends_of_losses) for C, alpha in optima.items()
+    }
     for C, alpha in optima.items():
         for noise in NOISES:
-            point = noisy(alpha, C * weights, noise, y, rng)
-            ref = refer(Q, C * weights, point, y)
+            point = noisy(alpha, losses.at(C), noise, y, rng)
+            ref = refer(Q, losses.at(C), point, y)
             for target, proof in proofs.items():
-                ends = between(Q, weights, y, (C, point), optima, target, noise, rng)
-                for name in FREE_TESTS if free else TESTS:
+                ends = between(Q, losses, y, (C, point), optima, target, noise, rng)
+                for name in problem.tests:
                     test = name.removesuffix(", free")
                     if (test == "dynamic" and target != C) or (test == "between" and ends is None):
                         continue
                     codes = decisions(test, ref, ends, target / C, Q, shrink)
                     for column, count in judge(codes, *proof).items():
-                        counts[name, column] += count
+                        counts[name + problem.name, column] += count
 
 
-def refer(Q, bounds, alpha, y):
+def refer(Q, losses, alpha, y):
     """Make a reference of dual variables."""
     margins, b = Q @ alpha, 0.0
     if y is not None:
-        b = intercepts(y * (1.0 - margins), bounds, y)[0]
-    return reference(np.sqrt(np.diag(Q)), margins, alpha, hinge(bounds), y, b)
+        b = HingeTerms(losses, y).best_intercept(margins)
+    return reference(np.sqrt(np.diag(Q)), margins, alpha, losses, y, b)
 
 
-def noisy(alpha, bounds, noise: float, y, rng):
-    moved = rng.random(alpha.size) < 0.3
-    moved = np.clip(alpha + noise * moved * rng.normal(size=alpha.size) * bounds, 0.0, bounds)
-    return balanced(moved, y)
+def noisy(alpha, losses, noise: float, y, rng):
+    moved, sizes = rng.random(alpha.size) < 0.3, losses.caps
+    if losses.smooth:
+        sizes = np.full(alpha.size, alpha.max(initial=0.0))
+    moved = alpha + noise * moved * rng.normal(size=alpha.size) * sizes
+    return balanced(np.clip(moved, 0.0, losses.caps), y)
 
 
-def between(Q, weights, y, known, optima, target: float, noise: float, rng):
+def between(Q, losses, y, known, optima, target: float, noise: float, rng):
     """The point at the target between a known one and another beyond, or None."""
     C, point = known
     others = [other for other in optima if (other - target) * (C - target) < 0.0]
@@ -168,12 +201,14 @@ def between(Q, weights, y, known, optima, target: float, noise: float, rng):
         return None
     other = others[rng.integers(len(others))]
     share = (target - C) / (other - C)
-    beyond, bounds = noisy(optima[other], other * weights, noise, y, rng), target * weights
-    middle = np.clip(point + share * (beyond - point), 0.0, bounds)
-    return refer(Q, bounds, middle, y)
+    beyond = noisy(optima[other], losses.at(other), noise, y, rng)
+    middle = np.clip(point + share * (beyond - point), 0.0, losses.at(target).caps)
+    return refer(Q, losses.at(target), middle, y)
 
 
-def run(n_decisions=0, seed=0, kinds=KINDS, n=600, shrink=1.0, n_rounds=1, minutes=np.inf):
+def run(
+    n_decisions=0, seed=0, kinds=KINDS, n=600, shrink=1.0, n_rounds=1, minutes=np.inf, make=problem
+):  # fmt: skip
     """Check rounds of all kinds of problems until there are enough decisions, or time is over."""
     totals, done, started = {kind: Counter() for kind in kinds}, 0, time.monotonic()
     while done < n_rounds or total(totals, "checked") < n_decisions:
@@ -183,7 +218,7 @@ def run(n_decisions=0, seed=0, kinds=KINDS, n=600, shrink=1.0, n_rounds=1, minut
             rng = np.random.default_rng([seed, done, KINDS.index(kind)])
             # In one round of four Clarabel solves.
             size = n if done % 4 else min(n, SMALL)
-            check(*problem(kind, rng, size), rng, totals[kind], shrink)
+            check(make(kind, rng, size), rng, totals[kind], shrink)
         done += 1
     return totals
 
