@@ -21,6 +21,7 @@ from skscreen.sequence.kernel_chain import KernelChainClassifier
 from skscreen.sequence.max_margin import MaxMarginChain, PragamChainSVC
 from skscreen.sequence.transformer import SequenceTransformer
 from skscreen.svm.certified_C import CertifiedC, svc_certified_C
+from skscreen.svm.certified_regression import svr_certified_C
 from skscreen.svm.cv import ScreenedSVCCV
 from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.path import SVCPath, svc_path
@@ -61,6 +62,7 @@ __all__ = [
     "rtlm_path",
     "svc_certified_C",
     "svc_path",
+    "svr_certified_C",
     "svr_path",
 ]
 __version__ = "0.1.0"

@@ -5,8 +5,8 @@ import numpy as np
 from scipy import sparse
 
 
-def box_qp(Q, C):
-    """Maximise sum alpha - alpha'Q alpha / 2 over 0 <= alpha <= C."""
+def box_qp(Q, C, t=1.0):
+    """Maximise t'alpha - alpha'Q alpha / 2 over 0 <= alpha <= C."""
     n = len(C)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -15,7 +15,7 @@ def box_qp(Q, C):
     A = sparse.vstack([sparse.eye(n), -sparse.eye(n)]).tocsc()
     b = np.concatenate([C, np.zeros(n)])
     cones = [clarabel.NonnegativeConeT(2 * n)]
-    solution = clarabel.DefaultSolver(P, -np.ones(n), A, b, cones, settings).solve()
+    solution = clarabel.DefaultSolver(P, -t * np.ones(n), A, b, cones, settings).solve()
     return np.clip(np.array(solution.x), 0.0, C)
 
 

@@ -17,7 +17,7 @@ __all__ = ["CertifiedPathDisplay"]
 
 
 class CertifiedPathDisplay:
-    """Show what is proved about the validation error for every C of a range.
+    """Show what is proved about the error on validation samples for every C of a range.
 
     The band lies between the lower and the upper bounds, points are the values of C that were
     solved, and the line is the error that nothing in the range falls below.
@@ -34,6 +34,8 @@ class CertifiedPathDisplay:
         Solved values of C and their errors.
     C : float, default=None
         The value chosen, marked if given.
+    name : str, default="validation error"
+        What the error is; this one is drawn in per cent.
 
     Attributes
     ----------
@@ -66,6 +68,7 @@ class CertifiedPathDisplay:
         Cs: np.ndarray,
         errors: np.ndarray,
         C: float | None = None,
+        name: str = "validation error",
     ) -> None:
         self.edges = edges
         self.lower = lower
@@ -73,6 +76,7 @@ class CertifiedPathDisplay:
         self.Cs = Cs
         self.errors = errors
         self.C = C
+        self.name = name
 
     @classmethod
     def from_result(cls, result: Any, *, ax: Axes | None = None) -> Self:
@@ -81,7 +85,8 @@ class CertifiedPathDisplay:
         Parameters
         ----------
         result : CertifiedC, ScreenedSVCCV or ErrorBounds
-            What `svc_certified_C` returned, or an estimator fitted with `certify`.
+            What `svc_certified_C` or `svr_certified_C` returned, or an estimator fitted with
+            `certify`.
         ax : matplotlib Axes, default=None
             Axes to draw on. If None, a new figure is made.
 
@@ -105,6 +110,7 @@ class CertifiedPathDisplay:
             Cs=bounds.Cs,
             errors=bounds.errors,
             C=C,
+            name=bounds.name,
         ).plot(ax=ax)
 
     @staticmethod
@@ -154,9 +160,11 @@ class CertifiedPathDisplay:
             label=f"solved ({len(self.Cs)})",
         )  # fmt: skip
         smallest = float(np.min(self.lower))
+        is_share = self.name == "validation error"
+        number = "{:.2%}" if is_share else "{:.3g}"
         self.lower_line_ = ax.axhline(
             smallest, color=GREY, linestyle="--", linewidth=1.0,
-            label=f"no C is below {smallest:.2%}",
+            label=f"no C is below {number.format(smallest)}",
         )  # fmt: skip
         self.best_point_ = None
         if self.C is not None:
@@ -164,7 +172,7 @@ class CertifiedPathDisplay:
             (self.best_point_,) = ax.plot(
                 self.C, error, color=VERMILION, marker="o", markersize=7,
                 markeredgecolor="white", linestyle="none", clip_on=False, zorder=3,
-                label=f"chosen ({error:.2%} at C = {self.C:.3g})",
+                label=f"chosen ({number.format(error)} at C = {self.C:.3g})",
             )  # fmt: skip
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(color="0.9", linewidth=0.6)
@@ -172,10 +180,11 @@ class CertifiedPathDisplay:
         ax.set_xscale("log")
         ax.set_xlim(self.edges[0], self.edges[-1])
         ax.margins(x=0.01)
-        ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
+        if is_share:
+            ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
         ax.set_ylim(bottom=0.0)
         ax.set_xlabel("Weight of the losses C (log scale)")
-        ax.set_ylabel("Validation error")
+        ax.set_ylabel(self.name.capitalize())
         legend_above(ax)
         self.ax_ = ax
         self.figure_ = ax.figure

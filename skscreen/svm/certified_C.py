@@ -1,13 +1,12 @@
 """A value of C whose validation error is provably near the best of a whole range."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import (
@@ -17,24 +16,18 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.progress import ProgressBar
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.kernel import Kernel
-from skscreen.samples.losses import SampleLosses, hinge
 from skscreen.samples.multiclass import OneVsOne
-from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certified_classes import not_ahead, surely_ahead
-from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds, Fold, ScoredPath
+from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds, Fold, Mistakes, ScoredPath
 from skscreen.svm.estimator import fitted
-from skscreen.svm.problem import accepted, build, by_rows, has_free_intercept
-from skscreen.svm.screening.score_bounds import Between, Geometry
+from skscreen.svm.problem import LOSSES, accepted, build, has_free_intercept
+from skscreen.svm.regression import ScreenedSVR
+from skscreen.svm.scored_views import scored_view
+from skscreen.svm.screening.score_bounds import Between
 from skscreen.svm.svc import ScreenedSVC
-
-# Takes losses and the signs of training and of validation samples; returns what bounds the scores
-# and what computes them.
-View = Callable[[SampleLosses, np.ndarray, np.ndarray], tuple[Geometry, Callable]]
 
 # Rounding errors of sums of shares of samples.
 _ROUNDING = 1e-10
@@ -49,7 +42,8 @@ class CertifiedC:
     C : float
         The solved value with the smallest proven validation error.
     validation_error : float
-        Share of the validation samples that `estimator` classifies wrongly.
+        Share of the validation samples that `estimator` classifies wrongly; of regressions their
+        mean absolute error.
     upper_bound : float
         No less than the validation error of the exact optimum for `C`, nor of `estimator`.
     lower_bound : float
@@ -58,7 +52,7 @@ class CertifiedC:
         upper_bound - lower_bound: what was proved, at most what was asked for if `converged`.
     converged : bool
         Whether the search reached the precision asked for.
-    estimator : ScreenedSVC
+    estimator : ScreenedSVC or ScreenedSVR
         Fitted on the training samples for `C`.
     bounds : ErrorBounds
         The curve: lower and upper bounds for every C of the range, and the solved values.
@@ -73,7 +67,7 @@ class CertifiedC:
     lower_bound: float
     eps: float
     converged: bool
-    estimator: ScreenedSVC = field(repr=False)
+    estimator: ScreenedSVC | ScreenedSVR = field(repr=False)
     bounds: ErrorBounds = field(repr=False)
     n_solved: int
     seconds: float
@@ -136,8 +130,7 @@ def svc_certified_C(
     **options
         Parameters of `ScreenedSVC` but `C` and `memory`. The default of `intercept` is "penalised"
         here: nothing is proved of a free one, and `fit_intercept=False` is the only other choice.
-        That of `multi_class` is "ovr": nothing is proved of one against one, nor of another `loss`
-        than the hinge.
+        That of `multi_class` is "ovr": nothing is proved of one against one.
 
     Returns
     -------
@@ -184,21 +177,45 @@ def svc_certified_C(
     True
     """
     began = time.perf_counter()
-    if "C" in options:
-        raise TypeError("svc_certified_C() takes C_range, not C.")
-    if options.get("memory") is not None:
-        raise ValueError("memory has no use here: the search keeps its own references.")
-    first, last = check_C_range(C_range)
+    first, last = check_search("svc_certified_C", C_range, options)
     model = ScreenedSVC(**{"intercept": "penalised", "multi_class": "ovr", **options})
     model._validate_params()
     training = Training(model, X, y, sample_weight)
     fold = training.fold(X_val, y_val, sample_weight_val, diagonal_val)
+    grid = np.geomspace(first, last, min(n_grid, max_solves))
+    grid[0], grid[-1] = first, last
+    return certified(training, fold, grid, eps, max_solves, began)
+
+
+def check_search(name: str, C_range, options: dict) -> tuple[float, float]:
+    """Refuse options that a certified choice does not take; return the ends of its range."""
+    if "C" in options:
+        raise TypeError(f"{name}() takes C_range, not C.")
+    if options.get("memory") is not None:
+        raise ValueError("memory has no use here: the search keeps its own references.")
+    return check_C_range(C_range)
+
+
+def certified(training, fold: Fold, grid, eps: float, max_solves: int, began: float) -> CertifiedC:
+    """Search from the values of a grid and return the choice; see `svc_certified_C`.
+
+    Parameters
+    ----------
+    training : Training
+        Or what has its `model` and `estimator`.
+    fold : Fold
+    grid : ndarray
+        Ascending.
+    eps : float
+    max_solves : int
+    began : float
+        When, on the clock of `time.perf_counter`.
+    """
+    model = training.model
     with ProgressBar(model.verbose > 0) as bar:
         search = CertifiedSearch(
             [fold], eps, tol=model.tol, max_solves=max_solves, report=bar.update
         )
-        grid = np.geomspace(first, last, min(n_grid, max_solves))
-        grid[0], grid[-1] = first, last
         bounds = search.run(grid)
     best, proved = bounds.best, bounds.eps
     warn_if_less(proved, eps, len(bounds.Cs) >= max_solves)
@@ -244,6 +261,26 @@ def check_C_range(C_range) -> tuple[float, float]:
     return first, last
 
 
+def check_searchable(model) -> None:
+    """Refuse an intercept and kernels that the bounds do not know."""
+    if has_free_intercept(model):
+        raise ValueError(
+            "intercept must be 'penalised', or fit_intercept=False, for a certified choice of "
+            "C: the bounds know no free intercept. Pass intercept='penalised'."
+        )
+    if model.indefinite != "error":
+        raise ValueError(
+            f"indefinite must be 'error' for a certified choice of C, got {model.indefinite!r}."
+        )
+
+
+def check_validation_weights(weights, X_val) -> np.ndarray:
+    """Return the weights of validation samples."""
+    if weights is not None and not np.any(weights):
+        raise ValueError("sample_weight_val must have a positive entry, got only zeros.")
+    return _check_sample_weight(weights, X_val, dtype=np.float64, ensure_non_negative=True)
+
+
 class Training:
     """A training set whose error on validation samples is to be bounded.
 
@@ -256,21 +293,8 @@ class Training:
     """
 
     def __init__(self, model: ScreenedSVC, X, y, sample_weight):
-        if has_free_intercept(model):
-            raise ValueError(
-                "intercept must be 'penalised', or fit_intercept=False, for a certified choice of "
-                "C: the bounds know no free intercept. Pass intercept='penalised'."
-            )
-        if model.loss != "hinge":
-            raise ValueError(
-                f"loss must be 'hinge' for a certified choice of C, got {model.loss!r}: the bounds "
-                "know no other. Pass loss='hinge', or choose C by its scores on folds."
-            )
-        if model.indefinite != "error":
-            raise ValueError(
-                f"indefinite must be 'error' for a certified choice of C, got {model.indefinite!r}."
-            )
-        self._model = model
+        check_searchable(model)
+        self.model = model
         self._problem = build(model, X, y, sample_weight)
         if isinstance(self._problem.division, OneVsOne):
             raise ValueError(
@@ -279,44 +303,35 @@ class Training:
                 "class against the rest. Pass multi_class='ovr', or choose C by its scores on "
                 "folds."
             )
-        self._bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
 
     def fold(self, X_val, y_val, weights=None, diagonal=None) -> Fold:
         """Return the search's view of the training set with some validation samples."""
-        model, problem, bias = self._model, self._problem, self._bias
+        model, problem = self.model, self._problem
         labels = problem.labels
         X_val = validate_data(model, X_val, reset=False, **accepted(model))
         y_val = None if y_val is None else column_or_1d(y_val, warn=True)
         codes = _codes_of(y_val, labels.classes, X_val)
         taken = labels.take(problem.X, model.kernel == "precomputed")
-        if model.kernel != "precomputed" and diagonal is not None:
-            raise ValueError("diagonal_val is for kernel='precomputed' only.")
-        if by_rows(model.kernel, False):
-            view = _of_rows(taken, X_val, bias)
-        else:
-            if model.kernel == "precomputed":
-                X_val = X_val[:, labels.rows]
-                diagonal = _check_diagonal(diagonal, X_val.shape[0])
-            view = _of_kernel(problem.kernel, taken, X_val, bias, diagonal, model.cache_size)
-        if weights is not None and not np.any(weights):
-            raise ValueError("sample_weight_val must have a positive entry, got only zeros.")
-        weights = _check_sample_weight(weights, X_val, dtype=np.float64, ensure_non_negative=True)
+        view = scored_view(model, problem.kernel, taken, X_val, labels.rows, diagonal)
+        weights = check_validation_weights(weights, X_val)
         # The scores of two classes have the sign of the label, those of more are of their class.
         several = labels.n_problems > 1
         signs_val = np.ones(codes.size) if several else np.where(codes == 1, 1.0, -1.0)
-        losses, paths = hinge(labels.weights), []
+        losses, paths = LOSSES[model.loss](labels.weights), []
         for k in range(labels.n_problems):
             geometry, score = view(losses, labels.signs(k), signs_val)
             paths.append(ScoredPath(partial(problem.path_solver, k), geometry, score))
         if several:
-            return Fold(paths, partial(surely_ahead, codes), partial(not_ahead, codes), weights)
-        return Fold(paths, _sure, partial(_wrong, signs_val), weights)
+            sure, wrong = partial(surely_ahead, codes), partial(not_ahead, codes)
+        else:
+            sure, wrong = _sure, partial(_wrong, signs_val)
+        return Fold(paths, Mistakes(sure, wrong, weights))
 
     def estimator(self, fold: Fold, C: float) -> ScreenedSVC:
         """Return the fitted estimator of a solved C."""
         problem = self._problem
         solutions = [problem.finish(k, found) for k, found in enumerate(fold.solutions(C))]
-        return fitted(self._model, problem.X, problem.division, problem.kernel, solutions)
+        return fitted(self.model, problem.X, problem.division, problem.kernel, solutions)
 
 
 def _sure(betweens: Sequence[Between], start: float, stop: float, side: int) -> np.ndarray:
@@ -340,72 +355,3 @@ def _codes_of(y_val, classes: np.ndarray, X_val) -> np.ndarray:
             f"{classes.tolist()}."
         )
     return np.searchsorted(classes, y_val)
-
-
-def _check_diagonal(diagonal, n: int) -> np.ndarray:
-    if diagonal is None:
-        raise ValueError("diagonal_val is needed for kernel='precomputed': K(x, x) of X_val.")
-    diagonal = np.asarray(diagonal, dtype=np.float64)
-    if diagonal.shape != (n,) or not np.all(diagonal >= 0.0):
-        raise ValueError(f"diagonal_val must hold {n} numbers >= 0, one for each row of X_val.")
-    return diagonal
-
-
-def _of_rows(X, X_val, bias: float) -> View:
-    def view(losses, signs, signs_val):
-        training, validation = LinearSamples(X, signs, bias), LinearSamples(X_val, signs_val, bias)
-
-        def block(index):
-            return training.block(index, index)
-
-        def cross(rows, index):
-            left = validation.scaled_rows(rows, np.ones(rows.size))
-            out = left @ training.scaled_rows(index, np.ones(index.size)).T
-            return out.toarray() if sparse.issparse(out) else out
-
-        def score(alpha):
-            return validation.margins(training.combine(alpha))
-
-        return Geometry(losses, training.norms, validation.norms, block, cross), score
-
-    return view
-
-
-def _of_kernel(kernel: Kernel, X, X_val, bias: float, diagonal, cache_size: float) -> View:
-    square, size = bias * bias, 8.0 * X_val.shape[0] * X.shape[0]
-    precomputed = kernel.name == "precomputed"
-    # No cache to speak of: of the matrix only the diagonal is wanted.
-    own = kernel.gram(X, 1e-9).diagonal
-    if not precomputed:
-        diagonal = kernel.gram(X_val, 1e-9).diagonal
-    table = X_val if precomputed else None
-    if table is None and size <= cache_size * 2**20:
-        check_kernel_memory(X_val.shape[0], X.shape[0], 2, "Use a smaller cache_size.")
-        table = kernel.between(X_val, X)
-    norms = np.sqrt(np.maximum(own, 0.0) + square)
-    validation_norms = np.sqrt(np.maximum(diagonal, 0.0) + square)
-
-    def view(losses, signs, signs_val):
-        def block(index):
-            K = X[np.ix_(index, index)] if precomputed else kernel.between(X[index], X[index])
-            return signs[index, None] * (K + square) * signs[index]
-
-        def cross(rows, index):
-            if table is None:
-                K = kernel.between(X_val[rows], X[index])
-            else:
-                K = table[np.ix_(rows, index)]
-            return signs_val[rows, None] * (K + square) * signs[index]
-
-        def score(alpha):
-            coefficients = signs * alpha
-            index = np.flatnonzero(alpha)
-            if table is None:
-                products = kernel.scores(X_val, X[index], coefficients[index, None])[:, 0]
-            else:
-                products = table @ coefficients
-            return signs_val * (products + square * coefficients.sum())
-
-        return Geometry(losses, norms, validation_norms, block, cross), score
-
-    return view

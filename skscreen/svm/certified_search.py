@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -96,6 +96,8 @@ class ErrorBounds:
         Errors of the solutions there.
     errors_upper : ndarray of shape (n_solved,)
         Proven upper bounds on the errors of the optima there.
+    name : str
+        What the error is: "validation error", a share of the samples, or "mean absolute error".
     """
 
     edges: np.ndarray
@@ -104,6 +106,7 @@ class ErrorBounds:
     Cs: np.ndarray
     errors: np.ndarray
     errors_upper: np.ndarray
+    name: str = "validation error"
 
     def __repr__(self) -> str:
         """Return a summary."""
@@ -172,14 +175,25 @@ class ScoredPath:
         return Between(self.geometry, self.points[first], self.points[last])
 
 
-@dataclass
-class Fold:
-    """One training set with its validation samples.
+class Errors(Protocol):
+    """An error on validation samples, from the scores of all problems of a training set."""
+
+    # What the error is.
+    name: str
+
+    def error(self, scores: Sequence[np.ndarray]) -> float:
+        """Return the error that scores make."""
+
+    def bound(self, betweens: Sequence[Between], start: float, stop: float, side: int) -> float:
+        """Return a lower bound (side -1) or an upper one (1) for all t in [start, stop]."""
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """The share of the validation samples that are classified wrongly.
 
     Parameters
     ----------
-    paths : sequence of ScoredPath
-        Of its two-class problems.
     sure : callable
         Takes what bounds the scores of each problem between two values of C, and `start`, `stop`
         and `side` as `Between.sure` does; returns which samples are surely on that side.
@@ -190,16 +204,44 @@ class Fold:
         Of the validation samples, not all zero.
     """
 
-    paths: Sequence[ScoredPath]
     sure: Callable[[Sequence[Between], float, float, int], np.ndarray]
     wrong: Callable[[Sequence[np.ndarray]], np.ndarray]
     weights: np.ndarray
+    name = "validation error"
+
+    def error(self, scores: Sequence[np.ndarray]) -> float:
+        """Return the share that scores get wrong."""
+        return self._share(self.wrong(scores))
+
+    def bound(self, betweens: Sequence[Between], start: float, stop: float, side: int) -> float:
+        """Return the share that is surely wrong, or that is not surely right."""
+        found = self.sure(betweens, start, stop, side)
+        return self._share(found if side < 0 else ~found)
+
+    def _share(self, found: np.ndarray) -> float:
+        # One division, at the end: counts of samples are exact.
+        return float((self.weights @ found) / self.weights.sum())
+
+
+@dataclass
+class Fold:
+    """One training set with its validation samples.
+
+    Parameters
+    ----------
+    paths : sequence of ScoredPath
+        Of its two-class problems, or of its regression.
+    errors : Errors
+    """
+
+    paths: Sequence[ScoredPath]
+    errors: Errors
     _between: dict[tuple[float, float], list[Between]] = field(default_factory=dict)
 
     def solve(self, Cs: Iterable[float], tol: float, share: float) -> list[PointError]:
         """Solve for ascending values of C; return the errors there.
 
-        A point is solved better where more than a share of its signs is unknown.
+        A point is solved better where more of its error is unknown than a share.
         """
         along = [None if path.points else path.new_solver() for path in self.paths]
         out = []
@@ -222,23 +264,19 @@ class Fold:
         for path, solver in zip(self.paths, solvers, strict=True):
             path.solve(C, solver, tol)
         here = [path.between(C, C) for path in self.paths]
-        wrong, right = (self.sure(here, 0.0, 0.0, side) for side in (-1, 1))
-        return PointError(self._share(wrong), self.error(C), self._share(~right))
-
-    def _share(self, found: np.ndarray) -> float:
-        # One division, at the end: counts of samples are exact.
-        return float((self.weights @ found) / self.weights.sum())
+        lower, upper = (self.errors.bound(here, 0.0, 0.0, side) for side in (-1, 1))
+        return PointError(lower, self.error(C), upper)
 
     def error(self, C: float) -> float:
         """Error of the solution for a solved C."""
-        return self._share(self.wrong([path.points[C].scores for path in self.paths]))
+        return self.errors.error([path.points[C].scores for path in self.paths])
 
     def solutions(self, C: float) -> list[SampleSolution]:
         """Return the solutions of all problems for a solved C."""
         return [path.solved[C] for path in self.paths]
 
     def bounds(self, pieces: Iterable[Piece], side: int) -> list[float]:
-        """Bounds on the error in pieces, from the samples that are surely wrong or right.
+        """Return bounds on the error in pieces.
 
         Parameters
         ----------
@@ -258,8 +296,8 @@ class Fold:
                 self._between[piece.interval] = [
                     path.between(*piece.interval) for path in self.paths
                 ]
-            found = self.sure(self._between[piece.interval], piece.start, piece.stop, side)
-            out.append(self._share(found if side < 0 else ~found))
+            known = self._between[piece.interval]
+            out.append(self.errors.bound(known, piece.start, piece.stop, side))
         return out
 
 
@@ -333,7 +371,7 @@ class CertifiedSearch:
             # No closer to a C at which even the solution leaves too many signs open.
             open_ends = any(self._errors[C].lower < self._target() for C in piece.interval)
             if piece.interval in stuck and last > first * (1.0 + _NARROWEST) and not open_ends:
-                worst[piece.interval] = min(piece.lower, worst.get(piece.interval, 1.0))
+                worst[piece.interval] = min(piece.lower, worst.get(piece.interval, np.inf))
         room = self._max_solves - len(self._errors)
         return set(sorted(worst, key=worst.__getitem__)[: max(room, 0)])
 
@@ -408,6 +446,7 @@ class CertifiedSearch:
             Cs=np.array(Cs),
             errors=np.array([point.error for point in points]),
             errors_upper=np.array([point.upper for point in points]),
+            name=self._folds[0].errors.name,
         )
 
     def _tell(self, pieces: list[Piece], failing: list[Piece]) -> None:

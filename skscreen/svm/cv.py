@@ -79,9 +79,9 @@ class ScreenedSVCCV(ScreenedSVC):
         Whether to learn the classifier from all samples with the C chosen; without that there is
         nothing to predict with.
     certify : float or None, default=None
-        Precision of a certified choice as a share of the validation samples, in (0, 1). Only for
-        the hinge, for more than two classes with ``multi_class="ovr"`` and, because nothing is
-        proved of a free one, with ``intercept="penalised"`` or ``fit_intercept=False``.
+        Precision of a certified choice as a share of the validation samples, in (0, 1). For
+        more than two classes only with ``multi_class="ovr"`` and, because nothing is proved of a
+        free one, with ``intercept="penalised"`` or ``fit_intercept=False``.
     loss, kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling, screening
         See `ScreenedSVC`.
     solver, tol, max_iter, multi_class, decision_function_shape, break_ties, class_weight

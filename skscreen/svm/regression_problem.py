@@ -28,6 +28,11 @@ class RegressionProblem:
     epsilon : float
     shared : KernelMatrices, optional
         Of the same samples, for this kernel and others.
+
+    Attributes
+    ----------
+    losses : SampleLosses
+        At C = 1, of both sides of the rows that take part.
     """
 
     def __init__(
@@ -43,7 +48,7 @@ class RegressionProblem:
         # An unpenalised intercept takes up any shift; next to a large one digits are lost.
         self._shift = float(np.median(targets.values)) if settings.free else 0.0
         values = targets.values - self._shift
-        self._losses = LOSSES[settings.loss](values, targets.repetitions, epsilon)
+        self.losses = LOSSES[settings.loss](values, targets.repetitions, epsilon)
         taking_part, store = targets.take(X, kernel.name == "precomputed"), settings.store
         self._stored = None
         if store is not None:
@@ -60,12 +65,12 @@ class RegressionProblem:
 
         `start` are dual variables to start from, where they are known.
         """
-        solver = self._samples.path_solver(None, self._losses, exact=not self._settings.once)
+        solver = self._samples.path_solver(None, self.losses, exact=not self._settings.once)
         return self.finish(solve_with_store(solver, self._stored, 0, C, tol, start))
 
     def path_solver(self) -> SamplePathSolver:
         """Return what solves the problem for values of C."""
-        return self._samples.path_solver(None, self._losses)
+        return self._samples.path_solver(None, self.losses)
 
     def finish(self, solution: SampleSolution) -> SampleSolution:
         """Return a solution with weights of features and intercept, and without margins."""

@@ -40,8 +40,10 @@ def at(bounds, C):
     "options", [LINEAR, RBF, RBF | {"kernel": "poly", "gamma": "scale", "degree": 2, "coef0": 1.0}]
 )
 @pytest.mark.parametrize("name", ["cancer", "wine", "made"])
-def test_brute_force_is_never_outside_the_bounds(name, options):
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_brute_force_is_never_outside_the_bounds(loss, name, options):
     X, y, X_val, y_val = halves(name)
+    options = {"loss": loss, **options}
     best = svc_certified_C(X, y, X_val, y_val, RANGE, 0.02, **options)
     assert best.converged and best.eps <= 0.02 + 1e-10
     path = svc_path(X, y, Cs=np.geomspace(*RANGE, 300), tol=1e-10, **options)

@@ -10,7 +10,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
 from svm_reference import squared_hinge_qp
 
-from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV, svc_certified_C, svc_path
+from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV, svc_path
 from skscreen.core.decisions import UNDECIDED, ZERO
 from skscreen.samples.intercept import balancing_intercepts
 from skscreen.samples.losses import squared_hinge
@@ -207,9 +207,10 @@ def test_stores_know_losses_apart(tmp_path):
         assert any(event.where == "path" for event in again.screening_history_)
 
 
-def test_searches_choose_C_by_scores_and_not_by_bounds():
-    options = {"loss": "squared_hinge", "intercept": "penalised"}
-    search = ScreenedSVCCV([0.01, 0.1, 1.0], cv=2, kernel="linear", **options).fit(X, y)
+def test_searches_choose_C_by_scores_and_by_bounds():
+    options = {"loss": "squared_hinge", "intercept": "penalised", "kernel": "linear"}
+    search = ScreenedSVCCV([0.01, 0.1, 1.0], cv=2, **options).fit(X, y)
     assert search.scores_.shape == (2, 3)
-    with pytest.raises(ValueError, match="loss must be 'hinge'"):
-        svc_certified_C(X, y, X, y, (0.1, 1.0), **options)
+    proved = ScreenedSVCCV([0.01, 0.1, 1.0], cv=2, certify=0.05, **options).fit(X, y)
+    assert proved.bounds_.eps <= 0.05 + 1e-10
+    assert proved.best_score_ >= search.best_score_ - 0.05

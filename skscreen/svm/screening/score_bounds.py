@@ -15,6 +15,14 @@ where each branch is a product of two linear functions of t: its maximum over a 
 known in closed form. Optimal dual variables are piecewise linear in C, so G vanishes where no
 sample changes sides in between.
 
+Squared hinges, with shifts sigma_i = shift_i / C of the diagonal, have
+
+    kappa_i = sigma_i/2 (alpha_i - (t_i - m_i)/sigma_i)^2   where m_i <= t_i, and no more elsewhere,
+    kappa_i = sigma_i/2 alpha_i^2 + alpha_i (m_i - t_i)     where m_i >= t_i:
+
+what is squared is quadratic in t. Their dual variables are smooth in C, so G is of the fourth order
+of the distance between the values of C where no sample changes sides.
+
 The ball alone is loose, because the losses curve the objective far more than 1/2 |w|^2 does. But w
 = u(t) may be kept and alpha replaced by any other feasible point, one for each validation vector z.
 With alpha(t) - beta / B the ball of (w, alpha) says, for any beta and any B > 0 that keep it in the
@@ -91,7 +99,7 @@ class Geometry:
     Parameters
     ----------
     losses : SampleLosses
-        Hinges at C = 1, so with caps s_i = C_i / C.
+        At C = 1: hinges, with caps s_i = C_i / C, or all squared hinges.
     norms : ndarray of shape (n,)
     validation_norms : ndarray of shape (n_val,)
     block : callable
@@ -126,8 +134,11 @@ class Between:
     def gap(self, start: float, stop: float) -> float:
         """Return a number that G(t) does not exceed for any t in [start, stop]."""
         first, last, losses = self._first, self._last, self._geometry.losses
-        total = _largest_slackness(
-            self._geometry.norms, losses.caps, losses.thresholds, first.alpha, last.alpha,
+        largest = _largest_slackness
+        if losses.smooth:
+            largest = _largest_squared_slackness
+        total = largest(
+            self._geometry.norms, losses.sizes, losses.thresholds, first.alpha, last.alpha,
             first.margins, last.margins, first.C, last.C, self._shift, start, stop,
         )  # fmt: skip
         return total * WIDER
@@ -177,7 +188,8 @@ class Between:
         if index.size > _MOST_FREE:
             chosen = np.argpartition(-(room / weights)[index], _MOST_FREE)[:_MOST_FREE]
             index = np.sort(index[chosen])
-        return index, self._geometry.block(index)
+        # Not all kernels know what they are of no samples.
+        return index, self._geometry.block(index) if index.size else np.empty((0, 0))
 
     def regressed(self, rows: np.ndarray, sign: int, start: float, stop: float) -> np.ndarray:
         """Return upper bounds on <sign z, w*> for some validation samples, by the regression.
@@ -284,6 +296,60 @@ def _largest_slackness(
             best = max(best, hinge_slackness(short - width, alpha, cap))
         total += best
     return total
+
+
+@njit(cache=True, nogil=True)
+def _largest_squared_slackness(
+    norms, sizes, thresholds, alpha0, alpha1, margins0, margins1, C0, C1, shift, ta, tb
+):  # fmt: skip
+    """Sum of bounds on kappa_i of squared hinges over [ta, tb]; `sizes` are 1 / shift_i at C = 1.
+
+    Below its threshold and above it the margin of a sample has a formula of its own.
+    """
+    total = 0.0
+    for i in range(norms.size):
+        a0, da = alpha0[i], alpha1[i] - alpha0[i]
+        short0, dshort = thresholds[i] - margins0[i], margins0[i] - margins1[i]
+        width = shift * norms[i] + 2.0 * EPS * abs(thresholds[i])
+        best = 0.0
+        for short in (short0 - width, short0 + width):
+            crossing = ta
+            if dshort != 0.0:
+                crossing = min(max(-short / dshort, ta), tb)
+            for start, stop in ((ta, crossing), (crossing, tb)):
+                if short + 0.5 * (start + stop) * dshort > 0.0:
+                    found = _squared_below(a0, da, short, dshort, C0, C1, sizes[i], start, stop)
+                else:
+                    found = _squared_above(a0, da, short, dshort, C0, C1, sizes[i], start, stop)
+                best = max(best, found)
+        total += best
+    return total
+
+
+@njit(inline="always")
+def _squared_below(a0, da, short0, dshort, C0, C1, size, start, stop):
+    """Bound on kappa below the threshold: the largest square, over the smallest C."""
+    dC = C1 - C0
+    bend, middle = 2.0 * dshort * dC * size, start
+    if bend != 0.0:
+        slope = da - (dshort * C0 + short0 * dC) * size
+        middle = min(max(slope / bend, start), stop)
+    largest = 0.0
+    for t in (start, middle, stop):
+        alpha, best = a0 + t * da, (short0 + t * dshort) * (C0 + t * dC) * size
+        largest = max(largest, abs(alpha - best) + 4.0 * EPS * (abs(alpha) + abs(best)))
+    return 0.5 * largest * largest / ((C0 + start * dC) * size)
+
+
+@njit(inline="always")
+def _squared_above(a0, da, short0, dshort, C0, C1, size, start, stop):
+    """Bound on kappa above the threshold: a convex function of t and a product of linear ones."""
+    square, product, dC = 0.0, 0.0, C1 - C0
+    for t in (start, stop, _middle(a0, da, -short0, -dshort, start, stop)):
+        alpha = max(a0 + t * da, 0.0)
+        square = max(square, alpha * alpha / (C0 + t * dC))
+        product = max(product, -alpha * (short0 + t * dshort))
+    return 0.5 * square / size + product
 
 
 @njit(inline="always")

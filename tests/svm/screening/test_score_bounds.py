@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -6,9 +7,9 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
-from svm_reference import gap, optimum, sloppy
+from svm_reference import gap, optimum, sloppy, squared_hinge_qp
 
-from skscreen.samples.losses import hinge
+from skscreen.samples.losses import hinge, squared_hinge
 from skscreen.svm.screening.score_bounds import Between, Geometry, ScoredPoint
 
 
@@ -135,3 +136,58 @@ def test_a_score_of_zero_is_never_sure():
     between = Between(geometry, point, point)
     assert between.gap(0.0, 0.0) < 1e-13
     assert not between.sure(0.0, 0.0, -1).any() and not between.sure(0.0, 0.0, 1).any()
+
+
+class SquaredCase(Case):
+    """The same with squared hinges."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.geometry = replace(self.geometry, losses=squared_hinge(self.weights))
+
+    def point(self, C, noise=None, seed=0):
+        alpha = squared_hinge_qp(self.Q, C * self.weights)[0]
+        if noise is not None:
+            alpha *= 1.0 + noise * np.random.default_rng(seed).uniform(-1.0, 1.0, alpha.size)
+        return ScoredPoint(C, alpha, self.Q @ alpha, self.cross @ alpha)
+
+    def gap(self, C, alpha):
+        """Return the duality gap of u(alpha) and alpha: primal less dual value."""
+        margins, factors = self.Q @ alpha, C * self.weights
+        loss = factors @ np.maximum(1.0 - margins, 0.0) ** 2
+        dual = alpha.sum() - 0.25 * (alpha**2 / factors).sum() - 0.5 * alpha @ margins
+        return 0.5 * alpha @ margins + loss - dual
+
+
+@pytest.mark.parametrize(("name", "kernel"), CASES)
+def test_the_gap_of_squared_hinges_is_no_larger_in_the_part(name, kernel):
+    case = SquaredCase(name, kernel, True)
+    for ends in [(0.1, 0.11), (0.1, 0.3), (1.0, 30.0)]:
+        first, last = case.point(ends[0]), case.point(ends[1], 1e-3)
+        between = Between(case.geometry, first, last)
+        for start, stop in [(0.0, 1.0), (0.2, 0.4), (0.5, 0.5), (0.0, 0.0), (1.0, 1.0)]:
+            gaps = []
+            for t in np.linspace(start, stop, 50):
+                alpha = (1.0 - t) * first.alpha + t * last.alpha
+                gaps.append(case.gap((1.0 - t) * first.C + t * last.C, alpha))
+            found = between.gap(start, stop)
+            assert found >= max(gaps) * (1.0 - 1e-9) - 1e-13
+            if start == stop:
+                assert_allclose(found, max(gaps), rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("noise", [None, 1e-5, 1e-2])
+@pytest.mark.parametrize(("name", "kernel"), CASES)
+def test_what_is_sure_of_squared_hinges_holds_at_independent_optima(name, kernel, noise):
+    case, n_sure = SquaredCase(name, kernel, noise == 1e-5), 0
+    for low, high in [(0.02, 0.03), (0.5, 0.6), (5.0, 20.0)]:
+        first = case.point(low, noise, seed=1)
+        between = Between(case.geometry, first, case.point(high, noise, seed=2))
+        for start, stop in [(0.0, 1.0), (0.4, 0.6), (0.5, 0.5)]:
+            wrong, right = (between.sure(start, stop, side) for side in (-1, 1))
+            n_sure += int((wrong | right).sum())
+            for t in np.linspace(start, stop, 3):
+                scores = case.point((1.0 - t) * low + t * high).scores
+                assert np.all(scores[wrong] < 0.0)
+                assert np.all(scores[right] > 0.0)
+    assert n_sure > 0

@@ -1,0 +1,132 @@
+"""Validation samples as bounds on their scores see them: their products with training samples."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+
+from skscreen.core.memory import check_kernel_memory
+from skscreen.samples.kernel import Kernel
+from skscreen.samples.losses import SampleLosses
+from skscreen.samples.rows import LinearSamples
+from skscreen.samples.twice import both_signs
+from skscreen.svm.problem import by_rows
+from skscreen.svm.screening.score_bounds import Geometry
+
+# Takes losses and the signs of training and of validation samples; returns what bounds the scores
+# and what computes them.
+View = Callable[[SampleLosses, np.ndarray, np.ndarray], tuple[Geometry, Callable]]
+
+
+def scored_view(model, kernel: Kernel, X, X_val, rows: np.ndarray, diagonal) -> View:
+    """Return the view of validation samples that an estimator has, with its penalised intercept.
+
+    Parameters
+    ----------
+    model : ScreenedSVC or ScreenedSVR
+    kernel : Kernel
+    X : array or CSR of shape (n, n_features)
+        Training samples that take part.
+    X_val : array or CSR of shape (n_val, n_features)
+        Kernel values with all training samples for a precomputed kernel.
+    rows : ndarray of shape (n,)
+        Which of them take part.
+    diagonal : array-like of shape (n_val,), or None
+        K(x, x) of the validation samples, for a precomputed kernel.
+    """
+    bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
+    if model.kernel != "precomputed" and diagonal is not None:
+        raise ValueError("diagonal_val is for kernel='precomputed' only.")
+    if by_rows(model.kernel, False):
+        return _of_rows(X, X_val, bias)
+    if model.kernel == "precomputed":
+        X_val = X_val[:, rows]
+        diagonal = _check_diagonal(diagonal, X_val.shape[0])
+    return _of_kernel(kernel, X, X_val, bias, diagonal, model.cache_size)
+
+
+def of_both_signs(view: View, losses: SampleLosses, n_val: int) -> tuple[Geometry, Callable]:
+    """Return the same of training samples that stand twice, see `skscreen.samples.twice`."""
+    n = losses.thresholds.size // 2
+    half, score = view(losses, np.ones(n), np.ones(n_val))
+    signs = both_signs(n)
+
+    def block(index):
+        return signs[index, None] * half.block(index % n) * signs[index]
+
+    def cross(rows, index):
+        return half.cross(rows, index % n) * signs[index]
+
+    def scores(alpha):
+        return score(alpha[:n] - alpha[n:])
+
+    return Geometry(losses, np.tile(half.norms, 2), half.validation_norms, block, cross), scores
+
+
+def _check_diagonal(diagonal, n: int) -> np.ndarray:
+    if diagonal is None:
+        raise ValueError("diagonal_val is needed for kernel='precomputed': K(x, x) of X_val.")
+    diagonal = np.asarray(diagonal, dtype=np.float64)
+    if diagonal.shape != (n,) or not np.all(diagonal >= 0.0):
+        raise ValueError(f"diagonal_val must hold {n} numbers >= 0, one for each row of X_val.")
+    return diagonal
+
+
+def _of_rows(X, X_val, bias: float) -> View:
+    def view(losses, signs, signs_val):
+        training, validation = LinearSamples(X, signs, bias), LinearSamples(X_val, signs_val, bias)
+
+        def block(index):
+            return training.block(index, index)
+
+        def cross(rows, index):
+            left = validation.scaled_rows(rows, np.ones(rows.size))
+            out = left @ training.scaled_rows(index, np.ones(index.size)).T
+            return out.toarray() if sparse.issparse(out) else out
+
+        def score(alpha):
+            return validation.margins(training.combine(alpha))
+
+        return Geometry(losses, training.norms, validation.norms, block, cross), score
+
+    return view
+
+
+def _of_kernel(kernel: Kernel, X, X_val, bias: float, diagonal, cache_size: float) -> View:
+    square, size = bias * bias, 8.0 * X_val.shape[0] * X.shape[0]
+    precomputed = kernel.name == "precomputed"
+    # No cache to speak of: of the matrix only the diagonal is wanted.
+    own = kernel.gram(X, 1e-9).diagonal
+    if not precomputed:
+        diagonal = kernel.gram(X_val, 1e-9).diagonal
+    table = X_val if precomputed else None
+    if table is None and size <= cache_size * 2**20:
+        check_kernel_memory(X_val.shape[0], X.shape[0], 2, "Use a smaller cache_size.")
+        table = kernel.between(X_val, X)
+    norms = np.sqrt(np.maximum(own, 0.0) + square)
+    validation_norms = np.sqrt(np.maximum(diagonal, 0.0) + square)
+
+    def view(losses, signs, signs_val):
+        def block(index):
+            K = X[np.ix_(index, index)] if precomputed else kernel.between(X[index], X[index])
+            return signs[index, None] * (K + square) * signs[index]
+
+        def cross(rows, index):
+            if table is None:
+                K = kernel.between(X_val[rows], X[index])
+            else:
+                K = table[np.ix_(rows, index)]
+            return signs_val[rows, None] * (K + square) * signs[index]
+
+        def score(alpha):
+            coefficients = signs * alpha
+            index = np.flatnonzero(alpha)
+            if table is None:
+                products = kernel.scores(X_val, X[index], coefficients[index, None])[:, 0]
+            else:
+                products = table @ coefficients
+            return signs_val * (products + square * coefficients.sum())
+
+        return Geometry(losses, norms, validation_norms, block, cross), score
+
+    return view
