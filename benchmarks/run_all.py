@@ -54,6 +54,7 @@ SCRIPTS = {
     "safety": ("safety.comparisons",),
     "safety_samples": ("safety.samples",),
     "safety_fits": ("safety.fits",),
+    "safety_losses": ("safety.losses",),
     "safety_gaps": ("safety.gaps",),
     "fuzz": ("fuzz.run",),
     "soak": ("whole.soak",),
