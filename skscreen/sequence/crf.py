@@ -15,19 +15,26 @@ from skscreen.sequence.solvers.lbfgs import minimise
 
 
 class ChainCRF(MarginalsMixin, LinearChain):
-    """Conditional random field on a chain, with a certified optimum.
+    r"""Conditional random field on a chain, with a certified optimum.
 
     A labelling y of a sequence x of feature vectors has a probability proportional to
-    exp(w . f(x, y)),
+    :math:`\exp(w \cdot f(x, y))`,
 
-        w . f(x, y) = sum_t (<W[y_t], x_t> + b[y_t]) + sum_t E[y_t, y_{t+1}],   w = (W, b, E),
+    .. math::
 
-    and the fit to sequences with weights s_c, S = sum_c s_c, minimises, with lam = 1 / (C S),
+        w \cdot f(x, y) = \sum_t (\langle W_{y_t}, x_t \rangle + b_{y_t}) + \sum_t E_{y_t, y_{t+1}},
+        \qquad w = (W, b, E),
 
-        P(w) = lam/2 |w|^2 - 1/S sum_c s_c log p(y_c | x_c)
+    and the fit to sequences with weights :math:`s_c`, :math:`S = \sum_c s_c`, minimises, with
+    :math:`\lambda = 1 / (C S)`,
+
+    .. math::
+
+        P(w) = \frac{\lambda}{2} \lVert w \rVert^2 - \frac1S \sum_c s_c \log p(y_c \mid x_c)
 
     by L-BFGS. The marginals of w are a dual point whose bound D proves how good P is:
-    P - D = |gradient|^2 / (2 lam). The fit stops when that is at most the share `tol` of P.
+    :math:`P - D = \lVert \nabla P \rVert^2 / (2 \lambda)`. The fit stops when that is at most the
+    share `tol` of P.
 
     Parameters
     ----------

@@ -21,16 +21,21 @@ from skscreen.sequence.solvers.lbfgs import minimise
 
 
 class KernelChainClassifier(MarginalsMixin, ChainClassifier):
-    """Kernel sequence labelling: a chain of labels with probabilities, in an RKHS.
+    r"""Kernel sequence labelling: a chain of labels with probabilities, in an RKHS.
 
-    A labelling y of a sequence x has a probability proportional to exp F(x, y),
+    A labelling y of a sequence x has a probability proportional to :math:`\exp F(x, y)`,
 
-        F(x, y) = sum_t U(x_t)[y_t] + sum_t E[y_t, y_{t+1}],
+    .. math::
 
-    U from the RKHS of a kernel k on observations, and the fit to sequences with weights s_c,
-    S = sum_c s_c, minimises
+        F(x, y) = \sum_t U_{y_t}(x_t) + \sum_t E_{y_t, y_{t+1}},
 
-        P = lam/2 (|U|^2 + |E|^2 / eta^2) - 1/S sum_c s_c log p(y_c | x_c),  lam = 1 / (C S),
+    U from the RKHS of a kernel k on observations, and the fit to sequences with weights
+    :math:`s_c`, :math:`S = \sum_c s_c`, minimises, with :math:`\lambda = 1 / (C S)`,
+
+    .. math::
+
+        P = \frac{\lambda}{2} (\lVert U \rVert^2 + \lVert E \rVert^2 / \eta^2)
+        - \frac1S \sum_c s_c \log p(y_c \mid x_c)
 
     by L-BFGS. P is strongly convex, so that a small gradient proves a good value.
 

@@ -28,18 +28,25 @@ LIMITS = {"frank-wolfe": 10_000, "pragam": 10_000, "pragam-euclidean": 10_000, "
 
 
 class MaxMarginChain(CallbackSupportMixin, LinearChain):
-    """Max-margin Markov chain for labelling sequences, with a certified optimum.
+    r"""Max-margin Markov chain for labelling sequences, with a certified optimum.
 
     A labelling y of a sequence x of feature vectors has the score
 
-        w . f(x, y) = sum_t (<W[y_t], x_t> + b[y_t]) + sum_t E[y_t, y_{t+1}],   w = (W, b, E),
+    .. math::
 
-    and the fit to sequences with weights s_c, S = sum_c s_c, minimises, with lam = 1 / (C S),
+        w \cdot f(x, y) = \sum_t (\langle W_{y_t}, x_t \rangle + b_{y_t}) + \sum_t E_{y_t, y_{t+1}},
+        \qquad w = (W, b, E),
 
-        P(w) = lam/2 |w|^2 + 1/S sum_c s_c max_y [wrong_c(y) - w . (f(x_c, y_c) - f(x_c, y))]
+    and the fit to sequences with weights :math:`s_c`, :math:`S = \sum_c s_c`, minimises, with
+    :math:`\lambda = 1 / (C S)`,
 
-    where wrong_c(y) counts the labels of y that differ from y_c. It stops when a lower bound D of
-    the optimum proves that P is within the share `tol` of it.
+    .. math::
+
+        P(w) = \frac{\lambda}{2} \lVert w \rVert^2 + \frac1S \sum_c s_c
+        \max_y [\ell_c(y) - w \cdot (f(x_c, y_c) - f(x_c, y))]
+
+    where :math:`\ell_c(y)` counts the labels of y that differ from y_c. It stops when a lower bound
+    D of the optimum proves that P is within the share `tol` of it.
 
     Parameters
     ----------

@@ -15,11 +15,14 @@ from skscreen.svm.screening.rules import BOUNDS
 
 
 class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
-    """Linear support vector classifier, solved exactly with safe screening and a certificate.
+    r"""Linear support vector classifier, solved exactly with safe screening and a certificate.
 
-    For two classes, y_i = -1 or +1, and f(x) = <w, x> + b the fit minimises
+    For two classes, :math:`y_i = \pm 1`, and :math:`f(x) = \langle w, x \rangle + b` the fit
+    minimises
 
-        P(w, b) = 1/2 (|w|^2 + b^2 / B^2) + C sum_i s_i max(0, 1 - y_i f(x_i))^2
+    .. math::
+
+        P(w, b) = \tfrac12 (\lVert w \rVert^2 + b^2 / B^2) + C \sum_i s_i \max(0, 1 - y_i f(x_i))^2
 
     with sample weights s_i and B = `intercept_scaling`: the problem of scikit-learn's `LinearSVC`,
     with its penalised intercept. It stops on the relative duality gap of the full problem, and

@@ -25,11 +25,13 @@ from skscreen.svm.solvers.solution import SampleSolution
 
 
 class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
-    """Support vector regression, solved exactly with safe screening and a certificate.
+    r"""Support vector regression, solved exactly with safe screening and a certificate.
 
-    With f(x) = <w, phi(x)> + b and targets y_i the fit minimises
+    With :math:`f(x) = \langle w, \phi(x) \rangle + b` and targets :math:`y_i` the fit minimises
 
-        P(w, b) = 1/2 |w|^2 + C sum_i s_i max(0, |y_i - f(x_i)| - epsilon)
+    .. math::
+
+        P(w, b) = \tfrac12 \lVert w \rVert^2 + C \sum_i s_i \max(0, |y_i - f(x_i)| - \epsilon)
 
     with sample weights s_i: residuals up to `epsilon` cost nothing, larger ones their size beyond
     it. It stops on the relative duality gap of the full problem, and leaves out on the way,

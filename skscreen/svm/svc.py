@@ -15,11 +15,14 @@ from skscreen.svm.screening.rules import BOUNDS
 
 
 class ScreenedSVC(BaseSVC):
-    """Support vector classifier, solved exactly with safe screening and a certificate.
+    r"""Support vector classifier, solved exactly with safe screening and a certificate.
 
-    For two classes, y_i = -1 or +1, and f(x) = <w, phi(x)> + b the fit minimises
+    For two classes, :math:`y_i = \pm 1`, and :math:`f(x) = \langle w, \phi(x) \rangle + b` the fit
+    minimises
 
-        P(w, b) = 1/2 |w|^2 + C sum_i s_i max(0, 1 - y_i f(x_i))
+    .. math::
+
+        P(w, b) = \tfrac12 \lVert w \rVert^2 + C \sum_i s_i \max(0, 1 - y_i f(x_i))
 
     with sample weights s_i: the problem of scikit-learn's `SVC`. It stops on the relative duality
     gap of the full problem, and leaves out on the way, provably, samples that cannot be support
