@@ -32,6 +32,8 @@ from skscreen.core.compiling import start_numba
 X, y = load_wine(return_X_y=True)
 X, b = scale(X), y == 1
 T = make_triplets(X[::4, :2], 500, random_state=0)
+pairs = np.random.default_rng(0).permutation(len(X)).reshape(-1, 2)
+alike = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
 seqs, labels = np.split(X, [30, 70, 100]), np.split(y, [30, 70, 100])
 def fit():
     {fit}
@@ -46,9 +48,13 @@ FITS = {
     "start of numba": "start_numba()",
     "ScreenedRTLM": "ScreenedRTLM(0.01).fit(X, y)",
     "ScreenedRTLMCV": "ScreenedRTLMCV(n_neighbors=3).fit(X, y)",
+    "RTLMPairsClassifier": "RTLMPairsClassifier(preprocessor=X).fit(pairs, alike)",
+    "RTLMTripletsClassifier": "RTLMTripletsClassifier(preprocessor=X).fit(T)",
     "ScreenedLinearSVC": "ScreenedLinearSVC().fit(X, b)",
     "ScreenedSVCCV, rbf": "ScreenedSVCCV(kernel='rbf').fit(X, b)",
     "ScreenedSVC, rbf": "ScreenedSVC(kernel='rbf').fit(X, b)",
+    "ScreenedSVC, 3 classes": "ScreenedSVC().fit(X, y)",
+    "ScreenedSVR, rbf": "ScreenedSVR().fit(X[:, 1:], X[:, 0])",
     "PragamSVC": "PragamSVC().fit(X, b)",
     "PragamSVCCV": "PragamSVCCV().fit(X, b)",
     "MaxMarginChain": "MaxMarginChain().fit(seqs, labels)",
