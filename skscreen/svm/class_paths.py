@@ -137,7 +137,10 @@ class ClassPaths:
             for C in Cs:
                 yield self.finish(self.solve(C, tol))
             return
-        paths = [self._problem.follow(k, Cs, tol) for k in self._range]
+        problem = self._problem
+        paths = [
+            map(partial(problem.with_weights, k), problem.follow(k, Cs, tol)) for k in self._range
+        ]
         for _ in Cs:
             yield self._joint([partial(next, path) for path in paths])
 

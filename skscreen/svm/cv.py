@@ -30,7 +30,7 @@ from skscreen.samples.multiclass import Division, divided
 from skscreen.samples.targets import Targets
 from skscreen.svm.certified_C import Training, warn_if_less
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds
-from skscreen.svm.estimator import ADVICE, fitted, learn
+from skscreen.svm.estimator import ADVICE, fitted, learn, scores_on_path
 from skscreen.svm.problem import (
     KERNELS_WITH_GAMMA,
     SVMProblem,
@@ -378,11 +378,17 @@ def _follow_path(model, problem: SVMProblem, Cs: list, X_val, before: list | Non
     division = problem.division
     places = [problem.labels.rows[division.rows(k)] for k in range(division.n_problems)]
     starts = before or [None] * division.n_problems
-    paths = [problem.follow(k, Cs, model.tol, start) for k, start in enumerate(starts)]
-    first = None
-    for solutions in zip(*paths, strict=True):
-        first = first or [solution.alpha for solution in solutions]
+    # What a problem knows, such as kernel values between its classes, is gone before the next one.
+    paths = [list(problem.follow(k, Cs, model.tol, start)) for k, start in enumerate(starts)]
+    path = list(zip(*paths, strict=True))
+    known, of_rows = [None] * len(Cs), problem.kernel.objects is None
+    if of_rows and problem.kernel.name not in ("linear", "precomputed"):
+        scores = scores_on_path(model, problem.X, division, problem.kernel, path, X_val)
+        known = [(X_val, found) for found in scores]
+    for solutions, scored in zip(path, known, strict=True):
         failed = [solution for solution in solutions if not solution.converged]
         start = [(rows, found.alpha) for rows, found in zip(places, solutions, strict=True)]
-        yield fitted(model, problem.X, division, problem.kernel, solutions), X_val, failed, start
-    return first
+        solutions = [problem.with_weights(k, found) for k, found in enumerate(solutions)]
+        found = fitted(model, problem.X, division, problem.kernel, solutions, scored)
+        yield found, X_val, failed, start
+    return [solution.alpha for solution in path[0]]

@@ -48,6 +48,9 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     # number for all problems, as in `LinearSVC`; what it is at least.
     sparse_coefs, counts_together, fewest = True, False, 0
 
+    # Samples whose scores, a column for each problem, are known, and these.
+    _known: tuple | None = None
+
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y, sample_weight=None) -> Self:
@@ -126,6 +129,8 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
     def _decisive_scores(self, X) -> np.ndarray:
         """Return the scores of two classes as far as their signs need them."""
+        if self._known is not None and X is self._known[0]:
+            return self._scores(X)[:, 0]
         X = validate_data(self, X, reset=False, **accepted(self))
         b, coef = float(self.intercept_[0]), self._dense_dual_coef[0]
         scores = self._kernel.decisive_scores(X, self.support_vectors_, coef, b)
@@ -159,6 +164,8 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
     def _raw_scores(self, X) -> np.ndarray:
         check_is_fitted(self)
+        if self._known is not None and X is self._known[0]:
+            return self._known[1]
         if self._kernel.objects is not None:
             X = self._kernel.objects.to_training(X)
         else:
@@ -231,7 +238,12 @@ def learn(
 
 
 def fitted(
-    model: BaseSVC, X, division: Division, kernel: Kernel, solutions: Sequence[SampleSolution]
+    model: BaseSVC,
+    X,
+    division: Division,
+    kernel: Kernel,
+    solutions: Sequence[SampleSolution],
+    known: tuple | None = None,
 ) -> BaseSVC:
     """Return the fitted estimator of one value of C, all of whose problems are solved.
 
@@ -244,9 +256,53 @@ def fitted(
     kernel : Kernel
     solutions : sequence of SampleSolution
         Finished, see `SVMProblem.finish`.
+    known : tuple, optional
+        Samples that it will be asked about, and their scores; see `scores_on_path`.
     """
     out = clone_for(model, C=solutions[0].C)
+    out._known = known
     return _set(out, X, division, kernel, solutions)
+
+
+def scores_on_path(
+    model: BaseSVC,
+    X,
+    division: Division,
+    kernel: Kernel,
+    path: Sequence[Sequence[SampleSolution]],
+    X_new,
+) -> list[np.ndarray]:
+    """Return the scores of samples for several values of C, with kernel values computed once.
+
+    Parameters
+    ----------
+    model, X, division
+        See `fitted`.
+    kernel : Kernel
+        Of rows of numbers.
+    path : sequence of sequence of SampleSolution
+        For each C the solutions of all problems.
+    X_new : array-like or sparse matrix of shape (n, n_features)
+
+    Returns
+    -------
+    list of ndarray of shape (n, n_problems)
+    """
+    X_new = validate_data(model, X_new, reset=False, **accepted(model))
+    alphas = [[found.alpha for found in solutions] for solutions in path]
+    signed = np.concatenate([division.dual_coefs(each) for each in alphas])
+    one_against_one = isinstance(division, OneVsOne)
+    parts, out = [], []
+    for members in division.members if one_against_one else [division.everyone]:
+        used = members[signed[:, members].any(axis=0)]
+        vectors = X[division.labels.rows[used]]
+        # For each C the scores of its problems.
+        scores = kernel.scores(X_new, vectors, signed[:, used].T)
+        parts.append(np.split(scores, len(path), axis=1))
+    for found, solutions in zip(zip(*parts, strict=True), path, strict=True):
+        intercepts = np.array([solution.b for solution in solutions])
+        out.append(pair_scores(found, intercepts) if one_against_one else found[0] + intercepts)
+    return out
 
 
 def _set(

@@ -176,7 +176,7 @@ class SVMProblem:
             if solution.converged or solution.n_iter == self._settings.max_iter:
                 if self._stored is not None:
                     self._stored.keep(problem, C, solution)
-                return self._with_weights(problem, solution)
+                return self.with_weights(problem, solution)
             start = solution.alpha
         samples = self._samples(problem)
         solver = samples.path_solver(signs, self._losses(problem), exact=not self._settings.once)
@@ -205,14 +205,15 @@ class SVMProblem:
     ) -> Iterator[SampleSolution]:
         """Solve one of the two-class problems for one C after the other, each from the one before.
 
-        `start` are dual variables to start the first C from, where they are known.
+        `start` are dual variables to start the first C from, where they are known. Solutions
+        may lack weights of features, see `with_weights`.
         """
         if self._pairs is not None:
             found = self._pairs.follow(problem, Cs, tol, start)
             for C, solution in zip(Cs, found, strict=True):
                 done = solution.converged or solution.n_iter == self._settings.max_iter
                 if done:
-                    yield self._with_weights(problem, solution)
+                    yield solution
                 else:
                     yield self.solve(problem, C, tol, solution.alpha)
             return
@@ -228,9 +229,9 @@ class SVMProblem:
         solution = solve_hard_margin(solver, signs if self._settings.free else None, tol)
         return samples.finish(signs * solution.alpha, solution)
 
-    def _with_weights(self, problem: int, solution: SampleSolution) -> SampleSolution:
-        """Return a solution of a pair of classes with weights of features, for linear kernels."""
-        if self.kernel.name != "linear":
+    def with_weights(self, problem: int, solution: SampleSolution) -> SampleSolution:
+        """Return a solution with weights of features, if the kernel is linear."""
+        if self.kernel.name != "linear" or solution.w is not None:
             return solution
         signed = self.division.signs(problem) * solution.alpha
         used = np.flatnonzero(signed)

@@ -90,6 +90,17 @@ def test_of_equal_scores_the_smallest_C_then_the_smallest_gamma():
     assert_array_equal(model.scores_[0], [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
 
 
+@pytest.mark.parametrize("options", [{}, {"multi_class": "ovr"}, LINEAR])
+@pytest.mark.parametrize("name", ["cancer", "wine"])
+def test_scorers_see_the_scores_of_the_solutions(name, options):
+    def scoring(model, X, y):
+        assert_allclose(model.decision_function(X), model.decision_function(X.copy()), atol=1e-10)
+        assert_array_equal(model.predict(X), model.predict(X.copy()))
+        return 0.0
+
+    ScreenedSVCCV([0.1, 10.0, 1e3], cv=2, refit=False, scoring=scoring, **options).fit(*data(name))
+
+
 def test_paths_over_gamma_save_steps():
     X, y = data("cancer")
 
