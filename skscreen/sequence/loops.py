@@ -7,6 +7,7 @@ E[i, j]; the score of a labelling is the sum of both along it.
 import numpy as np
 
 from skscreen.core.compiling import njit
+from skscreen.core.copying import copy_into
 from skscreen.core.floats import REORDER
 
 # Scores of one position, or of steps, that lie further apart need logarithms: exponentials of
@@ -164,7 +165,8 @@ def _log_sums(U, E, weight, nodes, edges, forward, backward):
     """Do the same with logarithms, for scores of any size."""
     m, length = E.shape[0], U.shape[0]
     work = np.empty(m)
-    forward[0], backward[length - 1] = U[0], 0.0
+    backward[length - 1] = 0.0
+    copy_into(forward[0], U[0])
     for t in range(1, length):
         for j in range(m):
             for i in range(m):
