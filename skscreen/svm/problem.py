@@ -35,7 +35,7 @@ from skscreen.svm.solvers.linear.classes_together import start_together
 from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
 from skscreen.svm.solvers.linear.solve import is_narrow
 from skscreen.svm.solvers.solution import SampleSolution
-from skscreen.svm.stored import StoredFit, solve_with_store
+from skscreen.svm.stored import StoredFit, is_worth_keeping, solve_with_store
 
 LOSSES = {"hinge": hinge, "squared_hinge": squared_hinge}
 
@@ -77,7 +77,7 @@ class SVMProblem:
         self.labels = division.labels
         self._taking_part = self.labels.take(X, kernel.name == "precomputed")
         self._whole = self._content = self._stored = None
-        if settings.store is not None:
+        if settings.store is not None and is_worth_keeping(self._taking_part):
             self._content = content_key(self._taking_part)
             self._stored = self._stored_fit()
         if isinstance(division, OneVsRest):

@@ -11,6 +11,15 @@ from skscreen.svm.solvers.solution import SampleSolution, growth
 # C, dual variables, their margins where they are known, and C_min of the problem.
 Known = tuple[float, np.ndarray, np.ndarray | None, float]
 
+# Samples, and numbers in them, up to which a fit takes less time than a file that is looked up and
+# written: some milliseconds.
+_FEW, _LITTLE = 150, 2**15
+
+
+def is_worth_keeping(X) -> bool:
+    """Whether fits of samples take long enough for a store to save time."""
+    return X.shape[0] > _FEW or X.shape[0] * X.shape[1] > _LITTLE
+
 
 class StoredFit:
     """What a store knows of the problems of a fit for other C, and learns of them for this one.

@@ -203,6 +203,15 @@ def test_more_classes_and_metrics_with_a_store(tmp_path):
     assert again.n_iter_ == 0
 
 
+def test_a_fit_that_takes_less_time_than_a_file_has_none(tmp_path):
+    for C in (1.0, 2.0):
+        kept, bare = (
+            ScreenedSVC(C, memory=folder).fit(X[::4], y[::4]) for folder in (tmp_path, None)
+        )
+        np.testing.assert_array_equal(kept.dual_coef_, bare.dual_coef_)
+    assert not list(tmp_path.rglob("*.npz"))
+
+
 def test_neighbours_in_lambda_save_steps(tmp_path):
     data, labels = load_wine(return_X_y=True)
     data = scale(data)
