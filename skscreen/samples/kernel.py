@@ -10,7 +10,7 @@ from sklearn import get_config
 from skscreen.samples.gram import Gram, Shared, kernel_values
 from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
 from skscreen.samples.objects import Objects
-from skscreen.samples.row_loops import largest_distance
+from skscreen.samples.row_loops import largest_distance, squared_norms
 
 # Samples that tell the size of a kernel which is a function.
 _FEW = 16
@@ -91,7 +91,9 @@ class Kernel:
             some = X[: min(X.shape[0], _FEW)]
             return float(np.abs(self.between(some, some)).max())
         if sparse.issparse(X):
-            square = float(X.multiply(X).sum(axis=1).max())
+            columns = X.indices.view(f"u{X.indices.itemsize}")
+            rows = X.data, columns, X.indptr, X.shape[1], X.shape[0]
+            square = float(squared_norms(*rows).max())
         else:
             origin = X[0] if self.name == "linear" else np.zeros(X.shape[1])
             square = float(largest_distance(X, origin.astype(np.float64)))

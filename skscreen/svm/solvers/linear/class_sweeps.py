@@ -107,11 +107,13 @@ def sweep(data, columns, starts, bias, own, size, shifts, steps, alpha, weights,
     """
     kept, largest, last = 0, _NOTHING, weights.size - LANES
     scores = np.empty(LANES, np.float32)
-    gaps[:] = 0.0
+    for k in range(LANES):
+        gaps[k] = 0.0
     for t in range(order.size):
         i = order[t]
         first, end = starts[i], starts[i + 1]
-        scores[:] = _NOTHING
+        for k in range(LANES):
+            scores[k] = _NOTHING
         for p in range(first, end - 1, 2):
             place, other = np.int64(columns[p]) * LANES, np.int64(columns[p + 1]) * LANES
             _add_two(data[p], place, data[p + 1], other, weights, scores)
@@ -147,7 +149,8 @@ def _moves(scores, own, size, shift, step, alpha, rest, gaps):
         moved = moved or new != old
         resting = resting and new == _NOTHING and slope < -rest
         steepest = max(steepest, abs(new - old) / step)
-    scores[size:] = _NOTHING
+    for k in range(size, LANES):
+        scores[k] = _NOTHING
     if 0 <= own < size:
         scores[own] = -scores[own]
     return moved, resting, steepest
