@@ -36,6 +36,9 @@ from skscreen.samples.sparse_tiles import SparseRows, pattern
 # Rows and columns of a tile: a megabyte, which stays in the second-level cache.
 _TILE, _TILE_DOUBLE = 512, 256
 
+# Features of a part of an inner product: what is added up in one product of matrices.
+_PART = 128
+
 # |a|^2 above which rows take part in double precision, and above which by differences.
 _FAR, _VERY_FAR = 20.0, 1e3
 
@@ -207,6 +210,11 @@ class RBFBlocks:
     def __init__(self, A: RBFRows, B: RBFRows):
         self.A, self.B, self.n = A, B, B.n
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether products leave out zeros."""
+        return self.A.sparse is not None and self.B.sparse is not None
+
     def dot(self, I, c, J, double=False) -> tuple[np.ndarray, np.ndarray]:
         """Return sum_{i in I} c_i K(a_i, b_j) for j in J, and bounds on the errors.
 
@@ -243,7 +251,7 @@ class RBFBlocks:
     def _sides(self, I, J, size: int, double: bool) -> tuple:
         """Return both sides, what makes tiles of them, and the size and type of these."""
         dtype = np.float64 if double else np.float32
-        if self.A.sparse is None or self.B.sparse is None:
+        if not self.is_sparse:
             return self.A.left(I, double), self.B.right(J, double), _products, size, dtype
         left, right = self.A.sparse[double], self.B.sparse[double]
         width = left.width(size)
@@ -266,16 +274,33 @@ class RBFBlocks:
 
     def block(self, I, J, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
-        left, right, exponents, size, dtype, *width = self._sides(I, J, _TILE, False)
-        tile = np.empty(size * size, dtype)
-        for columns in _tiles(0, J.size, *(width or [size])):
-            make = exponents(right[columns])
-            for rows in _tiles(0, I.size, size):
-                powers(make(left[rows], tile), out, rows.start, columns.start)
-        far_I, far_J = np.flatnonzero(self.A.far[I]), np.flatnonzero(self.B.far[J])
-        if far_I.size:
+        if self.is_sparse:
+            left, right, exponents, size, dtype, width = self._sides(I, J, _TILE, False)
+            tile = np.empty(size * size, dtype)
+            for columns in _tiles(0, J.size, width):
+                make = exponents(right[columns])
+                for rows in _tiles(0, I.size, size):
+                    powers(make(left[rows], tile), out, rows.start, columns.start)
+            self._replace_far(I, J, out)
+        else:
+            self.between(self.A.left(I, False), self.B.right(J, False), I, J, out)
+
+    def between(self, left: np.ndarray, right: np.ndarray, I, J, out: np.ndarray) -> None:
+        """Write the same, for samples whose augmented rows in single precision are at hand."""
+        tile, more = np.empty((2, _TILE * _TILE), np.float32)
+        for rows in _even_tiles(I.size, _TILE // 2):
+            for columns in _even_tiles(J.size, 2 * _TILE):
+                T = _product_in_parts(left[rows], right[columns], tile, more)
+                powers(T, out, rows.start, columns.start)
+        self._replace_far(I, J, out)
+
+    def _replace_far(self, I, J, out: np.ndarray) -> None:
+        """Write what single precision is not good enough for."""
+        far_I = np.flatnonzero(self.A.far[I]) if self.A.any_far else ()
+        far_J = np.flatnonzero(self.B.far[J]) if self.B.any_far else ()
+        if len(far_I):
             out[far_I, : J.size] = self.block_double(I[far_I], J)
-        if far_J.size:
+        if len(far_J):
             out[:, far_J] = self.block_double(I, J[far_J])
 
     def relative_errors(self, index: np.ndarray, double: bool = False) -> np.ndarray:
@@ -284,10 +309,12 @@ class RBFBlocks:
         Or those of `block_double`. Infinite for samples very far from the centre.
         """
         rows, unit = self.B, _UNIT if double else _UNIT_SINGLE
+        # Products of rows that are not sparse are summed up in parts, see `between`.
+        terms = rows.terms[index]
+        terms = terms if self.is_sparse else np.minimum(terms, _terms(rows.d))
+        single = np.log(2.0) * (_EXPONENT_SINGLE[0] * terms + _EXPONENT_SINGLE[1])
         exponents = np.where(
-            rows.far[index],
-            _UNIT * self._exponents(rows, index, True),
-            unit * self._exponents(rows, index, double),
+            rows.far[index] | double, _UNIT * self._exponents(rows, index, True), unit * single
         )
         errors = 0.5 * unit * _POWER_AND_SUM + exponents * rows.squares[index]
         return np.where(rows.very_far[index], np.inf, _SECOND_ORDER * errors)
@@ -387,6 +414,16 @@ def _tiles(first: int, last: int, size: int) -> Iterator[slice]:
     return (slice(start, min(start + size, last)) for start in range(first, last, size))
 
 
+def _even_tiles(n: int, most: int) -> Iterator[slice]:
+    """Return slices of about the same size: products of matrices of a few rows are slow."""
+    return _tiles(0, n, -(-n // max(-(-n // most), 1)) or 1)
+
+
+def _terms(d: int) -> int:
+    """Return how many features a sum has whose rounding errors are as many as in products."""
+    return min(d, _PART + -(-d // _PART))
+
+
 def _tile(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndarray:
     return memory[: len(left) * len(right)].reshape(len(left), len(right))
 
@@ -410,3 +447,12 @@ def _products(right: np.ndarray):
 
 def _distances(right: np.ndarray):
     return lambda left, memory: _squared_distances(left, right, memory)
+
+
+def _product_in_parts(left, right, memory: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Return left right' in the memory of a tile, summed up in parts: fewer errors add up."""
+    T = _product(left[:, :_PART], right[:, :_PART], memory)
+    for first in range(_PART, left.shape[1], _PART):
+        part = slice(first, first + _PART)
+        T += _product(left[:, part], right[:, part], more)
+    return T

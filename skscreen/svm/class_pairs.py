@@ -19,7 +19,13 @@ from skscreen.samples.kernel_blocks import KernelBlocks, RBFBlocks
 from skscreen.samples.multiclass import OneVsOne
 from skscreen.svm.solvers.kernel.block_smo_loops import LANES
 from skscreen.svm.solvers.kernel.box import Box
-from skscreen.svm.solvers.kernel.class_pair_loops import LARGEST, certificate, solve_pair, sums
+from skscreen.svm.solvers.kernel.class_pair_loops import (
+    LARGEST,
+    bounded,
+    certificate,
+    improve,
+    scores,
+)
 from skscreen.svm.solvers.kernel.levels import DIGITS, LevelSolver, balanced
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
@@ -38,8 +44,11 @@ _SMALL, _MORE_DIGITS = 100, 1e-4
 # Of the tolerance, what single precision may leave.
 _SHARE = 0.5
 
-# What powers of two are cut off at; relative gaps below which digits of the primal value count.
-_TINIEST, _FINE = 2.0**-125, 1e-6
+# Relative gaps below which digits of the primal value count.
+_FINE = 1e-6
+
+# Of the gap that is left, what errors that stay may take.
+_HALF = 0.5
 
 # Passes in single precision, each from scores of the last in double precision; the part of a gap
 # that each has to leave at most.
@@ -82,16 +91,32 @@ class ClassPairs:
     def __init__(self, blocks, diagonal, division: OneVsOne, bias: float, free: bool, max_iter):
         self._blocks, self._diagonal, self._division = blocks, diagonal, division
         self._bias, self._free, self._max_iter = bias, free, max_iter
-        sizes = [rows.size for rows in division.members if rows.size <= _WHOLE]
+        members = division.members
+        sizes = [rows.size for rows in members if rows.size <= _WHOLE]
         what = f"Kernel matrices inside {len(sizes):,} classes"
         check_memory(4.0 * sum(size**2 for size in sizes), what, "Use fewer samples.")
+        self._relative, self._sides = np.full((2, diagonal.size), np.inf), {}
+        if isinstance(blocks, RBFBlocks):
+            everyone = np.arange(diagonal.size)
+            self._relative[:] = [blocks.relative_errors(everyone, d) for d in (False, True)]
+        if isinstance(blocks, RBFBlocks) and not blocks.is_sparse:
+            self._sides = {
+                c: (blocks.A.left(rows, False), blocks.B.right(rows, False))
+                for c, rows in enumerate(members)
+                if rows.size <= _WHOLE
+            }
         self._own = [
-            self._block(rows, rows) if rows.size <= _WHOLE else None for rows in division.members
+            self._block(c, c) if rows.size <= _WHOLE else None for c, rows in enumerate(members)
         ]
 
-    def _block(self, I, J) -> np.ndarray:
+    def _block(self, first: int, second: int) -> np.ndarray:
+        """Return kernel values between two classes."""
+        I, J = self._division.members[first], self._division.members[second]
         out = np.empty((I.size, J.size), np.float32)
-        self._blocks.block(I, J, out)
+        if self._sides:
+            self._blocks.between(self._sides[first][0], self._sides[second][1], I, J, out)
+        else:
+            self._blocks.block(I, J, out)
         return out
 
     def follow(
@@ -111,13 +136,12 @@ class ClassPairs:
         rows, signs = self._division.rows(problem), self._division.signs(problem)
         weights = signs * self._division.weights(problem)
         limit = self._max_iter or _STEPS_A_SAMPLE * rows.size
-        own = [self._own[c] for c in self._division.pairs[problem]]
+        classes = self._division.pairs[problem]
+        own = [self._own[c] for c in classes]
         pair = last = None
         if own[0] is not None and own[1] is not None:
-            across = self._block(
-                *(self._division.members[c] for c in self._division.pairs[problem])
-            )
-            pair = _Pair(*own, across, self._blocks, rows, self._bias**2)
+            values, relative = (*own, self._block(*classes)), self._relative[:, rows]
+            pair = _Pair(values, self._blocks, rows, relative, self._bias**2)
         for C in Cs:
             began = perf_counter()
             box = Box(signs, np.minimum(C * weights, 0.0), np.maximum(C * weights, 0.0), self._free)
@@ -162,21 +186,22 @@ class _Pair:
 
     Parameters
     ----------
-    first, second, across : float32 ndarray
-        Kernel values inside the classes, and between them.
+    values : tuple of three float32 ndarray
+        Kernel values inside the first class, inside the second, and between them.
     blocks : KernelBlocks
         Of all samples.
     rows : ndarray of shape (n_pair,)
         Samples of both classes.
+    relative : ndarray of shape (2, n_pair)
+        Bounds on relative errors of kernel values in single and in double precision, see `scores`
+        of `class_pair_loops`; infinite where there are none.
     square_bias : float
     """
 
-    def __init__(self, first, second, across, blocks: KernelBlocks, rows, square_bias: float):
-        self._values, self._blocks, self._rows = (first, second, across), blocks, rows
-        self._square_bias, self._relative = square_bias, [np.full(rows.size, np.inf)] * 2
-        if isinstance(blocks, RBFBlocks):
-            self._relative = [blocks.relative_errors(rows, double) for double in (False, True)]
-        self._known = bool(np.isfinite(self._relative[0]).all())
+    def __init__(self, values, blocks: KernelBlocks, rows, relative, square_bias: float):
+        self._values, self._blocks, self._rows = values, blocks, rows
+        self._square_bias, self._relative = square_bias, relative
+        self._known = bool(np.isfinite(relative[0]).all())
 
     def solve(self, box: Box, beta, tol: float, limit: int) -> tuple[float, float, float, int]:
         """Improve beta; return intercept, bounds on gap and primal value, and steps.
@@ -184,24 +209,32 @@ class _Pair:
         Scores are sums of the kernel values at hand, until the gap is small or their errors count;
         then those that may add to the gap are computed in double precision.
         """
-        steps, before, parts = 0, np.inf, np.empty(beta.size)
+        steps, before = 0, np.inf
         tol *= _MORE_DIGITS if beta.size <= _SMALL else 1.0
-        limits = box.target, box.low, box.high, beta
+        limits, bias = (box.target, box.low, box.high, beta), self._square_bias
         memory = np.empty((min(beta.size, LARGEST) + LANES) ** 2, np.float32)
-        f, errors = self._scores(beta)
+        f, errors, parts = np.zeros((3, beta.size))
+        if beta.any():
+            self._scores(beta, f, errors)
         for _ in range(_PASSES):
-            g, enough = box.target - f, max(_SHARE * tol, DIGITS if before == np.inf else 0.0)
-            steps += solve_pair(
-                *self._values, self._square_bias, *limits, g, box.free, enough, limit - steps,
-                memory,
+            enough = max(_SHARE * tol, DIGITS if before == np.inf else 0.0)
+            taken, b, gap, primal = improve(
+                *self._values, bias, *limits, f, errors, parts, self._relative[0], box.free,
+                enough, limit - steps, memory,
             )  # fmt: skip
-            f, errors = self._scores(beta)
-            b, gap, primal = certificate(*limits, f, errors, box.free, parts)
-            exact = np.full(beta.size, not self._known)
+            steps += taken
+            exact = np.zeros(beta.size, np.bool_)
+            if not self._known:
+                self._scores(beta, f, errors)
+                exact[:] = True
+                b, gap, primal = certificate(*limits, f, errors, box.free, parts)
             while gap > tol * primal:
                 # Where the primal value or its digits are asked for, all errors count.
-                doubtful = (parts > 0.0) | (gap == np.inf or tol < _FINE)
-                J = np.flatnonzero(doubtful & ~exact)
+                if gap == np.inf or tol < _FINE:
+                    J = np.flatnonzero(~exact)
+                else:
+                    allowed = tol * primal
+                    J = _doubtful(box.slackness(beta, box.target - f - b), parts, exact, allowed)
                 if J.size == 0:
                     break
                 f[J], errors[J] = self._in_double(beta, J)
@@ -212,30 +245,46 @@ class _Pair:
             before = gap
         return b, gap, primal, steps
 
-    def _scores(self, beta) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores by the kernel values at hand, and bounds on their errors."""
-        if not self._known:
-            return self._in_double(beta, np.arange(beta.size))
-        # Sums over one class have terms of one sign.
-        positive, negative = sums(*self._values, beta)
-        return self._bounded(positive, negative, beta, self._relative[0])
+    def _scores(self, beta, f, errors) -> None:
+        """Write scores, by the kernel values at hand if that will do, and bounds on errors."""
+        if self._known:
+            scores(*self._values, self._square_bias, beta, self._relative[0], f, errors)
+        else:
+            f[:], errors[:] = self._in_double(beta, np.arange(beta.size))
 
     def _in_double(self, beta, J) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same for the samples J in double precision."""
+        """Return scores and bounds for the samples J in double precision."""
         used, rows = np.flatnonzero(beta), self._rows
         if not self._known:
             f, errors = self._blocks.dot(rows[used], beta[used], rows[J], double=True)
             f += self._square_bias * fsum(beta)
             return f, errors + EPS * np.abs(f)
         K = self._blocks.block_double(rows[used], rows[J])
-        change = beta[used]
-        sides = np.stack([np.maximum(change, 0.0), np.maximum(-change, 0.0)]) @ K
-        return self._bounded(*sides, beta, self._relative[1], J)
+        few, size = np.searchsorted(used, self._values[0].shape[0]), np.abs(beta[used])
+        f, errors = np.empty((2, J.size))
+        bounded(
+            size[:few] @ K[:few], size[few:] @ K[few:], self._square_bias, beta, self._relative[1],
+            self._relative[1][J], f, errors,
+        )  # fmt: skip
+        return f, errors
 
-    def _bounded(self, positive, negative, beta, relative, J=slice(None)):
-        """Return differences of sums of known relative errors, and bounds on theirs."""
-        relative = relative.max() + relative[J] + EPS * beta.size
-        shift = self._square_bias * fsum(beta)
-        f = positive - negative + shift
-        errors = relative * (positive + negative) + EPS * (np.abs(f) + abs(shift))
-        return f, errors + _TINIEST * np.abs(beta).sum()
+
+def _doubtful(known: np.ndarray, parts: np.ndarray, exact: np.ndarray, allowed: float):
+    """Return samples whose errors make a gap too large, the fewest if it may be small enough.
+
+    Parameters
+    ----------
+    known, parts : ndarray of shape (n,)
+        What samples add to the gap by their scores, and may add by their errors too.
+    exact : bool ndarray of shape (n,)
+        Samples whose scores are as good as they can be.
+    allowed : float
+        The largest gap.
+    """
+    J = np.flatnonzero((parts > 0.0) & ~exact)
+    excess = (parts - known)[J]
+    order = np.argsort(excess)
+    left = allowed - known.sum() - (parts - known)[exact].sum()
+    # Half of what is left, as the gap may grow by what is found.
+    few = np.searchsorted(excess[order].cumsum(), _HALF * left) if left > 0.0 else 0
+    return np.sort(J[order[few:]])

@@ -41,8 +41,47 @@ _LEAST_DIAGONAL = np.float32(1e-7)
 # Of the primal value, how much may be unknown.
 _UNSURE = 0.1
 
+# Entries that are transposed together: those of a line of the cache.
+_LINE = 16
+
+# What powers of two are cut off at.
+_TINIEST = 2.0**-125
+
 # More samples than those that seem to matter.
 _ROOM, _MORE = 1.2, 32
+
+
+@njit(cache=True, nogil=True)
+def improve(
+    A, B, AB, square_bias, target, low, high, beta, f, errors, parts, relative, free, tol, steps,
+    memory,
+):  # fmt: skip
+    """Improve a point as `solve_pair` does; return its certificate by the kernel values at hand.
+
+    Parameters
+    ----------
+    A, B, AB, square_bias, target, low, high, beta, free, tol, steps, memory
+        See `solve_pair`.
+    f : ndarray of shape (m + n,)
+        Scores of the point, replaced by those of the new one.
+    errors, parts : ndarray of shape (m + n,)
+        Bounds on the errors of scores and what each sample may add to the gap, written.
+    relative : ndarray of shape (m + n,)
+        See `scores`.
+
+    Returns
+    -------
+    taken : int
+    b, gap, primal : float
+        See `certificate`.
+    """
+    g = np.empty(beta.size)
+    for k in range(beta.size):
+        g[k] = target[k] - f[k]
+    taken = solve_pair(A, B, AB, square_bias, target, low, high, beta, g, free, tol, steps, memory)
+    scores(A, B, AB, square_bias, beta, relative, f, errors)
+    b, gap, primal = certificate(target, low, high, beta, f, errors, free, parts)
+    return taken, b, gap, primal
 
 
 @njit(cache=True, nogil=True)
@@ -129,25 +168,52 @@ def _balance(low, high, beta):
 
 
 @njit(cache=True, nogil=True)
-def sums(A, B, AB, beta):
-    """Return sum_i |beta_i| K_ij over the samples of the first class, and over those of the second.
+def scores(A, B, AB, square_bias, beta, relative, f, errors):
+    """Write scores by the kernel values at hand to `f`, bounds on their errors to `errors`.
 
     Parameters
     ----------
-    A, B, AB, beta
+    A, B, AB, square_bias, beta
         See `solve_pair`.
-
-    Returns
-    -------
-    ndarray of shape (2, m + n)
+    relative : ndarray of shape (m + n,)
+        Kernel values of samples s and t have relative errors of relative_s + relative_t at most.
     """
-    m, out, sizes = len(A), np.zeros((2, beta.size)), np.empty(beta.size)
+    # Sums over one class have terms of one sign.
+    m, positive, negative = len(A), np.zeros(beta.size), np.zeros(beta.size)
+    samples, sizes = np.arange(beta.size), np.empty(beta.size)
     for k in range(beta.size):
         sizes[k] = -abs(beta[k])
-    samples = np.arange(beta.size)
-    _add(A, AB, *_changed(samples, sizes, 0, m), m, out[0])
-    _add_across(AB, B, *_changed(samples, sizes, m, beta.size), m, out[1])
-    return out
+    _add(A, AB, *_changed(samples, sizes, 0, m), m, positive)
+    _add_across(AB, B, *_changed(samples, sizes, m, beta.size), m, negative)
+    bounded(positive, negative, square_bias, beta, relative, relative, f, errors)
+
+
+@njit(cache=True, nogil=True)
+def bounded(positive, negative, square_bias, beta, relative, own, f, errors):
+    """Write differences of sums of known relative errors to `f`, bounds on theirs to `errors`.
+
+    Parameters
+    ----------
+    positive, negative : ndarray of shape (k,)
+        Sums of |beta_i| K_ij over the samples of the first class, and of the second.
+    square_bias, beta, relative
+        See `scores`.
+    own : ndarray of shape (k,)
+        `relative` of the samples of the sums.
+    f, errors : ndarray of shape (k,)
+    """
+    most, total, size = 0.0, 0.0, 0.0
+    for k in range(beta.size):
+        most = max(most, relative[k])
+        total += square_bias * beta[k]
+        size += abs(beta[k])
+    most += EPS * beta.size
+    # Of the sum of beta, in any order.
+    lost = square_bias * EPS * beta.size * size
+    for k in range(f.size):
+        f[k] = positive[k] - negative[k] + total
+        errors[k] = (most + own[k]) * (positive[k] + negative[k])
+        errors[k] += EPS * (abs(f[k]) + abs(total)) + lost + _TINIEST * size
 
 
 @njit(cache=True, nogil=True)
@@ -366,18 +432,28 @@ def _changed(W, changes, first, last):
 def _gather(A, B, AB, W, few, m, shift, K):
     """Write the kernel matrix of a working set, `few` samples of which are of the first class."""
     size = W.size
+    # Unsigned places are not looked at for whether they count from the end.
+    first, second = np.empty(few, np.uint32), np.empty(size - few, np.uint32)
     for k in range(few):
-        row, across, into = A[W[k]], AB[W[k]], K[k]
-        for j in range(few):
-            into[j] = row[W[j]] + shift
-        for j in range(few, size):
-            into[j] = across[W[j] - m] + shift
-        for j in range(few, size):
-            K[j, k] = into[j]
+        first[k] = W[k]
     for k in range(few, size):
-        row, into = B[W[k] - m], K[k]
+        second[k - few] = W[k] - m
+    for k in range(few):
+        row, across, into = A[first[k]], AB[first[k]], K[k]
+        for j in range(few):
+            into[j] = row[first[j]] + shift
+        into = into[few:]
+        for j in range(second.size):
+            into[j] = across[second[j]] + shift
+    for start in range(0, few, _LINE):
         for j in range(few, size):
-            into[j] = row[W[j] - m] + shift
+            into = K[j]
+            for k in range(start, min(start + _LINE, few)):
+                into[k] = K[k, j]
+    for k in range(second.size):
+        row, into = B[second[k]], K[few + k, few:]
+        for j in range(second.size):
+            into[j] = row[second[j]] + shift
     K[:, size:] = np.float32(0.0)
 
 
