@@ -2,8 +2,8 @@
 
 Kernel values inside a class serve all problems of that class and are computed once, in single
 precision; those between two classes serve one. A problem is solved with these (see
-`class_pair_loops`), then finished and certified in double precision (see `levels`). Problems of
-classes too large for a matrix are solved by levels.
+`class_pair_loops`) and certified in double precision. Problems of classes too large for a matrix
+are solved on the samples near the margin, where these are few, then by levels (see `levels`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -49,6 +49,11 @@ _FINE = 1e-6
 
 # Of the gap that is left, what errors that stay may take.
 _HALF = 0.5
+
+# Of larger classes: samples of each that are looked at first, and the gap of their problem; rounds,
+# samples of one and how many more than those that seem to matter; of the tolerance, what it leaves.
+_LOOKED_AT, _ROUGH = 500, 2e-2
+_ROUNDS, _FEWEST, _MOST, _ROOM, _PART = 10, 600, 3000, 1.3, 0.3
 
 # Passes in single precision, each from scores of the last in double precision; the part of a gap
 # that each has to leave at most.
@@ -171,14 +176,104 @@ class ClassPairs:
             )
 
     def _by_levels(self, rows, box: Box, beta, tol, limit) -> tuple[float, float, float, int]:
-        """Solve a problem by levels; return intercept, gap, primal value and steps."""
+        """Solve a problem without its matrix; return intercept, gap, primal value and steps."""
         blocks, everyone = PartBlocks(self._blocks, rows), np.arange(rows.size)
-        solver = LevelSolver(blocks, self._diagonal[rows], self._bias**2, tol, limit, _SET)
+        enough = max(_SHARE * tol, DIGITS)
+        steps = _FewOfMany(blocks, box, self._bias**2).improve(beta, enough, limit)
+        solver = LevelSolver(
+            blocks, self._diagonal[rows], self._bias**2, tol, max(limit - steps, 0), _SET
+        )
         point = solver.point(everyone, beta) if beta.any() else solver.from_nothing(box)
-        solver.improve(everyone, box, point, max(_SHARE * tol, DIGITS))
+        solver.improve(everyone, box, point, enough)
         found = solver.finish(box, point)
         beta[:] = point.beta
-        return found.b, found.gap, found.primal, solver.n_steps
+        return found.b, found.gap, found.primal, steps + solver.n_steps
+
+
+class _FewOfMany:
+    """A problem between two classes of whose many samples few are support vectors.
+
+    Parameters
+    ----------
+    blocks : KernelBlocks
+        Of its samples.
+    box : Box
+    square_bias : float
+    """
+
+    def __init__(self, blocks, box: Box, square_bias: float):
+        self._blocks, self._box, self._square_bias = blocks, box, square_bias
+        self._n_first = int(np.count_nonzero(box.target > 0.0))
+
+    def improve(self, beta: np.ndarray, tol: float, limit: int) -> int:
+        """Improve beta to a relative gap, as single precision tells it; return the steps.
+
+        All samples that are no support vectors stay at 0 but those that are near the margin or on
+        the wrong side of it. Stops early where these are too many.
+        """
+        box, steps, before = self._box, 0, np.inf
+        if beta.any():
+            f = self._scores(np.arange(beta.size), beta)
+            b = box.view(beta, f).b
+        else:
+            steps, b, f = self._look(limit)
+        for _ in range(_ROUNDS):
+            slopes = box.target - f - b
+            violations = box.violations(beta, slopes)
+            rank = np.where(violations > 0.0, -violations, np.abs(slopes))
+            rank[beta != 0.0] = -np.inf
+            size = max(_FEWEST, int(_ROOM * np.count_nonzero(rank <= 0.0)))
+            if size > _MOST or steps >= limit:
+                break
+            U = np.arange(rank.size)
+            if size < rank.size:
+                U = np.sort(np.argpartition(rank, size)[:size])
+            part, few = box.take(U, 0.0), beta[U]
+            steps += self._solve(U, part, few, _PART * tol, limit - steps)[0]
+            beta[U] = few
+            f = self._scores(U, few)
+            view = box.view(beta, f)
+            if view.gap <= tol * view.primal or view.gap > _SLOW * before:
+                break
+            before, b = view.gap, view.b
+        return steps
+
+    def _look(self, limit: int) -> tuple[int, float, np.ndarray]:
+        """Return steps, intercept and all scores of the problem of a few of either class."""
+        n, m = self._box.target.size, self._n_first
+        sizes = min(m, _LOOKED_AT), min(n - m, _LOOKED_AT)
+        S = np.concatenate(
+            [np.arange(sizes[0]) * m // sizes[0], m + np.arange(sizes[1]) * (n - m) // sizes[1]]
+        )
+        few = np.zeros(S.size)
+        part = self._box.scaled(S, np.repeat([m / sizes[0], (n - m) / sizes[1]], sizes))
+        steps, b = self._solve(S, part, few, _ROUGH, limit)
+        return steps, b, self._scores(S, few)
+
+    def _solve(self, U, box: Box, beta, tol: float, limit: int) -> tuple[int, float]:
+        """Improve beta on the samples U, all others at 0; return steps and intercept."""
+        few, size = np.searchsorted(U, self._n_first), U.size
+        sides, values = (U[:few], U[few:]), []
+        for I, J in ((0, 0), (1, 1), (0, 1)):
+            out = np.empty((sides[I].size, sides[J].size), np.float32)
+            self._blocks.block(sides[I], sides[J], out)
+            values.append(out)
+        f, errors, parts, relative = np.zeros((4, size))
+        if beta.any():
+            scores(*values, self._square_bias, beta, relative, f, errors)
+        memory = np.empty((min(size, LARGEST) + LANES) ** 2, np.float32)
+        steps, b, _, _ = improve(
+            *values, self._square_bias, box.target, box.low, box.high, beta, f, errors, parts,
+            relative, box.free, tol, limit, memory,
+        )  # fmt: skip
+        return steps, b
+
+    def _scores(self, I, beta) -> np.ndarray:
+        """Return what beta at the samples I adds to all scores."""
+        used = np.flatnonzero(beta)
+        everyone = np.arange(self._box.target.size)
+        f, _ = self._blocks.dot(I[used], beta[used], everyone)
+        return f + self._square_bias * beta.sum()
 
 
 class _Pair:

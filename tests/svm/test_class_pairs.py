@@ -49,7 +49,8 @@ def gap(K, division, problem, bias, found):
 @pytest.mark.parametrize(("C", "tol"), [(1.0, 1e-3), (30.0, 1e-6), (0.01, 1e-8)])
 def test_the_gap_is_no_larger_than_said(C, tol, data, bias, whole, monkeypatch):
     if not whole:
-        monkeypatch.setattr(class_pairs, "_WHOLE", 100)
+        for name, value in (("_WHOLE", 100), ("_LOOKED_AT", 30), ("_FEWEST", 60), ("_MOST", 200)):
+            monkeypatch.setattr(class_pairs, name, value)
     data = {"plain": X, "far": FAR, "very far": VERY_FAR}[data]
     K = rbf_kernel(data, gamma=0.1)
     for problem in range(3):
