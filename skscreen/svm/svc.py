@@ -140,7 +140,8 @@ class ScreenedSVC(BaseSVC):
         Steps of the solver.
     screening_history_ : list of ScreeningEvent
         For each screening step how many samples are proved to have alpha_i = 0 ("zero") and
-        alpha_i = C s_i ("linear"); lam = 1 / C.
+        alpha_i = C s_i ("linear"); lam = 1 / C. Empty for problems one against one that share
+        kernel values.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
