@@ -307,8 +307,10 @@ class SampleSet:
 
         And the steps that this took for each.
         """
+        if not self._linear:
+            return None
         X = self._rows if sparse.issparse(self._rows) else self._compressed
-        if not self._linear or X is None:
+        if X is None:
             return None
         samples = self._linear_samples(np.ones(classes.size), self._settings.bias, self._compressed)
         if is_narrow(samples, losses):
