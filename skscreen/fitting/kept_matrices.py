@@ -6,7 +6,7 @@ it.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 
 import numpy as np
@@ -16,8 +16,8 @@ from skscreen.core.memory import Pool, free_memory
 # Returns a matrix, in memory that it gets by its shape.
 Compute = Callable[[Callable[[tuple[int, int]], np.ndarray]], np.ndarray]
 
-# Share of the limit that one matrix of distances may take.
-_MOST_DISTANCES = 0.25
+# Shares of the limit that one matrix of distances may take, and the blocks of one fit.
+_MOST_DISTANCES, _MOST_BLOCKS = 0.25, 0.25
 
 
 class KernelMatrices:
@@ -96,8 +96,28 @@ class KernelMatrices:
         return matrix
 
 
+class KernelBlocksKept:
+    """Blocks of a kernel matrix, each computed when it is asked for first.
+
+    Threads may share them.
+
+    Parameters
+    ----------
+    nbytes : float
+        Of all blocks together.
+    """
+
+    def __init__(self, nbytes: float):
+        self.nbytes, self._blocks = nbytes, {}
+
+    def get(self, key: Hashable, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        """Return the block of a key: not to be changed."""
+        found = self._blocks.get(key)
+        return self._blocks.setdefault(key, compute()) if found is None else found
+
+
 # By the key of what they follow from, the least recently used first.
-_KEPT: OrderedDict[str, np.ndarray | KernelMatrices] = OrderedDict()
+_KEPT: OrderedDict[str, np.ndarray | KernelMatrices | KernelBlocksKept] = OrderedDict()
 _LOCK = threading.Lock()
 
 
@@ -142,6 +162,28 @@ def kept_kernel_matrices(key: str, max_bytes: float) -> KernelMatrices:
     with _LOCK:
         found = _KEPT.setdefault(key, KernelMatrices(False, max_bytes, grown))
         _KEPT.move_to_end(key)
+    return found
+
+
+def kept_kernel_blocks(key: str, nbytes: float, max_bytes: float) -> KernelBlocksKept | None:
+    """Return the blocks of this process that belong to a kernel matrix; None if too large.
+
+    Parameters
+    ----------
+    key, max_bytes
+        See `kept_matrix`.
+    nbytes : float
+        Of all blocks together.
+    """
+    with _LOCK:
+        if key in _KEPT:
+            _KEPT.move_to_end(key)
+            return _KEPT[key]
+    if nbytes > _MOST_BLOCKS * _limit(max_bytes):
+        return None
+    with _LOCK:
+        found = _KEPT.setdefault(key, KernelBlocksKept(nbytes))
+    _make_room(max_bytes)
     return found
 
 

@@ -7,6 +7,7 @@ are solved on the samples near the margin, where these are few, then by levels (
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from math import fsum
 from time import perf_counter
 
@@ -60,6 +61,17 @@ _ROUNDS, _FEWEST, _MOST, _ROOM, _PART = 10, 600, 3000, 1.3, 0.3
 _PASSES, _SLOW = 10, 0.7
 
 
+def block_bytes(division: OneVsOne, inside: bool = False) -> float:
+    """Return the bytes of kernel values inside classes, and of those between them.
+
+    With `inside` the latter are those of one pair alone.
+    """
+    sizes = np.array([rows.size for rows in division.members if rows.size <= _WHOLE], float)
+    own = sizes @ sizes
+    across = sizes.max(initial=0.0) ** 2 if inside else 0.5 * (sizes.sum() ** 2 - own)
+    return 4.0 * (own + across)
+
+
 class PartBlocks:
     """Kernel values between some of the samples, by their places among these."""
 
@@ -91,15 +103,18 @@ class ClassPairs:
         Whether the intercept is unpenalised.
     max_iter : int or None
         Most steps for one value of C.
+    kept : KernelBlocksKept, optional
+        Where kernel values of the same samples and kernel stay for other fits.
     """
 
-    def __init__(self, blocks, diagonal, division: OneVsOne, bias: float, free: bool, max_iter):
+    def __init__(
+        self, blocks, diagonal, division: OneVsOne, bias: float, free: bool, max_iter, kept=None
+    ):
         self._blocks, self._diagonal, self._division = blocks, diagonal, division
         self._bias, self._free, self._max_iter = bias, free, max_iter
         members = division.members
-        sizes = [rows.size for rows in members if rows.size <= _WHOLE]
-        what = f"Kernel matrices inside {len(sizes):,} classes"
-        check_memory(4.0 * sum(size**2 for size in sizes), what, "Use fewer samples.")
+        what = f"Kernel matrices inside {len(members):,} classes"
+        check_memory(block_bytes(division, inside=True), what, "Use fewer samples.")
         self._relative, self._sides = np.full((2, diagonal.size), np.inf), {}
         if isinstance(blocks, RBFBlocks):
             everyone = np.arange(diagonal.size)
@@ -110,12 +125,17 @@ class ClassPairs:
                 for c, rows in enumerate(members)
                 if rows.size <= _WHOLE
             }
+        self._kept = kept
         self._own = [
-            self._block(c, c) if rows.size <= _WHOLE else None for c, rows in enumerate(members)
+            self._values(c, c) if rows.size <= _WHOLE else None for c, rows in enumerate(members)
         ]
 
+    def _values(self, *classes: int) -> np.ndarray:
+        """Return kernel values between two classes, kept or computed."""
+        compute = partial(self._block, *classes)
+        return compute() if self._kept is None else self._kept.get(classes, compute)
+
     def _block(self, first: int, second: int) -> np.ndarray:
-        """Return kernel values between two classes."""
         I, J = self._division.members[first], self._division.members[second]
         out = np.empty((I.size, J.size), np.float32)
         if self._sides:
@@ -145,7 +165,7 @@ class ClassPairs:
         own = [self._own[c] for c in classes]
         pair = last = None
         if own[0] is not None and own[1] is not None:
-            values, relative = (*own, self._block(*classes)), self._relative[:, rows]
+            values, relative = (*own, self._values(*classes)), self._relative[:, rows]
             pair = _Pair(values, self._blocks, rows, relative, self._bias**2)
         for C in Cs:
             began = perf_counter()
@@ -158,7 +178,12 @@ class ClassPairs:
             elif start is not None:
                 beta = np.clip(signs * start, box.low, box.high)
                 beta = balanced(beta, box.low, box.high) if self._free else beta
-            if pair is not None:
+            hard = None
+            if pair is not None and np.all(np.abs(beta) < box.high - box.low) and beta.any():
+                hard = pair.hard_margin(box, beta, tol)
+            if hard is not None:
+                b, gap, primal, n_iter = *hard, 0
+            elif pair is not None:
                 b, gap, primal, n_iter = pair.solve(box, beta, tol, limit)
             else:
                 b, gap, primal, n_iter = self._by_levels(rows, box, beta, tol, limit)
@@ -276,6 +301,25 @@ class _FewOfMany:
         return f + self._square_bias * beta.sum()
 
 
+def _longer(box: Box, beta, f, errors) -> tuple[float, float, float, float] | None:
+    """Return by how much a solution has to be longer for all margins to be 1, and what it is then.
+
+    That is the factor, the intercept before, the gap and the primal value; None if there is no
+    such factor below 2.
+    """
+    positive, b = box.target > 0.0, 0.0
+    if box.free:
+        b = -0.5 * ((f - errors)[positive].min() + (f + errors)[~positive].max())
+    shortest = float((box.target * (f + b) - errors).min())
+    if shortest <= 0.5:
+        return None
+    factor = (1.0 + 4.0 * EPS) / shortest
+    square, total = float(beta @ f), fsum(np.abs(beta))
+    error = float(np.abs(beta) @ errors) + EPS * beta.size * abs(square)
+    gap = factor * (factor * (square + error) - total)
+    return factor, b, gap, 0.5 * factor**2 * (square - error)
+
+
 class _Pair:
     """A problem between two classes whose kernel values are at hand.
 
@@ -339,6 +383,32 @@ class _Pair:
                 break
             before = gap
         return b, gap, primal, steps
+
+    def hard_margin(self, box: Box, beta, tol: float) -> tuple[float, float, float] | None:
+        """Return intercept, gap and primal value if beta is the solution of a hard margin.
+
+        It is made longer, by so much that no margin is below 1: then bounds do not matter. None if
+        they do, or if the gap is not proved to be small enough.
+        """
+        f, errors = np.zeros((2, beta.size))
+        self._scores(beta, f, errors)
+        found = _longer(box, beta, f, errors)
+        if found is None or found[2] > tol * found[3]:
+            known = _longer(box, beta, f, np.zeros(beta.size))
+            if known is None or known[2] > tol * known[3]:
+                return None
+            # Errors of the scores are in the way, of support vectors and of those next to them.
+            near = (beta != 0.0) | (box.target * (f + known[1]) - errors < 1.0)
+            J = np.flatnonzero(near)
+            f[J], errors[J] = self._in_double(beta, J)
+            found = _longer(box, beta, f, errors)
+        if found is None or found[2] > tol * found[3]:
+            return None
+        factor, b, gap, primal = found
+        if np.any(factor * np.abs(beta) > box.high - box.low):
+            return None
+        beta *= factor
+        return factor * b, gap, primal
 
     def _scores(self, beta, f, errors) -> None:
         """Write scores, by the kernel values at hand if that will do, and bounds on errors."""

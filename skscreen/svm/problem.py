@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from skscreen.fitting.kept_matrices import KernelMatrices, kept_kernel_matrices
+from skscreen.fitting.kept_matrices import KernelMatrices, kept_kernel_blocks, kept_kernel_matrices
 from skscreen.fitting.store import Store, content_key
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.definite import made_definite
@@ -26,7 +26,7 @@ from skscreen.samples.objects import Objects, as_objects
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.samples.targets import Targets
 from skscreen.samples.twice import TwiceGram, TwiceRows, both_signs
-from skscreen.svm.class_pairs import ClassPairs
+from skscreen.svm.class_pairs import ClassPairs, block_bytes
 from skscreen.svm.hard_margin import solve_hard_margin
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.settings import Settings, solve_gram, solve_rows
@@ -93,23 +93,24 @@ class SVMProblem:
         """Return what solves problems one against one together, where that may be done."""
         settings, X = self._settings, self._taking_part
         whole = self._whole is not None or by_rows(self.kernel.name, settings.free)
-        if whole or settings.solver != "auto" or not self.kernel.is_definite:
-            return None
-        if settings.loss != "hinge":
+        others = settings.solver != "auto" or settings.loss != "hinge"
+        if whole or others or not self.kernel.is_definite:
             return None
         if self.kernel.name == "linear":
             # See `SampleSet`.
             (X,) = near_origin(X)
             if X is not self._taking_part:
                 self._origin = self._taking_part[0] - X[0]
-        gram = self.kernel.gram(X, 0.0)
         # The certificate of others looks at all of their values.
-        if not gram.is_definite:
+        if not (gram := self.kernel.gram(X, 0.0)).is_definite:
             return None
         blocks = LinearBlocks(X) if self.kernel.name == "linear" else gram.blocks or gram.tiles()
-        return ClassPairs(
-            blocks, gram.diagonal, self.division, settings.bias, settings.free, settings.max_iter
-        )
+        kept = None
+        if self._content is not None:
+            key = content_key(self._content, self.labels.codes, *astuple(self.kernel))
+            kept = kept_kernel_blocks(key, block_bytes(self.division), settings.store.max_bytes)
+        how = settings.bias, settings.free, settings.max_iter
+        return ClassPairs(blocks, gram.diagonal, self.division, *how, kept)
 
     def _stored_fit(self) -> StoredFit:
         """Return what the store knows of these problems for other C."""

@@ -2,12 +2,18 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import scale
 
 from skscreen import ScreenedSVC
 from skscreen.fitting import kept_matrices
-from skscreen.fitting.kept_matrices import KernelMatrices, kept_kernel_matrices, kept_matrix
+from skscreen.fitting.kept_matrices import (
+    KernelMatrices,
+    kept_kernel_blocks,
+    kept_kernel_matrices,
+    kept_matrix,
+)
+from skscreen.svm.class_pairs import ClassPairs
 
 
 @pytest.fixture(autouse=True)
@@ -84,3 +90,23 @@ def test_fits_with_a_store_share_distances(tmp_path):
     (matrices,) = kept_matrices._KEPT.values()
     assert matrices.nbytes == 2 * 8 * len(y) ** 2
     assert not list(tmp_path.rglob("*.npy"))
+
+
+def test_fits_of_several_classes_share_kernel_values(tmp_path, monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    X, computed, block = scale(X), [], ClassPairs._block
+    monkeypatch.setattr(ClassPairs, "_block", lambda *args: computed.append(1) or block(*args))
+    for C in (0.1, 1.0):
+        kept = ScreenedSVC(C, memory=tmp_path, tol=1e-8).fit(X, y)
+        assert len(computed) == 6
+        bare = ScreenedSVC(C, tol=1e-8).fit(X, y)
+        np.testing.assert_allclose(kept.objective_, bare.objective_, rtol=2e-8)
+        del computed[6:]
+    sizes = np.bincount(y)
+    (blocks,) = kept_matrices._KEPT.values()
+    assert blocks.nbytes == 2 * (y.size**2 + sizes @ sizes)
+
+
+def test_blocks_that_are_too_large_are_not_kept():
+    assert kept_kernel_blocks("small", 100, 1000.0) is kept_kernel_blocks("small", 100, 1000.0)
+    assert kept_kernel_blocks("large", 300, 1000.0) is None

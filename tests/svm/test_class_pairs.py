@@ -80,6 +80,21 @@ def test_solutions_of_other_values_are_starts():
     assert again.n_iter < alone[-1].n_iter / 4
 
 
+@pytest.mark.parametrize("bias", [None, 0.0, 2.0])
+@pytest.mark.parametrize("tol", [1e-3, 1e-8])
+def test_a_hard_margin_is_the_solution_for_all_larger_C(tol, bias):
+    data, Cs = X + 4.0 * Y[:, None], np.geomspace(1.0, 1e6, 7)
+    K = rbf_kernel(data, gamma=0.1)
+    _, path = solved(data, Kernel("rbf", 0.1, 3, 0.0), Cs, bias, tol, 0)
+    division = OneVsOne(check_labels(data, Y, WEIGHTS, None))
+    for found in path:
+        true, primal = gap(K, division, 0, bias, found)
+        assert true <= found.certificate.gap * (1.0 + 1e-9) + 1e-13 * primal
+        assert found.converged and found.certificate.gap <= tol * primal * (1.0 + 1e-6)
+    assert [found.n_iter for found in path[-3:]] == [0, 0, 0]
+    assert_allclose(path[-1].alpha, path[-2].alpha, rtol=1e-12)
+
+
 def test_few_steps_are_not_enough():
     division = OneVsOne(check_labels(X, Y, WEIGHTS, None))
     gram = Kernel("rbf", 0.1, 3, 0.0).gram(X, 0.0)
