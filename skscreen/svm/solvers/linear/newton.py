@@ -24,7 +24,7 @@ from scipy.linalg.blas import dsymv, dsyrk
 
 from skscreen.core.compiling import njit
 from skscreen.core.decisions import UNDECIDED
-from skscreen.core.floats import REORDER
+from skscreen.core.floats import EPS, REORDER
 from skscreen.core.memory import check_memory
 from skscreen.samples.row_loops import add_products
 from skscreen.samples.rows import LinearSamples
@@ -207,8 +207,19 @@ class _Hessian:
 
     def solve(self, x: np.ndarray) -> np.ndarray:
         """Solve with the sum and the identity, the matrix of Newton's method."""
+        try:
+            return self._solve(x, 1.0)
+        except np.linalg.LinAlgError:
+            # Large weights leave rounding errors behind when they are taken out.
+            self._sum[:] = 0.0
+            self._add(np.flatnonzero(self._inside), 1.0)
+        # With more than the rounding errors of a sum added, the step still leads downhill.
+        terms = np.count_nonzero(self._inside) + len(self._sum)
+        return self._solve(x, 1.0 + 2.0 * terms * EPS * float(np.trace(self._sum)))
+
+    def _solve(self, x: np.ndarray, ridge: float) -> np.ndarray:
         matrix = self._sum.T.copy(order="F")
-        matrix[np.diag_indices_from(matrix)] += 1.0
+        matrix[np.diag_indices_from(matrix)] += ridge
         factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
         return cho_solve(factor, x, check_finite=False)
 
