@@ -301,7 +301,7 @@ def fuzz_displays(inputs: Inputs) -> None:
     call(partial(EmbeddingDisplay.from_estimator, points, **some), names=("estimator", *some))
     edges = np.sort(10.0 ** rng.uniform(-2, 2, n + 1))
     result = SimpleNamespace(edges=edges, lower=values, upper=values, Cs=edges, best=0,
-                             errors=np.append(values, 0.0))  # fmt: skip
+                             errors=np.append(values, 0.0), name="validation error")  # fmt: skip
     call(CertifiedPathDisplay.from_result, inputs.junk("result", result))
     grid = SimpleNamespace(Cs_=edges, gammas_=edges[:2], C_=edges[0], gamma_=edges[1],
                            scores_=rng.random((2, 2, n + 1)))  # fmt: skip

@@ -106,7 +106,8 @@ class ScreenedSVC(BaseSVC):
         A folder where solved problems are kept: fits of the same data with other values of C, in
         this process or another, start from the nearest ones and screen by them. So a grid search
         over C costs little more than a path for each fold. The solution is the same, within `tol`.
-        Kernel matrices stay in the memory of the process. See `Store`.
+        Kernel matrices stay in the memory of the process. Fits of up to 150 samples take less time
+        than a file, and have none. See `Store`.
     n_jobs : int or None, default=None
         Threads for the problems of more than two classes.
     verbose : int, default=0

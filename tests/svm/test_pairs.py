@@ -133,8 +133,10 @@ def test_ties_cannot_be_broken_by_scores_of_pairs():
 
 
 def test_a_store_knows_pairs(tmp_path):
-    first = pairs(1.0, kernel="rbf", memory=tmp_path, tol=1e-6).fit(X, y)
-    again = pairs(1.0, kernel="rbf", memory=tmp_path, tol=1e-6).fit(X, y)
+    # Fits of fewer samples are not kept.
+    many, classes = np.vstack((X, X + 0.1)), np.tile(y, 2)
+    first = pairs(1.0, kernel="rbf", memory=tmp_path, tol=1e-6).fit(many, classes)
+    again = pairs(1.0, kernel="rbf", memory=tmp_path, tol=1e-6).fit(many, classes)
     assert again.n_iter_.sum() == 0 < first.n_iter_.sum()
     assert_allclose(again.decision_function(X), first.decision_function(X), atol=1e-6)
 
