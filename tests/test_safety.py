@@ -93,7 +93,7 @@ def test_no_decision_of_a_fit_is_wrong():
     # With a kernel and a free intercept a solution at another C decides little of few samples.
     for family in FAMILIES[:3]:
         assert counts[family + PATH]["checked"] > 1000, family
-    assert counts[f"linear, free: {INSIDE}"]["checked"] > 100
+    assert counts[f"linear, free: {INSIDE}"]["checked"] > 50
     for kind in ("balls", "ranges"):
         assert counts[f"metrics: {kind}"]["checked"] > 5000, kind
 
