@@ -44,7 +44,8 @@ def main() -> None:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for tol in tols:
-            _run(_model(1.0, 64, tol), *_split(load, "digits"))  # compiles
+            for parts in (_split(load, "digits"), _large_classes()):
+                _run(_model(1.0, parts[0].shape[1], tol), *parts)  # compiles
         print("set, samples, classes, C, SVC fit s, predict s, accuracy | tol, ours, SVC / ours")
         for name in args.sets.split(","):
             parts = _split(load, name)
@@ -85,6 +86,14 @@ def _split(load: Data, name: str) -> tuple:
         train, test = np.array_split(order, [len(y) * 2 // 3])
     scaler = StandardScaler().fit(X[train])
     return scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test]
+
+
+def _large_classes() -> tuple:
+    """Return made samples of classes too large for a kernel matrix of each."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [3500, 3500, 100])
+    X = rng.normal(size=(y.size, 4)) + 2.0 * y[:, None]
+    return X, y, X[::10], y[::10]
 
 
 def _model(C: float, n_features: int, tol: float) -> ScreenedSVC:
