@@ -4,7 +4,7 @@ from collections.abc import Callable
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state, check_scalar
+from sklearn.utils import check_array, check_random_state, check_scalar, gen_batches
 
 from skscreen.core.inputs import check_format, in_format
 from skscreen.core.memory import check_memory
@@ -234,19 +234,18 @@ def _gain(X, metric, noise, noise_model, rng) -> Callable:
 
 def _noisy_gain(X, rows, noise, rng):
     """Differences of squared distances of points that are elsewhere in each row."""
-    out, size = np.empty(len(rows)), max(_BLOCK // X.shape[1], 1)
-    for first in range(0, len(rows), size):
-        part = rows[first : first + size]
-        i, j, k = (X[part] + noise * rng.normal(size=(*part.shape, X.shape[1]))).swapaxes(0, 1)
-        out[first : first + size] = np.sum((i - k) ** 2, axis=1) - np.sum((i - j) ** 2, axis=1)
+    out = np.empty(len(rows))
+    for part in gen_batches(len(rows), max(_BLOCK // X.shape[1], 1)):
+        centres = X[rows[part]]
+        i, j, k = (centres + noise * rng.normal(size=centres.shape)).swapaxes(0, 1)
+        out[part] = np.sum((i - k) ** 2, axis=1) - np.sum((i - j) ** 2, axis=1)
     return out
 
 
 def _square_distances(X, i, j):
     """Distances of many pairs, by blocks: their differences are a multiple of the data."""
-    out, size = np.empty(len(i)), max(_BLOCK // X.shape[1], 1)
-    for first in range(0, len(i), size):
-        part = slice(first, first + size)
+    out = np.empty(len(i))
+    for part in gen_batches(len(i), max(_BLOCK // X.shape[1], 1)):
         out[part] = np.sum((X[i[part]] - X[j[part]]) ** 2, axis=1)
     return out
 

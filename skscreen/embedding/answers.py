@@ -33,6 +33,10 @@ class Answers(NamedTuple):
     rows: np.ndarray
     weights: np.ndarray | None
 
+    def take(self, index: np.ndarray) -> "Answers":
+        """Return some of the answers, by an index or a mask."""
+        return Answers(self.rows[index], None if self.weights is None else self.weights[index])
+
 
 def read_answers(X, y=None, sample_weight=None) -> Answers:
     """Read answers as `OrdinalEmbedding.fit` takes them; objects may be any integers >= 0.
@@ -76,11 +80,10 @@ def read_answers(X, y=None, sample_weight=None) -> Answers:
 
 def usable_answers(answers: Answers) -> Answers:
     """Leave out answers of weight zero and, with a warning, those that nothing could satisfy."""
-    rows, weights = answers
-    check_total(weights)
-    if weights is not None:
-        used = weights > 0.0
-        rows, weights = rows[used], weights[used]
+    check_total(answers.weights)
+    if answers.weights is not None:
+        answers = answers.take(answers.weights > 0.0)
+    rows = answers.rows
     impossible = same_pairs(rows)
     _refuse_choices(rows)
     _refuse_features(rows, impossible)
@@ -95,11 +98,10 @@ def usable_answers(answers: Answers) -> Answers:
             f"{count} of {total} answers in X compare a pair of objects with itself, or an object "
             f"with itself, as {rows[np.argmax(impossible)].tolist()} does: they are left out.",
         )
-        rows = rows[~impossible]
-        weights = None if weights is None else weights[~impossible]
-    if weights is not None and np.all(weights == weights[0]):
-        weights = None
-    return Answers(rows, weights)
+        answers = answers.take(~impossible)
+    if answers.weights is not None and np.all(answers.weights == answers.weights[0]):
+        return Answers(answers.rows, None)
+    return answers
 
 
 def _refuse_choices(rows: np.ndarray) -> None:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.linalg import orthogonal_procrustes
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
@@ -87,7 +88,7 @@ def nearest_similar(points: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return points shifted, turned, reflected and scaled towards others (Procrustes)."""
     middle = target.mean(axis=0)
     centred = points - points.mean(axis=0)
-    u, sizes, v = np.linalg.svd(centred.T @ (target - middle))
+    rotation, size = orthogonal_procrustes(centred, target - middle)
     total = float(np.vdot(centred, centred))
-    scale = sizes.sum() / total if total > 0.0 else 1.0
-    return scale * centred @ u @ v + middle
+    scale = size / total if total > 0.0 else 1.0
+    return scale * centred @ rotation + middle

@@ -120,17 +120,18 @@ def _slopes(z, terms, n_objects):
         share = (terms.weights[q] if terms.weights.size else 1.0) / terms.total
         for r in range(z.shape[1]):
             pull = share * t[q, r]
-            _add(S, rows[q, 0], rows[q, 1], pull)
-            _add(S, rows[q, l_column if r == 0 else 1], rows[q, width - 1], -pull)
+            add_pair(S, rows[q, 0], rows[q, 1], pull)
+            add_pair(S, rows[q, l_column if r == 0 else 1], rows[q, width - 1], -pull)
     return t, S
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _add(S, i, j, pull):
-    S[i, i] += pull
-    S[j, j] += pull
-    S[i, j] -= pull
-    S[j, i] -= pull
+def add_pair(S, i, j, factor):
+    """Add the gradient of g_ii - 2 g_ij + g_jj in G times a factor."""
+    S[i, i] += factor
+    S[j, j] += factor
+    S[i, j] -= factor
+    S[j, i] -= factor
 
 
 def _conjugates(t: np.ndarray, loss: int, shape: float) -> np.ndarray:

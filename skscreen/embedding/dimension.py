@@ -185,10 +185,7 @@ def _read(X, y, sample_weight, model: OrdinalEmbedding) -> tuple[Answers, int]:
 
 def _score_fold(model, answers: Answers, dimensions, train, test, seed) -> list:
     """Score each dimension on the answers of the fit and on those of the fold."""
-    parts = [
-        (answers.rows[part], None if answers.weights is None else answers.weights[part])
-        for part in (train, test)
-    ]
+    parts = [answers.take(part) for part in (train, test)]
     rows, weights = parts[0]
     scores = []
     for n_components in dimensions:

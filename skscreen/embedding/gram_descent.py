@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from skscreen.core.compiling import njit
+from skscreen.embedding.convex import add_pair
 from skscreen.embedding.losses import ODD, answer, choice
 from skscreen.embedding.objective import EmbeddingProblem
 from skscreen.embedding.state import Progress, Settings
@@ -96,17 +97,8 @@ def _sum_losses(G, terms, gradient):
             linear, factor, slope_a, slope_c = answer(terms.loss, terms.shape, a, c)
         weight = weights[q] if weights.size else 1.0
         total += weight * (linear + np.log(factor))
-        _add(gradient, i, j, weight * slope_a)
-        _add(gradient, l, k, weight * slope_c)
+        add_pair(gradient, i, j, weight * slope_a)
+        add_pair(gradient, l, k, weight * slope_c)
         if slope_e != 0.0:
-            _add(gradient, j, k, weight * slope_e)
+            add_pair(gradient, j, k, weight * slope_e)
     return total
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _add(gradient, u, v, slope):
-    """Add the gradient of a squared distance times its slope."""
-    gradient[u, u] += slope
-    gradient[v, v] += slope
-    gradient[u, v] -= slope
-    gradient[v, u] -= slope

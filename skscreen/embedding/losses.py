@@ -68,6 +68,16 @@ class EmbeddingLoss:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def squared_distance(X, i, j):
+    """Squared distance of two objects."""
+    total = 0.0
+    for d in range(X.shape[1]):
+        difference = X[i, d] - X[j, d]
+        total += difference * difference
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def power(x, h):
     """x^h for 0 < x <= 1, by multiplications where 2 h is a whole number."""
     # A number beyond integers must not become one.

@@ -26,6 +26,7 @@ from skscreen.embedding.losses import (
     answer,
     choice,
     power,
+    squared_distance,
 )
 
 # A product of factors is turned into a logarithm before it could overflow or underflow.
@@ -248,7 +249,7 @@ def _by_trials(X, terms, gradient):
     for q in range(answers.shape[0]):
         i, j, k = answers[q, 0], answers[q, 1], answers[q, 2]
         linear, factor, slope_a, slope_c, slope_e = choice(
-            _square(X, i, j), _square(X, i, k), _square(X, j, k)
+            squared_distance(X, i, j), squared_distance(X, i, k), squared_distance(X, j, k)
         )
         if weights.size:
             weight = weights[q]
@@ -256,16 +257,6 @@ def _by_trials(X, terms, gradient):
         _add_pull(X, i, j, 2.0 * weight * slope_a, gradient)
         _add_pull(X, i, k, 2.0 * weight * slope_c, gradient)
         _add_pull(X, j, k, 2.0 * weight * slope_e, gradient)
-    return total
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _square(X, i, j):
-    """Squared distance of two objects."""
-    total = 0.0
-    for d in range(X.shape[1]):
-        difference = X[i, d] - X[j, d]
-        total += difference * difference
     return total
 
 

@@ -73,7 +73,8 @@ class PlaceMixin:
         free &= ~compared
         if not free.any():
             raise ValueError("X must name at least one object that was in no answer of the fit.")
-        answers = usable_answers(_about(answers, free))
+        # Those about known objects alone say nothing new.
+        answers = usable_answers(answers.take(free[answers.rows].any(axis=1)))
         start = np.zeros((len(objects), self.embedding_.shape[1]))
         start[:n_known] = self.embedding_
         # In the order of names, whether or not the fit knew of them.
@@ -121,13 +122,6 @@ class PlaceMixin:
         return best.x.reshape(len(free), -1)
 
 
-def _about(answers: Answers, free: np.ndarray) -> Answers:
-    """Answers that compare at least one of the free objects."""
-    rows, weights = answers
-    used = free[rows].any(axis=1)
-    return Answers(rows[used], None if weights is None else weights[used])
-
-
 def _beginnings(answers, start, free, compared, loss, rng):
     """Yield starts: each new object beside the known one where most of its answers are right."""
     known = np.flatnonzero(compared)
@@ -138,8 +132,7 @@ def _beginnings(answers, start, free, compared, loss, rng):
     for v in free:
         others = np.setdiff1d(free, v)
         alone = (answers.rows == v).any(axis=1) & ~np.isin(answers.rows, others).any(axis=1)
-        rows = answers.rows[alone]
-        weights = None if answers.weights is None else answers.weights[alone]
+        rows, weights = answers.take(alone)
         shares = np.zeros(len(candidates))
         for place, at in enumerate(candidates if len(rows) else ()):
             places[v] = start[at]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from skscreen.core.compiling import njit
-from skscreen.embedding.losses import EmbeddingLoss, answer, choice
+from skscreen.embedding.losses import EmbeddingLoss, answer, choice, squared_distance
 
 
 def room_for_third(loss: EmbeddingLoss, n_components: int) -> np.ndarray | None:
@@ -42,8 +42,7 @@ def sgd_pass(X, answers, start, n_steps, first_step, last_step, loss, shape, reg
         if third is None:
             _, _, slope_a, slope_c = answer(loss, shape, a, c)
         else:
-            e = _third_distance(X, j, k)
-            _, _, slope_a, slope_c, slope_e = choice(a, c, e)
+            _, _, slope_a, slope_c, slope_e = choice(a, c, squared_distance(X, j, k))
         if slope_a == 0.0 and slope_c == 0.0 and reg == 0.0:
             continue
         step = 2.0 * (first_step + decay * t)
@@ -69,15 +68,6 @@ def sgd_pass(X, answers, start, n_steps, first_step, last_step, loss, shape, reg
                 X[j, d] -= third[d]
                 X[k, d] += third[d]
     return q
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _third_distance(X, j, k):
-    total = 0.0
-    for d in range(X.shape[1]):
-        difference = X[j, d] - X[k, d]
-        total += difference * difference
-    return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -120,15 +110,15 @@ def svrg_epoch(
                 if last[v] < t:
                     _step_along(X, gradient, v, dense * (t - last[v]))
                     last[v] = t
-            near, far = _square(X, i, j), _square(X, l, k)
-            old_near, old_far = _square(snapshot, i, j), _square(snapshot, l, k)
+            near, far = squared_distance(X, i, j), squared_distance(X, l, k)
+            old_near, old_far = squared_distance(snapshot, i, j), squared_distance(snapshot, l, k)
             if third is None:
                 _, _, slope_a, slope_c = answer(loss, shape, near, far)
                 _, _, old_slope_a, old_slope_c = answer(loss, shape, old_near, old_far)
             else:
-                _, _, slope_a, slope_c, slope_e = choice(near, far, _third_distance(X, j, k))
+                _, _, slope_a, slope_c, slope_e = choice(near, far, squared_distance(X, j, k))
                 _, _, old_slope_a, old_slope_c, old_slope_e = choice(
-                    old_near, old_far, _third_distance(snapshot, j, k)
+                    old_near, old_far, squared_distance(snapshot, j, k)
                 )
                 _difference(X, snapshot, j, k, slope_e, old_slope_e, buffer, b, 2 * p)
             _difference(X, snapshot, i, j, slope_a, old_slope_a, buffer, b, 0)
@@ -149,15 +139,6 @@ def svrg_epoch(
                 _move(X, j, k, 2.0 * step, buffer, b, 2 * p)
     for v in range(n):
         _step_along(X, gradient, v, dense * (n_steps - last[v]))
-
-
-@njit(inline="always")
-def _square(X, i, j):
-    """Squared distance of two objects."""
-    total = 0.0
-    for d in range(X.shape[1]):
-        total += (X[i, d] - X[j, d]) ** 2
-    return total
 
 
 @njit(inline="always")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import orthogonal_procrustes
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
@@ -270,10 +271,10 @@ def _turned(layers: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Return all layers after the similarity that brings the first nearest to the reference."""
     middle = reference.mean(axis=0)
     centred = layers - layers[0].mean(axis=0)
-    u, sizes, v = np.linalg.svd(centred[0].T @ (reference - middle))
+    rotation, size = orthogonal_procrustes(centred[0], reference - middle)
     total = np.sum(centred[0] ** 2)
-    scale = sizes.sum() / total if total > 0.0 else 1.0
-    return scale * centred @ u @ v + middle
+    scale = size / total if total > 0.0 else 1.0
+    return scale * centred @ rotation + middle
 
 
 def _checked_regions(regions: Any, shape: tuple[int, int], level: float) -> np.ndarray:

@@ -57,7 +57,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     C : float, default=1.0
         Weight of the losses, > 0; lam = 1 / (n C).
     fit_intercept : bool, default=True
-        Whether there is a b. It is not penalised. Without it b = 0.
+        Whether to fit an intercept b, which is not penalised; otherwise b = 0.
     algorithm : {"pragam", "bmrm", "ls-bmrm", "pegasos"}, default="pragam"
         "pragam": Nesterov's excessive gap technique; J - D <= tol after O(1 / sqrt(lam tol))
         iterations. "bmrm": cutting planes with a quadratic programme. "ls-bmrm": cutting planes
@@ -80,11 +80,11 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     tol : float, default=1e-4
         Absolute duality gap J - D at which the fit stops, > 0. J is at most 1.
     max_iter : int or None, default=None
-        Most iterations (steps) for each problem. None: 2000 for "bmrm", 1000 passes over the data
-        for small batches, else 100000.
+        Largest number of iterations (steps) for each problem. None is 2000 for "bmrm", 1000 passes
+        over the data for small batches, else 100000.
     class_weight : dict, "balanced" or None, default=None
-        Factors >= 0 of the weights of samples by class; one for those that a dict lacks.
-        "balanced" makes the sum of weights of all classes equal.
+        Factors >= 0 that multiply the weights of the samples of each class, 1 for classes not in
+        the dict. "balanced" gives all classes the same total weight.
     warm_start : bool, default=False
         Whether a fit starts from the solution of the one before, which must have had the same
         samples: for another C, say, or another `tol`. Not for "pegasos", whose first step forgets
@@ -140,8 +140,8 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     An iteration of "pragam" costs three products of X or its transpose with a vector (two more
     when a new L fails), and little else. Iterations grow with |x_i|^2 and C: standardise X.
 
-    A sample of weight zero is left out. Class weights belong to the true class of a sample, also
-    where it is one of the rest.
+    Samples of weight zero are ignored. A sample has the weight of its true class in every problem,
+    also where it is one of the rest.
 
     References
     ----------
@@ -227,7 +227,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), optional
-            Factors >= 0 of the losses.
+            Weights >= 0 that multiply the losses.
 
         Returns
         -------
@@ -337,7 +337,7 @@ def solve_problems(
 ) -> list[Certified]:
     """Solve the problem of each class; `samples` makes those of positive weight, from signs."""
     n_problems, fits, algorithm = labels.n_problems, [], _algorithm(model)
-    check_problems(n_problems, *shape)
+    check_problems(n_problems, "class", n_problems * shape[0], shape[1])
     check_bounds(C, labels.weights)
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
     blas_threads = blas_threads_for(shape[1], n_threads)

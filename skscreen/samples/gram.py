@@ -332,9 +332,7 @@ class Gram:
     @property
     def is_definite(self) -> bool:
         """Whether the kernel is positive semi-definite on any samples."""
-        if self.kernel == "poly":
-            return self.gamma >= 0.0 and self.coef0 >= 0.0
-        return self.kernel in ("rbf", "linear")
+        return is_definite(self.kernel, self.gamma, self.coef0)
 
     def _check_definite(self) -> None:
         """Refuse a kernel that is indefinite on a block of samples."""
@@ -357,6 +355,13 @@ class Gram:
         if smallest < -INDEFINITE * abs(largest):
             found = f"eigenvalue {smallest:.3g} on {probe.size} samples"
             raise IndefiniteError(indefinite_message(found))
+
+
+def is_definite(kernel: str | Callable, gamma: float, coef0: float) -> bool:
+    """Whether a kernel is positive semi-definite on any samples."""
+    if kernel == "poly":
+        return gamma >= 0.0 and coef0 >= 0.0
+    return kernel in ("rbf", "linear")
 
 
 def _check_minors(K: np.ndarray, diagonal: np.ndarray) -> None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
+from sklearn.utils import gen_batches
 
-from skscreen.samples.gram import Gram, Shared, kernel_values
+from skscreen.samples.gram import Gram, Shared, is_definite, kernel_values
 from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
 from skscreen.samples.objects import Objects
 from skscreen.samples.row_loops import largest_distance, squared_norms
@@ -50,8 +51,8 @@ class Kernel:
             for part, blocks in _blocks(X, support_vectors, self.gamma):
                 out[part] = blocks.combine(dual_coef)
             return out
-        # A tolerance may be met without any support vector.
-        for part in _parts(X.shape[0], len(dual_coef)) if len(dual_coef) else ():
+        # The tolerance may be met without any support vector.
+        for part in _batches(X.shape[0], len(dual_coef)) if len(dual_coef) else ():
             out[part] = self.between(X[part], support_vectors) @ dual_coef
         return out
 
@@ -78,7 +79,7 @@ class Kernel:
     @property
     def is_definite(self) -> bool:
         """Whether the kernel is positive semi-definite on any samples."""
-        return self.name in ("rbf", "linear") or (self.name == "poly" and self.coef0 >= 0.0)
+        return is_definite(self.name, self.gamma, self.coef0)
 
     def size(self, X) -> float:
         """Return the size of the terms of decision values: the largest K(x, x), or about that.
@@ -119,16 +120,14 @@ class Kernel:
 def _blocks(X, support_vectors, gamma: float) -> Iterator[tuple[slice, RBFBlocks]]:
     """Yield parts of the rows of X, and products with the support vectors."""
     A = RBFRows(support_vectors, gamma)
-    for first in range(0, X.shape[0], _ROWS):
-        part = slice(first, min(first + _ROWS, X.shape[0]))
+    for part in gen_batches(X.shape[0], _ROWS):
         yield part, RBFBlocks(A, RBFRows(X[part], gamma, A.centre))
 
 
-def _parts(n: int, width: int) -> Iterator[slice]:
-    """Split n rows of kernel values into parts of limited size."""
-    memory = get_config()["working_memory"] * 2**20
-    n_rows = max(int(memory / (8 * max(width, 1))), 1)
-    return (slice(first, first + n_rows) for first in range(0, n, n_rows))
+def _batches(n: int, width: int) -> Iterator[slice]:
+    """Split n rows of kernel values into batches that fit scikit-learn's `working_memory`."""
+    n_rows = int(get_config()["working_memory"] * 2**20 // (8 * width))
+    return gen_batches(n, max(n_rows, 1))
 
 
 def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:

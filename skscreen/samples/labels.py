@@ -118,8 +118,18 @@ def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
     return factors
 
 
-def check_problems(n_problems: int, n_samples: int, n_features: int) -> None:
-    """Refuse dual variables and weights of more classes than would fit, before they are made."""
-    what = f"{n_problems:,} problems, one a class, on {n_samples:,} samples"
-    needed = _BYTES_PER_VARIABLE * n_problems * (n_samples + n_features)
+def check_problems(n_problems: int, of: str, n_variables: int, n_features: int) -> None:
+    """Refuse dual variables and weights of more problems than would fit, before they are made.
+
+    Parameters
+    ----------
+    n_problems : int
+    of : str
+        What each problem belongs to: "class" or "pair of classes".
+    n_variables : int
+        Dual variables of all problems.
+    n_features : int
+    """
+    what = f"{n_problems:,} problems, one for each {of}, with {n_variables:,} dual variables"
+    needed = _BYTES_PER_VARIABLE * (n_variables + n_problems * n_features)
     check_memory(needed, what, "Are the labels classes? Use fewer.")

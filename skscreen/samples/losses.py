@@ -90,9 +90,7 @@ class SampleLosses:
 
 def hinge(caps: np.ndarray) -> SampleLosses:
     """Return the hinge losses C_i (1 - m_i)_+; a sample of C_i = 0 does not exist."""
-    caps = np.ascontiguousarray(caps, dtype=np.float64)
-    if not np.all(np.isfinite(caps) & (caps >= 0.0)):
-        raise ValueError("C must be finite and not negative")
+    caps = _checked(caps)
     return SampleLosses(np.ones(caps.size), caps, np.zeros(caps.size))
 
 
@@ -101,12 +99,17 @@ def squared_hinge(factors: np.ndarray) -> SampleLosses:
 
     Their dual variables have no upper bound, and are 2 C_i (1 - m_i)_+ at the optimum.
     """
-    factors = np.ascontiguousarray(factors, dtype=np.float64)
-    if not np.all(np.isfinite(factors) & (factors >= 0.0)):
-        raise ValueError("C must be finite and not negative")
+    factors = _checked(factors)
     exists = factors > 0.0
     shifts = np.divide(0.5, factors, out=np.zeros(factors.size), where=exists)
     return SampleLosses(np.ones(factors.size), np.where(exists, np.inf, 0.0), shifts)
+
+
+def _checked(factors: np.ndarray) -> np.ndarray:
+    factors = np.ascontiguousarray(factors, dtype=np.float64)
+    if not np.all(np.isfinite(factors) & (factors >= 0.0)):
+        raise ValueError("C must be finite and not negative")
+    return factors
 
 
 def as_losses(losses: SampleLosses | np.ndarray) -> SampleLosses:

@@ -13,11 +13,7 @@ from itertools import combinations
 import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from skscreen.core.memory import check_memory
 from skscreen.samples.labels import Labels, check_problems
-
-# A dual variable with and without sign, of each problem and in the matrix of all.
-_BYTES_PER_VARIABLE = 32
 
 
 class OneVsRest:
@@ -55,7 +51,7 @@ class OneVsRest:
 
     def check(self, n_features: int) -> None:
         """Refuse dual variables and weights that would not fit, before they are made."""
-        check_problems(self.n_problems, self.everyone.size, n_features)
+        check_problems(self.n_problems, "class", self.n_variables, n_features)
 
 
 class OneVsOne:
@@ -108,9 +104,7 @@ class OneVsOne:
 
     def check(self, n_features: int) -> None:
         """Refuse dual variables and weights that would not fit, before they are made."""
-        what = f"{self.n_problems:,} problems, one a pair of {self.labels.classes.size:,} classes"
-        needed = _BYTES_PER_VARIABLE * (self.n_variables + self.n_problems * n_features)
-        check_memory(needed, what, "Are the labels classes? Use fewer.")
+        check_problems(self.n_problems, "pair of classes", self.n_variables, n_features)
 
 
 Division = OneVsRest | OneVsOne

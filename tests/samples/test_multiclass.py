@@ -71,5 +71,5 @@ def test_ties_of_votes_go_to_the_first_class_or_to_the_scores():
 
 def test_too_many_pairs_are_refused(monkeypatch):
     monkeypatch.setattr("skscreen.core.memory.free_memory", lambda: 1e3)
-    with pytest.raises(MemoryError, match="3 problems, one a pair of 3 classes"):
+    with pytest.raises(MemoryError, match="3 problems, one for each pair of classes"):
         divided(labels(), "ovo").check(10**6)

@@ -60,6 +60,10 @@ class _Scores:
         """Return (1 - share) self + share other."""
         return self.sum(other, 1.0 - share, share)
 
+    def over(self, mu: float) -> Self:
+        """Return the scores over a temperature."""
+        return _Scores(self.U / mu, self.E / mu, self.losses / mu)
+
     def sum(self, other: Self, mine: float, others: float) -> Self:
         """Return a weighted sum of self and other."""
         return _Scores(
@@ -140,7 +144,7 @@ def _from_uniform(chains: Chains) -> Iterator[Iterate]:
     p_w, scores, reach = uniform.p, uniform.scores, log_uniform
     mu = reach
     while True:
-        dual, log_sum = at.point(scores.sum(scores, 1.0 / mu, 0.0))
+        dual, log_sum = at.point(scores.over(mu))
         moved = at.expected_score(dual, p_w / lam) / mu - (log_sum - log_uniform)
         if _holds(dual.p - uniform.p, lam, 1.0, mu * moved, mu * log_sum):
             break
@@ -160,7 +164,7 @@ def _steps(at: "_Distributions", dual: _Point, p_w, scores: _Scores, mu, reach):
         yield Iterate(k, w, 0.0, primal, _dual_value(dual, lam), promise=mu * reach)
         if mu * reach < EPS * abs(primal):
             return
-        near, log_near = at.point(scores.sum(scores, 1.0 / mu, 0.0))
+        near, log_near = at.point(scores.over(mu))
         L *= _SHRINK
         while True:
             # The root of L tau^2 = (1 - tau) mu, written without cancellation.
