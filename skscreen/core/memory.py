@@ -41,7 +41,7 @@ def check_memory(needed: float, what: str, advice: str) -> None:
     Raises
     ------
     MemoryError
-        If so many bytes are not free.
+        If that many bytes are not free.
     """
     if needed <= _NEGLIGIBLE:
         return

@@ -40,7 +40,7 @@ class DistributedPragamSVC(PragamSVC):
     C : float, default=1.0
         Weight of the losses, > 0; lam = 1 / (n C).
     fit_intercept : bool, default=True
-        Whether there is a b. It is not penalised. Without it b = 0.
+        Whether to fit an intercept b, which is not penalised; otherwise b = 0.
     algorithm : {"pragam", "bmrm", "ls-bmrm", "pegasos"}, default="pragam"
         See `PragamSVC`. "pegasos" takes all samples in every step.
     lipschitz : "auto" or float, default="auto"
@@ -52,9 +52,10 @@ class DistributedPragamSVC(PragamSVC):
     tol : float, default=1e-4
         Absolute duality gap J - D at which the fit stops, > 0. J is at most 1.
     max_iter : int or None, default=None
-        Most iterations (steps) for each problem. None: 2000 for "bmrm", else 100000.
+        Largest number of iterations (steps) for each problem. None is 2000 for "bmrm", else 100000.
     class_weight : dict, "balanced" or None, default=None
-        Factors >= 0 of the weights of samples by class; one for those that a dict lacks.
+        Factors >= 0 that multiply the weights of the samples of each class, 1 for classes not in
+        the dict.
     warm_start : bool, default=False
         Whether a fit starts from the solution of the one before, which must have had the same
         samples. Not for "pegasos".
@@ -166,7 +167,7 @@ class DistributedPragamSVC(PragamSVC):
         y : array-like or dask array of shape (n_samples,)
             Class labels; they come to the driver.
         sample_weight : array-like or dask array of shape (n_samples,), optional
-            Factors >= 0 of the losses.
+            Weights >= 0 that multiply the losses.
 
         Returns
         -------

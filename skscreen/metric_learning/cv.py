@@ -27,64 +27,64 @@ _LARGEST_LAM, _SMALLEST_LAM = 0.3, 1e-3
 
 
 class ScreenedRTLMCV(ScreenedRTLM):
-    """`ScreenedRTLM` with the strength of the regularisation chosen by cross-validation.
+    """`ScreenedRTLM` with the regularisation strength chosen by cross-validation.
 
-    Each fold is one path over lambda: every solution is the start of the next and screens for it.
-    The score of a metric is that of a classifier on the mapped samples, nearest neighbours by
-    default.
+    In each fold the values of lambda are solved as one path: each fit starts from the previous
+    solution and uses it for screening. A metric is scored by a classifier on the mapped samples,
+    nearest neighbours by default.
 
     Parameters
     ----------
     lams : int or array-like of shape (n_lams,), default=12
-        Values of `lam`, as fractions of the lambda_max of the samples learned from; positive. An
-        int is the number of values from 0.3 down to 0.001 in geometric progression.
+        Values of `lam`, positive, as fractions of lambda_max of the training samples. An int is the
+        number of values from 0.3 down to 0.001 in geometric progression.
     cv : int, cross-validation generator or iterable, default=None
-        How to split, as in scikit-learn; None is 5 stratified folds.
+        Cross-validation splitting as in scikit-learn; None is 5 stratified folds.
     scoring : str or callable, default=None
-        Score of the fitted classifier on the mapped validation samples of a fold, greater is
-        better; None is its own, the accuracy.
+        Score of the classifier on the mapped validation samples of a fold, greater is better; None
+        is its own score, the accuracy.
     classifier : estimator, default=None
-        What is learned from the mapped samples of each fold; None is `KNeighborsClassifier()`.
+        Classifier that is fitted to the mapped samples; None is `KNeighborsClassifier()`.
     refit : bool, default=True
-        Whether to learn the metric from all samples with the value chosen; without that there is
-        nothing to transform with.
+        Whether to learn the metric from all samples with the chosen value, which `transform` needs.
     n_neighbors : int, None or list of them, default=5
-        See `ScreenedRTLM`. Of a list the best is chosen, with the best of `lams` for it.
+        See `ScreenedRTLM`. If it is a list, the best combination with `lams` is chosen.
     loss, gamma, pull, diagonal, bound, rule, screening, screen_every, active_set, tol, max_iter
         See `ScreenedRTLM`.
     n_components
-        See `ScreenedRTLM`; folds cut metrics off, too.
+        See `ScreenedRTLM`; the metrics of the folds are truncated, too.
     n_jobs : int or None, default=None
-        Folds at a time; then parallel jobs of the neighbour search.
+        Folds at a time; In the refit, number of parallel jobs of the neighbour search.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     best_lam_ : float
-        The value of `lams_` chosen, a fraction of lambda_max too: of equal ones the largest.
+        The chosen value of `lams_`, also a fraction of lambda_max; the largest of those with equal
+        scores.
     lams_ : ndarray of shape (n_lams,)
-        The grid, descending, as fractions of lambda_max.
+        The grid in descending order, as fractions of lambda_max.
     best_n_neighbors_ : int or None
-        The value of `n_neighbors` chosen: of equally good ones the first.
+        The chosen value of `n_neighbors`; the first of those with equal scores.
     scores_ : ndarray of shape (n_folds, n_lams)
-        Where `n_neighbors` is a list, (n_folds, len(n_neighbors), n_lams).
+        If `n_neighbors` is a list, the shape is (n_folds, len(n_neighbors), n_lams).
     best_score_ : float
-        Mean over the folds of the score for `best_lam_` and `best_n_neighbors_`.
+        Mean score over the folds for `best_lam_` and `best_n_neighbors_`.
     lam_, lam_max_, components_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
-        Of the metric learned from all samples, as for `ScreenedRTLM`; `lam_` is absolute, while
-        `best_lam_` and `lams_` are fractions of lambda_max, as the parameter `lams` is.
+        Of the refit, see `ScreenedRTLM`. `lam_` is absolute, while `best_lam_` and `lams_`, like
+        the parameter `lams`, are fractions of lambda_max.
     truncated_objective_, screening_history_, n_features_in_, feature_names_in_
         The same.
 
     Raises
     ------
     ValueError
-        For invalid parameters, data or labels; the message names the argument. If no value has a
-        score that is a number.
+        For invalid parameters, data or labels; the message names the argument. Also if all scores
+        are NaN.
     MemoryError
-        If the pairs, or the starts of the refit for all values, would not fit into the free
-        memory.
+        If the pairs, or the stored starts of the refit, one for each value, would not fit into the
+        free memory.
 
     Warns
     -----
@@ -166,7 +166,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         X : array-like of shape (n_samples, n_features)
             Best standardised: the triplets are those of Euclidean neighbours.
         y : array-like of shape (n_samples,)
-            Class labels, in the training part of each fold at least two members a class.
+            Class labels. Each class needs at least two members in the training part of each fold.
         groups : array-like of shape (n_samples,), optional
             For splitters that keep groups together.
 

@@ -82,13 +82,13 @@ class MahalanobisMixin:
         return -self.pair_distance(pairs)
 
     def get_metric(self) -> MahalanobisDistance:
-        """Return the learned distance as a function of two vectors, for `metric=` arguments.
+        """Return the learned distance as a function of two vectors, for `metric=` parameters.
 
         Returns
         -------
         callable
-            Takes two arrays of shape (n_features,), and `squared=True` for the square; can be
-            pickled, and stays as it is if the estimator learns again.
+            Takes two arrays of shape (n_features,), and `squared=True` for the square. It can be
+            pickled, and does not change if the estimator is fitted again.
         """
         check_is_fitted(self)
         return MahalanobisDistance(self.components_.copy())

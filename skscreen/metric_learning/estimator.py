@@ -56,99 +56,102 @@ class ScreenedRTLM(
         P(M) = \sum_{(i,j,l)} \ell\bigl(d_M^2(x_i, x_l) - d_M^2(x_i, x_j)\bigr)
         + \frac{\lambda}{2} \lVert M \rVert_F^2
 
-    where x_j is of the class of x_i and x_l is not. All triplets of nearest neighbours enter, none
-    is sampled away: screening proves which ones cannot change the optimum and drops those. The
+    where x_j is of the class of x_i and x_l is not. All triplets of nearest neighbours are used,
+    not a sample of them: screening proves which ones cannot change the optimum, and drops them. The
     fit stops on the relative duality gap of the full problem.
 
-    Lists of comparisons can be given instead of labels: triplets, quadruplets, bounds on the
-    distances of pairs, or all of them together, with weights (see `fit`).
+    Instead of labels, `fit` also takes comparisons: triplets, quadruplets, bounds on the distances
+    of pairs, or all of them together, with weights.
 
     Parameters
     ----------
     lam : float, default=0.01
         Strength of the regularisation, > 0.
     relative_lam : bool, default=True
-        Whether `lam` is a fraction of lambda_max, the smallest strength from which on the solution
-        is known in closed form. The same fractions suit data of any scale and number of triplets.
-        With `pairs`, a small U makes lambda_max large: try much smaller `lam`.
+        Whether `lam` is a fraction of lambda_max, above which the solution is known in closed form.
+        The same fractions suit data of any scale and any number of triplets. With `pairs`, a small
+        U makes lambda_max large: then try a much smaller `lam`.
     n_neighbors : int or None, default=5
-        Neighbours of the same class and of the other classes for each sample (Euclidean; fewer
-        where a class is smaller). None takes all; see the notes for what that costs.
+        Number of nearest neighbours (Euclidean) of each sample in its own class, and as many in the
+        other classes; fewer if a class is smaller. None takes all; see the notes for the cost.
     loss : {"smoothed_hinge", "hinge"}, default="smoothed_hinge"
-        Loss of a margin, with threshold 1.
+        Loss of the margin of a triplet, with threshold 1.
     gamma : float, default=0.05
-        Width of the quadratic piece of the smoothed hinge, in (0, 1); not used by the hinge.
+        Width of the quadratic piece of the smoothed hinge, in (0, 1). Not used by "hinge".
     pull : float, default=0.0
-        Weight, >= 0, of a term that is added to the objective: the sum of d_M^2(x_i, x_j) over the
-        target neighbours, the pairs (i, j) of the same class in the triplets from labels (as in
-        Weinberger and Saul 2009). Explicit comparisons have no target neighbours.
+        Weight >= 0 of an additional term in the objective, the sum of d_M^2(x_i, x_j) over the
+        target neighbours, which are the pairs (i, j) of the same class in the triplets from labels
+        (Weinberger and Saul 2009). Explicit comparisons have no target neighbours.
     diagonal : bool, default=False
-        Learn feature weights (a diagonal M >= 0) instead of a full matrix.
+        Whether to learn feature weights (a diagonal M >= 0) instead of a full matrix.
     bound : str or sequence of str, default=("gap",)
-        Bounds that screen, any of "gap", "gb", "pgb", "dgb", "cdgb", "rrpb". Several may be given:
-        a triplet is left out as soon as one of them proves that it may be. "gap" is the tightest
-        for its price; the others are those of the paper: gradient, projected gradient, duality gap,
+        Bounds for screening, any of "gap", "gb", "pgb", "dgb", "cdgb", "rrpb". With several of
+        them, a triplet is dropped as soon as one bound allows it. "gap" is the tightest for its
+        cost; the others are those of the paper: gradient, projected gradient, duality gap,
         constrained duality gap, and the regularisation path bound (Yoshida et al. 2019).
     rule : {"sphere", "linear", "semidefinite"}, default="sphere"
-        A bound is a ball that holds the optimum. A triplet is decided if what it does is the same
-        for all matrices of that ball ("sphere"), for those of them on one side of a plane
-        ("linear"), or for those of them that are positive semidefinite ("semidefinite"). The fewer
-        matrices, the more triplets are decided, and the more each costs; so the latter two are
-        tried on the triplets that "sphere" leaves. For "gb" and a full matrix
-        "semidefinite" is "linear".
+        A bound is a ball that contains the optimum. A triplet is decided if its loss is zero, or
+        linear, for all matrices of the ball ("sphere"), for those on one side of a plane
+        ("linear"), or for those that are positive semidefinite ("semidefinite"). The latter two
+        decide more triplets, but at a higher cost for each, so they are only tried on triplets that
+        "sphere" leaves undecided. For "gb" and a full matrix, "semidefinite" is the same as
+        "linear".
     screening : bool, default=True
         Whether to screen at all; the solution is the same.
     screen_every : int, default=10
-        Iterations between two dynamic screening steps.
+        Number of iterations between two dynamic screening steps.
     active_set : bool, default=True
-        Whether to leave out triplets without loss between two screening steps (a heuristic;
-        optimality is confirmed on all).
+        Whether to ignore triplets without loss between two screening steps. This is a heuristic;
+        optimality is confirmed on all triplets.
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops.
     max_iter : int, default=10000
-        Steps of the solvers for one value of lambda.
+        Largest number of steps of the solvers for one value of lambda.
     memory : str, path, Store or None, default=None
-        A folder where solved problems are kept: fits of the same data with other values of `lam`,
-        in this process or another, start from the nearest ones and screen by them. The solution is
-        the same, within `tol`. Of the hinge less is gained: the dual variables of its triplets are
-        not kept. See `Store`.
+        A folder for solutions. Fits of the same data with other values of `lam`, in this process or
+        another, start from the nearest stored solutions and use them for screening. The solution is
+        the same, within `tol`. The gain is smaller for "hinge", because the dual variables of the
+        triplets are not stored. See `Store`.
     n_components : int, float or None, default=None
-        Rows of `components_` at most: the largest eigenvalues are kept, so many of them, or as many
-        as make up this share of the trace (a float in (0, 1)). None keeps all. What that costs is
-        in `truncated_objective_`; the certificate is that of the whole metric.
+        Number of rows of `components_`: as many of the largest eigenvalues are kept. A float in (0,
+        1) keeps as many as make up this share of the trace. None keeps all. `truncated_objective_`
+        is the objective of what is kept; the certificate is that of the whole metric.
     neighbors : sparse matrix of shape (n_samples, n_samples), transformer or None, default=None
-        Distances to the neighbours of each sample, from elsewhere: a graph, or what makes one, like
-        `KNeighborsTransformer`. Near and far neighbours are then the nearest `n_neighbors` of their
-        kind in its row; a sample that lacks one kind there has no triplets. With labels only.
+        Precomputed neighbours: a sparse graph of distances to the neighbours of each sample, or a
+        transformer that makes one, such as `KNeighborsTransformer`. For each sample the nearest
+        `n_neighbors` of its own class and of other classes are then taken from its row; a sample
+        without one of the two has no triplets. With labels only.
     unlabelled : label or None, default=None
-        Label of samples whose class is not known, -1 for example: they are in no triplet. None: all
-        labels are those of classes.
+        Label that marks samples whose class is not known, for example -1; they are in no triplet.
+        None: all labels are classes.
     n_jobs : int or None, default=None
-        Parallel jobs of the neighbour search.
+        Number of parallel jobs of the neighbour search.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     components_ : ndarray of shape (r, n_features_in_)
-        Linear map with M = components_.T @ components_, largest eigenvalue first; r is the rank.
+        Linear map with M = components_.T @ components_, sorted by decreasing eigenvalue; r is the
+        rank of M.
     lam_, lam_max_ : float
         Absolute strength of the regularisation, and lambda_max of the data.
     objective_, dual_objective_ : float
-        P(M) and the lower bound that the dual variables prove.
+        P(M), and the lower bound on the optimum given by the dual variables.
     dual_gap_ : float
-        (P - D) / P, of the full problem with rounding errors accounted for.
+        Relative duality gap (P - D) / P of the full problem, including an allowance for rounding
+        errors.
     truncated_objective_ : float
-        P of components_.T @ components_: `objective_` unless `n_components` cuts some off.
+        P of components_.T @ components_; the same as `objective_` unless `n_components` truncates.
     n_iter_ : int
-        Steps of the solvers in all, those of the coarse path that leads to `lam` included.
+        Total number of solver steps, including those of the coarse path that leads to `lam`.
     n_triplets_ : int
-        Number of triplets of the problem; with explicit comparisons the number of all those of
-        positive weight, quadruplets and pairs included.
+        Number of triplets of the problem; with explicit comparisons, the number of comparisons of
+        positive weight, including quadruplets and pairs.
     screening_history_ : list of ScreeningEvent
-        For each screening step where it happened, at which lambda and iteration, how many
-        triplets are proved to be in the zero and in the linear part, how many are undecided,
-        and the seconds it took.
+        For each screening step: where it happened, lambda and iteration, the number of triplets
+        that are proven to be in the zero part or in the linear part of the loss, the number
+        undecided, and the seconds it took.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -167,24 +170,23 @@ class ScreenedRTLM(
 
     Notes
     -----
-    An evaluation costs O(n d r + (pairs) d) and a fraction of a nanosecond a triplet; memory
-    grows with the number of pairs, not of triplets: about 280 bytes a pair. The hinge adds 16
-    bytes a triplet, and so does a lambda so small that more than 200 steps are needed, if there are
-    no more than ten million triplets.
+    An evaluation costs O(n d r + (pairs) d) and a fraction of a nanosecond per triplet. Memory
+    grows with the number of pairs, not of triplets: about 280 bytes per pair. The hinge needs 16
+    bytes more per triplet, and so does a lambda so small that more than 200 steps are needed, if
+    there are at most ten million triplets.
 
-    From 96 far neighbours and about 32 near ones on (so also for ``n_neighbors=None``, when
-    classes are of that size) the smoothed hinge no longer looks at every triplet: where the far
-    neighbours of a sample are in order of distance, it is known of most triplets at once that their
-    loss is zero, or linear. So m near and k far neighbours cost O(k + m log k), not the O(m k) of
-    their triplets, plus the triplets on the quadratic piece. The result and its certificate are the
-    same. With n samples in c classes of equal size there are
-    about n^2 pairs and n^3 / c triplets: memory is the limit, 1.1 GB for 2,000
-    samples and four times that for twice as many.
+    With at least 96 far and about 32 near neighbours (so also with ``n_neighbors=None`` for large
+    classes), not every triplet is visited with the smoothed hinge: when the far neighbours of a
+    sample are sorted by distance, most triplets are seen at once to have a zero or linear loss. So
+    m near and k far neighbours cost O(k + m log k) instead of O(m k), plus the triplets on the
+    quadratic piece. The result and its certificate do not change. With n samples in c classes of
+    equal size there are about n^2 pairs and n^3 / c triplets, and memory is the limit: 1.1 GB for
+    2,000 samples, and four times as much for twice as many.
 
-    Screening pays where a solve takes many iterations on many triplets. Where the path is easy
-    (a handful of iterations for each lambda) it costs about as much as it saves;
+    Screening pays if a solve takes many iterations on many triplets. If it takes only a few
+    iterations for each lambda, screening costs about as much as it saves;
     `benchmarks/metric_learning/path.py` measures both. The stronger rules decide a few per cent
-    more triplets (with "gb" many more), which so far has not earned back what they cost.
+    more triplets (with "gb" many more), but so far cost more than they save.
 
     References
     ----------
@@ -287,24 +289,24 @@ class ScreenedRTLM(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Best standardised: the triplets are those of Euclidean neighbours.
+            Best standardised, because the triplets are those of Euclidean neighbours.
         y : array-like of shape (n_samples,), optional
-            Class labels; a class with one member has far samples only. With comparisons y is not
-            used: in a pipeline it is for the classifier behind.
+            Class labels. The member of a class of one has no triplets of its own. Ignored with
+            comparisons, so that in a pipeline y can be for the classifier that follows.
         triplets : array-like of shape (n_triplets, 3), integer, optional
-            Rows (i, j, l): sample i is to be nearer to j than to l, by 1 in squared distances.
+            Rows (i, j, l): sample i should be nearer to j than to l, by 1 in squared distance.
         quadruplets : array-like of shape (n_quadruplets, 4), integer, optional
-            Rows (i, j, k, l): samples i and j are to be nearer to each other than k and l.
+            Rows (i, j, k, l): samples i and j should be nearer to each other than k and l.
         pairs : tuple (S, D, U, L) or (S, D), optional
-            Similar pairs S and dissimilar pairs D, integer arrays of shape (n, 2), of which one
-            may be empty. Squared distances of S are to be at most U, those of D at least L:
-            positive numbers, or one for each pair. The loss of a pair is that of a margin with
-            threshold L, or -U, in place of 1. Without bounds, (S, D), every pair of S is to be
-            nearer than every pair of D, by 1: |S| |D| comparisons, of which none is listed. These
-            are not mixed with others.
+            Similar pairs S and dissimilar pairs D, integer arrays of shape (n, 2), one of which may
+            be empty. Squared distances of S should be at most U and those of D at least L, which
+            are positive numbers, or one number for each pair. The loss of a pair has the threshold
+            L, or -U, instead of 1. Without bounds, (S, D), every pair of S should be nearer than
+            every pair of D, by 1. These |S| |D| comparisons are never listed, and cannot be
+            combined with others.
         weights : array-like of shape (n_comparisons,), optional
-            Factors >= 0 of the losses of the comparisons, in the order of triplets, quadruplets,
-            similar and dissimilar pairs; a factor of 0 leaves one out. Not with labels.
+            Weights >= 0 of the comparisons, in the order triplets, quadruplets, similar pairs,
+            dissimilar pairs; a weight of 0 drops a comparison. Not with labels.
 
         Returns
         -------
@@ -325,7 +327,7 @@ class ScreenedRTLM(
         return self
 
     def transform(self, X) -> np.ndarray:
-        """Map samples so that Euclidean distances become learned ones.
+        """Map samples such that Euclidean distances are the learned distances.
 
         Parameters
         ----------

@@ -29,22 +29,23 @@ _KEPT = 16.0
 
 @dataclass(frozen=True, repr=False)
 class RTLMPath(PathResult[Solution]):
-    """Solutions along a regularisation path, lambda descending.
+    """Solutions along a regularisation path, in descending order of lambda.
 
-    Iterating yields the solutions; indexing gives one. The arrays below have one entry a lambda.
-    Solutions are small; the path also keeps the pairs of the triplets, for the rates.
-    With no more samples than features their points are in coordinates of the samples' span (of
-    `problem.basis`); `matrices` and `estimator` are of the features.
+    Iterate over it or index it to get the solutions. The arrays below have one entry for each
+    lambda. Solutions are small, but the path also keeps the pairs of the triplets, from which the
+    rates are computed. If there are at most as many samples as features, the `point` of a solution
+    is in coordinates of the span of the samples (`problem.basis`), whereas `matrices` and
+    `estimator` refer to the features.
 
     Attributes
     ----------
     model : ScreenedRTLM
-        With the parameters of the path; not fitted, see `estimator`.
+        The parameters of the path. It is not fitted; see the method `estimator`.
     solutions : tuple of Solution
     lam_max : float
-        `lams / lam_max` are the values that `ScreenedRTLM(lam=...)` takes by default.
+        `lams / lam_max` are values of the parameter `lam` of `ScreenedRTLM`.
     problem : Problem
-        Everything but lambda, for what is computed when asked for.
+        Everything but lambda; for the properties that are computed on demand.
     """
 
     lam_max: float
@@ -67,19 +68,20 @@ class RTLMPath(PathResult[Solution]):
 
     @property
     def screening_rates(self) -> np.ndarray:
-        """Share of the decidable triplets that were left out when the solve ended.
+        """Share of the decidable triplets that had been dropped when the solve ended.
 
-        Where the solver had not screened, for it expected too few iterations: of those that it
-        could have left out, as in `path_screening_rates`.
+        Where the solver did not screen, because it expected few iterations: the share that it could
+        have dropped, as in `path_screening_rates`.
         """
         ends = self._share([solution.n_screened() for solution in self])
         return np.where(self._path_screened, ends, np.maximum(ends, self.path_screening_rates))
 
     @cached_property
     def path_screening_rates(self) -> np.ndarray:
-        """The same before the first iteration, by the reference at the lambda before.
+        """The same before the first iteration, by the solution at the previous lambda.
 
-        What the solver has not looked at is computed when asked for, three evaluations a lambda.
+        Where the solver did not screen, it is computed on demand, by three evaluations for each
+        lambda.
         """
         counts = [solution.n_screened("path") for solution in self]
         if self.model.screening:
@@ -105,9 +107,9 @@ class RTLMPath(PathResult[Solution]):
 
     @cached_property
     def n_decidable(self) -> np.ndarray:
-        """Number of triplets that screening could decide: those off the loss's quadratic piece.
+        """Number of triplets that screening could decide: those off the quadratic piece.
 
-        Computed when asked for, as all rates are, an evaluation a lambda.
+        Computed on demand, like all rates, by one evaluation for each lambda.
         """
         geometry, loss = self.problem.geometry, self.problem.loss
         margins = (geometry.margins(solution.point) for solution in self)
@@ -115,10 +117,10 @@ class RTLMPath(PathResult[Solution]):
 
     @cached_property
     def range_rates(self) -> np.ndarray:
-        """Share of the decidable triplets that ranges from one solution decide at later values.
+        """Share of the decidable triplets that the ranges of one solution decide at later values.
 
         Shape (n_lams, n_lams), entry (i, j) from solution i at the lambda of j, NaN for j < i.
-        Computed when asked for, some 50 ns a triplet and solution.
+        Computed on demand, in about 50 ns for each triplet and solution.
         """
         rates = np.full((len(self), len(self)), np.nan)
         for i, solution in enumerate(self):
@@ -170,13 +172,14 @@ def rtlm_path(
     callbacks=(),
     **options,
 ) -> RTLMPath:
-    """Learn metrics along the regularisation path, each certified and reusing the ones before.
+    """Learn metrics along the regularisation path, each with a certificate.
 
-    Without `lams` the path starts at lambda_max, goes down by `ratio` and ends when the loss
-    hardly falls any more: (loss_(t-1) - loss_t) / loss_(t-1) * lam_(t-1) / (lam_(t-1) - lam_t)
-    < `stop` (Yoshida et al. 2019, section 7), or after `n_lams` values. It also ends when the loss
-    is at most `stop` times the objective: then a metric separates all triplets, and the loss falls
-    for ever while the metric hardly changes.
+    Each fit starts from the previous solutions. Without `lams` the path starts at lambda_max,
+    multiplies lambda by `ratio` each time, and ends when the loss hardly decreases any more:
+    (loss_(t-1) - loss_t) / loss_(t-1) * lam_(t-1) / (lam_(t-1) - lam_t) < `stop` (Yoshida et al.
+    2019, section 7), or after `n_lams` values. It also ends when the loss is at most `stop` times
+    the objective, because then some metric separates all triplets, and the loss would keep falling
+    while the metric hardly changes.
 
     Parameters
     ----------
@@ -184,28 +187,28 @@ def rtlm_path(
     y : array-like of shape (n_samples,), optional
         Class labels; not with comparisons.
     lams : array-like of shape (n_lams,), optional
-        Absolute values to use instead, all of them whatever `ratio` and `stop`; sorted into
-        descending order, each once.
+        Absolute values of lambda, in any order. Then `ratio` and `stop` are not used.
     ratio : float, default=0.9
         Ratio of consecutive values, in (0, 1).
     stop : float, default=0.01
         Threshold of the stopping rules, >= 0.
     n_lams : int, optional
-        Largest number of values, of a given `lams` too.
+        Largest number of values, also if `lams` is given.
     ranges : bool, default=False
-        Whether triplets that one reference decides for several values of lambda are not looked at
-        again until these are done (Algorithm 2 of the paper).
+        Whether triplets that a solution decides for a whole range of lambda are skipped in that
+        range (Algorithm 2 of the paper).
     triplets, quadruplets, pairs, weights : optional
         Comparisons instead of labels, as in `ScreenedRTLM.fit`.
     callbacks : sequence of callbacks, optional
-        Of scikit-learn >= 1.9; each lambda is a task. One that asks to stop ends the path.
+        Callbacks of scikit-learn >= 1.9. Each lambda is a task; a callback that asks to stop ends
+        the path.
     **options
-        Parameters of `ScreenedRTLM` but `lam`, `relative_lam` and `memory`.
+        Parameters of `ScreenedRTLM`, except `lam`, `relative_lam` and `memory`.
 
     Returns
     -------
     RTLMPath
-        If the path is interrupted from the keyboard: what was finished by then.
+        After Ctrl-C it holds the solutions found so far.
 
     Raises
     ------

@@ -71,7 +71,7 @@ class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
         return super().pair_distance(self._vectors("pairs", pairs, 2))
 
     def transform(self, X) -> np.ndarray:
-        """Map samples so that Euclidean distances become learned ones.
+        """Map samples such that Euclidean distances are the learned distances.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class ComparisonsClassifier(TuplesClassifier):
     _far: ClassVar[list[int]]
 
     def predict(self, tuples) -> np.ndarray:
-        """Return 1 where the first distance is the smaller one, else -1, so for equal ones.
+        """Return 1 if the first distance is smaller, and -1 if it is not, or if both are equal.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class ComparisonsClassifier(TuplesClassifier):
         return np.where(self.decision_function(tuples) > 0.0, 1, -1)
 
     def decision_function(self, tuples) -> np.ndarray:
-        """Return by how much the second learned distance is greater than the first.
+        """Return the second learned distance minus the first.
 
         Parameters
         ----------
@@ -190,13 +190,13 @@ class ComparisonsClassifier(TuplesClassifier):
         return far - near
 
     def score(self, tuples, y=None) -> float:
-        """Return the share of comparisons that the metric has right; a tie is wrong.
+        """Return the share of comparisons that agree with the metric; a tie does not.
 
         Parameters
         ----------
         tuples : array-like of shape (n_tuples, size, n_features) or (n_tuples, size)
         y : array-like of shape (n_tuples,), optional
-            1, or -1 where the first distance is to be the greater one; 1 when not given.
+            1, or -1 if the first distance should be the greater one. All 1 by default.
 
         Returns
         -------

@@ -20,20 +20,21 @@ from skscreen.metric_learning.tuple_base import (
 
 
 class RTLMPairsClassifier(TuplesClassifier):
-    """Metric from similar and dissimilar pairs; says of new pairs which they are.
+    """Metric from similar and dissimilar pairs, and a classifier of new pairs.
 
-    Every similar pair is to be nearer than every dissimilar one: over positive semidefinite M
+    Every similar pair should be nearer than every dissimilar pair. Minimised over positive
+    semidefinite M is
 
         P(M) = sum_(i,j) in S sum_(k,l) in D loss(d_M^2(x_k, x_l) - d_M^2(x_i, x_j))
                + lam / 2 |M|_F^2
 
-    All |S| |D| comparisons count; none is listed or sampled away. That is the objective of a
-    ranking of pairs, and `score` its area under the ROC curve. With `bounds` = (U, L) each pair is
-    compared with its own bound instead: d_M^2 <= U if similar, d_M^2 >= L if not.
+    All |S| |D| comparisons count, although they are never listed. This is a ranking of pairs, and
+    `score` is its area under the ROC curve. With `bounds` = (U, L) each pair is compared with a
+    bound instead: d_M^2 <= U if similar, d_M^2 >= L if not.
 
-    A pair is a sample here, so cross-validation splits pairs. A threshold on the distance turns
-    the ranking into decisions; it is calibrated on the training pairs by `fit`, and better on
-    others by `calibrate_threshold`.
+    The samples are pairs, so cross-validation splits pairs. A threshold on the distance turns the
+    ranking into decisions. `fit` calibrates it on the training pairs; it is better to calibrate it
+    on other pairs with `calibrate_threshold`.
 
     Parameters
     ----------
@@ -42,20 +43,21 @@ class RTLMPairsClassifier(TuplesClassifier):
     relative_lam : bool, default=True
         Whether `lam` is a fraction of the data's lambda_max; see `ScreenedRTLM`.
     bounds : tuple (U, L) or None, default=None
-        Bounds on squared distances, 0 < U, L. None needs none.
+        Positive bounds on squared distances, or none.
     loss, gamma, diagonal, tol, max_iter, memory, n_components, verbose
         See `ScreenedRTLM`.
     preprocessor : array-like of shape (n_samples, n_features), callable or None, default=None
-        Samples: pairs may then be given as indices of its rows. A callable takes the different
-        names that occur in the pairs, of shape (n_names,), and returns their samples, of shape
-        (n_names, n_features).
+        Samples, so that pairs can be given as indices of its rows. A callable takes the distinct
+        names in the pairs, of shape (n_names,), and returns their samples, of shape (n_names,
+        n_features).
 
     Attributes
     ----------
     components_ : ndarray of shape (r, n_features_in_)
-        Linear map with M = components_.T @ components_, largest eigenvalue first; r is the rank.
+        Linear map with M = components_.T @ components_, sorted by decreasing eigenvalue; r is the
+        rank of M.
     threshold_ : float
-        Pairs at most so far apart are similar.
+        Pairs at this distance or less are predicted to be similar.
     classes_ : ndarray of shape (2,)
         -1, dissimilar, and 1, similar.
     lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, screening_history_
@@ -141,9 +143,9 @@ class RTLMPairsClassifier(TuplesClassifier):
         Parameters
         ----------
         pairs : array-like of shape (n_pairs, 2, n_features) or (n_pairs, 2)
-            Vectors, or indices (names) of samples if there is a `preprocessor`.
+            Vectors, or indices or names of samples if there is a `preprocessor`.
         y : array-like of shape (n_pairs,)
-            1 for a similar pair, -1 for a dissimilar one; both must occur.
+            1 for similar pairs, -1 for dissimilar pairs; both must occur.
         calibration_params : dict, optional
             Arguments of `calibrate_threshold`.
 
@@ -192,7 +194,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         return np.where(-self.decision_function(pairs) <= self.threshold_, 1, -1)
 
     def score(self, pairs, y) -> float:
-        """Return the area under the ROC curve of the distances, which no threshold changes.
+        """Return the area under the ROC curve of the distances, which needs no threshold.
 
         Parameters
         ----------
@@ -226,7 +228,7 @@ class RTLMPairsClassifier(TuplesClassifier):
     def calibrate_threshold(
         self, pairs_valid, y_valid, strategy="accuracy", min_rate=None, beta=1.0
     ) -> Self:
-        """Set the threshold to what is best on some pairs; best on others than those of `fit`.
+        """Choose the threshold on labelled pairs, preferably other pairs than those of `fit`.
 
         Parameters
         ----------
@@ -234,14 +236,15 @@ class RTLMPairsClassifier(TuplesClassifier):
         y_valid : array-like of shape (n_pairs,)
             1 and -1.
         strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}, default="accuracy"
-            What is greatest: the share of right predictions; the F-score of the similar pairs; the
-            share of similar pairs that are accepted while at least `min_rate` of the dissimilar
-            ones are refused; or the share of dissimilar pairs that are refused while at least
-            `min_rate` of the similar ones are accepted.
+            What to maximise. "accuracy": the share of correct predictions. "f_beta": the F-score of
+            the similar pairs. "max_tpr": the share of similar pairs that are accepted, while at
+            least `min_rate` of the dissimilar pairs are rejected. "max_tnr": the share of
+            dissimilar pairs that are rejected, while at least `min_rate` of the similar pairs are
+            accepted.
         min_rate : float, optional
-            In [0, 1]; for "max_tpr" and "max_tnr", which need it.
+            In [0, 1]; required by "max_tpr" and "max_tnr".
         beta : float, default=1.0
-            Weight of recall against precision; for "f_beta".
+            Weight of recall relative to precision, for "f_beta".
 
         Returns
         -------
@@ -256,10 +259,10 @@ class RTLMPairsClassifier(TuplesClassifier):
 
 
 class RTLMTripletsClassifier(ComparisonsClassifier):
-    """Metric from triplets (i, j, l): sample i is to be nearer to j than to l.
+    """Metric from triplets (i, j, l): sample i should be nearer to j than to l.
 
-    The problem is that of `ScreenedRTLM.fit(X, triplets=...)`, with the same certificate. A triplet
-    is a sample here, so cross-validation splits triplets.
+    The problem and its certificate are those of `ScreenedRTLM.fit(X, triplets=...)`. The samples
+    are triplets, so cross-validation splits triplets.
 
     Parameters
     ----------
@@ -270,14 +273,15 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
     loss, gamma, diagonal, tol, max_iter, memory, n_components, verbose
         See `ScreenedRTLM`.
     preprocessor : array-like of shape (n_samples, n_features), callable or None, default=None
-        Samples: triplets may then be given as indices of its rows. A callable takes the different
-        names that occur in the triplets, of shape (n_names,), and returns their samples, of shape
-        (n_names, n_features).
+        Samples, so that triplets can be given as indices of its rows. A callable takes the distinct
+        names in the triplets, of shape (n_names,), and returns their samples, of shape (n_names,
+        n_features).
 
     Attributes
     ----------
     components_ : ndarray of shape (r, n_features_in_)
-        Linear map with M = components_.T @ components_, largest eigenvalue first; r is the rank.
+        Linear map with M = components_.T @ components_, sorted by decreasing eigenvalue; r is the
+        rank of M.
     classes_ : ndarray of shape (2,)
         -1 and 1: a comparison is wrong, or right.
     lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
@@ -327,9 +331,9 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
         Parameters
         ----------
         triplets : array-like of shape (n_triplets, 3, n_features) or (n_triplets, 3)
-            Vectors, or indices (names) of samples if there is a `preprocessor`.
+            Vectors, or indices or names of samples if there is a `preprocessor`.
         y : array-like of shape (n_triplets,), optional
-            1, or -1 where the first is nearer to the last; 1 when not given.
+            1, or -1 if the first is nearer to the last. All 1 by default.
 
         Returns
         -------
@@ -339,10 +343,10 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
 
 
 class RTLMQuadrupletsClassifier(ComparisonsClassifier):
-    """Metric from quadruplets (i, j, k, l): i and j are to be nearer to each other than k and l.
+    """Metric from quadruplets (i, j, k, l): i and j should be nearer to each other than k and l.
 
-    The problem is that of `ScreenedRTLM.fit(X, quadruplets=...)`, with the same certificate. A
-    quadruplet is a sample here, so cross-validation splits quadruplets.
+    The problem and its certificate are those of `ScreenedRTLM.fit(X, quadruplets=...)`. The samples
+    are quadruplets, so cross-validation splits quadruplets.
 
     Parameters
     ----------
@@ -354,7 +358,8 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
     Attributes
     ----------
     components_ : ndarray of shape (r, n_features_in_)
-        Linear map with M = components_.T @ components_, largest eigenvalue first; r is the rank.
+        Linear map with M = components_.T @ components_, sorted by decreasing eigenvalue; r is the
+        rank of M.
     classes_ : ndarray of shape (2,)
         -1 and 1: a comparison is wrong, or right.
     lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
@@ -401,9 +406,9 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
         Parameters
         ----------
         quadruplets : array-like of shape (n_quadruplets, 4, n_features) or (n_quadruplets, 4)
-            Vectors, or indices (names) of samples if there is a `preprocessor`.
+            Vectors, or indices or names of samples if there is a `preprocessor`.
         y : array-like of shape (n_quadruplets,), optional
-            1, or -1 where the last two are nearer to each other; 1 when not given.
+            1, or -1 if the last two are nearer to each other. All 1 by default.
 
         Returns
         -------

@@ -40,13 +40,11 @@ class PragamSVCCV(PragamSVC):
         Values of C, positive; an int is the number of values from 0.01 to 100 in geometric
         progression.
     cv : int, cross-validation generator or iterable, default=None
-        How to split, as in scikit-learn; None is 5 stratified folds.
+        Cross-validation splitting as in scikit-learn; None is 5 stratified folds.
     scoring : str or callable, default=None
-        Score of a fitted estimator on the validation samples of a fold, greater is better; None
-        is the accuracy.
+        Score on the validation samples of a fold, greater is better; None is the accuracy.
     refit : bool, default=True
-        Whether to learn the classifier from all samples with the C chosen; without that there is
-        nothing to predict with.
+        Whether to fit all samples with the chosen C, which `predict` needs.
     fit_intercept, algorithm, lipschitz, restart, batch_size, projection, tol, max_iter
         See `PragamSVC`.
     class_weight, verbose, random_state
@@ -57,7 +55,7 @@ class PragamSVCCV(PragamSVC):
     Attributes
     ----------
     C_ : float
-        The C chosen: of equal ones the smallest.
+        The chosen C; the smallest of those with equal scores.
     Cs_ : ndarray of shape (n_Cs,)
         Values of C, ascending.
     scores_ : ndarray of shape (n_folds, n_Cs)
@@ -69,8 +67,8 @@ class PragamSVCCV(PragamSVC):
     Raises
     ------
     ValueError
-        For invalid parameters, data, labels or weights; the message names the argument. If no
-        value has a score that is a number.
+        For invalid parameters, data, labels or weights; the message names the argument. Also if all
+        scores are NaN.
     MemoryError
         As for `PragamSVC`, or if the starts of the refit, for all values of C, would not fit.
 
@@ -143,7 +141,7 @@ class PragamSVCCV(PragamSVC):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), optional
-            Factors >= 0 of the losses, and in the scores of scorers that take weights.
+            Weights >= 0 of the losses, also passed to scorers that accept weights.
         groups : array-like of shape (n_samples,), optional
             For splitters that keep groups together.
 

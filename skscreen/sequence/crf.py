@@ -41,14 +41,15 @@ class ChainCRF(MarginalsMixin, LinearChain):
     C : float, default=1.0
         Weight of the log-likelihood, > 0; crfsuite's c2 is 1 / (2 C).
     fit_intercept : bool, default=True
-        Whether each label has a constant term b, penalised like other weights; else b = 0.
+        Whether to fit a constant term b for each label, penalised like other weights; otherwise b =
+        0.
     fit_start_end : bool, default=False
-        Whether each label has a score for the first and one for the last position of a sequence,
-        penalised too.
+        Whether to fit scores of each label at the first and at the last position of a sequence,
+        also penalised.
     tol : float, default=1e-3
         Relative duality gap (P - D) / P at which the fit stops, > 0.
     max_iter : int, default=1000
-        Most iterations of L-BFGS.
+        Largest number of iterations of L-BFGS.
 
     Attributes
     ----------
@@ -128,11 +129,11 @@ class ChainCRF(MarginalsMixin, LinearChain):
         Parameters
         ----------
         X : list of array-likes or sparse matrices of shape (length, n_features)
-            Sequences, of any lengths >= 1.
+            Sequences of any length >= 1.
         y : list of array-likes of shape (length,)
             Their labels: numbers or strings.
         sample_weight : array-like of shape (n_sequences,), optional
-            Factors >= 0 of the losses of sequences.
+            Weights >= 0 of the sequences.
 
         Returns
         -------

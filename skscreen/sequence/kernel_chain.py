@@ -54,7 +54,7 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
     tol : float, default=1e-4
         Distance of P from its optimum at which the fit stops, > 0: a bound |gradient|^2 / (2 lam).
     max_iter : int, default=1000
-        Most iterations of L-BFGS.
+        Largest number of iterations of L-BFGS.
 
     Attributes
     ----------
@@ -147,11 +147,11 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         Parameters
         ----------
         X : list of array-likes or sparse matrices of shape (length, n_features)
-            Sequences, of any lengths >= 1.
+            Sequences of any length >= 1.
         y : list of array-likes of shape (length,)
             Their labels: numbers or strings.
         sample_weight : array-like of shape (n_sequences,), optional
-            Factors >= 0 of the losses of sequences.
+            Weights >= 0 of the sequences.
 
         Returns
         -------

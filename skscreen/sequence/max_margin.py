@@ -59,17 +59,18 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
         guaranteed. "pragam-euclidean": the same with projections onto marginals, as first
         published; slow, for study. "bmrm": cutting planes with a quadratic programme.
     fit_intercept : bool, default=True
-        Whether each label has a constant term b, penalised like other weights; else b = 0.
+        Whether to fit a constant term b for each label, penalised like other weights; otherwise b =
+        0.
     fit_start_end : bool, default=False
-        Whether each label has a score for the first and one for the last position of a sequence,
-        penalised too.
+        Whether to fit scores of each label at the first and at the last position of a sequence,
+        also penalised.
     class_weight : dict, "balanced" or None, default=None
         What a wrong label costs instead of 1, >= 0, by the true class. "balanced": inversely
         proportional to the frequency of the class, and 1 on average.
     tol : float, default=1e-3
         Relative duality gap (P - D) / P at which the fit stops, > 0.
     max_iter : int or None, default=None
-        Most iterations; None: 1000 for "bmrm", else 10000.
+        Largest number of iterations. None is 1000 for "bmrm", else 10000.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None
@@ -181,11 +182,11 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
         Parameters
         ----------
         X : list of array-likes or sparse matrices of shape (length, n_features)
-            Sequences, of any lengths >= 1.
+            Sequences of any length >= 1.
         y : list of array-likes of shape (length,)
             Their labels: numbers or strings.
         sample_weight : array-like of shape (n_sequences,), optional
-            Factors >= 0 of the losses of sequences.
+            Weights >= 0 of the sequences.
 
         Returns
         -------

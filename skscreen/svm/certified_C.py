@@ -35,27 +35,27 @@ _ROUNDING = 1e-10
 
 @dataclass(frozen=True)
 class CertifiedC:
-    """A value of C and the proof that no other of the range has a much smaller validation error.
+    """A value of C, and the proof that no other in the range has a much smaller validation error.
 
     Attributes
     ----------
     C : float
         The solved value with the smallest proven validation error.
     validation_error : float
-        Share of the validation samples that `estimator` classifies wrongly; of regressions their
+        Share of the validation samples that `estimator` classifies wrongly; for regression, its
         mean absolute error.
     upper_bound : float
-        No less than the validation error of the exact optimum for `C`, nor of `estimator`.
+        At least the validation error of the exact optimum for `C`, and of `estimator`.
     lower_bound : float
-        No C of the range has a smaller validation error.
+        No C in the range has a smaller validation error.
     eps : float
-        upper_bound - lower_bound: what was proved, at most what was asked for if `converged`.
+        upper_bound - lower_bound, the proven precision; at most the requested `eps` if `converged`.
     converged : bool
         Whether the search reached the precision asked for.
     estimator : ScreenedSVC or ScreenedSVR
         Fitted on the training samples for `C`.
     bounds : ErrorBounds
-        The curve: lower and upper bounds for every C of the range, and the solved values.
+        Lower and upper bounds for every C in the range, and the solved values.
     n_solved : int
         Values of C that were solved.
     seconds : float
@@ -98,17 +98,17 @@ def svc_certified_C(
 ) -> CertifiedC:
     """Find a C whose validation error is within `eps` of the best in a whole range, with proof.
 
-    Let E(C) be the share of the validation samples that the support vector machine of `ScreenedSVC`
-    for C, trained on X and y, classifies wrongly. A grid search knows E on a grid. Here bounds on
-    the scores between two solved values of C, which cost no further solve, prove E(C) >= E(C*) -
-    `eps` for *every* C of the range. More values are solved only where bounds need it.
+    Let E(C) be the share of the validation samples that `ScreenedSVC` with this C, fitted to X and
+    y, classifies wrongly. A grid search knows E only on the grid. Here the scores between two
+    solved values of C are bounded without further solves, which proves E(C) >= E(C*) - `eps` for
+    *every* C in the range. More values are solved only where the bounds require it.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Training samples, best standardised; the kernel matrix for ``kernel="precomputed"``.
     y : array-like of shape (n_samples,)
-        Labels. More than two classes are told apart one against the rest.
+        Labels. More than two classes are handled one-vs-rest.
     X_val : array-like or sparse matrix of shape (n_validation, n_features)
         Validation samples; kernel values with the training samples for ``kernel="precomputed"``.
     y_val : array-like of shape (n_validation,)
@@ -118,19 +118,19 @@ def svc_certified_C(
     eps : float, default=0.01
         Precision in (0, 1), as a share of the validation samples.
     sample_weight : array-like of shape (n_samples,), optional
-        Factors >= 0 of C for the training samples.
+        Weights >= 0 of the training samples, which multiply C.
     sample_weight_val : array-like of shape (n_validation,), optional
-        Factors >= 0 of the validation samples in E.
+        Weights >= 0 of the validation samples in E.
     diagonal_val : array-like of shape (n_validation,), optional
         Kernel values K(x, x) of the validation samples, for ``kernel="precomputed"`` only.
     n_grid : int, default=20
-        Values of C, in geometric progression, to begin with.
+        Number of values of C, in geometric progression, to start with.
     max_solves : int, default=1000
-        Values of C to solve at most.
+        Largest number of values of C to solve.
     **options
-        Parameters of `ScreenedSVC` but `C` and `memory`. The default of `intercept` is "penalised"
-        here: nothing is proved of a free one, and `fit_intercept=False` is the only other choice.
-        That of `multi_class` is "ovr": nothing is proved of one against one.
+        Parameters of `ScreenedSVC`, except `C` and `memory`. Here `intercept` is "penalised" by
+        default and `multi_class` is "ovr", because there is no proof for a free intercept or for
+        one-vs-one; `fit_intercept=False` is possible, too.
 
     Returns
     -------
@@ -141,21 +141,21 @@ def svc_certified_C(
     ValueError, TypeError
         For invalid arguments or data; the message names the argument.
     MemoryError
-        As for `ScreenedSVC`, or if the kernel matrix of validation with training samples would not
-        fit.
+        As in `ScreenedSVC`, or if the kernel matrix between validation and training samples would
+        not fit into memory.
 
     Warns
     -----
     ConvergenceWarning
-        If less was proved than asked for, because of `max_solves`, `max_iter` or rounding errors;
-        names the precision that was proved.
+        If `eps` was not proven because of `max_solves`, `max_iter` or rounding errors; names the
+        precision that was proven.
 
     Notes
     -----
-    Bounds hold for the exact optima, rounding errors included; a score of exactly 0, or equal
-    scores of two classes, count as wrong in the upper bound and as right in the lower one. One
-    against the rest the scores of classes that nothing tells from the rest are equal. E may jump
-    anywhere, so an `eps` below one validation sample can ask for many solves next to one jump.
+    The bounds hold for the exact optima, rounding errors included. A score of exactly 0, or equal
+    scores of two classes, count as wrong in the upper bound and as right in the lower bound; for
+    one-vs-rest, classes that cannot be told from the rest have equal scores. E may jump anywhere,
+    so an `eps` below one validation sample can need many solves near a jump.
 
     References
     ----------

@@ -56,10 +56,10 @@ def svr_certified_C(
 ) -> CertifiedC:
     """Find a C whose mean absolute error is within `eps` of the best in a whole range, with proof.
 
-    Let E(C) be the mean of :math:`|y - f_C(x)|` over the validation samples, with the regression
-    f_C of `ScreenedSVR` for C, trained on X and y. Bounds on the scores between two solved values
-    of C, which cost no further solve, prove E(C) >= E(C*) - `eps` for *every* C of the range. More
-    values are solved only where bounds need it.
+    Let E(C) be the mean of :math:`|y - f_C(x)|` over the validation samples, where f_C is
+    `ScreenedSVR` with this C, fitted to X and y. The predictions between two solved values of C are
+    bounded without further solves, which proves E(C) >= E(C*) - `eps` for *every* C in the range.
+    More values are solved only where the bounds require it.
 
     Parameters
     ----------
@@ -76,18 +76,19 @@ def svr_certified_C(
     eps : float, default=0.01
         Precision, > 0, in units of the targets. (The width of the tube is `epsilon`.)
     sample_weight : array-like of shape (n_samples,), optional
-        Factors >= 0 of C for the training samples.
+        Weights >= 0 of the training samples, which multiply C.
     sample_weight_val : array-like of shape (n_validation,), optional
-        Factors >= 0 of the validation samples in E.
+        Weights >= 0 of the validation samples in E.
     diagonal_val : array-like of shape (n_validation,), optional
         Kernel values K(x, x) of the validation samples, for ``kernel="precomputed"`` only.
     n_grid : int, default=20
-        Values of C, in geometric progression, to begin with.
+        Number of values of C, in geometric progression, to start with.
     max_solves : int, default=1000
-        Values of C to solve at most.
+        Largest number of values of C to solve.
     **options
-        Parameters of `ScreenedSVR` but `C` and `memory`. The default of `intercept` is "penalised"
-        here: nothing is proved of a free one, and `fit_intercept=False` is the only other choice.
+        Parameters of `ScreenedSVR`, except `C` and `memory`. Here `intercept` is "penalised" by
+        default, because there is no proof for a free intercept; `fit_intercept=False` is possible,
+        too.
 
     Returns
     -------
@@ -98,14 +99,14 @@ def svr_certified_C(
     ValueError, TypeError
         For invalid arguments or data; the message names the argument.
     MemoryError
-        As for `ScreenedSVR`, or if the kernel matrix of validation with training samples would not
-        fit.
+        As in `ScreenedSVR`, or if the kernel matrix between validation and training samples would
+        not fit into memory.
 
     Warns
     -----
     ConvergenceWarning
-        If less was proved than asked for, because of `max_solves`, `max_iter` or rounding errors;
-        names the precision that was proved.
+        If `eps` was not proven because of `max_solves`, `max_iter` or rounding errors; names the
+        precision that was proven.
 
     See Also
     --------
@@ -113,7 +114,7 @@ def svr_certified_C(
 
     Notes
     -----
-    Bounds hold for the exact optima, rounding errors included.
+    The bounds hold for the exact optima, rounding errors included.
 
     References
     ----------

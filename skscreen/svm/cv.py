@@ -48,19 +48,19 @@ _MAX_SOLVES = 1000
 
 
 class ScreenedSVCCV(ScreenedSVC):
-    """`ScreenedSVC` with C, and gamma, chosen by cross-validation, or C with proof from a range.
+    """`ScreenedSVC` with C and gamma chosen by cross-validation, or C with a proof.
 
-    Each fold is one path over C: every solution is the start of the next and screens for it. The
-    scores are those of `GridSearchCV(ScreenedSVC(), {"C": Cs})`, up to the tolerance of the fits.
+    In each fold the values of C are solved as one path: each fit starts from the previous solution
+    and uses it for screening. The scores are those of `GridSearchCV(ScreenedSVC(), {"C": Cs})`, up
+    to the tolerance of the fits.
 
-    With `gammas` there is such a path for each of them, as in
-    `GridSearchCV(ScreenedSVC(), {"C": Cs, "gamma": gammas})`. It starts from that for the gamma
-    before, and where there are RBF kernel matrices the distances between the samples of a fold are
-    computed once.
+    With `gammas` there is a path for each gamma, as in `GridSearchCV(ScreenedSVC(), {"C": Cs,
+    "gamma": gammas})`. Each path starts from the one for the previous gamma, and for RBF kernel
+    matrices the distances between the samples of a fold are computed only once.
 
-    With `certify` the choice is not limited to the grid, and comes with a proof: no C between the
-    smallest and the largest of `Cs` has a validation error, averaged over the folds, that is
-    smaller by more than `certify` than that of the C chosen. See `svc_certified_C`.
+    With `certify` the choice is not limited to the grid and comes with a proof: no C between the
+    smallest and the largest of `Cs` has a mean validation error over the folds that is more than
+    `certify` below that of the chosen C. See `svc_certified_C`.
 
     Parameters
     ----------
@@ -68,20 +68,19 @@ class ScreenedSVCCV(ScreenedSVC):
         Values of C, positive; an int is the number of values from 0.01 to 100 in geometric
         progression.
     gammas : array-like of shape (n_gammas,), default=None
-        Values of gamma, positive numbers, "scale" or "auto", of "rbf", "poly" and "sigmoid". None
-        is `gamma` alone, which has no effect otherwise.
+        Values of gamma for "rbf", "poly" and "sigmoid": positive numbers, "scale" or "auto". None
+        uses the single value `gamma`, which is ignored otherwise.
     cv : int, cross-validation generator or iterable, default=None
-        How to split, as in scikit-learn; None is 5 stratified folds.
+        Cross-validation splitting as in scikit-learn; None is 5 stratified folds.
     scoring : str or callable, default=None
-        Score of a fitted estimator on the validation samples of a fold, greater is better; None
-        is the accuracy. With `certify` nothing else is possible.
+        Score on the validation samples of a fold, greater is better; None is the accuracy. With
+        `certify` it must be None.
     refit : bool, default=True
-        Whether to learn the classifier from all samples with the C chosen; without that there is
-        nothing to predict with.
+        Whether to fit all samples with the chosen C, which `predict` needs.
     certify : float or None, default=None
-        Precision of a certified choice as a share of the validation samples, in (0, 1). For
-        more than two classes only with ``multi_class="ovr"`` and, because nothing is proved of a
-        free one, with ``intercept="penalised"`` or ``fit_intercept=False``.
+        Precision of a certified choice as a share of the validation samples, in (0, 1). It needs
+        ``intercept="penalised"`` or ``fit_intercept=False``, as there is no proof for a free
+        intercept, and for more than two classes ``multi_class="ovr"``.
     loss, kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling, screening
         See `ScreenedSVC`.
     solver, tol, max_iter, multi_class, decision_function_shape, break_ties, class_weight
@@ -89,48 +88,50 @@ class ScreenedSVCCV(ScreenedSVC):
     indefinite, cache_size, random_state
         See `ScreenedSVC`.
     memory : str, path, Store or None, default=None
-        See `ScreenedSVC`; for the last fit. The folds need no store.
+        See `ScreenedSVC`; used for the final fit only, as the folds need no store.
     n_jobs : int or None, default=None
-        Folds at a time.
+        Number of folds to process in parallel.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     C_ : float
-        The C chosen: of those with equal scores the smallest.
+        The chosen C; the smallest of those with equal scores.
     gamma_ : float
-        With `gammas` only: the gamma chosen, of those with equal scores and the same C the
-        smallest; for "scale" its value on all samples.
+        The chosen gamma; the smallest of those with equal scores and the same C. Only with
+        `gammas`. For "scale" it is the value on all samples.
     Cs_ : ndarray of shape (n_Cs,)
         The grid, ascending.
     gammas_ : ndarray of shape (n_gammas,)
-        With `gammas` only: their values, ascending; for "scale" that on all samples, while each
-        fold has its own.
+        Values of gamma, ascending. Only with `gammas`. For "scale" it is the value on all samples,
+        although each fold uses its own.
     scores_ : ndarray of shape (n_folds, n_Cs) or (n_folds, n_gammas, n_Cs)
-        The latter with `gammas`.
+        The second shape with `gammas`.
     best_score_ : float
-        Mean over the folds of the score for `C_` and `gamma_`.
+        Mean score over the folds for `C_` and `gamma_`.
     bounds_ : ErrorBounds
-        With `certify` only: lower and upper bounds on the validation error, averaged over folds,
-        for every C of the range, and the values that were solved.
+        Lower and upper bounds on the mean validation error over the folds for every C in the range,
+        and the solved values of C. Only with `certify`.
     classes_, coef_, intercept_, support_, support_vectors_, dual_coef_, n_support_
-        Of the classifier, as for `ScreenedSVC`.
+        Of the final fit, see `ScreenedSVC`.
     objective_, dual_gap_, n_iter_, screening_history_, n_features_in_, feature_names_in_
         The same.
 
     Raises
     ------
     ValueError
-        For invalid parameters, data, labels or weights; the message names the argument. If no
-        value has a score that is a number.
+        For invalid parameters, data, labels or weights; the message names the argument. Also if all
+        scores are NaN.
     MemoryError
-        As for `ScreenedSVC`, or if the starts of the refit, for all values of C, would not fit.
+        As in `ScreenedSVC`, or if the stored starts of the refit, one for each C, would not fit
+        into memory.
 
     Warns
     -----
     ConvergenceWarning
-        If `max_iter` steps did not reach `tol` in some fold, or less was proved than asked for.
+        If `max_iter` steps did not reach `tol` in some fold, or the precision `certify` was not
+        proven.
 
     References
     ----------

@@ -63,7 +63,7 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), optional
-            Factors >= 0 of C.
+            Weights >= 0, which multiply C.
 
         Returns
         -------
@@ -76,11 +76,11 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         return learn(self, float(self.C), problem)
 
     def decision_function(self, X) -> np.ndarray:
-        """Return f(x): positive for the second of two classes, else one column a class.
+        """Return f(x): positive for the second of two classes, otherwise one column for each class.
 
-        One against one, of a class this is the number of votes, and less than half a vote for the
-        sum of its scores. With ``decision_function_shape="ovo"`` it is one column a pair of
-        classes: the scores, positive for the first class.
+        For one-vs-one, the column of a class holds its number of votes plus less than half a vote
+        for the sum of its scores. With ``decision_function_shape="ovo"`` there is a column for each
+        pair of classes, with its scores, positive for the first class.
 
         Parameters
         ----------

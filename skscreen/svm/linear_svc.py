@@ -25,66 +25,64 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         P(w, b) = \tfrac12 (\lVert w \rVert^2 + b^2 / B^2) + C \sum_i s_i \max(0, 1 - y_i f(x_i))^2
 
     with sample weights s_i and B = `intercept_scaling`: the problem of scikit-learn's `LinearSVC`,
-    with its penalised intercept. It stops on the relative duality gap of the full problem, and
-    leaves out on the way, provably, samples that cannot be support vectors. More classes are told
-    apart one against the rest. `X` is used as it is, dense or sparse; no kernel matrix is formed.
+    with its penalised intercept. It stops on the relative duality gap of the full problem. On the
+    way it drops samples that provably cannot be support vectors. More than two classes are handled
+    one-vs-rest. `X` may be dense or sparse; no kernel matrix is formed.
 
     Parameters
     ----------
     C : float, default=1.0
         Weight of the losses, > 0; as in `LinearSVC`.
     penalty : {"l2"}, default="l2"
-        There is no other.
+        The only penalty.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        The square as in P, or the hinge C s_i max(0, 1 - y_i f(x_i)) itself, whose dual variables
+        The squared hinge as in P, or the hinge C s_i max(0, 1 - y_i f(x_i)), whose dual variables
         are at most C s_i.
     dual : bool or "auto", default="auto"
-        Without effect: the primal and the dual problem are solved together, which is what
-        certifies the solution.
+        Has no effect: the primal and the dual problem are solved together, which certifies the
+        solution.
     multi_class : {"ovr"}, default="ovr"
-        There is no other here; `ScreenedSVC` has more.
+        The only strategy; `ScreenedSVC` also has one-vs-one.
     fit_intercept : bool, default=True
-        Whether there is a b; without it b = 0.
+        Whether to fit an intercept b; otherwise b = 0.
     intercept_scaling : float, default=1.0
-        B > 0: the larger, the weaker the penalty of b.
+        B > 0; the larger, the weaker the penalty on b.
     screening : {"intersection", "ball1", "ball2", "gap"} or None, default="intersection"
-        What proves that samples can be left out, see `ScreenedSVC`.
+        Which bounds prove that samples can be dropped, see `ScreenedSVC`.
     solver : {"auto", "coordinate-descent", "second-order", "active-set"}, default="auto"
-        Algorithm, see the notes. "auto" chooses as it goes.
+        Algorithm, see the notes. "auto" chooses, and switches during the fit.
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops, > 0.
     max_iter : int or None, default=None
-        Most steps of each problem; None takes limits of the solvers that ordinary data do
-        not meet.
+        Largest number of steps for each problem. None means limits that ordinary data do not reach.
     class_weight : dict, "balanced" or None, default=None
-        Factors >= 0 of the weights of samples by class; one for those that a dict lacks.
-        "balanced" makes the sum of weights of all classes equal.
+        Factors >= 0 that multiply the weights of the samples of each class, 1 for classes not in
+        the dict. "balanced" gives all classes the same total weight.
     memory : str, path, Store or None, default=None
-        A folder where solved problems are kept, from which fits with another C start; see
-        `ScreenedSVC`.
+        A folder for solutions, from which fits with another C start; see `ScreenedSVC`.
     n_jobs : int or None, default=None
-        Threads for the problems of more than two classes.
+        Threads for the two-class problems of a multiclass fit.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None
-        Order in which coordinate descent goes through the samples; None is the same as 0.
+        Seed of the order in which coordinate descent visits the samples; None is the same as 0.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (n_problems, n_features_in_), or CSR after `sparsify`
-        Weights of the features. One problem for two classes, else one for each class.
+        Weights of the features. There is one problem for two classes, otherwise one for each class.
     intercept_ : ndarray of shape (n_problems,)
     support_, support_vectors_, dual_coef_, n_support_
-        The samples with a dual variable > 0 in some problem, as for `ScreenedSVC`.
+        Support vectors, the samples with a dual variable > 0 in some problem, as in `ScreenedSVC`.
     objective_ : ndarray of shape (n_problems,)
         P(w, b).
     dual_gap_ : float
-        (P - D) / P of the full problem, the largest of all problems.
+        Relative duality gap (P - D) / P of the full problem; the largest of all problems.
     n_iter_ : int
-        Steps of the solver, the most of all problems.
+        Steps of the solver; the largest number of all problems.
     screening_history_ : list of ScreeningEvent
-        For each screening step how many samples are proved to have alpha_i = 0 ("zero") and
+        For each screening step, how many samples are proven to have alpha_i = 0 ("zero") and
         alpha_i = C s_i ("linear", of the hinge only); lam = 1 / C.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -105,23 +103,22 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     See Also
     --------
     ScreenedSVC : With kernels, or with an intercept that is not penalised.
-    PragamSVC : The problem without a penalty of the intercept, to a lower precision.
+    PragamSVC : Linear SVM with a free intercept, to a lower precision.
 
     Notes
     -----
-    Of the squared hinge "second-order" is Newton's method on P. "auto" takes it for narrow data,
-    and coordinate descent for wide ones; with more than two classes on wide rows of few entries it
-    begins with all problems at once, whose weights are then read together, in single precision,
-    and each goes on from there in double precision. Of the hinge "auto" begins with coordinate
-    descent and goes over to a second-order method (smoothed Newton) or, on wide data, to an
-    active-set method where that is estimated to be cheaper: when C is large.
+    For the squared hinge, "second-order" is Newton's method on P. "auto" uses it for narrow data
+    and coordinate descent for wide data. Multiclass problems on wide sparse data are first solved
+    together, in single precision, and then each continues in double precision. For the hinge,
+    "auto" starts with coordinate descent, and switches to a second-order method (smoothed Newton)
+    or, on wide data, to an active-set method when that is estimated to be cheaper, for large C.
 
     If at most 500 samples have a margin of 1, or below 1 with the squared hinge, a final linear
     solve usually brings the gap below 1e-12, far below `tol`; not for sparse data with more than
     100,000 entries.
 
-    A sample of weight zero is left out. Class weights belong to the true class of a sample, also
-    where it is one of the rest.
+    Samples of weight zero are ignored. A sample has the weight of its true class in every problem,
+    also where it is one of the rest.
 
     References
     ----------

@@ -70,25 +70,26 @@ class PathOverC(PathResult[SampleSolution]):
 
 @dataclass(frozen=True, repr=False)
 class SVCPath(PathOverC):
-    """Solutions along a path, C ascending.
+    """Solutions along a path, in ascending order of C.
 
-    Iterating yields the solutions; indexing gives one. The arrays below have one entry a C. For
-    more than two classes a solution holds those of all problems, `problems`, each with its
-    certificate: `objectives`, `n_iters` and `seconds` are their sums, `dual_gaps` their largest.
+    Iterate over it or index it to get the solutions. The arrays below have one entry for each C.
+    For more than two classes each solution has a list `problems` with the solution and certificate
+    of every two-class problem; `objectives`, `n_iters` and `seconds` are then sums over the
+    problems, and `dual_gaps` is the largest gap.
 
     Attributes
     ----------
     model : ScreenedSVC
-        With the parameters of the path; not fitted, see `estimator`.
+        The parameters of the path. It is not fitted; see the method `estimator`.
     solutions : tuple of SampleSolution or JointSolution
     X : ndarray or CSR of shape (n_samples, n_features)
         Training samples.
     labels : Labels
-        Classes and weights of those that take part.
+        Classes and weights of the samples of positive weight.
     kernel : Kernel
     C_min : float
-        Up to here all dual variables are at C s_i; 0 with an unpenalised intercept, or where it is
-        not known (kernels one against one).
+        Up to this C all dual variables are C s_i. 0 with a free intercept, or where it is not known
+        (one-vs-one with kernels).
     """
 
     X: object
@@ -98,7 +99,7 @@ class SVCPath(PathOverC):
 
     @property
     def division(self) -> Division:
-        """How the classes are told apart."""
+        """How the classes are divided into two-class problems."""
         return divided(self.labels, self.model.multi_class)
 
     @property
@@ -166,50 +167,52 @@ class SVCPath(PathOverC):
 def svc_path(
     X, y, *, Cs=None, eps=None, C_max=1e4, sample_weight=None, callbacks=(), **options
 ) -> SVCPath:
-    """Fit support vector machines along a path over C, each certified and reusing the one before.
+    """Fit support vector machines for a path of values of C, each with a certificate.
 
-    Either on the grid `Cs`, or on one that the data determine: between two neighbouring values the
-    solution at the smaller C is within a relative error `eps` of the optimal objective, for more
-    than two classes that of each problem. That grid starts at the largest C where the solution is
-    known in closed form (with a free intercept, proportional to C). It ends at `C_max`, or at a
-    solution without losses, which stays optimal for every larger C.
+    Each fit starts from the previous solution. The values of C are `Cs`, or they are chosen such
+    that for every C between two of them the scaled solution at the smaller one is within a relative
+    error `eps` of the optimal objective (for more than two classes, of each problem). These values
+    start at the largest C for which the solution is known in closed form (with a free intercept: is
+    proportional to C). They end at `C_max`, or at a solution without losses, which stays optimal
+    for every larger C.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        Labels. More than two classes are told apart as by `ScreenedSVC`: one against one, or with
-        ``multi_class="ovr"`` one against the rest.
+        Labels. More than two classes are handled as in `ScreenedSVC`: one-vs-one, or with
+        ``multi_class="ovr"`` one-vs-rest.
     Cs : array-like of shape (n_Cs,), optional
-        Values of C; sorted into ascending order, each once. Not with `eps`.
+        Values of C, in any order. Not together with `eps`.
     eps : float, optional
-        Relative error, in (0, 1); 1e-3 where `Cs` is not given.
+        Relative error, in (0, 1). By default 1e-3 if `Cs` is not given.
     C_max : float, default=1e4
-        Where the eps-path ends; without effect on a given grid.
+        Largest C of a path with `eps`; ignored if `Cs` is given.
     sample_weight : array-like of shape (n_samples,), optional
-        Factors >= 0 of C.
+        Weights >= 0, which multiply C.
     callbacks : sequence of callbacks, optional
-        Of scikit-learn >= 1.9; each value of C is a task. One that asks to stop ends the path.
+        Callbacks of scikit-learn >= 1.9. Each value of C is a task; a callback that asks to stop
+        ends the path.
     **options
-        Parameters of `ScreenedSVC` but `C` and `memory`.
+        Parameters of `ScreenedSVC`, except `C` and `memory`.
 
     Returns
     -------
     SVCPath
-        If the path is interrupted from the keyboard: what was finished by then.
+        After Ctrl-C it holds the solutions found so far.
 
     Raises
     ------
     ValueError, TypeError
         For invalid arguments or data; the message names the argument.
     MemoryError
-        As for `ScreenedSVC`, or if the dual variables of all `Cs` would not fit.
+        As in `ScreenedSVC`, or if the dual variables for all `Cs` would not fit into memory.
 
     Warns
     -----
     ConvergenceWarning
-        If `max_iter` steps did not reach the tolerance at some C (see `SVCPath.converged`). An
-        eps-path ends there if the promise could not be kept any longer.
+        If `max_iter` steps did not reach the tolerance at some C (see `SVCPath.converged`). A path
+        with `eps` ends there if that precision can no longer be guaranteed.
     UserWarning
         If the path was interrupted.
 

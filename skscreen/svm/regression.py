@@ -33,10 +33,10 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
 
         P(w, b) = \tfrac12 \lVert w \rVert^2 + C \sum_i s_i \max(0, |y_i - f(x_i)| - \epsilon)
 
-    with sample weights s_i: residuals up to `epsilon` cost nothing, larger ones their size beyond
-    it. It stops on the relative duality gap of the full problem, and leaves out on the way,
-    provably, what cannot be a support vector or must be at the upper bound C s_i. The problem is
-    that of scikit-learn's `SVR` and, with ``kernel="linear", intercept="penalised"``, of
+    with sample weights s_i: residuals up to `epsilon` cost nothing, larger ones the amount by which
+    they exceed it. It stops on the relative duality gap of the full problem. On the way it drops
+    samples that provably cannot be support vectors or must be at the upper bound C s_i. The problem
+    is that of scikit-learn's `SVR` and, with ``kernel="linear", intercept="penalised"``, of
     `LinearSVR`.
 
     Parameters
@@ -44,21 +44,22 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     C : float, default=1.0
         Weight of the losses, > 0.
     epsilon : float, default=0.1
-        Size of the residuals that cost nothing, >= 0, in units of the targets. 0: least absolute
-        deviations.
+        Residuals up to this size cost nothing; >= 0, in the units of the target. 0 means least
+        absolute deviations.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        The loss of P, or C s_i max(0, |y_i - f(x_i)| - epsilon)^2, whose dual variables have no
-        upper bound, so that screening proves only that they are 0.
+        The loss in P, or its square C s_i max(0, |y_i - f(x_i)| - epsilon)^2. The dual variables of
+        the square have no upper bound, so screening can only prove that they are 0.
     kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         See `ScreenedSVC`.
     gamma, degree, coef0
         See `ScreenedSVC`.
     fit_intercept : bool, default=True
-        Whether there is a b; without it b = 0.
+        Whether to fit an intercept b; otherwise b = 0.
     intercept : {"free", "penalised"}, default="free"
-        Whether b is not penalised (as in `SVR`), or adds b^2 / (2 B^2) to P (as in `LinearSVR`).
+        "free": b is not penalised, as in `SVR`. "penalised": b^2 / (2 B^2) is added to P, as in
+        `LinearSVR`.
     intercept_scaling : float, default=1.0
-        B > 0: the larger, the weaker the penalty of b. Not used by a free intercept.
+        B > 0; the larger, the weaker the penalty on b. Not used by a free intercept.
     screening, solver, tol, max_iter, shrinking, indefinite, cache_size, memory, verbose
         See `ScreenedSVC`.
     random_state
@@ -80,14 +81,14 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     objective_ : float
         P(w, b).
     dual_gap_ : float
-        (P - D) / P of the full problem.
+        Relative duality gap (P - D) / P of the full problem.
     kernel_shift_ : float
-        What was added to the diagonal of the kernel matrix, see `indefinite`; else 0.
+        Constant added to the diagonal of the kernel matrix, see `indefinite`; otherwise 0.
     n_iter_ : int
         Steps of the solver.
     screening_history_ : list of ScreeningEvent
-        For each screening step, of the two sides of all samples, how many are proved to have a dual
-        variable of 0 ("zero") and of C s_i ("linear"); lam = 1 / C.
+        For each screening step, how many dual variables (two for each sample) are proven to be 0
+        ("zero") and C s_i ("linear"); lam = 1 / C.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -111,12 +112,13 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Each row is two samples of a problem with hinge losses, x_i with the threshold y_i - epsilon and
-    -x_i with the threshold -y_i - epsilon, which share its data and kernel values. What is known of
-    such problems holds as it is: certificates, screening, paths.
+    The problem is solved as a classification problem with hinge losses, in which each row stands
+    for two samples: x_i with the threshold y_i - epsilon and -x_i with the threshold -y_i -
+    epsilon, which share data and kernel values. So certificates, screening and paths are those of
+    classification.
 
-    `C` and `epsilon` have the units of the targets: standardise these, or choose both accordingly.
-    A sample of weight zero is left out.
+    `C` and `epsilon` are in the units of the target: standardise it, or choose both accordingly.
+    Samples of weight zero are ignored.
 
     References
     ----------
@@ -220,7 +222,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            Factors >= 0 of C.
+            Weights >= 0, which multiply C.
 
         Returns
         -------

@@ -37,9 +37,10 @@ Start = tuple[np.ndarray, np.ndarray]
 class ScreenedSVRCV(ScreenedSVR):
     """`ScreenedSVR` with C, epsilon and gamma chosen by cross-validation.
 
-    Each fold is a path over C for each gamma and each epsilon: every solution is the start of the
-    next and screens for it, and the kernel values of a gamma serve all its problems. The scores are
-    those of `GridSearchCV(ScreenedSVR(), ...)` on the same grid, up to the tolerance of the fits.
+    In each fold there is a path over C for each gamma and each epsilon: each fit starts from the
+    previous solution and uses it for screening, and all problems of a gamma share kernel values.
+    The scores are those of `GridSearchCV(ScreenedSVR(), ...)` on the same grid, up to the tolerance
+    of the fits.
 
     Parameters
     ----------
@@ -47,42 +48,40 @@ class ScreenedSVRCV(ScreenedSVR):
         Values of C, positive; an int is the number of values from 0.01 to 100 in geometric
         progression.
     epsilons : array-like of shape (n_epsilons,), default=None
-        Values of epsilon, >= 0; None is `epsilon` alone, which has no effect otherwise.
+        Values of epsilon, >= 0. None uses the single value `epsilon`, which is ignored otherwise.
     gammas : array-like of shape (n_gammas,), default=None
-        Values of gamma, positive numbers, "scale" or "auto", of "rbf", "poly" and "sigmoid". None
-        is `gamma` alone, which has no effect otherwise.
+        Values of gamma for "rbf", "poly" and "sigmoid": positive numbers, "scale" or "auto". None
+        uses the single value `gamma`, which is ignored otherwise.
     cv : int, cross-validation generator or iterable, default=None
-        How to split, as in scikit-learn; None is 5 folds.
+        Cross-validation splitting as in scikit-learn; None is 5 folds.
     scoring : str or callable, default=None
-        Score of a fitted estimator on the validation samples of a fold, greater is better; None
-        is R^2.
+        Score on the validation samples of a fold, greater is better; None is R^2.
     refit : bool, default=True
-        Whether to learn the function from all samples with what was chosen; without that there is
-        nothing to predict with.
+        Whether to fit all samples with the chosen values, which `predict` needs.
     epsilon, loss, kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling
         See `ScreenedSVR`.
     screening, solver, tol, max_iter, shrinking, indefinite, cache_size, random_state
         See `ScreenedSVR`.
     memory : str, path, Store or None, default=None
-        See `ScreenedSVR`; for the last fit. The folds need no store.
+        See `ScreenedSVR`; used for the final fit only, as the folds need no store.
     n_jobs : int or None, default=None
-        Folds at a time.
+        Number of folds to process in parallel.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     C_ : float
-        The C chosen: of those with equal scores the smallest.
+        The chosen C; the smallest of those with equal scores.
     epsilon_, gamma_ : float
-        With `epsilons`, with `gammas` only: the values chosen; of those with equal scores and the
-        same C the smallest.
+        The chosen values; the smallest of those with equal scores and the same C. Only with
+        `epsilons` and with `gammas`.
     Cs_, epsilons_, gammas_ : ndarray
-        The grid, ascending; the last two with `epsilons`, with `gammas` only.
+        The grid, ascending; the last two only with `epsilons` and with `gammas`.
     scores_ : ndarray of shape (n_folds, [n_gammas,] [n_epsilons,] n_Cs)
-        With those axes only for which values were given.
+        Axes in brackets exist only if these values were given.
     best_score_ : float
-        Mean over the folds of the score for what was chosen.
+        Mean score over the folds for the chosen values.
     support_, support_vectors_, dual_coef_, coef_, intercept_, n_support_
         As for `ScreenedSVR`.
     objective_, dual_gap_, n_iter_, screening_history_, n_features_in_, feature_names_in_
@@ -91,10 +90,11 @@ class ScreenedSVRCV(ScreenedSVR):
     Raises
     ------
     ValueError
-        For invalid parameters, data, targets or weights; the message names the argument. If nothing
-        has a score that is a number.
+        For invalid parameters, data, targets or weights; the message names the argument. Also if
+        all scores are NaN.
     MemoryError
-        As for `ScreenedSVR`, or if the starts of the refit, for all values, would not fit.
+        As in `ScreenedSVR`, or if the stored starts of the refit, one for each value, would not fit
+        into memory.
 
     Warns
     -----

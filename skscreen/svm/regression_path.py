@@ -17,21 +17,22 @@ from skscreen.svm.regression_problem import build_regression, signed
 class SVRPath(PathOverC):
     """Solutions along a path of regressions, C ascending.
 
-    Iterating yields the solutions; indexing gives one. The arrays below have one entry a C. Dual
-    variables of the solutions are those of both sides of all samples that take part.
+    Iterate over it or index it to get the solutions. The arrays below have one entry for each C.
+    The solutions have two dual variables for each sample of positive weight, see the notes of
+    `ScreenedSVR`.
 
     Attributes
     ----------
     model : ScreenedSVR
-        With the parameters of the path; not fitted, see `estimator`.
+        The parameters of the path. It is not fitted; see the method `estimator`.
     solutions : tuple of SampleSolution
     X : ndarray or CSR of shape (n_samples, n_features)
         Training samples.
     targets : Targets
-        Targets and weights of those that take part.
+        Targets and weights of the samples of positive weight.
     kernel : Kernel
     C_min : float
-        Up to here the solution is proportional to C; 0 with an unpenalised intercept.
+        Up to this C the solution is proportional to C; 0 with a free intercept.
     """
 
     X: object
@@ -76,12 +77,13 @@ class SVRPath(PathOverC):
 def svr_path(
     X, y, *, Cs=None, eps=None, C_max=1e4, sample_weight=None, callbacks=(), **options
 ) -> SVRPath:
-    """Fit support vector regressions along a path over C, each certified, reusing the one before.
+    """Fit support vector regressions for a path of values of C, each with a certificate.
 
-    Either on the grid `Cs`, or on one that the data determine: between two neighbouring values the
-    solution at the smaller C is within a relative error `eps` of the optimal objective. That grid
-    starts where the solution is still proportional to C. It ends at `C_max`, or at a solution
-    without losses, which stays optimal for every larger C.
+    Each fit starts from the previous solution. The values of C are `Cs`, or they are chosen such
+    that for every C between two of them the scaled solution at the smaller one is within a relative
+    error `eps` of the optimal objective. These values start where the solution is still
+    proportional to C. They end at `C_max`, or at a solution without losses, which stays optimal for
+    every larger C.
 
     Parameters
     ----------
@@ -89,36 +91,37 @@ def svr_path(
     y : array-like of shape (n_samples,)
         Targets.
     Cs : array-like of shape (n_Cs,), optional
-        Values of C; sorted into ascending order, each once. Not with `eps`.
+        Values of C, in any order. Not together with `eps`.
     eps : float, optional
-        Relative error, in (0, 1); 1e-3 where `Cs` is not given. (The width of the tube is
+        Relative error, in (0, 1). By default 1e-3 if `Cs` is not given. (The width of the tube is
         `epsilon`.)
     C_max : float, default=1e4
-        Where the eps-path ends; without effect on a given grid.
+        Largest C of a path with `eps`; ignored if `Cs` is given.
     sample_weight : array-like of shape (n_samples,), optional
-        Factors >= 0 of C.
+        Weights >= 0, which multiply C.
     callbacks : sequence of callbacks, optional
-        Of scikit-learn >= 1.9; each value of C is a task. One that asks to stop ends the path.
+        Callbacks of scikit-learn >= 1.9. Each value of C is a task; a callback that asks to stop
+        ends the path.
     **options
-        Parameters of `ScreenedSVR` but `C` and `memory`.
+        Parameters of `ScreenedSVR`, except `C` and `memory`.
 
     Returns
     -------
     SVRPath
-        If the path is interrupted from the keyboard: what was finished by then.
+        After Ctrl-C it holds the solutions found so far.
 
     Raises
     ------
     ValueError, TypeError
         For invalid arguments or data; the message names the argument.
     MemoryError
-        As for `ScreenedSVR`, or if the dual variables of all `Cs` would not fit.
+        As in `ScreenedSVR`, or if the dual variables for all `Cs` would not fit into memory.
 
     Warns
     -----
     ConvergenceWarning
-        If `max_iter` steps did not reach the tolerance at some C (see `SVRPath.converged`). An
-        eps-path ends there if the promise could not be kept any longer.
+        If `max_iter` steps did not reach the tolerance at some C (see `SVRPath.converged`). A path
+        with `eps` ends there if that precision can no longer be guaranteed.
     UserWarning
         If the path was interrupted.
 

@@ -25,124 +25,127 @@ class ScreenedSVC(BaseSVC):
         P(w, b) = \tfrac12 \lVert w \rVert^2 + C \sum_i s_i \max(0, 1 - y_i f(x_i))
 
     with sample weights s_i: the problem of scikit-learn's `SVC`. It stops on the relative duality
-    gap of the full problem, and leaves out on the way, provably, samples that cannot be support
-    vectors or must be at the upper bound C s_i. More than two classes are told apart one against
-    one, by votes, or one against the rest; these problems share one copy of the data or one kernel
-    matrix.
+    gap of the full problem. On the way it drops samples that provably cannot be support vectors or
+    must be at the upper bound C s_i. More than two classes are handled one-vs-one, by votes, or
+    one-vs-rest; these problems share one copy of the data or one kernel matrix.
 
     Parameters
     ----------
     C : float, default=1.0
         Weight of the losses, > 0; as in scikit-learn's `SVC`. `np.inf` is a hard margin, for
-        classes that can be separated.
+        separable classes.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        "hinge" is the loss of `SVC`, as in P. "squared_hinge", which `LinearSVC` has by default, is
-        its square, C s_i max(0, 1 - y_i f(x_i))^2: its dual variables have no upper bound, so that
-        screening proves alpha_i = 0 only.
+        "hinge" is the loss of `SVC`, as in P. "squared_hinge", the default of `LinearSVC`, is its
+        square, C s_i max(0, 1 - y_i f(x_i))^2. Its dual variables have no upper bound, so screening
+        can only prove alpha_i = 0.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        With scikit-learn's formulas. "linear" works on the rows of `X`, without a kernel matrix,
-        where the intercept is penalised. A callable takes two arrays of samples and returns the
-        matrix between them. Samples that are no rows of numbers, such as strings, are handed to it
-        as they are, and the second array has all training samples. A kernel must be positive
-        semi-definite, which "sigmoid" seldom is; see `indefinite`. Checked before on 256 samples
-        and all pairs, and again by the certificate.
+        The same formulas as in scikit-learn. With a penalised intercept "linear" works on the rows
+        of `X`, without a kernel matrix. A callable takes two arrays of samples and returns the
+        kernel matrix between them. Samples that are not rows of numbers, such as strings, are
+        passed to it as they are, and its second argument is the array of all training samples. A
+        kernel must be positive semi-definite, which "sigmoid" seldom is; see `indefinite`. This is
+        checked before the fit on 256 samples and on all pairs, and again by the certificate.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of "rbf", "poly" and "sigmoid": 1 / (n_features * X.var()), 1 / n_features, or a number
-        >= 0. The variance counts samples by their weights. With another kernel it is a warning.
+        Of "rbf", "poly" and "sigmoid": 1 / (n_features * X.var()), 1 / n_features, or a number >=
+        0. The variance is weighted by the sample weights. Other kernels ignore a value, with a
+        warning.
     degree : int, default=3
         Of "poly", >= 0.
     coef0 : float, default=0.0
         Of "poly" and "sigmoid".
     fit_intercept : bool, default=True
-        Whether there is a b; without it b = 0.
+        Whether to fit an intercept b; otherwise b = 0.
     intercept : {"free", "penalised"}, default="free"
-        Whether b is not penalised at all, as in `SVC`, or by b^2 / (2 B^2) in addition to P: a
-        feature of constant value B, as in `LinearSVC`; for a kernel K + B^2.
+        "free": b is not penalised, as in `SVC`. "penalised": b^2 / (2 B^2) is added to P, as in
+        `LinearSVC`; this is the same as a constant feature of value B, or the kernel K + B^2.
     intercept_scaling : float, default=1.0
-        B > 0: the larger, the weaker the penalty of b. Not used by a free intercept.
+        B > 0; the larger, the weaker the penalty on b. Not used by a free intercept.
     screening : {"intersection", "ball1", "ball2", "gap"} or None, default="intersection"
-        What proves that samples can be left out; the solution is the same. "gap" uses the duality
-        gap during the solve. The others also use the solution at another C, which paths and
-        `memory` know: that solution and a bound around it prove where the margins can be, within
-        one ball ("ball1"), another ("ball2"), or where both balls overlap ("intersection"), which
-        decides most. (The paper's tests BT1, BT2 and IT.)
+        Which bounds prove that samples can be dropped; the solution does not depend on it. "gap"
+        uses the duality gap during the solve. The others also use the solution at another C, if a
+        path or `memory` provides one: it bounds the margins within one ball ("ball1"), another ball
+        ("ball2"), or the intersection of both ("intersection"), which decides most. These are the
+        tests BT1, BT2 and IT of the paper.
     solver : str, default="auto"
         Algorithm, see the notes: "coordinate-descent", "second-order" or "active-set" for the
-        linear kernel with a penalised intercept, else "active-set" or "smo". "auto" chooses as it
-        goes.
+        linear kernel with a penalised intercept, otherwise "active-set" or "smo". "auto" chooses,
+        and switches during the fit.
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops, > 0.
     max_iter : int or None, default=None
-        Most steps for one value of C, of all solvers together; None or -1 takes limits of
-        the solvers that ordinary data do not meet.
+        Largest number of steps for one value of C, of all solvers together. None and -1 mean limits
+        that ordinary data do not reach.
     shrinking : bool, default=True
-        Without effect: samples are left out by proof, see `screening`.
+        Has no effect: screening takes its place, see `screening`.
     probability : bool, default=False
-        True is refused: ``CalibratedClassifierCV(ScreenedSVC(), ensemble=False)`` has
-        probabilities, also in the place of ``SVC(probability=True)``.
+        True is an error. Use ``CalibratedClassifierCV(ScreenedSVC(), ensemble=False)`` instead of
+        ``SVC(probability=True)``.
     multi_class : {"ovo", "ovr"}, default="ovo"
-        How more than two classes are told apart: by a problem for each pair of classes, one against
-        one, as in `SVC`, or for each class, one against the rest.
+        How to handle more than two classes: one-vs-one, a problem for each pair of classes as in
+        `SVC`, or one-vs-rest, a problem for each class.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        Of `decision_function` where classes are told apart one against one: a column a class, votes
-        and less than half a vote for scores, or a column a pair, the scores.
+        Shape of `decision_function` for one-vs-one. "ovr": a column for each class, with its votes
+        plus less than half a vote for its scores. "ovo": a column for each pair, with its scores.
     break_ties : bool, default=False
-        Whether `predict` breaks ties of votes by the scores: it takes the largest entry of
-        `decision_function`, else the first class with the most votes. For one against one, and not
-        with ``decision_function_shape="ovo"``.
+        Whether `predict` breaks ties in the votes by the scores, by taking the largest entry of
+        `decision_function`; otherwise it returns the first class with the most votes. For
+        one-vs-one, and not with ``decision_function_shape="ovo"``.
     class_weight : dict, "balanced" or None, default=None
-        Factors >= 0 of the weights of samples by class; one for those that a dict lacks.
-        "balanced" makes the sum of weights of all classes equal.
+        Factors >= 0 that multiply the weights of the samples of each class, 1 for classes not in
+        the dict. "balanced" gives all classes the same total weight.
     indefinite : {"error", "shift"}, default="error"
-        What to do with a kernel matrix that is not positive semi-definite: refuse it, or add to its
-        diagonal what its smallest eigenvalue lacks, see `kernel_shift_`. The kernel values of other
-        samples stay as they are. Costs the eigenvalues of the matrix, for the kernels that may be
-        indefinite. With a free intercept only the centred matrix needs to be positive
-        semi-definite: kernels that are so conditionally, as -|x - x'| is, are no error.
+        What to do if the kernel matrix is not positive semi-definite: raise an error, or add a
+        constant to its diagonal that makes the smallest eigenvalue zero, see `kernel_shift_`.
+        Kernel values with other samples are not changed. For kernels that may be indefinite this
+        takes an eigenvalue decomposition. With a free intercept only the centred matrix must be
+        positive semi-definite, so conditionally positive definite kernels such as -|x - x'| are no
+        error.
     cache_size : float, default=1000
-        Megabytes for kernel values, > 0. A larger kernel matrix is recomputed by rows, and each
-        thread keeps that much of it.
+        Megabytes for kernel values, > 0. If the kernel matrix is larger, values are recomputed as
+        needed, and each thread keeps up to that much of them.
     memory : str, path, Store or None, default=None
-        A folder where solved problems are kept: fits of the same data with other values of C, in
-        this process or another, start from the nearest ones and screen by them. So a grid search
-        over C costs little more than a path for each fold. The solution is the same, within `tol`.
-        Kernel matrices stay in the memory of the process. Fits of up to 150 samples take less time
-        than a file, and have none. See `Store`.
+        A folder for solutions. Fits of the same data with other values of C, in this process or
+        another, start from the nearest stored solutions and use them for screening, so a grid
+        search over C costs little more than a path for each fold. The solution is the same, within
+        `tol`. Kernel matrices are not stored there but kept in the memory of the process, and fits
+        of up to 150 samples, which take less time than reading a file, are not stored either. See
+        `Store`.
     n_jobs : int or None, default=None
-        Threads for the problems of more than two classes.
+        Threads for the two-class problems of a multiclass fit.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None
-        Order in which coordinate descent goes through the samples; None is the same as 0.
+        Seed of the order in which coordinate descent visits the samples; None is the same as 0.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (n_problems, n_features_in_)
-        Weights of the features, for the linear kernel. One problem for two classes, else one for
-        each class or for each pair of classes, (0, 1), (0, 2), ..., (1, 2), ...; of a pair, scores
-        are positive for the first class.
+        Weights of the features, for the linear kernel. There is one problem for two classes,
+        otherwise one for each class or for each pair of classes (0, 1), (0, 2), ..., (1, 2), ...;
+        the scores of a pair are positive for its first class.
     intercept_ : ndarray of shape (n_problems,)
     support_ : ndarray of shape (n_SV,)
-        Indices of the samples with a dual variable > 0 in some problem, by class.
+        Indices of the support vectors, the samples with a dual variable > 0 in some problem,
+        ordered by class.
     support_vectors_ : ndarray or CSR of shape (n_SV, n_features_in_)
         Empty for a precomputed kernel. CSR for sparse samples, and so are `coef_` and `dual_coef_`.
     dual_coef_ : ndarray of shape (n_problems, n_SV) or (n_classes - 1, n_SV)
-        y_i alpha_i. One against one as in `SVC`: a sample has a row for each other class.
+        y_i alpha_i. For one-vs-one the layout is that of `SVC`: a row for each other class.
     n_support_ : ndarray of shape (n_classes,)
         Number of support vectors of each class.
     kernel_shift_ : ndarray of shape (n_problems,)
-        What was added to the diagonal of the kernel matrix of each problem; 0 for definite kernels.
+        Constant added to the diagonal of the kernel matrix of each problem; 0 for definite kernels.
     objective_ : ndarray of shape (n_problems,)
         P(w, b).
     dual_gap_ : float
-        (P - D) / P of the full problem, the largest of all problems.
+        Relative duality gap (P - D) / P of the full problem; the largest of all problems.
     n_iter_ : ndarray of shape (n_problems,)
         Steps of the solver.
     screening_history_ : list of ScreeningEvent
-        For each screening step how many samples are proved to have alpha_i = 0 ("zero") and
-        alpha_i = C s_i ("linear"); lam = 1 / C. Empty for problems one against one that share
-        kernel values.
+        For each screening step, how many samples are proven to have alpha_i = 0 ("zero") and
+        alpha_i = C s_i ("linear"); lam = 1 / C. Empty for one-vs-one problems that share kernel
+        values.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -161,21 +164,21 @@ class ScreenedSVC(BaseSVC):
 
     See Also
     --------
-    ScreenedLinearSVC : The linear kernel on the rows of `X`, with a penalised intercept.
+    ScreenedLinearSVC : Linear SVM on the rows of `X`, with a penalised intercept.
 
     Notes
     -----
-    "auto" begins a linear problem with coordinate descent and goes over to a second-order method
-    (smoothed Newton) or, on wide data, to an active-set method where that is estimated to be
-    cheaper: when C is large. With kernels, and for a free intercept, SMO begins and the active-set
-    method ends. Both need kernel values, of the linear kernel too; what `cache_size` cannot hold is
-    computed again and again.
+    For the linear kernel "auto" starts with coordinate descent, and switches to a second-order
+    method (smoothed Newton) or, on wide data, to an active-set method when that is estimated to be
+    cheaper, for large C. With other kernels, and with a free intercept, it starts with SMO and
+    finishes with the active-set method. Both need kernel values, even for the linear kernel; those
+    that do not fit into `cache_size` are recomputed.
 
     If at most 500 samples have a margin of 1, a final linear solve usually brings the gap below
     1e-12, far below `tol`; not for linear problems of sparse data with more than 100,000 entries.
 
-    A sample of weight zero is left out. Class weights belong to the true class of a sample, also
-    where it is one of the rest.
+    Samples of weight zero are ignored. A sample has the weight of its true class in every problem,
+    also where it is one of the rest.
 
     References
     ----------
