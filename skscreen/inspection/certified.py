@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skscreen.inspection.style import BLUE, GREY, VERMILION, legend_above, pyplot
+from skscreen.inspection.style import BLUE, GREY, VERMILION, axes_for, legend_above, open_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,12 +17,12 @@ __all__ = ["CertifiedPathDisplay"]
 
 
 class CertifiedPathDisplay:
-    """Show what is proved about the error on validation samples for every C of a range.
+    """Show what is proven about the validation error for every C in a range.
 
-    The band lies between the lower and the upper bounds, points are the values of C that were
-    solved, and the line is the error that nothing in the range falls below.
+    The band is between the lower and the upper bounds, the points are the solved values of C, and
+    the line is a lower bound on the error for all C in the range.
 
-    It is recommended to use :meth:`from_result` to create a display.
+    Use :meth:`from_result` to create it.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class CertifiedPathDisplay:
     Cs, errors : ndarray of shape (n_solved,)
         Solved values of C and their errors.
     C : float, default=None
-        The value chosen, marked if given.
+        The chosen value, marked if given.
     name : str, default="validation error"
-        What the error is; this one is drawn in per cent.
+        Name of the error. "validation error" is drawn in per cent.
 
     Attributes
     ----------
@@ -80,15 +80,14 @@ class CertifiedPathDisplay:
 
     @classmethod
     def from_result(cls, result: Any, *, ax: Axes | None = None) -> Self:
-        """Collect the bounds of a certified choice and draw them.
+        """Draw the bounds of a certified choice.
 
         Parameters
         ----------
         result : CertifiedC, ScreenedSVCCV or ErrorBounds
-            What `svc_certified_C` or `svr_certified_C` returned, or an estimator fitted with
-            `certify`.
+            Result of `svc_certified_C` or `svr_certified_C`, or an estimator fitted with `certify`.
         ax : matplotlib Axes, default=None
-            Axes to draw on. If None, a new figure is made.
+            Axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -131,7 +130,7 @@ class CertifiedPathDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on. If None, a new figure is made.
+            Axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -143,11 +142,9 @@ class CertifiedPathDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        plt = pyplot(self)
+        ax = axes_for(self, ax, (6.0, 3.6))
         from matplotlib.ticker import PercentFormatter
 
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6.0, 3.6), layout="constrained")
         # Bounds hold on whole parts: steps, not lines from one to the next.
         low, high = (np.append(bound, bound[-1]) for bound in (self.lower, self.upper))
         self.band_ = ax.fill_between(
@@ -174,9 +171,7 @@ class CertifiedPathDisplay:
                 markeredgecolor="white", linestyle="none", clip_on=False, zorder=3,
                 label=f"chosen ({number.format(error)} at C = {self.C:.3g})",
             )  # fmt: skip
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(color="0.9", linewidth=0.6)
-        ax.set_axisbelow(True)
+        open_axes(ax)
         ax.set_xscale("log")
         ax.set_xlim(self.edges[0], self.edges[-1])
         ax.margins(x=0.01)
@@ -186,6 +181,4 @@ class CertifiedPathDisplay:
         ax.set_xlabel("Weight of the losses C (log scale)")
         ax.set_ylabel(self.name.capitalize())
         legend_above(ax)
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self

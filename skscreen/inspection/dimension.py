@@ -6,36 +6,36 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skscreen.inspection.style import BLUE, GREY, ORANGE, legend_above, pyplot
+from skscreen.inspection.style import BLUE, GREY, ORANGE, axes_for, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 class DimensionTestDisplay:
-    """Show how well embeddings of several dimensions predict answers, and where rises end.
+    """Show how well embeddings of several dimensions predict answers.
 
-    Points are means over the folds; bars reach one standard error, corrected for training sets that
-    overlap, to both sides. Stars mark rises to the next dimension that are significant.
+    Points are means over the folds, with bars of one standard error to both sides, corrected for
+    overlapping training sets. Stars mark significant rises to the next dimension.
 
-    It is recommended to use :meth:`from_result` to create a display.
+    Use :meth:`from_result` to create it.
 
     Parameters
     ----------
     dimensions : ndarray of shape (n_dimensions,)
     scores, train_scores : ndarray of shape (n_dimensions, n_folds)
-        Share of answers that agree, of those held out and of the others.
+        Share of answers that agree with the embedding, for held-out and for training answers.
     significant : ndarray of shape (n_dimensions - 1,), bool
-        Whether the score rises to the next dimension.
+        Whether the rise of the score to the next dimension is significant.
     dimension : int
-        The estimate.
+        The estimated dimension.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     lines_ : list of matplotlib containers
-        Answers held out, and the others.
+        Curves of the held-out and of the training answers.
     stars_ : list of matplotlib Text
     """
 
@@ -63,7 +63,7 @@ class DimensionTestDisplay:
         result : DimensionTest
             From `skscreen.embedding_dimension_test`.
         ax : matplotlib Axes, default=None
-            Axes to draw on. If None, a new figure is made.
+            Axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -75,7 +75,7 @@ class DimensionTestDisplay:
         ImportError
             If matplotlib is not installed.
         TypeError
-            If `result` is something else.
+            If `result` is not a `DimensionTest`.
         """
         if not hasattr(result, "corrected_p_values_"):
             raise TypeError(f"`result` must come from embedding_dimension_test, got {result!r}.")
@@ -93,7 +93,7 @@ class DimensionTestDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on. If None, a new figure is made.
+            Axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -105,10 +105,7 @@ class DimensionTestDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        plt = pyplot(self)
-        if ax is None:
-            _, ax = plt.subplots(figsize=(5.6, 4.0), layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
+        ax = axes_for(self, ax, (5.6, 4.0))
         ax.axvline(self.dimension, color="0.75", linewidth=6, zorder=0)
         looks = (
             (self.scores, BLUE, "o", "answers held out"),
@@ -138,6 +135,6 @@ class DimensionTestDisplay:
 
 
 def _standard_errors(scores: np.ndarray) -> np.ndarray:
-    """Of the means over folds: their number k counts as 1 / (1 / k + 1 / (k - 1))."""
+    """Return standard errors of means over k folds, corrected for overlapping training sets."""
     k = scores.shape[1]
     return scores.std(axis=1, ddof=1) * np.sqrt(1.0 / k + 1.0 / (k - 1))

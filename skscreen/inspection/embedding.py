@@ -13,7 +13,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.inspection.labels import place_labels
-from skscreen.inspection.style import CLASS_COLOURS, CLASS_MARKERS, GREY, pyplot
+from skscreen.inspection.style import GREY, axes_for, legend_above, scatter_classes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,26 +23,27 @@ _ELLIPSE = 72
 
 
 class EmbeddingDisplay:
-    """Show the points of an embedding in the plane, with names or colours of classes.
+    """Show the points of an embedding in the plane, with names or with colours for classes.
 
-    An embedding of more than two components is shown along its two principal axes. Distances are
-    to scale; the axes have no unit, and their directions no meaning.
+    An embedding with more than two components is projected onto its two principal axes. Distances
+    are to scale; the axes have no unit, and directions no meaning.
 
-    It is recommended to use :meth:`from_estimator` to create a display.
+    Use :meth:`from_estimator` to create it.
 
     Parameters
     ----------
     points : ndarray of shape (n_objects, 2)
     names : sequence of str, default=None
-        Written beside the points where there is room: no name covers another or leaves the frame.
+        Names, written next to the points where there is room: no name covers another or leaves the
+        frame.
     classes : ndarray of shape (n_objects,), default=None
-        Class of each object: a colour and a marker each.
+        Class of each object, shown by colour and marker.
     reference : ndarray of shape (n_objects, 2), default=None
-        Other positions of the same objects, joined with their points by lines.
+        Other positions of the same objects, joined to their points by lines.
     reference_name : str, default="reference"
-        For the legend.
+        Name of the reference in the legend.
     ellipses : ndarray of shape (n_objects, 2, 2), default=None
-        Semi-axes in columns: an ellipse about each point.
+        Semi-axes, in columns, of an ellipse around each point.
 
     Attributes
     ----------
@@ -51,7 +52,7 @@ class EmbeddingDisplay:
     scatters_ : list of matplotlib PathCollection
         One for each class, in sorted order.
     texts_ : list of matplotlib Text
-        The names for which there was room, where the axes were when they were drawn.
+        Names for which there was room when they were drawn.
     reference_scatter_ : matplotlib PathCollection or None
     ellipses_ : matplotlib PolyCollection or None
     """
@@ -91,24 +92,24 @@ class EmbeddingDisplay:
         Parameters
         ----------
         estimator : OrdinalEmbedding
-            Or anything with an `embedding_`, of at least two components.
+            An estimator with `embedding_`, of at least two components.
         names : sequence of str, default=None
-            Written beside the points where there is room. None takes the names of the objects, if
-            the answers had some; an empty list writes none.
+            Names, written next to the points where there is room. None takes the names of the
+            objects, if the answers had names; an empty list writes none.
         classes : array-like of shape (n_objects,), default=None
-            Class of each object: a colour and a marker each.
+            Class of each object, shown by colour and marker.
         reference : array-like of shape (n_objects, 2), default=None
-            Other positions of the same objects. The points are shifted, scaled, rotated and
-            reflected to agree with them as well as possible (Procrustes).
+            Other positions of the same objects. The points are aligned with them by shifting,
+            scaling, rotating and reflecting (Procrustes).
         reference_name : str, default="reference"
-            For the legend.
+            Name of the reference in the legend.
         regions : Bootstrap, or array-like (n_samples, n_objects, n_components), default=None
-            Other places of the objects, as `OrdinalEmbedding.bootstrap` returns them: an ellipse
-            about each point is drawn, from the covariance of its places.
+            Samples of the embedding, as returned by `OrdinalEmbedding.bootstrap`. An ellipse around
+            each point shows the covariance of its positions.
         level : float, default=0.95
-            Of the ellipses, in (0, 1): the share of a normal distribution with that covariance.
+            Probability of the ellipses, in (0, 1), for a normal distribution with that covariance.
         ax : matplotlib Axes, default=None
-            Axes to draw on. If None, a new figure is made.
+            Axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -122,8 +123,8 @@ class EmbeddingDisplay:
         NotFittedError
             If `estimator` is not fitted.
         ValueError
-            If there are fewer than two components, not one name, class or finite position for
-            each object, or fewer than three places in `regions`.
+            If there are fewer than two components, if names, classes or finite positions are
+            missing for some objects, or if `regions` has fewer than three samples.
         """
         check_is_fitted(estimator, "embedding_")
         points = np.asarray(estimator.embedding_, dtype=float)
@@ -170,7 +171,7 @@ class EmbeddingDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on. If None, a new figure is made.
+            Axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -182,10 +183,7 @@ class EmbeddingDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        plt = pyplot(self)
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
+        ax = axes_for(self, ax, (6.4, 5.6))
         self.reference_scatter_ = self.ellipses_ = None
         if self.ellipses is not None:
             self.ellipses_ = self._plot_ellipses(ax)
@@ -196,32 +194,12 @@ class EmbeddingDisplay:
                 *self.reference.T, s=22, facecolor="white", edgecolor=GREY, zorder=4,
                 label=self.reference_name,
             )  # fmt: skip
-        classes = np.zeros(len(self.points)) if self.classes is None else self.classes
-        labels = np.unique(classes)
-        self.scatters_ = [
-            ax.scatter(
-                *self.points[classes == label].T,
-                s=24,
-                color=CLASS_COLOURS[index % len(CLASS_COLOURS)],
-                # Beyond the colours the marker tells the classes apart.
-                marker=CLASS_MARKERS[(index + index // len(CLASS_COLOURS)) % len(CLASS_MARKERS)],
-                zorder=5,
-                label="embedding" if self.classes is None else str(label),
-            )
-            for index, label in enumerate(labels)
-        ]
+        self.scatters_ = scatter_classes(ax, self.points, self.classes, "embedding", s=24, zorder=5)
         ax.set_aspect("equal", adjustable="datalim")
         ax.margins(0.08)
         ax.set(xticks=[], yticks=[])
         if self.classes is not None or self.reference is not None:
-            ax.legend(
-                loc="lower left",
-                bbox_to_anchor=(0.0, 1.0),
-                ncols=4,
-                frameon=False,
-                fontsize="small",
-                borderaxespad=0.2,
-            )
+            legend_above(ax, ncols=4)
         self.texts_ = []
         if self.names is not None:
             self.texts_ = place_labels(ax, self.points, self.names, self.reference)

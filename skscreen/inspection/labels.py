@@ -129,7 +129,7 @@ def _room_for(point, half, markers, placed, frame, rings, covers: bool):
         if not covers:
             free &= covered == 0
         if free.any():
-            # As few markers under it, and as far from the next one, as can be.
+            # Prefer labels that cover few markers and are far from the next one.
             score = np.where(
                 free, np.clip(gaps.min(axis=1), 0.0, _CROWD) - _CROWD * covered, -np.inf
             )

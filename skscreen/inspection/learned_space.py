@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.inspection.style import CLASS_COLOURS, CLASS_MARKERS, GREY, legend_above, pyplot
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from skscreen.inspection.style import GREY, legend_above, pyplot, scatter_classes
 
 # Points of the ellipse; its longest axis over its shortest at most, a line if it were infinite.
 _ELLIPSE, _LONGEST = 181, 1e3
 
 
 class LearnedSpaceDisplay:
-    """Show samples along two directions, before and after a metric was learned.
+    """Show samples in two dimensions, before and after learning a metric.
 
-    On the left the two principal directions of the samples as they are, with an ellipse: all points
-    on it are at the same learned distance from its centre. Where it is narrow, the metric sees
-    differences well. On the right the two strongest directions of the learned map, in which learned
-    distances are Euclidean, but for what the other directions add.
+    The left panel shows the two principal directions of the samples, and an ellipse whose points
+    all have the same learned distance from its centre: where it is narrow, differences count most.
+    The right panel shows the two strongest directions of the learned map, in which Euclidean
+    distances approximate the learned distances.
 
-    It is recommended to use :meth:`from_estimator` to create a display.
+    Use :meth:`from_estimator` to create it.
 
     Parameters
     ----------
     before, after : ndarray of shape (n_samples, 2)
     ellipse : ndarray of shape (n_points, 2)
-        In the coordinates of `before`.
+        Points of the ellipse, in the coordinates of `before`.
     classes : ndarray of shape (n_samples,), default=None
-        Class of each sample: a colour and a marker each.
+        Class of each sample, shown by colour and marker.
 
     Attributes
     ----------
@@ -62,18 +59,19 @@ class LearnedSpaceDisplay:
     def from_estimator(
         cls, estimator: Any, X: ArrayLike, y: ArrayLike | None = None, *, axes: Any = None
     ) -> Self:
-        """Draw what a fitted metric learner makes of samples.
+        """Draw samples before and after the map of a fitted metric learner.
 
         Parameters
         ----------
         estimator : ScreenedRTLM
-            Or another with `components_`, scikit-learn's NeighborhoodComponentsAnalysis for one.
+            An estimator with `components_`, for example also scikit-learn's
+            NeighborhoodComponentsAnalysis.
         X : array-like of shape (n_samples, n_features)
-            Samples as the estimator gets them: what steps before it in a pipeline return.
+            Samples as passed to the estimator: in a pipeline, the output of the previous steps.
         y : array-like of shape (n_samples,), default=None
             Classes.
         axes : sequence of two matplotlib Axes, default=None
-            If None, a new figure is made.
+            None makes a new figure.
 
         Returns
         -------
@@ -87,7 +85,7 @@ class LearnedSpaceDisplay:
         NotFittedError
             If `estimator` is not fitted.
         ValueError
-            If X or y have another number of features or samples.
+            If X or y have the wrong number of features or samples.
         """
         check_is_fitted(estimator, "components_")
         X = check_array(X, dtype=np.float64, ensure_min_samples=2, input_name="X")
@@ -112,7 +110,7 @@ class LearnedSpaceDisplay:
         Parameters
         ----------
         axes : sequence of two matplotlib Axes, default=None
-            If None, a new figure is made.
+            None makes a new figure.
 
         Returns
         -------
@@ -130,7 +128,7 @@ class LearnedSpaceDisplay:
         self.axes_ = np.asarray(axes)
         self.figure_ = self.axes_[0].figure
         self.scatters_ = [
-            self._scatter(ax, points)
+            scatter_classes(ax, points, self.classes, s=18)
             for ax, points in zip(self.axes_, (self.before, self.after), strict=True)
         ]
         for ax, title, kind in zip(
@@ -148,20 +146,6 @@ class LearnedSpaceDisplay:
         )  # fmt: skip
         legend_above(self.axes_[0], ncols=4)
         return self
-
-    def _scatter(self, ax: Axes, points: np.ndarray) -> list[Any]:
-        classes = np.zeros(len(points)) if self.classes is None else self.classes
-        return [
-            ax.scatter(
-                *points[classes == label].T,
-                s=18,
-                color=CLASS_COLOURS[index % len(CLASS_COLOURS)],
-                # Beyond the colours the marker tells the classes apart.
-                marker=CLASS_MARKERS[(index + index // len(CLASS_COLOURS)) % len(CLASS_MARKERS)],
-                label=None if self.classes is None else str(label),
-            )
-            for index, label in enumerate(np.unique(classes))
-        ]
 
 
 def _two_columns(points: np.ndarray) -> np.ndarray:

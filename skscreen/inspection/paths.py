@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skscreen.inspection.style import BLUE, GREEN, GREY, ORANGE, VERMILION, legend_above, pyplot
+from skscreen.inspection.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    VERMILION,
+    axes_for,
+    legend_above,
+    open_axes,
+    pyplot,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,22 +38,22 @@ _ROUNDING = 1e-12
 
 
 class ScreeningDisplay:
-    """Show how much screening decided along a regularisation path.
+    """Show the screening rates along a regularisation path.
 
-    One line gives the share of the decidable items (triplets, samples) that the path rule fixed at
-    a new λ before any iteration, the other the share that was fixed when the solve ended. λ
-    decreases from left to right, as the path runs.
+    One line shows the share of the decidable items (triplets or samples) that were decided by the
+    solution at the previous λ, before the first iteration. The other shows the share that were
+    decided when the solve ended. λ decreases from left to right.
 
-    It is recommended to use :meth:`from_path` to create a display.
+    Use :meth:`from_path` to create it.
 
     Parameters
     ----------
     lams : ndarray of shape (n_lams,)
         Regularisation parameters λ > 0.
     path_screening_rates : ndarray of shape (n_lams,)
-        Rate of the path rule, in [0, 1]. NaN leaves a hole.
+        Rates before the first iteration, in [0, 1]. NaN leaves a gap in the line.
     screening_rates : ndarray of shape (n_lams,)
-        Rate at the end of the solve, in [0, 1]. NaN leaves a hole.
+        Rates at the end of the solve, in [0, 1]. NaN leaves a gap in the line.
 
     Attributes
     ----------
@@ -52,9 +62,9 @@ class ScreeningDisplay:
     figure_ : matplotlib Figure
         Figure that holds the axes.
     lines_ : list of matplotlib Line2D
-        Line of the path rule, line of the end of the solve.
+        Lines of the rates before the first iteration and at the end of the solve.
     fills_ : list of matplotlib artists
-        Area under the first line, area between the two.
+        Area under the first line, and area between the lines.
 
     Examples
     --------
@@ -72,14 +82,14 @@ class ScreeningDisplay:
 
     @classmethod
     def from_path(cls, path: Any, *, ax: Axes | None = None) -> Self:
-        """Collect the screening rates of a path and draw them.
+        """Draw the screening rates of a path.
 
         Parameters
         ----------
         path : RTLMPath or SVCPath
             A path with the arrays `lams`, `path_screening_rates` and `screening_rates`.
         ax : matplotlib Axes, default=None
-            Axes to draw on. If None, a new figure is made.
+            Axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -91,9 +101,9 @@ class ScreeningDisplay:
         ImportError
             If matplotlib is not installed.
         TypeError
-            If `path` is no path.
+            If `path` is not a path.
         ValueError
-            If an array of the path has another length than `path.lams`.
+            If the length of an array of the path is not that of `path.lams`.
         """
         lams = _lams(path)
         return cls(
@@ -110,7 +120,7 @@ class ScreeningDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on. If None, a new figure is made.
+            Axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -122,11 +132,8 @@ class ScreeningDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        plt = pyplot(self)
+        ax = axes_for(self, ax, (6.0, 3.6))
         from matplotlib.ticker import PercentFormatter
-
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6.0, 3.6), layout="constrained")
 
         style = _line_style(self.lams.size)
         # Each area is what one step added, so that the colours lie beside and not over each other.
@@ -149,52 +156,50 @@ class ScreeningDisplay:
         ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
         ax.set_ylabel("Screening rate (% of decidable items)")
         legend_above(ax)
-
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
 
 class PathDisplay:
-    """Show objective, duality gap and, if given, a score along a regularisation path.
+    """Show the objective, the duality gap and optionally a score along a regularisation path.
 
-    The panels are stacked over one λ axis; λ decreases from left to right, as the path runs.
+    The panels share one λ axis, on which λ decreases from left to right.
 
-    It is recommended to use :meth:`from_path` to create a display.
+    Use :meth:`from_path` to create it.
 
     Parameters
     ----------
     lams : ndarray of shape (n_lams,)
         Regularisation parameters λ > 0.
     objectives : ndarray of shape (n_lams,)
-        Primal objective. The axis is logarithmic unless a value is not positive.
+        Primal objectives. The axis is logarithmic if all values are positive.
     dual_gaps : ndarray of shape (n_lams,)
-        Relative duality gap. Values below the machine precision, zero among them, are drawn there.
+        Relative duality gaps. Values below machine precision, such as zero, are drawn at machine
+        precision.
     tol : float, default=None
         Tolerance on the relative duality gap, drawn as a line.
     scores : ndarray of shape (n_lams,), default=None
         A score for each λ, greater is better, for instance the accuracy on validation data. NaN
-        leaves a hole. If None, there is no panel for it.
+        leaves a gap in the line. If None, there is no panel for scores.
     score_name : str, default="Validation accuracy"
-        Label of the score's axis.
+        Label of the axis of the scores.
     baseline : float, default=None
-        Score to compare with, drawn as a dashed line.
+        Score of a baseline, drawn as a dashed line.
     baseline_name : str, default="Baseline"
-        Label of that line.
+        Label of this line.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes of shape (2,) or (3,)
-        Axes of the objective, of the gap and, with `scores`, of the score.
+        Axes of the objective, of the gap and, if there are scores, of the scores.
     figure_ : matplotlib Figure
         Figure that holds the axes.
     objective_line_, gap_line_ : matplotlib Line2D
         The two curves.
     tol_line_, score_line_, best_point_, baseline_line_ : matplotlib Line2D or None
-        Tolerance, score, mark of the best score, baseline; None where not drawn.
+        Tolerance, scores, mark of the best score, and baseline; None if not drawn.
     best_index_ : int or None
-        Index into `lams` of the best score. Among equals it is the first, so the largest λ of a
-        path. None without `scores`.
+        Index into `lams` of the best score; the first, with the largest λ of a path, if scores are
+        equal. None without `scores`.
 
     Examples
     --------
@@ -236,7 +241,7 @@ class PathDisplay:
         baseline_name: str = "Baseline",
         ax: Sequence[Axes] | None = None,
     ) -> Self:
-        """Collect the curves of a path and draw them.
+        """Draw the curves of a path.
 
         Parameters
         ----------
@@ -245,16 +250,16 @@ class PathDisplay:
         tol : float, default=None
             Tolerance on the relative duality gap, drawn as a line.
         scores : array-like of shape (n_lams,), default=None
-            A score for each λ of the path, greater is better. If given, it gets a panel and its
-            best value a mark.
+            A score for each λ of the path, greater is better. They are drawn in a panel of their
+            own, with the best value marked.
         score_name : str, default="Validation accuracy"
-            Label of the score's axis.
+            Label of the axis of the scores.
         baseline : float, default=None
-            Score to compare with, drawn as a dashed line. Needs `scores`.
+            Score of a baseline, drawn as a dashed line. Needs `scores`.
         baseline_name : str, default="Baseline"
-            Label of that line.
+            Label of this line.
         ax : sequence of matplotlib Axes, default=None
-            Axes to draw on: two, or three with `scores`. If None, a new figure is made.
+            Axes to draw on: two, or three with `scores`. None makes a new figure.
 
         Returns
         -------
@@ -266,10 +271,10 @@ class PathDisplay:
         ImportError
             If matplotlib is not installed.
         TypeError
-            If `path` is no path.
+            If `path` is not a path.
         ValueError
-            If `scores` or an array of the path has another length than `path.lams`, if `baseline`
-            is given without `scores`, or if `ax` has not one Axes for each panel.
+            If the length of `scores` or of an array of the path is not that of `path.lams`, if
+            `baseline` is given without `scores`, or if `ax` does not have one Axes for each panel.
         """
         for name, number in (("tol", tol), ("baseline", baseline)):
             if number is not None and not (isinstance(number, Real) and math.isfinite(number)):
@@ -300,7 +305,7 @@ class PathDisplay:
         Parameters
         ----------
         ax : sequence of matplotlib Axes, default=None
-            Axes to draw on: two, or three with `scores`. If None, a new figure is made.
+            Axes to draw on: two, or three with `scores`. None makes a new figure.
 
         Returns
         -------
@@ -312,7 +317,7 @@ class PathDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If `ax` has not one Axes for each panel.
+            If `ax` does not have one Axes for each panel.
         """
         plt = pyplot(self)
         n_panels = 2 if self.scores is None else 3
@@ -427,9 +432,7 @@ def _line_style(n_points: int) -> dict[str, Any]:
 
 
 def _style_axes(ax: Axes, lams: np.ndarray) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(color="0.9", linewidth=0.6)
-    ax.set_axisbelow(True)
+    open_axes(ax)
     ax.set_xscale("log")
     _label_log_axis(ax.xaxis, lams)
     ax.xaxis.set_inverted(True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skscreen.inspection.style import GREY, VERMILION, pyplot
+from skscreen.inspection.style import GREY, VERMILION, axes_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,20 +21,20 @@ _POOR = 0.5
 
 
 class SearchDisplay:
-    """Show the scores of a search over C and gamma as a heat map, with the cell chosen.
+    """Show the scores of a search over C and gamma as a heat map.
 
-    It is recommended to use :meth:`from_estimator` to create a display.
+    Use :meth:`from_estimator` to create it.
 
     Parameters
     ----------
     Cs : ndarray of shape (n_Cs,)
         Values of C, ascending.
     gammas : sequence of n_gammas values
-        Of gamma, as they are to be written.
+        Values of gamma, or strings such as "scale".
     scores : ndarray of shape (n_gammas, n_Cs)
-        Mean scores over the folds; NaN where there is none.
+        Mean scores over the folds; NaN if there is none.
     best : tuple of int
-        Places of the gamma and of the C chosen.
+        Indices of the chosen gamma and C.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class SearchDisplay:
     figure_ : matplotlib Figure
         Figure that holds the axes.
     mesh_ : matplotlib QuadMesh
-        The cells.
+        The heat map.
     best_cell_ : matplotlib Rectangle
-        Round the cell chosen.
+        Frame around the chosen cell.
 
     Examples
     --------
@@ -62,15 +62,15 @@ class SearchDisplay:
 
     @classmethod
     def from_estimator(cls, search: Any, *, ax: Axes | None = None) -> Self:
-        """Collect the scores of a search and draw them.
+        """Draw the scores of a search.
 
         Parameters
         ----------
         search : ScreenedSVCCV or GridSearchCV
-            Fitted: the first with `gammas`, the second with a grid over C and gamma, in a pipeline
-            or not, and no other parameter.
+            Fitted search: a `ScreenedSVCCV` with `gammas`, or a `GridSearchCV` over C and gamma and
+            no other parameter, also of a pipeline.
         ax : matplotlib Axes, default=None
-            Axes to draw on. If None, a new figure is made.
+            Axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -82,7 +82,7 @@ class SearchDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If the search is no such search.
+            If the search is not of this kind.
         """
         parts = _of_svc(search) if hasattr(search, "gammas_") else _of_grid(search)
         Cs, gammas, scores, best = parts
@@ -94,7 +94,7 @@ class SearchDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on. If None, a new figure is made.
+            Axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -106,11 +106,9 @@ class SearchDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        plt = pyplot(self)
+        ax = axes_for(self, ax, (6.0, 4.0))
         from matplotlib.patches import Rectangle
 
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
         known = self.scores[np.isfinite(self.scores)]
         low = float(np.quantile(known, _POOR)) if known.size else None
         self.mesh_ = ax.pcolormesh(
@@ -131,8 +129,6 @@ class SearchDisplay:
         bar = ax.figure.colorbar(self.mesh_, ax=ax, extend="min", label="Mean score of the folds")
         bar.outline.set_visible(False)
         ax.set_title(self._conclusion(), loc="left", fontsize="medium")
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
     def _conclusion(self) -> str:

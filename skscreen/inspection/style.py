@@ -1,11 +1,18 @@
-"""What the displays share: colours, and how matplotlib is found."""
+"""What the displays share: colours, axes, legends, and points by class."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Okabe and Ito's palette: distinct for colour-blind readers and in grey print.
 BLUE, ORANGE, GREEN, VERMILION, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "0.35"
 SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"
-# Of classes, in their order.
+# Colours and markers of classes, in sorted order.
 CLASS_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, "black")
 CLASS_MARKERS = "osD^vP*X"
 
@@ -22,8 +29,53 @@ def pyplot(display: object) -> Any:
     return plt
 
 
-def legend_above(ax: Any, ncols: int = 2) -> None:
-    """Put the legend over the axes, where it cannot hide data whatever the path looks like."""
+def axes_for(display: Any, ax: Axes | None, figsize: tuple[float, float]) -> Axes:
+    """Return axes to draw on, new ones for None, and set `ax_` and `figure_` of a display."""
+    plt = pyplot(display)
+    if ax is None:
+        _, ax = plt.subplots(figsize=figsize, layout="constrained")
+    display.ax_, display.figure_ = ax, ax.figure
+    return ax
+
+
+def open_axes(ax: Axes) -> None:
+    """Remove the frame at the top and on the right, and draw a grid behind the data."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color="0.9", linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
+def scatter_classes(
+    ax: Axes, points: np.ndarray, classes: np.ndarray | None, name: str | None = None, **style: Any
+) -> list[Any]:
+    """Draw points, a collection for each class in sorted order.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    points : ndarray of shape (n, 2)
+    classes : ndarray of shape (n,), or None
+    name : str, optional
+        Label of the points if there are no classes.
+    **style
+        Of `Axes.scatter`.
+    """
+    codes = np.zeros(len(points)) if classes is None else classes
+    return [
+        ax.scatter(
+            *points[codes == label].T,
+            color=CLASS_COLOURS[k % len(CLASS_COLOURS)],
+            # With more classes than colours the markers tell them apart.
+            marker=CLASS_MARKERS[(k + k // len(CLASS_COLOURS)) % len(CLASS_MARKERS)],
+            label=name if classes is None else str(label),
+            **style,
+        )
+        for k, label in enumerate(np.unique(codes))
+    ]
+
+
+def legend_above(ax: Axes, ncols: int = 2) -> None:
+    """Put the legend above the axes, where it cannot hide data."""
     ax.legend(
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),
