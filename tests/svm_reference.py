@@ -5,18 +5,21 @@ import numpy as np
 from scipy import sparse
 
 
-def box_qp(Q, C, t=1.0):
-    """Maximise t'alpha - alpha'Q alpha / 2 over 0 <= alpha <= C."""
-    n = len(C)
+def solve(Q, q, rows, b, *cones):
+    """Minimise x'Q x / 2 + q'x such that b - A x is in a product of cones; A is in blocks."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
-    P = sparse.csc_matrix(np.triu(Q))
-    A = sparse.vstack([sparse.eye(n), -sparse.eye(n)]).tocsc()
-    b = np.concatenate([C, np.zeros(n)])
-    cones = [clarabel.NonnegativeConeT(2 * n)]
-    solution = clarabel.DefaultSolver(P, -t * np.ones(n), A, b, cones, settings).solve()
-    return np.clip(np.array(solution.x), 0.0, C)
+    P, A = sparse.csc_matrix(np.triu(Q)), sparse.vstack(rows).tocsc()
+    return clarabel.DefaultSolver(P, q, A, np.concatenate(b), list(cones), settings).solve()
+
+
+def box_qp(Q, C, t=1.0):
+    """Maximise t'alpha - alpha'Q alpha / 2 over 0 <= alpha <= C."""
+    n = len(C)
+    box = clarabel.NonnegativeConeT(2 * n)
+    found = solve(Q, -t * np.ones(n), [sparse.eye(n), -sparse.eye(n)], [C, np.zeros(n)], box)
+    return np.clip(np.array(found.x), 0.0, C)
 
 
 def squared_hinge_qp(Q, C, y=None, t=1.0):
@@ -27,15 +30,11 @@ def squared_hinge_qp(Q, C, y=None, t=1.0):
     """
     n, top = len(C), C.max()
     t = np.broadcast_to(t, n)
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
-    P = sparse.csc_matrix(np.triu(top * Q + np.diag(0.5 * top / C)))
-    A, limits, cones = -sparse.eye(n), np.zeros(n), [clarabel.NonnegativeConeT(n)]
+    rows, limits, cones = [-sparse.eye(n)], [np.zeros(n)], [clarabel.NonnegativeConeT(n)]
     if y is not None:
-        A, limits = sparse.vstack([sparse.csc_matrix(y), A]), np.zeros(n + 1)
+        rows, limits = [sparse.csc_matrix(y), *rows], [[0.0], *limits]
         cones = [clarabel.ZeroConeT(1), *cones]
-    found = clarabel.DefaultSolver(P, -t, A.tocsc(), limits, cones, settings).solve()
+    found = solve(top * Q + np.diag(0.5 * top / C), -t, rows, limits, *cones)
     alpha = top * np.maximum(np.array(found.x), 0.0)
     H, A = Q + np.diag(0.5 / C), alpha > 1e-5 * alpha.max()
     signs = np.zeros(n) if y is None else y
@@ -70,15 +69,11 @@ def optimum(Q, C):
 def free_optimum(Q, C, y, total=0.0):
     """The same with sum y_i alpha_i = total; also the ends of the best intercepts."""
     n, top = len(C), C.max()
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
     # In units of C, so that the tolerances mean the same for every C.
-    P = sparse.csc_matrix(np.triu(top * Q))
-    A = sparse.vstack([sparse.csc_matrix(y), sparse.eye(n), -sparse.eye(n)]).tocsc()
-    limits = np.concatenate([[total / top], C / top, np.zeros(n)])
-    cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(2 * n)]
-    found = clarabel.DefaultSolver(P, -np.ones(n), A, limits, cones, settings).solve()
+    rows = [sparse.csc_matrix(y), sparse.eye(n), -sparse.eye(n)]
+    limits = [[total / top], C / top, np.zeros(n)]
+    cones = clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(2 * n)
+    found = solve(top * Q, -np.ones(n), rows, limits, *cones)
     alpha = top * np.clip(np.array(found.x), 0.0, C / top)
     low, high = best_intercepts(Q @ alpha, C, y)
     margins = Q @ alpha + 0.5 * (low + high) * y
@@ -160,13 +155,10 @@ def three_cases(k, m1, r1, m2, r2, phi, d):
 def smallest_in_dome(z, w_a, smallest, largest):
     """min <z, w> over |w|^2 <= largest, <w_a, w> >= smallest, as a cone programme."""
     d = len(z)
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    A = sparse.csc_matrix(np.vstack([-w_a[None], np.zeros((1, d)), -np.eye(d)]))
-    b = np.concatenate([[-smallest, np.sqrt(largest)], np.zeros(d)])
-    cones = [clarabel.NonnegativeConeT(1), clarabel.SecondOrderConeT(d + 1)]
-    P = sparse.csc_matrix((d, d))
-    return clarabel.DefaultSolver(P, z, A, b, cones, settings).solve().obj_val
+    rows = [sparse.csc_matrix(np.vstack([-w_a, np.zeros(d), -np.eye(d)]))]
+    b = [[-smallest, np.sqrt(largest)], np.zeros(d)]
+    cones = clarabel.NonnegativeConeT(1), clarabel.SecondOrderConeT(d + 1)
+    return solve(np.zeros((d, d)), z, rows, b, *cones).obj_val
 
 
 def dome(margins, norms, smallest, largest):
@@ -191,13 +183,10 @@ def dome(margins, norms, smallest, largest):
 def regression_optimum(K, targets, C, epsilon, free):
     """The best value of 1/2 |w|^2 + sum_i C_i max(0, |y_i - f_i - b| - epsilon), from the dual."""
     n, top = len(C), C.max()
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
     # In units of C. Without a tube one variable a row: only the difference of two would matter.
     signs = np.repeat([1.0, -1.0], n) if epsilon else np.ones(n)
     times = signs.size // n
-    P = sparse.csc_matrix(np.triu(top * np.outer(signs, signs) * np.tile(K, (times, times))))
+    Q = top * np.outer(signs, signs) * np.tile(K, (times, times))
     q = epsilon - signs * np.tile(targets, times)
     low = np.zeros(2 * n) if epsilon else C / top
     A = [sparse.eye(signs.size), -sparse.eye(signs.size)]
@@ -205,8 +194,7 @@ def regression_optimum(K, targets, C, epsilon, free):
     if free:
         A, limits = [sparse.csc_matrix(signs), *A], [[0.0], *limits]
         cones = [clarabel.ZeroConeT(1), *cones]
-    A, limits = sparse.vstack(A).tocsc(), np.concatenate(limits)
-    return -top * clarabel.DefaultSolver(P, q, A, limits, cones, settings).solve().obj_val
+    return -top * solve(Q, q, A, limits, *cones).obj_val
 
 
 def squared_regression_optimum(K, targets, C, epsilon, free):

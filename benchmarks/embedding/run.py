@@ -13,7 +13,6 @@ figures and numbers (results.json) go to DIR. --quick is a rehearsal.
 import argparse
 import datetime
 import json
-import platform
 import subprocess
 import sys
 import time
@@ -21,18 +20,15 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
 import numpy as np
-import scipy
-import sklearn
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.embedding import limits, paper
 from benchmarks.embedding.figures import peer_points
 from benchmarks.embedding.runs import LOSSES, Peer, ms, split, synthetic
 from benchmarks.support.data import Data
+from benchmarks.support.environment import environment
 from benchmarks.support.tables import table
 from skscreen import OrdinalEmbedding
 
@@ -200,11 +196,7 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown parts: {', '.join(sorted(unknown))}")
     args.out.mkdir(parents=True, exist_ok=True)
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, scipy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}, numba {numba.__version__}, Python "
-        f"{platform.python_version()}, {platform.machine()}, {datetime.date.today()}"
-    )
+    print(f"{environment()}, {datetime.date.today()}")
     components = tuple(int(p) for p in args.components.split(","))
     peer = Peer(args.peer_python)
     if peer.process:

@@ -7,7 +7,15 @@ import numpy as np
 
 from benchmarks.fuzz.checks import call, expect, expect_certified, expect_finite
 from benchmarks.fuzz.inputs import DENSE, SPARSE, Inputs
-from benchmarks.fuzz.svm import SEARCH, SVC, settle, sizes_of_terms, squared
+from benchmarks.fuzz.svm import (
+    CERTIFIED,
+    SEARCH,
+    SVC,
+    certified,
+    settle,
+    sizes_of_terms,
+    squared,
+)
 from skscreen import ScreenedSVR, ScreenedSVRCV, svr_certified_C, svr_path
 
 SVR = {
@@ -103,34 +111,15 @@ def fuzz_svr_cv(inputs: Inputs) -> None:
 
 
 def fuzz_certified_c(inputs: Inputs) -> None:
-    inputs.spoil(
-        "X", "y", "sample_weight", "X_val", "sample_weight_val", "C_range", "eps", "diagonal_val",
-        "n_grid", "max_solves", *SVR,
-    )  # fmt: skip
+    inputs.spoil(*CERTIFIED, *SVR)
     valid = {k: v for k, v in SVR.items() if k not in ("C", "gamma", "coef0", "degree")}
     options = inputs.options(ScreenedSVR, valid)
     given, (X, _) = regression(inputs, DENSE)
-    X_val = given[0] if "X_val" not in inputs.spoiled else inputs.matrix("X_val", 5, 3)[0]
-    kernel = squared(inputs, options, X, given)
-    if kernel is not None:
-        X = X_val = kernel
-        options["diagonal_val"] = inputs.junk("diagonal_val", np.diagonal(kernel).copy())
-    else:
-        X = given[0]
-    for name, value in (("eps", inputs.pick(0.1, 0.5, 10.0)), ("n_grid", 3), ("max_solves", 30)):
-        options[name] = inputs.junk(name, value)
-    weights = inputs.weights("sample_weight_val", np.shape(given[1])[0])[0]
-    span = inputs.junk("C_range", inputs.pick((0.1, 1.0), (1e-6, 1e3), [1.0, 1.0 + 1e-12]))
-    done = call(
-        svr_certified_C, X, given[1], X_val, given[1], span, sample_weight=given[2],
-        sample_weight_val=weights, names=(*SVR, "targets", "memory", "y_val"), **options,
-    )  # fmt: skip
-    if done.error is not None:
-        return
-    found = done.result
-    expect(0.0 <= found.lower_bound <= found.validation_error <= found.upper_bound, "bounds")
-    expect(found.converged or done.unconverged, "less was proved, without a warning")
-    expect_finite(found.estimator)
+    names = (*SVR, "targets", "memory", "y_val")
+    done = certified(inputs, svr_certified_C, options, given, X, (0.1, 0.5, 10.0), names)
+    if done.error is None:
+        found = done.result
+        expect(0.0 <= found.lower_bound <= found.validation_error <= found.upper_bound, "bounds")
 
 
 TARGETS = {

@@ -20,16 +20,8 @@ def fuzz_max_margin(inputs: Inputs) -> None:
         "tol": (1e-3, 1e-12, 1e300), "max_iter": (300, 1), "verbose": (0,),
         "random_state": (None, 3),
     }  # fmt: skip
-    inputs.spoil("X", "y", *valid)
-    options = {"max_iter": 300, **inputs.options(MaxMarginChain, valid)}
-    X, y, plain = sequences(inputs)
-    model = MaxMarginChain(**options)
-    done = call(model.fit, X, y, names=("classes", "sequences"))
-    if done.error is not None:
-        return
-    check_labels(model, X, y)
-    expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
-    if not inputs.spoiled and model.class_weight is None:
+    model, _, y, plain = fitted(inputs, MaxMarginChain, valid, 300)
+    if model and not inputs.spoiled and model.class_weight is None:
         risk = 0.0
         for U, truth in scores_and_truths(model, plain, y):
             best = max(
@@ -45,15 +37,9 @@ def fuzz_crf(inputs: Inputs) -> None:
         "C": (1.0, 1e-12, 1e3, 1e300), "fit_intercept": (True, False),
         "fit_start_end": (False, True), "tol": (1e-3, 1e-12, 1e300), "max_iter": (300, 1),
     }  # fmt: skip
-    inputs.spoil("X", "y", *valid)
-    options = {"max_iter": 300, **inputs.options(ChainCRF, valid)}
-    X, y, plain = sequences(inputs)
-    model = ChainCRF(**options)
-    done = call(model.fit, X, y, names=("classes", "sequences"))
-    if done.error is not None:
+    model, X, y, plain = fitted(inputs, ChainCRF, valid, 300)
+    if model is None:
         return
-    check_labels(model, X, y)
-    expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
     found = call(model.predict_marginals, X)
     if found.error is None:
         expect(all(np.allclose(part.sum(axis=1), 1.0) for part in found.result), "probabilities")
@@ -64,6 +50,20 @@ def fuzz_crf(inputs: Inputs) -> None:
             risk += values.max() + np.log(np.exp(values - values.max()).sum())
             risk -= chain_score(U, model.transition_, truth)
         expect_objective(model, risk, plain)
+
+
+def fitted(inputs: Inputs, kind: type, valid: dict, max_iter: int) -> tuple:
+    """Return a fitted and checked labeller, or None after an error, and what it was fitted to."""
+    inputs.spoil("X", "y", *valid)
+    options = {"max_iter": max_iter, **inputs.options(kind, valid)}
+    X, y, plain = sequences(inputs)
+    model = kind(**options)
+    done = call(model.fit, X, y, names=("classes", "sequences"))
+    if done.error is not None:
+        return None, X, y, plain
+    check_labels(model, X, y)
+    expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
+    return model, X, y, plain
 
 
 def scores_and_truths(model, plain, y):
@@ -114,16 +114,8 @@ def fuzz_kernel_chain(inputs: Inputs) -> None:
         "gamma": ("scale", "auto", 1e-12, 1e12), "degree": (3, 0, 30), "coef0": (0.0, 1e6, -1.0),
         "transition_scale": (1.0, 1e-12, 1e12), "tol": (1e-4, 1e-12, 1e300), "max_iter": (300, 1),
     }  # fmt: skip
-    inputs.spoil("X", "y", *valid)
-    options = {"max_iter": 100, **inputs.options(KernelChainClassifier, valid)}
-    X, y, _ = sequences(inputs)
-    model = KernelChainClassifier(**options)
-    done = call(model.fit, X, y, names=("classes", "sequences"))
-    if done.error is not None:
-        return
-    check_labels(model, X, y)
-    expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
-    if not inputs.spoiled:
+    model, X, _, _ = fitted(inputs, KernelChainClassifier, valid, 100)
+    if model and not inputs.spoiled:
         at_zero = np.log(len(model.classes_)) * sum(map(len, X)) / len(X)
         expect(model.objective_ <= at_zero * (1.0 + 1e-9) + 1e-12, "worse than zero")
 

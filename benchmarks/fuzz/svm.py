@@ -233,36 +233,48 @@ def fuzz_svc_cv(inputs: Inputs) -> None:
         expect(np.all(np.isfinite(call(model.decision_function, X).result)), "scores")
 
 
-def fuzz_certified_c(inputs: Inputs) -> None:
-    inputs.spoil(
-        "X", "y", "sample_weight", "X_val", "sample_weight_val", "C_range", "eps", "diagonal_val",
-        "n_grid", "max_solves", *SVC,
-    )  # fmt: skip
-    valid = {k: v for k, v in SVC.items() if k not in ("C", "gamma", "coef0", "degree")}
-    options = inputs.options(ScreenedSVC, valid)
-    given, (X, codes, _) = classification(inputs, DENSE)
+# What a certified choice of C takes beside the parameters of its estimator.
+CERTIFIED = (
+    "X", "y", "sample_weight", "X_val", "sample_weight_val", "C_range", "eps", "diagonal_val",
+    "n_grid", "max_solves",
+)  # fmt: skip
+
+
+def certified(inputs: Inputs, search, options: dict, given, X, eps, names):
+    """Call a certified choice of C, and check that it warns where it proves less than asked for."""
     X_val = given[0] if "X_val" not in inputs.spoiled else inputs.matrix("X_val", 5, 3)[0]
+    weights = inputs.weights("sample_weight_val", len(X))[0]
     kernel = squared(inputs, options, X, given)
+    X = given[0]
     if kernel is not None:
         X = X_val = kernel
         options["diagonal_val"] = inputs.junk("diagonal_val", np.diagonal(kernel).copy())
-    else:
-        X = given[0]
-    for name, value in (("eps", inputs.pick(0.1, 0.5, 0.01)), ("n_grid", 3), ("max_solves", 30)):
+    for name, value in (("eps", inputs.pick(*eps)), ("n_grid", 3), ("max_solves", 30)):
         options[name] = inputs.junk(name, value)
-    weights = inputs.weights("sample_weight_val", len(codes))[0]
     span = inputs.junk("C_range", inputs.pick((0.1, 1.0), (1e-6, 1e3), [1.0, 1.0 + 1e-12]))
     done = call(
-        svc_certified_C, X, given[1], X_val, given[1], span, sample_weight=given[2],
-        sample_weight_val=weights, names=(*SVC, "labels", "memory"), **options,
+        search, X, given[1], X_val, given[1], span, sample_weight=given[2],
+        sample_weight_val=weights, names=names, **options,
     )  # fmt: skip
-    if done.error is not None:
-        return
-    found = done.result
-    expect(found.lower_bound <= found.validation_error + 1e-9 <= found.upper_bound + 2e-9, "bounds")
-    expect(0.0 <= found.lower_bound <= found.upper_bound <= 1.0 + 1e-9, "range of the bounds")
-    expect(found.converged or done.unconverged, "less was proved, without a warning")
-    expect_finite(found.estimator)
+    if done.error is None:
+        expect(done.result.converged or done.unconverged, "less was proved, without a warning")
+        expect_finite(done.result.estimator)
+    return done
+
+
+def fuzz_certified_c(inputs: Inputs) -> None:
+    inputs.spoil(*CERTIFIED, *SVC)
+    valid = {k: v for k, v in SVC.items() if k not in ("C", "gamma", "coef0", "degree")}
+    options = inputs.options(ScreenedSVC, valid)
+    given, (X, _, _) = classification(inputs, DENSE)
+    names = (*SVC, "labels", "memory")
+    done = certified(inputs, svc_certified_C, options, given, X, (0.1, 0.5, 0.01), names)
+    if done.error is None:
+        low, error, high = (
+            done.result.lower_bound, done.result.validation_error, done.result.upper_bound,
+        )  # fmt: skip
+        expect(low <= error + 1e-9 <= high + 2e-9, "bounds")
+        expect(0.0 <= low <= high <= 1.0 + 1e-9, "range of the bounds")
 
 
 def fuzz_pragam(inputs: Inputs) -> None:

@@ -18,7 +18,7 @@ import time
 import numpy as np
 from scipy.sparse import csr_array
 
-import skscreen
+from benchmarks.support.environment import environment
 from skscreen import ScreenedRTLM
 from skscreen.metrics import retrieval_recall_at_k
 
@@ -48,7 +48,7 @@ def main() -> None:
     model.fit(X, y)
     seconds, work = time.perf_counter() - started, time.process_time() - work
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"skscreen {skscreen.__version__}")
+    print(environment())
     print(f"{X.shape[0]:,} x {X.shape[1]}, {args.identities:,} identities, {X.dtype}")
     print(f"graph of {_MORE * args.neighbors} neighbours (not counted below): {found:.0f} s")
     print(f"{model.n_triplets_:,} triplets of {args.neighbors} near and far neighbours")

@@ -13,28 +13,24 @@ runs here take all samples. --quick is a rehearsal on a fifth of the samples.
 
 import argparse
 import datetime
-import platform
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
 import numpy as np
-import scipy
-import sklearn
 from sklearn.datasets import load_iris
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.metric_learning import paper_figures as figures
 from benchmarks.metric_learning import paper_numbers as paper
 from benchmarks.metric_learning.paper_reasons import CASES, reasons
 from benchmarks.metric_learning.paper_runs import best_of, dynamic_rates
 from benchmarks.metric_learning.path import PAPER, RUNS, SETS
 from benchmarks.support.data import Data
+from benchmarks.support.environment import environment
 from benchmarks.support.tables import table
 from skscreen import rtlm_path
 from skscreen.metric_learning.solvers import projected_gradient
@@ -438,11 +434,7 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown parts: {', '.join(sorted(unknown))}")
     args.out.mkdir(parents=True, exist_ok=True)
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, scipy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}, numba {numba.__version__}, Python "
-        f"{platform.python_version()}, {platform.machine()}, {datetime.date.today()}"
-    )
+    print(f"{environment()}, {datetime.date.today()}")
     # The paper gives CPU seconds, and other programs on the machine cost none of ours.
     projected_gradient.perf_counter = time.process_time
     bench = Bench(Data(args.data), args.out, args.quick, args.repeats, tuple(args.sets.split(",")))

@@ -11,22 +11,20 @@ as in the paper unless a table says otherwise.
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
-import sklearn
 from sklearn.datasets import load_iris
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.support.data import Data
+from benchmarks.support.environment import environment
 from skscreen import ScreenedRTLM, rtlm_path
 from skscreen.metric_learning.problem.comparisons import Comparisons
 from skscreen.metric_learning.problem.domains import PSDCone
@@ -65,10 +63,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2, help="the fastest counts")
     args = parser.parse_args()
     data = Data(args.data)
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, scikit-learn "
-        f"{sklearn.__version__}, Python {platform.python_version()}, {platform.machine()}"
-    )
+    print(environment())
     started = time.perf_counter()
     X, y = load_iris(return_X_y=True)
     for options in RUNS.values():

@@ -13,14 +13,12 @@ that takes longer than the limit is ended, and the set's other splits are not tr
 """
 
 import argparse
-import platform
 import sys
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-import sklearn
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
@@ -28,8 +26,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.support.data import Data
+from benchmarks.support.environment import environment
 from benchmarks.support.peer_process import PeerProcess
 from benchmarks.support.tables import table
 from skscreen import ScreenedRTLM, rtlm_path
@@ -61,10 +59,7 @@ def main() -> None:
     args = parser.parse_args()
     here = PeerProcess(sys.executable, PEER)
     there = PeerProcess(args.peer_python, PEER) if args.peer_python else None
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, scikit-learn "
-        f"{sklearn.__version__}, Python {platform.python_version()}, {platform.machine()}"
-    )
+    print(environment())
     if there:
         print(f"peers: {there.versions('metric-learn', 'mlpack', 'scikit-learn', 'numpy')}")
     print(f"limit for a fit: {args.limit:g} s")

@@ -15,7 +15,6 @@ ended, and not tried on other splits.
 """
 
 import argparse
-import sys
 import time
 from pathlib import Path
 
@@ -24,8 +23,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.support.data import Data
+from benchmarks.support.environment import environment
 from benchmarks.support.peer_process import PeerProcess
 from benchmarks.support.tables import table
 from skscreen import RTLMPairsClassifier
@@ -53,7 +52,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds of a peer's fit")
     args = parser.parse_args()
     peers = PeerProcess(args.peer_python, PEER) if args.peer_python else None
-    print(f"skscreen {skscreen.__version__}, Python {sys.version.split()[0]}")
+    print(environment())
     if peers:
         print(f"peers: {peers.versions('metric-learn', 'scikit-learn', 'numpy')}")
     print(f"limit for a fit: {args.limit:g} s\n")

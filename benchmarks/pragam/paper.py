@@ -13,25 +13,21 @@ seconds with one BLAS thread, compilation excluded. Prints a page in Markdown; w
 import argparse
 import datetime
 import json
-import platform
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numba
 import numpy as np
-import scipy
-import sklearn
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.pragam import figures
 from benchmarks.pragam.runs import Split, exact_lipschitz, liblinear_trace, matvec_share, trace
 from benchmarks.support.data import Data
+from benchmarks.support.environment import environment
 from benchmarks.support.tables import table
 from skscreen.pragam.algorithms import Algorithm
 from skscreen.pragam.excessive_gap import excessive_gap
@@ -253,11 +249,7 @@ def main() -> None:
         parser.error(f"unknown parts: {', '.join(sorted(unknown))}")
     args.out.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, scipy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}, numba {numba.__version__}, Python "
-        f"{platform.python_version()}, {platform.machine()}, {datetime.date.today()}"
-    )
+    print(f"{environment()}, {datetime.date.today()}")
     bench = Bench(Data(args.data), args.out, tuple(args.sets.split(",")), args.seconds, args.quick)
     with threadpool_limits(1):
         for part in args.parts.split(","):

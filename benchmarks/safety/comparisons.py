@@ -15,20 +15,16 @@ that are asked for. Everything follows from the seed, a problem from its round, 
 """
 
 import argparse
-import platform
 import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-import cvxpy
 import numpy as np
-import scipy
-import sklearn
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.safety.comparison_problems import KINDS, Independent, Items, draw
+from benchmarks.support.environment import environment
 from benchmarks.support.judging import judge, shrunken
 from skscreen.core.decisions import UNDECIDED
 from skscreen.metric_learning.problem.objective import extend
@@ -236,11 +232,7 @@ def main(arguments=None) -> int:
     kinds = args.kinds.split(",")
     if unknown := set(kinds) - set(KINDS):
         parser.error(f"unknown kinds {sorted(unknown)}; there are {', '.join(KINDS)}")
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, scipy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}, cvxpy {cvxpy.__version__}, Python "
-        f"{platform.python_version()}, {platform.machine()}; seed {args.seed}\n"
-    )
+    print(f"{environment('cvxpy')}; seed {args.seed}\n")
     started = time.perf_counter()
     with threadpool_limits(1):
         tally = run(args.decisions, args.seed, kinds, args.items, args.shrink)

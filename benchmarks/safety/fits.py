@@ -16,7 +16,6 @@ which makes balls too small. Everything follows from the seed.
 """
 
 import argparse
-import platform
 import sys
 import tempfile
 import time
@@ -29,7 +28,6 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.safety.comparison_problems import KINDS as METRICS
 from benchmarks.safety.comparison_problems import draw
 from benchmarks.safety.comparisons import GAMMAS, judged
@@ -43,6 +41,7 @@ from benchmarks.safety.sample_optima import (
     squared_optimum,
 )
 from benchmarks.safety.sample_problems import KINDS, data
+from benchmarks.support.environment import environment
 from benchmarks.support.judging import COLUMNS, judge, shrunken
 from benchmarks.support.tables import table
 from skscreen import ScreenedSVC, svc_path
@@ -313,10 +312,7 @@ def main(arguments=None) -> int:
     parser.add_argument("--samples", type=int, default=1000, help="of a problem, at most")
     parser.add_argument("--shrink", type=float, default=1.0, help="factor of every radius")
     args = parser.parse_args(arguments)
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, Python "
-        f"{platform.python_version()}, {platform.machine()}; seed {args.seed}\n"
-    )
+    print(f"{environment()}; seed {args.seed}\n")
     started = time.perf_counter()
     counts, n_problems, unknown = run(
         args.decisions, args.minutes, args.jobs, seed=args.seed, n=args.samples, shrink=args.shrink

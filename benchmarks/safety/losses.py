@@ -10,7 +10,6 @@ Everything follows from the seed.
 """
 
 import argparse
-import platform
 import sys
 import time
 import warnings
@@ -22,7 +21,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.safety import fits, samples
 from benchmarks.safety.sample_optima import (
     MOST_STEPS,
@@ -33,6 +31,7 @@ from benchmarks.safety.sample_optima import (
     squared_optimum,
 )
 from benchmarks.safety.sample_problems import KINDS, data
+from benchmarks.support.environment import environment
 from benchmarks.support.judging import COLUMNS
 from benchmarks.support.tables import table
 from skscreen import ScreenedSVR, svr_path
@@ -173,10 +172,7 @@ def main(arguments=None) -> int:
     parser.add_argument("--kinds", default=",".join(KINDS), help="separated by commas")
     parser.add_argument("--shrink", type=float, default=1.0, help="factor of every radius")
     args = parser.parse_args(arguments)
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, Python "
-        f"{platform.python_version()}, {platform.machine()}; seed {args.seed}\n"
-    )
+    print(f"{environment()}; seed {args.seed}\n")
     started, half = time.perf_counter(), args.decisions // 2
     settings = {"seed": args.seed, "n": args.samples, "shrink": args.shrink,
                 "minutes": args.minutes / 2.0, "kinds": args.kinds.split(",")}  # fmt: skip

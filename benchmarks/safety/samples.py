@@ -15,7 +15,6 @@ seed.
 """
 
 import argparse
-import platform
 import sys
 import time
 import warnings
@@ -24,14 +23,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import clarabel
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.safety.sample_optima import SMALL, Hinge, balanced, dual_variables
 from benchmarks.safety.sample_problems import KINDS, data
+from benchmarks.support.environment import environment
 from benchmarks.support.judging import judge, shrunken
 from skscreen.samples.losses import SampleLosses, hinge
 from skscreen.svm.screening.bounds import (
@@ -244,11 +242,7 @@ def main(arguments=None) -> int:
     kinds = args.kinds.split(",")
     if unknown := set(kinds) - set(KINDS):
         parser.error(f"unknown kinds {sorted(unknown)}; there are {', '.join(KINDS)}")
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, clarabel "
-        f"{clarabel.__version__}, Python {platform.python_version()}, {platform.machine()}; "
-        f"seed {args.seed}\n"
-    )
+    print(f"{environment('clarabel')}; seed {args.seed}\n")
     started = time.perf_counter()
     with threadpool_limits(1), warnings.catch_warnings():
         # Of solves that stand for optima, to gaps that rounding errors may not allow.

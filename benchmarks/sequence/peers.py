@@ -14,18 +14,16 @@ computed by us at its own weights.
 """
 
 import argparse
-import platform
 import time
 from pathlib import Path
 
 import numpy as np
-import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.sequence.tasks import Task, chunks, letters
+from benchmarks.support.environment import environment
 from benchmarks.support.peer_process import PeerProcess
 from benchmarks.support.tables import table
 from skscreen import ChainCRF, KernelChainClassifier, MaxMarginChain
@@ -58,8 +56,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds of a peer's fit")
     args = parser.parse_args()
     peer = PeerProcess(args.peer_python, PEER) if args.peer_python else None
-    print(f"skscreen {skscreen.__version__}, scikit-learn {sklearn.__version__}, Python "
-          f"{platform.python_version()}, {platform.machine()}")  # fmt: skip
+    print(environment())  # fmt: skip
     print(peer.versions("python-crfsuite") if peer else "no peers", "\n")
     with threadpool_limits(1):
         small = letters(args.data, [0])

@@ -12,19 +12,16 @@ measured in one run, one BLAS thread, compilation excluded; the fastest of `--re
 """
 
 import argparse
-import platform
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-import scipy
-import sklearn
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.support.data import Sets
+from benchmarks.support.environment import environment
 from skscreen import ScreenedSVC, svc_certified_C, svc_path
 
 # Samples at most, for the linear kernel and for RBF: brute force has to end.
@@ -46,11 +43,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--figures", type=Path, help="folder for figures of the bounds")
     args = parser.parse_args()
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, scipy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}, Python {platform.python_version()}, "
-        f"{platform.machine()}"
-    )
+    print(environment())
     data = Sets(args.data)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -10,22 +10,19 @@ those of the peers are computed from what they return.
 """
 
 import argparse
-import platform
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-import scipy
-import sklearn
 from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.support.data import Sets
+from benchmarks.support.environment import environment
 from benchmarks.svm.paper_tables import tables
 from benchmarks.svm.peers_here import linear_svc, svc
 from skscreen import ScreenedLinearSVC, ScreenedSVC, SVCPath, svc_path
@@ -45,11 +42,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1, help="the fastest counts, of peers too")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for a peer's fit")
     args = parser.parse_args()
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, scipy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}, Python {platform.python_version()}, "
-        f"{platform.machine()}"
-    )
+    print(environment())
     data, wanted = Sets(args.data), set(args.sets.split(",")) - {""}
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -15,22 +15,20 @@ keeps kernel values in single precision, and so SVC's gap does not get as small 
 """
 
 import argparse
-import platform
 import sys
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-import sklearn
 from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.support.data import Sets
+from benchmarks.support.environment import environment
 from benchmarks.support.peer_process import PeerProcess, fastest
 from benchmarks.support.tables import table
 from benchmarks.svm.fits import GAP, certified_dual, compile_all
@@ -60,10 +58,7 @@ def main() -> None:
     args = parser.parse_args()
     here = PeerProcess(sys.executable, PEER)
     there = PeerProcess(args.peer_python, PEER) if args.peer_python else None
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, scikit-learn "
-        f"{sklearn.__version__}, Python {platform.python_version()}, {platform.machine()}"
-    )
+    print(environment())
     if there:
         packages = ("skglm", "scikit-learn-intelex", "scikit-learn", "numba", "numpy")
         print(f"peers: {there.versions(*packages)}")

@@ -22,8 +22,8 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.support.data import Data, Sets
+from benchmarks.support.environment import environment
 from skscreen import ScreenedSVC, ScreenedSVCCV
 from skscreen.fitting import kept_matrices
 
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--sets", default="iris,digits,fits,spambase,satimage")
     parser.add_argument("--tol", type=float, nargs="*", default=[1e-6, 1e-3])
     args = parser.parse_args()
-    print(f"skscreen {skscreen.__version__}")
+    print(environment())
     with threadpool_limits(1):
         X, y = load_iris(return_X_y=True)
         for cv in (2, 3):

@@ -14,13 +14,11 @@ Other dense sets are standardised, texts are tf-idf rows of length 1.
 """
 
 import argparse
-import platform
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-import sklearn
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
@@ -28,8 +26,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.support.data import Sets
+from benchmarks.support.environment import environment
 from benchmarks.support.tables import table
 from skscreen import ScreenedLinearSVC
 
@@ -46,10 +44,7 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(BINARY + MULTICLASS))
     parser.add_argument("--limit", type=float, default=20.0, help="seconds of LinearSVC")
     args = parser.parse_args()
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, scikit-learn "
-        f"{sklearn.__version__}, Python {platform.python_version()}, {platform.machine()}\n"
-    )
+    print(f"{environment()}\n")
     warnings.simplefilter("ignore", ConvergenceWarning)
     sets, rows, ratios = Sets(args.data), [], []
     with threadpool_limits(1):

@@ -9,7 +9,6 @@ used before can cost more than a search.
 """
 
 import argparse
-import platform
 import signal
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import sklearn
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
@@ -29,8 +27,8 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-import skscreen
 from benchmarks.support.data import Sets
+from benchmarks.support.environment import environment
 from skscreen import ScreenedRTLM, ScreenedSVC
 from skscreen.fitting import kept_matrices
 
@@ -41,10 +39,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
     parser.add_argument("--parts", default="svc,rtlm,kills")
     args = parser.parse_args()
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, scikit-learn "
-        f"{sklearn.__version__}, Python {platform.python_version()}, {platform.machine()}"
-    )
+    print(environment())
     with threadpool_limits(1):
         warm_up()
         if "svc" in args.parts:

@@ -15,18 +15,16 @@ objective, so that the same tolerance is a smaller part of it. The figure, growt
 """
 
 import argparse
-import platform
 import time
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import sklearn
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-import skscreen
+from benchmarks.support.environment import environment
 from benchmarks.support.tables import table
 from benchmarks.whole.growth_data import answers, chains, classes, three_classes, words
 from benchmarks.whole.growth_figure import panels
@@ -66,6 +64,20 @@ def rbf_svc(C, tol):
 def linear_svc(C, tol):
     """Build ScreenedLinearSVC."""
     return ScreenedLinearSVC(C=C, loss="hinge", tol=tol)
+
+
+def linear_chain(model):
+    """Return the row of a labeller that is linear in features."""
+    values = {"n": 40, "d": 10, "length": 20, "n_labels": 3, "C": 10.0, "tol": 1e-3}
+    grows = {
+        "n": (10, 20, 40, 80, 160, 320),
+        "d": (5, 10, 20, 40, 80, 160),
+        "length": (5, 10, 20, 40, 80, 160),
+        "n_labels": (3, 6, 12, 24, 48),
+        "C": (1.0, 10.0, 100.0, 1e3),
+        "tol": (1e-1, 1e-2, 1e-3, 1e-4),
+    }
+    return Row(chains, model, values, grows, ("n", "d", "length", "n_labels"))
 
 
 TOLS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
@@ -127,34 +139,8 @@ ROWS = {
             "tol": (1e-1, 1e-2, 1e-3, 1e-4, 1e-5),
         },
     ),
-    "MaxMarginChain": Row(
-        chains,
-        lambda n, C, tol: MaxMarginChain(C=C / n, tol=tol),
-        {"n": 40, "d": 10, "length": 20, "n_labels": 3, "C": 10.0, "tol": 1e-3},
-        {
-            "n": (10, 20, 40, 80, 160, 320),
-            "d": (5, 10, 20, 40, 80, 160),
-            "length": (5, 10, 20, 40, 80, 160),
-            "n_labels": (3, 6, 12, 24, 48),
-            "C": (1.0, 10.0, 100.0, 1e3),
-            "tol": (1e-1, 1e-2, 1e-3, 1e-4),
-        },
-        ("n", "d", "length", "n_labels"),
-    ),
-    "ChainCRF": Row(
-        chains,
-        lambda n, C, tol: ChainCRF(C=C / n, tol=tol),
-        {"n": 40, "d": 10, "length": 20, "n_labels": 3, "C": 10.0, "tol": 1e-3},
-        {
-            "n": (10, 20, 40, 80, 160, 320),
-            "d": (5, 10, 20, 40, 80, 160),
-            "length": (5, 10, 20, 40, 80, 160),
-            "n_labels": (3, 6, 12, 24, 48),
-            "C": (1.0, 10.0, 100.0, 1e3),
-            "tol": (1e-1, 1e-2, 1e-3, 1e-4),
-        },
-        ("n", "d", "length", "n_labels"),
-    ),
+    "MaxMarginChain": linear_chain(lambda n, C, tol: MaxMarginChain(C=C / n, tol=tol)),
+    "ChainCRF": linear_chain(lambda n, C, tol: ChainCRF(C=C / n, tol=tol)),
     "KernelChainClassifier": Row(
         chains,
         lambda n, C, tol: KernelChainClassifier(C=C / n, tol=tol),
@@ -191,10 +177,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="of fits below half a second")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    print(
-        f"skscreen {skscreen.__version__}, numpy {np.__version__}, scikit-learn "
-        f"{sklearn.__version__}, Python {platform.python_version()}, {platform.machine()}"
-    )
+    print(environment())
     found = {}
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -9,16 +9,13 @@ other programs on the machine make them longer in proportion.
 """
 
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 
-import numba
 import numpy as np
-import sklearn
 
-import skscreen
+from benchmarks.support.environment import environment
 
 DATA = """
 import time
@@ -84,11 +81,7 @@ def import_seconds(*names: str) -> np.ndarray:
 
 def main() -> None:
     """Print the table."""
-    print(
-        f"skscreen {skscreen.__version__}, numba {numba.__version__}, numpy {np.__version__}, "
-        f"scikit-learn {sklearn.__version__}, Python {platform.python_version()}, "
-        f"{platform.machine()}"
-    )
+    print(environment())
     peer, ours = import_seconds("sklearn.svm, sklearn.neighbors", "skscreen")
     print(f"import: scikit-learn {peer:.2f} s, skscreen {ours:.2f} s, beyond {ours - peer:.2f} s")
     print("                        first, s  second, s   warm, s  second - warm")
