@@ -23,14 +23,14 @@ def triplet_error(embedding, X, y=None, sample_weight=None) -> float:
     Parameters
     ----------
     embedding : array-like of shape (n_objects, n_components)
-        NaN is allowed, and wrong.
+        NaN is allowed, and counts as wrong.
     X, y, sample_weight
         Answers as `skscreen.OrdinalEmbedding.fit` takes them: triplets, quadruplets or a tensor.
 
     Returns
     -------
     float
-        Equal distances are wrong too.
+        Share of wrong answers; equal distances are wrong, too.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def triplet_error(embedding, X, y=None, sample_weight=None) -> float:
         )
     check_total(weights)
     difference = margins(embedding, rows)
-    # Squares beyond the range of floats, or so small that they lose digits: again, scaled.
+    # Squares that overflow, or are so small that they lose digits, are computed again, scaled.
     again = ~((np.abs(difference) > _SMALLEST_SQUARE) & (np.abs(difference) < np.inf))
     difference[again] = _scaled_margins(embedding, rows[again])
     return float(np.average(~(difference > 0.0), weights=weights))
@@ -66,8 +66,8 @@ def _scaled_margins(embedding: np.ndarray, rows: np.ndarray) -> np.ndarray:
 def query_accuracy_scorer(estimator, X, y=None) -> float:
     """Return the share of answers that agree with a fitted embedding, as a scorer.
 
-    For the `scoring` of scikit-learn's cross-validation, where cblearn's function of that name is
-    used; without it the estimator's own `score` gives the same.
+    The equivalent of cblearn's function, for the `scoring` parameter of scikit-learn's
+    cross-validation. The `score` method of the estimator gives the same result.
 
     Parameters
     ----------
@@ -83,26 +83,28 @@ def query_accuracy_scorer(estimator, X, y=None) -> float:
 
 
 def noise_ceiling(X, y=None, *, oddoneout: bool = False) -> NoiseCeiling:
-    """Return how well answers could be predicted at best, from questions answered several times.
+    """Return how well answers can be predicted at best, from questions answered several times.
 
-    Answers to the same question are repetitions, whoever gave them. Of a question with votes c_k
-    and n of them in all, `agreement` is the mean over answers of sum_k c_k (c_k - 1) / (n (n - 1));
-    `upper` the share of the most frequent answer, which no prediction can exceed on these answers;
-    `lower` how often the most frequent of the *other* answers is right, ties by lot. The accuracy
-    of one who knows all probabilities is between the last two, in the mean.
+    Answers to the same question are repetitions, whoever gave them. For a question with c_k votes
+    for option k and n votes in all, `agreement` is the mean over answers of sum_k c_k (c_k - 1) /
+    (n (n - 1)); `upper` is the share of the most frequent answer, which no prediction can exceed on
+    these answers; and `lower` is how often an answer equals the most frequent one of the *other*
+    answers, with ties broken at random. On average, the accuracy of a predictor that knows all
+    probabilities is between `lower` and `upper`.
 
     Parameters
     ----------
     X, y
-        Triplets or quadruplets as `skscreen.OrdinalEmbedding.fit` takes them, but no tensor.
+        Triplets or quadruplets as in `skscreen.OrdinalEmbedding.fit`, but not a tensor.
     oddoneout : bool, default=False
-        Whether X and y are choices of the odd one out, as for ``loss="oddoneout"`` but among any
+        Whether X and y are choices of the odd one out, as for ``loss="oddoneout"``, among any
         number of objects.
 
     Returns
     -------
     NoiseCeiling
-        `agreement`, `lower`, `upper`, `n_questions`, `n_answers`; single answers do not count.
+        Named tuple with `agreement`, `lower`, `upper`, `n_questions` and `n_answers`. Questions
+        with a single answer do not count.
 
     Raises
     ------
@@ -121,7 +123,7 @@ def noise_ceiling(X, y=None, *, oddoneout: bool = False) -> NoiseCeiling:
 
 
 def procrustes_distance(X, Y) -> float:
-    """Return how far two embeddings are apart, best shifted, scaled, rotated and reflected.
+    """Return the distance of two embeddings after shifting, scaling, rotating and reflecting.
 
     Parameters
     ----------
@@ -130,8 +132,8 @@ def procrustes_distance(X, Y) -> float:
     Returns
     -------
     float
-        Sum of squared differences, both scaled to a sum of squares of 1: 0 for the same shape, at
-        most 1.
+        Sum of squared differences, where both are scaled to a sum of squares of 1. It is 0 for the
+        same shape, and at most 1.
 
     Raises
     ------
@@ -145,7 +147,7 @@ def procrustes_distance(X, Y) -> float:
     for name, points in (("X", X), ("Y", Y)):
         if not 0.0 < np.ptp(points, axis=0).max() < np.inf:
             raise ValueError(f"{name} must have two different points, at a finite distance.")
-    # Any place and size is as good, and these do not overflow.
+    # Shifting and scaling do not change the result, and avoid overflow.
     X, Y = (points - points[0] for points in (X, Y))
     X, Y = (points / np.abs(points).max() for points in (X, Y))
     return float(procrustes(X - X.mean(axis=0), Y - Y.mean(axis=0))[2])
@@ -158,7 +160,8 @@ def precision_at_k(relevant, distances, k: int) -> float:
     ----------
     relevant : array-like of shape (n_queries, n_items), bool
     distances : array-like of shape (n_queries, n_items)
-        From each query to each item; equal ones are in the order of items.
+        Distances from each query to each item. Items at equal distance are ranked in their given
+        order.
     k : int
         From 1 to n_items.
 
@@ -177,7 +180,8 @@ def precision_at_k(relevant, distances, k: int) -> float:
 def recall_at_k(relevant, distances, k: int) -> float:
     """Return the share of the relevant items that is among the k nearest, averaged over queries.
 
-    Where one relevant item among the k nearest is enough, it is `retrieval_recall_at_k`.
+    See `retrieval_recall_at_k` for the share of queries with at least one relevant item among the k
+    nearest.
 
     Parameters
     ----------
@@ -223,20 +227,20 @@ def mean_average_precision(relevant, distances) -> float:
 
 
 def retrieval_recall_at_k(Z, labels, k: int) -> float:
-    """Return the share of samples with one of their label, or more, among their k nearest.
+    """Return the share of samples with a sample of the same label among their k nearest.
 
-    This is the Recall@k of face recognition, re-identification and deep metric learning, for
-    k = 1 their precision at 1: any hit counts. The share of relevant items that is found is
-    `recall_at_k`.
+    This is the Recall@k of face recognition, re-identification and deep metric learning, where a
+    single hit is enough; for k = 1 it is their precision at 1. See `recall_at_k` for the share of
+    relevant items that are found.
 
     Parameters
     ----------
     Z : array-like of shape (n_samples, n_components)
-        Embedded samples. Each is a query against all the others, by Euclidean distance; of equal
-        distances that of the first sample counts as the smallest.
+        Embedded samples. Each is a query against all others, by Euclidean distance. Samples at
+        equal distance are ranked in their given order.
     labels : array-like of shape (n_samples,)
-        Identity or class of each sample. One that no other sample has is nothing to look for: its
-        sample is no query, but is among the others.
+        Identity or class of each sample. A sample whose label occurs only once is not used as a
+        query.
     k : int
         From 1 to n_samples - 1.
 
@@ -251,8 +255,8 @@ def retrieval_recall_at_k(Z, labels, k: int) -> float:
 
     Notes
     -----
-    All distances are computed, in blocks of queries: O(n_samples^2 n_components) operations and,
-    beside copies of Z, memory that does not grow with n_samples^2.
+    All distances are computed, in blocks of queries. This takes O(n_samples^2 n_components)
+    operations, but no memory that grows with n_samples^2.
 
     References
     ----------
@@ -274,9 +278,10 @@ def retrieval_recall_at_k(Z, labels, k: int) -> float:
 
 
 def r_precision(Z, labels) -> float:
-    """Return the share of samples of its label among the R nearest of each sample, on average.
+    """Return the mean share of samples of the same label among the R nearest of each sample.
 
-    R is the number of other samples of that label: 1 means that they come before all others.
+    R is the number of other samples with the same label. The value is 1 if these come before all
+    others for every sample.
 
     Parameters
     ----------
@@ -303,10 +308,10 @@ def r_precision(Z, labels) -> float:
 
 
 def mean_average_precision_at_r(Z, labels) -> float:
-    """Return MAP@R: like `r_precision`, but early hits among the R nearest count more.
+    """Return MAP@R: like `r_precision`, but with more weight on early hits.
 
-    For each sample it is 1/R times the sum, over the ranks up to R that hold a sample of its label,
-    of the share of such samples up to that rank; then the mean over samples.
+    For each sample this is 1/R times the sum of the precision at each rank up to R that holds a
+    sample of the same label; the result is the mean over samples.
 
     Parameters
     ----------
@@ -346,25 +351,25 @@ def _embedded(Z, labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         raise TypeError("labels must be uniformly strings or numbers.") from error
     if sizes.max() == 1:
         raise ValueError("labels must give at least two samples the same label.")
-    # Any size and place is as good: these do not overflow, and what is equal of integers stays so.
+    # Scaling by a power of two avoids overflow, and keeps equal integers equal.
     Z = np.ldexp(Z, -np.frexp(np.abs(Z).max())[1])
     return Z - np.median(Z, axis=0), codes, sizes
 
 
 def _nearest_alike(Z, codes, sizes, k: int | None = None) -> Iterator[tuple]:
-    """For blocks of queries yield R of each, and which of its k nearest have its label, in order.
+    """Yield, for blocks of queries, R of each query and which of its k nearest have its label.
 
-    k None is R; beyond R there is no hit then.
+    The nearest come first. If k is None it is R of each query, and entries beyond R are False.
     """
     n_alike = sizes[codes] - 1
     queries = np.flatnonzero(n_alike)
-    # Of similar R, so that the rows of a block have the same length.
+    # Sorted by R, so that the rows of a block have about the same length.
     queries = queries[np.argsort(n_alike[queries], kind="stable")]
     squares = np.einsum("ij,ij->i", Z, Z)
     n_rows = max(1, _BLOCK // len(Z))
     for first in range(0, queries.size, n_rows):
         rows = queries[first : first + n_rows]
-        # Squared distances, less the square of the query.
+        # Squared distances minus the squared norm of the query.
         distances = squares - 2.0 * (Z[rows] @ Z.T)
         distances[np.arange(rows.size), rows] = np.inf
         lengths = n_alike[rows]
@@ -376,11 +381,11 @@ def _nearest_alike(Z, codes, sizes, k: int | None = None) -> Iterator[tuple]:
 
 
 def _nearest(distances: np.ndarray, k: int) -> np.ndarray:
-    """Columns of the k smallest numbers of each row, in order; of equal ones the first."""
+    """Columns of the k smallest numbers of each row, in order; the first of equal ones."""
     near = np.sort(np.argpartition(distances, k - 1, axis=1)[:, :k], axis=1)
     found = np.take_along_axis(distances, near, axis=1)
     near = np.take_along_axis(near, np.argsort(found, axis=1, kind="stable"), axis=1)
-    # Equal to the last one, but left out: which of them are taken is open.
+    # `argpartition` may have taken any of the numbers equal to the k-th smallest.
     last = found.max(axis=1, keepdims=True)
     ties = np.flatnonzero((distances == last).sum(axis=1) > (found == last).sum(axis=1))
     for row in ties:
@@ -417,7 +422,7 @@ def _totals(ranked: np.ndarray) -> np.ndarray:
 
 
 def sequence_accuracy(y_true, y_pred) -> float:
-    """Return the share of sequences whose labels are all right.
+    """Return the share of sequences with all labels right.
 
     Parameters
     ----------
@@ -437,11 +442,11 @@ def sequence_accuracy(y_true, y_pred) -> float:
 
 
 def span_f1(y_true, y_pred) -> float:
-    """Return the F1 score of labelled spans of sequences, from tags in the IOB format.
+    """Return the F1 score of labelled spans, from tags in the IOB format.
 
-    A span is a run of positions of one type: "B-type" begins one, "I-type" goes on with one of its
-    type or begins one, "O" is outside of all. A span is found where type, first and last position
-    are right.
+    A span is a run of positions of one type: "B-type" begins a span, "I-type" continues a span of
+    its type or begins one, and "O" is outside of all spans. A span counts as found if its type and
+    its first and last positions are right.
 
     Parameters
     ----------
@@ -450,7 +455,7 @@ def span_f1(y_true, y_pred) -> float:
     Returns
     -------
     float
-        2 right / (true + found spans); 1 if there are neither.
+        2 * right / (true + predicted), in numbers of spans; 1 if there are no spans.
 
     Raises
     ------

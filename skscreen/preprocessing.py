@@ -1,9 +1,8 @@
 """Triplets from other kinds of answers: odd one out, most central, selections and rankings.
 
-Objects may be numbers, strings, or anything else that can be hashed, in arrays, lists or data
-frames. The triplets of a trial are next to each other, and no two trials are mixed: for a
-cross-validation that keeps a trial in one fold the groups are
-``numpy.repeat(range(n_trials), len(triplets) // n_trials)``.
+Objects may be numbers, strings, or anything else that is hashable, in arrays, lists or data frames.
+The triplets of a trial are in consecutive rows. For a cross-validation that keeps each trial in one
+fold, use the groups ``numpy.repeat(range(n_trials), len(triplets) // n_trials)``.
 """
 
 from itertools import permutations
@@ -22,17 +21,17 @@ __all__ = [
 
 
 def triplets_from_oddoneout(X, y=None) -> np.ndarray:
-    """Return the triplets that follow from choices of the odd one out.
+    """Convert choices of the odd one out to triplets.
 
-    Any other two objects of a trial are nearer to each other than either is to the odd one.
+    Any two other objects of a trial are nearer to each other than either is to the odd one.
 
     Parameters
     ----------
     X : array-like of shape (n_trials, n_choices)
-        The objects of each trial, three or more.
+        Objects of each trial, three or more.
     y : array-like of shape (n_trials,), optional
-        The column of the odd one, or, where objects are no numbers, the odd one itself. By default
-        it is in the first column.
+        Column of the odd one or, if objects are not numbers, the odd one itself. By default it is
+        in the first column.
 
     Returns
     -------
@@ -55,17 +54,17 @@ def triplets_from_oddoneout(X, y=None) -> np.ndarray:
 
 
 def triplets_from_mostcentral(X, y=None) -> np.ndarray:
-    """Return the triplets that follow from choices of the most central object.
+    """Convert choices of the most central object to triplets.
 
-    Every other object of a trial is nearer to the central one than to any third.
+    Every other object of a trial is nearer to the central one than to any other object.
 
     Parameters
     ----------
     X : array-like of shape (n_trials, n_choices)
-        The objects of each trial, three or more.
+        Objects of each trial, three or more.
     y : array-like of shape (n_trials,), optional
-        The column of the central one, or, where objects are no numbers, the central one itself. By
-        default it is in the first column.
+        Column of the central one or, if objects are not numbers, the central one itself. By default
+        it is in the first column.
 
     Returns
     -------
@@ -88,17 +87,16 @@ def triplets_from_mostcentral(X, y=None) -> np.ndarray:
 
 
 def triplets_from_multiselect(X, select, is_ranked: bool = False) -> np.ndarray:
-    """Return the triplets that follow from choosing the k objects most like a first one.
+    """Convert choices of the k objects most similar to a first one to triplets.
 
     Parameters
     ----------
     X : array-like of shape (n_trials, 1 + n_choices)
-        The first object of a row is the one that the others are compared with.
+        Objects of each trial. The others are compared with the first one.
     select : int, or array-like of int of shape (n_trials, k)
-        The columns of the chosen ones, from 1 on; or their number, if they are the first of the
-        others.
+        Columns of the chosen objects, from 1 on; or their number k, if they are in columns 1 to k.
     is_ranked : bool, default=False
-        Whether the chosen ones are given from the nearest to the farthest.
+        Whether the chosen objects are in order from the nearest to the farthest.
 
     Returns
     -------
@@ -133,7 +131,7 @@ def triplets_from_multiselect(X, select, is_ranked: bool = False) -> np.ndarray:
                 f"chosen in each of {len(table)} rows."
             )
         k = columns.shape[1]
-        # In the order of choice, then the others.
+        # The chosen objects in order, then the others.
         order = np.full(table.shape, k + 1)
         np.put_along_axis(order, columns.astype(np.int64), np.arange(1, k + 1)[None], axis=1)
         order[:, 0] = 0
@@ -150,7 +148,7 @@ def triplets_from_ranking(X, ranks=None) -> np.ndarray:
     Parameters
     ----------
     X : array-like of shape (n_trials, 1 + n_ranked)
-        The first object of a row is the one that the others are compared with.
+        Objects of each trial. The others are compared with the first one.
     ranks : array-like of shape (n_trials, n_ranked), optional
         Numbers, the smaller the nearer to the first: ranks, or ratings. Equal ones say nothing
         about each other, NaN says nothing at all. By default the others are given from the nearest
@@ -186,7 +184,7 @@ def triplets_from_ranking(X, ranks=None) -> np.ndarray:
             f"ranks must have shape ({n_trials}, {width - 1}), one for each object of X but the "
             f"first, got {ranks.shape}."
         )
-    # Of each two objects of a trial: NaN is less than nothing.
+    # All pairs of objects of a trial; comparisons with NaN are False.
     trial, near, far = np.nonzero(ranks[:, :, None] < ranks[:, None, :])
     return np.stack([table[trial, 0], table[trial, near + 1], table[trial, far + 1]], axis=1)
 

@@ -1,1 +1,1 @@
-"""What several towers share: numbers, certificates, decisions, projections, memory."""
+"""Shared by all packages: certificates, decisions, projections, memory."""

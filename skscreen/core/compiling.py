@@ -1,4 +1,4 @@
-"""What a first fit waits for: the start of numba, and compilation, which is announced."""
+"""Start of numba, and logging of compilation."""
 
 import gc
 import logging
@@ -14,18 +14,18 @@ njit = partial(numba.njit, no_cfunc_wrapper=True)
 
 
 class Announcement(event.Listener):
-    """Log, at level INFO, that a room of the package is being compiled, when that begins.
+    """Log, at level INFO, when the first function of a subpackage is compiled.
 
-    What is found on disk is loaded without an event, so nothing is logged, or waited for, then.
+    Compiled code that is found on disk is loaded without an event, so nothing is logged.
     """
 
     def __init__(self) -> None:
-        # What is compiled here takes a tenth of a second.
+        # Compiling this package takes a tenth of a second.
         self._announced = {"skscreen.core"}
 
     def on_start(self, started: event.Event) -> None:
-        """Log the first compilation of each room."""
-        # Of a function that another package made from text the module is None.
+        """Log the first compilation of each subpackage."""
+        # The module is None for functions that another package has made from text.
         module = started.data["dispatcher"].py_func.__module__ or ""
         package, *rooms = module.split(".")
         room = ".".join([package, *rooms[:1]])

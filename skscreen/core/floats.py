@@ -1,4 +1,4 @@
-"""What floating point allows: the unit of rounding errors, and how sums may be reordered."""
+"""Constants of floating-point arithmetic, and options for reordering sums."""
 
 import numpy as np
 

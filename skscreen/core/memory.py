@@ -27,16 +27,16 @@ _CONTAINERS = (
 
 
 def check_memory(needed: float, what: str, advice: str) -> None:
-    """Refuse what would not fit, before it is allocated: Linux promises more than there is.
+    """Raise an error before memory is allocated that is not free, because Linux overcommits.
 
     Parameters
     ----------
     needed : float
-        Bytes, all arrays that live at the same time together.
+        Bytes of all arrays that exist at the same time.
     what : str
-        Names and counts what needs them: the beginning of the message.
+        Beginning of the message, which says what needs the memory.
     advice : str
-        What needs less: its last sentence.
+        Last sentence of the message, which says how to need less.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def check_memory(needed: float, what: str, advice: str) -> None:
 
 
 def check_kernel_memory(n_rows: int, n_columns: int, n_matrices: float, advice: str) -> None:
-    """Refuse kernel matrices, so many at the same time; see `check_memory`."""
+    """Raise an error if kernel matrices would not fit; see `check_memory`."""
     what = f"Kernel matrices of {n_rows:,} with {n_columns:,} samples"
     check_memory(8.0 * n_matrices * n_rows * n_columns, what, advice)
 
@@ -85,14 +85,13 @@ def _free_in_container(folder: str, limit: str, used: str, cached: str) -> int |
 
 
 class Pool:
-    """Hands out arrays from buffers that it keeps and uses again.
+    """Arrays from buffers that are kept and reused.
 
-    Fresh large arrays come from the system page by page, which on the problems here costs as much
-    as the arithmetic. Buffers are kept in classes of size (pages never touched cost nothing). One
-    is free again when no array refers to it, so an array taken from the pool behaves like any
-    other. It lies in the smallest free buffer of up to twice the size it needs: more would keep
-    large ones busy with small arrays. Threads may share a pool; a copy or pickle of it is a new
-    one.
+    Allocating large arrays means page faults, which can cost as much as the arithmetic. Buffers are
+    kept in size classes. A buffer is free when no array refers to it, so arrays from the pool
+    behave like any other. An array gets the smallest free buffer of at most twice its size, so that
+    small arrays do not block large buffers. Threads may share a pool; copying or pickling it makes
+    a new one.
     """
 
     def __init__(self):
@@ -139,9 +138,9 @@ class Pool:
 
 
 def aligned(values):
-    """Return an array, or a dataclass or CSR of arrays, of numbers at multiples of their size.
+    """Return an array, or a dataclass or CSR matrix of arrays, with aligned memory.
 
-    What another process has sent may lie anywhere. BLAS would copy it at every product.
+    Arrays sent by another process may be unaligned, and BLAS would copy them in every product.
     """
     if isinstance(values, np.ndarray):
         return np.require(values, requirements="A")

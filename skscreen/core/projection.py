@@ -27,7 +27,7 @@ def project_box_equality(
 ) -> np.ndarray:
     """Project a point onto a box cut by one linear equality.
 
-    Solves, in time proportional to n and exactly but for rounding errors,
+    Solves, in time proportional to n and exactly up to rounding errors,
 
         min_a  1/2 sum_i d_i^2 (a_i - m_i)^2
         such that  l_i <= a_i <= u_i  and  sum_i sigma_i a_i = z.
@@ -39,16 +39,16 @@ def project_box_equality(
     Parameters
     ----------
     point : array-like of shape (n,)
-        m, of at most 1e50 in size.
+        The point m, with entries of at most 1e50 in absolute value.
     total : float
-        z, of at most 1e50 in size.
+        The sum z, at most 1e50 in absolute value.
     coefficients : array-like of shape (n,) or float, default=1.0
-        sigma: signs or any other numbers from 1e-50 to 1e50 in size. Where it is 0 the equality
-        says nothing.
+        The coefficients sigma: signs, or any other numbers from 1e-50 to 1e50 in absolute value, or
+        0.
     lower, upper : array-like of shape (n,) or float, default=0.0 and 1.0
-        l <= u; -inf and inf where there is no bound.
+        The bounds l <= u; -inf and inf mean no bound.
     weights : array-like of shape (n,) or float, default=1.0
-        d, from 1e-50 to 1e50.
+        The weights d, from 1e-50 to 1e50.
 
     Returns
     -------
@@ -57,8 +57,8 @@ def project_box_equality(
     Raises
     ------
     ValueError
-        If an argument has the wrong shape or range, or if no point of the box fulfils the
-        equality; the message gives the range of totals that the box allows.
+        If an argument has the wrong shape or range, or if no point of the box satisfies the
+        equality; the message then gives the possible range of `total`.
 
     References
     ----------
@@ -158,7 +158,7 @@ def project(m, ratio, sigma, l, u, z, start, out):
     for _ in range(_CORRECTIONS):
         if done or not np.isfinite(t):
             break
-        # Where m and t are large beside the box, their sum has digits that t has no room for.
+        # If m and t are much larger than the box, t alone does not have enough digits.
         change, done = _multiplier(out, ratio, sigma, l, u, z, 0.0)
         if not np.isfinite(change):
             break

@@ -1,4 +1,4 @@
-"""Answers about distances, as a person or a crowd would give them."""
+"""Simulated answers about distances, as a person or a crowd would give them."""
 
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -9,13 +9,13 @@ from sklearn.utils import check_array, check_random_state, check_scalar, gen_bat
 from skscreen.core.inputs import check_format, in_format
 from skscreen.core.memory import check_memory
 
-# Where so many draws in a row were ties there is nothing to compare.
+# Number of draws of a triplet; if all are ties there is nothing to compare.
 _DRAWS = 100
 
-# For a triplet: its indices, drawn and arranged, and distances; measured.
+# Bytes needed for a triplet, measured: its indices, drawn and arranged, and distances.
 _BYTES = 100
 
-# Its square is a number.
+# Largest number whose square does not overflow.
 _LARGEST = 1e150
 
 # Numbers in a block of differences.
@@ -37,33 +37,33 @@ def make_triplets(
     result_format="list-order",
     random_state=None,
 ):
-    """Make triplets of which objects are nearer to each other.
+    """Simulate answers to the question which of two objects is nearer to a third.
 
     Parameters
     ----------
     X : array-like of shape (n_objects, n_features), or (n_objects, n_objects)
-        Points, or with ``metric="precomputed"`` their distances.
+        Points, or with ``metric="precomputed"`` distances.
     n_triplets : int or "all", default="all"
-        A number is drawn with replacement, ties are drawn again. "all" asks each question once:
-        n (n - 1) (n - 2) / 2 of n objects; ties are answered by a coin.
+        Number of triplets, drawn with replacement; ties are drawn again. "all" asks each of the n
+        (n - 1) (n - 2) / 2 questions about n objects once, and answers ties at random.
     queries : array-like of shape (n_queries, 3), optional
-        The questions to ask, or to draw from: is i nearer to j than to k?
+        Questions (i, j, k) to ask, or to draw from: is i nearer to j than to k?
     landmarks : int or array-like of int, optional
-        Objects between which the nearer one is chosen, or their number, to be drawn: j and k are
-        landmarks, i is any object.
+        Landmarks, or their number, to be drawn: j and k are always landmarks, and i is any object.
     metric : {"euclidean", "precomputed"}, default="euclidean"
     noise : float, default=0.0
-        Its size, >= 0, in the unit of the noise model.
+        Size of the noise, >= 0, in the unit of the noise model.
     noise_model : {"flips", "points", "distances"}, default="flips"
-        "flips": the share, at most 1, of answers that are turned round at random. "points" and
-        "distances" add Gaussian noise of this standard deviation, anew for each answer, to each
-        coordinate of the three points, or to the difference of the two distances.
+        "flips": `noise` is the share of answers, at most 1, that are reversed at random. "points"
+        and "distances": for each answer, Gaussian noise with standard deviation `noise` is added to
+        each coordinate of the three points, or to the difference of the two distances.
     lapse : float, default=0.0
-        Share, in [0, 1], of answers that are given by a coin.
+        Share of answers, in [0, 1], that are given at random.
     result_format : str, default="list-order"
-        "list-order" returns triplets. "list-boolean" and "list-count" return the questions, and
-        responses True and False, or 1 and -1. "tensor-count" returns a sparse array of shape
-        (n_objects, n_objects^2) of sums of 1 and -1. `skscreen.OrdinalEmbedding` takes them all.
+        "list-order" returns triplets. "list-boolean" and "list-count" return questions and
+        responses, which are True and False, or 1 and -1. "tensor-count" returns a sparse array of
+        shape (n_objects, n_objects^2) with sums of 1 and -1. `skscreen.OrdinalEmbedding` accepts
+        all of them.
     random_state : int, RandomState or None, default=None
 
     Returns
@@ -76,7 +76,7 @@ def make_triplets(
     ValueError, TypeError
         For invalid arguments, or if nearly all distances are equal; the message names the argument.
     MemoryError
-        If so many triplets would not fit into the free memory.
+        If the triplets would not fit into the free memory.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def _two_places(n, size, rng):
 def _three_objects(n, size, rng):
     """Three different objects each, uniformly."""
     i, j = _two_places(n, size, rng)
-    # Of the n - 2 others, those after the first of i and j are one further, after both two.
+    # Skip i and j: numbers from the smaller one on move by one, from the larger one on by two.
     k = rng.randint(n - 2, size=size)
     k = k + (k >= np.minimum(i, j))
     return i, j, k + (k >= np.maximum(i, j))

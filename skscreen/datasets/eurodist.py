@@ -16,7 +16,7 @@ def load_eurodist() -> Bunch:
 
     Notes
     -----
-    The table `eurodist` of R's package datasets, there from The Cambridge Encyclopaedia.
+    The table `eurodist` of the R package `datasets`, originally from The Cambridge Encyclopaedia.
 
     Examples
     --------

@@ -34,7 +34,7 @@ class MarginsAt:
 
 @dataclass(frozen=True)
 class PartitionedDecision:
-    """What balls prove: a `Decision` for each part, on its worker, and the counts of all.
+    """Decisions about all items: a `Decision` for each part, on its worker, and the total counts.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ class PartitionedComparisons:
         As that of `Comparisons`, for any of the parts.
     """
 
-    # Single items are on the workers, out of reach of the interior-point method; so nobody needs to
-    # know what an evaluation costs in comparison.
+    # Single items are on the workers, so the interior-point method is not used, and the work of an
+    # evaluation is not needed.
     lists_items = False
     evaluation_work = 0.0
 
@@ -104,7 +104,7 @@ class PartitionedComparisons:
             One for each thread of the workers when not given.
         """
         places = addresses(client)
-        # By class: what neighbours there are is then shared by the anchors of a part.
+        # Sorted by class, so that the anchors of a part share neighbours.
         order = locality_order(X, codes)
         X, codes = X[order], codes[order]
         # A class with one member has no anchor.

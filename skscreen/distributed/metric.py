@@ -27,51 +27,53 @@ class DistributedRTLM(ScreenedRTLM):
         P(M) = sum_(i,j,l) loss(d_M^2(x_i, x_l) - d_M^2(x_i, x_j)) + lam / 2 |M|_F^2
 
     where x_j is of the class of x_i and x_l is not. The anchors i are divided among the workers,
-    which find their neighbours, keep the pairs, evaluate, screen and drop what is decided. The
-    driver sees sums: values, counts and matrices of shape (d, d). A lost worker costs time only,
-    as Dask builds its triplets again.
+    which find their neighbours, store the pairs, evaluate, screen, and drop decided triplets. The
+    driver only receives sums: values, counts and matrices of shape (d, d). If a worker is lost,
+    Dask builds its triplets again.
 
     Parameters
     ----------
     lam : float, default=0.01
         Strength of the regularisation, > 0.
     relative_lam : bool, default=True
-        Whether `lam` is a fraction of the data's lambda_max.
+        Whether `lam` is a fraction of lambda_max; see `ScreenedRTLM`.
     n_neighbors : int or None, default=5
-        Neighbours of the same class and of the other classes for each sample (Euclidean; fewer
-        where a class is smaller). None takes all.
+        Number of nearest neighbours (Euclidean) of each sample in its own class, and as many in the
+        other classes; fewer if a class is smaller. None takes all.
     loss : {"smoothed_hinge"}, default="smoothed_hinge"
-        The hinge of `ScreenedRTLM` needs a dual variable for each triplet, which does not exist
-        here.
+        The hinge of `ScreenedRTLM` is not available, because it needs a dual variable for each
+        triplet.
     gamma : float, default=0.05
         Width of the quadratic piece of the loss, in (0, 1).
     pull : float, default=0.0
-        Weight, >= 0, of the sum of d_M^2(x_i, x_j) over the target neighbours in the objective.
+        Weight >= 0 of the sum of d_M^2(x_i, x_j) over the target neighbours in the objective.
     diagonal : bool, default=False
-        Learn feature weights (a diagonal M >= 0) instead of a full matrix.
+        Whether to learn feature weights (a diagonal M >= 0) instead of a full matrix.
     bound : str or sequence of str, default=("gap",)
-        Bounds that screen, any of "gap", "gb", "pgb", "dgb", "cdgb", "rrpb".
+        Bounds for screening, any of "gap", "gb", "pgb", "dgb", "cdgb", "rrpb"; see `ScreenedRTLM`.
     rule : {"sphere", "linear", "semidefinite"}, default="sphere"
-        What decides from a bound.
+        Rule that decides triplets from a bound; see `ScreenedRTLM`.
     screening : bool, default=True
         Whether to screen at all; the solution is the same.
     screen_every : int, default=10
-        Iterations between two dynamic screening steps.
+        Number of iterations between two dynamic screening steps.
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops.
     max_iter : int, default=10000
-        Steps of the solver for one value of lambda.
+        Largest number of steps of the solver for one value of lambda.
     n_partitions : int or None, default=None
-        Parts that the anchors are divided into; None makes one for each thread of the workers.
+        Number of parts into which the anchors are divided; None is one for each thread of the
+        workers.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     components_ : ndarray of shape (r, n_features_in_)
-        Linear map with M = components_.T @ components_, largest eigenvalue first; r is the rank.
+        Linear map with M = components_.T @ components_, sorted by decreasing eigenvalue; r is the
+        rank of M.
     lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
-        As those of `ScreenedRTLM`.
+        As in `ScreenedRTLM`.
     screening_history_ : list of ScreeningEvent
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -92,16 +94,16 @@ class DistributedRTLM(ScreenedRTLM):
 
     Notes
     -----
-    X and the labels go to all workers, and a copy stays with the scheduler. A worker needs memory
+    X and the labels are sent to all workers, and the scheduler keeps a copy. A worker needs memory
     for its share of the pairs, about 280 bytes each.
 
-    An evaluation is one round trip to the workers, of some milliseconds: it pays where it takes
-    much longer than that on one machine, or where the pairs do not fit into one. Neither the active
-    set nor the interior-point method of `ScreenedRTLM` is used, so that at small `lam` there may
-    be more iterations.
+    Each evaluation is one round trip to the workers, which takes some milliseconds. This pays if an
+    evaluation takes much longer on one machine, or if the pairs do not fit into its memory. The
+    active set and the interior-point method of `ScreenedRTLM` are not used, so there may be more
+    iterations at small `lam`.
 
-    Where several samples are at the same distance, the neighbours that a worker takes of them
-    need not be those of `ScreenedRTLM`.
+    If several samples are at the same distance, a worker may choose other neighbours among them
+    than `ScreenedRTLM` does.
 
     References
     ----------
@@ -177,9 +179,9 @@ class DistributedRTLM(ScreenedRTLM):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Best standardised. A dask array is brought to the driver.
+            Best standardised. A dask array is loaded into the memory of the driver.
         y : array-like of shape (n_samples,)
-            Class labels, at least two members a class.
+            Class labels, with at least two members in each class.
 
         Returns
         -------

@@ -31,24 +31,24 @@ class DistributedPragamSVC(PragamSVC):
         J(w, b) = lam/2 |w|^2 + 1/S sum_i s_i max(0, 1 - y_i (<w, x_i> + b)),
         lam = 1 / (C S),  S = sum_i s_i.
 
-    The rows stay where Dask puts them. The driver sends w and dual variables and gets margins and
-    sums of rows: vectors of n and of d numbers. A lost worker costs time only, as Dask loads its
+    The rows stay where Dask puts them. The driver sends w and dual variables, and receives margins
+    and sums of rows, which are vectors of n and of d numbers. If a worker is lost, Dask loads its
     rows again.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses, > 0; lam = 1 / (n C).
+        Weight of the losses, > 0; lam = 1 / (C S).
     fit_intercept : bool, default=True
         Whether to fit an intercept b, which is not penalised; otherwise b = 0.
     algorithm : {"pragam", "bmrm", "ls-bmrm", "pegasos"}, default="pragam"
         See `PragamSVC`. "pegasos" takes all samples in every step.
     lipschitz : "auto" or float, default="auto"
-        Of "pragam": the constant L of the gradient of D.
+        For "pragam", the Lipschitz constant L of the gradient of D.
     restart : bool, default=True
-        Of "pragam": whether to start again each time the gap is a tenth of what it was.
+        For "pragam", whether to restart each time the gap has shrunk to a tenth.
     projection : bool, default=True
-        Of "pegasos": whether steps end in the ball of radius 1 / sqrt(lam).
+        For "pegasos", whether to project onto the ball of radius 1 / sqrt(lam) after each step.
     tol : float, default=1e-4
         Absolute duality gap J - D at which the fit stops, > 0. J is at most 1.
     max_iter : int or None, default=None
@@ -57,24 +57,24 @@ class DistributedPragamSVC(PragamSVC):
         Factors >= 0 that multiply the weights of the samples of each class, 1 for classes not in
         the dict.
     warm_start : bool, default=False
-        Whether a fit starts from the solution of the one before, which must have had the same
-        samples. Not for "pegasos".
+        Whether to start from the previous fit, which must have had the same samples. Not for
+        "pegasos".
     n_jobs : int or None, default=None
-        Threads of the driver for the problems of more than two classes, whose products then run on
-        the cluster at the same time.
+        Threads of the driver for the two-class problems of a multiclass fit, whose products then
+        run on the cluster in parallel.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     classes_, coef_, intercept_, dual_coef_, objective_, dual_gap_, n_iter_, history_
-        As those of `PragamSVC`: NumPy arrays and numbers. A fitted model needs no cluster.
+        As in `PragamSVC`: NumPy arrays and numbers. A fitted model needs no cluster.
     n_features_in_ : int
 
     Raises
     ------
     TypeError
-        If X of `fit` is no dask array.
+        If X in `fit` is not a dask array.
     ValueError
         For invalid parameters, data, labels or weights, and for parameters without effect; the
         message names the argument.
@@ -91,12 +91,12 @@ class DistributedPragamSVC(PragamSVC):
 
     Notes
     -----
-    Each product with X is one task for each chunk of rows, and a round trip of a few milliseconds:
-    about as many chunks as the cluster has threads are best. A chunk of C-ordered floats is not
-    copied; samples of weight zero are left out, which copies the others of their chunk.
+    Each product with X is one task for each chunk of rows, with a round trip of a few milliseconds,
+    so it is best to have about as many chunks as the cluster has threads. Chunks of C-ordered
+    floats are not copied, except if they contain samples of weight zero, which are dropped.
 
-    The sums over blocks are taken in a fixed order. The solution is that of `PragamSVC` but for
-    rounding errors, whichever worker holds what.
+    Sums over blocks are taken in a fixed order, so the solution is that of `PragamSVC` up to
+    rounding errors, whichever worker holds which block.
 
     References
     ----------
@@ -162,10 +162,10 @@ class DistributedPragamSVC(PragamSVC):
         Parameters
         ----------
         X : dask array of shape (n_samples, n_features)
-            Dense chunks, or chunks of CSR. Best standardised; best of one chunk of columns, to
-            which others are brought together.
+            Dense chunks, or chunks of CSR, best standardised. Several chunks of columns are merged
+            into one.
         y : array-like or dask array of shape (n_samples,)
-            Class labels; they come to the driver.
+            Class labels, which are sent to the driver.
         sample_weight : array-like or dask array of shape (n_samples,), optional
             Weights >= 0 that multiply the losses.
 
@@ -187,7 +187,7 @@ class DistributedPragamSVC(PragamSVC):
         return set_fit(self, float(self.C), labels, X.shape[0], fits)
 
     def decision_function(self, X):
-        """Return <w, x> + b: positive for the second of two classes, else one column a class.
+        """Return <w, x> + b: positive for the second of two classes, or a column for each class.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class DistributedPragamSVC(PragamSVC):
         Returns
         -------
         ndarray or dask array of shape (n_samples,) or (n_samples, n_classes)
-            A dask array, yet to be computed, for a dask array.
+            For a dask array, a dask array that is not computed yet.
         """
         if not isinstance(X, da.Array):
             return super().decision_function(X)
@@ -217,14 +217,14 @@ class DistributedPragamSVC(PragamSVC):
         Returns
         -------
         ndarray or dask array of shape (n_samples,)
-            A dask array, yet to be computed, for a dask array.
+            For a dask array, a dask array that is not computed yet.
         """
         if not isinstance(X, da.Array):
             return super().predict(X)
         return self._by_blocks("predict", X, self._in_memory().classes_[:0], drop_axis=1)
 
     def score(self, X, y, sample_weight=None) -> float:
-        """Return the accuracy, as a number also for dask arrays.
+        """Return the accuracy, also for dask arrays as a number.
 
         Parameters
         ----------

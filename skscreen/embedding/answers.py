@@ -1,4 +1,4 @@
-"""What an embedding is learned from: answers about distances, in any format, in one form."""
+"""Answers about distances: reading of all formats, and checks."""
 
 from math import isqrt
 from numbers import Integral
@@ -12,7 +12,7 @@ from skscreen.core.inputs import as_floats, same_pairs
 from skscreen.embedding.names import is_tensor
 from skscreen.fitting.warning import warn_user
 
-# Numbers of objects far beyond what the answers can name are identifiers, not indices.
+# With more objects per entry than this, integers are taken for identifiers, not for indices.
 _OBJECTS_PER_ENTRY = 100
 _MOST_OBJECTS = 2**31 - 1
 # Fewer rows than this may look like features by chance.
@@ -65,7 +65,7 @@ def read_answers(X, y=None, sample_weight=None) -> Answers:
         rows = _read_rows(X)
         right, weights = _read_responses(y, len(rows))
     if not right.all():
-        # What was said to be nearer is the far pair.
+        # Reversed answers: the pair that was said to be nearer is the far pair.
         flipped = [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]
         rows = np.where(right[:, None], rows, rows[:, flipped])
     if sample_weight is not None:
@@ -109,7 +109,7 @@ def _refuse_choices(rows: np.ndarray) -> None:
     if rows.shape[1] < 4 or len(rows) < _LEAST_FEATURES:
         return
     chosen = rows[:, :3] == rows[:, 3:]
-    # In comparisons the third and the fourth differ.
+    # In quadruplets the third and the fourth object differ.
     if (chosen.sum(axis=1) == 1).all() and chosen.any(axis=0).all():
         raise ValueError(
             "X must hold comparisons of two pairs in 4 columns; here the fourth object is one of "

@@ -1,4 +1,4 @@
-"""How sure the points of an embedding are: fits to answers drawn anew."""
+"""Uncertainty of the points of an embedding, by refits to resampled answers."""
 
 from numbers import Integral
 from typing import NamedTuple
@@ -17,14 +17,14 @@ from skscreen.embedding.state import Settings
 
 
 class Bootstrap(NamedTuple):
-    """Embeddings of answers drawn anew.
+    """Embeddings of resampled answers.
 
     Parameters
     ----------
     points : ndarray of shape (n_samples, n_objects, n_components)
-        Turned, reflected, shifted and scaled to the embedding of all answers.
+        Points, rotated, reflected, shifted and scaled to match the embedding of all answers.
     left_out : ndarray of shape (n_samples, n_answers), bool
-        Rows of `answers_` that were not drawn: they are unseen answers for that sample.
+        Rows of `answers_` that were not drawn, and so are unseen answers for that sample.
     """
 
     points: np.ndarray
@@ -32,15 +32,16 @@ class Bootstrap(NamedTuple):
 
 
 class BootstrapMixin:
-    """For ordinal embeddings: points of answers drawn anew."""
+    """Mixin of ordinal embeddings: refits to resampled answers."""
 
     def bootstrap(self, n_samples: int = 100, *, n_jobs=None, random_state=None) -> Bootstrap:
-        """Fit answers that are drawn from those of the fit, with replacement.
+        """Refit answers drawn with replacement from those of the fit.
 
-        Each fit starts from `embedding_` and keeps the ridge `reg_`, so that it takes a fraction of
-        the time of the first, and is then brought as near to `embedding_` as a similarity can. The
-        spread of an object's points says how much its place depends on which answers were given; it
-        does not know of what the ridge or too few dimensions do to all of them alike.
+        Each fit starts from `embedding_` and keeps the ridge `reg_`, so it takes a fraction of the
+        time of the first fit. Its points are then aligned with `embedding_` by a similarity
+        transformation. The spread of the points of an object shows how much its position depends on
+        which answers were given. It does not show bias, such as that of the ridge or of too few
+        dimensions.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How much better an embedding in more dimensions could be at most."""
+"""Bound on how much better an embedding in more dimensions could be."""
 
 from numbers import Real
 
@@ -14,31 +14,32 @@ from skscreen.embedding.state import Settings
 
 
 class BoundMixin:
-    """For ordinal embeddings whose loss is convex in the Gram matrix: a proof of quality."""
+    """Mixin of ordinal embeddings: a lower bound on the objective for convex losses."""
 
     def lower_bound(self, tol: float = 1e-3) -> float:
-        """Return a number below which F is nowhere, in any number of dimensions.
+        """Return a lower bound on F, for points in any number of dimensions.
 
         No embedding of the same answers with the same `reg_` is better than this one by more than
-        ``objective_ - lower_bound()``. The bound comes from dual variables, scaled to feasibility;
-        they are those of points to which dimensions are added until it can rise by a share `tol`
-        at most. So it does not depend on how well the fit ended.
+        ``objective_ - lower_bound()``. The bound comes from feasible dual variables. To find good
+        ones, dimensions are added to the points until the bound could rise by at most the share
+        `tol`, so it does not depend on how well the fit converged.
 
         Parameters
         ----------
         tol : float, default=1e-3
-            At least 0. With infinity the dual variables are those of the fit itself: fast, and zero
-            unless there are as many components as the best embedding has.
+            Precision, >= 0. With infinity the dual variables are those of the fit itself, which is
+            fast, but the bound is zero unless there are as many components as the best embedding
+            has.
 
         Returns
         -------
         float
-            0, which proves nothing, if `reg_` is 0.
+            It is 0, which proves nothing, if `reg_` is 0.
 
         Raises
         ------
         NotFittedError
-            If there is no fit.
+            If the estimator is not fitted.
         ValueError
             If the loss is none of "gnmds", "ste" and "oddoneout".
         """

@@ -92,7 +92,7 @@ def _certify(problem, X) -> tuple[float, float, np.ndarray]:
     t, S = _slopes(np.stack(z, axis=1), terms, n)
     ridge = terms.reg / n
     eigenvalues, vectors = eigh(S, subset_by_index=[0, min(_ADDED, n) - 1])
-    # Of the eigenvalues, and of the entries of S, sums of as many terms as an object has answers.
+    # Rounding errors of the eigenvalues, and of the entries of S, which are sums over the answers.
     rounding = 8.0 * EPS * n * float(np.linalg.norm(S)) + 8.0 * EPS * float(np.abs(S).max())
     lowest = float(eigenvalues[0]) - rounding
     scale = 1.0 if lowest >= -ridge else min(1.0, ridge / -lowest)

@@ -24,49 +24,51 @@ from skscreen.embedding.objective import margins
 from skscreen.fitting.warning import warn_user
 
 _HALVINGS = 60
-# Of weights, whose reciprocal is a number.
+# Smallest total weight whose reciprocal does not overflow.
 _SMALLEST_TOTAL = 1e-200
 
 
 class DifferenceScaling(BaseEstimator):
-    """A perceptual scale by maximum likelihood difference scaling (MLDS).
+    """Perceptual scale by maximum likelihood difference scaling (MLDS).
 
-    The objects are in a known order, such as that of their contrast, and answers compare
-    differences of two of them. With a value s_v for each object, s_0 = 0, the answer "i and j
-    differ less than l and k", i before j and l before k, has the probability
+    The objects have a known order, such as that of their contrast, and each answer compares two
+    differences. With a value s_v for each object, s_0 = 0, the answer "i and j differ less than l
+    and k", with i before j and l before k, has the probability
 
         F(z)  with  z = (s_k - s_l) - (s_j - s_i)
 
     where F is the normal or the logistic distribution function. The fit minimises the weighted mean
-    of -log F(z) over all answers, plus reg / 2 |s|^2: a generalised linear model.
+    of -log F(z) over all answers, plus reg / 2 |s|^2. This is a generalised linear model.
 
     Parameters
     ----------
     link : {"probit", "logit"}, default="probit"
         Distribution function: normal, for noise of standard deviation 1, or logistic.
     reg : float, default=1e-6
-        Strength > 0 of the ridge, which makes the solution unique and finite.
+        Strength of the ridge, > 0, which makes the solution unique and finite.
     objects : array-like of shape (n_objects,), default=None
-        Names of the objects in their order; needed if X holds names.
+        Names of the objects in their order; required if X holds names.
     n_objects : int or None, default=None
-        Number of objects; None takes the largest index in X plus one.
+        Number of objects; None is the largest index in X plus one.
     tol : float, default=1e-8
-        By how much, as a share, the objective may be above its minimum at most.
+        The fit stops when the objective is provably within this relative distance of its minimum.
     max_iter : int, default=100
-        Newton steps at most.
+        Largest number of Newton steps.
 
     Attributes
     ----------
     scale_ : ndarray of shape (n_objects,)
-        Values, from 0 for the first object to 1 for the largest.
+        Values of the objects, from 0 for the first one to 1 for the largest value.
     noise_ : float
-        Standard deviation (logit: scale) of the noise of a judgement in the unit of `scale_`.
+        Standard deviation (for "logit", scale) of the noise of a judgement, in the units of
+        `scale_`.
     standard_errors_ : ndarray of shape (n_objects,)
-        Of `scale_` for a fixed unit, from the curvature of the likelihood; 0 for the first.
+        Standard errors of `scale_` for a fixed unit, from the curvature of the likelihood; 0 for
+        the first object.
     log_likelihood_ : float
-        Weighted sum over the answers.
+        Log-likelihood, as a weighted sum over the answers.
     gap_ : float
-        By how much, as a share, the objective is above its minimum at most.
+        Bound on the relative distance of the objective from its minimum.
     embedding_ : ndarray of shape (n_objects, 1)
         `scale_` as an embedding.
     objects_ : ndarray of shape (n_objects,)
@@ -84,10 +86,10 @@ class DifferenceScaling(BaseEstimator):
 
     Notes
     -----
-    The ridge makes the objective strongly convex: at a gradient g it is above its minimum by at
-    most |g|^2 / (2 reg). That is what `tol` is compared with. Where answers contradict each other
-    nowhere, the likelihood has no maximum and only the ridge keeps the scale finite: `noise_` is
-    then small and means nothing. The values need not rise with the order.
+    The ridge makes the objective strongly convex: if its gradient is g, it is above its minimum by
+    at most |g|^2 / (2 reg). `tol` limits this bound relative to the objective. If no answers
+    contradict each other, the likelihood has no maximum, and only the ridge keeps the scale finite;
+    `noise_` is then small and meaningless. The values need not be monotone in the order.
 
     References
     ----------
@@ -136,7 +138,7 @@ class DifferenceScaling(BaseEstimator):
         X, y, sample_weight
             Answers as `OrdinalEmbedding.fit` takes them: triplets (i, j, k), i differs less from j
             than from k, or quadruplets (i, j, l, k), i and j differ less than l and k. Objects are
-            0, 1, 2, ... in their order, or names, whose order `objects` tells.
+            0, 1, 2, ... in their order, or names, whose order is given by `objects`.
 
         Returns
         -------
@@ -149,7 +151,7 @@ class DifferenceScaling(BaseEstimator):
         weights = np.ones(m) if answers.weights is None else answers.weights
         values, hessian = self._minimise(design, weights / weights.sum())
         unit = float(np.abs(values).max()) or 1.0
-        # In the order from the first to the last object the scale rises.
+        # The scale is oriented such that the last value is not negative.
         unit = -unit if values[-1] < 0.0 else unit
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", linalg.LinAlgWarning)
@@ -237,7 +239,7 @@ class DifferenceScaling(BaseEstimator):
                     break
                 length *= 0.5
             else:
-                # As far as rounding errors allow.
+                # Rounding errors prevent further progress.
                 break
             values, steps = values - length * step, steps + 1
             objective, gradient, hessian = found

@@ -19,20 +19,21 @@ from skscreen.embedding.names import learn_objects, positions
 
 @dataclass(frozen=True)
 class DimensionTest:
-    """What `embedding_dimension_test` found.
+    """Result of `embedding_dimension_test`.
 
     Attributes
     ----------
     dimension_ : int
-        The first dimension from which accuracy does not rise significantly to the next.
+        The estimate: the first dimension from which the accuracy does not rise significantly to the
+        next.
     dimensions_ : ndarray of shape (n_dimensions,), int
-        Dimensions that were tried.
+        Tested dimensions.
     scores_, train_scores_ : ndarray of shape (n_dimensions, n_folds)
-        Share of the answers that agree, of those held out and of the others.
+        Share of the answers that agree with the embedding, for held-out and for training answers.
     p_values_ : ndarray of shape (n_dimensions - 1,)
-        Of the rise from each dimension to the next, by itself.
+        p-value of the rise from each dimension to the next.
     corrected_p_values_ : ndarray of shape (n_dimensions - 1,)
-        After Holm's correction for all the tests: rises with at most `alpha` are significant.
+        p-values after Holm's correction; rises with a value of at most `alpha` are significant.
     alpha : float
     """
 
@@ -60,35 +61,39 @@ def embedding_dimension_test(
 ) -> DimensionTest:
     """Test how many dimensions answers about distances support.
 
-    For each dimension the accuracy on unseen answers is found by cross-validation. From each
-    dimension to the next the mean rise over the folds is tested, one-sided, by Student's t with the
-    variance corrected for training sets that overlap, and the tests by Holm's method for their
-    number. The estimate is the first dimension whose rise to the next is not significant.
+    The accuracy on unseen answers is estimated by cross-validation for each dimension. A one-sided
+    t-test then tells whether the mean rise of the accuracy from each dimension to the next is
+    significant; its variance is corrected for overlapping training sets, and its p-value for
+    multiple tests by Holm's method. The estimate is the first dimension whose rise to the next is
+    not significant.
 
     Parameters
     ----------
     X, y, sample_weight
         Answers as `OrdinalEmbedding.fit` takes them.
     dimensions : sequence of int, default=(1, 2, 3, 4, 5)
-        At least two, ascending. It should go beyond what is expected: where every rise is
-        significant the last one is returned. Each more costs the tests some power.
+        Dimensions to test, at least two, ascending. They should go beyond the expected dimension:
+        if every rise is significant, the last one is returned. Each additional dimension reduces
+        the power of the tests.
     cv : int, default=10
-        Parts, at least 2, into which the answers are cut.
+        Number of folds, >= 2.
     alpha : float, default=0.05
-        Level, in (0, 1), of the tests together: about the probability of too large a dimension.
+        Significance level of all tests together, in (0, 1): about the probability of too large a
+        dimension.
     estimator : OrdinalEmbedding, default=None
-        Loss, ridge and solver; None takes the defaults. Its `n_components` is not used.
+        Estimator with the loss, ridge and solver; None takes the defaults. Its `n_components` is
+        not used.
     n_repeats : int, default=1
-        How often the answers are cut anew. More cost time, and make the result depend less on
-        `random_state`.
+        Number of repetitions of the cross-validation. More repetitions take more time, and make the
+        result depend less on `random_state`.
     n_jobs : int or None, default=None
-        Threads for the folds.
+        Number of threads for the folds.
     random_state : int, RandomState or None, default=None
 
     Returns
     -------
     DimensionTest
-        `skscreen.inspection.DimensionTestDisplay` draws it.
+        See `skscreen.inspection.DimensionTestDisplay` for a figure.
 
     Raises
     ------
@@ -97,13 +102,12 @@ def embedding_dimension_test(
 
     Notes
     -----
-    Fits cv x n_repeats x len(dimensions) embeddings, each from a start of its own. Starts from the
-    points of fewer dimensions would save a third of the time at most; but they end in worse places,
-    with up to 0.04 less accuracy above the true dimension, which tests would take for a fall.
+    The test fits cv x n_repeats x len(dimensions) embeddings, each from a new random start.
+    Starting from the points of fewer dimensions would save at most a third of the time, but would
+    end in worse optima: above the true dimension the accuracy was up to 0.04 lower.
 
-    Answers to the same question should not be in
-    several folds if they are by the same person: give each question once, with its votes as
-    `sample_weight`.
+    Answers to the same question by the same person should not be in different folds: pass each
+    question once, with its number of answers as `sample_weight`.
 
     References
     ----------

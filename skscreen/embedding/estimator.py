@@ -73,68 +73,70 @@ class OrdinalEmbedding(
         F(X) = \frac{\sum_q w_q f(a_q, c_q)}{\sum_q w_q}
         + \frac{\text{reg}}{n} \sum_i \lVert x_i \rVert^2
 
-    The solution is unique at best up to rotation, reflection and, without the ridge, shift; the
-    problem is not convex. The embedding is centred.
+    The problem is not convex, and at best its solution is unique up to rotation, reflection and,
+    without the ridge, translation. The embedding is centred.
 
     Parameters
     ----------
     n_components : int, default=2
-        Dimensions p of the points.
+        Dimension p of the points.
     loss : {"soe", "ste", "tste", "gnmds", "ckl", "oddoneout"}, default="soe"
-        What an answer costs; the notes have the formulas. "soe": take it unless you know better;
-        on most sets of human answers it is within half a percent of the best. "ste": when the
-        chance of a wrong answer is what you model (a likelihood), or a lower bound of the objective
-        is wanted. "tste": for few answers for each object, and for objects in clusters, which it
-        pulls together. "gnmds": for answers with few errors; convex like "ste". "ckl": for few
-        answers, about which of two distances is larger as a ratio. "oddoneout": when a trial is the
-        choice of the odd one out of three, which X then holds.
+        Loss of an answer; see the notes for the formulas. "soe" is a good default: on most sets of
+        human answers it is within half a percent of the best loss. "ste" is a likelihood, for when
+        you want to model the probability of wrong answers, or want a lower bound of the objective.
+        "tste" suits few answers per object, and objects in clusters, which it pulls together.
+        "gnmds" suits answers with few errors; like "ste" it is convex. "ckl" suits few answers and
+        depends on the ratio of the two distances. "oddoneout" is for trials that choose the odd one
+        out of three, which X then holds.
     solver : {"auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"}, default="auto"
-        "auto" is a short stochastic start (for up to three components in two more) and then
-        L-BFGS; on a line points then move past each other where that lowers F. "svrg-sbb" is the
-        variance-reduced stochastic gradient with stabilised Barzilai-Borwein steps; "svrg" has
-        constant steps, "sgd" falling ones, "batch" is gradient descent.
+        "auto" is a short stochastic start (with up to three components, in two more dimensions),
+        followed by L-BFGS; with one component, points may then jump past each other if that lowers
+        F. "svrg-sbb" is the variance-reduced stochastic gradient method with stabilised
+        Barzilai-Borwein steps, "svrg" the same with constant steps, "sgd" stochastic gradient
+        descent with decreasing steps, and "batch" gradient descent.
     formulation : {"nonconvex", "convex"}, default="nonconvex"
         "convex" minimises over the Gram matrix, that is over points in any number of dimensions,
-        and keeps the largest `n_components` eigenpairs. For "gnmds", "ste" and "oddoneout" that is
-        a convex problem: it is solved until the duality gap, as a share of F, is at most `tol`,
-        with eigenvectors of an n x n matrix every few steps. The other losses are not convex and
-        take projected gradients, without a certificate. Not with another `solver` than "auto".
+        and keeps the largest `n_components` eigenpairs. For "gnmds", "ste" and "oddoneout" this
+        problem is convex. It is solved until the relative duality gap is at most `tol`, and needs
+        eigenvectors of an n x n matrix every few steps. The other losses are not convex; they use
+        projected gradients, without a certificate. It needs ``solver="auto"``.
     reg : float or "auto", default="auto"
-        Strength >= 0 of the ridge. "auto" takes a small one, the smaller the more answers there
-        are for each coordinate of the points; with the solver "auto" a tenth of the answers is then
-        kept out and chooses a stronger one where answers are noisy.
+        Strength >= 0 of the ridge. "auto" starts from a small value, which decreases with the
+        number of answers per coordinate. With the solver "auto" it then increases it for noisy
+        answers, judged by a tenth of the answers that is held out of the start.
     epsilon : float or "auto", default="auto"
-        Of "svrg-sbb", >= 0: bounds the steps; 0 is SVRG-BB. "auto" is 0.1 / n.
+        Stabilisation of "svrg-sbb", >= 0, which bounds its steps; 0 is SVRG-BB. "auto" is 0.1 / n.
     batch_size : int, default=1
-        Answers in a step of "svrg-sbb" and "svrg".
+        Number of answers in a step of "svrg-sbb" and "svrg".
     module_epochs : int or None, default=None
-        Epochs after which "svrg-sbb" begins anew from its best point (Algorithm 2 of the paper).
+        Number of epochs after which "svrg-sbb" restarts from its best point (Algorithm 2 of the
+        paper).
     max_epochs : int or None, default=None
-        Iterations or epochs at most; None takes the solver's number (L-BFGS 200, SVRG 50).
+        Largest number of iterations or epochs; None is a limit of each solver (200 for L-BFGS, 50
+        for SVRG).
     n_init : int or "auto", default="auto"
-        Random starts, up to a million, of which the lowest objective counts. "auto" is 5 for up to
-        20 objects or one component, else 1.
+        Number of random starts, up to a million; the one with the lowest objective is kept. "auto"
+        is 5 for up to 20 objects or one component, otherwise 1.
     alpha : float or None, default=None
-        Degrees of freedom > 0 of "tste"; None is max(n_components - 1, 1).
+        Degrees of freedom of "tste", > 0; None is max(n_components - 1, 1).
     mu : float, default=1e-3
-        Of "ckl", > 0.
+        Parameter mu of "ckl", > 0.
     margin : float, default=0.1
-        Of "soe", > 0.
+        Margin of "soe", > 0.
     smoothing : float, default=1.0
-        Width >= 0 of the quadratic piece of "gnmds"; 0 is the plain hinge.
+        Width of the quadratic piece of "gnmds", >= 0; 0 is the hinge.
     tol : float, default=1e-4
-        Relative decrease of F in an iteration at which to stop (ten times that in an epoch of
-        "svrg-sbb" and "svrg").
+        The fit stops when the relative decrease of F in an iteration is at most this (ten times
+        this in an epoch of "svrg-sbb" and "svrg").
     n_objects : int or None, default=None
-        Number of objects 0, 1, 2, ...; None takes the largest in X plus one. Needed where the
-        answers of a fold of a cross-validation may lack the last objects, which still should get a
-        point.
+        Number of objects 0, 1, 2, ...; None is the largest object in X plus one. Needed for
+        cross-validation, where the last objects may be missing from the answers of a fold.
     objects : array-like of shape (n_objects,) or None, default=None
-        Names of all objects, in the order that `embedding_` is to have. None takes the names that
-        occur in X, sorted. Integers in X are names, too, if this is given or the smallest is
-        above 0; otherwise they are the objects 0, 1, 2, ...
+        Names of all objects, in the order of the rows of `embedding_`. None takes the names that
+        occur in X, sorted. Integers in X are also taken as names if `objects` is given or if the
+        smallest integer is above 0; otherwise they are the objects 0, 1, 2, ...
     n_jobs : int or None, default=None
-        Threads for the starts after the first.
+        Number of threads for the random starts.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None
@@ -142,29 +144,30 @@ class OrdinalEmbedding(
     Attributes
     ----------
     embedding_ : ndarray of shape (n_objects, n_components)
-        Objects that are in no answer are in the middle.
+        Points of the objects. Those that are in no answer are at the origin.
     objects_ : ndarray of shape (n_objects,)
         Names of the objects, in the order of `embedding_`.
     compared_ : ndarray of shape (n_objects,), bool
-        Objects that are in an answer.
+        Whether each object is in an answer.
     objective_ : float
         F at `embedding_`; that of the Gram matrix for the convex formulation.
     stress_ : float
         F without the ridge, at `embedding_`.
     dual_gap_ : float
-        Convex formulation of "gnmds", "ste" and "oddoneout" only: by how much F may be above the
-        minimum over points in any number of dimensions at most, as a share of F.
+        Bound on the relative distance of F from its minimum over points in any number of
+        dimensions. Only for the convex formulation with "gnmds", "ste" and "oddoneout".
     answers_ : Answers
-        What was fitted: `rows` of positions in `objects_`, and `weights` or None.
+        The answers of the fit: `rows` of positions in `objects_`, and `weights` or None.
     reg_ : float
         Strength of the ridge.
     n_iter_ : int
-        Entries of the history: iterations or epochs.
+        Number of iterations or epochs, the entries of `history_`.
     history_ : list of HistoryEntry
-        Passes over the answers ("epoch"), seconds, objective ("loss") and step of the start that
-        counts. With a ridge chosen on the way objectives are those of different ridges.
+        For each iteration of the best start: passes over the answers ("epoch"), seconds, objective
+        ("loss") and step length. If the ridge was chosen during the fit, objectives belong to
+        different ridges.
     n_features_in_ : int
-        Columns of the answers.
+        Number of columns of the answers.
 
     Raises
     ------
@@ -179,8 +182,8 @@ class OrdinalEmbedding(
     ConvergenceWarning
         If `max_epochs` did not reach `tol`.
     UserWarning
-        If answers are left out because no embedding could satisfy them, if objects are in no
-        answer, or if integers are taken as names.
+        If answers are dropped because no embedding could satisfy them, if objects are in no answer,
+        or if integers are taken as names.
 
     Notes
     -----
@@ -195,15 +198,16 @@ class OrdinalEmbedding(
         \text{ckl} &: \log\frac{a + c + 2\mu}{c + \mu} \\
         \text{oddoneout} &: -\log\frac{\exp(-a)}{\exp(-a) + \exp(-b) + \exp(-c)}
 
-    where in the last one a is the squared distance of the two others, b and c those from them to
-    the odd one.
+    where, in the last one, a is the squared distance between the two other objects, and b and c are
+    their squared distances to the odd one.
 
-    Where n^2 < 4 |Q| the distance of each pair of objects is computed once an evaluation. Memory is
-    O(n p + |Q|), and no matrix of n x n floats is formed by the nonconvex formulation.
+    If there are more than n^2 / 4 answers, the distance of each pair of objects is computed only
+    once in an evaluation. Memory is O(n p) plus the answers; the nonconvex formulation never forms
+    an n x n matrix of floats.
 
-    SVRG-SBB is far faster than gradient methods whose steps are not tuned. Tuned ones are faster
-    still, and "auto" is as fast as those without tuning. The theorems about SVRG-SBB ask for
-    batches and steps much smaller than its authors use in practice, and than are used here.
+    SVRG-SBB is much faster than gradient methods with untuned steps. With tuned steps they are
+    faster still, and "auto" is as fast as these without tuning. The theorems about SVRG-SBB need
+    batches and steps much smaller than those its authors use in practice, and than those used here.
 
     References
     ----------
@@ -307,19 +311,20 @@ class OrdinalEmbedding(
         ----------
         X : array-like of shape (n_answers, 3) or (n_answers, 4), or sparse tensor
             Triplets (i, j, k): object i is nearer to j than to k. Quadruplets (i, j, l, k): i and j
-            are nearer to each other than l and k. Objects are 0, 1, 2, ..., or names: strings or
-            anything that can be hashed, also in a data frame. Or numbers of answers as a sparse
-            tensor of shape (n, n, n), also as a SciPy matrix (n, n^2) or (n^2, n).
-            With ``loss="oddoneout"`` rows of three objects, of which the first is the odd one.
+            are nearer to each other than l and k. Objects are numbers 0, 1, 2, ... or names, which
+            may be strings or anything hashable, also in a data frame. Counts of answers may be
+            given as a sparse tensor of shape (n, n, n), or as a SciPy matrix of shape (n, n^2) or
+            (n^2, n). With ``loss="oddoneout"`` each row has three objects, and by default the first
+            is the odd one.
         y : array-like of shape (n_answers,), optional
-            Responses, True or False, 1 and -1 or 1 and 0: the second of them turns the answer
-            round. Or counts, how often an answer was given, negative where it is to be turned. With
-            ``loss="oddoneout"`` the column of the odd one, or the odd one by name.
+            Responses: True and False, 1 and -1, or 1 and 0, where the second value reverses the
+            answer. Or counts of how often an answer was given, negative if it is to be reversed.
+            With ``loss="oddoneout"`` the column of the odd one, or its name.
         init : array-like of shape (n_objects, n_components), optional
-            Where to start; of shape (n_starts, n_objects, n_components) for several starts. One so
-            near to zero, a stationary point, that F is the same is scaled up.
+            Starting points; for several starts, of shape (n_starts, n_objects, n_components). A
+            start so close to zero, which is a stationary point, that F is the same is scaled up.
         n_objects : int, optional
-            In place of the parameter.
+            Overrides the parameter.
         sample_weight : array-like of shape (n_answers,), optional
             Weights >= 0 of the answers.
 

@@ -19,7 +19,7 @@ _LARGEST = 1e150
 
 
 class FeatureMapMixin:
-    """For estimators with `embedding_` and `compared_`: points of objects that were not there."""
+    """Mixin of embeddings: points of new objects from features."""
 
     def fit_features(self, F, *, alpha=0.1, gamma=None) -> Self:
         """Learn a map from features of the objects to their points.
@@ -31,9 +31,9 @@ class FeatureMapMixin:
         ----------
         F : array-like of shape (n_objects, n_features)
         alpha : float, default=0.1
-            Strength > 0 of its ridge.
+            Strength of the ridge, > 0.
         gamma : float, optional
-            1 / (mean squared distance of the features) by default.
+            By default 1 / (mean squared distance of the features).
 
         Returns
         -------
@@ -42,7 +42,7 @@ class FeatureMapMixin:
         Raises
         ------
         ValueError, TypeError
-            For invalid arguments, or if there are no points yet.
+            For invalid arguments, or if the estimator is not fitted.
         MemoryError
             If the kernel matrices of so many objects would not fit into the free memory.
         """
@@ -63,7 +63,7 @@ class FeatureMapMixin:
         return self
 
     def map_features(self, F) -> np.ndarray:
-        """Return points for objects of which only features are known.
+        """Return points for new objects from their features.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class FeatureMapMixin:
         Raises
         ------
         ValueError, TypeError
-            If `F` has not the features of the map, or there is no map yet.
+            If `F` does not have the features of the map, or if `fit_features` was not called.
         MemoryError
             If the kernel matrices of so many objects would not fit into the free memory.
         """
@@ -87,9 +87,9 @@ class FeatureMapMixin:
 
 
 class _Frame(BaseEstimator):
-    """Where features have their middle, their size, and the names of their columns.
+    """Mean, size and column names of features.
 
-    Distances by products of rows keep their digits near the origin alone.
+    Distances computed from products of rows are only accurate near the origin.
     """
 
     def fit(self, F, rows: np.ndarray) -> Self:

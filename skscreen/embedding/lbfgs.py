@@ -125,7 +125,7 @@ def _iterate(X, value, gradient, steps, changes, curvatures, n_pairs, terms, wor
     if curvature > 1e-10 * length * sqrt(_dot(changes[row], changes[row])):
         curvatures[row] = curvature
         n_pairs += 1
-    # Not by slices: numba compiles their error messages for seconds.
+    # Without slices, for which numba compiles error messages for seconds.
     for i in range(x.size):
         x[i], g[i] = t[i], h[i]
     return new, n_pairs, evaluations, length

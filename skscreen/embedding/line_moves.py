@@ -56,7 +56,8 @@ def _sweep(x, terms, which, first, n_gaps):
         if first[v] == first[v + 1]:
             continue
         others = np.sort(np.concatenate((x[:v], x[v + 1 :])))
-        # Where it is, and gaps; those at the ends are as wide as the average one.
+        # Candidates are its place and the gaps between others; those at the ends have average
+        # width.
         margin = (others[-1] - others[0]) / n
         count = min(n, n_gaps)
         places[0] = x[v]
@@ -104,7 +105,7 @@ def _add_costs(x, v, places, costs, products, terms, which):
             third_at, third_by = _difference(x, j, k, v)
         large = False
         if terms.loss == CKL and not weighted:
-            # Of its own, so that it is compiled to vector instructions: a tenth of the time.
+            # A separate loop, so that it is vectorised.
             for g in range(places.size):
                 near, far = near_at + near_by * places[g], far_at + far_by * places[g]
                 c = far * far + terms.shape

@@ -128,7 +128,7 @@ def answer(loss, shape, a, c):
     if loss == CKL:
         both = a + c + 2.0 * shape
         near, far = 1.0 / both, 1.0 / (c + shape)
-        # Not far / near: a caller that wants no slopes is spared a division.
+        # Not far / near, so that callers without need of slopes save a division.
         return 0.0, both * far, near, near - far
     root_a, root_c = sqrt(max(a, SMALLEST)), sqrt(max(c, SMALLEST))
     s = root_a + shape - root_c

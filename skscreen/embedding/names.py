@@ -271,7 +271,7 @@ def distinct_names(table: np.ndarray, input_name: str = "X") -> tuple[list, np.n
     try:
         names = list(dict.fromkeys(flat))
     except TypeError as error:
-        # In the words of `float`, which scikit-learn's checks of estimators look for.
+        # With the words of Python's `float` error, which scikit-learn's estimator checks look for.
         raise TypeError(
             f"{input_name} must hold names of objects, and such an argument must be a string, a "
             f"number or something else that can be hashed: {error}."

@@ -36,7 +36,7 @@ _RANGE, _UNDERFLOW = 700.0, 1e-300
 
 
 class Terms(NamedTuple):
-    """What the compiled evaluations know of a problem.
+    """Arrays of a problem for the compiled evaluations.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def _by_answers(X, terms, gradient):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _by_trials(X, terms, gradient):
-    """As `_by_answers`, of choices of the odd one out: not a branch of it, which takes time."""
+    """Like `_by_answers`, for choices of the odd one out; separate, because a branch takes time."""
     answers, weights = terms.answers, terms.weights
     total, weight = 0.0, 1.0
     for q in range(answers.shape[0]):

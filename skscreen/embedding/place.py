@@ -21,10 +21,10 @@ _MAX_ITER = 1000
 
 
 class PlaceMixin:
-    """For ordinal embeddings: points of objects that were in no answer of the fit."""
+    """Mixin of ordinal embeddings: points for new objects."""
 
     def place(self, X, y=None, *, sample_weight=None):
-        """Find points for new objects from answers about them; the known points stay.
+        """Find points for new objects from answers about them, without moving the known points.
 
         Minimises the objective of the fit over the new points, from several starts. The estimator
         is not changed.
@@ -32,18 +32,18 @@ class PlaceMixin:
         Parameters
         ----------
         X, y, sample_weight
-            Answers as in `fit`. Those about known objects alone say nothing new and are not used.
+            Answers as in `fit`. Answers about known objects only are not used.
 
         Returns
         -------
         ndarray of shape (n_new_objects, n_components)
-            A point for each object of X that was in no answer of the fit, in the sorted order of
-            the objects; that is the index of the data frame with ``set_output``.
+            A point for each object in X that was in no answer of the fit, sorted by object. With
+            ``set_output`` the objects are the index of the data frame.
 
         Raises
         ------
         ValueError
-            For invalid answers, or if there is no new object in them.
+            For invalid answers, or if they contain no new object.
 
         Warns
         -----
@@ -77,7 +77,7 @@ class PlaceMixin:
         answers = usable_answers(answers.take(free[answers.rows].any(axis=1)))
         start = np.zeros((len(objects), self.embedding_.shape[1]))
         start[:n_known] = self.embedding_
-        # In the order of names, whether or not the fit knew of them.
+        # Sorted by name, whether or not the fit had the names.
         free = np.flatnonzero(free)
         names = objects[free]
         try:
@@ -94,7 +94,7 @@ class PlaceMixin:
         """Return the free points with the lowest objective that the starts lead to."""
         loss = EmbeddingLoss.of(self)
         problem = EmbeddingProblem(*answers, len(start), loss, 0.0)
-        # As strong for an answer about an object as in the fit.
+        # As strong, relative to the number of answers about an object, as in the fit.
         problem.reg = self.reg_ * len(start) / (len(free) * problem.width)
 
         def objective(flat):

@@ -12,15 +12,15 @@ from skscreen.embedding.objective import answer_margins
 
 
 class PredictMixin:
-    """For ordinal embeddings: the points, and how answers agree with them."""
+    """Mixin of ordinal embeddings: the points, and the agreement of answers with them."""
 
     def transform(self, X=None) -> np.ndarray:
-        """Return the points; new answers do not move them.
+        """Return the points of the objects; X does not change them.
 
         Parameters
         ----------
         X : array-like of answers, optional
-            Not used, except that its objects must be known.
+            Not used, but its objects must be known.
 
         Returns
         -------
@@ -39,25 +39,24 @@ class PredictMixin:
         return points
 
     def predict(self, X, result_format=None) -> np.ndarray:
-        """Return whether answers agree with the points.
+        """Return whether each answer agrees with the points.
 
         Parameters
         ----------
         X : array-like of shape (n_answers, 3) or (n_answers, 4), or sparse tensor
-            Triplets or quadruplets, whichever the points were learned from; trials for
-            ``loss="oddoneout"``.
+            Triplets or quadruplets, as in `fit`; trials for ``loss="oddoneout"``.
         result_format : str, optional
-            The answers that the points give, in a format of cblearn: "list-order" are rows, turned
-            round where X does not agree, "list-boolean" and "list-count" say True and False, or 1
-            and -1, "tensor-count" is a SciPy array (n_objects, n_objects^2) of 1 and -1. A tie
-            counts as disagreement. Trials have responses only.
+            Return the answers that the points give, in a format of cblearn. "list-order": rows,
+            reversed where X does not agree. "list-boolean": True and False. "list-count": 1 and -1.
+            "tensor-count": a SciPy array of shape (n_objects, n_objects^2) of 1 and -1. A tie
+            counts as disagreement. For trials only "list-boolean" and "list-count" are possible.
 
         Returns
         -------
         ndarray of shape (n_answers,), int
-            Without `result_format`: 1 where the pair that X says to be nearer is nearer, -1 where
-            it is farther; 0 where both are equally far, or where an object was in no answer of the
-            fit. For trials 1 where the two others are nearest to each other, -1 where not.
+            Without `result_format`: 1 if the pair that is nearer according to X is nearer, -1 if it
+            is not, and 0 for ties and for objects that were in no answer of the fit. For trials 1
+            if the two other objects are the closest pair, and -1 if they are not.
         """
         check_is_fitted(self)
         rows = self._answers(X).rows
@@ -85,7 +84,7 @@ class PredictMixin:
         Returns
         -------
         float
-            Ties, and objects that were in no answer of the fit, count as disagreement.
+            Ties and objects that were in no answer of the fit count as disagreement.
         """
         check_is_fitted(self)
         rows, weights = self._answers(X, y, sample_weight)

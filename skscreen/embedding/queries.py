@@ -1,4 +1,4 @@
-"""What to ask next: triplets whose answers would tell most about an embedding."""
+"""Choice of the triplets to ask next."""
 
 from numbers import Integral
 
@@ -30,40 +30,40 @@ def next_queries(
     n_samples: int = 20,
     random_state=None,
 ) -> np.ndarray:
-    """Choose triplets to ask about next.
+    """Choose the triplets to ask next.
 
-    The model is fitted anew to answers drawn from its own (`OrdinalEmbedding.bootstrap`). Where
-    these embeddings agree on the answer to a question, it would teach nothing. With p_s the
-    probability of an answer by embedding s, a logistic function of the difference of squared
-    distances whose slope fits the answers that the embedding has not seen, and H the entropy,
+    The model is refitted to resampled answers (`OrdinalEmbedding.bootstrap`). If these embeddings
+    agree on the answer to a question, there is no need to ask it. Let p_s be the probability of an
+    answer under embedding s, a logistic function of the difference of squared distances, with a
+    slope fitted to the answers that the embedding has not seen. With the entropy H,
 
         information = H(mean of p_s) - mean of H(p_s),    uncertainty = H(mean of p_s)
 
-    The second is also large where only people disagree, about distances that are nearly equal.
-    Questions are drawn with probabilities proportional to that, so that a batch is not about one
-    object alone.
+    The second is also large if two distances are nearly equal, so that only people disagree.
+    Questions are drawn with probabilities proportional to this score, so that a batch is not about
+    a single object.
 
     Parameters
     ----------
     model : OrdinalEmbedding
         Fitted.
     n : int
-        How many, at least 1.
+        Number of questions, >= 1.
     strategy : {"information", "uncertainty", "random"}, default="information"
     candidates : array-like of shape (n_candidates, 3), default=None
-        Questions (i, j, k), objects as in the fit: is i nearer to j or to k? None draws some
+        Questions (i, j, k), with objects as in the fit: is i nearer to j or to k? None draws a few
         thousand at random.
     objects : array-like of shape (n_heads,), default=None
-        Only questions about these, new objects for instance, as the first of three. Objects that
-        nobody has compared are taken to be anywhere where another object is.
+        Only ask questions whose first object is one of these, for instance new objects. Objects
+        that are in no answer are assumed to be at the point of a random other object.
     n_samples : int, default=20
-        Embeddings, at least 2.
+        Number of embeddings, >= 2.
     random_state : int, RandomState or None, default=None
 
     Returns
     -------
     ndarray of shape (n, 3)
-        Objects as in the fit. No question occurs twice.
+        Questions, with objects as in the fit; none occurs twice.
 
     Raises
     ------

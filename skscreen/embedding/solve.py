@@ -35,7 +35,7 @@ SOLVERS = {
 
 # Arrays alive at once, measured: Gram matrices; embeddings (L-BFGS remembers steps and gradients).
 _GRAM_MATRICES, _COPIES = 11, 28
-# Of coordinates and of parameters of losses, whose squares are summed and multiplied.
+# Largest coordinate and loss parameter, so that sums and products of squares do not overflow.
 LARGEST = 1e40
 # Objectives of starts that ended in the same place differ by less than this share.
 _SAME = 1e-3
@@ -66,7 +66,7 @@ class HistoryEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class EmbeddingSolution:
-    """Where a solver ended.
+    """Result of a solver.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def steps(problem, n_components, solver, settings, rng, init=None) -> Iterator[P
     random = random_start(problem.n_objects, n_components, rng)
     X = random if init is None else _off_zero(problem, init, random, settings.tol)
     if init is not None and solver == "auto":
-        # Its stochastic start would forget the given one.
+        # Its stochastic start would ignore the given start.
         solver = "lbfgs"
     return SOLVERS[solver](problem, X, settings, rng)
 
@@ -137,7 +137,7 @@ def _off_zero(problem, init: np.ndarray, random: np.ndarray, tol: float) -> np.n
     value, at_zero = (problem.evaluate(X)[0] for X in (init, np.zeros_like(init)))
     if abs(value - at_zero) > tol * at_zero:
         return init.copy()
-    # Not by squares, which may be too small for numbers.
+    # Not by squares, which may underflow.
     shape = init / np.abs(init).max()
     return shape * (np.linalg.norm(random) / np.linalg.norm(shape))
 

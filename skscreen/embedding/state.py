@@ -1,4 +1,4 @@
-"""What solvers of ordinal embedding are given, and what they tell while they run."""
+"""Input of the solvers of ordinal embedding, and their progress."""
 
 from dataclasses import dataclass
 from math import nan
@@ -14,7 +14,7 @@ _DRAWS, _MOST_DRAWN = 20, 4_000_000
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user can choose about a solver.
+    """Parameters of a solver that users can choose.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Settings:
 
 
 class Progress(NamedTuple):
-    """Where a solver stands.
+    """Progress of a solver.
 
     Parameters
     ----------

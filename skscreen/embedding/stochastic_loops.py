@@ -110,8 +110,8 @@ def svrg_epoch(
                 if last[v] < t:
                     _step_along(X, gradient, v, dense * (t - last[v]))
                     last[v] = t
-            near, far = squared_distance(X, i, j), squared_distance(X, l, k)
-            old_near, old_far = squared_distance(snapshot, i, j), squared_distance(snapshot, l, k)
+            near, far = _square(X, i, j), _square(X, l, k)
+            old_near, old_far = _square(snapshot, i, j), _square(snapshot, l, k)
             if third is None:
                 _, _, slope_a, slope_c = answer(loss, shape, near, far)
                 _, _, old_slope_a, old_slope_c = answer(loss, shape, old_near, old_far)
@@ -139,6 +139,15 @@ def svrg_epoch(
                 _move(X, j, k, 2.0 * step, buffer, b, 2 * p)
     for v in range(n):
         _step_along(X, gradient, v, dense * (n_steps - last[v]))
+
+
+@njit(inline="always")
+def _square(X, i, j):
+    """Squared distance of two objects, compiled into the caller."""
+    total = 0.0
+    for d in range(X.shape[1]):
+        total += (X[i, d] - X[j, d]) ** 2
+    return total
 
 
 @njit(inline="always")

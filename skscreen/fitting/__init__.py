@@ -1,1 +1,1 @@
-"""What every fit needs beside its maths: progress, callbacks, threads, store, folds, grids."""
+"""Infrastructure of fits: progress, callbacks, threads, store, folds, grids."""

@@ -1,4 +1,4 @@
-"""What follows a fit or a path on its way: the bar of `verbose`, and scikit-learn's callbacks.
+"""Progress of fits and paths: the progress bar of `verbose`, and scikit-learn's callbacks.
 
 scikit-learn has callbacks from version 1.9 on; before that there is only the bar.
 """
@@ -76,7 +76,7 @@ class Tasks:
         return self
 
     def end_task(self, fraction: float, message: str) -> bool:
-        """Tell that a task has ended and how far the fit is; return whether to end with it."""
+        """Report the end of a task and the progress; return whether to stop."""
         self.bar.update(fraction, message)
         if self._task is None:
             return False
@@ -96,6 +96,7 @@ class Tasks:
         self.bar.__exit__(kind, *exc_info)
         if self._fit is not None and kind is None:
             if self._task is not None:
-                # Empty: it was not known that there are no more. Every task that begins also ends.
+                # The number of tasks was unknown: this one is empty, but every task that begins
+                # must end.
                 self._task.call_on_fit_task_end(estimator=self._estimator)
             self._fit.call_on_fit_task_end(estimator=self._estimator)

@@ -20,9 +20,9 @@ from skscreen.fitting.warning import warn_user
 # First and last C of a grid that is given by its number of values; for standardised data.
 _SMALLEST_C, _LARGEST_C = 1e-2, 1e2
 
-# Follows the path of one fold: takes training samples (X, y), their weights or None, and validation
-# samples X. Yields for each value what is to be scored, the samples to score it on, the solutions
-# that missed their tolerance, and what a refit can start from.
+# Computes the path of one fold from training samples (X, y), their weights or None, and validation
+# samples X. Yields, for each value, the estimator to score, the samples to score it on, the
+# solutions that missed their tolerance, and a start for the refit.
 FoldPath = Callable[[tuple, Any, Any], Iterator[tuple[Any, Any, list, Any]]]
 
 
@@ -48,7 +48,7 @@ def split(cv, X, y, codes, groups, classifier: bool = True) -> tuple:
     """Return X and y in a form that can be cut, and the training and validation rows of folds."""
     X, y, groups = indexable(X, column_or_1d(y), groups)
     places = np.arange(len(y))
-    # Masks select rows as indices do, but are no places to write to.
+    # Turn masks into indices, which can also be written to.
     return (
         X,
         y,
@@ -93,26 +93,26 @@ def score_folds(
     search : estimator
         With `n_jobs`, folds at a time.
     model : estimator
-        By whose tags the samples are cut.
+        Estimator whose tags say how samples are split.
     path : FoldPath
     scorer : callable
-        With scikit-learn's signature.
+        A scikit-learn scorer.
     X, y, splits
         See `split`.
     sample_weight : ndarray of shape (n_samples,), or None
     tasks : Tasks
     shape : tuple of int, default=(-1,)
-        Of the values, where they are a grid of several parameters; the last one changes first.
+        Shape of the grid, if there are several parameters; the last one varies fastest.
 
     Returns
     -------
     best : int
-        The value of the highest mean score; a mean that is NaN is not. Of those that are as good
-        the one that has the first value of the last parameter, then of the parameter before.
+        Index of the value with the highest mean score, where NaN does not count. Ties are resolved
+        in favour of the first value of the last parameter, then of the parameter before.
     failed : list
         The solutions that missed their tolerance.
     start : object
-        What the first fold knows of the best value.
+        Start for a refit, from the first fold.
 
     Raises
     ------

@@ -1,10 +1,10 @@
-"""Values of C or lambda that a user gives."""
+"""Checks of values of C or lambda."""
 
 import math
 
 import numpy as np
 
-# Most values of a grid; a larger number is a mistake that would fill the memory.
+# Largest number of values of a grid; more would fill the memory.
 MOST_VALUES = 1_000_000
 
 
@@ -14,8 +14,8 @@ def positive_values(name: str, values, kind: str = "a non-empty list") -> np.nda
     Raises
     ------
     ValueError
-        They are not positive finite numbers in a list; the message says that `name` must be `kind`
-        of these.
+        If they are not a list of positive finite numbers; the message says that `name` must be
+        `kind` of positive finite numbers.
     """
     found = _finite(values)
     if found.size == 0 or found.min() <= 0.0:

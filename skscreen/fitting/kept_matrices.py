@@ -21,7 +21,7 @@ _MOST_DISTANCES, _MOST_BLOCKS = 0.25, 0.25
 
 
 class KernelMatrices:
-    """What problems on the same samples share: squared distances, and the last kernel matrix.
+    """Shared by problems on the same samples: squared distances, and the last kernel matrix.
 
     The next kernel matrix takes the memory of the last one, unless somebody still has that: memory
     that a process has not used yet may cost more than what is computed there. Threads may share
@@ -116,7 +116,7 @@ class KernelBlocksKept:
         return self._blocks.setdefault(key, compute()) if found is None else found
 
 
-# By the key of what they follow from, the least recently used first.
+# By key, the least recently used first.
 _KEPT: OrderedDict[str, np.ndarray | KernelMatrices | KernelBlocksKept] = OrderedDict()
 _LOCK = threading.Lock()
 

@@ -1,4 +1,4 @@
-"""What paths of all families share: their solutions side by side, and how they are followed."""
+"""Results of regularisation paths, and the loop that computes them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -156,11 +156,12 @@ def clone_for(model, **parameters):
 def forget(model) -> dict[str, Any]:
     """Remove what a fit has set, all names that end in an underscore, and return it.
 
-    So a fit that fails or is interrupted leaves the estimator unfitted, not with an old model.
+    Called first in a fit, so that a fit that fails leaves the estimator unfitted, not with an old
+    model.
     """
     learned, rest = {}, {}
     for name, value in vars(model).items():
         (learned if name.endswith("_") and not name.startswith("_") else rest)[name] = value
-    # All at once: an interrupt leaves all or nothing.
+    # In one assignment, so that an interrupt leaves all or nothing.
     model.__dict__ = rest
     return learned

@@ -35,7 +35,7 @@ class ProgressBar:
         """Draw the bar at `fraction` (clipped to 0..1) with `message` behind it."""
         if self._stream is None:
             return
-        # Where the end is an estimate it may move away; the bar then waits, it does not run back.
+        # If the end is an estimate it may move away; the bar then waits and does not go back.
         self._fraction = max(self._fraction, min(fraction, 1.0))
         tenths = int(10 * self._fraction + 1e-9)
         if not self._in_place and tenths == self._tenths:

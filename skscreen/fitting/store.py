@@ -1,13 +1,13 @@
-"""Solved problems kept in a folder, so that fits on the same data use each other.
+"""Solutions kept in a folder, so that fits of the same data can use each other's.
 
-A grid search fits the same data again and again with another C or lambda, each time from nothing,
-often in another process. A store keeps what was solved, as plain arrays: the nearest solved values
-on both sides are the screening references and the start of the next fit.
+A grid search fits the same data again and again with another C or lambda, often in another process,
+and each fit starts from scratch. A store keeps the solutions, as plain arrays: the nearest ones on
+both sides are the start and the screening references of the next fit.
 
-Any number of processes may use one folder, and any of them may be killed at any time. A file gets
-its name only once it is complete, is never changed after that, and one that cannot be read is
-ignored. What is read back is a start and a reference whose certificate the solver computes anew:
-the solution of a fit is the same with a store and without, within the tolerance.
+Any number of processes may use one folder, and any of them may be killed at any time: a file gets
+its name only when it is complete, and is never changed after that. A file that cannot be read is
+ignored. The solver computes the certificate of a stored solution anew, so a fit has the same result
+with and without a store, within the tolerance.
 """
 
 import contextlib
@@ -29,33 +29,34 @@ from skscreen.fitting.warning import warn_user
 # Changes with the meaning of the files.
 _FORMAT = 4
 
-# An unfinished file older than so many seconds was left by a process that is no more.
+# Seconds after which an unfinished file was left behind by a process that has ended.
 _ABANDONED = 3600.0
 
-# Eviction makes this much room at once, as a share of the limit. A process looks at what there is
-# after it has written so much.
+# Share of the limit that eviction frees at once, and after which a process looks at the folder
+# again.
 _ROOM = 0.1
 
-# By folder, the bytes that this process saw there when it looked last, and that it wrote since.
+# For each folder, its size in bytes when this process looked last, and the bytes written since.
 _SEEN: dict[str, tuple[float, float]] = {}
 
-# What reading a damaged file may raise.
+# Errors raised by reading a damaged file.
 _DAMAGES = (
     OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 
 class Store:
-    """Solved problems in a folder of limited size.
+    """Solutions in a folder of limited size, for the parameter `memory` of estimators.
 
     Parameters
     ----------
     folder : str or path
-        Made if it does not exist. Only files of stores are touched there.
+        Folder, which is created if it does not exist. Only files of stores are touched in it.
     max_bytes : int, default=4 * 2**30
-        Files used least recently are removed when all together are larger; processes that write
-        at the same time may go beyond it by a tenth each. So are kernel matrices that stay in the
-        memory of a process, which never keep more than they leave free.
+        If all files together are larger, those used least recently are removed; processes that
+        write at the same time may exceed the limit by a tenth each. The same limit holds for kernel
+        matrices that are kept in the memory of a process, which also leave at least as much memory
+        free.
 
     Raises
     ------

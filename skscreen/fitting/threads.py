@@ -11,7 +11,7 @@ from threadpoolctl import ThreadpoolController  # always there: scikit-learn req
 # Columns; products of narrower matrices take longer on many threads than on one.
 _NARROW = 100
 
-# What joblib takes: other whole numbers overflow.
+# Accepted by joblib; other integers overflow.
 N_JOBS = [Interval(Integral, -(2**31), 2**31 - 1, closed="both"), None]
 
 

@@ -1,4 +1,4 @@
-"""What a learned linear map gives: distances of pairs, the matrix, the metric as a function."""
+"""Distances under a learned linear map."""
 
 from dataclasses import dataclass
 

@@ -30,7 +30,7 @@ from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
 from skscreen.metric_learning.solvers.solution import Solution
 
-# What to do if a solve ended at `max_iter`, and if rounding errors ended it.
+# Advice if a solve ended at `max_iter`, and if it was ended by rounding errors.
 ADVICE = (
     "Standardise X, raise max_iter or use a larger lam.",
     "That is as far as rounding errors allow; raise tol.",
@@ -411,7 +411,7 @@ def fitted(
 
 def _key(model: ScreenedRTLM, *data) -> str:
     """Return the name of a problem in a store."""
-    # In one order of memory, on which the key depends.
+    # In C order, because the key depends on the memory layout.
     arrays = [None if part is None else np.ascontiguousarray(part) for part in data]
     return content_key(
         *arrays, model.n_neighbors, model.loss, model.gamma, model.pull, model.diagonal,

@@ -251,7 +251,7 @@ def rtlm_path(
     if grid is not None:
         stop = -math.inf
     elif lam_max > 0.0:
-        # Further down than the last one everything is rounding errors.
+        # Below the last one everything is rounding errors.
         last = math.ceil(math.log(sys.float_info.epsilon, ratio))
         grid = (lam_max * ratio**t for t in range(last))
     else:

@@ -1,4 +1,4 @@
-"""The path driver: solves for a sequence of lambda, each from what the ones before have shown."""
+"""The path driver: solves for a sequence of lambda, with warm starts and screening."""
 
 import math
 import sys
@@ -24,19 +24,20 @@ _PROXIMAL_WIDTH = 0.05
 # Exponent p: along paths lam^p theta is nearly a line over log(lam) for p between 0 and 1/2.
 _POWER = 0.25
 
-# Steps; after a solve of more the next ones are smoothed as well, which takes half of the steps.
+# Number of steps; after a solve with more, the next solves are smoothed as well.
 _HARD = 200
 
-# Items; smoothing keeps two numbers for each.
+# Largest number of items for smoothing, which stores two numbers for each.
 _MOST_SMOOTHED = 10**7
 
-# Steps of the path, beyond the next, for which ranges are kept.
+# Number of steps of the path, beyond the next, for which ranges are kept.
 _RANGE_STEPS = 3
 
 # Ratio of consecutive lambda, and relative gap, on the coarse path that leads to a single lambda.
 _APPROACH_RATIO, _APPROACH_TOL = 0.5, 1e-2
 
-# Steps in solves that missed the gap, after which that path ends: rounding errors are in the way.
+# Number of steps in solves that missed their tolerance after which the coarse path ends, because
+# rounding errors prevent progress.
 _WASTED = 10_000
 
 
@@ -44,9 +45,8 @@ class PathSolver:
     """Solves one lambda after the other, best in decreasing order and closely spaced.
 
     Four things carry over from one lambda to the next: a screening reference, the step length, the
-    memory of the last steps, and a start extrapolated through the last two solutions,
-    lambda^(1/4) theta being linear in log(lambda) (on a grid of constant ratio that cuts the
-    iterations to about a third of those from the last solution).
+    memory of the last steps, and a start extrapolated through the last two solutions, as
+    lambda^(1/4) theta is nearly linear in log(lambda).
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ class PathSolver:
         self._before: tuple[float, Point] | None = None
 
     def recall(self, lam: float, value: np.ndarray, step: float, n_iter: int) -> None:
-        """Take in the solution of another lambda; call it last with the one nearest to the next.
+        """Use a known solution at another lambda; the one nearest to the next lambda comes last.
 
-        Costs an evaluation, which makes a screening reference of a parameter of any accuracy.
+        It costs one evaluation; the solution need not be accurate.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class PathSolver:
             Steps it took.
         """
         if value.shape != self._problem.geometry.shape:
-            # In other coordinates: those of few samples depend on which these are.
+            # It has other coordinates: with few samples they depend on the samples.
             return
         if self._reference is not None:
             self._before = self._reference.lam, self._reference.point
@@ -125,7 +125,7 @@ class PathSolver:
             and solution.n_iter > _HARD
             and _may_smooth(self._problem.geometry)
         ):
-            # What ranges have left of the problem knows nothing of it.
+            # The problem reduced by ranges was made without smoothing.
             self._proximal, self._in_range = _proximal(self._problem), None
         return solution
 
@@ -160,7 +160,7 @@ class PathSolver:
         """
         loose = replace(options, tol=max(options.tol, _APPROACH_TOL))
         first = lam_max if self._reference is None else min(lam_max, self._reference.lam)
-        # Further down everything is rounding errors, and the last step may be of any size.
+        # Below this everything is rounding errors, and the last step may be of any size.
         ratio = max(lam / first, sys.float_info.epsilon) if 0.0 < lam < first else 1.0
         n_steps, wasted = max(math.ceil(math.log(ratio, _APPROACH_RATIO)), 1), 0
         for step in range(1, n_steps):
@@ -168,7 +168,7 @@ class PathSolver:
             yield step / n_steps, solution
             if not solution.converged:
                 wasted += solution.n_iter
-                # Rounding errors allow no more: further steps on the way would show nothing.
+                # Rounding errors prevent progress, so further steps on the coarse path are useless.
                 if solution.n_iter < loose.max_iter or wasted >= _WASTED:
                     break
         yield 1.0, self.solve(lam, options)
@@ -182,7 +182,7 @@ class PathSolver:
         value, step = reference.point.value, math.log(before[0] / reference.lam)
         if step == 0.0:
             return reference.point
-        # Further than one step ahead the line is no longer a good model of the path.
+        # More than one step ahead the line is no longer a good model of the path.
         reach = min(max(math.log(reference.lam / lam) / step, -1.0), 1.0)
         move = reach * (value - math.exp(_POWER * step) * before[1].value)
         return self._problem.domain.project(math.exp(_POWER * step * reach) * (value + move))
@@ -200,7 +200,8 @@ def _may_smooth(geometry: Comparisons) -> bool:
 
 
 def _scale(problem: Problem) -> float:
-    # Negative thresholds are met at zero: the positive ones, if any, tell the size of the margins.
+    # Negative thresholds are met at zero, so the positive ones, if any, give the size of the
+    # margins.
     return abs(float(problem.geometry.thresholds(problem.loss).max()))
 
 

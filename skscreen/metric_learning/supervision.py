@@ -1,4 +1,4 @@
-"""What a metric is learned from: class labels, or lists of comparisons. Checks and normal forms."""
+"""Checks of class labels and of lists of comparisons."""
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +11,7 @@ from skscreen.fitting.warning import warn_user
 # Bounds and weights beyond these overflow when squared and multiplied with distances.
 _SMALLEST, _LARGEST = 1e-40, 1e40
 
-# By the columns of a list: their number, and what a row must name.
+# For each number of columns: the number in words, and what a row must contain.
 _ROWS = {
     2: ("two", "two different samples"),
     3: ("three", "three different samples"),

@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 
 _STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
-# Of beta, so that its square is a number.
+# Largest beta whose square does not overflow.
 _LARGEST = 1e100
 
 
@@ -46,7 +46,7 @@ def best_threshold(distances, similar, strategy: str, min_rate, beta) -> float:
     """
     order = np.argsort(distances, kind="stable")
     distances, similar = distances[order], similar[order]
-    # Where the next distance is greater: only there a threshold fits between.
+    # Thresholds fit only between different distances.
     ends = np.flatnonzero(np.append(np.diff(distances) > 0.0, True))
     low, high = distances[0], distances[-1]
     thresholds = np.concatenate((
@@ -63,7 +63,7 @@ def best_threshold(distances, similar, strategy: str, min_rate, beta) -> float:
     if strategy == "accuracy":
         scores = right + n_wrong - (accepted - right)
     elif strategy == "f_beta":
-        # Of counts (van Rijsbergen 1979); accepting none has no right ones.
+        # F-score from counts (van Rijsbergen 1979); 0 if no pair is accepted.
         scores = (1.0 + beta**2) * right / np.maximum(beta**2 * right[-1] + accepted, 1e-300)
     elif strategy == "max_tpr":
         scores = np.where(tnr >= min_rate, tpr, -1.0)

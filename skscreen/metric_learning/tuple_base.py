@@ -1,4 +1,4 @@
-"""What the metric learners whose samples are tuples share: reading tuples, and what they give."""
+"""Base of the metric learners whose samples are tuples."""
 
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from skscreen.fitting.path import forget
 from skscreen.metric_learning.distance import MahalanobisMixin, check_tuples
 from skscreen.metric_learning.estimator import ScreenedRTLM
 
-# Parameters that the problem is given over with.
+# Parameters that are passed on to `ScreenedRTLM`.
 _OPTIONS = (
     "lam", "relative_lam", "loss", "gamma", "diagonal", "tol", "max_iter", "memory",
     "n_components", "verbose",
@@ -20,7 +20,7 @@ _OPTIONS = (
 
 
 class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
-    """What the learners from tuples share; `_name` and `_size` are those of a tuple."""
+    """Base of the learners from tuples; `_name` and `_size` are the name and size of a tuple."""
 
     _name: ClassVar[str]
     _size: ClassVar[int]
@@ -155,7 +155,7 @@ class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
 
 
 class ComparisonsClassifier(TuplesClassifier):
-    """What learners from comparisons of two distances share: which are `_near` and `_far`."""
+    """Base of the learners that compare two distances, those of columns `_near` and `_far`."""
 
     _near: ClassVar[list[int]]
     _far: ClassVar[list[int]]

@@ -70,7 +70,7 @@ def bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
         tol = _INNER * max(lowest - iterate.dual, 0.0) if np.isfinite(iterate.dual) else 0.0
         maximise_on_simplex(gram[:t, :t], offsets[:t], shares, tol)
         whole = shares @ planes[:t]
-        # Not x'Gx: between planes far longer than their mean it is rounding errors.
+        # Not x'Gx, which would be rounding errors if the planes are far longer than their mean.
         bound = float(shares @ offsets[:t]) - 0.5 * float(whole @ whole) / risk.lam
         if t > 1 and shares[-1] == 0.0 and bound <= iterate.dual:
             # A plane that changes nothing would come again and again.

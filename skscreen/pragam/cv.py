@@ -30,9 +30,9 @@ _START = ("coef_", "dual_coef_", "classes_")
 class PragamSVCCV(PragamSVC):
     """`PragamSVC` with C chosen by cross-validation.
 
-    In each fold the values of C are solved in ascending order, each from the one before; the refit
-    on all samples starts from the solution of the first fold. The scores are those of
-    `GridSearchCV(PragamSVC(), {"C": Cs})`, up to the tolerance of the fits.
+    In each fold the values of C are solved in ascending order, each starting from the previous
+    solution; the refit on all samples starts from the solution of the first fold. The scores are
+    those of `GridSearchCV(PragamSVC(), {"C": Cs})`, up to the tolerance of the fits.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class PragamSVCCV(PragamSVC):
     class_weight, verbose, random_state
         See `PragamSVC`.
     n_jobs : int or None, default=None
-        Folds that are solved at the same time, and threads of the refit.
+        Number of folds to process in parallel, and of threads of the refit.
 
     Attributes
     ----------
@@ -70,7 +70,8 @@ class PragamSVCCV(PragamSVC):
         For invalid parameters, data, labels or weights; the message names the argument. Also if all
         scores are NaN.
     MemoryError
-        As for `PragamSVC`, or if the starts of the refit, for all values of C, would not fit.
+        As in `PragamSVC`, or if the stored starts of the refit, one for each C, would not fit into
+        memory.
 
     Warns
     -----

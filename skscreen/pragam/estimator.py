@@ -47,36 +47,35 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         + \frac{1}{S} \sum_i s_i \max(0, 1 - y_i (\langle w, x_i \rangle + b)),
         \qquad \lambda = \frac{1}{C S}, \quad S = \sum_i s_i,
 
-    with sample weights s_i (S is the number of samples n without): lam times the objective of
-    `SVC`, with the same solution. It stops when a lower
-    bound D of the optimum proves that J is within `tol` of it. More classes are told apart one
-    against the rest.
+    with sample weights s_i, 1 by default. This is lam times the objective of the linear `SVC`, with
+    the same solution. The fit stops when a lower bound D on the optimum proves that J is within
+    `tol` of it. More than two classes are handled one-vs-rest.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses, > 0; lam = 1 / (n C).
+        Weight of the losses, > 0; lam = 1 / (C S).
     fit_intercept : bool, default=True
         Whether to fit an intercept b, which is not penalised; otherwise b = 0.
     algorithm : {"pragam", "bmrm", "ls-bmrm", "pegasos"}, default="pragam"
-        "pragam": Nesterov's excessive gap technique; J - D <= tol after O(1 / sqrt(lam tol))
-        iterations. "bmrm": cutting planes with a quadratic programme. "ls-bmrm": cutting planes
-        with a line search. "pegasos": subgradient steps. The last three are there to be compared
-        with, and because BMRM is fast where a moderate accuracy will do; it keeps a vector of
-        n_features numbers an iteration.
+        "pragam" is Nesterov's excessive gap technique; J - D <= tol after O(1 / sqrt(lam tol))
+        iterations. "bmrm" is a cutting-plane method with a quadratic programme, "ls-bmrm" the same
+        with a line search, and "pegasos" takes subgradient steps. The last three are meant for
+        comparison. BMRM is fast for a moderate accuracy, but stores n_features numbers in each
+        iteration.
     lipschitz : "auto" or float, default="auto"
-        Of "pragam": L, by which steps are divided: how fast the gradient of D can change. "auto"
-        tries how small it may be from step to step, which is far below the bound that holds
-        everywhere, |X|_2^2 / lam. A number > 0 is kept. The gap is true with any number; the number
-        of iterations above is only guaranteed from that bound on.
+        For "pragam", the Lipschitz constant L of the gradient of D, which determines the step
+        length. "auto" adapts it in every step, to values far below the global bound |X|_2^2 / lam.
+        A number > 0 is used as it is. The reported gap is correct for any number, but the number of
+        iterations above is only guaranteed if it is at least the global bound.
     restart : bool, default=True
-        Of "pragam": whether to start again from the dual point reached each time the gap is a
-        tenth of what it was. False is the scheme as published.
+        For "pragam", whether to restart from the current dual point each time the gap has shrunk to
+        a tenth. False is the algorithm as published.
     batch_size : int or None, default=None
-        Of "pegasos": samples a step, drawn by their weights; needs ``fit_intercept=False``. None
-        takes all, and an intercept may be free.
+        For "pegasos", the number of samples in a step, drawn by their weights; needs
+        ``fit_intercept=False``. None takes all samples, which also allows an intercept.
     projection : bool, default=True
-        Of "pegasos": whether steps end in the ball of radius 1 / sqrt(lam).
+        For "pegasos", whether to project onto the ball of radius 1 / sqrt(lam) after each step.
     tol : float, default=1e-4
         Absolute duality gap J - D at which the fit stops, > 0. J is at most 1.
     max_iter : int or None, default=None
@@ -86,38 +85,37 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         Factors >= 0 that multiply the weights of the samples of each class, 1 for classes not in
         the dict. "balanced" gives all classes the same total weight.
     warm_start : bool, default=False
-        Whether a fit starts from the solution of the one before, which must have had the same
-        samples: for another C, say, or another `tol`. Not for "pegasos", whose first step forgets
-        its start.
+        Whether to start from the previous fit, which must have had the same samples, for instance
+        after changing C or `tol`. Not for "pegasos", whose first step ignores the start.
     memory : str, path, Store or None, default=None
-        A folder where solved problems are kept: fits of the same data with other values of C start
-        from the nearest one. Not for "pegasos", nor with `warm_start`. See `Store`.
+        A folder for solutions. Fits of the same data with other values of C start from the nearest
+        stored one. Not for "pegasos", nor with `warm_start`. See `Store`.
     n_jobs : int or None, default=None
-        Threads for the problems of more than two classes.
+        Threads for the two-class problems of a multiclass fit.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None
-        Of the samples that small batches draw; None is the same as 0.
+        Seed for drawing the samples of small batches; None is the same as 0.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (n_problems, n_features_in_)
-        One problem for two classes, else one for each class.
+        There is one problem for two classes, otherwise one for each class.
     intercept_ : ndarray of shape (n_problems,)
-        The middle of the interval of best ones.
+        Intercepts; each is the middle of the interval of optimal intercepts.
     dual_coef_ : ndarray of shape (n_problems, n_samples)
-        y_i alpha_i with 0 <= alpha_i <= C s_i, the dual variables of the best D; only of
-        "pragam".
+        y_i alpha_i with 0 <= alpha_i <= C s_i, the dual variables of the best D. Only for "pragam".
     objective_ : ndarray of shape (n_problems,)
         J.
     dual_gap_ : float
-        J - D, absolute; the largest of all problems.
+        Absolute duality gap J - D; the largest of all problems.
     n_iter_ : ndarray of shape (n_problems,)
         Iterations.
     history_ : structured ndarray, or list of them for more than two classes
-        Fields "iteration", "seconds", "primal", "dual": the smallest J and the largest D up to an
-        iteration. Iteration 0 is the start. Pegasos with small batches has a line for each pass.
+        Fields "iteration", "seconds", "primal", "dual": the smallest J and the largest D so far.
+        Iteration 0 is the start. Pegasos with small batches has an entry for each pass over the
+        data.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -137,8 +135,8 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    An iteration of "pragam" costs three products of X or its transpose with a vector (two more
-    when a new L fails), and little else. Iterations grow with |x_i|^2 and C: standardise X.
+    An iteration of "pragam" costs three products of X or its transpose with a vector, and two more
+    whenever a trial L fails. The number of iterations grows with |x_i|^2 and C, so standardise X.
 
     Samples of weight zero are ignored. A sample has the weight of its true class in every problem,
     also where it is one of the rest.
@@ -243,7 +241,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         return set_fit(self, float(self.C), labels, n, fits)
 
     def decision_function(self, X) -> np.ndarray:
-        """Return <w, x> + b: positive for the second of two classes, else one column a class.
+        """Return <w, x> + b: positive for the second of two classes, or a column for each class.
 
         Parameters
         ----------
@@ -433,7 +431,7 @@ def _keep(store: Store, keys: list[str], C: float, fits: list[Certified]) -> Non
         if found.a is not None:
             store.put(key, C, w=found.w, a=found.a)
         elif all(other != C for other, _ in store.neighbours(key, C)):
-            # What is there may have dual variables.
+            # Do not overwrite a stored solution, which may have dual variables.
             store.put(key, C, w=found.w)
 
 

@@ -187,7 +187,7 @@ def _leg(risk: Risk, start: _Dual, step_size: _StepSize, k: int) -> Iterator[tup
             w_beta = p_beta / lam
             g_beta = risk.gradient(w_beta)
             if not np.isfinite(g_beta).all():
-                # With a given L far below |Z|^2 / lam steps grow until numbers overflow.
+                # If the given L is far below |Z|^2 / lam, steps grow until numbers overflow.
                 return
             new = _Dual.at(risk, risk.project(beta, g_beta, 1.0 / step_size.L))
             if step_size.holds(beta, p_beta, new):

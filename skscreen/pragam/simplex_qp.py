@@ -19,7 +19,7 @@ def maximise_on_simplex(G: np.ndarray, b: np.ndarray, x: np.ndarray, tol: float)
     of largest gradient joins. With the gradient r = b - G x at most max_j r_j - r'x is missing; the
     solve ends when that is at most `tol` or rounding.
     """
-    # Where all columns are zero the gradient alone decides.
+    # If all columns are zero, only the gradient matters.
     ridge = _RIDGE * float(G.diagonal().max()) or 1.0
     tol = max(tol, 8.0 * EPS * float(np.abs(b).max()))
     support, settled, refinements = x > 0.0, True, 0

@@ -54,7 +54,7 @@ def all_squared_distances(X, squares, by_differences: bool, out: np.ndarray) -> 
             out[first:last, first:] = block
             out[last:, first:last] = block[:, _BLOCK:].T
     else:
-        # Of a matrix with its own transpose NumPy computes one triangle.
+        # For the product of a matrix with its own transpose NumPy computes one triangle only.
         np.matmul(X, X.T, out=out)
         _from_products(out, squares, squares)
     np.fill_diagonal(out, 0.0)

@@ -142,11 +142,11 @@ class Gram:
         elif kernel == "precomputed":
             _check_symmetric(self.X, "X, as a kernel matrix,")
             _check_minors(self.X, np.diagonal(self.X))
-        # What overflows is refused below.
+        # Overflow is checked below.
         with np.errstate(over="ignore", invalid="ignore"):
             self.diagonal = self._diagonal()
             self._check_definite()
-        # A kernel that is accepted may still have a zero of the wrong sign.
+        # An accepted kernel may have a diagonal entry just below zero.
         self.diagonal = np.maximum(self.diagonal, 0.0)
         row = self.n * self.dtype.itemsize
         n_rows = int(min(cache_size * 2**20 // row, self.n))
@@ -323,7 +323,7 @@ class Gram:
         """Errors of computed values K_ij over sqrt(K_ii K_jj); given ones are what they are."""
         if callable(self.kernel) or self.kernel == "precomputed":
             return 0.0
-        # Of an inner product, relative to that of the lengths.
+        # Error of an inner product, relative to the product of the norms.
         products = EPS * (self.X.shape[1] + 4.0)
         if self.kernel == "rbf":
             return 4.0 * products * (1.0 + self.gamma * float(self._squares.max()))
@@ -400,7 +400,7 @@ def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray
     if not callable(kernel):
         return pairwise_kernels(A, B, metric=kernel, filter_params=True, **settings)
     K = kernel(A, B)
-    # For sparse samples it may be sparse.
+    # The matrix may be sparse for sparse samples.
     K = np.asarray(K.toarray() if sparse.issparse(K) else K, np.float64)
     if K.shape != shape:
         raise ValueError(

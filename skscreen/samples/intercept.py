@@ -96,7 +96,7 @@ def _root(kinks, sizes, y, side):
     """
     low, high = kinks.min(), kinks.max()
     if not (low > -np.inf and high < np.inf):
-        # Of infinite kinks nothing is known.
+        # Nothing is known about infinite kinks.
         return -side * np.inf
     b, least = 0.5 * (low + high), EPS * (abs(low) + abs(high))
     for _ in range(_MOST_ROOT_STEPS):
@@ -155,7 +155,7 @@ def bounds_with_intercept(
     ends : callable
         Returns the ends of the interval of best intercepts for kinks, and rises in each of them.
     """
-    # Of a ball without a finite radius nothing is known.
+    # Nothing is known about a ball without a finite radius.
     lower = np.where(np.isnan(lower), -np.inf, lower)
     upper = np.where(np.isnan(upper), np.inf, upper)
     kinks = np.sort(np.stack([y * (thresholds - lower), y * (thresholds - upper)]), axis=0)

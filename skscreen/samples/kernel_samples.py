@@ -63,7 +63,7 @@ class KernelSamples:
             return
         y = self.y if columns is None else self.y[columns]
         weights = self.y[index] * change
-        # Where this is the large part it is nearly cancelled: its rounding errors would be seen.
+        # Exact sum, because this part may be large and nearly cancel.
         added = np.full(out.size, self.bias**2 * fsum(weights))
         self.gram.add_rows(index, weights, added, columns)
         out += y * added
@@ -97,7 +97,7 @@ class KernelSamples:
         out[:] = gram.compute(rows, columns).astype(gram.dtype)
         out += self.bias**2
         out *= y[rows][:, None] * y[columns]
-        # As stored: the diagonal by its own formula.
+        # The diagonal has its own formula, as in the stored matrix.
         same = rows[:, None] == columns
         out[same] = np.broadcast_to(self.diagonal[rows][:, None], same.shape)[same]
         return out

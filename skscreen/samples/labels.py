@@ -108,7 +108,7 @@ def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
         factors = np.array([np.nan])
     if not np.all(np.isfinite(factors)) or factors.min() < 0.0:
         raise ValueError(f"class_weight must hold finite numbers >= 0, got {class_weight!r}.")
-    # As in scikit-learn: a class that a fold lacks may have a weight, a misspelt one may not.
+    # As in scikit-learn, a class that a fold lacks may have a weight, but a misspelt class may not.
     unknown = set(class_weight) - set(classes.tolist())
     if unknown and not set(classes.tolist()) <= set(class_weight):
         raise ValueError(

@@ -39,7 +39,7 @@ class RowCache:
 
     @property
     def unused_bytes(self) -> int:
-        """Of slots that have never held a row."""
+        """Bytes of the slots that have never held a row."""
         return self.values[self._n_filled :].nbytes
 
     def slots(self, index: np.ndarray, compute: Callable) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What classifiers share that decide by the sign or the largest of their scores."""
+"""Classifiers that decide by the sign or the largest of their scores."""
 
 import numpy as np
 from sklearn.base import ClassifierMixin

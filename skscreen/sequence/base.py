@@ -1,4 +1,4 @@
-"""What all sequence labellers share: data of a fit, prediction and score."""
+"""Base of the sequence labellers: reading data, prediction and score."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,13 +13,13 @@ from skscreen.sequence.loops import best_labels, expectations
 
 
 class ChainClassifier(BaseEstimator):
-    """Prediction and score from the scores of labels and of steps.
+    """Prediction and score from the scores of labels and of transitions.
 
     A subclass has `C`, learns `transition_` and defines `stacked_scores`.
     """
 
     def predict(self, X) -> list[np.ndarray]:
-        """Return the labels of largest score for each sequence (Viterbi).
+        """Return the labels with the largest score for each sequence (Viterbi).
 
         Parameters
         ----------
@@ -37,7 +37,7 @@ class ChainClassifier(BaseEstimator):
         return sequences.split(self.classes_[codes])
 
     def score(self, X, y, sample_weight=None) -> float:
-        """Return the share of all labels that are right.
+        """Return the share of labels that are right.
 
         Parameters
         ----------

@@ -32,9 +32,9 @@ class ChainCRF(MarginalsMixin, LinearChain):
 
         P(w) = \frac{\lambda}{2} \lVert w \rVert^2 - \frac1S \sum_c s_c \log p(y_c \mid x_c)
 
-    by L-BFGS. The marginals of w are a dual point whose bound D proves how good P is:
-    :math:`P - D = \lVert \nabla P \rVert^2 / (2 \lambda)`. The fit stops when that is at most the
-    share `tol` of P.
+    by L-BFGS. The marginals under w are a dual point with :math:`P - D = \lVert \nabla P \rVert^2 /
+    (2 \lambda)`, where D is a lower bound on the optimum. The fit stops when this gap is at most
+    the share `tol` of P.
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ class ChainCRF(MarginalsMixin, LinearChain):
     intercept_ : ndarray of shape (n_classes,)
         b.
     transition_ : ndarray of shape (n_classes, n_classes)
-        E: from the label of the row to that of the column.
+        E, the scores of transitions from the label of the row to that of the column.
     start_, end_ : ndarray of shape (n_classes,)
-        Scores of labels at the first and at the last position; zero without `fit_start_end`.
+        Scores of the labels at the first and at the last position; zero without `fit_start_end`.
     objective_ : float
         P.
     dual_gap_ : float
-        (P - D) / P.
+        Relative duality gap (P - D) / P.
     n_iter_ : int
         Iterations of L-BFGS.
     n_features_in_ : int
@@ -80,13 +80,13 @@ class ChainCRF(MarginalsMixin, LinearChain):
     Warns
     -----
     ConvergenceWarning
-        If the fit ended before `tol`; names the gap that was reached.
+        If the fit did not reach `tol`; names the gap that was reached.
 
     Notes
     -----
-    An iteration costs n_positions n_classes (n_features + n_classes), with sparse sequences their
-    non-zeros in place of n_features. Lists of dicts of features become sequences of sparse rows by
-    ``SequenceTransformer(DictVectorizer())``.
+    An iteration costs n_positions n_classes (n_features + n_classes) operations; for sparse
+    sequences n_features is the number of non-zeros per row.
+    ``SequenceTransformer(DictVectorizer())`` converts lists of dicts of features.
 
     References
     ----------

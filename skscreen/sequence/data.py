@@ -1,4 +1,4 @@
-"""What sequence labellers are learned from: sequences of unequal lengths, checked and stacked."""
+"""Sequences of unequal lengths, checked and stacked."""
 
 from dataclasses import dataclass
 

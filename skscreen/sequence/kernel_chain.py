@@ -21,7 +21,7 @@ from skscreen.sequence.solvers.lbfgs import minimise
 
 
 class KernelChainClassifier(MarginalsMixin, ChainClassifier):
-    r"""Kernel sequence labelling: a chain of labels with probabilities, in an RKHS.
+    r"""Conditional random field on a chain with a kernel on the observations.
 
     A labelling y of a sequence x has a probability proportional to :math:`\exp F(x, y)`,
 
@@ -29,30 +29,32 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
 
         F(x, y) = \sum_t U_{y_t}(x_t) + \sum_t E_{y_t, y_{t+1}},
 
-    U from the RKHS of a kernel k on observations, and the fit to sequences with weights
-    :math:`s_c`, :math:`S = \sum_c s_c`, minimises, with :math:`\lambda = 1 / (C S)`,
+    where each U_j is in the RKHS of a kernel k on observations, and the fit to sequences with
+    weights :math:`s_c`, :math:`S = \sum_c s_c`, minimises, with :math:`\lambda = 1 / (C S)`,
 
     .. math::
 
         P = \frac{\lambda}{2} (\lVert U \rVert^2 + \lVert E \rVert^2 / \eta^2)
         - \frac1S \sum_c s_c \log p(y_c \mid x_c)
 
-    by L-BFGS. P is strongly convex, so that a small gradient proves a good value.
+    by L-BFGS. P is strongly convex, so a small gradient proves that its value is close to the
+    optimum.
 
     Parameters
     ----------
     C : float, default=1.0
         Weight of the log-likelihood, > 0.
     kernel : {"linear", "rbf", "poly", "sigmoid"} or callable, default="rbf"
-        On observations, with scikit-learn's formulas; see `ScreenedSVC`.
+        Kernel on observations, with scikit-learn's formulas; see `ScreenedSVC`.
     gamma : {"scale", "auto"} or float, default="scale"
     degree : int, default=3
     coef0 : float, default=0.0
         Parameters of the kernels, see `ScreenedSVC`.
     transition_scale : float, default=1.0
-        eta > 0: the larger, the weaker the penalty of E.
+        eta > 0; the larger, the weaker the penalty on E.
     tol : float, default=1e-4
-        Distance of P from its optimum at which the fit stops, > 0: a bound |gradient|^2 / (2 lam).
+        The fit stops when P is provably within this distance of its optimum, > 0. The proof is the
+        bound |gradient|^2 / (2 lam).
     max_iter : int, default=1000
         Largest number of iterations of L-BFGS.
 
@@ -64,11 +66,11 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
     dual_coef_ : ndarray of shape (n_positions, n_classes)
         A: U(x) = sum_s k(x, x_s) A[s].
     transition_ : ndarray of shape (n_classes, n_classes)
-        E: from the label of the row to that of the column.
+        E, the scores of transitions from the label of the row to that of the column.
     objective_ : float
         P.
     dual_gap_ : float
-        |gradient|^2 / (2 lam), a bound of the distance of P from its optimum.
+        |gradient|^2 / (2 lam), a bound on the distance of P from its optimum.
     n_iter_ : int
         Iterations of L-BFGS.
     n_features_in_ : int
@@ -83,13 +85,13 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
     Warns
     -----
     ConvergenceWarning
-        If the fit ended before `tol`; names the bound that was reached.
+        If the fit did not reach `tol`; names the bound that was reached.
 
     Notes
     -----
-    The kernel matrix of all training observations is formed and factorised, and an iteration
-    multiplies it by a matrix of n_classes columns: for up to some ten thousand of them. The kernel
-    on (observation, pair of labels) is stationary: it is the same wherever the pair stands.
+    The kernel matrix of all training observations is formed and factorised, and each iteration
+    multiplies it by a matrix with n_classes columns, so there should be at most some ten thousand
+    observations. The model is stationary: scores do not depend on the position in the sequence.
 
     References
     ----------

@@ -116,7 +116,7 @@ class LogLoss:
         expectations(U, E, chains.first, nodes, edges, log_sums, chains.shares)
         true_nodes = np.add.reduceat(U[self._at, chains.codes], chains.first[:-1])
         loss = float(chains.shares @ (log_sums - true_nodes)) - float((self._steps * E).sum())
-        # Where all labellings but the true one are improbable, rounding errors are left.
+        # If all labellings but the true one are improbable, only rounding errors are left.
         loss = max(loss, 0.0)
         nodes[self._at, chains.codes] -= 1.0
         nodes *= self._weights[:, None]

@@ -45,19 +45,19 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
         P(w) = \frac{\lambda}{2} \lVert w \rVert^2 + \frac1S \sum_c s_c
         \max_y [\ell_c(y) - w \cdot (f(x_c, y_c) - f(x_c, y))]
 
-    where :math:`\ell_c(y)` counts the labels of y that differ from y_c. It stops when a lower bound
-    D of the optimum proves that P is within the share `tol` of it.
+    where :math:`\ell_c(y)` is the number of labels of y that differ from y_c. The fit stops when a
+    lower bound D on the optimum proves that P is within the share `tol` of it.
 
     Parameters
     ----------
     C : float, default=1.0
         Weight of the losses, > 0.
     algorithm : {"auto", "frank-wolfe", "pragam", "pragam-euclidean", "bmrm"}, default="auto"
-        "frank-wolfe": one sequence after the other, with a cache of the labellings met; by far the
-        fastest, and what "auto" takes. "pragam": Nesterov's excessive gap technique with the
-        entropy as prox function; its memory does not grow with the labellings met, and its rate is
-        guaranteed. "pragam-euclidean": the same with projections onto marginals, as first
-        published; slow, for study. "bmrm": cutting planes with a quadratic programme.
+        "frank-wolfe" updates one sequence after the other and caches the labellings that it finds;
+        it is by far the fastest, and what "auto" uses. "pragam" is Nesterov's excessive gap
+        technique with the entropy as prox function; it stores no labellings, and its rate is
+        guaranteed. "pragam-euclidean" is the same with projections onto marginals, as first
+        published; it is slow and meant for study. "bmrm" is a cutting-plane method.
     fit_intercept : bool, default=True
         Whether to fit a constant term b for each label, penalised like other weights; otherwise b =
         0.
@@ -65,7 +65,7 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
         Whether to fit scores of each label at the first and at the last position of a sequence,
         also penalised.
     class_weight : dict, "balanced" or None, default=None
-        What a wrong label costs instead of 1, >= 0, by the true class. "balanced": inversely
+        Cost >= 0 of a wrong label, by true class, instead of 1. "balanced" is inversely
         proportional to the frequency of the class, and 1 on average.
     tol : float, default=1e-3
         Relative duality gap (P - D) / P at which the fit stops, > 0.
@@ -74,7 +74,7 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None
-        Of the order in which "frank-wolfe" visits sequences; None is the same as 0.
+        Seed of the order in which "frank-wolfe" visits the sequences; None is the same as 0.
 
     Attributes
     ----------
@@ -84,18 +84,20 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
     intercept_ : ndarray of shape (n_classes,)
         b.
     transition_ : ndarray of shape (n_classes, n_classes)
-        E: from the label of the row to that of the column.
+        E, the scores of transitions from the label of the row to that of the column.
     start_, end_ : ndarray of shape (n_classes,)
-        Scores of labels at the first and at the last position; zero without `fit_start_end`.
+        Scores of the labels at the first and at the last position; zero without `fit_start_end`.
     objective_ : float
         P.
     dual_gap_ : float
-        (P - D) / P.
+        Relative duality gap (P - D) / P.
     n_iter_ : int
-        Iterations; of "frank-wolfe", the sweeps over all sequences that looked for new labellings.
+        Number of iterations; for "frank-wolfe", of sweeps over all sequences that search for new
+        labellings.
     history_ : structured ndarray
-        Fields "iteration", "seconds", "primal", "dual": the smallest P and the largest D so far,
-        where they were computed; "frank-wolfe" does so near the end, and now and then before.
+        Fields "iteration", "seconds", "primal", "dual": the smallest P and the largest D so far, at
+        the iterations where they were computed. "frank-wolfe" computes them near the end, and
+        occasionally before.
     n_features_in_ : int
 
     Raises
@@ -112,9 +114,9 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
 
     Notes
     -----
-    An iteration costs n_positions n_classes (n_features + n_classes), with sparse sequences their
-    non-zeros in place of n_features. Lists of dicts of features become sequences of sparse rows by
-    ``SequenceTransformer(DictVectorizer())``.
+    An iteration costs n_positions n_classes (n_features + n_classes) operations; for sparse
+    sequences n_features is the number of non-zeros per row.
+    ``SequenceTransformer(DictVectorizer())`` converts lists of dicts of features.
 
     References
     ----------
@@ -226,7 +228,7 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
 
 
 class PragamChainSVC(MaxMarginChain):
-    """The former name of `MaxMarginChain`, for one release.
+    """Former name of `MaxMarginChain`, deprecated.
 
     See Also
     --------

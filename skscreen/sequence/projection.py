@@ -158,8 +158,8 @@ def make_consistent(a, out):
 def _start_lambdas(target, share, multipliers):
     """Set each lambda so that m + s sums to one, as if no entry were cut off.
 
-    From the best lambdas for the other multipliers, which cut off most entries, Newton's method
-    takes 1.3 to 3 times as long with 26 labels.
+    Newton's method needs more steps from the best lambdas for the other multipliers, which cut off
+    most entries.
     """
     T, m = target.shape[0], target.shape[1]
     for t in range(T):

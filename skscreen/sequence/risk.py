@@ -48,7 +48,7 @@ class ChainRisk:
             "Use fewer labels or sequences, or algorithm='frank-wolfe'.",
         )
         start_numba()
-        # Where nothing has a score the gains are the losses.
+        # With zero weights the gains are the losses.
         self._losses = self.gradient(np.zeros(chains.n_weights))
         # Multipliers of the projection, for a gradient of scale one: they change little.
         self._nu = np.zeros(self.shape[:2])

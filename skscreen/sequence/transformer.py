@@ -13,16 +13,16 @@ from skscreen.sequence.data import starts_of
 
 
 class SequenceTransformer(TransformerMixin, BaseEstimator):
-    """Apply a transformer of scikit-learn to all positions of sequences.
+    """Apply a scikit-learn transformer to all positions of sequences.
 
-    It is fitted to the positions of all sequences, one after the other, and its result is split
-    into sequences again: ``SequenceTransformer(DictVectorizer())`` makes rows of numbers of lists
-    of dicts of features, ``SequenceTransformer(StandardScaler())`` scales arrays.
+    The transformer is fitted to the positions of all sequences stacked together, and its result is
+    split into sequences again. ``SequenceTransformer(DictVectorizer())`` converts lists of dicts of
+    features to sparse rows, and ``SequenceTransformer(StandardScaler())`` scales arrays.
 
     Parameters
     ----------
     transformer : transformer
-        It is cloned, not changed.
+        Transformer to apply. It is cloned, not changed.
 
     Attributes
     ----------
@@ -61,8 +61,8 @@ class SequenceTransformer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : list of sequences
-            Each an array or sparse matrix of shape (length, n_features), or a list of length
-            objects that the transformer takes.
+            Each sequence is an array or sparse matrix of shape (length, n_features), or a list of
+            objects that the transformer accepts.
         y : ignored
 
         Returns

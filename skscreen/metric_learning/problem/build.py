@@ -1,4 +1,4 @@
-"""What a metric is learned from: samples with labels or comparisons, checked, as a problem."""
+"""Builds the problem of metric learning from samples with labels or comparisons."""
 
 from collections.abc import Callable
 from functools import partial
@@ -110,7 +110,7 @@ def build(
 
 def _centred(X: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
-        # From a sample first: the rounding error of a far mean would stay in all of them.
+        # Subtract a sample first: the rounding error of a large mean would remain in all samples.
         X = np.subtract(X, X[0], dtype=np.float64)
         X -= X.mean(axis=0)
     largest = np.abs(X).max()

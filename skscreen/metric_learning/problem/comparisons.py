@@ -155,7 +155,8 @@ class Comparisons:
         if items.slots is not None:
             far_sizes = far_sizes[items.slots]
         self._norms = row_and_frobenius_norms(padded)
-        # Of a product, with those of the data; and what rounding errors of a distance grow with.
+        # Relative error of a product, including that of the data, and the growth of rounding errors
+        # in distances.
         self._eps = EPS * max(0.25 * math.sqrt(n_summed), 1.0)
         self._root = math.sqrt(max(X.shape[1], n_summed))
         size = near_sizes.mean() if near_sizes.size else 0.0

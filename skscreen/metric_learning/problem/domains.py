@@ -65,8 +65,8 @@ class PSDCone:
     def project(self, value: np.ndarray) -> Point:
         """Keep the positive eigenvalues, O(d^3); what may be rounding errors only is left out.
 
-        All eigenvalues are computed: along paths half to four fifths are positive, and LAPACK
-        took 2.4 to 3.5 times as long for these alone (d = 19 to 180, ranks 14 to 97).
+        All eigenvalues are computed: most are positive along paths, and LAPACK is slower for some
+        of them.
         """
         eigenvalues, vectors = np.linalg.eigh(value)
         noise = len(value) * EPS * np.abs(eigenvalues).max(initial=0.0)
@@ -137,5 +137,5 @@ def row_space(X: np.ndarray) -> np.ndarray | None:
     """
     if len(X) > X.shape[1]:
         return None
-    # Not even what may be rounding errors is left out: it may be all that some items differ in.
+    # Nothing is dropped as rounding errors: some items may differ in nothing else.
     return qr((X[1:] - X[0]).T, mode="economic", check_finite=False)[0]

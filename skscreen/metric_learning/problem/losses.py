@@ -60,7 +60,7 @@ class SmoothedHinge:
         size of gamma) the dual variable changes slowly, and half the threshold or half of gamma
         stands for it.
         """
-        # For the loss's own threshold the end of the linear part, whatever gamma.
+        # For the threshold of the loss this is the end of the linear part, whatever gamma is.
         share = min(0.5, self.linear_below / self.threshold)
         above = np.maximum(thresholds - self.gamma, share * thresholds)
         return np.where(thresholds > 0.0, above, np.minimum(thresholds, -0.5 * self.gamma))

@@ -295,7 +295,7 @@ def proximal_pass(
             z = level - far_d[s]
             t = base[p] + rank[s]
             alpha = dual_variable(z + width * centre[t], width_inverse)
-            # Less width/2 centre^2, a constant: so that alpha = 0 contributes nothing.
+            # Without the constant width/2 centre^2, so that alpha = 0 contributes nothing.
             value = smoothed_value(z, alpha, gamma)
             smoothed += scale * (value + width * alpha * (centre[t] - 0.5 * alpha))
             slack = hinge_slackness(z, alpha, 1.0, gamma)

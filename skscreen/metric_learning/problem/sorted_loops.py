@@ -38,7 +38,7 @@ def sorted_loss_pass(
     That is 16 eps of the value, an allowance for sums that are kept short, and what the prefix
     sums can add to it.
     """
-    # Not a literal, for which what is called with it would be compiled once more.
+    # Not a literal, because functions called with it would be compiled again.
     total, lost, size, direct = 0.0, 0.0, 0.0, np.int64(0)
     buffers = _buffers(near_d.size, far_d.size)
     while direct < near_d.size:

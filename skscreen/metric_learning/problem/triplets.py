@@ -22,8 +22,7 @@ _MANY_CLASSES, _SMALL_CLASS = 100, 50
 def locality_order(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Order samples by class, and within it along the direction in which X varies most, O(n d).
 
-    Neighbours are near in memory then: passes over pairs took up to a fifth less time on phishing,
-    a twentieth on segment.
+    Then neighbours are close in memory, which makes passes over pairs faster.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _WORTH_RESTRICTING = 0.6
 
 @dataclass(frozen=True)
 class Decision:
-    """What balls prove about the items of an objective; see `decide`.
+    """Decisions about the items of an objective; see `decide`.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def _shrink_pass(
     if not np.isfinite(radius):
         return 0, 0
     scales = _norm_scales(start, stop, blocks, near_sizes, far_sizes)
-    # In place: these arrays are as long as there are slots.
+    # In place, because these arrays are long, one entry for each slot.
     prefix_high, suffix_low = far_high, far_low
     for b in range(blocks.size - 1):
         half = 0.5 / scales[b] * (1.0 + 1e-12)

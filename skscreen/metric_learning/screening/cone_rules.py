@@ -271,8 +271,8 @@ def cone_decides(values, radius, level, margin, size, a, b, noise, slack, x):
             high = t
         if abs(reach - radius) <= 1e-9 * radius:
             return False
-        # With the half-space of w alone the ball's minimiser has this t. The fixed point is what
-        # is sought; a secant step towards it, in logarithms.
+        # The ball cut by the half-space of w alone has its minimiser at this t. We look for the
+        # fixed point, by a secant step in logarithms.
         across = np.sqrt(max((size - along) * (size + along), 0.0))
         inside = max(radius - depth, 0.0) * max(radius + depth, 0.0)
         f = np.log(np.sqrt(inside) / across / t)

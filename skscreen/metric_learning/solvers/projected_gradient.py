@@ -5,15 +5,9 @@ undecided items; between rounds the balls of the current point screen. It stops 
 gap of the *full* problem. An iteration costs one evaluation and one projection: the projection
 that makes the step also gives a dual variable Gamma, hence a duality gap, for free.
 
-Steps are extrapolated by Anderson acceleration where that does not raise the objective, and
-projected-gradient steps of a Barzilai-Borwein length (the mean of both) where it does. Compared by
-iterations of whole paths: mean, long, short, alternating and adaptive Barzilai-Borwein steps alone
-are within 15 % of each other, with or without non-monotone acceptance. With acceleration segment
-takes 0.4 to 0.6 of their iterations and dna 0.3. What the steps at one lambda have shown serves the
-next: 3 to 5 % less on segment scaled to [-1, 1] and on satimage, 15 % less on standardised segment,
-where the last steps are hard. To remember 15 of them rather than 10, and after a step that does not
-descend the newer half rather than none, took 9 % fewer evaluations on thirds of standardised
-segment and 6 % on satimage. Updating the length at every step takes 1.6 to 1.9 times as many.
+Steps are extrapolated by Anderson acceleration, whose memory carries over to the next lambda. Where
+an extrapolated step would raise the objective, a projected-gradient step is made instead, with the
+mean of the two Barzilai-Borwein lengths.
 """
 
 from dataclasses import dataclass, replace
@@ -119,7 +113,7 @@ class _Run:
         if reduced is not None:
             self._record("range", self.started, reduced.n_zero, reduced.n_linear)
         self.use_active_set = options.active_set
-        # With proximal smoothing steps are nearly never few.
+        # With proximal smoothing there are nearly always many steps.
         screens = options.screening and (not self.short or full.proximal is not None)
         if screens and reference is not None:
             self._screen("path", self._here(reference.evaluation), reference.lam)
@@ -145,7 +139,7 @@ class _Run:
                 continue
             working, n_iter = self._working_objective(evaluation), self.n_iter
             last, step = self._descend(working, evaluation, step)
-            # No step and no tolerance: what is missing is below the rounding allowance.
+            # If no step was possible, the missing gap is below the rounding allowance.
             self.stalled |= self.n_iter == n_iter
             if working is self.objective:
                 evaluation = last
@@ -168,10 +162,11 @@ class _Run:
 
     def _interior_point(self, evaluation: Evaluation) -> Evaluation:
         """Solve the reduced problem by second-order steps; keep what they gained, if anything."""
-        # Once a solve: if that does not do, rounding errors are in the way.
+        # Only once in a solve: if it does not converge, rounding errors are the reason.
         self.work = -np.inf
         objective, target = self.objective, self._target(evaluation)
-        # From a start far too small it does not get away; a decade too much costs three steps.
+        # A start that is far too small makes no progress; one ten times too large costs three
+        # steps.
         size = max(norm(evaluation.point.value), norm(evaluation.adjoint_split[0].value) / self.lam)
         scale = size / np.sqrt(objective.geometry.n_features)
         n_before = self.n_iter
@@ -188,10 +183,11 @@ class _Run:
         self.memory.cut()
         before, after = evaluation.gap(self.lam), result.gap(self.lam)
         if after < before:
-            # Nearer than this only rounding errors are in the way, and more in that of steps.
+            # Close to the target only rounding errors are left, and gradient steps would not do
+            # better.
             self.stalled |= target < after < _NEAR * before
             return result
-        # Again, where the proximal centre has moved.
+        # Evaluate again if the proximal centre has moved.
         return objective.evaluate(evaluation.point)
 
     def _descend(self, objective: Objective, evaluation: Evaluation, step: float):
@@ -209,14 +205,14 @@ class _Run:
             theta, gradient = evaluation.point.value, evaluation.gradient(lam)
             Z, G = self._unprojected(evaluation), theta - step * gradient
             self.memory.add(Z, theta, evaluation.adjoint)
-            # Of the first point no Z is known that its step could be extrapolated from.
+            # The first point is not a projection, so there is nothing to extrapolate from.
             if self.unprojected is not None and not self.memory.is_empty:
                 accelerated = self.memory.extrapolate(G, G - Z, step, lam)
                 trial = self._try(objective, evaluation, accelerated)
                 if trial is not None:
                     evaluation = trial
                     continue
-                # With a proximal centre that moves old steps are worth less.
+                # After the proximal centre has moved, old steps are of little use.
                 self.memory.forget(0.5 if objective.proximal is None else 1.0)
                 if self._spent():
                     break
@@ -262,13 +258,13 @@ class _Run:
         return objective.evaluate(evaluation.point)
 
     def _target(self, evaluation: Evaluation) -> float:
-        # Of Python, whose overflow is infinity without a word.
+        # Python floats, because they overflow to infinity without a warning.
         return self.options.tol * float(abs(evaluation.primal(self.lam)))
 
     def _is_done(self, evaluation: Evaluation) -> bool:
         gap, target = evaluation.gap(self.lam), self._target(evaluation)
         allowance = evaluation.rounding(self.lam)
-        # Where the tolerance is out of reach nothing is gained below twice the allowance.
+        # If the tolerance is out of reach, accept twice the rounding allowance.
         return gap <= target or (target < allowance and gap <= 2.0 * allowance)
 
     def _screening_is_due(self, evaluation: Evaluation) -> bool:
@@ -336,7 +332,7 @@ class _Run:
             n_iter=self.n_iter,
             converged=bool(certificate.relative_gap <= self.options.tol),
             history=tuple(self.history),
-            # Not one that rounding errors have cut short: the next solve would stall as well.
+            # Not a step shortened by rounding errors, with which the next solve would stall, too.
             step=self.good_step,
             seconds=perf_counter() - self.started,
         )

@@ -1,4 +1,4 @@
-"""What a solver returns, a path yields and the next solve uses as its reference."""
+"""Solutions: returned by solvers, yielded by paths, and references for screening."""
 
 from dataclasses import dataclass, replace
 

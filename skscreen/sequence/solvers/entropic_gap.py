@@ -74,7 +74,7 @@ class _Scores:
 
 @dataclass(frozen=True)
 class _Point:
-    """What is kept of dual variables: expected loss, p, and the scores of w = p / lam."""
+    """Dual variables, known by their expected loss, by p, and by the scores of w = p / lam."""
 
     gain: float
     p: np.ndarray

@@ -68,7 +68,7 @@ class _BrokenDown(ArithmeticError):
 
 
 class _Run:
-    """What is asked of the objective, and the best point so far: line searches may break down."""
+    """The objective for SciPy; keeps the best point, as line searches may break down."""
 
     def __init__(self, objective: Objective, tol: float, relative: bool):
         self._objective, self._tol, self._relative = objective, tol, relative
