@@ -1,5 +1,7 @@
 """Data of the tests of ScreenedRTLM, and what two solutions of one problem have in common."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.testing import assert_allclose
 from rtlm_reference import Explicit, brute_force_triplets, item_matrices
@@ -7,6 +9,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import scale
 
 from skscreen import ScreenedRTLM
+from skscreen.metric_learning.screening import bounds
 
 # 89 wines with 13 features: 801 triplets for three neighbours, no two distances are equal.
 X, y = load_wine(return_X_y=True)
@@ -41,6 +44,13 @@ def explicit(X, triplets, model):
     """The same problem from explicit matrices, by code that shares nothing with the package."""
     gamma = 0.0 if model.loss == "hinge" else model.gamma
     return Explicit(item_matrices(X, triplets, model.diagonal), gamma)
+
+
+def path_ball(evaluation, lam, reference_lam, margins):
+    """RPB (Theorem J5): RRPB for a reference that is exact, which no solver gives."""
+    radius = 0.5 * abs(reference_lam - lam) / lam * np.linalg.norm(evaluation.point.value)
+    ball = bounds.rrpb_ball(evaluation, lam, reference_lam, margins)
+    return replace(ball, radius=float(radius))
 
 
 def error_radius(model):

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
 from skscreen.core.inputs import as_floats, same_pairs
-from skscreen.embedding.names import is_tensor
+from skscreen.embedding.names import is_tensor, learn_objects, positions
 from skscreen.fitting.warning import warn_user
 
 # With more objects per entry than this, integers are taken for identifiers, not for indices.
@@ -76,6 +76,26 @@ def read_answers(X, y=None, sample_weight=None) -> Answers:
     if weights is not None and np.all(weights == 1.0):
         weights = None
     return Answers(np.ascontiguousarray(rows), weights)
+
+
+def read_named_answers(
+    X, y, sample_weight, objects, n_objects: int | None
+) -> tuple[Answers, np.ndarray]:
+    """Read answers that may name objects; return them by positions, and the objects.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        See `read_answers`.
+    objects : array-like of shape (n_objects,), or None
+    n_objects : int or None
+    """
+    objects = learn_objects(X, objects, n_objects)
+    rows = X if objects is None else positions(X, objects, known=True)
+    answers = read_answers(rows, y, sample_weight)
+    if objects is None:
+        objects = np.arange(count_objects(answers.rows, n_objects))
+    return answers, objects
 
 
 def usable_answers(answers: Answers) -> Answers:

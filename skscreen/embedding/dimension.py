@@ -12,9 +12,8 @@ from sklearn.base import clone
 from sklearn.model_selection import RepeatedKFold
 from sklearn.utils import check_random_state, check_scalar
 
-from skscreen.embedding.answers import Answers, count_objects, read_answers, usable_answers
+from skscreen.embedding.answers import Answers, read_named_answers, usable_answers
 from skscreen.embedding.estimator import OrdinalEmbedding
-from skscreen.embedding.names import learn_objects, positions
 
 
 @dataclass(frozen=True)
@@ -136,14 +135,15 @@ def embedding_dimension_test(
     alpha = check_scalar(
         alpha, "alpha", Real, min_val=0.0, max_val=1.0, include_boundaries="neither"
     )
-    answers, n_objects = _read(X, y, sample_weight, model)
+    answers, objects = read_named_answers(X, y, sample_weight, model.objects, model.n_objects)
+    answers = usable_answers(answers)
     if len(answers.rows) < cv:
         raise ValueError(
             f"cv must be at most the number of answers, {len(answers.rows)}, got {cv}."
         )
     rng = check_random_state(random_state)
     folds = RepeatedKFold(n_splits=cv, n_repeats=n_repeats, random_state=rng).split(answers.rows)
-    model = clone(model).set_params(objects=None, n_objects=n_objects, verbose=0)
+    model = clone(model).set_params(objects=None, n_objects=len(objects), verbose=0)
     tasks = (
         delayed(_score_fold)(model, answers, dimensions, *fold, rng.randint(2**31 - 1))
         for fold in list(folds)
@@ -175,16 +175,6 @@ def _checked_dimensions(dimensions) -> np.ndarray:
             f"{dimensions!r}."
         )
     return np.array(values)
-
-
-def _read(X, y, sample_weight, model: OrdinalEmbedding) -> tuple[Answers, int]:
-    """Answers by positions of objects, and the number of objects."""
-    objects = learn_objects(X, model.objects, model.n_objects)
-    rows = X if objects is None else positions(X, objects, known=True)
-    answers = read_answers(rows, y, sample_weight)
-    if objects is None:
-        return usable_answers(answers), count_objects(answers.rows, model.n_objects)
-    return usable_answers(answers), len(objects)
 
 
 def _score_fold(model, answers: Answers, dimensions, train, test, seed) -> list:

@@ -18,8 +18,7 @@ from sklearn.utils.validation import validate_data
 
 from skscreen.embedding.answers import (
     Answers,
-    count_objects,
-    read_answers,
+    read_named_answers,
     usable_answers,
     warn_uncompared,
 )
@@ -29,11 +28,7 @@ from skscreen.embedding.bound import BoundMixin
 from skscreen.embedding.convex import CONVEX_LOSSES
 from skscreen.embedding.feature_map import FeatureMapMixin
 from skscreen.embedding.losses import CODES, EmbeddingLoss
-from skscreen.embedding.names import (
-    learn_objects,
-    odd_last,
-    positions,
-)
+from skscreen.embedding.names import odd_last
 from skscreen.embedding.objective import EmbeddingProblem
 from skscreen.embedding.place import PlaceMixin
 from skscreen.embedding.predict import PredictMixin
@@ -391,12 +386,8 @@ class OrdinalEmbedding(
         table = X
         if self.loss == "oddoneout":
             table, y = odd_last(X, y), None
-        objects = learn_objects(table, self.objects, n_objects)
-        rows = table if objects is None else positions(table, objects, known=True)
-        answers = read_answers(rows, y, sample_weight)
+        answers, objects = read_named_answers(table, y, sample_weight, self.objects, n_objects)
         validate_data(self, answers.rows if _is_not_a_table(X) else X, skip_check_array=True)
-        if objects is None:
-            objects = np.arange(count_objects(answers.rows, n_objects))
         answers = usable_answers(answers)
         if n_objects is None and self.objects is None:
             warn_uncompared(answers.rows, objects)

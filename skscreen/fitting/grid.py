@@ -17,33 +17,33 @@ def positive_values(name: str, values, kind: str = "a non-empty list") -> np.nda
         If they are not a list of positive finite numbers; the message says that `name` must be
         `kind` of positive finite numbers.
     """
-    found = _finite(values)
-    if found.size == 0 or found.min() <= 0.0:
+    found = _ascending(values)
+    if found.size == 0 or found[0] <= 0.0:
         raise ValueError(f"{name} must be {kind} of positive finite numbers.")
-    return np.unique(found)
+    return found
 
 
 def values_from_zero(name: str, values) -> np.ndarray:
     """Return values >= 0 in ascending order, each once; see `positive_values`."""
-    found = _finite(values)
-    if found.size == 0 or found.min() < 0.0:
+    found = _ascending(values)
+    if found.size == 0 or found[0] < 0.0:
         raise ValueError(f"{name} must be a non-empty list of finite numbers >= 0.")
-    return np.unique(found)
+    return found
 
 
-def _finite(values) -> np.ndarray:
-    """Return a list of finite numbers as an array; an empty one of anything else."""
+def _ascending(values) -> np.ndarray:
+    """Return a list of finite numbers in ascending order; an empty array for anything else."""
     try:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         return np.empty(0)
-    return found if found.ndim == 1 and np.all(np.isfinite(found)) else np.empty(0)
+    return np.unique(found) if found.ndim == 1 and np.isfinite(found).all() else np.empty(0)
 
 
 def absolute_lam(lam: float, lam_max: float) -> float:
-    """Return a fraction of lambda_max as a number.
+    """Return lambda from a fraction of lambda_max.
 
-    That is `lam` itself for lambda_max = 0: without any metric but zero, every strength is as good.
+    It is `lam` itself if lambda_max is 0: then the zero metric is optimal for every lambda.
     """
     product = float(lam) * (lam_max or 1.0)
     if product in (0.0, math.inf):

@@ -11,7 +11,7 @@ The named bounds of Yoshida et al. (2019) are kept beside it. Every radius carri
 error of the evaluation that produced it.
 
 A bound takes `(evaluation, lam, reference_lam, margins)`: the target lambda, the one at which
-the reference was solved (used by "rrpb" and "rpb" only) and what evaluates further margins in the
+the reference was solved (used by "rrpb" only) and what evaluates further margins in the
 order of the evaluation's. The evaluation must be of the *full* problem, or of one reduced by
 decisions that hold at `lam`: items fixed for another lambda make the loss and the gradient wrong,
 and the ball unsafe.
@@ -154,24 +154,9 @@ def rrpb_ball(evaluation: Evaluation, lam: float, reference_lam: float, margins:
     eps = sqrt(2 gap_{l0} / l0). Equal to DGB at l1 = l0. Needs no further margins.
     """
     epsilon = np.sqrt(2.0 * evaluation.gap(reference_lam) / reference_lam)
-    size = norm(evaluation.point.value)
+    size, scale = norm(evaluation.point.value), 0.5 * (reference_lam + lam) / lam
     radius = 0.5 * abs(reference_lam - lam) / lam * size
     radius += max(reference_lam, lam) / lam * epsilon
-    return _path_ball(radius, evaluation, lam, reference_lam)
-
-
-def path_ball(evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins) -> Ball:
-    """RPB (Theorem J5): for theta that *is* the optimum at the reference lambda.
-
-    Centre (l0 + l1)/(2 l1) theta, radius |l0 - l1|/(2 l1) |theta|. Safe only if the reference is
-    exact, which no solver gives: for research and tests. "rrpb" is the bound to screen with.
-    """
-    radius = 0.5 * abs(reference_lam - lam) / lam * norm(evaluation.point.value)
-    return _path_ball(radius, evaluation, lam, reference_lam)
-
-
-def _path_ball(radius: float, evaluation: Evaluation, lam: float, reference_lam: float) -> Ball:
-    scale = 0.5 * (reference_lam + lam) / lam
     radius = _radius(evaluation, lam, distance=2.0 * radius)
     centre, normal = scale * evaluation.point.value, evaluation.adjoint_split[1]
     return Ball(((scale, evaluation.margins),), radius, centre, normal)
@@ -179,7 +164,6 @@ def _path_ball(radius: float, evaluation: Evaluation, lam: float, reference_lam:
 
 Bound = Callable[[Evaluation, float, float, Margins], Ball]
 
-# Safe whatever the reference.
 BOUNDS: dict[str, Bound] = {
     "gap": gap_ball,
     "gb": gradient_ball,
@@ -188,6 +172,3 @@ BOUNDS: dict[str, Bound] = {
     "cdgb": constrained_duality_gap_ball,
     "rrpb": rrpb_ball,
 }
-
-# Safe for exact references only, so nothing that the solver may use.
-EXACT_BOUNDS: dict[str, Bound] = {"rpb": path_ball}

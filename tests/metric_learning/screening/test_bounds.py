@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from metric_cases import path_ball
 from rtlm_reference import ALL_CASES
 
 from skscreen.core.decisions import sphere_lower
-from skscreen.metric_learning.screening.bounds import BOUNDS, EXACT_BOUNDS
+from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import half_space_lower
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
@@ -97,7 +98,7 @@ def test_path_bound_of_an_exact_reference_is_that_of_the_formula_and_holds_the_o
     reference = case.optimum(case.lam)
     for ratio in RATIOS:
         lam = ratio * case.lam
-        ball = EXACT_BOUNDS["rpb"](evaluation, lam, case.lam, geometry.margins)
+        ball = path_ball(evaluation, lam, case.lam, geometry.margins)
         theta = evaluation.point.value
         centre, square = formula("rpb", case.explicit, theta, alpha, lam, case.lam)
         assert ball.radius == pytest.approx(np.sqrt(square), rel=1e-6, abs=1e-6)
@@ -209,7 +210,7 @@ def test_relaxed_path_ball_is_the_path_ball_and_the_error_of_its_reference(case)
             lam = ratio * case.lam
             relaxed, exact = (
                 bound(evaluation, lam, case.lam, geometry.margins)
-                for bound in (BOUNDS["rrpb"], EXACT_BOUNDS["rpb"])
+                for bound in (BOUNDS["rrpb"], path_ball)
             )
             expected = exact.radius + max(case.lam, lam) / lam * epsilon
             slack = 1e-6 * np.linalg.norm(evaluation.point.value)
@@ -226,7 +227,7 @@ def test_at_an_exact_reference_the_balls_touch_and_share_centres(case):
         lam = ratio * case.lam
         path, projected, gap = (
             bound(evaluation, lam, case.lam, geometry.margins)
-            for bound in (EXACT_BOUNDS["rpb"], BOUNDS["pgb"], BOUNDS["dgb"])
+            for bound in (path_ball, BOUNDS["pgb"], BOUNDS["dgb"])
         )
         tolerance = 1e-4 * size
         assert np.linalg.norm(path.centre - projected.centre) <= tolerance

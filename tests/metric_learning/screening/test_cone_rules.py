@@ -5,6 +5,7 @@ from functools import cache
 import cvxpy as cp
 import numpy as np
 import pytest
+from metric_cases import path_ball
 from rtlm_reference import ALL_CASES, item_matrices, screen, triplets_from_array, wrong_decisions
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower
@@ -12,7 +13,7 @@ from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalCo
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem
-from skscreen.metric_learning.screening.bounds import BOUNDS, EXACT_BOUNDS, Ball
+from skscreen.metric_learning.screening.bounds import BOUNDS, Ball
 from skscreen.metric_learning.screening.cone_rules import cone_decides, orthant_decides
 from skscreen.metric_learning.screening.rules import RULES
 
@@ -318,9 +319,9 @@ def test_no_decision_of_any_bound_and_rule_is_wrong(case):
         for ratio in (0.5, 0.7, 0.9, 1.0, 1.1, 1.5):
             lam = ratio * case.lam
             best = case.optimum(lam)
-            for name, bound in (BOUNDS | (EXACT_BOUNDS if noise == 0.0 else {})).items():
+            for bound in (*BOUNDS.values(), *[path_ball] * (noise == 0.0)):
                 ball = bound(evaluation, lam, case.lam, geometry.margins)
-                if name in EXACT_BOUNDS:
+                if bound is path_ball:
                     error = max(case.lam, lam) / lam * case.optimum(case.lam).radius
                     ball = Ball(ball.terms, ball.radius + error, ball.centre, ball.normal)
                 before = np.zeros(geometry.n_items, dtype=np.int8)
