@@ -29,7 +29,7 @@ from skscreen.svm.scored_views import scored_view
 from skscreen.svm.screening.score_bounds import Between
 from skscreen.svm.svc import ScreenedSVC
 
-# Rounding errors of sums of shares of samples.
+# Allowance for rounding errors of sums of weights.
 _ROUNDING = 1e-10
 
 
@@ -188,7 +188,7 @@ def svc_certified_C(
 
 
 def check_search(name: str, C_range, options: dict) -> tuple[float, float]:
-    """Refuse options that a certified choice does not take; return the ends of its range."""
+    """Check the options of a certified choice; return the ends of its range."""
     if "C" in options:
         raise TypeError(f"{name}() takes C_range, not C.")
     if options.get("memory") is not None:
@@ -262,7 +262,7 @@ def check_C_range(C_range) -> tuple[float, float]:
 
 
 def check_searchable(model) -> None:
-    """Refuse an intercept and kernels that the bounds do not know."""
+    """Refuse intercepts and kernels for which there are no bounds."""
     if has_free_intercept(model):
         raise ValueError(
             "intercept must be 'penalised', or fit_intercept=False, for a certified choice of "
@@ -314,7 +314,7 @@ class Training:
         taken = labels.take(problem.X, model.kernel == "precomputed")
         view = scored_view(model, problem.kernel, taken, X_val, labels.rows, diagonal)
         weights = check_validation_weights(weights, X_val)
-        # The scores of two classes have the sign of the label, those of more are of their class.
+        # For two classes scores are compared with zero, for more with those of other classes.
         several = labels.n_problems > 1
         signs_val = np.ones(codes.size) if several else np.where(codes == 1, 1.0, -1.0)
         losses, paths = LOSSES[model.loss](labels.weights), []
@@ -335,12 +335,12 @@ class Training:
 
 
 def _sure(betweens: Sequence[Between], start: float, stop: float, side: int) -> np.ndarray:
-    """Return which samples of two classes are on a side, see `Between.sure`."""
+    """Return which samples of two classes are provably on a side, see `Between.sure`."""
     return betweens[0].sure(start, stop, side)
 
 
 def _wrong(signs: np.ndarray, scores: Sequence[np.ndarray]) -> np.ndarray:
-    """Return which samples of two classes `predict` gets wrong: f = 0 is the first class."""
+    """Return which samples of two classes are classified wrongly; f = 0 means the first class."""
     return np.where(signs > 0.0, scores[0] <= 0.0, scores[0] < 0.0)
 
 

@@ -6,8 +6,8 @@ own class c is the largest. With bounds on all of them that are linear in t (see
     lower_c(t) > upper_k(t) for all k != c   at both ends of a part   ->   right for every C of it,
     upper_c(t) < lower_k(t) for some k != c  at both ends             ->   wrong for every C of it.
 
-The bounds by balls cost next to nothing; those by regression are computed where samples are still
-open, first of their own class, then of the classes that are not yet told from it.
+The bounds by balls cost next to nothing. Those by regression are only computed for undecided
+samples, first for their own class, then for the classes that are not yet decided.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from skscreen.svm.screening.score_bounds import Between
 
 
 def not_ahead(codes: np.ndarray, scores: Sequence[np.ndarray]) -> np.ndarray:
-    """Return which samples `predict` gets wrong: of equal scores that of the first class counts."""
+    """Return which samples are classified wrongly; of equal scores the first class counts."""
     return np.argmax(np.stack(scores), axis=0) != codes
 
 
@@ -52,8 +52,9 @@ def surely_ahead(
 class _Race:
     """Bounds on -side f of the own class and on side f of the others, at both ends of a part.
 
-    A class is behind where the sum of its bound and that of the own class is negative at both ends.
-    To be right all others must be behind, with side = 1; to be wrong one of them, with side = -1.
+    A class is behind if the sum of its bound and that of the own class is negative at both ends. A
+    sample is right if all other classes are behind with side = 1, and wrong if one of them is with
+    side = -1.
     """
 
     def __init__(self, codes, betweens, start, stop, side):
@@ -68,8 +69,8 @@ class _Race:
         self.bounds = self.centres + reach[:, None]
 
     def _behind(self, bounds: np.ndarray) -> np.ndarray:
-        """Return which classes are behind, (n_classes, n_val); the own class without effect."""
-        # A comparison, not a sum: without rounding.
+        """Return which classes are behind, (n_classes, n_val); the own class is neutral."""
+        # A comparison, unlike a sum, has no rounding errors.
         ours = -bounds[self._codes, :, self._everyone].T
         behind = np.all(bounds < ours, axis=1)
         behind[self._own] = self._side > 0
@@ -81,13 +82,13 @@ class _Race:
         return behind.all(axis=0) if self._side > 0 else behind.any(axis=0)
 
     def sharpen(self, rows: np.ndarray) -> None:
-        """Use the regression for what some samples need."""
+        """Compute the bounds by regression that some samples need."""
         asked = np.zeros_like(self._own)
         asked[:, rows] = self._own[:, rows]
         self._regress(asked, -self._side)
         asked[:, rows] = ~self._behind(self.bounds)[:, rows] & ~self._own[:, rows]
         if self._side < 0:
-            # One class ahead is enough: the one that looks furthest.
+            # One class ahead is enough: the most promising one.
             rivals = np.where(self._own, np.inf, self.centres.max(axis=1)).argmin(axis=0)
             asked &= rivals == np.arange(len(asked))[:, None]
         self._regress(asked, self._side)
@@ -97,6 +98,7 @@ class _Race:
             rows = np.flatnonzero(asked[k])
             if rows.size:
                 found = between.regressed(rows, sign, *self._part)
-                # One or the other: the smaller one at each end would not be linear in between.
+                # Use one of both bounds: the smaller one at each end would not be linear in
+                # between.
                 better = found.sum(axis=0) < self.bounds[k][:, rows].sum(axis=0)
                 self.bounds[k][:, rows[better]] = found[:, better]

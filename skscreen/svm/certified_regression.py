@@ -179,9 +179,10 @@ class _Training:
 class AbsoluteErrors:
     """The mean absolute error on validation samples.
 
-    Between two solved values of C the residuals of u(t) are linear in t, so that the mean of their
-    sizes is convex: it is largest at an end, and its smallest value is that of a weighted median.
-    Optimal scores are off those of u(t) by no more than the bounds of `score_bounds`.
+    Between two solved values of C the residuals of u(t) are linear in t, so the mean of their
+    absolute values is convex. Its maximum is at an end, and its minimum is found by a weighted
+    median. The bounds of `score_bounds` limit the difference between optimal scores and those of
+    u(t).
 
     Parameters
     ----------
@@ -213,7 +214,7 @@ class AbsoluteErrors:
 
 
 def _distance(between: Between, start: float, stop: float) -> np.ndarray:
-    """Return how far optimal scores are from those of u(t) at most."""
+    """Return bounds on the difference between optimal scores and those of u(t)."""
     reach, scores = between.reach(start, stop), between.scores(start, stop)
     everyone = np.arange(reach.size)
     sides = [
@@ -224,7 +225,7 @@ def _distance(between: Between, start: float, stop: float) -> np.ndarray:
 
 
 def smallest_sum(first: np.ndarray, change: np.ndarray, weights: np.ndarray) -> float:
-    """Return the smallest sum_j weights_j |first_j + t change_j| over t in [0, 1], or less.
+    """Return a lower bound on sum_j weights_j |first_j + t change_j| over t in [0, 1].
 
     With signs s_j in [-1, 1] the sum is at least sum_j weights_j s_j (first_j + t change_j). The
     signs at the minimum have a slope of 0, or the minimum is at an end.

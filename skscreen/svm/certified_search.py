@@ -13,31 +13,31 @@ from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.screening.score_bounds import Between, Geometry, ScoredPoint
 from skscreen.svm.solvers.solution import SampleSolution
 
-# Ends of the first parts of an interval, as shares of it.
+# First division of an interval into parts, as fractions of the interval.
 _FIRST_EDGES = (0.0, 0.25, 0.75, 1.0)
 
-# Share of an interval; smaller parts are not halved, the next solve is in the middle instead.
+# Parts smaller than this fraction of an interval are not halved; the next solve is in the middle.
 _SMALLEST_PART = 1.0 / 64.0
 
-# Relative width; smaller intervals are not divided further: rounding errors are near.
+# Intervals of smaller relative width are not divided, because of rounding errors.
 _NARROWEST = 1e-9
 
-# Share of eps that unknown signs at a solved point may use up before it is solved better.
+# A solved point is solved more precisely if unknown signs use up more than this share of eps.
 _POINT_SHARE = 0.25
 
-# Factor of the tolerance of such a better solve, and the smallest tolerance.
+# Factor of the tolerance for that, and the smallest tolerance.
 _TIGHTER, _TIGHTEST = 1e-2, 1e-14
 
-# Intervals whose matrices, of up to half a megabyte each, are kept.
+# Number of intervals whose matrices, of up to half a megabyte each, are kept.
 _MOST_KEPT = 64
 
-# Relative gap of the solutions at most: with larger ones, that would be the width of the bounds.
+# Largest tolerance of the solves, because their gaps widen the bounds.
 _SEARCH_TOL = 1e-9
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Part [start, stop] of the way from one solved C to the next, and what is known there."""
+    """Part [start, stop] of an interval between two solved values of C, with an error bound."""
 
     first: float
     last: float
@@ -47,36 +47,36 @@ class Piece:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Values of C between which it lies."""
+        """Ends in C."""
         return self._at(self.start), self._at(self.stop)
 
     def _at(self, t: float) -> float:
-        # Neighbours must share their ends exactly.
+        # Adjacent parts must have exactly the same end.
         if t in (0.0, 1.0):
             return self.last if t else self.first
         return self.first + t * (self.last - self.first)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The solved values of C between which it lies."""
+        """Solved values of C at the ends of its interval."""
         return self.first, self.last
 
     @property
     def whole(self) -> bool:
-        """Whether it is all of its interval."""
+        """Whether the piece is the whole interval."""
         return self.stop - self.start == 1.0
 
     def parts(self) -> list["Piece"]:
-        """Return the whole interval in parts, about which nothing is known yet."""
+        """Return the whole interval in parts with trivial bounds."""
         return [self.part(*ends) for ends in pairwise(_FIRST_EDGES)]
 
     def middle(self) -> "Piece":
-        """Return the single C in the middle."""
+        """Return a piece of the single C in the middle."""
         t = 0.5 * (self.start + self.stop)
         return self.part(t, t)
 
     def part(self, start: float, stop: float) -> "Piece":
-        """Return another part of the same interval, about which nothing is known yet."""
+        """Return another part of the same interval, with trivial bounds."""
         return Piece(self.first, self.last, start, stop)
 
 
@@ -178,11 +178,11 @@ class ScoredPath:
 class Errors(Protocol):
     """An error on validation samples, from the scores of all problems of a training set."""
 
-    # What the error is.
+    # Name of the error.
     name: str
 
     def error(self, scores: Sequence[np.ndarray]) -> float:
-        """Return the error that scores make."""
+        """Return the error of scores."""
 
     def bound(self, betweens: Sequence[Between], start: float, stop: float, side: int) -> float:
         """Return a lower bound (side -1) or an upper one (1) for all t in [start, stop]."""
@@ -210,16 +210,16 @@ class Mistakes:
     name = "validation error"
 
     def error(self, scores: Sequence[np.ndarray]) -> float:
-        """Return the share that scores get wrong."""
+        """Return the share of samples with wrong scores."""
         return self._share(self.wrong(scores))
 
     def bound(self, betweens: Sequence[Between], start: float, stop: float, side: int) -> float:
-        """Return the share that is surely wrong, or that is not surely right."""
+        """Return the share that is provably wrong (side -1) or not provably right (side 1)."""
         found = self.sure(betweens, start, stop, side)
         return self._share(found if side < 0 else ~found)
 
     def _share(self, found: np.ndarray) -> float:
-        # One division, at the end: counts of samples are exact.
+        # Divide only once, at the end, because counts are exact.
         return float((self.weights @ found) / self.weights.sum())
 
 
@@ -241,7 +241,7 @@ class Fold:
     def solve(self, Cs: Iterable[float], tol: float, share: float) -> list[PointError]:
         """Solve for ascending values of C; return the errors there.
 
-        A point is solved better where more of its error is unknown than a share.
+        A point is solved again, more precisely, if too much of its error is unknown.
         """
         along = [None if path.points else path.new_solver() for path in self.paths]
         out = []
@@ -302,7 +302,7 @@ class Fold:
 
 
 class CertifiedSearch:
-    """Solves where it must until no C of the range can be better than the best by more than eps.
+    """Solves for values of C until no C of the range can be better than the best by more than eps.
 
     Parameters
     ----------
@@ -350,7 +350,8 @@ class CertifiedSearch:
             chosen = self._choose(failing, stuck)
             if not halves and not chosen:
                 return self._result(pieces)
-            # Halves replace the failing pieces of their interval, a solve all that its had.
+            # Halves replace the pieces that failed; a new solve replaces all pieces of its
+            # interval.
             pieces = [
                 piece
                 for piece in pieces
@@ -360,15 +361,15 @@ class CertifiedSearch:
             pieces += halves + self._bisect(sorted(chosen))
 
     def _target(self) -> float:
-        """Error that no C of the range may go below; a little less, for rounding of fractions."""
+        """Error below which no C of the range may be; a little less, for rounding of fractions."""
         return min(point.upper for point in self._errors.values()) - self._eps - 1e-12
 
     def _choose(self, failing: list[Piece], stuck: set) -> set:
-        """Return the intervals to solve in next, the worst first if not all can be."""
+        """Return the intervals to solve in next, the worst ones if not all can be solved."""
         worst: dict[tuple[float, float], float] = {}
         for piece in failing:
             first, last = piece.interval
-            # No closer to a C at which even the solution leaves too many signs open.
+            # Do not solve closer to a C whose own solution leaves too many signs open.
             open_ends = any(self._errors[C].lower < self._target() for C in piece.interval)
             if piece.interval in stuck and last > first * (1.0 + _NARROWEST) and not open_ends:
                 worst[piece.interval] = min(piece.lower, worst.get(piece.interval, np.inf))
@@ -394,7 +395,7 @@ class CertifiedSearch:
         return np.mean(self._parallel(tasks), axis=0).tolist()
 
     def _examine(self, intervals: list[tuple[float, float]]) -> list[Piece]:
-        """Bound new intervals in parts, but those at once whose middle shows it to be in vain."""
+        """Bound new intervals in parts; as a whole where the bound in the middle already fails."""
         parts, hopeless = [], []
         for middle in self._bounds([Piece(*interval).middle() for interval in intervals]):
             if middle.lower < self._target():
@@ -404,7 +405,7 @@ class CertifiedSearch:
         return self._bounds(parts) + hopeless
 
     def _divide(self, failing: list[Piece]) -> tuple[list[Piece], set]:
-        """Halve pieces where that can help; return the halves, and intervals where it cannot."""
+        """Halve pieces where this can help; return the halves, and the other intervals."""
         stuck = {
             piece.interval
             for piece in failing
@@ -434,7 +435,7 @@ class CertifiedSearch:
     def _result(self, pieces: list[Piece]) -> ErrorBounds:
         found = []
         for piece in sorted(pieces, key=lambda piece: piece.ends):
-            # Of intervals that were left only their middle was looked at.
+            # Only the middle of the other intervals has been bounded.
             found += self._bounds(piece.parts()) if piece.whole else [piece]
         pieces, upper = found, self._mean(found, 1)
         Cs = sorted(self._errors)

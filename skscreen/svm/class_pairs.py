@@ -1,4 +1,4 @@
-"""Problems one against one with a kernel, which share what they know of the classes.
+"""One-vs-one problems with a kernel, which share kernel values inside classes.
 
 Kernel values inside a class serve all problems of that class and are computed once, in single
 precision; those between two classes serve one. A problem is solved with these (see
@@ -30,41 +30,46 @@ from skscreen.svm.solvers.kernel.class_pair_loops import (
 from skscreen.svm.solvers.kernel.levels import DIGITS, LevelSolver, balanced
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
-# Samples of a class whose kernel values are kept: 36 MB.
+# Largest class whose kernel matrix is kept in memory: 36 MB.
 _WHOLE = 3000
 
-# Samples of a working set of larger classes: most problems of two have few support vectors.
+# Least size of working sets for larger classes: most two-class problems have few support vectors.
 _SET = 300
 
-# Steps of SMO for each sample where no limit is given.
+# Limit of SMO steps for each sample, unless `max_iter` is given.
 _STEPS_A_SAMPLE = 1000
 
-# Samples up to which a problem is solved to this part of the tolerance, as that takes no time.
+# Problems of at most `_SMALL` samples are solved to this fraction of the tolerance at no cost.
 _SMALL, _MORE_DIGITS = 100, 1e-4
 
-# Of the tolerance, what single precision may leave.
+# Share of the tolerance that the gap in single precision may use up.
 _SHARE = 0.5
 
-# Relative gaps below which digits of the primal value count.
+# Relative tolerances below which the primal value has to be known precisely.
 _FINE = 1e-6
 
-# Of the gap that is left, what errors that stay may take.
+# Share of the remaining gap that errors of scores may use up.
 _HALF = 0.5
 
-# Of larger classes: samples of each that are looked at first, and the gap of their problem; rounds,
-# samples of one and how many more than those that seem to matter; of the tolerance, what it leaves.
+# `_FewOfMany`: samples of each class in the first problem, and its relative gap.
 _LOOKED_AT, _ROUGH = 500, 2e-2
-_ROUNDS, _FEWEST, _MOST, _ROOM, _PART = 10, 600, 3000, 1.3, 0.3
+# Rounds, and the least and largest number of samples in one.
+_ROUNDS, _FEWEST, _MOST = 10, 600, 3000
+# Samples of a round over those on the wrong side or off their bounds.
+_ROOM = 1.3
+# Share of the tolerance that the gap of a round may use up.
+_PART = 0.3
 
-# Passes in single precision, each from scores of the last in double precision; the part of a gap
-# that each has to leave at most.
-_PASSES, _SLOW = 10, 0.7
+# Passes in single precision, each from scores of the last point in double precision.
+_PASSES = 10
+# A pass is the last one if it leaves more than this share of the gap.
+_SLOW = 0.7
 
 
 def block_bytes(division: OneVsOne, inside: bool = False) -> float:
-    """Return the bytes of kernel values inside classes, and of those between them.
+    """Return the bytes of kernel values inside classes and between them.
 
-    With `inside` the latter are those of one pair alone.
+    With `inside` kernel values between classes are those of one pair, the largest.
     """
     sizes = np.array([rows.size for rows in division.members if rows.size <= _WHOLE], float)
     own = sizes @ sizes
@@ -73,7 +78,7 @@ def block_bytes(division: OneVsOne, inside: bool = False) -> float:
 
 
 class PartBlocks:
-    """Kernel values between some of the samples, by their places among these."""
+    """Kernel values between some of the samples, which are numbered from 0."""
 
     def __init__(self, blocks: KernelBlocks, rows: np.ndarray):
         self._blocks, self._rows, self.n = blocks, rows, rows.size
@@ -216,7 +221,7 @@ class ClassPairs:
 
 
 class _FewOfMany:
-    """A problem between two classes of whose many samples few are support vectors.
+    """A problem between two large classes with few support vectors.
 
     Parameters
     ----------
@@ -231,10 +236,10 @@ class _FewOfMany:
         self._n_first = int(np.count_nonzero(box.target > 0.0))
 
     def improve(self, beta: np.ndarray, tol: float, limit: int) -> int:
-        """Improve beta to a relative gap, as single precision tells it; return the steps.
+        """Improve beta to a relative gap, computed in single precision; return the steps.
 
-        All samples that are no support vectors stay at 0 but those that are near the margin or on
-        the wrong side of it. Stops early where these are too many.
+        Only support vectors and samples near the margin or on its wrong side may change. Stops
+        early if there are too many of them.
         """
         box, steps, before = self._box, 0, np.inf
         if beta.any():
@@ -264,7 +269,7 @@ class _FewOfMany:
         return steps
 
     def _look(self, limit: int) -> tuple[int, float, np.ndarray]:
-        """Return steps, intercept and all scores of the problem of a few of either class."""
+        """Solve for a few samples of each class; return steps, intercept and all scores."""
         n, m = self._box.target.size, self._n_first
         sizes = min(m, _LOOKED_AT), min(n - m, _LOOKED_AT)
         S = np.concatenate(
@@ -294,7 +299,7 @@ class _FewOfMany:
         return steps, b
 
     def _scores(self, I, beta) -> np.ndarray:
-        """Return what beta at the samples I adds to all scores."""
+        """Return the contributions of beta at the samples I to all scores."""
         used = np.flatnonzero(beta)
         everyone = np.arange(self._box.target.size)
         f, _ = self._blocks.dot(I[used], beta[used], everyone)
@@ -302,10 +307,10 @@ class _FewOfMany:
 
 
 def _longer(box: Box, beta, f, errors) -> tuple[float, float, float, float] | None:
-    """Return by how much a solution has to be longer for all margins to be 1, and what it is then.
+    """Return the factor by which a solution has to be scaled for all margins to be at least 1.
 
-    That is the factor, the intercept before, the gap and the primal value; None if there is no
-    such factor below 2.
+    With it the intercept before scaling, and the gap and the primal value after it; None if
+    there is no such factor below 2.
     """
     positive, b = box.target > 0.0, 0.0
     if box.free:
@@ -321,7 +326,7 @@ def _longer(box: Box, beta, f, errors) -> tuple[float, float, float, float] | No
 
 
 class _Pair:
-    """A problem between two classes whose kernel values are at hand.
+    """A problem between two classes with known kernel values.
 
     Parameters
     ----------
@@ -345,8 +350,8 @@ class _Pair:
     def solve(self, box: Box, beta, tol: float, limit: int) -> tuple[float, float, float, int]:
         """Improve beta; return intercept, bounds on gap and primal value, and steps.
 
-        Scores are sums of the kernel values at hand, until the gap is small or their errors count;
-        then those that may add to the gap are computed in double precision.
+        Scores are sums of the stored kernel values until the gap is small or their errors matter;
+        then scores that may contribute to the gap are computed in double precision.
         """
         steps, before = 0, np.inf
         tol *= _MORE_DIGITS if beta.size <= _SMALL else 1.0
@@ -368,7 +373,7 @@ class _Pair:
                 exact[:] = True
                 b, gap, primal = certificate(*limits, f, errors, box.free, parts)
             while gap > tol * primal:
-                # Where the primal value or its digits are asked for, all errors count.
+                # If the primal value is needed precisely, all errors matter.
                 if gap == np.inf or tol < _FINE:
                     J = np.flatnonzero(~exact)
                 else:
@@ -385,10 +390,10 @@ class _Pair:
         return b, gap, primal, steps
 
     def hard_margin(self, box: Box, beta, tol: float) -> tuple[float, float, float] | None:
-        """Return intercept, gap and primal value if beta is the solution of a hard margin.
+        """Return intercept, gap and primal value if beta is the hard-margin solution.
 
-        It is made longer, by so much that no margin is below 1: then bounds do not matter. None if
-        they do, or if the gap is not proved to be small enough.
+        Scales beta such that no margin is below 1. None if beta is then above the caps, or if the
+        gap is not proven to be small enough.
         """
         f, errors = np.zeros((2, beta.size))
         self._scores(beta, f, errors)
@@ -397,7 +402,7 @@ class _Pair:
             known = _longer(box, beta, f, np.zeros(beta.size))
             if known is None or known[2] > tol * known[3]:
                 return None
-            # Errors of the scores are in the way, of support vectors and of those next to them.
+            # Errors of scores of support vectors and of samples near the margin are too large.
             near = (beta != 0.0) | (box.target * (f + known[1]) - errors < 1.0)
             J = np.flatnonzero(near)
             f[J], errors[J] = self._in_double(beta, J)
@@ -411,7 +416,7 @@ class _Pair:
         return factor * b, gap, primal
 
     def _scores(self, beta, f, errors) -> None:
-        """Write scores, by the kernel values at hand if that will do, and bounds on errors."""
+        """Write scores and error bounds, from stored kernel values if their errors are known."""
         if self._known:
             scores(*self._values, self._square_bias, beta, self._relative[0], f, errors)
         else:
@@ -435,7 +440,7 @@ class _Pair:
 
 
 def _doubtful(known: np.ndarray, parts: np.ndarray, exact: np.ndarray, allowed: float):
-    """Return samples whose errors make a gap too large, the fewest if it may be small enough.
+    """Return the fewest samples to recompute so that the gap may become small enough.
 
     Parameters
     ----------
@@ -450,6 +455,6 @@ def _doubtful(known: np.ndarray, parts: np.ndarray, exact: np.ndarray, allowed: 
     excess = (parts - known)[J]
     order = np.argsort(excess)
     left = allowed - known.sum() - (parts - known)[exact].sum()
-    # Half of what is left, as the gap may grow by what is found.
+    # Use half of what is left, because better scores may also enlarge the gap.
     few = np.searchsorted(excess[order].cumsum(), _HALF * left) if left > 0.0 else 0
     return np.sort(J[order[few:]])

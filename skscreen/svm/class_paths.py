@@ -1,4 +1,4 @@
-"""The problems of more than two classes along one path over C."""
+"""Paths over C for more than two classes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
@@ -15,7 +15,7 @@ from skscreen.svm.solvers.solution import SampleSolution
 
 @dataclass(frozen=True)
 class JointSolution:
-    """The solutions of all two-class problems for one C; has what one of them has, for all.
+    """The solutions of all two-class problems for one C, with the attributes of one solution.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class JointSolution:
 
     @property
     def certificate(self) -> Certificate:
-        """Of the sum of all problems."""
+        """Certificate of the sum of all problems."""
         parts = [astuple(found.certificate) for found in self.problems]
         return Certificate(*map(sum, zip(*parts, strict=True)))
 
@@ -64,17 +64,17 @@ class JointSolution:
 
     @property
     def history(self) -> tuple[ScreeningEvent, ...]:
-        """Screening steps of one problem after the other."""
+        """Screening steps of all problems, one after the other."""
         return tuple(event for found in self.problems for event in found.history)
 
     @property
     def place(self) -> str:
-        """Where it is on a path."""
+        """Position on a path, in words."""
         return self.problems[0].place
 
     @property
     def line(self) -> str:
-        """What a progress bar shows."""
+        """Text for a progress bar."""
         gap = max(found.certificate.relative_gap for found in self.problems)
         return f"{self.place} gap={gap:.1e} problems={len(self.problems)} iterations={self.n_iter}"
 
@@ -85,7 +85,7 @@ class JointSolution:
 
 
 class ClassPaths:
-    """Solves all problems for one C after the other, each from its solution before.
+    """Solves all problems for one C after the other, each from its previous solution.
 
     Parameters
     ----------
@@ -114,12 +114,12 @@ class ClassPaths:
 
     @property
     def C_min(self) -> float:
-        """Up to here all solutions are proportional to C; 0 if not known."""
+        """Largest C up to which all solutions are proportional to C; 0 if not known."""
         return 0.0 if self._solvers is None else min(solver.C_min for solver in self._solvers)
 
     @property
     def C_start(self) -> float:
-        """Up to here, or further, all solutions are proportional to C."""
+        """A C up to which, at least, all solutions are proportional to C."""
         return min(solver.C_start for solver in self._solvers)
 
     def solve(self, C: float, tol: float) -> JointSolution:

@@ -1,4 +1,4 @@
-"""Support vector machines that choose C, and gamma, by cross-validation: paths for each fold."""
+"""Support vector machines that choose C and gamma by cross-validation, with paths in each fold."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -40,7 +40,7 @@ from skscreen.svm.problem import (
 )
 from skscreen.svm.svc import ScreenedSVC
 
-# The samples of each problem of a fold, by their places there, and their dual variables.
+# The samples of each problem of a fold, as indices into the fold, and their dual variables.
 Start = list[tuple[np.ndarray, np.ndarray]]
 
 # Values of C that a certified choice may solve at most.
@@ -149,8 +149,8 @@ class ScreenedSVCCV(ScreenedSVC):
     True
     """
 
-    # The refit starts from a fold, whose solution may be that of all samples; scikit-learn counts
-    # steps from 1.
+    # The refit may need no step at all, as it starts from a fold, but scikit-learn expects at least
+    # 1.
     fewest = 1
 
     _parameter_constraints: ClassVar[dict] = {
@@ -247,7 +247,7 @@ class ScreenedSVCCV(ScreenedSVC):
         labels = check_labels(checked, y_checked, sample_weight, self.class_weight)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
-        # Tables are not cut along both axes.
+        # Data frames cannot be indexed along both axes.
         X = checked if self.kernel == "precomputed" else X
         X, y, splits = split(self.cv, X, y, y_checked, groups)
         if self.gammas is not None and self.certify is not None:
@@ -276,7 +276,7 @@ class ScreenedSVCCV(ScreenedSVC):
         return self
 
     def _search(self, gammas, X, y, splits, sample_weight, tasks: Tasks) -> Start:
-        """Score the grid; return what the first fold knows about the C and gamma chosen."""
+        """Score the grid; return the start of the first fold for the chosen C and gamma."""
         model = model_of_folds(self, ScreenedSVC)
         scorer, path = check_scoring(model, self.scoring), partial(_follow_fold, model, self.Cs_)
         shape = (-1,) if gammas is None else (-1, self.Cs_.size)
@@ -291,7 +291,7 @@ class ScreenedSVCCV(ScreenedSVC):
         return start
 
     def _search_with_proof(self, X, y, splits, sample_weight, progress: Tasks) -> None:
-        """Choose from the range of the grid, within `certify` of the best."""
+        """Choose C from the whole range of the grid, provably within `certify` of the best."""
         if self.scoring not in (None, "accuracy"):
             raise ValueError(
                 f"scoring must be None or 'accuracy' with certify, got {self.scoring!r}: bounds "
@@ -323,7 +323,7 @@ class ScreenedSVCCV(ScreenedSVC):
 
 
 def gammas_of(search, X, known: Labels | Targets) -> list[float | str] | None:
-    """Return the values of gamma of a search, ascending, each once, and set its `gammas_`."""
+    """Return the distinct values of gamma of a search in ascending order, and set its `gammas_`."""
     if search.gammas is None:
         return None
     if search.kernel not in KERNELS_WITH_GAMMA:
@@ -344,7 +344,7 @@ def gammas_of(search, X, known: Labels | Targets) -> list[float | str] | None:
 def _of_all(
     start: Start | None, train: np.ndarray, division: Division, n: int
 ) -> list[np.ndarray] | None:
-    """Return dual variables to start the problems of all samples from, as a fold knows them."""
+    """Return dual variables of a fold as starts for the problems of all samples."""
     # The first fold may lack a class.
     if start is None or len(start) != division.n_problems:
         return None
@@ -367,19 +367,19 @@ def _follow_fold(
     for gamma in gammas or [model.gamma]:
         problem = build(model.set_params(gamma=gamma), *training, weights, shared=shared)
         last = yield from _follow_path(model, problem, Cs, X_val, last)
-        # The next kernel matrix takes the memory of this one.
+        # The next kernel matrix reuses the memory of this one.
         del problem
 
 
 def _follow_path(model, problem: SVMProblem, Cs: list, X_val, before: list | None):
-    """Solve for one C after the other, each from the one before; return what the first one found.
+    """Solve for one C after the other, each from the previous solution; return the first solution.
 
     `before` is that for another gamma.
     """
     division = problem.division
     places = [problem.labels.rows[division.rows(k)] for k in range(division.n_problems)]
     starts = before or [None] * division.n_problems
-    # What a problem knows, such as kernel values between its classes, is gone before the next one.
+    # Kernel values between the classes of a problem are freed before the next one.
     paths = [list(problem.follow(k, Cs, model.tol, start)) for k, start in enumerate(starts)]
     path = list(zip(*paths, strict=True))
     known, of_rows = [None] * len(Cs), problem.kernel.objects is None

@@ -1,8 +1,9 @@
-"""The first piece of the path of solutions over C, which is known without solving.
+"""The first piece of the path over C, which is known in closed form.
 
-Where C is small the loss of no sample changes its side: that is decided by the thresholds alone,
-at w = 0. Losses with shifts and without caps, as the squared hinge, have no such piece: as long as
-all samples have a loss w is that of a ridge regression, and no multiple of another.
+For small C every sample stays on the side of its kink where it is at w = 0, which only depends on
+the thresholds. Losses with shifts and without caps, such as the squared hinge, have no such piece:
+as long as all samples have a loss, w is the solution of a ridge regression, which is not
+proportional to C.
 """
 
 import math
@@ -13,7 +14,7 @@ import numpy as np
 from skscreen.samples.intercept import best_intercepts
 from skscreen.samples.losses import SampleLosses
 
-# Samples whose margins tell, as a rule, that C is larger than C_min.
+# Number of samples whose margins are enough, as a rule, to see that C is larger than C_min.
 _LOOKED_AT = 64
 
 
@@ -32,7 +33,7 @@ class FirstPiece:
 
     def __init__(self, samples, losses: SampleLosses, signs: np.ndarray | None):
         self._samples, self._losses, self._signs = samples, losses, signs
-        # Dual variables over C: at w = 0 what has a positive threshold has a loss.
+        # Dual variables divided by C: at w = 0 samples with a positive threshold have a loss.
         self.alpha = np.where(losses.thresholds > 0.0, losses.sizes, 0.0)
 
     @cached_property
@@ -44,8 +45,8 @@ class FirstPiece:
     def C_min(self) -> float:
         """Up to here the solution is C `alpha` (Lemma 9 of Ogawa et al. 2014).
 
-        0 if not known: with an unpenalised intercept, or where a threshold of 0 is passed at once;
-        or if there is none: for losses with shifts.
+        0 if not known, with a free intercept or a threshold of 0, or if there is none, for losses
+        with shifts.
         """
         if self._signs is not None or self._losses.smooth:
             return 0.0
@@ -54,15 +55,15 @@ class FirstPiece:
 
     @staticmethod
     def _inverses(margins: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-        """Return 1 / C where the margin of a sample arrives at its threshold, if that is > 0."""
+        """Return 1 / C at which the margins of samples reach their thresholds, if positive."""
         at_kink = thresholds == 0.0
         leaves = np.where(margins < 0.0, np.inf, -np.inf)
         return np.where(at_kink, leaves, margins / np.where(at_kink, 1.0, thresholds))
 
     def ends_before(self, C: float) -> bool:
-        """Whether C > C_min: as a rule a few margins tell, without a product with all samples.
+        """Whether C > C_min; a few margins usually suffice, without a product with all samples.
 
-        Of a kernel matrix that is not in memory that would be as much work as a fifth of a fit.
+        For a kernel matrix that is not in memory this product would cost a fifth of a fit.
         """
         if "C_min" not in vars(self) and self._signs is None and not self._losses.smooth:
             n = self._samples.n
@@ -74,7 +75,7 @@ class FirstPiece:
 
     @cached_property
     def C_start(self) -> float:
-        """Up to here, or further, the solution is proportional to C.
+        """A C up to which, at least, the solution is proportional to C.
 
         C_min, if known. Else let kinks be tied at w = 0. As long as |w| |z_i| is no more than their
         distance from the next ones (half of it, where an intercept moves too), tied samples stay
@@ -91,7 +92,7 @@ class FirstPiece:
         return distance / reach if reach > 0.0 else math.inf
 
     def _ridge(self) -> float:
-        """Return a C up to which all losses at w = 0 stay: |w|^2 / 2 is no more than their sum."""
+        """Return a C up to which no loss of w = 0 vanishes: |w|^2 / 2 is at most their sum."""
         losses = self._losses
         total = float(losses.sizes @ np.maximum(losses.thresholds, 0.0) ** 2)
         reach = total * float(self._samples.norms.max()) ** 2
@@ -99,12 +100,12 @@ class FirstPiece:
         return least**2 / reach if reach > 0.0 else math.inf
 
     def _at_zero(self) -> tuple[np.ndarray, float]:
-        """Return dual variables optimal at w = 0, and the distance of thresholds from zero."""
+        """Return optimal dual variables at w = 0, and the least distance of a kink from 0."""
         sizes = np.abs(self._losses.thresholds)
         return self.alpha, float(sizes.min(where=sizes > 0.0, initial=np.inf))
 
     def _tied(self) -> tuple[np.ndarray, float]:
-        """Return the same with an unpenalised intercept, and half a distance between kinks."""
+        """Return the same for a free intercept, with half the distance between kinks."""
         y, caps = self._signs, self._losses.caps
         kinks = y * self._losses.thresholds
         low, high = best_intercepts(kinks, caps, float(caps[y > 0.0].sum()))

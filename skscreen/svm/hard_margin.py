@@ -1,15 +1,15 @@
-"""The machine of a hard margin, C = inf: the largest margin without any loss.
+"""The hard margin, C = inf: the largest margin without any loss.
 
     min 1/2 |w|^2   subject to   m_i >= 1 for all margins m_i,
 
-has the dual max sum alpha - 1/2 |sum_i alpha_i z_i|^2 over alpha >= 0, of which the dual variables
-of any finite C are feasible points. Divided by its smallest margin, if that is positive, the primal
-point of a finite C is feasible as well: both sides prove how far it is from the optimum. The
-solution is that of every C above its largest dual variable (over the weights), so a few values of C
-find it.
+has the dual max sum alpha - 1/2 |sum_i alpha_i z_i|^2 over alpha >= 0. The dual variables for any
+finite C are feasible, and so is the primal point divided by its smallest margin, if that is
+positive. Together they prove how far the point is from the optimum. The hard-margin solution is
+also the solution for every C above its largest dual variable (divided by the weight), so it is
+found by solving for a few values of C.
 
-No direction has a margin above |sum_i alpha_i z_i| / sum_i alpha_i, because this is the length of a
-point of the convex hull of the z_i. If that vanishes next to the samples, they cannot be separated.
+No direction has a margin above |sum_i alpha_i z_i| / sum_i alpha_i, the length of a point of the
+convex hull of the z_i. If this is negligible compared with the samples, they are not separable.
 """
 
 import math
@@ -22,10 +22,10 @@ from skscreen.core.floats import EPS
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution
 
-# From one C to the next, in units of 1 / |z|^2, and where to end.
+# Factor from one C to the next, and first and last C in units of 1 / |z|^2.
 _STEP, _LAST = 100.0, 1e16
 
-# A margin over the length of samples that double precision cannot tell from none.
+# Margin, relative to the length of the samples, that double precision cannot tell from zero.
 _NONE = 1e-7
 
 
@@ -67,7 +67,7 @@ def solve_hard_margin(
 
 
 def _feasible(found: SampleSolution, signs: np.ndarray | None, tol: float) -> SampleSolution:
-    """Return a solution of some C, scaled until no sample has a loss, with its certificate."""
+    """Return the solution for some C, scaled until no sample has a loss, with its certificate."""
     margins = found.margins if signs is None else found.margins + found.b * signs
     smallest = float(margins.min())
     if smallest <= 0.0:

@@ -156,7 +156,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         "random_state": ["random_state"],
     }
 
-    # What `ScreenedSVC` leaves open.
+    # Parameters of `ScreenedSVC` that are fixed here.
     kernel, gamma, degree, coef0, cache_size = "linear", "scale", 3, 0.0, 1000
     intercept, decision_function_shape, break_ties = "penalised", "ovr", False
     sparse_coefs, counts_together = False, True

@@ -22,15 +22,15 @@ from skscreen.svm.problem import build
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.svc import ScreenedSVC
 
-# Share of `eps` that the duality gap at the stored points may use up.
+# Share of `eps` that the duality gap of the solutions may use up.
 _GAP_SHARE = 0.01
 
-# Bytes of a sample at one C: its dual variable.
+# Bytes that are kept for each sample and C: a dual variable.
 _KEPT = 8.0
 
 
 class PathOverC(PathResult[SampleSolution]):
-    """Solutions along a path, C ascending: what those of classifiers and of regressions share."""
+    """Base of the paths over C of classifiers and regressions."""
 
     @property
     def Cs(self) -> np.ndarray:
@@ -59,12 +59,12 @@ class PathOverC(PathResult[SampleSolution]):
 
     @property
     def screening_rates(self) -> np.ndarray:
-        """Share of the decidable samples that were proved to be at a bound at the end."""
+        """Share of the decidable samples that were proven to be at a bound at the end."""
         return np.array([solution.screening_rate() for solution in self])
 
     @property
     def path_screening_rates(self) -> np.ndarray:
-        """The same before the first step, by the reference at the C before."""
+        """The same before the first step, by the solution at the previous C."""
         return np.array([solution.screening_rate("path") for solution in self])
 
 
@@ -244,7 +244,7 @@ def svc_path(
 
 
 def check_path_options(name: str, Cs, eps: float | None, options: dict) -> np.ndarray | None:
-    """Refuse arguments of a path that have no meaning together; return the values of a grid."""
+    """Check the arguments of a path; return the values of a grid."""
     if "C" in options:
         raise TypeError(f"{name}() takes Cs, not C.")
     if options.get("memory") is not None:
@@ -255,7 +255,7 @@ def check_path_options(name: str, Cs, eps: float | None, options: dict) -> np.nd
 
 
 class OnePath:
-    """What solves a problem for one C after the other, and what makes of a solution what is kept.
+    """Solves one problem for one C after the other, and finishes the solutions.
 
     Parameters
     ----------
@@ -269,12 +269,12 @@ class OnePath:
 
     @property
     def C_min(self) -> float:
-        """Up to here the solution is proportional to C; 0 if not known."""
+        """Largest C up to which the solution is proportional to C; 0 if not known."""
         return self._solver.C_min
 
     @property
     def C_start(self) -> float:
-        """Up to here, or further, the solution is proportional to C."""
+        """A C up to which, at least, the solution is proportional to C."""
         return self._solver.C_start
 
     def follow(self, Cs: Sequence[float], tol: float) -> Iterator[SampleSolution]:
@@ -283,7 +283,7 @@ class OnePath:
 
 
 def follow_C(model, paths: OnePath | ClassPaths, grid, eps, C_max: float, callbacks) -> tuple:
-    """Solve for the values of a grid, or of the eps-path, and warn where that failed.
+    """Solve for the values of a grid, or of a path with `eps`, and warn about missed tolerances.
 
     The arguments are those of `svc_path`; returns finished solutions.
     """
@@ -308,7 +308,7 @@ def follow_C(model, paths: OnePath | ClassPaths, grid, eps, C_max: float, callba
 def _eps_steps(
     paths: OnePath | ClassPaths, eps: float, C_max: float, tol: float
 ) -> Iterator[tuple]:
-    """Solve for the values of C of the eps-path; also yields how far on the way each is."""
+    """Solve along a path with `eps`; yields solutions, and the share of the path that is done."""
     C, tol = min(paths.C_start, C_max), min(tol, _GAP_SHARE * eps)
     way, shortest = math.log(C_max / C), 1.0 + 0.5 * math.sqrt(eps)
     # An accurate solution is good up to (1 + sqrt(eps)) C and further, see `eps_limit`.
@@ -321,7 +321,8 @@ def _eps_steps(
         solution = paths.solve(C, tol)
         # Of the stored objective, which is so much more than the optimal one at most.
         limit = C * min(eps_limit(found, eps / (1.0 + eps)) for found in solution.problems)
-        # No loss but what the tolerance leaves: the hard-margin solution, good for every larger C.
+        # There are no losses up to the tolerance: this is the hard-margin solution, good for every
+        # larger C.
         lossless = all(
             _loss(found) <= tol * found.certificate.primal for found in solution.problems
         )

@@ -1,4 +1,4 @@
-"""The path driver for samples: solves for one C after the other, each from the one before."""
+"""The path driver: solves for one C after the other, with warm starts and screening."""
 
 import math
 import time
@@ -24,31 +24,32 @@ from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.polish import certified, polish, stretched
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
-# Margins this near to the kink (over 1, or the threshold) and shares of C_i this near to inside
-# count as undecidable; for rates only.
+# Margins this close to the kink (relative to the threshold) and dual variables this close to a
+# bound (relative to C_i) count as undecidable, for screening rates only.
 _KINK = 1e-6
 
-# Samples whose margins are recomputed to tell the errors of all.
+# Number of samples whose margins are recomputed to estimate the errors of all.
 _LOOKED_AT = 64
 
-# Their largest error, in EPS * sum(alpha |z|) * |z_j|; references allow for four times as much.
+# Largest error of margins, in units of EPS * sum(alpha |z|) * |z_j|; references allow for four
+# times as much.
 _DRIFT = 2.0
 
-# What such errors may add to the gap, as a share of the tolerance.
+# What these errors may add to the gap, as a share of the tolerance.
 _HARMLESS = 1e-3
 
-# Most solves that go on from margins computed afresh.
+# Largest number of solves that continue from recomputed margins.
 _REPEATS = 3
 
-# A length below any that counts, against division by zero.
+# Tiny length that avoids division by zero.
 _TINY = 1e-300
 
-# Margins of a sum of samples are computed afresh after changes of so many times its length.
+# Margins of a sum of samples are recomputed after changes of this many times its length.
 _MOST_SUMMED = 4.0
 
 
 class Samples(Protocol):
-    """What the driver asks of samples z_i, whether they are rows or known by a kernel."""
+    """Samples z_i as the driver sees them, whether they are rows or known by a kernel."""
 
     n: int
     y: np.ndarray
@@ -88,7 +89,7 @@ def _some(n: int) -> np.ndarray:
 class SamplePathSolver:
     """Solves one C after the other, best in increasing order and closely spaced.
 
-    The solution before, scaled to the new C, is the start and the reference of the screening.
+    The previous solution, scaled to the new C, is the start and the screening reference.
 
     Parameters
     ----------
@@ -132,12 +133,12 @@ class SamplePathSolver:
 
     @property
     def C_min(self) -> float:
-        """Up to here the solution is proportional to C; 0 if not known. See `FirstPiece`."""
+        """Up to this C the solution is proportional to C; 0 if not known. See `FirstPiece`."""
         return self._begins.C_min
 
     @property
     def C_start(self) -> float:
-        """Up to here, or further, the solution is proportional to C. See `FirstPiece`."""
+        """A C up to which, at least, the solution is proportional to C; see `FirstPiece`."""
         return self._begins.C_start
 
     @property
@@ -146,7 +147,7 @@ class SamplePathSolver:
         return float(self._samples.norms.max())
 
     def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray | None, C_min: float) -> None:
-        """Take in a point known for some C; up to two, one on either side, help the next solve.
+        """Use a point known for some C; up to two of them, one on either side, help the next solve.
 
         It screens by relaxed BT1 alone: IT would cost a product with the whole kernel matrix.
 
@@ -206,8 +207,8 @@ class SamplePathSolver:
             codes = None
         decided = codes is not None and codes.any()
         if not solution.converged and decided and self._left(solution.n_iter) != 0:
-            # Decisions are proved; should rounding errors have led to a wrong one all the same,
-            # only a solve without them can confirm the full problem.
+            # Decisions are proven; if rounding errors have led to a wrong one all the same, only a
+            # solve without them can confirm the full problem.
             history.append(ScreeningEvent("repair", 1.0 / C, solution.n_iter, 0, 0, codes.size, 0))
             before, codes = solution.n_iter, None
             solution = self._polished(losses, solution.alpha, None, None, tol, before)
@@ -220,10 +221,10 @@ class SamplePathSolver:
         return None if self._max_iter is None else max(self._max_iter - spent, 0)
 
     def _polished(self, losses, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
-        """Solve, and go for the last digits: the tighter a reference, the more it decides."""
+        """Solve, and polish the solution, because a tighter reference decides more."""
         solution = self._solve(losses, start, margins, codes, tol, self._left(spent))
         if solution.rounding:
-            # By levels it has the digits that it needs, but for margins far from the kink.
+            # Solutions by levels are precise enough, except for margins far from the kink.
             if not self._exact:
                 return solution
             solution = replace(self._afresh(solution, losses), rounding=0.0)
@@ -245,7 +246,7 @@ class SamplePathSolver:
         return self._with_effect(solution, losses, tol)
 
     def _with_effect(self, solution: SampleSolution, losses, tol: float) -> SampleSolution:
-        """Return the solution with what rounding errors of margins add to its gap.
+        """Return the solution with the effect of rounding errors of margins added to its gap.
 
         Next to a sample of a huge C a rounding error of its margin may be a loss that counts. Those
         of sums of kernel values are larger than those of products with weights.
@@ -371,8 +372,8 @@ class SamplePathSolver:
         return start, below.margins + share * (above.margins - below.margins)
 
     def _test(self, known: "_Known", C: float) -> Extremes:
-        # At first "ball1", as the others cost a product with the whole kernel matrix.
-        # And of losses with shifts the dual variables that belong to w are those of "ball1".
+        # "ball1" first, as the others cost a product with the whole kernel matrix. For losses with
+        # shifts the dual variables that belong to w are those of "ball1".
         one_ball = not self._on_path or self._losses.smooth
         bound = BOUNDS["ball1" if one_ball else self._screening]
 

@@ -139,7 +139,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    # What `n_iter_` is at least.
+    # The least value of `n_iter_`.
     fewest = 0
 
     _parameter_constraints: ClassVar[dict] = {
@@ -306,7 +306,7 @@ def fitted(
 def _set(
     model: ScreenedSVR, X, targets: Targets, kernel: Kernel, solution: SampleSolution
 ) -> ScreenedSVR:
-    """Set the fitted attributes, all at once: an interrupt leaves all or none."""
+    """Set all fitted attributes in one step, so that an interrupt leaves all or none."""
     coefs = signed(solution)
     found = np.flatnonzero(coefs)
     rows = targets.rows[found]

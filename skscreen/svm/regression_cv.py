@@ -112,8 +112,8 @@ class ScreenedSVRCV(ScreenedSVR):
     (5, 2, 3)
     """
 
-    # The refit starts from a fold, whose solution may be that of all samples; scikit-learn counts
-    # steps from 1.
+    # The refit may need no step at all, as it starts from a fold, but scikit-learn expects at least
+    # 1.
     fewest = 1
 
     _parameter_constraints: ClassVar[dict] = {
@@ -206,7 +206,7 @@ class ScreenedSVRCV(ScreenedSVR):
         targets = check_targets(checked, y_checked, sample_weight)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
-        # Tables are not cut along both axes.
+        # Data frames cannot be indexed along both axes.
         X = checked if self.kernel == "precomputed" else X
         X, y, splits = split(self.cv, X, y, y_checked, groups, classifier=False)
         if self.epsilons is not None:
@@ -266,14 +266,14 @@ def _follow_fold(
             model.set_params(gamma=gamma, epsilon=float(epsilon))
             problem = build_regression(model, *training, weights, shared=shared)
             last = yield from _follow_path(model, problem, Cs, X_val, last)
-            # The next kernel matrix takes the memory of this one.
+            # The next kernel matrix reuses the memory of this one.
             del problem
 
 
 def _follow_path(
     model: ScreenedSVR, problem: RegressionProblem, Cs, X_val, before: np.ndarray | None
 ):
-    """Solve for one C after the other, each from the one before; return what the first one found.
+    """Solve for one C after the other, each from the previous solution; return the first solution.
 
     `before` is that for another gamma or epsilon.
     """

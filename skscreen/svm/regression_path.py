@@ -143,7 +143,8 @@ def svr_path(
     grid = check_path_options("svr_path", Cs, eps, options)
     model = ScreenedSVR(**options)
     model._validate_params()
-    # Of many samples kernel values in tiles are cheaper than the matrix, for all C together too.
+    # With many samples, kernel values in tiles are cheaper than the matrix, even for all C
+    # together.
     problem = build_regression(model, X, y, sample_weight, once=model.kernel == "rbf")
     path = OnePath(problem.path_solver(), problem.finish)
     solutions = follow_C(model, path, grid, eps, C_max, callbacks)

@@ -1,4 +1,4 @@
-"""The problems of a fit in a store: one file for all of them."""
+"""A fit in a store, with one file for all of its problems."""
 
 from threading import Lock
 
@@ -8,7 +8,7 @@ from skscreen.fitting.store import Store
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
-# C, dual variables, their margins where they are known, and C_min of the problem.
+# C, dual variables, their margins if known, and C_min of the problem.
 Known = tuple[float, np.ndarray, np.ndarray | None, float]
 
 # Samples, and numbers in them, up to which a fit takes less time than a file that is looked up and
@@ -17,12 +17,12 @@ _FEW, _LITTLE = 150, 2**15
 
 
 def is_worth_keeping(X) -> bool:
-    """Whether fits of samples take long enough for a store to save time."""
+    """Whether fits of these samples take long enough for a store to save time."""
     return X.shape[0] > _FEW or X.shape[0] * X.shape[1] > _LITTLE
 
 
 class StoredFit:
-    """What a store knows of the problems of a fit for other C, and learns of them for this one.
+    """Stored solutions of the problems of a fit for other C, and solutions to store for this one.
 
     Threads may solve them.
 
@@ -67,7 +67,7 @@ class StoredFit:
         return out
 
     def keep(self, problem: int, C: float, solution: SampleSolution, C_min: float = 0.0) -> None:
-        """Take in a solution; write all once there are all, and if they are good."""
+        """Add a solution; write the file when all problems are solved, if all are good."""
         with self._lock:
             self._solved[problem] = solution, C_min
             found = [self._solved[k] for k in sorted(self._solved)]
@@ -93,7 +93,7 @@ def solve_with_store(
     tol: float,
     start: np.ndarray | None,
 ) -> SampleSolution:
-    """Solve a problem for one C, from a start or with what a store knows about other C."""
+    """Solve a problem for one C, from a start or from stored solutions for other C."""
     if start is not None:
         solver.recall(C, start, None, solver.C_min)
     elif stored is not None:

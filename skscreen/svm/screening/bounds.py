@@ -36,11 +36,10 @@ from skscreen.core.floats import EPS, WIDER
 from skscreen.samples.intercept import balanced_target
 from skscreen.samples.losses import SampleLosses
 
-# Rounding error of a sum of vectors, in EPS times the sum of their lengths: more than blocked sums
-# of terms of both signs show.
+# Allowance for the rounding error of a sum of vectors, in EPS times the sum of their lengths.
 SLACK = 8.0
 
-# Below any length of a vector.
+# Tiny length that avoids division by zero.
 _SHORT = 1e-150
 
 

@@ -1,4 +1,4 @@
-"""Bounds on margins by samples inside their box, where the intercept is unpenalised.
+"""Bounds on margins by samples inside their box, for a free intercept.
 
 Two margins differ by a product that the intercept has no part in. With s = y_i y_j,
 
@@ -28,16 +28,16 @@ from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import Reference, SampleBall, path_gap, scaled_gap_ball
 from skscreen.svm.screening.rules import Extremes
 
-# Samples that all are compared with; more hardly decide more.
+# Number of samples to compare all with; more hardly decide more.
 _MOST = 30
 
-# Error of |z_i - s z_j|^2 over |z_i|^2 + |z_j|^2: kernel values may be of single precision.
+# Error of |z_i - s z_j|^2 relative to |z_i|^2 + |z_j|^2, because kernel values may be float32.
 _UNSURE = 1e-6
 
-# Relative widening of limits of margins.
+# Factor that widens limits of margins, for rounding errors.
 _LIMIT_SLACK = 1.0 + 1e-6
 
-# Rounding errors of sums of such limits, in EPS.
+# Allowance for rounding errors of sums of these limits, in EPS.
 _ROUNDING = 8.0
 
 
@@ -109,7 +109,7 @@ def furthest_inside(
     room = np.minimum(alpha, caps - alpha)
     index = np.argpartition(-room, _MOST)[:_MOST] if room.size > _MOST else np.arange(room.size)
     index = index[room[index] > 0.0] if share < 1.0 else index[:0]
-    # What overflows is no limit.
+    # Overflow means no limit.
     with np.errstate(over="ignore", divide="ignore"):
         reach = _LIMIT_SLACK * gap / np.float64(1.0 - share)
         if losses.smooth:
@@ -174,7 +174,7 @@ def _compare(
             middle = margins[i] - sign * margins[j]
             low = least[k] if sign > 0.0 else -most[k]
             high = most[k] if sign > 0.0 else -least[k]
-            # A NaN is no bound.
+            # NaN means no bound.
             if middle - reach + low > lower[i]:
                 lower[i] = middle - reach + low
             if middle + reach + high < upper[i]:

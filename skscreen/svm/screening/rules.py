@@ -22,7 +22,7 @@ from skscreen.svm.screening.bounds import (
     segment,
 )
 
-# Distance from a kink, over its margin or 1, below which nothing is decided: rounding errors.
+# No margin closer to a kink than this, relative to max(1, |kink|), is decided.
 _TOLERANCE = 1e-9
 
 Extremes = tuple[np.ndarray, np.ndarray]

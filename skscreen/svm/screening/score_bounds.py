@@ -59,13 +59,13 @@ from skscreen.core.floats import EPS, WIDER
 from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import SLACK
 
-# Samples that validation vectors are regressed on: those furthest inside their box.
+# Largest number of samples in the regressions: those furthest inside their box.
 _MOST_FREE = 256
 
-# Ridge of these regressions over the one at which both terms of the bound are equal: see `_ridge`.
+# Ridge of the regressions over the one that makes both terms of the bound equal, see `_ridge`.
 _RIDGE = 0.05
 
-# Distance from the ends of its box, over C_i, from which on a sample is inside.
+# Least distance from the ends of its box, relative to C_i, of a sample inside the box.
 _INSIDE = 1e-6
 
 

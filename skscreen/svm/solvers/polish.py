@@ -1,4 +1,4 @@
-"""The last digits of a solution: linear systems on the samples of margin 1.
+"""Polishing of solutions, by linear systems on the samples of margin 1.
 
 Once it is known which samples have alpha_i = 0 (R), alpha_i = C_i (L) and a margin of 1 (E), the
 dual variables of E solve Q_EE alpha_E = t_E - Q_EL C_L, t the thresholds, with the shifts of losses
@@ -16,21 +16,21 @@ from skscreen.core.certificate import Certificate
 from skscreen.samples.losses import SampleLosses
 from skscreen.svm.solvers.solution import SampleSolution
 
-# Widest system that is worth its cost, and most systems that are tried.
+# Largest system that is worth its cost, and largest number of systems.
 _LARGEST, _ROUNDS = 500, 6
 
-# Most entries of sparse rows that are polished: of more, a round's passes cost as much as a solve.
+# Sparse rows with more entries are not polished, because their passes cost as much as a solve.
 _MOST_ENTRIES = 100_000
 
-# Ridge that makes a singular matrix (repeated samples) definite, over its mean diagonal entry.
+# Ridge, relative to the mean diagonal entry, for singular matrices (repeated samples).
 _RIDGE = 1e-11
-# Steps of refinement that take the effect of the ridge away.
+# Steps of iterative refinement that remove the effect of the ridge.
 _REFINEMENTS = 3
 
-# Most that vectors are made longer by.
+# Largest factor of `stretched`.
 _STRETCHED = 1.0 + 1e-6
 
-# Relative gap that is not worth a system.
+# Relative gap below which no system is solved.
 _EXACT = 1e-12
 
 
@@ -117,10 +117,11 @@ def _change(samples, E, alpha, slopes, shifts, signs) -> tuple[np.ndarray, float
 def stretched(
     solution: SampleSolution, losses: SampleLosses, signs: np.ndarray | None, errors: np.ndarray
 ) -> SampleSolution:
-    """Return the solution made longer by so much that no margin is short of its threshold.
+    """Return the solution scaled up such that no margin is below its threshold.
 
-    Next to a huge C a margin that lacks a rounding error costs more than the gap may be; a vector
-    longer by as much costs nothing. Where C counts, or no such factor exists, itself.
+    With a huge C a margin that is short by a rounding error costs more than the tolerance, while
+    a slightly longer vector costs nothing. Without such a factor, or if a dual variable would
+    exceed its cap, the solution is returned as it is.
     """
     reach = losses.thresholds - losses.short(solution.margins, solution.b, signs) - 2.0 * errors
     if not (np.all(reach > 0.0) and np.all(losses.thresholds > 0.0)):

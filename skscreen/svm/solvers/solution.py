@@ -1,4 +1,4 @@
-"""What solvers of hinge-loss problems over samples return, and a path yields."""
+"""Solutions of hinge-loss problems, returned by solvers and yielded by paths."""
 
 from dataclasses import dataclass
 
@@ -64,12 +64,12 @@ class SampleSolution:
 
     @property
     def place(self) -> str:
-        """Where it is on a path."""
+        """Position on a path, in words."""
         return f"C={self.C:.3g}"
 
     @property
     def line(self) -> str:
-        """What a progress bar shows."""
+        """Text for a progress bar."""
         return (
             f"{self.place} gap={self.certificate.relative_gap:.1e} "
             f"screened={self.screening_rate():.0%} iterations={self.n_iter}"

@@ -25,32 +25,32 @@ from skscreen.svm.solvers.kernel.newton_loops import square_block
 from skscreen.svm.solvers.kernel.proximal_newton import Point, ProximalNewton, WorkingSet
 from skscreen.svm.solvers.kernel.state import KernelRun, feasible
 
-# First delta, times the largest C.
+# First delta times the largest C.
 FIRST_DELTA = 0.3
 
-# Times the largest dual variable stands for the largest C where shifts make systems better.
+# With shifts, which improve the conditioning and set no caps, this factor times the largest dual
+# variable takes the place of the largest C.
 _WELL_CONDITIONED = 30.0
 
-# Factors of delta after an outer step, by the most Newton steps it took: the sets of a much smaller
-# delta are hard to find from afar.
+# (Newton steps, factor of delta): the factor after an outer step of at most so many Newton steps.
 SCHEDULE = ((5, 0.1), (10, 0.5), (INNER := 20, 0.7))
 
-# Factor of delta after a step that took more, and was given up.
+# Factor of delta after an outer step that was given up because it took more Newton steps.
 GROW = 4.0
 
-# Factor of the smallest delta where a factor broke down: kernel values of single precision.
+# Factor of the smallest delta after a Cholesky factor broke down (kernel values may be float32).
 _MORE = 10.0
 
-# Size of a working set: times the samples in the interior, plus.
+# Size of a working set: a multiple of the samples in the interior, plus a constant.
 _ROOM = (1.5, 100)
 
 # Largest working set: 512 MB for its block of Q.
 LARGEST_SET = 8192
 
-# Share of a working set up to which its rest is copied, to leave samples out.
+# A working set is copied without its fixed samples if the copy is at most this share of it.
 _WORTH_COPYING = 0.7
 
-# Outer steps of a run; more mean that it goes round in circles.
+# Largest number of outer steps of a run.
 _LIMIT_OUTER = 100
 
 

@@ -12,17 +12,16 @@ whatever the rounding errors.
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-# Systems of one step: each stops samples at bounds.
+# Largest number of systems in one step; each fixes samples at bounds.
 _MOST_SYSTEMS = 6
 
 # Largest system: its factor takes 400 MB.
 LARGEST_SYSTEM = 10_000
 
-# Ridge, relative to the mean diagonal: rounding errors of single precision.
+# Ridge, relative to the mean diagonal, against rounding errors of single precision.
 _RIDGE = 2e-6
 
-# Steps of iterative refinement, each of which takes off most of what the ridge and the single
-# precision of the factor have added.
+# Steps of iterative refinement: they remove the errors of the ridge and of single precision.
 _REFINEMENTS = 3
 
 
@@ -86,7 +85,7 @@ def _projected(K, low, high, beta, g, free, with_offset: bool) -> np.ndarray:
         if free.size < 2:
             break
     if with_offset:
-        # What is left of the sum is shared by those with room.
+        # Share the rest of the sum among the variables that can still move.
         room = np.where(change.sum() > 0.0, beta + change - low, high - beta - change)
         room[np.setdiff1d(np.arange(beta.size), free, assume_unique=True)] = 0.0
         total = room.sum()

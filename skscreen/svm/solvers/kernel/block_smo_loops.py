@@ -21,13 +21,13 @@ import numpy as np
 from skscreen.core.compiling import njit
 from skscreen.core.floats import REORDER_FINITE
 
-# Maxima are taken in so many lanes: arrays are padded with samples that cannot move.
+# Number of lanes in which maxima are taken; arrays are padded with samples that cannot move.
 LANES = 128
 
-# Steps between two looks at the largest violation.
+# Number of steps between two checks of the largest violation.
 _LOOK = 16
 
-# Least curvature of a pair, relative to the diagonal: rounding errors in single precision.
+# Least curvature of a pair, relative to the diagonal, because of rounding in single precision.
 _LEAST = np.float32(1e-7)
 _NONE, _ZERO = np.float32(-np.inf), np.float32(0.0)
 

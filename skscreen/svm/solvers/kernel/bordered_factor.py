@@ -16,10 +16,11 @@ from skscreen.core.memory import Pool
 from skscreen.samples.gram import indefinite_message
 from skscreen.svm.solvers.kernel.newton_loops import newton_system
 
-# Fewest samples whose factor is worth keeping, and the largest share of them that may change.
+# Least number of samples whose factor is kept, and the largest share of them that may change.
 _SMALLEST, _LARGEST_CHANGE = 128, 0.125
 
-# Smallest delta, over the diagonal: rounding errors of the Schur complement are 1e-16 over that.
+# Smallest delta, relative to the diagonal, because the relative rounding errors of the Schur
+# complement are 1e-16 divided by it.
 _LEAST_DELTA = 1e-7
 
 

@@ -69,8 +69,8 @@ def solve_by_levels(
     solver.finish(box, point)
     view = solver.certify(whole, point)
     if view.gap > tol * view.primal and codes[C > 0.0].any():
-        # Decisions are proved; should rounding errors have led to a wrong one all the same, it is
-        # taken back.
+        # Decisions are proven; if rounding errors have led to a wrong one all the same, it is taken
+        # back.
         history.append(_repair(C, solver.n_steps))
         solver.improve(everyone, whole, point, max(_SHARE * tol, DIGITS))
         view = solver.finish(whole, point)

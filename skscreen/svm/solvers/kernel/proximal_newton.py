@@ -36,7 +36,7 @@ from skscreen.samples.losses import SampleLosses
 from skscreen.svm.solvers.kernel.bordered_factor import BorderedFactor
 from skscreen.svm.solvers.kernel.newton_loops import clipped_dual, slope_of_loss
 
-# Share of the slope that a full step may leave without a line search.
+# A full step is taken without a line search if it leaves at most this share of the slope.
 _SLOPE_LEFT = 0.3
 
 

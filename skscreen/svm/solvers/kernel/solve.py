@@ -19,31 +19,31 @@ from skscreen.svm.solvers.solution import SampleSolution
 SOLVERS = ("auto", "active-set", "smo")
 INTERCEPTS = ("none", "free")
 
-# Newton steps, and steps of SMO a sample, where no limit is given.
+# Limits unless `max_iter` is given: Newton steps, and steps of SMO for each sample.
 _STEPS, _STEPS_A_SAMPLE = 2000, 1000
 
-# Most runs: the first and those of repair.
+# Largest number of runs: the first one and repairs.
 _RUNS = 4
-# Share of the gap that a repair may leave to be worth another one.
+# A repair is repeated if it leaves at most this share of the gap.
 _WORTH_REPEATING = 0.5
 
-# Nanoseconds of a multiplication in a matrix product or Cholesky factor.
+# Estimated nanoseconds per multiplication in a matrix product or Cholesky factor.
 NS_PER_MULTIPLY = 0.06
-# Nanoseconds of an entry of a matrix to be factored, and of a Newton step besides.
+# Nanoseconds per entry of a matrix to be factored, and fixed ones per Newton step.
 _NS_PER_ENTRY, _NS_PER_NEWTON = 1.0, 2e5
-# Nanoseconds of a step of SMO, for each undecided sample.
+# Nanoseconds per step of SMO and undecided sample.
 _NS_PER_SMO = 2.0
 
 # Relative gap at which SMO hands over to the active set.
 _CRUDE = 3e-2
-# Most steps of SMO from a known start: the cost of 5 Newton steps, or an eighth of a step a sample.
+# Most steps of SMO from a given start: the cost of this many Newton steps, or so many per sample.
 _MOST_NEWTON, _FEW = 5, 0.125
-# Most steps of SMO a sample from nothing: at a large C a matrix of low rank takes hundreds.
+# Most steps of SMO per sample without a start.
 _COLD = 10
 
-# Factors that an active set needs at least.
+# Least number of Cholesky factors in a run of the active set.
 _FACTORS = 5
-# Share of their cost that SMO may use first where it may do without, and least steps a sample.
+# SMO alone is tried for this share of their cost, if that allows so many steps per sample.
 _TRIAL, _LEAST = 0.3, 0.5
 
 

@@ -1,4 +1,4 @@
-"""What the solvers of kernel SVMs share: a dual point under way and what screening fixes of it."""
+"""State of the kernel solvers: a dual point, and what screening has fixed."""
 
 from dataclasses import dataclass
 from time import perf_counter
@@ -14,10 +14,10 @@ from skscreen.svm.screening.bounds import gap_ball, reference
 from skscreen.svm.screening.rules import ball_test
 from skscreen.svm.solvers.hinge import HingeTerms
 
-# Share of the tolerance that the undecided samples may use: the certificate of all decides.
+# Share of the tolerance that the undecided samples may use; the gap of all samples is checked last.
 SHARE = 0.5
 
-# Share of the gap at the last screening below which samples are screened again.
+# Samples are screened again when the gap is below this share of the gap at the last screening.
 _SCREEN_AT = 0.25
 
 
@@ -53,7 +53,7 @@ class KernelRun:
     def is_solved(self, gap: float) -> bool:
         """Whether the undecided samples have used no more than their share of the tolerance."""
         if self.S.size == 0:
-            # Should that be wrong, no step here could tell.
+            # If this were wrong, no step here could detect it.
             return True
         return gap <= SHARE * self.tol * (self.state.dual + gap)
 

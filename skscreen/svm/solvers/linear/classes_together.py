@@ -6,15 +6,14 @@ from scipy import sparse
 from skscreen.core.memory import check_memory
 from skscreen.svm.solvers.linear.class_sweeps import LANES, sweep
 
-# Relative gap below which single precision has nothing to give, and the share of one that is asked
-# for.
+# Smallest relative gap that single precision can reach, and the share of the tolerance to reach.
 _LEAST, _SHARE = 2e-7, 0.5
 
-# Sweeps after which the rate tells how many there would be, over how many the rate is taken, and
-# the most: where there are more, problems have faster methods of their own.
+# The number of sweeps is estimated after `_FIRST` sweeps, from the rate of the `_LAST` ones. If it
+# is above `_MOST`, solving the problems one by one is faster.
 _FIRST, _LAST, _MOST = 8, 4, 40
 
-# Largest sizes of numbers whose sums and squares single precision holds.
+# Largest entries whose sums and squares single precision can hold.
 _LARGEST = 1e6
 
 

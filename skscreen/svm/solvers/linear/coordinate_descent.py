@@ -39,33 +39,34 @@ from skscreen.svm.solvers.linear.face_steps import FaceSteps
 from skscreen.svm.solvers.linear.state import SampleState
 from skscreen.svm.solvers.linear.sweeps import active_samples, epochs
 
-# Cost of a visit besides its entries, in entries: random access, mostly.
+# Fixed cost of visiting a sample (random access), in units of reading one entry.
 _ENTRIES_PER_VISIT = 30
-# Least work between two evaluations of the gap, and before the first, in epochs.
+# Least work between two evaluations of the gap, and before the first one, in epochs.
 _FEWEST, _FIRST = 1.0, 4.0
-# Share of the largest gradient from which on samples rest, before the first evaluation.
+# Before the first evaluation samples rest if their gradient is above this share of the largest.
 _EAGER = 0.25
-# Active samples over those inside the box at which the first sweeps end: a face is found.
+# The first sweeps end when the active samples are this many times those inside the box.
 _SETTLED = 1.2
-# Active samples over those inside the box up to which a move on the face is worth while.
+# Largest ratio of active samples to those inside the box at which a move on the face is tried.
 _NEARLY_ALL = 1.5
-# Products with the free samples that a move takes, more or less.
+# Typical number of products with the free samples in a move.
 _WORTH_MOVING = 20.0
-# Least work of the sweeps after a move, in epochs, and as a share of the move's.
+# Least work of the sweeps after a move, in epochs, and as a share of the work of the move.
 _SWEEPING, _SHARE = 2.0, 0.25
-# Stiffness of the intercept over that of all samples inside the box, during sweeps.
+# Curvature along the intercept over that of all samples inside the box, during sweeps.
 _LOOSE = 20.0
-# Evaluations without gain after which it ends: with more than this share of the gap left.
+# A solve ends after this many evaluations without gain: those that leave more than a share
+# `_GAIN` of the gap.
 _STALLED, _GAIN = 300.0, 0.9
-# What an evaluation counts after epochs that did not end early, and its factor where rounding
-# errors are larger than the gap asked for.
+# Weight of such an evaluation if its epochs did not end early, and its factor if rounding errors
+# are larger than the required gap.
 _WHOLE, _ROUNDED = 0.1, 10.0
-# Most work that may be left, over the work done: rates are those of a few evaluations.
+# Upper limit of the estimated remaining work, over the work done.
 _PATIENCE = 10.0
 
 
 def epoch_work(samples: LinearSamples) -> float:
-    """Return the entries that an epoch of all samples reads, each twice, and what goes with it."""
+    """Return the cost of an epoch over all samples, in units of reading one entry."""
     return 2.0 * (float(samples.row_lengths.sum()) + _ENTRIES_PER_VISIT * samples.n)
 
 
@@ -139,8 +140,8 @@ def coordinate_descent(
         left = _work_left(history, tol * state.primal)
         if state.relative_gap > tol and give_up is not None and give_up(left):
             break
-        # Epochs that gain next to nothing, most of all those that end early: what is left are
-        # rounding errors, or a conditioning for which this is the wrong method.
+        # Epochs gain next to nothing, above all those that end early, if only rounding errors are
+        # left or if the problem is too badly conditioned for this method.
         if history[-1][1] > _GAIN * held:
             hopeless = tol * state.primal < _rounding(state)
             stalled += (1.0 if exhausted else _WHOLE) * (_ROUNDED if hopeless else 1.0)
@@ -150,7 +151,7 @@ def coordinate_descent(
             stalled, held = 0.0, history[-1][1]
         pause = min(max(0.5 * left, _FEWEST * whole), 0.5 * history[-1][0] + _FEWEST * whole)
         if exhausted:
-            # Ended early, nothing is left to gain among the active samples: have all back.
+            # The epochs ended early: no active sample can gain, so all samples come back.
             rest[:] = np.inf, -np.inf
             trust *= 0.1
     return state.relative_gap <= tol
@@ -159,14 +160,14 @@ def coordinate_descent(
 def _move_on_face(
     faces: FaceSteps, state: SampleState, n_active: int, most: int, left: float
 ) -> float:
-    """Move the free samples together if hardly any others are active; return the work of it.
+    """Move the free samples together if hardly any others are active; return the work done.
 
-    Shifts let sweeps converge fast where C is small: there `left`, in epochs, has to be worth it.
+    With shifts and small C sweeps converge fast, so a move needs enough epochs `left` to pay off.
     """
     n_free = np.count_nonzero(_free(state))
     if state.losses.smooth and left < _WORTH_MOVING * n_free / state.samples.n:
         return 0.0
-    # With more free samples than features the optimum on a face is not a point, but for shifts.
+    # With more free samples than features, and without shifts, the optimum on a face is not unique.
     is_point = n_free <= state.samples.n_features or state.losses.shifts.any()
     if n_active > _NEARLY_ALL * n_free or not is_point:
         return 0.0
@@ -176,7 +177,7 @@ def _move_on_face(
 def _rounding(state: SampleState) -> float:
     """Return what rounding errors of the margins may add to the gap."""
     lengths = 1.0 + state.samples.norms * np.linalg.norm(state.u)
-    # Without a cap the loss is as steep as alpha_i, more or less.
+    # Without a cap the slope of the loss is about alpha_i.
     steepness = np.where(np.isfinite(state.caps), state.caps, state.alpha)
     return float(EPS * (steepness @ lengths))
 
@@ -189,15 +190,15 @@ def _free(state: SampleState) -> np.ndarray:
 def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
     """Return the value of the feature that carries b in the sweeps, and 1 / |z_i|^2 with it.
 
-    The two penalties of b are together that of one feature of a smaller value.
+    Together the two penalties of b are the penalty of one feature of a smaller value.
     """
     samples, square = state.samples, state.samples.bias**2
     own = np.maximum(samples.norms**2 - square, 0.0)
     free = own[_free(state)]
-    # With shifts sweeps settle it fast enough; a second penalty would hold it back.
+    # With shifts sweeps find b fast enough; a second penalty would slow it down.
     if square > 0.0 and free.any() and not state.losses.smooth:
         loose = 1.0 / (1.0 / square + free.size / (_LOOSE * free.mean()))
-        # Or squares would lose their digits to that of the feature.
+        # A larger square would cancel the digits of the others.
         square = max(loose, 1e-8 * square)
     own += square + state.losses.shifts
     return np.sqrt(square), np.divide(1.0, own, out=np.zeros(samples.n), where=own > 0.0)

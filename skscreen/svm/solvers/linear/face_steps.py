@@ -21,13 +21,14 @@ from skscreen.samples.row_loops import add_row, row_count, row_dot, row_of
 from skscreen.svm.solvers.linear.state import SampleState
 from skscreen.svm.solvers.linear.sweeps import spread
 
-# Share of the gain of all steps below which conjugate gradients end: at first, least and most.
+# Conjugate gradients end if a step gains less than a share of the total gain: first value, and
+# smallest and largest.
 _FIRST, _LEAST, _MOST = 1e-2, 1e-5, 0.1
 
-# Factor of that share after a move, up or down; a move is good if half of it can be taken.
+# The share falls by this factor after a move of at least `_GOOD` of the full length, else it rises.
 _FACTOR, _GOOD = 10.0, 0.5
 
-# Faces in a move: variables that leave the box are put to its end, and the others move again.
+# Largest number of faces in a move: variables that reach a bound stay, and the others move again.
 _FACES = 6
 
 

@@ -30,34 +30,36 @@ from skscreen.samples.row_loops import add_products
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.state import SampleState
 
-# Share of the slope at which a line search ends, that of a whole step, and its most trials.
+# A line search ends at this share of the slope, or at a whole step that leaves `_WHOLE_STEP` of it.
 _SLOPE, _WHOLE_STEP, _MOST_TRIALS = 0.01, 0.1, 30
 
-# Share of the rows below which those of undecided samples are copied.
+# Rows of undecided samples are copied if they are less than this share of all rows.
 _WORTH_RESTRICTING = 0.7
 
-# Share of the samples, and samples a weight, that find a start; to which gap, in how many steps.
-_PART, _ROWS_A_WEIGHT, _ROUGH, _MOST_ROUGH = 0.1, 3, 1e-3, 20
+# A start from nothing is found on this share of the samples, at least this many for each weight.
+_PART, _ROWS_A_WEIGHT = 0.1, 3
+# Relative gap of that start, and most steps for it.
+_ROUGH, _MOST_ROUGH = 1e-3, 20
 
-# Rows that are copied together to be multiplied.
+# Number of rows that are copied and multiplied together.
 _TOGETHER = 4096
 
-# Width of rows, over that of the matrix, below which it is summed up entry by entry.
+# Sparse rows filled below this share have their outer products summed up entry by entry.
 _NARROW = 0.15
 
-# Steps of a solve from nothing and from elsewhere, passes over the data in each, and how often the
-# outer products of the samples with a loss are summed up.
-_STEPS, _FEWER_STEPS, _PASSES, _PRODUCTS = 8.0, 6.0, 3.0, 2.0
-
-# Nanoseconds of a product of two entries of a row, of an entry read or copied, of a sample in a
-# pass, of a multiplication in products of matrices, and of a step besides.
+# Estimates for `newton_work`: steps from nothing, and from another start.
+_STEPS, _FEWER_STEPS = 8.0, 6.0
+# Passes over the data in a step, and how often all outer products are summed up in a solve.
+_PASSES, _PRODUCTS = 3.0, 2.0
+# Nanoseconds per product of two entries of a row, entry read, entry copied, sample in a pass, and
+# multiplication in matrix products; and for each step.
 _NS_PER_PAIR, _NS_PER_READ, _NS_PER_COPY, _NS_PER_SAMPLE = 1.5, 0.7, 1.0, 5.0
 _NS_PER_MULTIPLY, _OVERHEAD = 0.05, 1e5
 
-# Share of the tolerance that is asked for where the certificate is still to come.
+# Share of the tolerance to reach before the certificate is computed.
 _SHARE = 0.5
 
-# Evaluations without gain after which rounding errors are what is left.
+# After this many evaluations without gain only rounding errors are left.
 _MOST_FAILURES = 3
 
 

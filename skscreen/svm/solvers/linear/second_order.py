@@ -38,19 +38,20 @@ from skscreen.core.memory import check_memory
 from skscreen.samples.row_loops import sparse_products
 from skscreen.svm.solvers.linear.state import SampleState
 
-# Width of the zones at the start over the relative gap there, and the largest, as margins.
+# Width of the first zones over the relative gap, and the largest width, in units of the margin.
 _FIRST_WIDTH, _LARGEST_WIDTH = 50.0, 10.0
-# Largest width of the last steps: as a margin, and over the mean of C |z|^2.
+# Largest width of the last steps: in units of the margin, and over the mean of C |z|^2.
 _POLISHING_WIDTHS = (0.1, 1e-3)
-# Factors of the width after few, some and many Newton steps.
+# Factor of the width after at most `_FEW` Newton steps, after at most `_MANY`, and after more.
 _NARROWER = (0.1, 0.4, 0.6)
-# Newton steps that are few, many, and more than a proximal step is given.
-_FEW, _MANY, _TOO_MANY = 4, 15, 60
-# Share of the rows below which those of undecided samples are copied.
+_FEW, _MANY = 4, 15
+# Largest number of Newton steps for one proximal step.
+_TOO_MANY = 60
+# Rows of undecided samples are copied if they are less than this share of all rows.
 _WORTH_RESTRICTING = 0.7
-# Squared gradient of an inner problem over the gap that the step leaves anyway.
+# Squared gradient at which an inner problem is solved, over the gap that the step leaves anyway.
 _INEXACT = 0.1
-# Shares of the slope that a line search leaves, at length 1 and elsewhere, and most trials.
+# Shares of the slope that a line search may leave at length 1 and elsewhere, and most trials.
 _FULL_SLOPE, _SLOPE, _MAX_TRIALS = 0.2, 0.05, 60
 
 

@@ -19,19 +19,21 @@ from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto", "coordinate-descent", "second-order", "active-set")
 
-# Nanoseconds to read an entry in coordinate descent, and in a product of matrix and vector.
+# Estimated nanoseconds per entry read in coordinate descent, and in matrix-vector products.
 _NS_PER_ENTRY, _NS_PER_READ = 1.0, 0.7
-# Nanoseconds of a multiplication in a product of sparse matrices.
+# Nanoseconds per multiplication in a product of sparse matrices.
 _NS_PER_PAIR = 3.0
-# Newton steps of the second-order method, and nanoseconds that one costs besides.
+# Typical number of Newton steps of the second-order method, and fixed nanoseconds per step.
 _STEPS, _OVERHEAD = 50, 2e5
-# Newton and outer steps of the active set.
+# Typical numbers of Newton steps and outer steps of the active set.
 _NEWTON, _OUTER = 12, 6
-# Epochs of coordinate descent that it has to beat from the start, and that follow to polish.
-_EPOCHS, _POLISHING_EPOCHS = 40.0, 200
-# The first of these for losses with shifts, where its rival does with a few Newton steps.
+# "auto" begins with another method if it costs less than this many epochs of coordinate descent.
+_EPOCHS = 40.0
+# The same for losses with shifts.
 _SMOOTH_EPOCHS = 100.0
-# Longest side of a Newton system, for its memory (130 MB).
+# Largest number of epochs that polish the solution of another method.
+_POLISHING_EPOCHS = 200
+# Largest Newton system, limited by its memory (130 MB).
 _LARGEST_SYSTEM = 4000
 
 

@@ -13,10 +13,10 @@ from skscreen.core.decisions import hinge_slackness
 from skscreen.samples.prefetch import prefetch, prefetch_row
 from skscreen.samples.row_loops import add_row, row_count, row_dot, row_of
 
-# Visits before a sample's turn at which its data are asked for.
+# Data of a sample are prefetched this many visits ahead.
 _AHEAD = 2
 
-# Entries a row, in the mean, from which on asking early saves more than it costs.
+# Mean number of entries in a row from which on prefetching pays off.
 _LONG = 48
 
 
