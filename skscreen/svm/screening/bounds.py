@@ -1,9 +1,9 @@
 """Bounds for samples: balls that provably hold the optimal w of a hinge-loss problem at a target C.
 
 The problem is min 1/2 |w|^2 + sum_i C_i (t_i - m_i)_+ with m_i = <z_i, w>, whose dual variables lie
-in 0 <= alpha_i <= C_i. A vector is known by its margins alone, so that the same bounds serve
-linear models and kernels. There is one ball behind the names, that of `core.ball`: for any w and
-any dual-feasible alpha with u = sum alpha_i z_i
+in 0 <= alpha_i <= C_i. Vectors are only used by their margins, so the same bounds serve linear
+models and kernels. All bounds are cases of one ball, that of `core.ball`: for any w and any
+dual-feasible alpha with u = sum alpha_i z_i
 
     |w* - (w + u)/2|^2 <= sum_i kappa_i + |w - u|^2 / 4,
     kappa_i = C_i (t_i - m_i)_+ - alpha_i (t_i - m_i) >= 0.
@@ -11,11 +11,11 @@ any dual-feasible alpha with u = sum alpha_i z_i
 With w = u(alpha0) of a reference, solved for the caps C_i / rho, the tests of Ogawa et al. (2014)
 are this ball for two choices of alpha: rho alpha0 (BT1, Corollary 6) and C_i s_i with s_i in {0, 1}
 (BT2, Corollary 7). The balls of all alpha between the two make up the intersection test. Every
-radius carries the rounding errors of the margins that it was made from.
+radius includes the rounding errors of its margins.
 
-With an unpenalised intercept, m_i = <z_i, w> + y_i b, dual variables also have sum y_i alpha_i = 0.
-The identity holds as it is: all alpha above, and those between them, are feasible up to rounding
-errors, which the radius allows for. `skscreen.samples.intercept` bounds b.
+With a free intercept, m_i = <z_i, w> + y_i b, the dual variables also have sum y_i alpha_i = 0. The
+identity still holds: all alpha above, and those between them, are feasible up to rounding errors,
+which are part of the radius. `skscreen.samples.intercept` bounds b.
 
 References
 ----------
@@ -45,7 +45,7 @@ _SHORT = 1e-150
 
 @dataclass(frozen=True)
 class SampleBall:
-    """A ball round a centre known by its margins; see `Segment` for what a radius includes.
+    """A ball around a centre that is given by its margins; see `Segment` about the radius.
 
     Parameters
     ----------
@@ -97,13 +97,13 @@ class Reference:
 
     @cached_property
     def gap(self) -> float:
-        """Sum of kappa_i at w: the duality gap of the problem, or more by rounding errors."""
+        """Sum of kappa_i at w, the duality gap of the problem, including rounding errors."""
         return self.slackness(self.alpha, self.losses, self.share)
 
     def slackness(
         self, alpha: np.ndarray, losses: SampleLosses, share: float, scale: float = 1.0
     ) -> float:
-        """Sum of kappa_i at scale * w for dual variables, with all that rounding errors may add."""
+        """Sum of kappa_i at scale * w for dual variables, including rounding errors."""
         short = losses.short(scale * self.margins, self.b, self.signs)
         width, free = abs(scale) * self.shift * self.norms, self.signs is not None
         if free:
@@ -125,7 +125,7 @@ def reference(
     part: np.ndarray | None = None,
     rounding: float = 0.0,
 ) -> Reference:
-    """Make a reference from a dual point of any accuracy; costs a few passes over the arrays.
+    """Make a reference from a dual point of any accuracy, in a few passes over the arrays.
 
     Parameters
     ----------
@@ -165,17 +165,17 @@ def _missing(alpha: np.ndarray, signs: np.ndarray | None) -> float:
     """|sum y_i alpha_i|, or more by rounding errors."""
     if signs is None:
         return 0.0
-    # Pairwise sums have errors of few EPS, products of vectors of many.
+    # Pairwise sums have errors of a few EPS, products of vectors of many.
     return abs(float((signs * alpha).sum())) + SLACK * EPS * float(alpha.sum())
 
 
 def _rooms(alpha: np.ndarray, caps: np.ndarray) -> np.ndarray:
-    """Caps that serve to balance dual variables: those without one may rise to twice their size."""
+    """Caps for balancing dual variables; those without a cap may rise to twice their value."""
     return np.where(np.isfinite(caps), caps, 2.0 * alpha)
 
 
 def _share_to_move(alpha, caps, signs, missing: float) -> float:
-    """Share of their room that dual variables move, all in proportion, for sum y_i alpha_i = 0.
+    """Share of their room by which all dual variables have to move for sum y_i alpha_i = 0.
 
     The sum falls where y_i = 1 moves to 0 and y_i = -1 to C_i, and rises the other way.
     """
@@ -183,7 +183,7 @@ def _share_to_move(alpha, caps, signs, missing: float) -> float:
         return 0.0
     falls = float(np.where(signs > 0.0, alpha, caps - alpha).sum())
     room = min(falls, float(caps.sum()) - falls)
-    # Without room nothing is known, and nothing will be decided.
+    # Without room there is no feasible point, and nothing is decided.
     return missing / room if missing < room else np.inf
 
 
@@ -224,7 +224,7 @@ def scaled_gap_ball(reference: Reference, rho: float) -> SampleBall:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _ball(reference: Reference, scale: float, rho: float, slackness: float) -> SampleBall:
-    """Ball of (scale w, rho alpha) with a slackness."""
+    """Ball of (scale w, rho alpha) for a given slackness."""
     middle = 0.5 * (scale + rho)
     distance = abs(scale - rho) * np.sqrt(reference.square + reference.square_error)
     radius = gap_radius(slackness, distance, 1.0, abs(middle) * reference.shift)
@@ -233,9 +233,9 @@ def _ball(reference: Reference, scale: float, rho: float, slackness: float) -> S
 
 @np.errstate(over="ignore", invalid="ignore")
 def path_gap(reference: Reference, rho: float) -> float:
-    """Return the duality gap of (w0, rho alpha0), that of `scaled_gap_ball`, or more."""
+    """Return an upper bound on the duality gap of (w0, rho alpha0), see `scaled_gap_ball`."""
     apart = abs(rho - 1.0) * np.sqrt(reference.square + reference.square_error)
-    # w0 is that of the dual variables up to rounding errors.
+    # w0 is u(alpha0) up to rounding errors.
     apart += rho * reference.shift
     return (0.5 * apart * apart + rho * reference.gap) * WIDER
 
@@ -264,7 +264,7 @@ class Segment:
 
 @register_jitable(inline="always")
 def radius_at(constant, linear, quadratic, t, shift):
-    """Radius of a segment at t; the cancellation between the terms of r^2 is allowed for."""
+    """Radius of a segment at t, with an allowance for cancellation between the terms of r^2."""
     size = constant + t * (abs(linear) + t * quadratic)
     square = constant + t * (linear + t * quadratic) + 4.0 * EPS * size
     return gap_radius(square, 0.0, 1.0, shift)
@@ -273,8 +273,8 @@ def radius_at(constant, linear, quadratic, t, shift):
 def intersection_target(reference: Reference, rho: float) -> np.ndarray:
     """Dual variables C_i s_i that make BT2 the best partner of BT1 (equation 25).
 
-    s_i = 1 where the margin at the centre of BT1 is below 1: this maximises |m1 - m2|^2 - r2^2.
-    An unpenalised intercept is the best one there, and s balanced by one sample at the kink.
+    s_i = 1 where the margin at the centre of BT1 is below 1: this maximises |m1 - m2|^2 - r2^2. A
+    free intercept is the best one there, and s is balanced by one sample at the kink.
     """
     return _target(reference, rho, 0.5 * (1.0 + rho) * reference.margins)
 

@@ -1,11 +1,11 @@
 """Bounds on margins by samples inside their box, for a free intercept.
 
-Two margins differ by a product that the intercept has no part in. With s = y_i y_j,
+The difference of two margins does not depend on the intercept. With s = y_i y_j,
 
     m_i - s m_j = <z_i - s z_j, w>,
 
-and |z_i - s z_j| is small next to |z_i| where the two are alike. With the gap G of the gap ball of
-(w, alpha) the optimum has sum_j max((C_j - alpha_j) (1 - m*_j), alpha_j (m*_j - 1)) <= G, so the
+and |z_i - s z_j| is small compared with |z_i| for similar samples. With the gap G of the gap ball
+of (w, alpha) the optimum has sum_j max((C_j - alpha_j) (1 - m*_j), alpha_j (m*_j - 1)) <= G, so the
 margin of a sample inside its box is near its threshold, 1:
 
     1 - G / (C_j - alpha_j) <= m*_j <= 1 + G / alpha_j.
@@ -13,7 +13,7 @@ margin of a sample inside its box is near its threshold, 1:
 Without caps and with shifts s_j the sum has s_j/2 (alpha_j - alpha*_j)^2, so alpha*_j is known
 within sqrt(2 G / s_j), and with it the margin, 1 - s_j alpha*_j where alpha*_j is positive.
 
-Every such sample bounds the margins of all others, and for each the best of these bounds counts.
+Every such sample bounds the margins of all others; the best of these bounds is used.
 """
 
 import math
@@ -42,7 +42,7 @@ _ROUNDING = 8.0
 
 
 class Rows(Protocol):
-    """Samples that know their products, with relative errors."""
+    """Samples with their inner products and the relative errors of these."""
 
     error: float
 
@@ -52,7 +52,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class Inside:
-    """Samples inside their box, and what is known about their margins.
+    """Samples inside their box, with bounds on their margins.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def compare_at(reference: Reference, rho: float, samples: Rows) -> Extremes:
         All samples. The products of thirty with all are asked for.
     """
     losses = reference.losses.at(rho)
-    # Squares of lengths may be wrong by so much, for dual variables of up to twice that size.
+    # Errors of squared lengths, for dual variables of up to twice the size.
     size = max(rho, 1.0) * reference.length
     unsure = 4.0 * samples.error * size * size
     gap = path_gap(reference, rho) + unsure
@@ -92,7 +92,7 @@ def compare_at(reference: Reference, rho: float, samples: Rows) -> Extremes:
 def furthest_inside(
     alpha: np.ndarray, losses: SampleLosses, gap: float, share: float = 0.0
 ) -> Inside:
-    """Choose the samples to compare with.
+    """Choose the samples furthest inside their box, to compare others with.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def furthest_inside(
 
 def _limits(alpha, shifts, reach: float, share: float) -> tuple[np.ndarray, np.ndarray]:
     """Return limits of margins minus thresholds, for losses with shifts and without caps."""
-    # The margin moves by s_i times what alpha_i is moved by, and by what it is unknown by.
+    # The margin changes by s_i times the change of alpha_i and its uncertainty.
     middle = shifts * alpha
     width = _LIMIT_SLACK * np.sqrt(2.0 * shifts * reach) + (share + _ROUNDING * EPS) * middle
     return -middle - width, np.where(middle > width, width - middle, reach / alpha)

@@ -82,7 +82,7 @@ def _intersection_pass(margins, slope, norms, constant, linear, quadratic, shift
     """
     first = radius_at(constant, linear, quadratic, 0.0, shift)
     last = radius_at(constant, linear, quadratic, 1.0, shift)
-    # Subnormal numbers have no place in what follows; the ends alone are as safe.
+    # The formula does not allow for subnormal numbers; the ends alone are also safe.
     flat = not quadratic > 1e-280
     middle = 0.0 if flat else -0.5 * linear / quadratic
     depth = -1.0 if flat else constant - quadratic * middle * middle
@@ -104,8 +104,8 @@ def _intersection_pass(margins, slope, norms, constant, linear, quadratic, shift
         lower[i], upper[i] = low, high
 
 
-# A bound gets a reference, the multiple rho of its losses, and what returns the margins of
-# sum_i a_i z_i for any a, with the sum of the lengths of all vectors added up for them.
+# A bound takes a reference, the multiple rho of its losses, and a function that returns the margins
+# of sum_i a_i z_i for any a, with the sum of the lengths of all vectors added up for them.
 Products = Callable[[np.ndarray], tuple[np.ndarray, float]]
 Bound = Callable[[Reference, float, Products], Extremes]
 
@@ -131,8 +131,8 @@ def _intersection(reference: Reference, rho: float, products: Products) -> Extre
     return intersection_test(_pencil(reference, rho, products), reference.norms)
 
 
-# Bounds on all <z_i, w*> from a reference at another C, by name. "gap" waits for the gap ball of
-# points at the new C, which screens whatever the name.
+# Bounds on all <z_i, w*> from a reference at another C, by name. "gap" decides nothing here: it
+# leaves all to the gap balls of points at the new C, which always screen.
 BOUNDS: dict[str, Bound | None] = {
     "ball1": _one_ball,
     "ball2": _other_ball,

@@ -11,7 +11,7 @@ and the margins of u(t) = sum alpha_i(t) z_i are interpolated as well. The gap b
     |w* - u(t)|^2 <= G(t) = sum_i kappa_i(t),
     kappa_i = max((C_i - alpha_i)(t_i - m_i), alpha_i (m_i - t_i)),
 
-where each branch is a product of two linear functions of t: its maximum over a part [ta, tb] is
+where each branch is a product of two linear functions of t, whose maximum over a part [ta, tb] is
 known in closed form. Optimal dual variables are piecewise linear in C, so G vanishes where no
 sample changes sides in between.
 
@@ -20,13 +20,12 @@ Squared hinges, with shifts sigma_i = shift_i / C of the diagonal, have
     kappa_i = sigma_i/2 (alpha_i - (t_i - m_i)/sigma_i)^2   where m_i <= t_i, and no more elsewhere,
     kappa_i = sigma_i/2 alpha_i^2 + alpha_i (m_i - t_i)     where m_i >= t_i:
 
-what is squared is quadratic in t. Their dual variables are smooth in C, so G is of the fourth order
-of the distance between the values of C where no sample changes sides.
+where the squared terms are quadratic in t. Where no sample changes sides, the dual variables are
+smooth in C, so G is of fourth order in the distance of the two values of C.
 
-The ball alone is loose, because the losses curve the objective far more than 1/2 |w|^2 does. But w
-= u(t) may be kept and alpha replaced by any other feasible point, one for each validation vector z.
-With alpha(t) - beta / B the ball of (w, alpha) says, for any beta and any B > 0 that keep it in the
-box,
+This ball alone is loose, because the losses curve the objective far more than 1/2 |w|^2 does. A
+better bound keeps w = u(t) and takes another feasible point for each validation vector z. The ball
+of w and alpha(t) - beta / B gives, for any beta and any B > 0 that keep this point in the box,
 
     <z, w*> <= <z, u> + sum_i beta_i (t_i - m_i) + B G + |z - sum_i beta_i z_i|^2 / (4 B),
     B >= beta_i / alpha_i and B >= -beta_i / (C_i - alpha_i) for all i.
@@ -71,7 +70,7 @@ _INSIDE = 1e-6
 
 @dataclass(frozen=True)
 class ScoredPoint:
-    """Dual variables at one C, with what they say about training and validation samples.
+    """Dual variables at one C, with margins of training samples and scores of validation samples.
 
     Parameters
     ----------
@@ -94,7 +93,7 @@ class ScoredPoint:
 
 @dataclass(frozen=True)
 class Geometry:
-    """What bounds need to know about training and validation samples.
+    """Training and validation samples, as the bounds see them.
 
     Parameters
     ----------
@@ -116,7 +115,7 @@ class Geometry:
 
 
 class Between:
-    """Bounds on scores between two points; of one point alone if both are the same.
+    """Bounds on scores between two points, or at one point if both are the same.
 
     Parameters
     ----------
@@ -127,12 +126,13 @@ class Between:
 
     def __init__(self, geometry: Geometry, first: ScoredPoint, last: ScoredPoint):
         self._geometry, self._first, self._last = geometry, first, last
-        # How far vectors with the stored margins may be from those of the dual variables.
+        # Distance of vectors with the stored margins from those of the dual variables, due to
+        # rounding.
         largest = max(float(geometry.norms @ point.alpha) for point in (first, last))
         self._shift = SLACK * EPS * largest
 
     def gap(self, start: float, stop: float) -> float:
-        """Return a number that G(t) does not exceed for any t in [start, stop]."""
+        """Return an upper bound on G(t) for t in [start, stop]."""
         first, last, losses = self._first, self._last, self._geometry.losses
         largest = _largest_slackness
         if losses.smooth:
@@ -144,7 +144,7 @@ class Between:
         return total * WIDER
 
     def sure(self, start: float, stop: float, side: int) -> np.ndarray:
-        """Return which validation samples are on one side for all t in [start, stop].
+        """Return which validation samples are provably on one side for all t in [start, stop].
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class Between:
         -------
         ndarray of shape (n_val,), bool
         """
-        # Of -side z: what is linear in t is largest at an end.
+        # For -side z; linear in t, so largest at an end.
         ends = -side * self.scores(start, stop)
         sure = np.all(ends + self.reach(start, stop) < 0.0, axis=0)
         rows = np.flatnonzero(~sure & np.all(ends < 0.0, axis=0))
@@ -172,7 +172,7 @@ class Between:
         return np.stack([first + t * (last - first) for t in (start, stop)])
 
     def reach(self, start: float, stop: float) -> np.ndarray:
-        """Return how far optimal scores are from <z, u(t)> at most, (n_val,), by the ball."""
+        """Return bounds by the ball on |<z, w*> - <z, u(t)>|, (n_val,)."""
         radius = gap_radius(self.gap(start, stop), 0.0, 1.0, self._shift)
         sizes = np.abs(self.scores(start, stop)).max(axis=0)
         return radius * self._geometry.validation_norms + SLACK * EPS * sizes
@@ -188,7 +188,7 @@ class Between:
         if index.size > _MOST_FREE:
             chosen = np.argpartition(-(room / weights)[index], _MOST_FREE)[:_MOST_FREE]
             index = np.sort(index[chosen])
-        # Not all kernels know what they are of no samples.
+        # Not all kernels accept an empty set of samples.
         return index, self._geometry.block(index) if index.size else np.empty((0, 0))
 
     def regressed(self, rows: np.ndarray, sign: int, start: float, stop: float) -> np.ndarray:
@@ -240,9 +240,9 @@ class Between:
 def _ridge(matrix, room, reach, products, own) -> tuple[np.ndarray, np.ndarray]:
     """Regress validation vectors on samples, each allowed in proportion to its room.
 
-    With beta = room z_F' y and y = (mu I + sum_i room_i z_i z_i')^-1 z what is left of z is mu y,
+    With beta = room z_F' y and y = (mu I + sum_i room_i z_i z_i')^-1 z the residual of z is mu y,
     and B is at most |y| times the largest norm. Both terms of the bound are equally large at
-    mu = 2 sqrt(G) times that norm; as most samples are shorter along y, less is better.
+    mu = 2 sqrt(G) times this norm; as most samples are shorter along y, a smaller mu is better.
 
     Returns
     -------
@@ -304,7 +304,7 @@ def _largest_squared_slackness(
 ):  # fmt: skip
     """Sum of bounds on kappa_i of squared hinges over [ta, tb]; `sizes` are 1 / shift_i at C = 1.
 
-    Below its threshold and above it the margin of a sample has a formula of its own.
+    There is one formula for margins below the threshold, and one for margins above it.
     """
     total = 0.0
     for i in range(norms.size):

@@ -15,7 +15,7 @@ from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import SLACK
 from skscreen.svm.screening.rules import Extremes, decide
 
-# Halvings of the interval of multiples of a start: the loss is quadratic in the width left.
+# Halvings of the interval of multiples of a start; the loss is quadratic in the width left.
 _HALVINGS = 8
 
 
@@ -40,13 +40,13 @@ class HingeTerms:
     def gap(self, alpha: np.ndarray, margins: np.ndarray) -> tuple[float, float]:
         """Return the duality gap at w = u(alpha) and the best intercept, and that intercept.
 
-        Samples left out have a loss that is linear, so they add nothing to the gap.
+        Samples left out are on a linear piece of their loss and add nothing to the gap.
         """
         b = self.best_intercept(margins)
         return self.losses.certify(self.short(margins, b), alpha)[0], b
 
     def short(self, margins: np.ndarray, b: float) -> np.ndarray:
-        """Return what margins with an intercept lack."""
+        """Return thresholds minus margins, with an intercept."""
         return self.losses.short(margins, b, self.y)
 
     def best_intercept(self, margins: np.ndarray) -> float:
@@ -76,7 +76,7 @@ class HingeTerms:
     def _level(self) -> tuple[float, float]:
         """Level at which the weighted quantile of the kinks is the best intercept, and its error.
 
-        The fixed ones may weigh far more than the others, and yet cancel.
+        The fixed samples may weigh far more than the others, although their sum cancels.
         """
         level = self.losses.caps[self.y > 0.0].sum() + self.fixed.sum()
         return float(level), SLACK * EPS * float(np.abs(self.fixed).sum())
@@ -85,7 +85,7 @@ class HingeTerms:
 def best_multiple(terms: HingeTerms, square: float, margins: np.ndarray) -> tuple[float, float]:
     """Return the s >= 0 (and b) that minimise the primal at w = s u, where |u|^2 = square.
 
-    With u = C / C0 times the solution at C0 it is near C0 / C: w changes far less than alpha.
+    For u = C / C0 times the solution at C0, s is near C0 / C, as w changes far less than alpha.
     """
     low, high = 0.0, 2.0
     if square <= 0.0:

@@ -2,9 +2,9 @@
 
 Once it is known which samples have alpha_i = 0 (R), alpha_i = C_i (L) and a margin of 1 (E), the
 dual variables of E solve Q_EE alpha_E = t_E - Q_EL C_L, t the thresholds, with the shifts of losses
-on the diagonal of Q_EE. The sets of a point that a solver stopped at are nearly right; where the
-solution of the system leaves the box, or a margin turns out to be on the wrong side, they are
-corrected and the next system is solved (a primal-dual active set method).
+on the diagonal of Q_EE. The sets of a solver's last point are nearly right. If the solution of the
+system leaves the box, or a margin is on the wrong side, the sets are corrected and the next system
+is solved (a primal-dual active set method).
 """
 
 from dataclasses import replace
@@ -34,12 +34,12 @@ _STRETCHED = 1.0 + 1e-6
 _EXACT = 1e-12
 
 
-# A move that overflows is no better, and not taken.
+# A move that overflows is not taken.
 @np.errstate(over="ignore", invalid="ignore")
 def polish(
     samples, losses: SampleLosses, solution: SampleSolution, signs: np.ndarray | None = None
 ) -> SampleSolution:
-    """Return the solution with a smaller duality gap, or itself.
+    """Return a solution with a smaller duality gap, or the same one.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def polish(
     for _ in range(_ROUNDS):
         if best.certificate.gap <= _EXACT * best.certificate.primal:
             break
-        # Where a step along one coordinate stays inside the box, the sample belongs to E.
+        # If a step along one coordinate stays inside the box, the sample belongs to E.
         slopes = losses.slopes(losses.short(margins, b, signs), alpha)
         step = np.clip(alpha + slopes / curvature, 0.0, caps)
         inside = (step > 0.0) & (step < caps)
@@ -83,7 +83,7 @@ def polish(
         best = _better(best, alpha, margins, b, losses, signs)
     if best is solution or solution.w is None:
         return best
-    # The margins that counted have been updated step by step; those of w are what users get.
+    # The solver's margins have been updated step by step; users get those of w.
     w = samples.combine(best.alpha)
     best = _better(solution, best.alpha, samples.margins(w), best.b, losses, signs)
     return best if best is solution else replace(best, w=w)
@@ -138,7 +138,7 @@ def stretched(
 def certified(
     solution: SampleSolution, alpha, margins, b: float, losses, signs: np.ndarray | None
 ) -> SampleSolution:
-    """Return the solution moved to another point, with the certificate of that."""
+    """Return the solution at another point, with the certificate of this point."""
     gap, loss = losses.certify(losses.short(margins, b, signs), alpha)
     # P + D is the sum of the losses and of the gain, and P - D = gap.
     both = losses.gain(alpha) + loss

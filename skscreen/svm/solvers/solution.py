@@ -59,7 +59,7 @@ class SampleSolution:
 
     @property
     def problems(self) -> tuple["SampleSolution", ...]:
-        """The solutions for this C: one, where there are two classes."""
+        """The solutions for this C: a single one for two classes."""
         return (self,)
 
     @property
@@ -81,16 +81,16 @@ class SampleSolution:
 
 
 def growth(alpha: np.ndarray, caps: np.ndarray, ratio: float) -> float:
-    """Return what to multiply dual variables by to start from them where all C_i are `ratio` times.
+    """Return the factor of dual variables as a start for C_i that are `ratio` times as large.
 
-    That is the ratio, as the box grows by it. But a solution for a smaller C that is below all of
-    its caps is that of the hard margin, and stays the solution.
+    This is the ratio itself, as the box grows by it. But a solution below all of its caps is the
+    hard-margin solution, and stays the solution for larger C.
 
     Parameters
     ----------
     alpha : ndarray of shape (n,)
     caps : ndarray of shape (n,)
-        What they were bounded by; infinite ones stand for losses without such a margin.
+        Their bounds; infinite for losses without a hard margin.
     ratio : float
     """
     hard = ratio > 1.0 and bool(np.all(alpha < caps)) and bool(np.all(np.isfinite(caps)))

@@ -1,7 +1,7 @@
 """Proximal point + primal-dual active set for the dual of a kernel SVM.
 
-Outer steps move the centre of a proximal point step (`proximal_newton`) to its solution and make
-its delta smaller: they converge faster and faster, in 4 to 8 steps. Three sets keep them cheap:
+Outer steps move the centre of a proximal point step (`proximal_newton`) to its solution and reduce
+its delta: they converge faster and faster, in 4 to 8 steps. Three sets of samples keep them cheap:
 
     all samples      see the certificate, once at the end of the solve;
     undecided ones   (not fixed by safe screening) have their margins kept up to date, once an
@@ -9,9 +9,9 @@ its delta smaller: they converge faster and faster, in 4 to 8 steps. Three sets 
     a working set    of those that may leave their bounds in this step: only they take part in
                      Newton's method, and Q is gathered for them alone.
 
-Samples outside the working set that turn out to belong there join it in the next outer step. No
-more than a working set is ever factored, so most of the time goes into Cholesky factors of the
-free samples, which screening cannot leave out.
+Samples that turn out to belong to the working set join it in the next outer step. Only matrices of
+a working set are factored, so most of the time goes into Cholesky factors of the free samples,
+which screening cannot leave out.
 """
 
 import numpy as np
@@ -65,7 +65,7 @@ class ActiveSetRun(KernelRun):
         super().__init__(samples, losses, state, **settings)
         self.pool = Pool()
         self.smallest_delta = 1e-12 * samples.diagonal.max()
-        # With less, rounding errors of a large kernel matrix would make it indefinite.
+        # Below it, rounding errors could make a large kernel matrix indefinite.
         largest = losses.caps.max()
         if losses.smooth:
             largest = _WELL_CONDITIONED * (state.alpha.max() or losses.sizes.max())
@@ -97,7 +97,7 @@ class ActiveSetRun(KernelRun):
         return s, b
 
     def left_out(self) -> None:
-        """Leave fixed samples out of the working set, if that makes it much smaller."""
+        """Drop fixed samples from the working set, if that makes it much smaller."""
         codes, W = self.state.codes, self.working
         keep = np.flatnonzero(codes[W] == 0)
         if keep.size > _WORTH_COPYING * W.size:
@@ -109,7 +109,7 @@ class ActiveSetRun(KernelRun):
         self.working, self.Q = W[keep], Q
 
     def _outer_step(self, scale: float, max_steps: int) -> None:
-        """Move to the solution of the proximal point step, as far as the working set knows it."""
+        """Move to the solution of the proximal point step on the working set."""
         state, delta = self.state, self.delta
         self._choose_working_set(scale)
         W = self.working
@@ -131,7 +131,7 @@ class ActiveSetRun(KernelRun):
         try:
             point, n_steps, solved = newton.solve(start, alpha, delta, steps)
         except BrokenDown:
-            # No more than what is accepted as rounding errors.
+            # At most the accepted rounding errors.
             if delta > INDEFINITE * self.samples.diagonal[W].sum():
                 raise
             self.delta = self.smallest_delta = _MORE * delta
@@ -160,12 +160,12 @@ class ActiveSetRun(KernelRun):
         """Move alpha on the working set, no further than the dual rises."""
         state, W = self.state, self.working
         y = None if self.y is None else self.y[W]
-        # y'change is 0 but for rounding errors, which a large t - m would blow up.
+        # y'change is 0 up to rounding errors, which a large t - m would amplify.
         losses = self.losses.take(W)
         short = losses.short(state.margins[W], state.b, y)
         slope = change @ losses.slopes(short, state.alpha[W])
         curvature = change @ (margins_change + losses.shifts * change)
-        # Of rounding errors the slope may be negative and the curvature, which is larger, zero.
+        # By rounding errors the slope may be negative and the curvature zero.
         step = 1.0 if slope >= curvature else slope / curvature if slope > 0.0 else 0.0
         state.dual += step * slope - 0.5 * step**2 * curvature
         state.alpha[W] = np.clip(state.alpha[W] + step * change, 0.0, losses.caps)
@@ -200,7 +200,7 @@ class ActiveSetRun(KernelRun):
         self._extend_working_set(S[joins & ~already[S]])
 
     def _extend_working_set(self, new: np.ndarray) -> None:
-        """Gather the rows of Q of new samples; those at hand are kept."""
+        """Gather the rows of Q of new samples; known rows are kept."""
         if new.size == 0:
             return
         if self.working.size + new.size > LARGEST_SET:

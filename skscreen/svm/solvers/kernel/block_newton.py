@@ -1,12 +1,12 @@
-"""Newton's method on the free samples of a working set whose kernel matrix is at hand.
+"""Newton's method on the free samples of a working set whose kernel matrix is known.
 
-Where C is large, SMO takes many steps along directions of little curvature. With the sets of
-samples at their bounds kept, the free beta solve one linear system: a Cholesky factor in single
-precision. Along directions of hardly any curvature the solution lies far outside the box, and what
-is left of such a step inside may not rise at all: so the system is damped, by the curvature that
-would take slopes as large as these across the box. Samples that would leave the box stop at its
-bounds, all at once, and the rest is solved again; an exact line search keeps the dual from falling
-whatever the rounding errors.
+For large C, SMO takes many steps along directions of little curvature. If no sample leaves its
+bound, the free beta solve one linear system, by a Cholesky factor in single precision. Along
+directions of hardly any curvature its solution lies far outside the box, and the part of the step
+inside may not increase the dual. So the system is damped, by the curvature at which the present
+slopes would lead across the box. All samples that would leave the box stop at its bounds, and the
+system of the others is solved again. An exact line search keeps the dual from falling, whatever the
+rounding errors.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ _REFINEMENTS = 3
 
 
 def newton_step(K, low, high, beta, g, with_offset: bool) -> bool:
-    """Move the free samples to the solution of their system, as far as the dual rises.
+    """Move the free samples towards the solution of their system, as long as the dual rises.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sequential minimal optimisation on a kernel matrix of some samples that is at hand.
+"""Sequential minimal optimisation on a known kernel matrix of some samples.
 
 In terms of beta_i = y_i alpha_i the labels vanish: with g_i = y_i t_i - f_i (t_i the threshold of
 the loss, f_i the score without intercept) the dual is
@@ -78,7 +78,7 @@ def pairs_with_offset(K, diagonal, low, high, beta, g, eps, steps):
         beta[j] = low[j] if move == room_j else beta[j] - move
         _mark(i, beta, low, high, up, down)
         _mark(j, beta, low, high, up, down)
-        # What of the diagonal is not the kernel's own.
+        # The part of the diagonal that is not from the kernel.
         g[i] -= move * (diagonal[i] - K[i, i])
         g[j] += move * (diagonal[j] - K[j, j])
         _move(g, K[i], K[j], move, -move)
@@ -90,8 +90,8 @@ def pairs_with_offset(K, diagonal, low, high, beta, g, eps, steps):
 def pairs_without_offset(K, diagonal, low, high, beta, g, eps, steps):
     """Move single samples or pairs, free of an equality, until none gains with a slope above eps.
 
-    The first of a pair gains most on its own, the second most together with it. See
-    `pairs_with_offset`.
+    The first of a pair has the largest gain on its own, the second one the largest gain together
+    with it. See `pairs_with_offset`.
     """
     n = beta.size
     values, lanes = np.empty(n, np.float32), np.empty(LANES, np.float32)
@@ -109,7 +109,7 @@ def pairs_without_offset(K, diagonal, low, high, beta, g, eps, steps):
         j = _largest(values, lanes)
         other = 0.0
         if j != i and values[j] > _ZERO:
-            # Both at once, j first as if i followed it freely, then i by its box.
+            # Move both: j first, as if i could follow freely, then i within its box.
             q = np.float64(K[i, j])
             schur = max(diagonal[j] - q * q / diagonal[i], _LEAST * diagonal[j])
             slope = g[j] - q * g[i] / diagonal[i]
@@ -125,7 +125,7 @@ def pairs_without_offset(K, diagonal, low, high, beta, g, eps, steps):
 
 @njit(nogil=True, inline="always")
 def _mark(k, beta, low, high, up, down):
-    """Note whether beta_k can rise and fall: 0 where it can, -inf where not."""
+    """Mark whether beta_k can rise and fall: 0 if it can, -inf if not."""
     up[k] = _ZERO if beta[k] < high[k] else _NONE
     down[k] = _ZERO if beta[k] > low[k] else _NONE
 
@@ -135,7 +135,7 @@ def _clipped(value, low, high):
     return min(max(value, low), high)
 
 
-# Division by zero is not looked for ("numpy"), as the branch would keep loops from vectorising.
+# Division by zero is not checked ("numpy"), as the branch would prevent vectorisation.
 
 
 @njit(nogil=True, fastmath=REORDER_FINITE)
@@ -154,7 +154,7 @@ def _falling(g, down, values):
 
 @njit(nogil=True, fastmath=REORDER_FINITE, error_model="numpy")
 def _pair_gains(row, g, down, diagonal, top, own, values):
-    """Write twice what each sample gains together with i as beta falls there."""
+    """Write twice the gain of each sample together with i, if its beta falls."""
     least = _LEAST * own
     for k in range(values.size):
         slope = max(top - np.float32(g[k]) + down[k], _ZERO)
@@ -164,7 +164,7 @@ def _pair_gains(row, g, down, diagonal, top, own, values):
 
 @njit(nogil=True, fastmath=REORDER_FINITE, error_model="numpy")
 def _single_gains(g, diagonal, low, high, beta, values):
-    """Write what each sample gains on its own."""
+    """Write the gain of each sample on its own."""
     for k in range(values.size):
         move = min(max(beta[k] + g[k] / diagonal[k], low[k]), high[k]) - beta[k]
         values[k] = move * (g[k] - 0.5 * diagonal[k] * move)
@@ -172,7 +172,7 @@ def _single_gains(g, diagonal, low, high, beta, values):
 
 @njit(nogil=True, fastmath=REORDER_FINITE, error_model="numpy")
 def _second_gains(row, g, diagonal, low, high, beta, change, values):
-    """Write what each sample gains after i has moved."""
+    """Write the gain of each sample after i has moved."""
     for k in range(values.size):
         slope = g[k] - row[k] * change
         move = min(max(beta[k] + slope / diagonal[k], low[k]), high[k]) - beta[k]
@@ -190,16 +190,16 @@ def _slopes(g, low, high, beta, values):
 
 @njit(nogil=True, fastmath=REORDER_FINITE)
 def _move(g, A, B, u, v):
-    """Take u A + v B off the gradient."""
+    """Subtract u A + v B from the gradient."""
     for k in range(g.size):
         g[k] -= u * A[k] + v * B[k]
 
 
 @njit(nogil=True, fastmath=REORDER_FINITE)
 def _largest(values, lanes):
-    """Return where the largest value is.
+    """Return the index of the largest value.
 
-    Maxima of lanes side by side vectorise, a maximum along an array does not.
+    Maxima over parallel lanes vectorise, a maximum along an array does not.
     """
     for k in range(LANES):
         lanes[k] = values[k]

@@ -1,7 +1,8 @@
-"""Linear systems on sets of samples that change little from one to the next.
+"""Linear systems on sets of samples that change little from one system to the next.
 
-With the Cholesky factor of H_00 at hand, H = Q + diag(delta), the system on E = (E_0 without R)
-with A is one on E_0, with unknowns for A and multipliers that hold R at zero beside it:
+Let H = Q + diag(delta), with a known Cholesky factor of H_00 on a set E_0. The system on another
+set E, which is E_0 without R and with A, is a system on E_0, bordered by unknowns for A and
+multipliers that keep R at zero:
 
     [H_00  U] [z]   [r_0]             U = [H_0A  I_R],
     [U'    D] [v] = [r_v],            D = [H_AA  0; 0  0],  r_v = [r_A; 0],
@@ -75,7 +76,7 @@ class BorderedFactor:
         return self._solve_bordered(E, right, A, R)
 
     def _solve_bordered(self, E, right, A, R) -> np.ndarray:
-        """Solve with A beside the factor and the entries R of it held at zero."""
+        """Solve with the entries A added and the entries R held at zero."""
         Q, n_columns, k = self._Q, right.shape[1], right.shape[1] + A.size
         added = np.searchsorted(E, A)
         # r_0 and U, side by side.

@@ -42,12 +42,12 @@ class Box:
         return Box(*parts, self.free, outer_sum)
 
     def scaled(self, index: np.ndarray, factors: np.ndarray) -> "Box":
-        """Return the problem of a subset that stands for all, with bounds so many times larger."""
+        """Return the problem of a subset that represents all samples, with multiplied bounds."""
         low, high = factors * self.low[index], factors * self.high[index]
         return Box(self.target[index], low, high, self.free)
 
     def view(self, beta: np.ndarray, f: np.ndarray) -> "View":
-        """Return the certificate of a point with scores f, at its best intercept."""
+        """Return the certificate of a point with scores f, for the best intercept."""
         b, g = 0.0, self.target - f
         if self.free:
             level = self.high.sum() + self.outer_sum
@@ -59,20 +59,20 @@ class Box:
         return View(b, g, gap, primal)
 
     def slackness(self, beta: np.ndarray, g: np.ndarray, errors=0.0) -> np.ndarray:
-        """Return the parts of the gap, the largest for slopes that may be off by `errors`."""
+        """Return the largest contributions of samples to the gap for slopes within `errors`."""
         # Convex in the slope, so largest at an end.
         return np.maximum((self.high - beta) * (g + errors), (self.low - beta) * (g - errors))
 
     def losses(self, g: np.ndarray, errors=0.0) -> np.ndarray:
-        """Return the losses of samples, the largest for slopes that may be off by `errors`."""
+        """Return the largest losses of samples for slopes within `errors`."""
         return np.maximum(self.high * (g + errors), self.low * (g - errors))
 
     def violations(self, beta: np.ndarray, g: np.ndarray) -> np.ndarray:
-        """Return how far slopes are on the wrong side for samples that could move along."""
+        """Return the sizes of slopes along which samples can move."""
         return np.maximum(np.where(beta < self.high, g, 0.0), np.where(beta > self.low, -g, 0.0))
 
     def is_free(self, beta: np.ndarray) -> np.ndarray:
-        """Return which samples are off their bounds."""
+        """Return which samples are strictly between their bounds."""
         return (beta > self.low) & (beta < self.high)
 
 

@@ -125,7 +125,7 @@ def _solution(samples, C, solver: LevelSolver, point: Point, view: View) -> Samp
 
 
 def _decided(box: Box, ends: np.ndarray, codes: np.ndarray) -> Box:
-    """Return the box with decided samples where they belong."""
+    """Return the box with decided samples fixed at their bounds."""
     low, high = box.low.copy(), box.high.copy()
     low[codes == ZERO] = high[codes == ZERO] = 0.0
     at_C = codes == LINEAR

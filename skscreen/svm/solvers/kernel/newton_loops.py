@@ -17,7 +17,7 @@ def newton_system(Q, index, delta, out):
 def clipped_dual(short, centre, caps, delta, out, inside):
     """Proximal dual variables clip(a + short / delta_i, 0, cap); mark those in the interior.
 
-    Returns how many marks changed.
+    Returns the number of changed marks.
     """
     changes = 0
     for i in range(out.size):

@@ -10,12 +10,12 @@ t the thresholds, h the margins due to the samples outside, is dual to a smooth 
     phi(w, b) = 1/2 |w|^2 - <u_out, w> - e_out b
                 + sum_i max_{0 <= a <= C_i} (t_i - m_i) a - delta/2 (a - a_ki)^2,
 
-the hinge rounded off over margins of width delta C_i, where m_i = <z_i, w> + y_i b. Its gradient
-is piecewise linear, with a_i(m) = clip(a_ki + (t_i - m_i) / delta, 0, C_i) as the dual variables.
-Newton's method solves one system with Q_EE + delta I a step, E the samples with a_i in the
-interior (it is a primal-dual active set method: the step is the solution if E stays what it was),
-and as phi is convex an exact line search makes it converge from anywhere. A loss with a shift s_i
-has a term s_i/2 a_i^2 more; both terms are one, with delta + s_i for delta and another centre.
+with hinges smoothed over margins of width delta C_i, where m_i = <z_i, w> + y_i b. Its gradient is
+piecewise linear, with a_i(m) = clip(a_ki + (t_i - m_i) / delta, 0, C_i) as the dual variables.
+Newton's method solves one system with Q_EE + delta I a step, E the samples with a_i in the interior
+(it is a primal-dual active set method: the step is the solution if E stays what it was), and as phi
+is convex an exact line search makes it converge from any start. A loss with a shift s_i adds s_i/2
+a_i^2; this is the same as delta + s_i in place of delta, with another centre.
 
 References
 ----------
@@ -85,7 +85,7 @@ class ProximalNewton:
 
     def solve(self, point: Point, centre, delta, max_steps: int) -> tuple[Point, int, bool]:
         """Return the point reached, the number of steps, and whether it is the solution."""
-        # A loss with a shift has that beside delta.
+        # A shift of the loss is added to delta.
         centre, delta = self.working.losses.proximal(centre, delta)
         self.system = BorderedFactor(self.working.Q, delta, self.pool)
         inside = np.zeros(centre.size, np.bool_)
@@ -103,13 +103,13 @@ class ProximalNewton:
             slope = self._slope(point, change, short, centre, delta)
             start = slope(0.0)
             if n_steps == 0 and start >= 0.0:
-                # No direction of descent: that of Newton always is one.
+                # Not a direction of descent, which the Newton direction always is.
                 clipped_dual(short, centre, self.caps, delta, self.dual, inside)
                 change = self._direction(point, short, inside, delta)
                 slope = self._slope(point, change, short, centre, delta)
                 start = slope(0.0)
             if start >= 0.0:
-                # Below rounding errors: as good as solved.
+                # Below rounding errors, so the problem is solved.
                 return point, n_steps, True
             step = _line_search(slope, start)
             full_step = step == 1.0
@@ -122,10 +122,10 @@ class ProximalNewton:
         return point, max_steps, False
 
     def _keep_free(self, short, centre, delta, inside) -> None:
-        """Count what is inside the box at the centre as such, wherever a is.
+        """Treat samples that are inside the box at the centre as free.
 
-        The margins of the last step have t - m = delta (a - a_k) with its larger delta; divided by
-        the new one it takes many a out of the box that belong into it.
+        The margins of the last step have t - m = delta (a - a_k) with its larger delta. Divided by
+        the smaller new delta, many a would leave the box that belong inside.
         """
         free = (centre > 0.0) & (centre < self.caps)
         inside |= free
@@ -138,7 +138,7 @@ class ProximalNewton:
         margins = outer * working.outer_margins
         E = np.flatnonzero(inside)
         if working.y is not None and E.size == 0:
-            # Where no loss is curved, b would have no equation: any sample gives one.
+            # If no loss is curved, b has no equation; any sample provides one.
             E = np.array([np.argmin(np.abs(short))])
         residual = delta[E] * coef[E]
         coef[E] = 0.0
@@ -184,7 +184,7 @@ def _line_search(slope, start: float) -> float:
         return 1.0
     low, high, at_low, at_high = 0.0, 1.0, start, end
     for _ in range(60):
-        # Secants, kept off the ends: bisection where one of them does not move.
+        # Secant steps, kept off the ends; bisection if an end does not move.
         step = low + (high - low) * min(max(-at_low / (at_high - at_low), 0.1), 0.9)
         value = slope(step)
         if abs(value) <= -0.1 * start:

@@ -1,11 +1,10 @@
 """Compiled loops of sequential minimal optimisation: with and without a free intercept.
 
-Arrays without a word hold one entry for each sample; `S` says where they are in `K` and `slot_of`,
-which speak of all rows.
-`short` holds the gradient of the dual, t_i - m_i - s_i alpha_i, kept up to date; signs y and B^2
-turn K into Q, whose `diagonal` has the shifts s_i. Both loops return when a row of K is wanted that
-is not at hand: (status, i, j, steps), status 1, and the caller fetches the rows i and j; status 0
-where no pair gains anything, 2 where the steps are used up.
+Arrays that are not described below have one entry for each sample; `S` holds their places among all
+rows, to which `K` and `slot_of` refer. `short` holds the gradient of the dual, t_i - m_i - s_i
+alpha_i, kept up to date; signs y and B^2 turn K into Q, whose `diagonal` has the shifts s_i. Both
+loops return (status, i, j, steps). Status 1: the rows i and j of K are needed and the caller has to
+compute them; 0: no pair can gain; 2: all steps are used up.
 
 A step is some passes over S, written so that they vectorise: no branches, and choices as places of
 the largest entries of arrays.
@@ -17,10 +16,10 @@ from skscreen.core.compiling import njit
 from skscreen.core.copying import copy_into
 from skscreen.core.floats import REORDER_FINITE
 
-# Lanes in which maxima are taken side by side.
+# Number of parallel lanes in which maxima are taken.
 _LANES = 128
 
-# Stands for a curvature of zero: steps end at the bounds anyway.
+# Used for a curvature of zero, where steps end at the bounds anyway.
 _TINY = 1e-200
 
 
@@ -28,8 +27,9 @@ _TINY = 1e-200
 def smo_without_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short, steps):
     """Pairs without an equality (Steinwart, Hush, Scovel 2011).
 
-    The first index gains most on its own, the second most together with it: the quadratic in both
-    is maximised in j after the first has moved freely, clipped, and then in i.
+    The first index has the largest gain on its own, the second one the largest gain together with
+    it. The quadratic in both is maximised in j, as if i could follow freely, then clipped, and then
+    in i.
     """
     inverse, all_rows = 1.0 / np.maximum(diagonal, _TINY), _in_order(S, K.shape[1])
     gains, first, second = np.empty(S.size), np.empty(S.size), np.empty(S.size)
@@ -69,7 +69,7 @@ def smo_without_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short,
 @njit(cache=True, nogil=True)
 def smo_with_offset(K, slot_of, y, square_bias, diagonal, S, C, alpha, short, steps):
     """Pairs that keep y'alpha: most violating, then of second order (Fan, Chen, Lin 2005)."""
-    # In terms of y_i (t_i - m_i) both signs and B^2 cancel from the changes.
+    # In terms of y_i (t_i - m_i), the signs and B^2 cancel.
     signed, all_rows = np.empty(S.size), _in_order(S, K.shape[1])
     up, down = np.empty(S.size), np.empty(S.size)
     for k in range(S.size):
@@ -124,7 +124,7 @@ def _at(alpha, change, C, to_bound):
 
 @njit(nogil=True)
 def _mark(k, y, C, alpha, up, down):
-    """Note whether y alpha can rise and fall: 0 where it can, -inf where not."""
+    """Mark whether y alpha can rise and fall: 0 if it can, -inf if not."""
     rises, falls = alpha[k] < C[k], alpha[k] > 0.0
     if y[k] < 0.0:
         rises, falls = falls, rises
@@ -145,7 +145,7 @@ def _in_order(S, n):
 
 @njit(nogil=True)
 def _gather(row, S, all_rows, out):
-    """Copy the entries S of a row, which may be all in their order."""
+    """Copy the entries S of a row."""
     if all_rows:
         copy_into(out, row)
     else:
@@ -162,17 +162,17 @@ def _sign(row, y, sign, square_bias):
 
 @njit(nogil=True, fastmath=REORDER_FINITE)
 def _subtract(values, u, A, v, B):
-    """Take u A + v B off."""
+    """Subtract u A + v B."""
     for k in range(values.size):
         values[k] -= u * A[k] + v * B[k]
 
 
-# Division by zero is not looked for ("numpy"), as the branch would keep loops from vectorising.
+# Division by zero is not checked ("numpy"), as the branch would prevent vectorisation.
 
 
 @njit(nogil=True, fastmath=REORDER_FINITE)
 def _most_violating(signed, up, values):
-    """Return where y alpha may rise with the largest slope, or -1."""
+    """Return the index with the largest slope along which y alpha can rise, or -1."""
     for k in range(values.size):
         values[k] = signed[k] + up[k]
     i = _argmax(values)
@@ -181,7 +181,7 @@ def _most_violating(signed, up, values):
 
 @njit(nogil=True, fastmath=REORDER_FINITE, error_model="numpy")
 def _second_of_pair(row, signed, down, diagonal, i, square_bias, gains):
-    """Return the index that gains most together with i as y alpha falls there, or -1."""
+    """Return the index with the largest gain together with i, if its y alpha falls, or -1."""
     top, own = signed[i], diagonal[i] - 2.0 * square_bias
     least = max(1e-12 * diagonal[i], _TINY)
     for k in range(gains.size):
@@ -193,7 +193,7 @@ def _second_of_pair(row, signed, down, diagonal, i, square_bias, gains):
 
 @njit(nogil=True, fastmath=REORDER_FINITE)
 def _single_index(diagonal, inverse, C, alpha, short, gains):
-    """Return the index that gains most on its own, or -1."""
+    """Return the index with the largest gain on its own, or -1."""
     for k in range(gains.size):
         move = min(max(alpha[k] + short[k] * inverse[k], 0.0), C[k]) - alpha[k]
         gains[k] = move * (short[k] - 0.5 * diagonal[k] * move)
@@ -203,7 +203,7 @@ def _single_index(diagonal, inverse, C, alpha, short, gains):
 
 @njit(nogil=True, fastmath=REORDER_FINITE, error_model="numpy")
 def _second_index(row, diagonal, inverse, C, alpha, short, i, gains):
-    """Return the index that gains most together with i, or -1 where none adds to its own gain."""
+    """Return the index with the largest gain together with i, or -1 if i alone gains as much."""
     D_i, inverse_i, C_i, alpha_i, short_i = diagonal[i], inverse[i], C[i], alpha[i], short[i]
     own = gains[i]
     for k in range(gains.size):
@@ -216,7 +216,7 @@ def _second_index(row, diagonal, inverse, C, alpha, short, i, gains):
 
 @njit(nogil=True, inline="always")
 def _pair(q, D_i, inverse, C_i, alpha_i, short_i, D_j, C_j, alpha_j, short_j):
-    """Return the moves of a pair and what they gain; 0 for a pair that is nearly one sample.
+    """Return the moves of a pair and their gain; 0 for nearly identical samples.
 
     As if i moved to its own maximum, whatever j does: then by its box.
     """
@@ -235,7 +235,7 @@ def _pair(q, D_i, inverse, C_i, alpha_i, short_i, D_j, C_j, alpha_j, short_j):
 def _argmax(values):
     """Return the index of the largest value.
 
-    Maxima of lanes side by side vectorise, a maximum along an array does not.
+    Maxima over parallel lanes vectorise, a maximum along an array does not.
     """
     lanes = np.empty(_LANES)
     lanes[:] = -np.inf

@@ -121,8 +121,8 @@ def solve_kernel(
         known, done = solve_by_levels(samples, losses, y, start, margins, codes, tol, max_iter)
         if known.converged or done or known.n_iter == max_iter:
             return known
-        # Its steps are in single precision: where a kernel matrix has a low rank and C is large
-        # they may not do.
+        # Its steps are in single precision, which may not suffice for a large C and a kernel matrix
+        # of low rank.
         start, margins, solver = known.alpha, None, "active-set"
         max_iter = None if max_iter is None else max_iter - known.n_iter
     solve = _Solve(samples, losses, y, start, margins, codes, max_iter)
@@ -148,7 +148,7 @@ def _better(known: SampleSolution, found: SampleSolution) -> SampleSolution:
 
 
 class SetTooLarge(ValueError):
-    """The active set was asked for, and would have to be too large."""
+    """The active set was requested, but would be too large."""
 
 
 class _Solve:
@@ -170,12 +170,12 @@ class _Solve:
             self._add(self.alpha - begin, np.arange(samples.n))
 
     def run(self, solver: str, tol: float, screening: bool) -> None:
-        """Improve the point by the solvers asked for; repair where the full gap disagrees."""
+        """Improve the point by the solvers; repair it if the full gap is too large."""
         most = _STEPS_A_SAMPLE * self.samples.n
         settings = {"free": self.y is not None, "tol": tol, "screening": screening}
         crude = solver == "auto" and tol < _CRUDE
-        # If the certificate of all samples does not hold, what was fixed is taken back. A run that
-        # rounding errors brought to a halt also goes on from a fresh start, with a large delta.
+        # If the gap of all samples is too large, decisions are taken back. A run that was stopped
+        # by rounding errors also starts again, with a large delta.
         before = np.inf
         for _ in range(_RUNS):
             spent = False
@@ -203,7 +203,7 @@ class _Solve:
             self._repair()
 
     def _repair(self) -> None:
-        """Take decisions back, and leave the rounding errors of margins behind."""
+        """Take decisions back and recompute margins."""
         started, absent = perf_counter(), self.caps == 0.0
         if self.codes[~absent].any():
             self.codes = np.where(absent, 1, 0).astype(np.int8)
@@ -232,7 +232,7 @@ class _Solve:
         return free, max(np.count_nonzero(self.codes == 0), 1)
 
     def _improve(self, method: type[KernelRun], limit: int, settings) -> bool:
-        """Run a solver; return whether its steps are used up."""
+        """Run a solver; return whether all its steps were used up."""
         if self.max_iter is not None:
             limit = min(limit, self.max_iter - self.n_iter)
             if limit <= 0:
@@ -253,11 +253,11 @@ class _Solve:
             self._add(change, left_out)
             self.codes = state.codes
             if run.n_steps > self.samples.n:
-                # So many changes of margins that their rounding errors count.
+                # After so many updates the rounding errors of margins matter.
                 self.margins = self.samples.q_dot(self.alpha)
 
     def _add(self, change: np.ndarray, columns: np.ndarray) -> None:
-        """Bring margins of some samples up to date with a change of alpha."""
+        """Update margins of some samples after a change of alpha."""
         index = np.flatnonzero(change)
         if index.size == 0 or columns.size == 0:
             return
@@ -293,7 +293,7 @@ class _Solve:
 
 
 def _check(samples, C, start, margins, fixed, intercept, solver) -> None:
-    """Refuse arguments that make no problem."""
+    """Refuse invalid arguments."""
     for name, value in (("C", C), ("start", start), ("margins", margins), ("fixed", fixed)):
         if value is not None and np.shape(value) != (samples.n,):
             raise ValueError(f"{name} must have shape ({samples.n},), got {np.shape(value)}")

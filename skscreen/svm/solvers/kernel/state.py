@@ -23,7 +23,7 @@ _SCREEN_AT = 0.25
 
 @dataclass
 class State:
-    """A dual point under way; its margins (no intercept) are valid on the undecided samples."""
+    """The current dual point; its margins (without intercept) are valid for undecided samples."""
 
     alpha: np.ndarray
     margins: np.ndarray
@@ -47,18 +47,18 @@ class KernelRun:
         self.take_part()
 
     def gap(self) -> tuple[float, float]:
-        """Return the gap of the undecided samples, a gap of the reduced problem, and the best b."""
+        """Return the gap of the undecided samples (of the reduced problem) and the best b."""
         return self.terms.gap(self.state.alpha[self.S], self.state.margins[self.S])
 
     def is_solved(self, gap: float) -> bool:
-        """Whether the undecided samples have used no more than their share of the tolerance."""
+        """Whether the gap of the undecided samples is within their share of the tolerance."""
         if self.S.size == 0:
             # If this were wrong, no step here could detect it.
             return True
         return gap <= SHARE * self.tol * (self.state.dual + gap)
 
     def take_part(self) -> None:
-        """Take what concerns the undecided samples."""
+        """Restrict arrays to the undecided samples."""
         codes = self.state.codes
         self.S = np.flatnonzero(codes == 0)
         losses = self.losses.take(self.S)
@@ -69,19 +69,19 @@ class KernelRun:
         self.terms = HingeTerms(losses, self.y[self.S], (self.y * self.losses.caps)[at_cap])
 
     def screen(self, gap: float) -> None:
-        """Screen by the ball round the current point whose squared radius is the gap."""
+        """Screen by the gap ball around the current point."""
         if self.screening and gap <= _SCREEN_AT * self.screened_at:
             self.screened_at = gap
             self.screen_by_multiple(1.0, self.state.b)
 
     def screen_by_multiple(self, scale: float, b: float) -> None:
-        """Fix the samples that are where they belong by the gap ball of (scale * w, b, alpha)."""
+        """Fix samples that are at their proven bounds, by the gap ball of (scale * w, b, alpha)."""
         began, state, S = perf_counter(), self.state, self.S
         point = state.margins, state.alpha, self.losses
         known = reference(self.samples.norms, *point, self.y, b, part=S)
         codes = self.terms.decide(ball_test(gap_ball(known, scale), known.norms))
         alpha = state.alpha[S]
-        # The others go there in the next step; moving them here would be a step for its own sake.
+        # The others move there in the next step.
         codes[(codes == 1) & (alpha != 0.0) | (codes == 2) & (alpha != self.terms.losses.caps)] = 0
         state.codes[S] = codes
         seconds = perf_counter() - began
@@ -91,13 +91,13 @@ class KernelRun:
             self.left_out()
 
     def left_out(self) -> None:
-        """Do what is to be done where samples have been fixed."""
+        """Do nothing here; called when samples have been fixed."""
 
 
 def feasible(alpha: np.ndarray, caps: np.ndarray, y: np.ndarray | None, total: float) -> np.ndarray:
     """Return a point of the box near alpha; with labels, the nearest one with y'a = total."""
     inside = np.clip(alpha, 0.0, caps)
-    # A projection would move what is at a bound off it, if only by rounding errors.
+    # A projection would move variables off their bounds by rounding errors.
     if y is None or abs(y @ inside - total) <= 1e-13 * (np.abs(inside).sum() + abs(total)):
         return inside
     project(alpha, y, y, np.zeros(alpha.size), caps, total, 0.0, inside)

@@ -1,12 +1,12 @@
-"""Sweeps of dual coordinate descent for each of many classes against the rest, all at once.
+"""Sweeps of dual coordinate descent for many one-vs-rest problems at once.
 
-All problems have the same rows and differ in their signs alone. So a visit of a row reads it once
-and moves its dual variable in each of `LANES` problems: the weights of a feature in all of these
-lie side by side, in single precision, and are read, multiplied and written as one vector. For rows
-with few entries in many columns, as those of texts, the time goes to finding these weights in
-memory; here it is shared.
+All problems have the same rows and only differ in their signs. A visit of a row reads it once and
+moves its dual variable in each of `LANES` problems: their weights of a feature are contiguous, in
+single precision, and are read, multiplied and written as one vector. For rows with few entries in
+many columns, such as texts, most of the time goes into finding weights in memory; here it is
+shared.
 
-What comes out is near the solution and no more: who calls goes on from there in double precision.
+The result is only close to the solution, and a start for solvers in double precision.
 """
 
 import numpy as np
@@ -16,14 +16,14 @@ from numba.extending import intrinsic
 
 from skscreen.core.floats import REORDER
 
-# Problems whose weights lie side by side: two cache lines.
+# Number of problems whose weights are contiguous: two cache lines.
 LANES = 32
 
 _ONE, _HALF, _NOTHING = np.float32(1.0), np.float32(0.5), np.float32(0.0)
 
 
 def _vector(context, builder, kind, argument, place):
-    """Return where the lanes at a place of a flat array are, and the lanes."""
+    """Return the address of the lanes at a place of a flat array, and their values."""
     flat = context.make_array(kind)(context, builder, argument)
     lanes = ir.VectorType(ir.FloatType(), LANES).as_pointer()
     address = builder.bitcast(builder.gep(flat.data, [place]), lanes)

@@ -1,4 +1,4 @@
-"""A start for the problems of many classes, one against the rest, from sweeps over all at once."""
+"""Starts for many one-vs-rest problems, from sweeps over all of them at once."""
 
 import numpy as np
 from scipy import sparse
@@ -26,7 +26,7 @@ def start_together(
     tol: float,
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return dual variables near the solutions of squared hinges for each class against the rest.
+    """Return dual variables near the solutions of one-vs-rest problems with squared hinges.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _sweeps(rows, d, bias, own, size, terms, tol, random) -> tuple[np.ndarray, i
         if history[-1] <= target:
             if everyone:
                 break
-            # What rests has to be looked at once more.
+            # Resting variables have to be checked once more.
             active, rest = np.arange(n), np.float32(np.inf)
             continue
         if n_sweeps >= _FIRST and n_sweeps + _left(history, target) > _MOST:
@@ -102,7 +102,7 @@ def _sweeps(rows, d, bias, own, size, terms, tol, random) -> tuple[np.ndarray, i
 
 
 def _primal(alpha, weights, shifts, size) -> np.ndarray:
-    """Return about the primal values: near the solutions, where losses are alpha^2 shift / 2."""
+    """Return estimates of the primal values; near the solutions losses are alpha^2 shift / 2."""
     weights = weights.reshape(-1, LANES)[:, :size]
     squares = np.einsum("ij,ij->j", weights, weights, dtype=np.float64)
     losses = np.einsum("ij,ij,i->j", alpha[:, :size], alpha[:, :size], shifts, dtype=np.float64)

@@ -7,16 +7,17 @@ One dual variable at a time is moved to its best value in [0, C_i],
 
 with u = sum_i alpha_i z_i kept up to date: the work is that of reading row i twice. Samples at an
 end of the box whose gradient points outwards further than any other did in the epoch before are
-left out for a while (Hsieh et al. 2008, section 3.2: shrinking). Every few epochs the duality gap
-of the full problem is computed, which ends the solve, decides samples for good (Ogawa et al. 2014)
-and tells which of the others come back; sooner where the margins met in an epoch say that it is
-small enough. Two things make text need a quarter of the epochs:
+left out for a while (Hsieh et al. 2008, section 3.2: shrinking). Every few epochs, or when the
+margins of an epoch suggest that it is small enough, the duality gap of the full problem is
+computed: it ends the solve, decides samples for good (Ogawa et al. 2014) and brings others back.
+Two refinements reduce the epochs to a quarter for text:
 
-- What all samples share is slow to settle one sample at a time, and that is the intercept. During
-  an epoch its penalty b^2 / (2 B^2) has a second one beside it, of the distance from where it was
-  (a proximal point step, for b alone): margins then depend on b as weakly as on other features.
-- When hardly any but the samples inside the box are left, conjugate gradients move these at once
-  (see `face_steps`).
+- The intercept, which all samples share, converges slowly if samples are visited one at a time.
+  So during an epoch its penalty b^2 / (2 B^2) gets a second one, for the distance from its last
+  value (a proximal point step for b alone): margins then depend on b as weakly as on other
+  features.
+- When hardly any samples but those inside the box are active, conjugate gradients move all of
+  these at once (see `face_steps`).
 
 References
 ----------

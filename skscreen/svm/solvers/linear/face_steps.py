@@ -1,11 +1,11 @@
 """Moves of all dual variables inside the box at once, by conjugate gradients.
 
-Once shrinking has found out which samples rest at their bounds, coordinate descent spends its time
-on a linear system: that of the samples E inside the box, Q_EE x = t_E - m_E, the shifts of losses
-on the diagonal of Q_EE. Conjugate gradients need the square root of its sweeps. As in the gradient
-projection method of Moré and Toraldo (1991), faces are identified by other steps, here sweeps, and
-conjugate gradients end early where a face is still wrong: then their answer lies outside the box,
-and the next ones end earlier.
+Once shrinking has found the samples that rest at their bounds, coordinate descent spends its time
+on the linear system of the samples E inside the box, Q_EE x = t_E - m_E, the shifts of losses on
+the diagonal of Q_EE. Conjugate gradients need about the square root of its number of sweeps. As in
+the gradient projection method of Moré and Toraldo (1991), other steps, here sweeps, identify the
+face. While it is still wrong, the result of conjugate gradients lies outside the box, and the next
+ones are stopped earlier.
 
 References
 ----------
@@ -64,7 +64,7 @@ class FaceSteps:
         new, count = self._solve(face, start, caps, slope, most)
         change = new - start
         gain, curvature = float(change @ slope), float(change @ _multiply(*face, change))
-        # Of the quadratic along the way to `new`: no further than to its maximum.
+        # Go no further than to the maximum on the way to `new`.
         step = min(max(gain, 0.0) / curvature, 1.0) if curvature > 0.0 else float(gain > 0.0)
         state.alpha[E] = np.clip(start + step * change, 0.0, caps)
         factor = 1.0 / _FACTOR if step >= _GOOD else _FACTOR
@@ -73,7 +73,7 @@ class FaceSteps:
         return 2.0 * count * float(self._costs[E].sum())
 
     def _solve(self, face: tuple, start, caps, slope, most: int) -> tuple[np.ndarray, int]:
-        """Return dual variables in the box, near the solution on a face, and products taken."""
+        """Return dual variables near the solution on a face, and the number of products."""
         rows, y, E = face[:-1], face[-4], face[-1]
         diagonal, left, rest, new, count = self._diagonal[E], np.arange(E.size), slope, start, 1
         for _ in range(_FACES):

@@ -5,11 +5,11 @@ Where all losses have a shift and no cap, as the squared hinge, the primal
     P(w) = 1/2 |w|^2 + sum_A (t_i - m_i)^2 / (2 s_i),    A = {i: m_i < t_i},
 
 is convex, piecewise quadratic and once differentiable: Newton's method with an exact line search
-finds its minimum in some ten steps (Mangasarian 2002; Keerthi and DeCoste 2005), whatever C is. Its
-matrix is I + sum_A z_i z_i' / s_i, of the size of the features; from step to step only the rows of
-samples that have entered or left A are added or taken off. The dual variables of w are
-alpha_i = (t_i - m_i)_+ / s_i, whose slackness at w is 0, so the gap of (w, alpha) is
-|grad P(w)|^2 / 2. What is returned is sum_i alpha_i z_i, the same at the minimum, with its own gap.
+finds its minimum in about ten steps (Mangasarian 2002; Keerthi and DeCoste 2005) for any C. Its
+matrix is I + sum_A z_i z_i' / s_i, as wide as the number of features; in each step only the rows of
+samples that have entered or left A are added or subtracted. The dual variables of w are alpha_i =
+(t_i - m_i)_+ / s_i, whose slackness at w is 0, so the gap of (w, alpha) is
+|grad P(w)|^2 / 2. It returns sum_i alpha_i z_i, which is w at the minimum, with its own gap.
 
 References
 ----------
@@ -64,7 +64,7 @@ _MOST_FAILURES = 3
 
 
 def newton_work(state: SampleState) -> float:
-    """Return the time that a solve from a state takes, more or less, in nanoseconds."""
+    """Return the estimated time of a solve from a state, in nanoseconds."""
     samples = state.samples
     side, width = samples.n_features, samples.n_entries / samples.n
     if by_entries(samples):
@@ -79,7 +79,7 @@ def newton_work(state: SampleState) -> float:
 
 
 def by_entries(samples: LinearSamples) -> bool:
-    """Whether outer products of rows are summed up entry by entry, as rows are sparse."""
+    """Whether rows are sparse enough for outer products to be summed up entry by entry."""
     return samples.row_lengths.mean() < _NARROW * samples.n_features
 
 
@@ -113,7 +113,7 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
 
 
 class _Undecided:
-    """The problem of the undecided samples; a start from nothing is that of some of them."""
+    """The problem of the undecided samples, solved for some of them first if there is no start."""
 
     def __init__(self, state: SampleState):
         samples, losses = state.samples, state.losses
@@ -122,7 +122,7 @@ class _Undecided:
             self.index = np.arange(samples.n)
         else:
             samples, losses = samples.restrict(self.index), losses.take(self.index)
-        # Those that do not exist have no loss.
+        # A cap of 0 means no loss.
         inverses = np.divide(1.0, losses.shifts, out=np.zeros(samples.n), where=losses.caps > 0.0)
         w = state.u.copy()
         count = max(int(_PART * samples.n), _ROWS_A_WEIGHT * samples.n_features)
@@ -138,14 +138,14 @@ class _Undecided:
 
 
 class _Problem:
-    """Some samples, and a vector of weights under way."""
+    """Some samples, and the current vector of weights."""
 
     def __init__(self, samples: LinearSamples, thresholds, inverses, w):
         self.samples, self.thresholds, self.inverses = samples, thresholds, inverses
         self.w, self.hessian = w, _Hessian(samples, inverses)
 
     def minimise(self, tol: float, most: int) -> int:
-        """Take steps until the gap is likely to be small enough; return how many."""
+        """Take steps until the gap is likely to be small enough; return their number."""
         short = self.thresholds - self.samples.margins(self.w)
         for n_steps in range(most + 1):
             positive = np.maximum(short, 0.0)
@@ -182,7 +182,7 @@ class _Hessian:
         self._by_entries = by_entries(samples)
 
     def update(self, inside: np.ndarray) -> None:
-        """Bring the sum up to date with a set."""
+        """Update the sum for another set."""
         added, removed = inside & ~self._inside, self._inside & ~inside
         if np.count_nonzero(added) + np.count_nonzero(removed) >= np.count_nonzero(inside):
             self._sum[:] = 0.0
@@ -212,10 +212,10 @@ class _Hessian:
         try:
             return self._solve(x, 1.0)
         except np.linalg.LinAlgError:
-            # Large weights leave rounding errors behind when they are taken out.
+            # Large terms leave rounding errors behind when they are subtracted.
             self._sum[:] = 0.0
             self._add(np.flatnonzero(self._inside), 1.0)
-        # With more than the rounding errors of a sum added, the step still leads downhill.
+        # With a ridge above the rounding errors of the sum the step still leads downhill.
         terms = np.count_nonzero(self._inside) + len(self._sum)
         return self._solve(x, 1.0 + 2.0 * terms * EPS * float(np.trace(self._sum)))
 
@@ -241,7 +241,7 @@ def _slope(short, change, inverses, linear, square, length):
 
 @njit(cache=True, nogil=True)
 def _length(short, change, inverses, linear, square):
-    """Return a step length at which the derivative has lost nearly all of its size; 0 for none.
+    """Return a step length at which the derivative is nearly zero; 0 if there is none.
 
     The derivative is piecewise linear and ascending: Newton's method, kept inside a bracket.
     """

@@ -4,18 +4,18 @@ The proximal point method on the dual replaces alpha_k, step by step, by the sol
 
     max_alpha  D(alpha) - sum_i (width / (2 C_i)) (alpha_i - alpha_ki)^2
 
-over the box. Its primal has hinges that are rounded off over a zone of margins of that width,
+over the box. Its primal has hinges that are smoothed over a zone of margins of this width,
 
     min_w  1/2 |w|^2 + sum_i phi_i(m_i),
     -phi_i'(m) = C_i clip(alpha_ki / C_i + (t_i - m) / width, 0, 1),
 
 which is convex, piecewise quadratic and once differentiable: Newton's method with a line search
-that is exact but for a factor finds its minimum in finitely many steps (Mangasarian 2002; Li, Sun,
-Toh 2018 for the combination). Its matrix is I + sum_E (C_i / width) z_i z_i' over the samples E in
-their zones, or by Woodbury's identity one of the size of E: whichever is smaller is factorised.
-The width shrinks from step to step; E tends to the samples of margin 1, and coordinate descent's
-troubles with large C do not exist here. After every step the gap of the full problem is computed
-and decides samples, which then leave.
+finds its minimum in finitely many steps (Mangasarian 2002; Li, Sun, Toh 2018 for the combination).
+Its matrix is I + sum_E (C_i / width) z_i z_i' over the samples E in their zones, or by Woodbury's
+identity one of the size of E; the smaller one is factorised. The width shrinks from step to step,
+and E tends to the samples of margin 1. Large C, which slows coordinate descent down, has no effect
+here. After every step the gap of the full problem is computed and decides samples, which are then
+left out.
 
 References
 ----------
@@ -97,8 +97,8 @@ def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bo
             state.apply_codes()
             state.evaluate()
             if part.kappa <= 0.1 * tol * state.primal:
-                # What is left are rounding errors of the margins, times C / width: from a start
-                # so near the optimum, wide zones do.
+                # What is left are rounding errors of the margins times C / width. Wide zones
+                # suffice this close to the optimum.
                 polishing = True
                 width *= min(max(state.relative_gap / tol, 10.0), 1e4)
                 width = min(width, widest)
@@ -111,7 +111,7 @@ def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bo
 
 
 class _Undecided:
-    """The problem of the undecided samples, the others' sum of alpha_i z_i being given."""
+    """The problem of the undecided samples, given the sum of alpha_i z_i over the others."""
 
     def __init__(self, state: SampleState, index: np.ndarray, w: np.ndarray):
         self.index, self.w = index, w.copy()
@@ -126,10 +126,10 @@ class _Undecided:
     def minimise(self, state, width: float, tol: float, most: int) -> tuple[int, bool]:
         """Take a proximal step; returns the number of Newton steps and whether it succeeded.
 
-        If it did not, the dual variables stay and only the start of the next one has moved.
+        If not, the dual variables stay as they are, and only the start of the next step has moved.
         """
         target, before = tol * state.primal, np.inf
-        # Both are updated from step to step; here rounding errors go.
+        # Both are updated in every step; this removes rounding errors.
         short = self.thresholds - self.samples.margins(self.w)
         last, total = self.beta, self.given + self.samples.combine(self.beta * self.caps)
         for steps in range(most + 1):
@@ -138,7 +138,7 @@ class _Undecided:
             last, gradient = beta, self.w - total
             error = 0.5 * float(gradient @ gradient)
             zone = np.flatnonzero((beta > 0.0) & (beta < 1.0))
-            # The certificate is that of u = w - gradient: what its zone adds to the gap there.
+            # The certificate is that of u = w - gradient; kappa is what the zones add to its gap.
             reach = float(self.caps[zone] @ self.samples.norms[zone])
             wanted = _INEXACT * max(kappa, target)
             if error <= wanted and (
@@ -216,7 +216,7 @@ def _slope(short, change, base, inverse, caps, length):
 
 @njit(cache=True, nogil=True)
 def _length(short, change, base, inverse, caps, linear, square):
-    """Return a step length at which the derivative has lost nearly all of its size.
+    """Return a step length at which the derivative is nearly zero.
 
     The derivative, linear + length * square - (the sum of `_slope`), is piecewise linear and
     ascending: regula falsi, kept off the ends of the bracket. Length 1 is taken more readily.
@@ -234,7 +234,7 @@ def _length(short, change, base, inverse, caps, linear, square):
     length = high
     for _ in range(_MAX_TRIALS):
         if not at_high > at_low:
-            # Flat but for rounding errors, and nothing to divide by.
+            # Flat up to rounding errors.
             break
         length = low - at_low * (high - low) / (at_high - at_low)
         margin = 0.05 * (high - low)

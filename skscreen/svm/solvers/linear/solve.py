@@ -1,4 +1,4 @@
-"""Hinge losses over samples of a linear model: one stopping rule, three solvers, a choice."""
+"""Hinge losses over samples of a linear model: the choice between three solvers."""
 
 import contextlib
 import time
@@ -119,8 +119,8 @@ def solve_linear(
     if method != "coordinate-descent" and state.relative_gap > tol:
         _method(method, losses)(state, tol, max_iter, screening=screening)
         state.restore()
-        # Where rounding errors of margins times C are more than the tolerance, single variables
-        # can often still find the better side of the kink.
+        # If rounding errors of margins times C exceed the tolerance, moves of single variables
+        # often still find the better side of the kink.
         most = max_iter if solver == "auto" else state.n_iter + _POLISHING_EPOCHS
         max_iter = min(max_iter, most)
     if state.relative_gap > tol:
@@ -129,7 +129,7 @@ def solve_linear(
 
 
 def is_narrow(samples: LinearSamples, losses: SampleLosses) -> bool:
-    """Whether "auto" begins with the second-order method."""
+    """Whether "auto" starts with the second-order method."""
     return _is_faster_from_nothing(SampleState(samples, losses))
 
 
@@ -214,7 +214,7 @@ def _active_set_work(state: SampleState) -> float:
 
 
 def _check(samples, C, start, fixed, solver) -> np.ndarray | None:
-    """Return the codes as an array, or say what is wrong."""
+    """Return the codes as an array; raise an error for invalid arguments."""
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {solver!r}.")
     if C.shape != (samples.n,):

@@ -1,4 +1,4 @@
-"""A dual point of a problem over samples, its certificate, and what that decides."""
+"""A dual point of a problem over samples, its certificate, and the samples decided by it."""
 
 from time import perf_counter
 
@@ -42,7 +42,7 @@ class SampleState:
         self.samples, self.losses, self.caps = samples, losses, (caps := losses.caps)
         self.alpha = np.zeros(samples.n) if start is None else np.clip(start, 0.0, caps)
         self.codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
-        # A sample of norm 0 has margin 0 whatever the weights.
+        # A sample of norm 0 has margin 0 for all weights.
         nowhere = (samples.norms == 0.0) & (self.codes == UNDECIDED)
         self.codes[nowhere & (losses.linear_below > 0.0)] = LINEAR
         self.codes[caps == 0.0] = ZERO
@@ -51,7 +51,7 @@ class SampleState:
         self.n_iter, self.history = 0, []
 
     def apply_codes(self) -> None:
-        """Put decided samples to their end of the box."""
+        """Move decided samples to their end of the box."""
         self.alpha[self.codes == ZERO] = 0.0
         full = self.codes == LINEAR
         self.alpha[full] = self.caps[full]
@@ -63,10 +63,10 @@ class SampleState:
     def evaluate(self) -> float:
         """Compute weights, margins and certificate of `alpha`; returns the relative gap.
 
-        The gap is the sum of all slacknesses, which are not negative: nothing cancels.
+        The gap is the sum of all slacknesses, which are not negative, so nothing cancels.
         """
         self.u = self.samples.combine(self.alpha)
-        # Many a solve starts from 0.
+        # Many solves start from 0.
         self.margins = self.samples.margins(self.u) if self.u.any() else np.zeros(self.samples.n)
         self.short = self.losses.short(self.margins)
         self.gap, loss = self.losses.certify(self.short, self.alpha)
@@ -91,7 +91,7 @@ class SampleState:
         self.margins, self.short, self.u, self.primal, self.dual, self.gap = self.best[1:]
 
     def screen(self) -> int:
-        """Decide samples by the gap ball round `u`; returns how many it decides for the first time.
+        """Decide samples by the gap ball around `u`; return the number of new decisions.
 
         Ball: |w* - u|^2 <= gap (P is 1-strongly convex and D is quadratic in u). The dual
         variables of decided samples move to their end of the box.

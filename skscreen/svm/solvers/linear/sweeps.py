@@ -38,10 +38,10 @@ def epochs(
 ):  # fmt: skip
     """Sweep over active samples until the budget is spent, or earlier.
 
-    That is when nothing moves, or the gap (of the margins met on the way: an estimate) is `enough`,
-    or no more than `settled` times the samples inside the box are active. A sample rests if its
-    gradient points out by more than `factor` times the largest of the epoch before: it is above
-    rest[0] at 0, or below rest[1] at its cap.
+    The sweeps end earlier if nothing moves, if the gap, estimated by the margins met on the way, is
+    at most `enough`, or if at most `settled` times the samples inside the box are active. A sample
+    rests if its gradient points out by more than `factor` times the largest of the epoch before: it
+    is above rest[0] at 0, or below rest[1] at its cap.
 
     Updates `alpha`, `rest` and `active`; returns epochs, entries read, and whether one of the
     first two reasons ended it. Each row of `terms` holds what a visit needs of a sample: y_i,
@@ -79,8 +79,8 @@ def epochs(
 def spread(alpha, caps, y, active, missing):
     """Add `missing` to the sum of y_i alpha_i, shared by the active samples inside the box.
 
-    The intercept is B^2 times that sum, and an error of it changes every margin; the weights of
-    features hardly notice.
+    The intercept is B^2 times this sum, so an error of the sum changes every margin; it hardly
+    changes the weights of features.
     """
     count = 0
     for i in active:
@@ -123,7 +123,7 @@ def _sweep(data, columns, starts, d, bias, terms, alpha, u, active, rest, factor
             gap += short * ((cap if short > 0.0 else 0.0) - old)
         else:
             gap += hinge_slackness(short, old, cap, shift)
-        # Gradient of what is minimised, less what points out of the box.
+        # Gradient of the objective, without the part that points out of the box.
         if old <= 0.0:
             slope = min(slope, 0.0)
         elif old >= cap:
@@ -145,7 +145,7 @@ def _sweep(data, columns, starts, d, bias, terms, alpha, u, active, rest, factor
 
 @njit(inline="always")
 def _rests(slope, alpha, cap, rest):
-    """Whether a variable is at its bound and its gradient points out further than any did."""
+    """Whether a variable is at its bound and its gradient points out further than `rest`."""
     return (alpha <= 0.0 and slope > rest[0]) or (alpha >= cap and slope < rest[1])
 
 
