@@ -1,14 +1,14 @@
-"""A problem between two classes whose kernel values are at hand, in compiled loops.
+"""A problem between two classes with known kernel values, in compiled loops.
 
-Signed variables as in `box`: beta_i = y_i alpha_i, slopes g_i = target_i - f_i without intercept.
-Kernel values of the pair are three blocks in single precision, so that those inside a class serve
-all of its problems and nothing is copied together. SMO runs on working sets; what a set changes is
-added to all slopes. The first set of samples is taken evenly from both classes, with bounds as much
-larger as it is smaller: its scores tell which samples are near the margin or on the wrong side. The
-working set of those takes in the few others that turn out to be.
+Variables are signed as in `box`: beta_i = y_i alpha_i, slopes g_i = target_i - f_i, without
+intercept. Kernel values of the pair are three blocks in single precision, so that the blocks inside
+a class serve all of its problems without a copy. SMO runs on working sets; after each set all
+slopes are updated. The first set has a few samples of both classes, evenly chosen, with bounds
+that are larger in proportion: its scores tell which samples are near the margin or on its wrong
+side. These form the next working set, which others can join later.
 
-One call solves a problem: for hundreds of problems of some hundred samples the time between calls
-would be most of it.
+One call solves a whole problem, because calls from Python would take most of the time of hundreds
+of problems of some hundred samples.
 """
 
 import numpy as np
@@ -23,31 +23,33 @@ from skscreen.svm.solvers.kernel.block_smo_loops import (
     pairs_without_offset,
 )
 
-# Samples of each class in the first set; most samples of a working set, and room for more.
-_FIRST, LARGEST, _GROWTH = 64, 3000, 32
+# Number of samples of each class in the first set.
+_FIRST = 64
+# Largest working set, and free places of a new one.
+LARGEST, _GROWTH = 3000, 32
 
-# Rounds at most; the part of a gap that each has to leave at most.
+# Largest number of rounds; they end if one leaves more than a share `_STALLED` of the gap.
 _ROUNDS, _STALLED = 60, 0.98
 
-# Accuracy of slopes on the first set and on the one that it leads to.
+# Accuracy of slopes on the first two sets.
 _ROUGH = 2e-2
 
-# Of the gap that is allowed, and of the largest violation: what a round leaves.
+# A round stops at this share of the allowed gap, or of the largest violation.
 _SHARE, _LEFT = 0.5, 0.03
 
-# Least curvature along one sample: rounding errors in single precision of the largest.
+# Least curvature along one sample, relative to the largest, because of single precision.
 _LEAST_DIAGONAL = np.float32(1e-7)
 
-# Of the primal value, how much may be unknown.
+# Largest uncertainty of the primal value, as a share of it.
 _UNSURE = 0.1
 
-# Entries that are transposed together: those of a line of the cache.
+# Number of entries that are transposed together: a cache line.
 _LINE = 16
 
-# What powers of two are cut off at.
+# Absolute error of kernel values, because smaller powers of two are cut off.
 _TINIEST = 2.0**-125
 
-# More samples than those that seem to matter.
+# Size of a new working set: a multiple of the violators and free samples, plus a constant.
 _ROOM, _MORE = 1.2, 32
 
 
@@ -56,7 +58,7 @@ def improve(
     A, B, AB, square_bias, target, low, high, beta, f, errors, parts, relative, free, tol, steps,
     memory,
 ):  # fmt: skip
-    """Improve a point as `solve_pair` does; return its certificate by the kernel values at hand.
+    """Improve a point by `solve_pair`; return its certificate by the stored kernel values.
 
     Parameters
     ----------
@@ -65,7 +67,8 @@ def improve(
     f : ndarray of shape (m + n,)
         Scores of the point, replaced by those of the new one.
     errors, parts : ndarray of shape (m + n,)
-        Bounds on the errors of scores and what each sample may add to the gap, written.
+        Outputs: bounds on the errors of scores, and the largest contribution of each sample to the
+        gap.
     relative : ndarray of shape (m + n,)
         See `scores`.
 
@@ -86,7 +89,7 @@ def improve(
 
 @njit(cache=True, nogil=True)
 def solve_pair(A, B, AB, square_bias, target, low, high, beta, g, free, tol, steps, memory):
-    """Improve a point to a relative gap, as single precision tells it.
+    """Improve a point to a relative gap, computed in single precision.
 
     Parameters
     ----------
@@ -169,14 +172,14 @@ def _balance(low, high, beta):
 
 @njit(cache=True, nogil=True)
 def scores(A, B, AB, square_bias, beta, relative, f, errors):
-    """Write scores by the kernel values at hand to `f`, bounds on their errors to `errors`.
+    """Write scores by the stored kernel values to `f`, and bounds on their errors to `errors`.
 
     Parameters
     ----------
     A, B, AB, square_bias, beta
         See `solve_pair`.
     relative : ndarray of shape (m + n,)
-        Kernel values of samples s and t have relative errors of relative_s + relative_t at most.
+        Kernel values of samples s and t have relative errors of at most relative_s + relative_t.
     """
     # Sums over one class have terms of one sign.
     m, positive, negative = len(A), np.zeros(beta.size), np.zeros(beta.size)
@@ -190,7 +193,7 @@ def scores(A, B, AB, square_bias, beta, relative, f, errors):
 
 @njit(cache=True, nogil=True)
 def bounded(positive, negative, square_bias, beta, relative, own, f, errors):
-    """Write differences of sums of known relative errors to `f`, bounds on theirs to `errors`.
+    """Write differences of sums with known relative errors to `f`, and error bounds to `errors`.
 
     Parameters
     ----------
@@ -208,7 +211,7 @@ def bounded(positive, negative, square_bias, beta, relative, own, f, errors):
         total += square_bias * beta[k]
         size += abs(beta[k])
     most += EPS * beta.size
-    # Of the sum of beta, in any order.
+    # Rounding error of the sum of beta, in any order.
     lost = square_bias * EPS * beta.size * size
     for k in range(f.size):
         f[k] = positive[k] - negative[k] + total
@@ -218,15 +221,15 @@ def bounded(positive, negative, square_bias, beta, relative, own, f, errors):
 
 @njit(cache=True, nogil=True)
 def certificate(target, low, high, beta, f, errors, free, parts):
-    """Return the best intercept, the gap and the primal value, for scores that may be off.
+    """Return the best intercept, the gap and the primal value for scores with errors.
 
-    What each sample may add to the gap is written to `parts`.
+    The largest contribution of each sample to the gap is written to `parts`.
 
     Returns
     -------
     b, gap, primal : float
-        A larger gap in place of a smaller primal value, which is as good as it is known; infinite
-        where that is not known well enough.
+        The uncertainty of the primal value is added to the gap, which is infinite if this is too
+        large.
     """
     b, computed, primal = view(target, low, high, beta, target - f, free)
     gap, unsure = 0.0, 0.0
@@ -267,7 +270,7 @@ def view(target, low, high, beta, g, free):
 
 @njit(cache=True, nogil=True)
 def _look(A, B, AB, square_bias, target, low, high, g, free, steps, rank, memory):
-    """Rank the samples by their margins in the problem of a few; return the steps it took."""
+    """Solve for a few samples, rank all samples by their margins and return the steps taken."""
     m, n = len(A), len(A) + len(B)
     few_A = min(max(_FIRST, 2 * _FIRST - n + m), m)
     few_B = min(2 * _FIRST - few_A, n - m)
@@ -290,7 +293,7 @@ def _look(A, B, AB, square_bias, target, low, high, g, free, steps, rank, memory
     )  # fmt: skip
     b = view(target, low, high, beta, slopes, free)[0]
     for k in range(n):
-        # y (f + b) - 1, the smaller the more a sample matters.
+        # y (f + b) - 1; samples with small values come first.
         slope = slopes[k] - b
         rank[k] = -slope if high[k] > 0.0 else slope
     return taken
@@ -384,7 +387,7 @@ def _grow(A, B, AB, square_bias, rank, eps, W, size, padded, inside, memory):
 
 @njit(cache=True, nogil=True)
 def _solve_set(A, B, AB, square_bias, low, high, beta, g, b, W, padded, eps, steps, free, memory):
-    """Solve the problem on a working set, and add what it changes to all slopes."""
+    """Solve the problem on a working set, and update all slopes."""
     size, m = W.size, len(A)
     K = _matrix(memory, size, padded)
     diagonal, least = np.ones(padded, np.float32), np.float32(0.0)
@@ -416,9 +419,9 @@ def _solve_set(A, B, AB, square_bias, low, high, beta, g, b, W, padded, eps, ste
 
 @njit(nogil=True)
 def _changed(W, changes, first, last):
-    """Return places in their class, and changes, of the samples of one that have changed.
+    """Return the places in their class, and the changes, of the changed samples of one class.
 
-    By a loop: numba compiles masks, and indices that are arrays, for seconds.
+    This is a loop because numba takes seconds to compile masks and array indices.
     """
     index, values, count = np.empty(W.size, np.int64), np.empty(W.size), 0
     for k in range(W.size):
@@ -430,9 +433,9 @@ def _changed(W, changes, first, last):
 
 @njit(nogil=True)
 def _gather(A, B, AB, W, few, m, shift, K):
-    """Write the kernel matrix of a working set, `few` samples of which are of the first class."""
+    """Write the kernel matrix of a working set; its first `few` samples are of the first class."""
     size = W.size
-    # Unsigned places are not looked at for whether they count from the end.
+    # Unsigned indices need no check for negative values.
     first, second = np.empty(few, np.uint32), np.empty(size - few, np.uint32)
     for k in range(few):
         first[k] = W[k]
@@ -459,7 +462,7 @@ def _gather(A, B, AB, W, few, m, shift, K):
 
 @njit(nogil=True, fastmath=REORDER_FINITE)
 def _add(A, AB, index, change, m, g):
-    """Take off the slopes what changes of samples of the first class add to the scores."""
+    """Subtract from the slopes what changes of samples of the first class add to the scores."""
     for k in range(index.size):
         i, c = index[k], change[k]
         row, across = A[i], AB[i]
@@ -471,7 +474,7 @@ def _add(A, AB, index, change, m, g):
 
 @njit(nogil=True, fastmath=REORDER_FINITE)
 def _add_across(AB, B, index, change, m, g):
-    """Do the same for samples of the second class, by their places in it."""
+    """Do the same for samples of the second class, given by their places in this class."""
     for i in range(m):
         row, total = AB[i], 0.0
         for k in range(index.size):

@@ -1,18 +1,18 @@
 """Kernel SVMs of many samples: nested levels, and working sets of those near the margin.
 
-Only one operation reads long rows of the kernel matrix: what a change of beta does to the scores
-of other samples, in blocks (`kernel_blocks`). Samples at their bounds need it once.
+Only one operation reads long rows of the kernel matrix: the update of the scores of other samples
+after a change of beta, in blocks (`kernel_blocks`). Samples at their bounds need it once.
 
-    levels       random subsets of growing size, with bounds C n / n_level: the scores that the
-                 solution of one gives to the samples of the next tell which of them are at bounds;
-    U            on a level, thousands of samples nearest to the margin, or on the wrong side of
-                 it: only their scores are kept up to date until they are solved;
-    working set  a part of U, chosen anew each time, solved with its kernel matrix at hand.
+    levels       random subsets of growing size, with bounds C n / n_level: the solution of one
+                 level gives scores of the next one's samples, which tell which are at bounds;
+    U            thousands of samples of a level that are nearest to the margin or on its wrong
+                 side: until their problem is solved only their scores are updated;
+    working set  a part of U, chosen anew each time and solved with its kernel matrix in memory.
 
-Scores are in single precision until the gap is small, each with a bound on its error. A sample that
-is at its bound and on its own side of the margin, whatever its error, adds exactly zero to the gap;
-scores of the others are then computed in double precision, and it is their slopes that the last
-working sets start from. The gap is the largest that scores within their bounds can have.
+Scores are in single precision until the gap is small, each with a bound on its error. A sample at
+its bound whose score is on the right side of the margin, error included, adds exactly zero to the
+gap. The scores of all others are then computed in double precision, and the last working sets start
+from them. The gap is the largest one for scores within their error bounds.
 """
 
 from dataclasses import dataclass, replace
@@ -26,44 +26,51 @@ from skscreen.svm.solvers.kernel.box import Box, View
 from skscreen.svm.solvers.kernel.state import feasible
 from skscreen.svm.solvers.kernel.working_set import LARGEST, WorkingSets
 
-# Samples of the levels before the last, which is all; least growth from one to the next.
+# Sizes of the levels before the last one, which has all samples; least ratio of two sizes.
 LEVELS, _GROWTH = (1000, 4000, 16000), 1.5
 
-# Least samples of either sign on a level, if there are so many.
+# Least number of samples of either sign on a level, if there are as many.
 _FEW = 250
 
-# Relative gap of levels before the last.
+# Relative gap of levels before the last one.
 _ROUGH = 3e-2
 
-# Samples of U, and least samples of a working set.
+# Size of U, and least size of a working set.
 _NEAR, _LEAST = 6000, 1000
 
-# Samples between their bounds at the start of a level, over those that are free on the one before,
-# and least of them.
+# Number of samples between their bounds at the start of a level: a multiple of the free samples of
+# the level before, and the least number.
 _BAND, _FEWEST = 3, 300
 
-# Of a level's solution, what has to be inside the bounds of the next for that to start from it.
+# A level starts from the solution before if this share of it is inside the new bounds.
 _KEPT = 0.5
 
-# Passes over a level, working sets of one U; the part of the gap that a pass has to leave at most,
-# or the part of it by which the dual value has to rise.
-_PASSES, _SETS, _STALLED, _RISEN = 40, 12, 0.98, 0.02
+# Largest number of passes over a level, and of working sets in a U.
+_PASSES, _SETS = 40, 12
+# A level ends if a pass leaves more than the first share of the gap, and the dual value rises by
+# less than the second.
+_STALLED, _RISEN = 0.98, 0.02
 
-# Of the first gap on U, and of the tolerance, what its working sets may leave.
+# Working sets of a U end at this share of the first gap on U, or at this share of the tolerance.
 _LEFT, _SHARE = 0.02, 0.3
 
-# Relative gap down to which single precision does; passes in double precision, and the part of a
-# gap that each has to leave at most.
-DIGITS, _DOUBLE_PASSES, _SLOW = 1e-4, 30, 0.7
+# Smallest relative gap that is computed in single precision.
+DIGITS = 1e-4
+# Largest number of passes in double precision; they end if one leaves more than a share `_SLOW`.
+_DOUBLE_PASSES, _SLOW = 30, 0.7
 
-# Of the primal value, how much may be unknown; relative gaps below which its digits are asked for.
-_UNSURE, _FINE = 0.1, 1e-6
+# Largest uncertainty of the primal value, as a share of it.
+_UNSURE = 0.1
+# Relative tolerances below which the primal value has to be known precisely.
+_FINE = 1e-6
 
-# Most that beta is made longer by.
+# Largest factor of `_stretch`.
 _STRETCHED = 1.0 + 1e-6
 
-# Of the interval of an intercept; least band of slopes; below any sum that counts.
-_HALVINGS, _NARROW, _TINY = 40, 1e-12, 1e-300
+# Halvings of the interval of an intercept.
+_HALVINGS = 40
+# Least width of a band of slopes, and a tiny number that avoids division by zero.
+_NARROW, _TINY = 1e-12, 1e-300
 
 
 @dataclass
@@ -76,7 +83,7 @@ class Point:
     f : ndarray of shape (m,)
         Its scores, without intercept.
     errors : ndarray of shape (m,)
-        How far they may be off.
+        Bounds on their errors.
     exact : bool ndarray of shape (m,)
         Whether they are in double precision.
     """
@@ -101,7 +108,7 @@ class LevelSolver:
         Relative gap.
     max_steps : int
     least : int, optional
-        Least samples of a working set: fewer for problems with few support vectors.
+        Least size of a working set; smaller for problems with few support vectors.
     """
 
     def __init__(
@@ -124,7 +131,7 @@ class LevelSolver:
         return self.sets.n_steps
 
     def scores(self, I, beta, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Return what beta at the samples I adds to the scores of J, and bounds on the errors."""
+        """Return the contributions of beta at I to the scores of J, and bounds on their errors."""
         used = np.flatnonzero(beta)
         values, errors = self.blocks.dot(I[used], beta[used], J, double)
         if self.square_bias:
@@ -154,10 +161,10 @@ class LevelSolver:
         return point
 
     def _carried(self, index, point: Point, b: float, new, box: Box, free) -> Point:
-        """Return a point on new samples, those of the level before among them.
+        """Return a point on new samples, which include those of the level before.
 
-        The same one if little of it is outside the new bounds; else at its bound by its score, or
-        between near the margin.
+        It is the old point if little of it is outside the new bounds. Otherwise scores decide at
+        which bound a sample is; samples near the margin are between their bounds.
         """
         f, errors = self.scores(index, point.beta, new)
         same = np.zeros(new.size)
@@ -173,7 +180,7 @@ class LevelSolver:
         return self.point(new, beta)
 
     def improve(self, index: np.ndarray, box: Box, point: Point, tol: float) -> View:
-        """Improve a point on a level to a relative gap, as single precision tells it."""
+        """Improve a point on a level to a relative gap, computed in single precision."""
         view, before = box.view(point.beta, point.f), None
         for _ in range(_PASSES):
             if view.gap <= tol * view.primal or self._halted(view, before, _STALLED):
@@ -184,7 +191,7 @@ class LevelSolver:
         return view
 
     def _halted(self, view: View, before: View | None, most: float) -> bool:
-        """Whether more than a part of the gap is left, and the dual value has not risen much.
+        """Whether steps are used up, or a pass has reduced the gap and raised the dual too little.
 
         Far from the solution the gap may rise, but the dual value does not fall.
         """
@@ -194,7 +201,7 @@ class LevelSolver:
         return view.gap > most * before.gap and risen < _RISEN * before.gap
 
     def _near(self, box: Box, point: Point, view: View) -> np.ndarray:
-        """Return the samples that may matter: free ones, violators, and those next in line."""
+        """Return free samples, violators, and the samples next to the margin."""
         violations, free = box.violations(point.beta, view.slopes), box.is_free(point.beta)
         rank = np.where(violations > 0.0, -violations, np.abs(view.slopes))
         rank[free] = -np.inf
@@ -203,7 +210,7 @@ class LevelSolver:
         return _smallest(rank, size)
 
     def _pass(self, index, box: Box, point: Point, view: View, U, tol, double=False) -> None:
-        """Solve the problem on U by working sets, and bring all other scores up to date."""
+        """Solve the problem on U by working sets, and update all other scores."""
         beta, f, errors = point.beta[U], point.f[U], point.errors[U]
         part = box.take(U, point.beta.sum() - beta.sum())
         enough = None
@@ -267,9 +274,9 @@ class LevelSolver:
         return view
 
     def _stretch(self, box: Box, point: Point, view: View) -> bool:
-        """Make beta longer by so much that no score is short of its target; if C does not count.
+        """Scale beta up until no score is short of its target, if the bounds allow it.
 
-        Next to a huge C a score that lacks a rounding error costs more than the gap may be.
+        With a huge C a score that is short by a rounding error costs more than the tolerance.
         """
         sign = np.where(box.high > 0.0, 1.0, -1.0)[box.low < box.high]
         target, slopes, errors = (
@@ -291,19 +298,19 @@ class LevelSolver:
         return self._certified(box, point)[0]
 
     def _balance(self, box: Box, point: Point) -> None:
-        """Take off what rounding errors have added to the sum of beta."""
+        """Remove rounding errors from the sum of beta."""
         if not box.free:
             return
         beta = balanced(point.beta, box.low, box.high)
-        # Kernel values between samples are at most the roots of their diagonal entries.
+        # |K_ij| is at most the product of the roots of K_ii and K_jj.
         moved = float(np.abs(beta - point.beta) @ self._roots)
         point.beta[:] = beta
         point.errors += moved * self._roots
 
     def _certified(self, box: Box, point: Point) -> tuple[View, np.ndarray]:
-        """Return the certificate, and what each sample may add to the gap by errors of its score.
+        """Return the certificate, and the largest contribution of each sample to the gap.
 
-        Scores whose errors count are computed in double precision, unless the gap is good enough.
+        Scores whose errors matter are computed in double precision, unless the gap is small enough.
         """
         everyone = np.arange(box.target.size)
         while True:
@@ -312,7 +319,7 @@ class LevelSolver:
             gap = float(parts.sum())
             losses = box.losses(view.slopes, point.errors) - box.losses(view.slopes)
             unsure = 0.5 * (float(losses.sum()) + gap - view.gap)
-            # A larger gap in place of a smaller primal value, which is as good as it is known.
+            # The uncertainty of the primal value is added to the gap.
             sure = unsure <= _UNSURE * view.primal
             view = replace(view, gap=gap / (1.0 - unsure / view.primal) if sure else np.inf)
             digits = not sure or self.tol < _FINE
@@ -325,9 +332,10 @@ class LevelSolver:
 
 
 def _some(order: np.ndarray, box: Box, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return samples that stand for all, ascending, and for how many each of them does.
+    """Return samples that represent all, ascending, and the number that each of them represents.
 
-    The first of an order, but no fewer than `_FEW` of one sign: a level without them has no margin.
+    These are the first ones of an order, but at least `_FEW` of either sign, as a level of one
+    sign has no margin.
     """
     rises = box.high[order] > 0.0
     n_rising = np.count_nonzero(rises)
@@ -352,9 +360,9 @@ def _smallest(rank: np.ndarray, size: int) -> np.ndarray:
 
 
 def balanced(beta: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return a point of the box whose sum is zero, samples at their bounds left there if possible.
+    """Return a point of the box whose sum is zero up to rounding errors.
 
-    Off it by what rounding errors have added up to.
+    Samples stay at their bounds if possible.
     """
     excess = beta.sum()
     room = np.minimum(beta - low, high - beta)
@@ -365,9 +373,9 @@ def balanced(beta: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def _by_scores(g: np.ndarray, band: float, box: Box) -> np.ndarray:
-    """Return beta at its bounds by the sign of g, linear for |g| < band; of sum zero if it has to.
+    """Return beta at its bounds by the sign of g, and linear in g for |g| < band.
 
-    For this g moves by a constant, found by halving an interval.
+    With a free intercept g is shifted by a constant, found by bisection, for a sum of zero.
     """
     width = box.high - box.low
 
