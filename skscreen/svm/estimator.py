@@ -1,4 +1,4 @@
-"""What the estimators of support vector machines share: fits, scores and fitted attributes."""
+"""Base of the support vector classifiers: fits, scores and fitted attributes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ from skscreen.samples.score_classifier import (
 from skscreen.svm.problem import SVMProblem, accepted, build
 from skscreen.svm.solvers.solution import SampleSolution
 
-# What to do if a solve ended at `max_iter`, and if rounding errors ended it.
+# Advice if a solve ended at `max_iter`, and if it was ended by rounding errors.
 ADVICE = (
     "Standardise X, use a smaller C, or raise max_iter or tol.",
     "Rounding errors may allow no less: standardise X, use a smaller C or intercept_scaling, or "
@@ -34,21 +34,21 @@ ADVICE = (
 )
 
 
-# Rounding errors of scores, over the sizes of what they are sums of.
+# Rounding errors of scores, relative to the size of their terms.
 _TIE = 8.0 * EPS
 
 
 class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
-    """What support vector classifiers share: a fit of all their problems, and scores.
+    """Base of the support vector classifiers: fits all two-class problems and computes scores.
 
-    Parameters are those of `ScreenedSVC`; a class may have some as attributes instead.
+    The parameters are those of `ScreenedSVC`; subclasses may fix some of them as class attributes.
     """
 
-    # Whether coefficients are sparse where samples are, as in `SVC`; whether `n_iter_` is one
-    # number for all problems, as in `LinearSVC`; what it is at least.
+    # Whether coefficients are sparse if samples are, as in `SVC`; whether `n_iter_` is one number
+    # for all problems, as in `LinearSVC`; the least value of `n_iter_`.
     sparse_coefs, counts_together, fewest = True, False, 0
 
-    # Samples whose scores, a column for each problem, are known, and these.
+    # Samples with known scores, and these scores, with a column for each problem.
     _known: tuple | None = None
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -71,7 +71,7 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         """
         forget(self)
         if getattr(self, "probability", False):
-            raise ValueError(f"probability must be False. {self._no_chances()}")
+            raise ValueError(f"probability must be False. {self._about_probabilities()}")
         problem = build(self, X, y, sample_weight, check_store(self.memory), once=True)
         return learn(self, float(self.C), problem)
 
@@ -128,7 +128,7 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         return self.classes_[vote(scores, n_classes)]
 
     def _decisive_scores(self, X) -> np.ndarray:
-        """Return the scores of two classes as far as their signs need them."""
+        """Return the scores of two classes, precise enough for their signs."""
         if self._known is not None and X is self._known[0]:
             return self._scores(X)[:, 0]
         X = validate_data(self, X, reset=False, **accepted(self))
@@ -137,13 +137,13 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         return without_noise(scores, self._errors)
 
     def __getattr__(self, name: str):
-        """Say of probabilities, which there are none of, what has them."""
+        """Name an alternative in the error about missing probabilities."""
         text = f"{type(self).__name__!r} object has no attribute {name!r}"
         if name in ("predict_proba", "predict_log_proba"):
-            text = f"{text}. {self._no_chances()}"
+            text = f"{text}. {self._about_probabilities()}"
         raise AttributeError(text)
 
-    def _no_chances(self) -> str:
+    def _about_probabilities(self) -> str:
         name = type(self).__name__
         return (
             f"Use CalibratedClassifierCV({name}(...), ensemble=False).fit(X, y).predict_proba(X), "
@@ -151,7 +151,7 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         )
 
     def _scores(self, X) -> np.ndarray:
-        """Return the scores of all problems, one column each; equal ones are exactly so."""
+        """Return the scores of all problems, one column each; equal up to rounding means equal."""
         scores = self._raw_scores(X)
         if self._one_against_one or scores.shape[1] == 1:
             return without_noise(scores, self._errors)
@@ -308,7 +308,7 @@ def scores_on_path(
 def _set(
     model: BaseSVC, X, division: Division, kernel: Kernel, solutions: Sequence[SampleSolution]
 ) -> BaseSVC:
-    """Set the fitted attributes, all at once: an interrupt leaves all or none."""
+    """Set all fitted attributes in one step, so that an interrupt leaves all or none."""
     as_samples = sparse.issparse(X) and model.sparse_coefs and not callable(kernel.name)
     shown = type(X) if as_samples else np.asarray
     labels, signed = division.labels, division.dual_coefs([found.alpha for found in solutions])
@@ -316,7 +316,7 @@ def _set(
     found = found[np.argsort(labels.codes[found], kind="stable")]
     rows, precomputed = labels.rows[found], kernel.name == "precomputed"
     intercepts = np.array([solution.b for solution in solutions])
-    # Of a score: of the sum over support vectors that it is, or of the product with the weights.
+    # Error of a score, as a sum over support vectors or as a product with the weights.
     sums = np.array([solution.alpha.sum() for solution in solutions])
     vectors = np.empty((0, 0)) if precomputed else X[rows]
     size = np.abs(X[rows, rows]).max(initial=0.0) if precomputed else kernel.size(vectors)

@@ -24,8 +24,8 @@ from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.polish import certified, polish, stretched
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
-# Margins this close to the kink (relative to the threshold) and dual variables this close to a
-# bound (relative to C_i) count as undecidable, for screening rates only.
+# Samples whose margin is this close to the kink (relative to the threshold or 1), or whose dual
+# variable is not this close to a bound (relative to C_i), do not count in screening rates.
 _KINK = 1e-6
 
 # Number of samples whose margins are recomputed to estimate the errors of all.
@@ -63,8 +63,7 @@ class Samples(Protocol):
         """Return some of the margins of sum_i alpha_i z_i."""
 
 
-# Takes losses, start, margins of the start, codes that hold for these losses, tol, and the most
-# steps or None.
+# Takes losses, start, margins of the start, decisions as codes, tol, and the most steps or None.
 Solve = Callable[
     [SampleLosses, np.ndarray | None, np.ndarray | None, np.ndarray | None, float, int | None],
     SampleSolution,
@@ -95,7 +94,7 @@ class SamplePathSolver:
     ----------
     samples : Samples
     losses : SampleLosses, or ndarray of shape (n,)
-        At C = 1: with caps > 0, C_i / C. An array stands for hinges with these.
+        Losses at C = 1, with caps C_i / C > 0. An array stands for hinges with these caps.
     solve : Solve
     screening : name of `rules.BOUNDS`, or None
     free : bool, default=False
@@ -104,7 +103,7 @@ class SamplePathSolver:
         Most steps for one C.
     exact : bool, default=True
         Whether all margins of solutions are in double precision, as references for other C need
-        them; else those may not be that add nothing to the gap.
+        them. Otherwise margins of samples that add nothing to the gap may be less precise.
     """
 
     def __init__(
@@ -149,7 +148,8 @@ class SamplePathSolver:
     def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray | None, C_min: float) -> None:
         """Use a point known for some C; up to two of them, one on either side, help the next solve.
 
-        It screens by relaxed BT1 alone: IT would cost a product with the whole kernel matrix.
+        Such a point only screens by relaxed BT1, as IT would cost a product with the whole kernel
+        matrix.
 
         Parameters
         ----------
@@ -157,9 +157,9 @@ class SamplePathSolver:
         alpha : ndarray of shape (n,)
             Dual variables, clipped to their box.
         margins : ndarray of shape (n,), or None
-            Those that belong to them, without an unpenalised intercept, where they are known.
+            Their margins without a free intercept, if known.
         C_min : float
-            That of the problem.
+            C_min of the problem.
         """
         self._begins.C_min = C_min
         losses = self._losses.at(C)
@@ -175,20 +175,20 @@ class SamplePathSolver:
         return reference(norms, margins, alpha, losses, signs, b, rounding=rounding)
 
     def _decide(self, extremes: Extremes, losses: SampleLosses, codes: np.ndarray | None = None):
-        """Codes by bounds on the margins, those of an unpenalised intercept left out."""
+        """Return codes by bounds on the margins without a free intercept."""
         return HingeTerms(losses, self._signs).decide(extremes, codes)
 
     def solve(self, C: float, tol: float, start: np.ndarray | None = None) -> SampleSolution:
         """Solve for one C to a relative duality gap of the full problem.
 
-        `start` are dual variables to start from; what is known of another C is then of no use.
+        `start` are dual variables to start from, in place of the solution for another C.
         """
         began, C = time.perf_counter(), float(C)
         check_bounds(C, self._losses.sizes)
         losses = self._losses.at(C)
         if not self._begins.ends_before(C):
             first = self._first(C, losses)
-            # Unless rounding errors of the margins are too large to tell.
+            # The gap is only larger if rounding errors of the margins are too large.
             if first.certificate.relative_gap <= tol:
                 return self._finish(C, losses, first, [], None, began)
         margins = codes = None
@@ -200,7 +200,7 @@ class SamplePathSolver:
         return self._finish(C, losses, solution, history, codes, began)
 
     def _solved(self, C, losses, start, margins, codes, tol, history):
-        """Solve with what is decided; return the solution and the decisions that it rests on."""
+        """Solve with decisions; return the solution and the decisions that were used."""
         solution = self._polished(losses, start, margins, codes, tol)
         history += after_steps(solution.history, 0, lam=1.0 / C)
         if any(event.where == "repair" for event in solution.history):
@@ -217,7 +217,7 @@ class SamplePathSolver:
         return solution, codes
 
     def _left(self, spent: int) -> int | None:
-        """Return how many steps are left after some."""
+        """Return the number of remaining steps, None if there is no limit."""
         return None if self._max_iter is None else max(self._max_iter - spent, 0)
 
     def _polished(self, losses, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
@@ -230,7 +230,7 @@ class SamplePathSolver:
             solution = replace(self._afresh(solution, losses), rounding=0.0)
             return self._with_effect(solution, losses, tol)
         solution = polish(self._samples, losses, solution, self._signs)
-        # Solvers carry them on by kernel values, users get the weights.
+        # Solvers update margins by kernel values, but users get the weights.
         drifted = isinstance(self._samples, LinearKernelSamples)
         if drifted or (solution.w is None and self._has_drifted(solution, losses, tol)):
             claimed, solution = solution.certificate.relative_gap, self._afresh(solution, losses)
@@ -248,8 +248,8 @@ class SamplePathSolver:
     def _with_effect(self, solution: SampleSolution, losses, tol: float) -> SampleSolution:
         """Return the solution with the effect of rounding errors of margins added to its gap.
 
-        Next to a sample of a huge C a rounding error of its margin may be a loss that counts. Those
-        of sums of kernel values are larger than those of products with weights.
+        With a huge C the rounding error of a margin may be a loss that matters. Sums of kernel
+        values have larger errors than products with weights.
         """
         found, errors = solution.certificate, self._rounding(solution)
         gap = found.gap + self._effect(solution, losses, errors)
@@ -264,7 +264,7 @@ class SamplePathSolver:
         return replace(solution, certificate=found, converged=found.relative_gap <= tol)
 
     def _rounding(self, solution: SampleSolution) -> np.ndarray:
-        """Return what rounding errors of margins may well be: twice those of a sum of products."""
+        """Return estimates of rounding errors of margins: twice those of a sum of products."""
         norms = self._samples.norms
         if solution.w is None:
             size = self._samples.summed(solution.alpha)
@@ -274,7 +274,7 @@ class SamplePathSolver:
         return 2.0 * EPS * (sizes + size * norms)
 
     def _effect(self, solution: SampleSolution, losses: SampleLosses, errors) -> float:
-        """Return what errors of margins do to sum_i kappa_i."""
+        """Return the effect of errors of margins on the gap, sum_i kappa_i."""
         alpha = solution.alpha
         short = losses.short(solution.margins, solution.b, self._signs)
         slopes = np.abs(losses.best(short) - alpha)
@@ -284,18 +284,18 @@ class SamplePathSolver:
         return float(slopes @ errors) + 0.5 * bends
 
     def _has_drifted(self, solution: SampleSolution, losses: SampleLosses, tol: float) -> bool:
-        """Whether margins, kept up to date and scaled from C to C, have lost digits that count.
+        """Whether margins, updated in steps and scaled from C to C, are too imprecise.
 
-        Errors are those of sums of vectors of any sample, so some samples tell their size. A
-        quarter of what references allow for is allowed here; and in the gap, the half of it, or
-        what is nothing next to `tol`.
+        All margins have similar relative errors, so some samples are enough to estimate them. They
+        may reach a quarter of the allowance of references. Their effect on the gap may be half of
+        the gap, or a small share of the tolerance.
         """
         samples, alpha, found = self._samples, solution.alpha, solution.certificate
         some = _some(samples.n)
         error = np.abs(samples.some_margins(some, alpha) - solution.margins[some])
         if np.any(error > _DRIFT * EPS * float(samples.norms @ alpha) * samples.norms[some]):
             return True
-        # What errors of so much per length of a vector do to sum_i kappa_i.
+        # The effect of errors that are proportional to the lengths of vectors.
         reach = float(np.max(error / np.maximum(samples.norms[some], _TINY))) * samples.norms
         harm = self._effect(solution, losses, reach)
         return harm > max(0.5 * found.gap, _HARMLESS * tol * found.primal)
@@ -307,11 +307,11 @@ class SamplePathSolver:
         return certified(solution, solution.alpha, margins, b, losses, self._signs)
 
     def _first(self, C: float, losses: SampleLosses) -> SampleSolution:
-        """Lemma 9: up to C_min no margin has arrived at its threshold."""
+        """Return the solution up to C_min, where no margin has reached its threshold (Lemma 9)."""
         margins, alpha = C * self._begins.margins, C * self._begins.alpha
         exact = self._reference(margins, alpha, losses)
         primal = 0.5 * exact.square + losses.certify(losses.short(margins), alpha)[1]
-        # Only samples that are rows have a vector of weights.
+        # Samples known by a kernel have no vector of weights.
         combine = getattr(self._samples, "combine", None)
         return SampleSolution(
             alpha=alpha, margins=margins, w=combine and combine(alpha),
@@ -320,7 +320,7 @@ class SamplePathSolver:
         )  # fmt: skip
 
     def _carry_over(self, C: float, losses: SampleLosses, history: list[ScreeningEvent]):
-        """Start, its margins and decisions for C from what is known."""
+        """Return a start for C, its margins and decisions, from solutions for other C."""
         began = time.perf_counter()
         nearest = min(self._known, key=lambda known: abs(math.log(C / known.C)))
         start, margins = self._scaled(nearest, C, losses.caps)
@@ -348,9 +348,9 @@ class SamplePathSolver:
         return start, margins, codes
 
     def _scaled(self, known: "_Known", C: float, caps: np.ndarray):
-        """Return C / C0 times a point; what is at its bound stays exactly there.
+        """Return C / C0 times a point, with variables at their bound kept exactly there.
 
-        That of a hard margin stays as it is.
+        A hard-margin solution is not scaled.
         """
         before = known.C * self._weights
         rho, at_bound = growth(known.alpha, before, C / known.C), known.alpha >= before
@@ -358,10 +358,10 @@ class SamplePathSolver:
         return start, rho * known.margins
 
     def _interpolated(self, below: "_Known", above: "_Known", C: float, caps: np.ndarray):
-        """Return the point between two, linear in C as the box is.
+        """Return the point between two that is linear in C, as the box is.
 
-        The solution is piecewise linear in C: where no sample changes sides in between, the point
-        is the solution.
+        The solution is piecewise linear in C. If no sample changes sides in between, the point is
+        the solution.
         """
         share = (C - below.C) / (above.C - below.C)
         at_bound = (below.alpha >= below.C * self._weights) & (
@@ -384,7 +384,7 @@ class SamplePathSolver:
         return bound(known.reference, C / known.C, products)
 
     def _finish(self, C, losses, solution, history, codes, began) -> SampleSolution:
-        """Make the solution the next reference, and count what its own gap ball proves."""
+        """Make the solution the next reference, and screen by its own gap ball."""
         square, size = solution.alpha @ solution.margins, solution.alpha @ self._samples.norms
         if square < -INDEFINITE * size**2:
             raise ValueError(indefinite_message("the square of a norm is negative"))
