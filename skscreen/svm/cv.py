@@ -43,7 +43,7 @@ from skscreen.svm.svc import ScreenedSVC
 # The samples of each problem of a fold, as indices into the fold, and their dual variables.
 Start = list[tuple[np.ndarray, np.ndarray]]
 
-# Values of C that a certified choice may solve at most.
+# Largest number of values of C that a certified choice solves.
 _MAX_SOLVES = 1000
 
 
@@ -334,7 +334,7 @@ def gammas_of(search, X, known: Labels | Targets) -> list[float | str] | None:
     used, values = known.take(X, False), {}
     for given in gamma_grid(search.gammas):
         value = gamma_value(given, used, known.repetitions)
-        # On a fold "scale" has another value.
+        # On a fold "scale" gives another value.
         values[given if given == "scale" else value] = value
     order = sorted(values, key=values.__getitem__)
     search.gammas_ = np.array([values[gamma] for gamma in order])

@@ -319,7 +319,7 @@ def _eps_steps(
         )
     while True:
         solution = paths.solve(C, tol)
-        # Of the stored objective, which is so much more than the optimal one at most.
+        # `eps_limit` divides by the objective of the solution, eps is relative to the optimum.
         limit = C * min(eps_limit(found, eps / (1.0 + eps)) for found in solution.problems)
         # There are no losses up to the tolerance: this is the hard-margin solution, good for every
         # larger C.
@@ -327,7 +327,7 @@ def _eps_steps(
             _loss(found) <= tol * found.certificate.primal for found in solution.problems
         )
         ends = C == C_max or limit <= C or (limit >= C_max and lossless)
-        # Less than an accurate solution is good for: rounding errors are in the way.
+        # Rounding errors have kept the solution from being good for as much as it should.
         ends = ends or (limit < min(shortest * C, C_max) and not solution.converged)
         yield solution, 1.0 if ends else 1.0 - math.log(C_max / C) / way
         if ends:

@@ -222,12 +222,12 @@ class ScreenedSVRCV(ScreenedSVR):
         return self
 
     def _grid(self, gammas: list | None) -> tuple[np.ndarray | None, ...]:
-        """Return the values of gamma and epsilon, where they are given, and those of C."""
+        """Return the values of gamma and epsilon, if given, and those of C."""
         given = None if gammas is None else self.gammas_
         return given, getattr(self, "epsilons_", None), self.Cs_
 
     def _search(self, gammas, X, y, splits, sample_weight, tasks: Tasks) -> Start:
-        """Score the grid; return what the first fold knows about what was chosen."""
+        """Score the grid; return the start of the first fold for the chosen parameters."""
         model, grid = model_of_folds(self, ScreenedSVR), self._grid(gammas)
         epsilons = grid[1] if grid[1] is not None else [self.epsilon]
         scorer = check_scoring(model, self.scoring)

@@ -1,4 +1,4 @@
-"""What a support vector regression is learned from, checked and brought to one form."""
+"""The problem of a support vector regression: targets, weights and a kernel, checked."""
 
 from dataclasses import astuple, replace
 
@@ -45,7 +45,7 @@ class RegressionProblem:
         shared: KernelMatrices | None = None,
     ):
         self.X, self.targets, self.kernel, self._settings = X, targets, kernel, settings
-        # An unpenalised intercept takes up any shift; next to a large one digits are lost.
+        # A free intercept absorbs any shift of the targets; a large shift would cost digits.
         self._shift = float(np.median(targets.values)) if settings.free else 0.0
         values = targets.values - self._shift
         self.losses = LOSSES[settings.loss](values, targets.repetitions, epsilon)
@@ -61,7 +61,7 @@ class RegressionProblem:
         self._samples.prepare()
 
     def solve(self, C: float, tol: float, start: np.ndarray | None = None) -> SampleSolution:
-        """Solve for one C, with what a store knows about others; see `finish`.
+        """Solve for one C, with stored solutions for other C; see `finish`.
 
         `start` are dual variables to start from, where they are known.
         """
@@ -79,7 +79,7 @@ class RegressionProblem:
 
 
 def signed(solution: SampleSolution) -> np.ndarray:
-    """Return the dual variables of the rows: those of residuals above less those below."""
+    """Return the dual variables of rows: those of positive minus those of negative residuals."""
     above, below = np.split(solution.alpha, 2)
     return above - below
 

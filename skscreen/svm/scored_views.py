@@ -1,4 +1,4 @@
-"""Validation samples as bounds on their scores see them: their products with training samples."""
+"""Products of validation samples with training samples, for bounds on their scores."""
 
 from collections.abc import Callable
 
@@ -13,13 +13,13 @@ from skscreen.samples.twice import both_signs
 from skscreen.svm.problem import by_rows
 from skscreen.svm.screening.score_bounds import Geometry
 
-# Takes losses and the signs of training and of validation samples; returns what bounds the scores
-# and what computes them.
+# Takes losses and the signs of training and validation samples; returns the bounds on scores and a
+# function that computes scores.
 View = Callable[[SampleLosses, np.ndarray, np.ndarray], tuple[Geometry, Callable]]
 
 
 def scored_view(model, kernel: Kernel, X, X_val, rows: np.ndarray, diagonal) -> View:
-    """Return the view of validation samples that an estimator has, with its penalised intercept.
+    """Return the view of validation samples for an estimator with a penalised intercept.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _of_rows(X, X_val, bias: float) -> View:
 def _of_kernel(kernel: Kernel, X, X_val, bias: float, diagonal, cache_size: float) -> View:
     square, size = bias * bias, 8.0 * X_val.shape[0] * X.shape[0]
     precomputed = kernel.name == "precomputed"
-    # No cache to speak of: of the matrix only the diagonal is wanted.
+    # Hardly any cache, because only the diagonal of the matrix is needed.
     own = kernel.gram(X, 1e-9).diagonal
     if not precomputed:
         diagonal = kernel.gram(X_val, 1e-9).diagonal

@@ -1,4 +1,4 @@
-"""How an estimator of support vectors is to be solved, and the solvers called that way."""
+"""Settings of the solvers, and calls of the solvers."""
 
 from dataclasses import dataclass
 
@@ -7,13 +7,13 @@ from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.solution import SampleSolution
 
-# Caps tol so that products with it stay finite; a larger one asks for nothing either.
+# Upper limit of tol, so that products with it stay finite.
 _LARGEST_TOL = 1e100
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to solve: the parameters of the estimator that reach a solver."""
+    """Parameters of an estimator that are passed to a solver."""
 
     loss: str
     bias: float

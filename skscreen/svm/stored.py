@@ -11,8 +11,8 @@ from skscreen.svm.solvers.solution import SampleSolution, growth
 # C, dual variables, their margins if known, and C_min of the problem.
 Known = tuple[float, np.ndarray, np.ndarray | None, float]
 
-# Samples, and numbers in them, up to which a fit takes less time than a file that is looked up and
-# written: some milliseconds.
+# Numbers of samples, and of entries of X, up to which a fit takes less time than reading and
+# writing a file, some milliseconds.
 _FEW, _LITTLE = 150, 2**15
 
 
@@ -41,7 +41,7 @@ class StoredFit:
     def neighbours(self, problem: int, C: float, n: int) -> list[Known]:
         """Return the solutions of a problem of n samples for the nearest C on both sides."""
         with self._lock:
-            # Once for all problems.
+            # The file is read once for all problems.
             if self._read is None or self._read[0] != C:
                 self._read = C, self._neighbours(C)
             found = self._read[1]

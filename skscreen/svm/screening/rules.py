@@ -34,7 +34,7 @@ def decide(
     codes: np.ndarray | None = None,
     losses: SampleLosses | None = None,
 ) -> np.ndarray:
-    """Turn bounds on margins into codes by strict inequalities; a NaN decides nothing.
+    """Turn bounds on margins into codes by strict inequalities; NaN decides nothing.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _STEPS_A_GAP, _LEAST_STEPS = 16, 30
 
 
 class SmoRun(KernelRun):
-    """One solve by pairs, on the undecided samples of a state; feasible from the start."""
+    """One solve by SMO, on the undecided samples of a state; its point is always feasible."""
 
     def run(self, max_steps: int) -> None:
         """Solve until the gap of the undecided samples meets its share."""
