@@ -11,9 +11,9 @@ from skscreen.embedding.answers import check_total, read_answers
 from skscreen.embedding.objective import margins
 from skscreen.embedding.repeats import NoiseCeiling, ceiling_of, count_votes
 
-# Distances, 8 bytes each, that a block of queries holds at a time.
+# Number of distances, 8 bytes each, in a block of queries.
 _BLOCK = 2**22
-# Differences of squares below this may come from squares that lost digits to underflow.
+# Smaller differences of squares may have lost digits to underflow.
 _SMALLEST_SQUARE = 1e-280
 
 

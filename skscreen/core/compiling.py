@@ -9,7 +9,7 @@ from numba.core import event
 
 _LOGGER = logging.getLogger("skscreen")
 
-# Without the entry for callers in C, which nobody needs: a sixth of the time of compilation.
+# No entry for callers in C: it is not needed, and takes a sixth of the compilation time.
 njit = partial(numba.njit, no_cfunc_wrapper=True)
 
 
@@ -25,7 +25,7 @@ class Announcement(event.Listener):
 
     def on_start(self, started: event.Event) -> None:
         """Log the first compilation of each subpackage."""
-        # The module is None for functions that another package has made from text.
+        # The module is None for functions that another package has created from text.
         module = started.data["dispatcher"].py_func.__module__ or ""
         package, *rooms = module.split(".")
         room = ".".join([package, *rooms[:1]])

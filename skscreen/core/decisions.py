@@ -45,6 +45,6 @@ def hinge_slackness(short, alpha, cap, shift=0.0):
     if short > shift * cap:
         value += (cap - alpha) * (short - shift * cap)
     elif not short >= 0.0:
-        # A NaN stays one.
+        # NaN stays NaN.
         value -= alpha * short
     return value

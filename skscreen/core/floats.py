@@ -11,5 +11,5 @@ WIDER = 1.0 + 1e-9
 # Compiled sums may be reordered, which lets them use vector instructions; NaN keeps its meaning.
 REORDER = {"reassoc", "nsz", "contract"}
 
-# The same for loops whose input is known to be finite: comparisons need not care for NaN.
+# The same for loops whose input is known to be finite: comparisons need not handle NaN.
 REORDER_FINITE = {*REORDER, "nnan"}

@@ -8,12 +8,12 @@ from threading import Lock
 
 import numpy as np
 
-# Numbers in an array below which the system's allocator is as fast as a pool.
+# Length of an array below which the system's allocator is as fast as a pool.
 _SMALL = 4096
 # Sizes of the buffers of a pool for each doubling.
 _PER_OCTAVE = 4
 
-# Bytes that are allocated without asking how many are free.
+# Smaller allocations are made without a look at the free memory.
 _NEGLIGIBLE = 2**24
 
 # Files with limit, use and cached pages of a container, in both versions of control groups.
@@ -80,7 +80,7 @@ def _free_in_container(folder: str, limit: str, used: str, cached: str) -> int |
         pages = dict(line.split() for line in lines)
         return max(left + int(pages.get(cached, 0)), 0)
     except (OSError, ValueError):
-        # "max" is no number.
+        # The file may contain "max".
         return None
 
 

@@ -8,11 +8,11 @@ from skscreen.core.selection import select
 
 # Newton steps on the multiplier before a search over the kinks, which always ends.
 _NEWTON_STEPS = 12
-# Residual of the equality, over the sum of its terms, that rounding errors explain.
+# Residual of the equality, relative to the sum of its terms, that counts as rounding error.
 _SLACK = 4.0 * EPS
-# Corrections of the multiplier for what its rounding leaves of the equality.
+# Number of corrections of the multiplier for the residual that its rounding leaves.
 _CORRECTIONS = 3
-# Sizes of numbers whose products and quotients stay finite.
+# Range of numbers whose products and quotients stay finite.
 _SMALLEST, _LARGEST = 1e-50, 1e50
 
 
@@ -153,7 +153,7 @@ def project(m, ratio, sigma, l, u, z, start, out):
     """
     t, done = _multiplier(m, ratio, sigma, l, u, z, start)
     for i in range(m.size):
-        # An infinite t times 0 would be no number.
+        # An infinite t times 0 would be NaN.
         out[i] = m[i] + t * ratio[i] if ratio[i] != 0.0 else m[i]
     for _ in range(_CORRECTIONS):
         if done or not np.isfinite(t):

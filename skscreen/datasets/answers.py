@@ -9,16 +9,16 @@ from sklearn.utils import check_array, check_random_state, check_scalar, gen_bat
 from skscreen.core.inputs import check_format, in_format
 from skscreen.core.memory import check_memory
 
-# Number of draws of a triplet; if all are ties there is nothing to compare.
+# Largest number of draws of a triplet, because all may be ties.
 _DRAWS = 100
 
-# Bytes needed for a triplet, measured: its indices, drawn and arranged, and distances.
+# Measured bytes per triplet: its indices, drawn and arranged, and distances.
 _BYTES = 100
 
 # Largest number whose square does not overflow.
 _LARGEST = 1e150
 
-# Numbers in a block of differences.
+# Size of a block of differences.
 _BLOCK = 2**18
 
 _NOISE_MODELS = ("flips", "points", "distances")

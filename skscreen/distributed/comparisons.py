@@ -288,7 +288,7 @@ def rtlm_decide(
             replace(ball, terms=tuple((share, part.margins(at.point)) for share, at in ball.terms))
             for ball in balls
         ]
-        # Items that were fixed before have no part in what is decided about others.
+        # Items that were fixed before do not matter for decisions about others.
         objective = Objective(part, loss, domain, lam, np.zeros(part.shape))
         return decide(objective, known, rule=rule)
 

@@ -122,7 +122,7 @@ class DistributedRTLM(ScreenedRTLM):
     True
     """
 
-    # They need single items on the driver, or one machine.
+    # These need single items on the driver, or a single machine.
     active_set, memory, n_jobs = False, None, None
     n_components = neighbors = unlabelled = None
 

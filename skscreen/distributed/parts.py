@@ -12,8 +12,8 @@ import dask
 import numpy as np
 from distributed import Client, get_client, get_worker, wait
 
-# Dask warns of arguments of more than 10 MB, and advises to load them on workers: those here are
-# made by the driver, and have to be in the task that a lost worker's successor repeats.
+# Dask warns of arguments of more than 10 MB, and advises to load them on workers. These are made by
+# the driver, and have to be in the task so that another worker can repeat it.
 _QUIET = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}
 
 

@@ -116,7 +116,7 @@ class DistributedPragamSVC(PragamSVC):
     True
     """
 
-    # Small batches read single rows, which are not here.
+    # Small batches read single rows, which are on the workers.
     batch_size = random_state = None
 
     _parameter_constraints: ClassVar[dict] = {

@@ -59,7 +59,7 @@ class PartitionedSamples:
         ends = np.cumsum(X.chunks[0])
         kept = np.split(rows, np.searchsorted(rows, ends[:-1]))
         kept = [own - end for own, end in zip(kept, ends - X.chunks[0], strict=True)]
-        # None: all of them. No chunk is copied then.
+        # None stands for all of them, and copies no chunk.
         whole = [own.size == size for own, size in zip(kept, X.chunks[0], strict=True)]
         index = [None if full else own for own, full in zip(kept, whole, strict=True)]
         places = spread(client, chunks, X.chunks[0])

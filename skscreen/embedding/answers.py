@@ -65,7 +65,7 @@ def read_answers(X, y=None, sample_weight=None) -> Answers:
         rows = _read_rows(X)
         right, weights = _read_responses(y, len(rows))
     if not right.all():
-        # Reversed answers: the pair that was said to be nearer is the far pair.
+        # Reversed answers: the pair said to be nearer is the far pair.
         flipped = [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]
         rows = np.where(right[:, None], rows, rows[:, flipped])
     if sample_weight is not None:
@@ -220,7 +220,7 @@ def _read_rows(X) -> np.ndarray:
                 f"X must hold integers, the indices of objects, got dtype {rows.dtype} with other "
                 "values. To use numbers as names pass objects=numpy.unique(X)."
             )
-    # Before the cast: it would wrap.
+    # Checked before the cast, which would wrap around.
     if rows.min() < 0:
         raise ValueError(
             f"X must hold indices of objects, 0, 1, 2, ...; got {rows.min()}. Negative values in "
@@ -268,7 +268,7 @@ def _read_weights(sample_weight, n_rows: int) -> np.ndarray:
     if weights is None or weights.shape != (n_rows,):
         got = "something else" if weights is None else f"shape {weights.shape}"
         raise ValueError(f"sample_weight must be one number for each of {n_rows} rows, got {got}.")
-    # Written so that NaN is out of range.
+    # Written such that NaN is out of range.
     if not np.all((weights >= 0.0) & (weights < np.inf)):
         raise ValueError("sample_weight must be finite numbers >= 0.")
     return weights
@@ -288,7 +288,7 @@ def _read_tensor(X) -> tuple[np.ndarray, np.ndarray]:
     matrix = X if len(shape) == 3 else sparse.coo_array(X)
     axes = [np.asarray(axis, dtype=np.int64) for axis in matrix.coords]
     flat = np.ravel_multi_index(axes, shape)
-    # Entries at one place are one entry, their sum, as everywhere in SciPy.
+    # Duplicate entries are summed, as everywhere in SciPy.
     flat, place = np.unique(flat, return_inverse=True)
     counts = np.bincount(place, np.asarray(matrix.data, dtype=np.float64), len(flat))
     rows = np.stack(np.unravel_index(flat, (n, n, n)), axis=1)

@@ -20,11 +20,11 @@ from skscreen.embedding.state import Progress, Settings, shuffled
 _TOUCHES = 1500
 # Extra dimensions of the start, in which points pass each other; they are projected away after it.
 _LIFT = 2
-# Most dimensions of an embedding whose start is lifted; CKL has local minima in more.
+# Largest number of dimensions whose start has extra ones; CKL has local minima in more.
 _LIFT_UP_TO, _LIFT_CKL_UP_TO = 3, 5
 # Parts of a start after each of which its loss is reported.
 _PARTS = 5
-# Ridge for r noise-free answers a coordinate: the first number over r^2, at most the second.
+# Ridge for r noise-free answers per coordinate: the first number over r^2, at most the second.
 _CLEAN_RIDGES = {"gnmds": (0.5, 0.3), "ste": (0.3, 0.3), "soe": (0.03, 0.1)}
 _CLEAN_RIDGES["oddoneout"] = _CLEAN_RIDGES["ste"]
 # Ridges tried for noisy answers, weakest first; the loss of CKL needs none.
@@ -38,9 +38,9 @@ _RIDGES = {
 }
 # Share of wrong unseen answers above which answers count as noisy.
 _NOISY = 0.04
-# Share of the answers kept out of the start to judge it by, and the fewest that can judge.
+# Share of the answers that are kept out of the start to validate it, and their least number.
 _HELD_OUT, _LEAST_HELD_OUT = 0.1, 20
-# Relative tolerance of the embeddings that a ridge is chosen by.
+# Relative tolerance of the embeddings that are compared to choose a ridge.
 _ROUGH = 1e-3
 
 

@@ -32,10 +32,10 @@ from skscreen.embedding.state import Progress, Settings
 
 CONVEX_LOSSES = ("gnmds", "ste", "oddoneout")
 _ROUNDS = 100
-# Dimensions that are added at once, at most.
+# Largest number of dimensions that are added at once.
 _ADDED = 4
-# A descent stops at this share of the tolerance; where more dimensions do not help, at a tenth of
-# that, and so on down to rounding errors.
+# A descent stops at this share of the tolerance; if more dimensions do not help, at a tenth of it,
+# and so on down to rounding errors.
 _SHARE, _STRICTER, _STRICTEST = 0.1, 0.1, 1e-15
 _HALVINGS = 40
 

@@ -21,11 +21,11 @@ _BATCH_EPOCHS = 1000
 _BATCH_STEP = 0.3
 # Factors of the step after a decrease of the loss, and after an increase.
 _GROW, _SHRINK = 1.01, 0.5
-# Step, over the number of objects, below which nothing moves any more.
+# Step, over the number of objects, at which a descent ends.
 _SHORTEST = 1e-12
-# Size of points, over that of the start, at which SGD has diverged and begins anew.
+# Size of the points, relative to the start, at which SGD counts as diverged and starts again.
 _FAR = 1e6
-# Starts of SGD, each with a quarter of the step of the one before.
+# Number of starts of SGD, each with a quarter of the previous step.
 _ATTEMPTS = 5
 
 
@@ -36,7 +36,7 @@ def steps_for(problem: EmbeddingProblem, touches: float) -> int:
 
 def diverged(X: np.ndarray, far: float = _FAR) -> bool:
     """Whether steps were too long."""
-    # Written so that NaN is too far.
+    # Written such that NaN counts as too far.
     return not np.abs(X).max() < far
 
 

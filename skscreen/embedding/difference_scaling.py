@@ -24,7 +24,7 @@ from skscreen.embedding.objective import margins
 from skscreen.fitting.warning import warn_user
 
 _HALVINGS = 60
-# Smallest total weight whose reciprocal does not overflow.
+# Smallest total weight whose reciprocal is finite.
 _SMALLEST_TOTAL = 1e-200
 
 

@@ -148,7 +148,7 @@ def embedding_dimension_test(
         delayed(_score_fold)(model, answers, dimensions, *fold, rng.randint(2**31 - 1))
         for fold in list(folds)
     )
-    # Folds, dimensions, then train and test.
+    # Axes: folds, dimensions, training and test.
     scores = np.array(Parallel(n_jobs, require="sharedmem")(tasks))
     p_values = _rise_p_values(scores[:, :, 1], 1.0 / (cv - 1))
     corrected = _holm(p_values)
@@ -199,7 +199,7 @@ def _rise_p_values(scores: np.ndarray, test_share: float) -> np.ndarray:
     n_folds = len(rises)
     mean = rises.mean(axis=0)
     error = rises.std(axis=0, ddof=1) * math.sqrt(1.0 / n_folds + test_share)
-    # Rises that are all the same are certain, or none.
+    # If all rises are equal the result is certain: t is infinite.
     t = np.where(mean > 0.0, np.inf, -np.inf)
     np.divide(mean, error, out=t, where=error > 0.0)
     return stats.t.sf(t, n_folds - 1)

@@ -396,7 +396,7 @@ class OrdinalEmbedding(
 
     def _settings(self, adapt: bool) -> Settings:
         return Settings(
-            # A larger one asks for nothing either, and products with this are numbers.
+            # A larger tolerance has no effect, and products with this one stay finite.
             tol=min(float(self.tol), LARGEST),
             max_epochs=self.max_epochs,
             epsilon=None if self.epsilon == "auto" else self.epsilon,
@@ -436,7 +436,7 @@ class OrdinalEmbedding(
         self.stress_ = problem.evaluate(X)[0]
         self.objective_, self.reg_ = solution.objective, solution.reg
         if self.formulation == "nonconvex":
-            # The ridge of the solver's points was larger: their middle was elsewhere.
+            # The ridge of the solver's points was larger, as their mean was not zero.
             self.objective_ = self.stress_ + self.reg_ * float(np.vdot(X, X)) / len(X)
         if not math.isnan(solution.dual_gap):
             self.dual_gap_ = solution.dual_gap
@@ -446,8 +446,8 @@ class OrdinalEmbedding(
         return self
 
 
-# `transform` wraps its output itself, as scikit-learn's wrapper would need an X; this says that
-# `set_output` is there all the same.
+# `transform` wraps its output itself, as scikit-learn's wrapper would need an X; this makes
+# `set_output` available.
 OrdinalEmbedding._sklearn_auto_wrap_output_keys = {"transform"}
 
 

@@ -11,10 +11,10 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from skscreen.core.memory import check_kernel_memory
 
-# Kernel matrices alive at once, measured.
+# Measured number of kernel matrices in memory at the same time.
 _MATRICES = 4
 
-# Largest feature whose square is a finite number.
+# Largest feature whose square is finite.
 _LARGEST = 1e150
 
 

@@ -13,7 +13,7 @@ from skscreen.embedding.state import Progress, Settings
 _EPOCHS = 200
 # Pairs of steps and changes of the gradient that are remembered.
 _MEMORY = 10
-# Share of the decrease that the slope promises which a step must make.
+# A step must reach this share of the decrease predicted by the slope.
 _ARMIJO = 1e-4
 # Length of the first step, over the size of the embedding.
 _FIRST = 0.3
@@ -39,7 +39,7 @@ def lbfgs(
             X, value, gradient, steps, changes, curvatures, n_pairs, terms, work, spare
         )
         passes += evaluations
-        # No step down even along the gradient: that is as far as rounding errors allow.
+        # No decrease even along the gradient, because of rounding errors.
         stopped = length == 0.0 or old - value <= settings.tol * abs(old)
         yield Progress(passes, value, length, X, stopped and isfinite(value))
         if stopped:

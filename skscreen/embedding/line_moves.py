@@ -15,10 +15,10 @@ from skscreen.embedding.losses import CKL, ODD, answer, choice
 from skscreen.embedding.objective import LARGE, EmbeddingProblem
 from skscreen.embedding.state import Progress, Settings
 
-# Gaps that a point tries at most; among more points those at equal steps of rank.
+# Largest number of gaps that are tried for a point; among more points, gaps at equal steps of rank.
 _GAPS = 32
 _ROUNDS, _SWEEPS = 3, 6
-# Share of an object's part of the objective that a move has to save.
+# A move has to reduce an object's part of the objective by this share.
 _LEAST = 1e-6
 
 
@@ -56,8 +56,8 @@ def _sweep(x, terms, which, first, n_gaps):
         if first[v] == first[v + 1]:
             continue
         others = np.sort(np.concatenate((x[:v], x[v + 1 :])))
-        # Candidates are its place and the gaps between others; those at the ends have average
-        # width.
+        # Candidates are the present place and the gaps between others; gaps at the ends have
+        # average width.
         margin = (others[-1] - others[0]) / n
         count = min(n, n_gaps)
         places[0] = x[v]
@@ -98,7 +98,7 @@ def _add_costs(x, v, places, costs, products, terms, which):
         before = q
         i, j, l, k = rows[q, 0], rows[q, 1], rows[q, l_column], rows[q, width - 1]
         weight = terms.weights[q] if weighted else 1.0
-        # Differences are linear in the place of v, so that the loop has no memory but its own.
+        # Differences are linear in the place of v, so that the loop only reads its own arrays.
         near_at, near_by = _difference(x, i, j, v)
         far_at, far_by = _difference(x, l, k, v)
         if terms.loss == ODD:

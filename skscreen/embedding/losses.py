@@ -80,7 +80,7 @@ def squared_distance(X, i, j):
 @njit(cache=True, nogil=True, error_model="numpy")
 def power(x, h):
     """x^h for 0 < x <= 1, by multiplications where 2 h is a whole number."""
-    # A number beyond integers must not become one.
+    # A number beyond the range of integers must not be converted.
     if not 2.0 * h <= 64.0 or int(2.0 * h) != 2.0 * h:
         return exp(h * log(x))
     twice = int(2.0 * h)
@@ -128,7 +128,7 @@ def answer(loss, shape, a, c):
     if loss == CKL:
         both = a + c + 2.0 * shape
         near, far = 1.0 / both, 1.0 / (c + shape)
-        # Not far / near, so that callers without need of slopes save a division.
+        # Not far / near, which saves callers without slopes a division.
         return 0.0, both * far, near, near - far
     root_a, root_c = sqrt(max(a, SMALLEST)), sqrt(max(c, SMALLEST))
     s = root_a + shape - root_c

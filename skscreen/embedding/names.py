@@ -11,9 +11,9 @@ from scipy import sparse
 
 from skscreen.fitting.warning import warn_user
 
-# How many names a message shows.
+# Largest number of names in a message.
 _SHOWN = 3
-# Larger numbers have no exact float.
+# Larger integers have no exact float.
 _LARGEST_ID = 2**53
 
 
@@ -185,7 +185,7 @@ def _are_ids(table: np.ndarray) -> bool:
     """Whether a table holds whole numbers that begin above 0."""
     if table.dtype.kind not in "iuf" or table.ndim != 2 or not table.size:
         return False
-    # Written so that NaN is none.
+    # Written such that NaN does not count.
     return bool(0 < table.min() and table.max() < _LARGEST_ID and np.all(table == np.floor(table)))
 
 

@@ -31,7 +31,7 @@ from skscreen.embedding.losses import (
 
 # A product of factors is turned into a logarithm before it could overflow or underflow.
 LARGE, _TINY = 1e100, 1e-100
-# Exponentials of numbers within this range of 0 keep all their digits.
+# Exponentials of numbers up to this size have full precision.
 _RANGE, _UNDERFLOW = 700.0, 1e-300
 
 
@@ -290,7 +290,7 @@ def _by_pairs(X, terms, work, gradient):
         distances[r] = a
         largest = max(largest, a)
         pulls[r] = 0.0
-    # exp(middle - a) in place of exp(-a): the choice is the same, and twice the range has numbers.
+    # exp(middle - a) in place of exp(-a) gives the same choice, with twice the range.
     middle = min(0.5 * largest, 0.9 * _RANGE)
     for r in range(pairs.shape[0]):
         a = distances[r]

@@ -13,9 +13,9 @@ from skscreen.embedding.names import all_objects, odd_last, positions
 from skscreen.embedding.objective import EmbeddingProblem, answer_margins
 from skscreen.fitting.warning import warn_user
 
-# Known points at which a new one is tried, and how many of the best are starts.
+# Number of known points at which a new one is tried, and number of the best used as starts.
 _CANDIDATES, _STARTS = 200, 5
-# Starts are this share of the size of the embedding beside a known point.
+# Distance of starts from a known point, as a share of the size of the embedding.
 _BESIDE = 0.05
 _MAX_ITER = 1000
 
@@ -73,11 +73,11 @@ class PlaceMixin:
         free &= ~compared
         if not free.any():
             raise ValueError("X must name at least one object that was in no answer of the fit.")
-        # Those about known objects alone say nothing new.
+        # Answers about known objects alone have no information.
         answers = usable_answers(answers.take(free[answers.rows].any(axis=1)))
         start = np.zeros((len(objects), self.embedding_.shape[1]))
         start[:n_known] = self.embedding_
-        # Sorted by name, whether or not the fit had the names.
+        # Sorted by name, even if the fit had no names.
         free = np.flatnonzero(free)
         names = objects[free]
         try:
@@ -94,7 +94,7 @@ class PlaceMixin:
         """Return the free points with the lowest objective that the starts lead to."""
         loss = EmbeddingLoss.of(self)
         problem = EmbeddingProblem(*answers, len(start), loss, 0.0)
-        # As strong, relative to the number of answers about an object, as in the fit.
+        # The ridge is as strong as in the fit, relative to the number of answers about an object.
         problem.reg = self.reg_ * len(start) / (len(free) * problem.width)
 
         def objective(flat):
@@ -110,7 +110,7 @@ class PlaceMixin:
                 objective, begin.ravel(), jac=True, method="L-BFGS-B",
                 options={"maxiter": _MAX_ITER, "ftol": 1e-2 * min(self.tol, 1.0)},
             )  # fmt: skip
-            # Written so that NaN is never the lowest.
+            # Written such that NaN is never the lowest.
             if best is None or found.fun < best.fun:
                 best = found
         if best.nit >= _MAX_ITER:

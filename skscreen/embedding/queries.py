@@ -14,9 +14,9 @@ from skscreen.embedding.names import positions
 from skscreen.embedding.objective import answer_margins, margins
 
 STRATEGIES = ("information", "uncertainty", "random")
-# Questions among which a batch is chosen, for each of the batch, and at least.
+# Number of candidates for each question of a batch, and the least number of candidates.
 _POOL, _LEAST = 50, 2000
-# Ratio of the steepest and the flattest response that is tried, about the inverse mean margin.
+# Ratio of the steepest to the flattest response that is tried, around the inverse mean margin.
 _SLOPES = 1e3
 
 
@@ -107,7 +107,7 @@ def next_queries(
         mixed, each = _entropies(model, pool, n_samples, rng)
         # Rounding can make it negative.
         scores = np.maximum(mixed - each, 0.0) if strategy == "information" else mixed
-    # The largest of these are drawn without replacement, in proportion to the scores.
+    # The largest keys are a draw without replacement, in proportion to the scores.
     keys = np.log(np.maximum(scores, 1e-300)) + rng.gumbel(size=len(pool))
     return model.objects_[pool[np.argsort(-keys, kind="stable")[:n]]]
 

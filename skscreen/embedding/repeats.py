@@ -41,14 +41,14 @@ def ceiling_of(votes: np.ndarray) -> NoiseCeiling:
     if not len(votes):
         raise ValueError("X must have questions that were answered at least twice, got none.")
     n_answers = totals.sum()
-    # The others that say the same, over all others.
+    # Sum over answers of the share of the other answers that agree.
     agreement = (votes * (votes - 1)).sum(axis=1) / (totals - 1)
     right = 0.0
     for option in range(votes.shape[1]):
         others = votes.copy()
         others[:, option] -= 1
         most = others == others.max(axis=1, keepdims=True)
-        # One of those tied is guessed.
+        # One of the tied answers is guessed.
         right += (votes[:, option] * most[:, option] / most.sum(axis=1)).sum()
     return NoiseCeiling(
         agreement=float(agreement.sum() / n_answers),

@@ -33,13 +33,15 @@ SOLVERS = {
     "convex": convex,
 }
 
-# Arrays alive at once, measured: Gram matrices; embeddings (L-BFGS remembers steps and gradients).
+# Measured numbers of arrays in memory at the same time: Gram matrices, and embeddings (more for
+# L-BFGS).
 _GRAM_MATRICES, _COPIES = 11, 28
 # Largest coordinate and loss parameter, so that sums and products of squares do not overflow.
 LARGEST = 1e40
-# Objectives of starts that ended in the same place differ by less than this share.
+# Starts whose objectives differ by less than this share have ended in the same place.
 _SAME = 1e-3
-# Up to so many objects on a line those of all starts are moved, else of the best: a matter of time.
+# On a line, objects of all starts are moved up to this number of objects, else only of the best
+# start.
 _FEW_OBJECTS = 20
 
 
@@ -115,7 +117,7 @@ def check_inits(init, n_objects: int, n_components: int) -> list[np.ndarray]:
         raise ValueError(f"init must hold coordinates of at most {LARGEST:g} in size.")
     if np.any(np.ptp(inits, axis=1) == 0.0):
         raise ValueError("init must not have the same value for all objects in a component.")
-    # Distances do not depend on where the middle is, but the ridge does.
+    # Distances do not depend on the mean of the points, but the ridge does.
     return [np.ascontiguousarray(start - start.mean(axis=0)) for start in inits]
 
 
@@ -201,7 +203,7 @@ def solve_from(
 
 
 def _by_objective(solution: EmbeddingSolution) -> tuple[bool, float]:
-    """Written so that NaN is never the lowest."""
+    """Written such that NaN is never the lowest."""
     return not solution.objective < np.inf, solution.objective
 
 

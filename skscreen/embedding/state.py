@@ -8,7 +8,7 @@ import numpy as np
 
 from skscreen.embedding.objective import EmbeddingProblem
 
-# Passes that a drawn list of weighted answers lasts, and the most rows it may have.
+# Number of passes for which a drawn list of weighted answers is used, and its largest length.
 _DRAWS, _MOST_DRAWN = 20, 4_000_000
 
 

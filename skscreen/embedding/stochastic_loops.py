@@ -49,7 +49,7 @@ def sgd_pass(X, answers, start, n_steps, first_step, last_step, loss, shape, reg
         slope_a *= step
         slope_c *= step
         if third is not None:
-            # All moves are from the same points.
+            # All moves start from the same points.
             for d in range(p):
                 third[d] = step * slope_e * (X[j, d] - X[k, d])
         shrink = 1.0 - step * reg / width

@@ -10,13 +10,14 @@ from skscreen.embedding.stochastic_loops import room_for_third, svrg_epoch
 
 # Most epochs.
 _EPOCHS = 50
-# First step and epsilon of SVRG-SBB, in units of n / |Q| and 1 / n: an answer moves 3 of n points.
+# First step and epsilon of SVRG-SBB, in units of n / |Q| and 1 / n, as an answer moves 3 of n
+# points.
 _FIRST_STEP, _EPSILON = 0.3, 0.1
 # An epoch that raises the objective by more than this share is undone.
 _RISE = 0.05
-# Epochs before a small decrease counts as the end.
+# Least number of epochs before a small decrease ends the solve.
 _LEAST_EPOCHS = 3
-# Iterations of other solvers that an epoch is worth.
+# Number of iterations of other solvers that count as one epoch.
 _TOL_FACTOR = 10.0
 
 
@@ -69,7 +70,7 @@ def _epochs(problem, X, settings, rng, barzilai_borwein):
         )  # fmt: skip
         new = evaluate(trial, terms, work, trial_gradient)
         passes += 3.0
-        # Written so that NaN is a rise.
+        # Written such that NaN counts as a rise.
         if not new <= (1.0 + _RISE) * value:
             step *= 0.25
             if barzilai_borwein:

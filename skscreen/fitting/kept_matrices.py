@@ -16,7 +16,7 @@ from skscreen.core.memory import Pool, free_memory
 # Returns a matrix, in memory that it gets by its shape.
 Compute = Callable[[Callable[[tuple[int, int]], np.ndarray]], np.ndarray]
 
-# Shares of the limit that one matrix of distances may take, and the blocks of one fit.
+# Shares of the limit for one matrix of distances, and for the blocks of one fit.
 _MOST_DISTANCES, _MOST_BLOCKS = 0.25, 0.25
 
 

@@ -26,13 +26,13 @@ from sklearn.utils import check_scalar
 
 from skscreen.fitting.warning import warn_user
 
-# Changes with the meaning of the files.
+# Version of the file format.
 _FORMAT = 4
 
-# Seconds after which an unfinished file was left behind by a process that has ended.
+# Age in seconds of unfinished files that count as left behind by a process that has ended.
 _ABANDONED = 3600.0
 
-# Share of the limit that eviction frees at once, and after which a process looks at the folder
+# Share of the limit that an eviction frees, and that may be written before the folder is checked
 # again.
 _ROOM = 0.1
 
@@ -241,7 +241,7 @@ def check_store(memory) -> Store | None:
 
 def content_key(*parts) -> str:
     """Return a name for a content: arrays, sparse matrices, numbers and names."""
-    # The faster of the two that joblib has.
+    # The faster hash of the two in joblib.
     return joblib.hash(parts, hash_name="sha1")
 
 

@@ -8,10 +8,10 @@ from joblib import effective_n_jobs
 from sklearn.utils._param_validation import Interval
 from threadpoolctl import ThreadpoolController  # always there: scikit-learn requires it
 
-# Columns; products of narrower matrices take longer on many threads than on one.
+# Number of columns; products of narrower matrices take longer on many threads than on one.
 _NARROW = 100
 
-# Accepted by joblib; other integers overflow.
+# Range accepted by joblib; other integers overflow.
 N_JOBS = [Interval(Integral, -(2**31), 2**31 - 1, closed="both"), None]
 
 
@@ -27,5 +27,5 @@ def blas_threads_for(width: float, n_jobs: int | None = None) -> AbstractContext
 
 @cache
 def _controller() -> ThreadpoolController:
-    # Looking for the libraries takes milliseconds: once.
+    # Finding the libraries takes milliseconds, so it is done once.
     return ThreadpoolController()

@@ -18,7 +18,7 @@ from skscreen.inspection.style import GREY, axes_for, legend_above, scatter_clas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Corners of an ellipse.
+# Number of corners of an ellipse.
 _ELLIPSE = 72
 
 
@@ -130,7 +130,7 @@ class EmbeddingDisplay:
         points = np.asarray(estimator.embedding_, dtype=float)
         if points.shape[1] < 2:
             raise ValueError("`estimator` has one component: a map needs at least two.")
-        # The points, and then their other places, which take part in all that is done to them.
+        # The points and their other places, which are transformed together.
         layers = points[None]
         if regions is not None:
             layers = np.concatenate([layers, _checked_regions(regions, points.shape, level)])
@@ -241,7 +241,7 @@ def _in_plane(layers: np.ndarray) -> np.ndarray:
     """Return coordinates along the two principal axes of the first layer."""
     middle = layers[0].mean(axis=0)
     centred = layers[0] - middle
-    # Eigenvalues ascend; one object has axes too.
+    # Eigenvalues are in ascending order; even one object has axes.
     return (layers - middle) @ np.linalg.eigh(centred.T @ centred)[1][:, :-3:-1]
 
 

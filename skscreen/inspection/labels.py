@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _CLOSE, _FAR, _DIRECTIONS = (5.0, 9.0), (15.0, 24.0, 36.0), 16
 # A label farther away than this has a line to its point.
 _NEAR = 10.0
-# Room round a label, half the width of a marker, and how near points are a crowd.
+# Space around a label, half the width of a marker, and distance of points that count as a crowd.
 _ROOM, _MARKER, _CROWD = 1.0, 3.0, 25.0
 
 
@@ -98,7 +98,7 @@ def _find_room(markers: np.ndarray, sizes: np.ndarray, frame: np.ndarray) -> lis
     half = 0.5 * sizes + _ROOM
     found, placed = [None] * n, np.empty((0, 4))
     near = ((markers[:n, None] - markers) ** 2).sum(axis=2) < _CROWD**2
-    # Those in a crowd have the fewest places.
+    # Points in a crowd have the fewest places for labels, so they come first.
     order = np.argsort(-near.sum(axis=1), kind="stable")
     for rings, covers in ((_CLOSE, False), (_FAR, False), (_CLOSE, True)):
         for v in order:
@@ -115,7 +115,7 @@ def _room_for(point, half, markers, placed, frame, rings, covers: bool):
     """Nearest place in which a label of this half size covers no other, and no marker or few."""
     angles = 2.0 * np.pi * np.arange(_DIRECTIONS) / _DIRECTIONS
     direction = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    # The side or corner of the label that is next to the point, not its middle, is at a distance.
+    # Distances are to the nearest side or corner of the label, not to its middle.
     beside = np.clip(1.5 * direction, -1.0, 1.0) * half
     for radius in rings:
         offsets = radius * direction + beside

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.inspection.style import GREY, legend_above, pyplot, scatter_classes
 
-# Points of the ellipse; its longest axis over its shortest at most, a line if it were infinite.
+# Number of points of the ellipse, and the largest ratio of its axes.
 _ELLIPSE, _LONGEST = 181, 1e3
 
 
@@ -139,7 +139,7 @@ class LearnedSpaceDisplay:
             ax.set_aspect("equal", adjustable="datalim")
             ax.locator_params(nbins=5)
             ax.spines[["top", "right"]].set_visible(False)
-        # An ellipse that is long leaves the figure.
+        # A long ellipse would leave the figure.
         (self.ellipse_,) = self.axes_[0].plot(
             *self.ellipse.T, color=GREY, linewidth=1.2, zorder=6, label="equal learned distance",
             scalex=False, scaley=False,
@@ -156,7 +156,7 @@ def _two_columns(points: np.ndarray) -> np.ndarray:
 def _ellipse(L: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return points at the root mean square of the learned distances of some from their mean."""
     mapped = points @ L.T
-    # Over the largest, the squares of large coordinates are numbers.
+    # Divided by the largest coordinate, squares do not overflow.
     largest = np.abs(mapped).max(initial=0.0) or 1.0
     radius = largest * np.sqrt(np.mean(np.sum((mapped / largest) ** 2, axis=1)))
     _, sizes, directions = np.linalg.svd(L, full_matrices=False)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _LAMBDA_LABEL = "Regularisation parameter λ (log scale)"
 
-# Below this many points the values themselves are shown, not only the line between them.
+# With fewer points than this, markers show the values on the line.
 _FEW_POINTS = 30
 # Gaps up to this are rounding errors.
 _ROUNDING = 1e-12
@@ -136,7 +136,7 @@ class ScreeningDisplay:
         from matplotlib.ticker import PercentFormatter
 
         style = _line_style(self.lams.size)
-        # Each area is what one step added, so that the colours lie beside and not over each other.
+        # Each area is the increase of one step, so that colours do not overlap.
         floor = np.zeros_like(self.lams)
         by_path_rule = np.nan_to_num(self.path_screening_rates)
         self.lines_, self.fills_ = [], []
@@ -151,7 +151,7 @@ class ScreeningDisplay:
 
         _style_axes(ax, self.lams)
         ax.set_xlabel(_LAMBDA_LABEL)
-        # Rates of 0 and 1 are common: the line must not be cut in half by the frame.
+        # Rates of 0 and 1 are common, and the frame must not hide half of the line.
         ax.set_ylim(-0.02, 1.02)
         ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
         ax.set_ylabel("Screening rate (% of decidable items)")
@@ -354,7 +354,7 @@ class PathDisplay:
         ax.set_ylabel("Primal objective")
 
     def _plot_gap(self, ax: Axes) -> None:
-        # Rounding can make a gap zero or negative, which has no place on a logarithmic axis.
+        # Rounding can make a gap zero or negative, which a logarithmic axis cannot show.
         gaps = np.maximum(self.dual_gaps, np.finfo(float).eps)
         (self.gap_line_,) = ax.plot(self.lams, gaps, color=VERMILION, **_line_style(self.lams.size))
         self.tol_line_ = None
@@ -368,8 +368,8 @@ class PathDisplay:
             )
             legend_above(ax)
         ax.set_yscale("log")
-        # Where a solution has a closed form the gap is rounding: there the line may leave the panel
-        # rather than flatten all the rest.
+        # If a solution is known in closed form its gap is rounding error; the line may leave the
+        # panel there, rather than flatten all the rest.
         ax.set_ylim(bottom=np.nanmin(gaps, where=gaps > _ROUNDING, initial=np.nanmax(gaps)) / 2)
         ax.set_ylabel("Relative duality gap")
 

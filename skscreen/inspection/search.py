@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SearchDisplay"]
 
-# Most values that are written along an axis.
+# Largest number of values along an axis.
 _MOST_LABELS = 10
 
-# Share of the cells that have the darkest colour, so that poor ones do not take up all colours.
+# Share of the cells in the darkest colour, so that poor scores do not use up all colours.
 _POOR = 0.5
 
 
@@ -162,7 +162,7 @@ def _of_grid(search) -> tuple:
         )
     axes = []
     for name in ("gamma", "C"):
-        # Names, as "scale" is one, after numbers.
+        # Names, such as "scale", come after numbers.
         given = list(results[ends[name]])
         order = sorted(set(given), key=lambda value: (isinstance(value, str), value))
         axes.append((order, np.array([order.index(value) for value in given])))

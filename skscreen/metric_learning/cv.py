@@ -249,6 +249,6 @@ def _follow_fold(
             metric = fitted(fold, solution, lam_max, problem)
             classifier.fit(metric.transform(X), y)
             failed = [] if solution.converged else [solution]
-            # The coordinates of few samples are not those of all.
+            # With few samples coordinates depend on the samples.
             start = start_at(solution) if problem.basis is None else None
             yield classifier, metric.transform(X_val), failed, start

@@ -36,7 +36,7 @@ ADVICE = (
     "That is as far as rounding errors allow; raise tol.",
 )
 
-# Samples in single precision that are mapped at a time.
+# Number of samples in single precision that are mapped at a time.
 _BATCH = 4096
 
 
@@ -341,7 +341,7 @@ class ScreenedRTLM(
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         if X.dtype == np.float64:
             return X @ self.components_.T
-        # Single precision is not copied in one piece.
+        # Samples in single precision are copied in parts.
         mapped = np.empty((len(X), len(self.components_)))
         for some in gen_batches(len(X), _BATCH):
             mapped[some] = X[some].astype(np.float64) @ self.components_.T
@@ -386,7 +386,7 @@ def learn(
     with Tasks(model, None, "lambda") as tasks:
         for done, solution in solver.approach(lam, lam_max, options):
             solutions.append(solution)
-            # A callback cannot end it: on the way there is no solution for this lambda.
+            # A callback cannot end it, as there is no solution for this lambda yet.
             tasks.end_task(done, solution.line)
     warn_unless_converged(solutions[-1:], model.tol, model.max_iter, ADVICE)
     _set(model, solutions, lam_max, problem)
@@ -432,7 +432,7 @@ def _set(
     model.n_triplets_ = problem.geometry.n_items
     model.screening_history_ = [event for solution in solutions for event in solution.history]
     rows, model.truncated_objective_ = _truncated(model.n_components, problem, solution)
-    # Last: its presence says that all the others are those of this fit.
+    # Set last: if it is present, all other attributes belong to this fit.
     model.components_ = rows
 
 

@@ -23,7 +23,7 @@ from skscreen.metric_learning.screening.ranges import count_in_range
 from skscreen.metric_learning.solvers.projected_gradient import Options
 from skscreen.metric_learning.solvers.solution import Solution
 
-# Bytes for a number of a metric: a solution has the metric and its factor.
+# Bytes per entry of a metric: a solution has the metric and its factor.
 _KEPT = 16.0
 
 
@@ -251,7 +251,7 @@ def rtlm_path(
     if grid is not None:
         stop = -math.inf
     elif lam_max > 0.0:
-        # Below the last one everything is rounding errors.
+        # Below the last one only rounding errors are left.
         last = math.ceil(math.log(sys.float_info.epsilon, ratio))
         grid = (lam_max * ratio**t for t in range(last))
     else:

@@ -115,7 +115,7 @@ class PathSolver:
         evaluation = solution.evaluation
         if self._needs_order(solution):
             evaluation = evaluation.in_order()
-        # Everything that will meet the reference moves to its order of slots.
+        # Everything that is used with the reference is rearranged in its order of slots.
         self._problem = replace(self._problem, geometry=evaluation.objective.geometry)
         if reference is not None:
             self._before = (reference.lam, reference.point)
@@ -160,7 +160,7 @@ class PathSolver:
         """
         loose = replace(options, tol=max(options.tol, _APPROACH_TOL))
         first = lam_max if self._reference is None else min(lam_max, self._reference.lam)
-        # Below this everything is rounding errors, and the last step may be of any size.
+        # Below this only rounding errors are left, and the last step may have any size.
         ratio = max(lam / first, sys.float_info.epsilon) if 0.0 < lam < first else 1.0
         n_steps, wasted = max(math.ceil(math.log(ratio, _APPROACH_RATIO)), 1), 0
         for step in range(1, n_steps):

@@ -8,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from skscreen.core.inputs import as_floats, same_pairs
 from skscreen.fitting.warning import warn_user
 
-# Bounds and weights beyond these overflow when squared and multiplied with distances.
+# Bounds and weights beyond these overflow if squared and multiplied by distances.
 _SMALLEST, _LARGEST = 1e-40, 1e40
 
 # For each number of columns: the number in words, and what a row must contain.
@@ -242,7 +242,7 @@ def _check_weights(weights, counts: dict[str, int]) -> np.ndarray:
 
 
 def _check_range(name: str, numbers: np.ndarray, others: str) -> None:
-    # Written so that NaN is out of range.
+    # Written such that NaN is out of range.
     outside = ~((numbers >= _SMALLEST) & (numbers <= _LARGEST))
     if np.any(outside):
         raise ValueError(

@@ -20,7 +20,7 @@ from skscreen.core.memory import check_memory
 from skscreen.pragam.follow import Iterate
 from skscreen.pragam.simplex_qp import maximise_on_simplex
 
-# Tolerance of the inner problem, over the present gap; its bound holds at any.
+# Tolerance of the inner problem, over the current gap; the bound is valid for any tolerance.
 _INNER = 1e-3
 
 
@@ -65,15 +65,15 @@ def bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
         planes[t], offsets[t] = slope, offset
         gram[t, : t + 1] = gram[: t + 1, t] = planes[: t + 1] @ slope / risk.lam
         t += 1
-        # A new plane has no share yet, but for the first.
+        # A new plane has no share yet, except for the first.
         shares = np.append(shares, 0.0 if t > 1 else 1.0)
         tol = _INNER * max(lowest - iterate.dual, 0.0) if np.isfinite(iterate.dual) else 0.0
         maximise_on_simplex(gram[:t, :t], offsets[:t], shares, tol)
         whole = shares @ planes[:t]
-        # Not x'Gx, which would be rounding errors if the planes are far longer than their mean.
+        # Not x'Gx, whose rounding errors are large if the planes are far longer than their mean.
         bound = float(shares @ offsets[:t]) - 0.5 * float(whole @ whole) / risk.lam
         if t > 1 and shares[-1] == 0.0 and bound <= iterate.dual:
-            # A plane that changes nothing would come again and again.
+            # A plane without effect would be found again and again.
             return
         iterate, slope, offset = _evaluate(risk, t, -whole / risk.lam, bound)
         lowest = min(lowest, iterate.primal)

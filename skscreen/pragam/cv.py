@@ -179,7 +179,7 @@ class PragamSVCCV(PragamSVC):
 
 def _of_all(start: dict, train: np.ndarray, labels: Labels, n_samples: int) -> dict:
     """Return what a fold knows as a start for all samples."""
-    # A class that the fold has not seen has no solution there.
+    # A class that is missing in the fold has no solution there.
     if not np.array_equal(start.get("classes_"), labels.classes):
         return {}
     duals = start.get("dual_coef_")

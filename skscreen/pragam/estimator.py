@@ -24,7 +24,7 @@ from skscreen.samples.labels import Labels, check_labels, check_problems
 from skscreen.samples.rows import LinearSamples, check_bounds
 from skscreen.samples.score_classifier import ScoreClassifierMixin
 
-# Parameters of one algorithm each, with the default, which all accept.
+# Parameters that only one algorithm uses, with their defaults, which all accept.
 _OPTIONS = {
     "lipschitz": ("pragam", "auto"),
     "restart": ("pragam", True),

@@ -35,11 +35,11 @@ from skscreen.pragam.follow import Iterate
 
 # Factors of L after a step that held, and after one that did not.
 _SHRINK, _GROW = 0.9, 2.0
-# Share of the gap after which the scheme starts anew from where it is.
+# When the gap has fallen to this share, the scheme starts again from the current point.
 _RESTART = 0.1
 # Smallest L, over the largest |z_i|^2 / lam.
 _LEAST = 1e-3
-# Steps after which c - Z w is computed afresh: else it is a sum of many roundings.
+# Number of steps after which c - Z w is recomputed, because updates add up rounding errors.
 _REFRESH = 100
 
 

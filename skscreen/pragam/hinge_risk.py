@@ -21,10 +21,10 @@ from skscreen.core.projection import project
 from skscreen.samples.intercept import balance, weighted_quantile
 from skscreen.samples.rows import LinearSamples
 
-# Width of the interval where the best intercept is looked for first, over its last change.
+# Width of the first interval of the search for the best intercept, over its last change.
 _SEARCHED = 4.0
 
-# Relative size of what rounding errors leave of a difference of sums.
+# Relative size of a difference of sums that counts as rounding error.
 _CANCELLED = 1e-13
 
 # A number whose reciprocal is finite.
@@ -83,11 +83,11 @@ class HingeRisk:
         weights, samples = self._roots**2, self._samples
         total, size = float((weights * samples.norms**2).sum()), float(weights.sum())
         if self.free_intercept:
-            # Changes of d have sum_i y_i a_i = 0, so that the middle of the samples falls out.
+            # Changes of d have sum_i y_i a_i = 0, so that the mean of the samples cancels.
             middle = samples.combine(weights * samples.y)
             total = max(total - float(middle @ middle) / size, _CANCELLED * total)
         total /= self.lam
-        # All samples at the origin, or as good as: D is linear, and any constant will do.
+        # If all samples are practically at the origin, D is linear, and any constant will do.
         return (total / size, total) if total / size > _TINY else (1.0, 1.0)
 
     def variables(self, d: np.ndarray) -> np.ndarray:
@@ -156,7 +156,7 @@ class HingeRisk:
         largest = float((a / self.caps).max())
         if largest <= 0.0:
             return self.centre
-        # Feasible already, up to the factor, unless labels or weights have changed.
+        # The point is feasible, up to the factor, unless labels or weights have changed.
         d = self.project(a / (largest * self._roots), self._zeros, 0.0)
         p = self.combine(d)
         square, largest = float(p @ p), float((d / self._tops).max())

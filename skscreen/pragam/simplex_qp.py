@@ -29,7 +29,7 @@ def maximise_on_simplex(G: np.ndarray, b: np.ndarray, x: np.ndarray, tol: float)
         if r[top] - r @ x <= tol:
             break
         if settled:
-            # Nothing but rounding errors is left on the support.
+            # Only rounding errors are left on the support.
             refinements += bool(support[top])
             if refinements > _REFINEMENTS:
                 break
@@ -46,7 +46,7 @@ def maximise_on_simplex(G: np.ndarray, b: np.ndarray, x: np.ndarray, tol: float)
             support[inside[blocking]] = False
         total = x.sum()
         if not total > 0.0:
-            # Rounding errors of a direction that should keep the sum.
+            # Rounding errors of a direction that should not change the sum.
             x[:] = before
             break
         x /= total
@@ -58,7 +58,7 @@ def _newton(G: np.ndarray, r: np.ndarray, ridge: float) -> np.ndarray:
     system = np.zeros((n + 1, n + 1))
     system[:n, :n] = G
     system[np.arange(n), np.arange(n)] += ridge
-    # Bordered, not by elimination of the multiplier: where G is nearly singular both solutions of
-    # that are the same long vector, and their difference, the step, would be rounding errors.
+    # The system is bordered; with the multiplier eliminated and G nearly singular, the step would
+    # be the difference of two nearly equal long vectors.
     system[n, :n] = system[:n, n] = max(float(G.diagonal().max()), ridge)
     return np.linalg.solve(system, np.append(r, 0.0))[:n]

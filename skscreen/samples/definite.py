@@ -15,10 +15,10 @@ from scipy.linalg import eigvalsh
 from skscreen.core.memory import check_memory
 from skscreen.samples.gram import INDEFINITE, Gram, indefinite_message
 
-# Samples whose eigenvalues tell soon that a matrix cannot be meant.
+# Number of samples whose eigenvalues are checked first, to refuse a wrong matrix early.
 _PROBE = 256
 
-# The part of an eigenvalue that is added on top, for its rounding errors.
+# Share of an eigenvalue that is added for its rounding errors.
 _MARGIN = 1e-9
 
 

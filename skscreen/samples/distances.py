@@ -6,12 +6,12 @@ from scipy.spatial.distance import cdist
 
 from skscreen.core.floats import EPS
 
-# Errors of the exponent of an RBF kernel from which on differences take the place of products, and
-# sparse rows, of which there are only products, are refused.
+# Errors of the exponent of an RBF kernel above which distances are computed by differences, and
+# above which sparse rows, which only have products, are refused.
 _INEXACT, _USELESS = 1e-10, 1e-8
 
-# Numbers of a block of rows that is worked on in the processor's cache, and rows of one of
-# distances that have to be mirrored.
+# Size of a block of rows for the processor's cache, and number of rows of a block of distances that
+# are mirrored.
 _IN_CACHE, _BLOCK = 2**15, 256
 
 
@@ -115,7 +115,7 @@ def _from_products(P: np.ndarray, squares_A, squares_B) -> None:
     """Turn inner products into squared distances, in place."""
     for rows in _in_cache(P):
         P[rows] *= -2.0
-        # Their sum first: then what is symmetric stays so.
+        # Add both squares first, which keeps symmetric matrices symmetric.
         P[rows] += squares_A[rows, None] + squares_B
         np.maximum(P[rows], 0.0, out=P[rows])
 

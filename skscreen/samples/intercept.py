@@ -17,13 +17,13 @@ import numpy as np
 from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS
 
-# Rounding error of a margin with intercept beside that of its bounds, in EPS.
+# Rounding error of a margin with an intercept, in addition to that of its bounds, in EPS.
 _ROUNDING = 8.0
 
-# Steps to a root, and rounding errors of a sum, in EPS, for each of its terms.
+# Largest number of steps to a root, and rounding error of a sum, in EPS for each term.
 _MOST_ROOT_STEPS, _SUMMED = 100, 4.0
 
-# Distance from the kink, as a margin, of samples that are taken first to balance dual variables.
+# Samples within this distance of the kink are taken first to balance dual variables.
 _TIE = 1e-12
 
 

@@ -13,14 +13,14 @@ from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
 from skscreen.samples.objects import Objects
 from skscreen.samples.row_loops import largest_distance, squared_norms
 
-# Samples that tell the size of a kernel which is a function.
+# Number of samples that determine the scale of a kernel that is a function.
 _FEW = 16
 
-# Share of the mean square; a smaller variance is rounding errors of a constant.
+# A variance below this share of the mean square is the rounding error of a constant.
 _NOISE = 1e-14
 
-# Kernel values and features for tiles, rows of samples at a time; of the error of a score in single
-# precision, what is left to that in double precision.
+# Least number of kernel values and largest number of features for tiles, rows at a time, and factor
+# of errors in single precision that allows for those in double precision.
 _MANY, _WIDEST, _ROWS, _SURE = 2**18, 1000, 8192, 1.01
 
 
@@ -51,7 +51,7 @@ class Kernel:
             for part, blocks in _blocks(X, support_vectors, self.gamma):
                 out[part] = blocks.combine(dual_coef)
             return out
-        # The tolerance may be met without any support vector.
+        # There may be no support vectors if the tolerance is large.
         for part in _batches(X.shape[0], len(dual_coef)) if len(dual_coef) else ():
             out[part] = self.between(X[part], support_vectors) @ dual_coef
         return out

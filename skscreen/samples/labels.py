@@ -8,7 +8,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from skscreen.core.memory import check_memory
 
-# A dual variable with and without sign, of each problem and in the matrix of all.
+# Bytes per dual variable, with and without sign, for each problem and in the matrix of all.
 _BYTES_PER_VARIABLE = 32
 
 
@@ -94,7 +94,7 @@ def taking_part(X, n: int, sample_weight) -> tuple[np.ndarray, np.ndarray]:
 def _classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted classes and which of them each label is."""
     classes = np.unique(y)
-    # The few classes are sorted already: the inverse that `unique` returns sorts all labels.
+    # The few classes are sorted; the inverse of `unique` would sort all labels.
     return classes, np.searchsorted(classes, y)
 
 

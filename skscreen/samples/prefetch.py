@@ -11,9 +11,9 @@ from numba.extending import intrinsic
 
 from skscreen.core.compiling import njit
 
-# Bytes that one instruction asks for. Where a cache line has more, some ask twice.
+# Bytes fetched by one instruction; a longer cache line is fetched more than once.
 _LINE = 64
-# Entries of a row that are asked for: by then the processor has seen where it is going.
+# Number of entries of a row to prefetch; the processor prefetches the rest by itself.
 _MOST = 512
 
 
@@ -27,7 +27,7 @@ def prefetch(context, array, place):
         kind = ir.FunctionType(ir.VoidType(), [address, flag, flag, flag])
         ask = builder.module.declare_intrinsic("llvm.prefetch", (address,), kind)
         entry = builder.bitcast(builder.gep(flat.data, [arguments[1]]), address)
-        # To be read, kept in all caches, and data.
+        # For reading, into all caches, as data.
         builder.call(ask, [entry, flag(0), flag(3), flag(1)])
         return context.get_dummy_value()
 

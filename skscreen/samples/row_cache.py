@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-# All there are. What of them is reserved but not yet written to still counts as free memory.
+# All caches. Memory that is reserved but not yet written to still counts as free.
 _ALL: weakref.WeakSet = weakref.WeakSet()
 
-# Held while memory is checked and reserved: two could be promised the same.
+# Held while memory is checked and reserved, so that two caches do not reserve the same memory.
 RESERVING = threading.Lock()
 
 
@@ -61,6 +61,6 @@ class RowCache:
         if self._n_filled + count <= len(self.values):
             self._n_filled += count
             return np.arange(self._n_filled - count, self._n_filled)
-        # The rest of the free ones has not been used either.
+        # The other free rows have not been used either.
         self._n_filled = len(self._used)
         return np.argpartition(self._used, count - 1)[:count]

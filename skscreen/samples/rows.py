@@ -12,10 +12,10 @@ from skscreen.core.compiling import start_numba
 from skscreen.core.memory import aligned
 from skscreen.samples import row_loops
 
-# Longest vector, so that sums of products of two with dual variables do not overflow.
+# Largest length of a vector, so that sums of inner products with dual variables do not overflow.
 LARGEST = 1e40
 
-# Caps of dual variables whose squares, times products of samples, are numbers too.
+# Largest caps of dual variables, so that their squares times inner products do not overflow.
 _SMALLEST_CAP, _LARGEST_CAP = 1e-80, 1e80
 
 

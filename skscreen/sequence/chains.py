@@ -16,7 +16,7 @@ from skscreen.core.memory import check_memory
 from skscreen.sequence.data import Sequences
 from skscreen.sequence.loops import best_labels
 
-# Vectors of weights that live at the same time in a solve; measured.
+# Measured number of vectors of weights in memory at the same time in a solve.
 _VECTORS = 12
 
 

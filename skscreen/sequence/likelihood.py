@@ -28,7 +28,7 @@ from skscreen.core.compiling import start_numba
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.loops import expectations
 
-# Matrices of the size of K that live at the same time, that of the caller included; measured.
+# Measured number of matrices of the size of K in memory at the same time, including the caller's.
 MATRICES = 3
 
 
@@ -47,7 +47,7 @@ class KernelFactor:
     def __init__(self, K: np.ndarray):
         factor, order, rank, _ = lapack.dpstrf(K.T, lower=1, overwrite_a=1)
         self._order, self.shape = order - 1, (len(K), rank)
-        # Above the diagonal there is what was there before; nothing below reads it.
+        # Entries above the diagonal are old values, which are not read.
         self._upper = factor if rank == len(K) else np.asfortranarray(factor[:rank, :rank])
         self._lower = factor[rank:, :rank].copy()
 

@@ -10,10 +10,10 @@ from skscreen.core.compiling import njit
 from skscreen.core.copying import copy_into
 from skscreen.core.floats import REORDER
 
-# Scores of one position, or of steps, that lie further apart need logarithms: exponentials of
-# differences up to this, and products of three of them, are normal numbers.
+# Scores of a position, or of steps, that differ by more than this need logarithms: up to this,
+# exponentials of differences, and products of three of them, are normal numbers.
 _SPREAD = 200.0
-# Terms of a sum that are smaller than its largest by this factor (its logarithm) do not count.
+# Logarithm of the factor by which negligible terms of a sum are smaller than the largest.
 _NEGLIGIBLE = 45.0
 
 
@@ -145,7 +145,7 @@ def _scaled_sums(U, factors, weight, nodes, counts, forward, backward):
     for t in range(length - 1, 0, -1):
         later = backward[t]
         for j in range(m):
-            # exp(score) times what follows, over the scale of the position.
+            # exp(score) times the sum over what follows, over the scale of the position.
             nodes[t, j] *= later[j]
         for i in range(m):
             share, sum_ = weight * forward[t - 1, i], 0.0

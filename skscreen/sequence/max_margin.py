@@ -223,7 +223,7 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
             return entropic_gap(chains)
         if algorithm == "bmrm":
             return bmrm(ChainCuts(chains))
-        # On badly scaled data the weights of uniform marginals are worse than none.
+        # On badly scaled data the weights of uniform marginals are worse than zero.
         return excessive_gap(ChainRisk(chains), w=np.zeros(chains.n_weights))
 
 

@@ -27,11 +27,11 @@ from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS
 
 _MAX_STEPS, _MAX_HALVINGS = 200, 60
-# Growth of the point where it is approached by multiples.
+# Growth factor of multiples of the point.
 _FACTOR = 4.0
-# Residuals of the equations: what feasibility is repaired from, so rounding is what matters.
+# Tolerance of the residuals; feasibility is repaired afterwards, so only rounding errors matter.
 _TOLERANCE, _ROUNDING = 1e-13, 64.0 * EPS
-# Levenberg term: a share of the residual over the way that there may be to go, or a little.
+# Levenberg term: a share of the residual over the possible distance, at least a small number.
 _SHARE, _LEAST = 1.0, 1e-14
 
 
@@ -53,7 +53,7 @@ def project_chain(point, nu, out):
     target, a = np.empty((T, m, m)), np.empty((T, m, m))
     multipliers, largest = np.zeros((T, m + 1)), 0.0
     for t in range(T):
-        # A constant a clique changes nothing, and large numbers cost digits.
+        # A constant for each clique has no effect, and large numbers would cost digits.
         top = -np.inf
         for i in range(m):
             for j in range(m):
@@ -65,7 +65,7 @@ def project_chain(point, nu, out):
             if t < T - 1:
                 multipliers[t, 1 + i] = nu[t, i]
     if not _newton(target, 1.0, multipliers, a):
-        # Far away nearly all pieces of phi are flat: come nearer by multiples of the point.
+        # Far away nearly all pieces of phi are flat, so approach the point by its multiples.
         share = 1.0 / (1.0 + largest)
         multipliers[:] = 0.0
         while share < 1.0:

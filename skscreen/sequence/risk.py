@@ -24,7 +24,7 @@ from skscreen.sequence import clique_loops
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.projection import project_chains
 
-# Arrays of marginals that live at the same time in a solve; measured.
+# Measured number of arrays of marginals in memory at the same time in a solve.
 _ARRAYS = 10
 
 
@@ -50,7 +50,7 @@ class ChainRisk:
         start_numba()
         # With zero weights the gains are the losses.
         self._losses = self.gradient(np.zeros(chains.n_weights))
-        # Multipliers of the projection, for a gradient of scale one: they change little.
+        # Multipliers of the projection for a gradient of scale one, as they change little.
         self._nu = np.zeros(self.shape[:2])
 
     @property
@@ -65,7 +65,7 @@ class ChainRisk:
         chains, m = self.chains, self.chains.n_labels
         X = chains.X
         squares = np.asarray((X * X).sum(axis=1))
-        # |f(y) - f(z)|^2 for a clique: 2 |x|^2 a wrong label, twice that where two labels add up.
+        # |f(y) - f(z)|^2 for a clique: 2 |x|^2 for a wrong label, twice that if two labels add up.
         wrong = 4.0 * float(chains.position_shares**2 @ squares) * m * (m - 1.0)
         steps = 2.0 * float(chains.shares**2 @ np.diff(self.first_cliques)) * m**2
         bound = (wrong + steps) / self.lam

@@ -24,18 +24,17 @@ from skscreen.metric_learning.problem.triplets import (
 )
 from skscreen.metric_learning.supervision import check_comparisons, check_samples, class_codes
 
-# Largest deviation of a feature from its mean, and the inverse of the smallest: the squares of
-# squares of such numbers are still numbers.
+# Largest deviation of a feature from its mean, and the inverse of the smallest, whose fourth powers
+# are finite.
 _LARGEST = 1e40
 
-# Copies of the samples that live at the same time: centred, in order, padded, and what an
-# evaluation makes of them.
+# Number of copies of the samples in memory at the same time: centred, in order, padded, and mapped
+# in an evaluation.
 _COPIES = 4
 
-# Ratio of the largest scale of a feature to that of the one in the middle from which on it is worth
-# a warning.
+# Ratio of the largest scale of a feature to the median scale that leads to a warning.
 _UNEVEN = 100.0
-# Scale, as a share of the largest, up to which a feature counts as constant there.
+# Largest scale, as a share of the largest one, of a feature that counts as constant there.
 _CONSTANT = 1e-6
 
 # Bytes for the two dual variables that each triplet of a narrow loss keeps.
@@ -133,7 +132,7 @@ def _warn_of_scales(X: np.ndarray) -> None:
 
 def _check_lists(X, y, pull: float) -> None:
     if y is not None:
-        # A pipeline's y is for the classifier behind.
+        # In a pipeline y is for the classifier that follows.
         check_consistent_length(X, y)
     if pull > 0.0:
         raise ValueError(

@@ -52,13 +52,13 @@ from skscreen.metric_learning.problem.sorted_loops import (
     sorted_loss_pass,
 )
 
-# Share of the rows of data below which a reduced problem copies them.
+# A reduced problem copies its rows of data if they are less than this share.
 _WORTH_COPYING = 0.75
 
 # Largest |x|^2 over mean squared distance at which products lose at most three digits.
 _NARROW_SPREAD = 1e3
 
-# Width of a quadratic piece so narrow that the loss is the hinge.
+# Losses with a narrower quadratic piece are treated as hinges.
 _HINGE = 1e-300
 
 # Numbers in a vector register: rows are padded with zeros to a multiple.
@@ -141,7 +141,7 @@ class Comparisons:
 
     # Whether |H_t| is that of the diagonal of H_t only.
     diagonal = False
-    # Whether `list_items` is there, for solvers that need every item.
+    # Whether `list_items` is available, for solvers that need every item.
     lists_items = True
 
     def __init__(self, X: np.ndarray, items: Items, n_summed: int = 1):
@@ -179,7 +179,7 @@ class Comparisons:
 
     def _like(self, X, items, near_sizes, far_sizes) -> "Comparisons":
         other = object.__new__(type(self))
-        # Those of all the data: an upper bound for any part of it.
+        # For all the data, as an upper bound for any part of it.
         for name in ("_norms", "_spread", "_eps", "_root"):
             setattr(other, name, getattr(self, name))
         other._set(X, self.n_features, items, near_sizes, far_sizes, self.pool)
@@ -220,7 +220,7 @@ class Comparisons:
         total = (self.X.T @ product)[:d, :d]
         return 0.5 * (total + total.T), error
 
-    # -- the geometry's seam ---------------------------------------------------------------
+    # -- interface to the solvers ---------------------------------------------------------------
 
     def margins(self, point: Point) -> PairDistances:
         """Distances of all pairs under a metric, O(n d r + (R + Q) r)."""
@@ -344,7 +344,8 @@ class Comparisons:
         """Count the items off the quadratic piece: the most that screening could decide."""
         below = []
         for near in (margins.near, margins.near - loss.gamma):
-            # Dual variables of a hinge are 1 below the threshold: each row's sum counts.
+            # Dual variables of a hinge are 1 below the threshold, so rows add up to numbers of
+            # items.
             row_weights, slot_weights = self.weights()
             shifted = replace(margins, near=near)
             self._loss_pass(shifted, loss, _HINGE, row_weights, slot_weights)

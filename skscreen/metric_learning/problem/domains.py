@@ -14,7 +14,7 @@ from scipy.linalg import qr
 from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
 
-# Matrices of the size of a parameter alive at once in a solve, measured.
+# Measured number of matrices of the size of a parameter in memory at the same time in a solve.
 _MATRICES = 70
 
 
@@ -111,7 +111,7 @@ def components(point: Point) -> np.ndarray:
     diagonal = point.factor.ndim == 1
     factor = point.factor
     sizes = factor**2 if diagonal else np.einsum("ij,ij->j", factor, factor)
-    # Eigenvalues of this size are rounding errors; weights of features are exact.
+    # Eigenvalues of this size are rounding errors, while weights of features are exact.
     noise = 0.0 if diagonal else len(factor) * EPS * sizes.max(initial=0.0)
     order = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes > noise)]
     if diagonal or not order.size:
@@ -137,5 +137,5 @@ def row_space(X: np.ndarray) -> np.ndarray | None:
     """
     if len(X) > X.shape[1]:
         return None
-    # Nothing is dropped as rounding errors: some items may differ in nothing else.
+    # Nothing is dropped as a rounding error, because some items may differ in nothing else.
     return qr((X[1:] - X[0]).T, mode="economic", check_finite=False)[0]

@@ -6,8 +6,8 @@ import numpy as np
 
 from skscreen.core.compiling import njit
 
-# Width of a quadratic piece, as a share of the largest threshold, below which it is as hard to
-# descend as none. In long rows steps cost little, and many of them less than smoothing.
+# Width of a quadratic piece, as a share of the largest threshold, below which a loss is as hard to
+# minimise as a hinge. In long rows steps cost little, so many steps cost less than smoothing.
 _NARROW, _NARROW_IN_LONG_ROWS = 5e-3, 1e-4
 
 

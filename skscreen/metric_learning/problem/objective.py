@@ -71,7 +71,7 @@ class Proximal:
             Gradient steps since the last recentring.
         """
         np.copyto(self.centre, self.alpha)
-        # A smaller width makes a recentring count for more and the steps between harder.
+        # With a smaller width recentring matters more, and the steps in between are harder.
         if n_steps > 50:
             self.width *= 2.0
         elif gap > 0.5 * self.last_gap:

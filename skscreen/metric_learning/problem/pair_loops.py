@@ -7,7 +7,7 @@ from skscreen.core.decisions import hinge_slackness
 from skscreen.core.floats import EPS, REORDER_FINITE
 from skscreen.metric_learning.problem.losses import dual_variable, smoothed_value
 
-# Slots up to which blocks, nearly in order already, are sorted by insertion.
+# Largest number of slots for which blocks, which are nearly in order, are sorted by insertion.
 _INSERTION = 64
 
 

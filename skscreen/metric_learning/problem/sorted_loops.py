@@ -22,10 +22,10 @@ from skscreen.core.floats import EPS, REORDER_FINITE
 from skscreen.metric_learning.problem.losses import dual_variable, smoothed_value
 from skscreen.metric_learning.problem.pair_loops import loss_pass
 
-# Slots from which a row is searched by bisection, and items a slot from which extremes are kept.
+# Least number of slots in a row for bisection, and of items per slot for keeping extremes.
 SORT_FROM = (96, 32)
 
-# Rows whose sums are added up apart, which keeps rounding errors small.
+# Number of rows whose sums are added up separately, which keeps rounding errors small.
 _ROWS_PER_SUM = 1024
 
 
@@ -158,7 +158,7 @@ def _prefix_sums(D, shift, sums):
     """Fill in sums of D - shift >= 0 over all slots before each; not to be reordered."""
     total, lost, s = 0.0, 0.0, 0
     while s < D.size:
-        # Short sums have small rounding errors; what is lost between them is kept.
+        # Short sums have small rounding errors; the sum over them is compensated.
         last, part = min(s + 8, D.size), 0.0
         while s < last:
             sums[s] = total + (lost + part)

@@ -8,14 +8,14 @@ from sklearn.neighbors import NearestNeighbors
 from skscreen.core.memory import check_memory
 from skscreen.metric_learning.problem.comparisons import Items
 
-# Bytes a pair during a path: indices, distances, intervals; measured with all triplets, 250.
+# Bytes per pair during a path (indices, distances, intervals); measured with all triplets.
 _BYTES_PER_PAIR = 280
 
-# Bytes an explicit comparison while it is sorted and during a path; measured.
+# Measured bytes per explicit comparison while it is sorted and during a path.
 _BYTES_PER_COMPARISON = 250
 
-# Classes from which on, and their members up to which, the nearest samples of other classes are
-# looked for among all: a search of its own for each class builds an index of nearly all samples.
+# With at least so many classes, those with fewer members than this search their nearest samples of
+# other classes in one index of all samples, not in an index for each class.
 _MANY_CLASSES, _SMALL_CLASS = 100, 50
 
 
@@ -245,7 +245,7 @@ def _nearest(X, among, anchors, n_neighbors, n_jobs):
     if anchors is None:
         anchors, found = among, among[search.kneighbors(return_distance=False)]
     elif np.isin(anchors[:1], among).any():
-        # Without itself, or without the first where that many others are in the same place: so does
+        # Without the sample itself, or without the first one among identical samples, as in
         # scikit-learn.
         found = among[search.kneighbors(X[anchors], k + 1, return_distance=False)]
         others = found != anchors[:, None]

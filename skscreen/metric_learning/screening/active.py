@@ -275,7 +275,7 @@ def _norm_scales(start, stop, blocks, near_sizes, far_sizes):
     scales, rows = np.zeros(blocks.size - 1), np.zeros(blocks.size - 1)
     b = 0
     for p in range(start.size):
-        # A row that an earlier ball has emptied may stand behind the last block.
+        # A row that an earlier ball has emptied may follow after the last block.
         if start[p] == stop[p]:
             continue
         b = _block_of(start[p], blocks, b)
@@ -286,7 +286,7 @@ def _norm_scales(start, stop, blocks, near_sizes, far_sizes):
         total = 0.0
         for s in range(blocks[b], blocks[b + 1]):
             total += far_sizes[s] * far_sizes[s]
-        # Any positive number is safe; blocks of coinciding points have no scale.
+        # Any positive number is safe; blocks of identical points have no scale.
         scales[b] = max(np.sqrt(square + total / (blocks[b + 1] - blocks[b])), 1e-150)
     return scales
 

@@ -95,7 +95,7 @@ def _search_space(objective: Objective, ball: Ball):
     geometry, centre = objective.geometry, ball.centre
     if geometry.diagonal:
         outside = norm(np.minimum(centre, 0.0))
-        # An empty intersection would let the search prove anything.
+        # With an empty intersection the search could prove anything.
         return (centre, geometry.X, 0.0) if outside < ball.radius else None
     values, vectors = np.linalg.eigh(centre)
     if values[0] < _INDEFINITE * values[-1]:
@@ -191,7 +191,7 @@ def _decides(
         lowest = half_space_lower(margin, size, radius, along, depth)
     if lowest > level:
         return True
-    # Without a size or a radius there is nothing to search in.
+    # Without a size or a radius there is nothing to search.
     if values.size == 0 or not (size > 0.0 and radius > 0.0):
         return False
     for k in range(values.size):
@@ -250,7 +250,7 @@ def cone_decides(values, radius, level, margin, size, a, b, noise, slack, x):
     along = _along_low(a_x, b_x, noise)
     if half_space_lower(margin, size, radius, along, depth + slack) > level:
         return True
-    # Projections are nearer to Q than Q - t A, so this t is not beyond the one that is sought.
+    # Projections are nearer to Q than Q - t A, so this t is not above the required one.
     t, low, high = radius / size, 0.0, np.inf
     t_before, f_before = 0.0, 0.0
     for _ in range(_SEARCH_STEPS):
@@ -411,7 +411,7 @@ def orthant_decides(centre, radius, level, a, b):
         if kept > 0.0:
             inverse = (radius * radius - rest) / kept
         elif rest <= radius * radius and not descends:
-            # Every entry that counts can be zero.
+            # All relevant entries can be zero.
             return -error > level
         if not low < inverse < high:
             inverse = 0.5 * (low + high) if high < np.inf else 4.0 * low

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-# Steps kept; fewer than 10 cost iterations where features are many.
+# Number of steps kept; fewer cost iterations if there are many features.
 _DEPTH = 15
 
 # Ridge of the least-squares problem, whose columns have length one.
@@ -32,7 +32,7 @@ class AndersonMemory:
         self._shape = shape
         self._places, self._scales = _unknowns(shape)
         size = self._places.size
-        # More than half as many steps as unknowns mix old ones into nearly every direction.
+        # More than half as many steps as unknowns would mix old steps into nearly every direction.
         self._depth = min(_DEPTH, max(size // 2, 1))
         # Rows are differences of successive steps; F is that of the last step length and lambda.
         self._Z, self._X, self._S, self._F = np.empty((4, self._depth, size))

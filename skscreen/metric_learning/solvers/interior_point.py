@@ -23,11 +23,11 @@ from skscreen.metric_learning.problem.objective import Objective
 
 # Most Newton steps.
 _MAX_ITER = 60
-# Numbers in the list of items, 80 MB, up to which it is made.
+# Largest size of the list of items: 80 MB.
 _MAX_ENTRIES = 10_000_000
-# Numbers in a parameter up to which a Newton system is factorised.
+# Largest number of entries of a parameter for which a Newton system is factorised.
 _MAX_SIZE = 800
-# Share of the way to the boundary that a step may go.
+# Largest share of the distance to the boundary for a step.
 _TO_BOUNDARY = 0.98
 
 
@@ -76,7 +76,7 @@ def interior_point(
         try:
             gap, residual = state.advance()
         except (np.linalg.LinAlgError, FloatingPointError):
-            # A matrix that is positive definite, or a variable off its bound, but for rounding.
+            # Rounding errors have made a matrix indefinite, or put a variable on its bound.
             break
         if gap <= target and residual <= 1e-9:
             yield _point(objective, state), state.alpha, n_iter

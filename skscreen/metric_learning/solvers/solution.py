@@ -6,7 +6,7 @@ from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
 from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.objective import Evaluation
 
-# Steps; a solve expected to be shorter skips screening first. 7 to 12 cost the same.
+# Number of steps; a solve that is expected to be shorter skips the first screening.
 _FEW_STEPS = 8
 
 

@@ -44,7 +44,7 @@ from skscreen.sequence.loops import expectations
 # L, with L tau^2 = (1 - tau) mu, is multiplied by the first after a step that held, by the second
 # until one does.
 _SHRINK, _GROW = 0.8, 2.0
-# Rounding errors of a divergence, as a share of the logarithms that it is the difference of.
+# Rounding errors of a divergence, as a share of the logarithms in it.
 _ROUNDING = 16.0 * EPS
 
 

@@ -26,12 +26,13 @@ from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import starts_of
 from skscreen.sequence.solvers.frank_wolfe_loops import Cache, Task, copy_cache, mixture, sweep
 
-# Room for labellings of each chain at the start; it doubles where all of them have shares.
+# First number of places for labellings of a chain; it doubles if all labellings have shares.
 _ROOM = 8
-# Cached sweeps follow until they find less than this share of the gap of the search, or so many.
+# Cached sweeps follow until their gap is below this share of that of the search; largest number of
+# sweeps.
 _LOCAL, _MOST_LOCAL = 0.3, 10
-# The true gap is computed where the one met on the way is within this factor of the tolerance,
-# and now and then.
+# The exact gap is computed if the gap met on the way is within this factor of the tolerance, and
+# otherwise after this number of sweeps.
 _NEAR, _EVERY = 2.0, 8
 
 

@@ -16,11 +16,11 @@ from skscreen.core.floats import REORDER
 from skscreen.sequence.loops import best_path, longest_chain, path_score
 from skscreen.sequence.row_loops import add_rows, clear_rows, row_scores
 
-# A visit ends when its programme is solved to this share of what was to be gained at its start.
+# A visit ends when the gap of its programme is this share of the gap at its start.
 _INNER = 0.1
-# Most steps of a programme, for each labelling in it.
+# Largest number of steps of a programme, for each labelling in it.
 _STEPS = 20
-# Gains below this share of the values they are differences of are rounding errors.
+# Gains are differences of values; gains below this share of them count as rounding errors.
 _ROUNDING = 1e-13
 
 
