@@ -141,42 +141,46 @@ class PartitionedComparisons:
 
     def loss(self, margins: MarginsAt, loss: SmoothedHinge):
         """Return value, adjoint and its error as `Comparisons.loss` does: one pass on workers."""
-        found = self.parts.map(rtlm_loss, margins.point, loss)
+        found = self._map("loss", margins.point, loss)
         values, adjoints, errors = zip(*found, strict=True)
         return sum(values), *self._sum(adjoints, errors)
 
     def loss_value(self, margins: MarginsAt, loss: SmoothedHinge) -> tuple[float, float]:
         """Sum of losses alone, and a bound on its rounding error."""
-        found = self.parts.map(rtlm_loss_value, margins.point, loss)
+        found = self._map("loss_value", margins.point, loss)
         values, errors = zip(*found, strict=True)
         # Losses are not negative.
         return sum(values), sum(errors) + len(values) * EPS * sum(values)
 
     def loss_bound(self, margins: MarginsAt, loss: SmoothedHinge, upper: bool) -> float:
         """Return what the sum of losses is at most or at least."""
-        found = self.parts.map(rtlm_loss_bound, margins.point, loss, upper)
+        found = self._map("loss_bound", margins.point, loss, upper)
         error = len(found) * EPS * sum(abs(value) for value in found)
         return sum(found) + error if upper else sum(found) - error
 
     def near_term(self, weight: float) -> tuple[np.ndarray, float]:
         """Return B with <B, M> = -weight times the sum of near distances, and its error."""
-        return self._sum(*zip(*self.parts.map(rtlm_near_term, weight), strict=True))
+        return self._sum(*zip(*self._map("near_term", None, weight), strict=True))
 
     def adjoint_at_zero(self, loss: SmoothedHinge) -> tuple[np.ndarray, float]:
         """Return the adjoint at the zero metric, and its error."""
-        return self._sum(*zip(*self.parts.map(rtlm_adjoint_at_zero, loss), strict=True))
+        return self._sum(*zip(*self._map("adjoint_at_zero", None, loss), strict=True))
 
     def largest_ratio(self, margins: MarginsAt, loss: SmoothedHinge) -> float:
         """Largest ratio of a margin to the one at which the item leaves its piece at zero."""
-        return max(self.parts.map(rtlm_largest_ratio, margins.point, loss))
+        return max(self._map("largest_ratio", margins.point, loss))
 
     def count_decidable(self, margins: MarginsAt, loss: SmoothedHinge) -> int:
         """Count the items off the quadratic piece: the most that screening could decide."""
-        return sum(self.parts.map(rtlm_count_decidable, margins.point, loss))
+        return sum(self._map("count_decidable", margins.point, loss))
 
     def sort_slots(self, margins: MarginsAt) -> tuple[Self, MarginsAt]:
         """Sort the slots of each block by distance; nothing waits for it."""
         return self._like(self.parts.then(rtlm_sorted, margins.point), self.n_items), margins
+
+    def _map(self, method: str, point: Point | None, *args) -> list:
+        """Call a method of all parts, with their margins at a point if there is one."""
+        return self.parts.map(_call, method, point, *args, name=f"rtlm_{method}")
 
     def _sum(self, adjoints: Sequence[np.ndarray], errors: Sequence[float]):
         total = sum(adjoints, np.zeros(self.shape))
@@ -226,46 +230,10 @@ def rtlm_count(part: Comparisons) -> tuple[int, bool]:
     return part.n_items, part.has_long_rows
 
 
-def rtlm_loss(part: Comparisons, point: Point, loss: SmoothedHinge):
-    """Evaluate value and gradient."""
+def _call(part: Comparisons, method: str, point: Point | None, *args):
     with blas_threads_for(part.n_features):
-        return part.loss(part.margins(point), loss)
-
-
-def rtlm_loss_value(part: Comparisons, point: Point, loss: SmoothedHinge):
-    """Evaluate the value."""
-    with blas_threads_for(part.n_features):
-        return part.loss_value(part.margins(point), loss)
-
-
-def rtlm_loss_bound(part: Comparisons, point: Point, loss: SmoothedHinge, upper: bool) -> float:
-    """Bound the value."""
-    with blas_threads_for(part.n_features):
-        return part.loss_bound(part.margins(point), loss, upper)
-
-
-def rtlm_near_term(part: Comparisons, weight: float):
-    """Return the linear term of near distances."""
-    with blas_threads_for(part.n_features):
-        return part.near_term(weight)
-
-
-def rtlm_adjoint_at_zero(part: Comparisons, loss: SmoothedHinge):
-    """Return the adjoint at the zero metric."""
-    with blas_threads_for(part.n_features):
-        return part.adjoint_at_zero(loss)
-
-
-def rtlm_largest_ratio(part: Comparisons, point: Point, loss: SmoothedHinge) -> float:
-    """Return the part's share in lambda_max."""
-    with blas_threads_for(part.n_features):
-        return part.largest_ratio(part.margins(point), loss)
-
-
-def rtlm_count_decidable(part: Comparisons, point: Point, loss: SmoothedHinge) -> int:
-    """Count the items that could be decided."""
-    with blas_threads_for(part.n_features):
-        return part.count_decidable(part.margins(point), loss)
+        margins = [] if point is None else [part.margins(point)]
+        return getattr(part, method)(*margins, *args)
 
 
 def rtlm_sorted(part: Comparisons, point: Point) -> Comparisons:

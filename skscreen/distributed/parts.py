@@ -99,27 +99,33 @@ class Parts:
     def __len__(self) -> int:
         return len(self.futures)
 
-    def then(self, function: Callable, *shared, each: Sequence = ()) -> Self:
+    def then(
+        self, function: Callable, *shared, each: Sequence = (), name: str | None = None
+    ) -> Self:
         """Return function(part, *shared, *own) of every part, which stays on the workers.
 
         Parameters
         ----------
         function : callable
-            Its name is what dashboards show.
         *shared : object
             The same for all parts.
         each : sequence of sequences, optional
             Further arguments, futures among them, each with one entry for every part.
+        name : str, optional
+            Name of the tasks on dashboards; that of the function by default.
         """
         columns = [[value] * len(self) for value in shared]
         columns += [column.futures if isinstance(column, Parts) else column for column in each]
         with dask.config.set(_QUIET):
-            return Parts(self.client, self.client.map(function, self.futures, *columns, pure=False))
+            futures = self.client.map(function, self.futures, *columns, key=name, pure=False)
+        return Parts(self.client, futures)
 
     def collect(self) -> list:
         """Return the parts themselves, in order; waits for them."""
         return self.client.gather(self.futures)
 
-    def map(self, function: Callable, *shared, each: Sequence = ()) -> list:
+    def map(
+        self, function: Callable, *shared, each: Sequence = (), name: str | None = None
+    ) -> list:
         """Return what `then` leaves on the workers."""
-        return self.then(function, *shared, each=each).collect()
+        return self.then(function, *shared, each=each, name=name).collect()
