@@ -113,9 +113,10 @@ class ScreenedRTLM(
         the same, within `tol`. The gain is smaller for "hinge", because the dual variables of the
         triplets are not stored. See `Store`.
     n_components : int, float or None, default=None
-        Number of rows of `components_`: as many of the largest eigenvalues are kept. A float in (0,
-        1) keeps as many as make up this share of the trace. None keeps all. `truncated_objective_`
-        is the objective of what is kept; the certificate is that of the whole metric.
+        Number of eigenvalues to keep, the largest ones; a metric of lower rank has fewer rows in
+        `components_`. A float in (0, 1) keeps as many as make up this share of the trace. None
+        keeps all. `truncated_objective_` is the objective of what is kept; the certificate is that
+        of the whole metric.
     neighbors : sparse matrix of shape (n_samples, n_samples), transformer or None, default=None
         Precomputed neighbours: a sparse graph of distances to the neighbours of each sample, or a
         transformer that makes one, such as `KNeighborsTransformer`. For each sample the nearest
