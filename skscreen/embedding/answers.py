@@ -172,8 +172,8 @@ def warn_uncompared(rows: np.ndarray, objects: np.ndarray) -> None:
     if count:
         warn_user(
             f"{count} of {len(objects)} objects are in no answer of X that counts, the first is "
-            f"{objects[np.argmin(compared)]!s}: they get a point in the middle. Pass n_objects or "
-            "objects if that is meant; objects=numpy.unique(X) if the numbers in X are names."
+            f"{objects[np.argmin(compared)]!s}: they are placed at the origin. Pass n_objects or "
+            "objects if this is intended; objects=numpy.unique(X) if the numbers in X are names."
         )
 
 
@@ -256,7 +256,7 @@ def _read_responses(y, n_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
         )
     if 0.0 in known:
         raise ValueError(
-            "y must not hold 0 beside other numbers than 1: undecided answers say nothing about an "
+            "y must not hold 0 together with numbers other than 1: undecided answers have no "
             "order. Leave those rows out."
         )
     counts = np.abs(values)

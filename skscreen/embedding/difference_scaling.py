@@ -213,7 +213,7 @@ class DifferenceScaling(BaseEstimator):
         objects = learn_objects(X, self.objects, self.n_objects)
         if objects is not None and self.objects is None:
             raise ValueError(
-                "objects must be given where X holds names: all of them, in their order, as "
+                "objects must be given if X holds names: all names in their order, for example "
                 "DifferenceScaling(objects=['none', 'weak', 'strong'])."
             )
         rows = X if objects is None else positions(X, objects, known=True)

@@ -378,8 +378,8 @@ class OrdinalEmbedding(
         """Validate answers and parameters that depend on each other; set `objects_`."""
         if self.formulation == "convex" and self.solver != "auto":
             raise ValueError(
-                f"solver must be 'auto' for formulation='convex', got {self.solver!r}: it has a "
-                "solver of its own."
+                "solver must be 'auto' for formulation='convex', which has its own solver, got "
+                f"{self.solver!r}."
             )
         if n_objects is None:
             n_objects = self.n_objects

@@ -64,7 +64,7 @@ def count_votes(X, y, oddoneout: bool) -> np.ndarray:
     if not isinstance(oddoneout, bool | np.bool_):
         raise TypeError(f"oddoneout must be True or False, got {oddoneout!r}.")
     if is_tensor(X):
-        raise ValueError("X must be a table of answers: a tensor has their sums.")
+        raise ValueError("X must be a table of answers: a tensor only has their sums.")
     questions, options, counts = _choices(X, y) if oddoneout else _comparisons(X, y)
     which = np.unique(questions, axis=0, return_inverse=True)[1].ravel()
     votes = np.zeros((which.max() + 1, questions.shape[1] if oddoneout else 2), dtype=np.int64)
@@ -80,7 +80,7 @@ def _comparisons(X, y):
     rows, counts = usable_answers(read_answers(table, y))
     counts = np.ones(len(rows)) if counts is None else counts
     if np.any(counts != np.floor(counts)):
-        raise ValueError("y must hold whole numbers, of answers, if it holds counts.")
+        raise ValueError("y must hold whole numbers if it holds counts of answers.")
     near = np.sort(rows[:, :2], axis=1)
     far = np.sort(rows[:, -2:] if rows.shape[1] == 4 else rows[:, [0, 2]], axis=1)
     # Pairs in lexicographic order.

@@ -147,7 +147,7 @@ class Store:
             with np.load(path, allow_pickle=False) as content:
                 arrays = {name: content[name] for name in content.files}
             if str(arrays.pop("of")) != _label(key, arrays):
-                raise ValueError("it is not what was written there")
+                raise ValueError("its content is not what was written")
             _touch(path)
         except FileNotFoundError:
             # Removed by another process in between.

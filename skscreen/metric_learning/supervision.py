@@ -43,13 +43,12 @@ def class_codes(X, y, unlabelled=None) -> np.ndarray:
             f"{classes.size} class{'' if classes.size else 'es'}"
         )
     if counts.max() < 2:
-        raise ValueError("y must have two members of some class at least; each class has one.")
+        raise ValueError("y must have a class with at least two members; each class has one.")
     n_alone = int(np.sum(counts == 1))
     if n_alone:
         warn_user(
-            f"{n_alone} of {classes.size} classes in y have one member, "
-            f"{classes.tolist()[counts.argmin()]!r} for example: it has no other to be near to, "
-            "and only counts as a sample of another class."
+            f"{n_alone} of {classes.size} classes in y have a single member, for example "
+            f"{classes.tolist()[counts.argmin()]!r}; it is only used as a sample of another class."
         )
     found = np.full(len(y), -1)
     found[known] = codes
@@ -158,8 +157,8 @@ def _check_two_kinds(n_samples: int, lists: dict, weights) -> tuple[np.ndarray, 
     others += ["weights"] * (weights is not None)
     if others:
         raise ValueError(
-            f"{others[0]} go with pairs=(S, D, U, L), with bounds; of pairs=(S, D) each similar "
-            "one is compared with each dissimilar one, and nothing else."
+            f"{others[0]} can only be combined with pairs=(S, D, U, L), with bounds; pairs=(S, D) "
+            "compares each similar pair with each dissimilar one and nothing else."
         )
     S, D = lists["pairs"]
     return _check_rows("S of pairs", S, 2, n_samples), _check_rows("D of pairs", D, 2, n_samples)

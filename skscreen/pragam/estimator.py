@@ -272,13 +272,13 @@ def check_options(model: PragamSVC, warm_start: bool = False, memory=None) -> No
         value = getattr(model, name)
         if value != silent and algorithm != model.algorithm:
             raise ValueError(
-                f"{name}={value!r} has an effect for algorithm={algorithm!r} alone, got "
+                f"{name}={value!r} only has an effect for algorithm={algorithm!r}, got "
                 f"algorithm={model.algorithm!r}."
             )
     if model.batch_size is not None and model.fit_intercept:
         raise ValueError(
-            f"batch_size={model.batch_size} needs fit_intercept=False: the best intercept of a "
-            "few samples is not that of all. batch_size=None has one."
+            f"batch_size={model.batch_size} needs fit_intercept=False, because the best intercept "
+            "of a batch is not that of all samples. Use batch_size=None with an intercept."
         )
     if warm_start and model.algorithm == "pegasos":
         raise ValueError(
@@ -286,8 +286,8 @@ def check_options(model: PragamSVC, warm_start: bool = False, memory=None) -> No
         )
     if memory is not None and (warm_start or model.algorithm == "pegasos"):
         raise ValueError(
-            "memory has no effect for algorithm='pegasos', which forgets its start, nor with "
-            "warm_start=True, which has another. Set memory=None."
+            "memory has no effect for algorithm='pegasos', which forgets its start, or with "
+            "warm_start=True, which starts from the previous fit. Set memory=None."
         )
 
 
@@ -362,7 +362,7 @@ def starts_at(old: dict, labels: Labels, shape: tuple[int, int]) -> list[Start |
     n_before = shape[0] if duals is None else duals.shape[1]
     if (n_before, w.shape[1]) != shape or not np.array_equal(old["classes_"], labels.classes):
         raise ValueError(
-            "warm_start=True needs the samples of the fit before, got other numbers of "
+            "warm_start=True needs the samples of the previous fit, got other numbers of "
             "samples or features, or other classes. Set warm_start=False."
         )
     starts = []

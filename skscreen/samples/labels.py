@@ -132,4 +132,4 @@ def check_problems(n_problems: int, of: str, n_variables: int, n_features: int) 
     """
     what = f"{n_problems:,} problems, one for each {of}, with {n_variables:,} dual variables"
     needed = _BYTES_PER_VARIABLE * (n_variables + n_problems * n_features)
-    check_memory(needed, what, "Are the labels classes? Use fewer.")
+    check_memory(needed, what, "Use fewer classes, or a regression if y holds numbers.")

@@ -238,8 +238,8 @@ class PragamChainSVC(MaxMarginChain):
     def fit(self, X, y, sample_weight=None) -> Self:
         """Learn the weights; see `MaxMarginChain`."""
         warn_user(
-            "PragamChainSVC is called MaxMarginChain now and goes in skscreen 0.3. tol is relative "
-            "there, and lipschitz, restart and n_jobs are gone.",
+            "PragamChainSVC has been renamed MaxMarginChain and will be removed in skscreen 0.3. "
+            "In MaxMarginChain tol is relative, and there is no lipschitz, restart or n_jobs.",
             FutureWarning,
         )
         return super().fit(X, y, sample_weight)

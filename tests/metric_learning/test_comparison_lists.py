@@ -374,7 +374,7 @@ def test_pull_draws_target_neighbours_together():
 
 @kinds
 def test_a_pull_that_outweighs_everything_gives_the_zero_metric(kind):
-    with pytest.warns(UserWarning, match="zero counts as optimal for every lam"):
+    with pytest.warns(UserWarning, match="zero metric is optimal for every lam"):
         model = ScreenedRTLM(pull=1e6, **kind).fit(X, y)
     assert_array_equal(model.get_mahalanobis_matrix(), 0.0)
     assert model.dual_gap_ <= model.tol
@@ -391,7 +391,7 @@ def test_pull_needs_target_neighbours():
 
 @kinds
 def test_similar_pairs_alone_give_the_zero_metric(kind):
-    with pytest.warns(UserWarning, match="zero counts as optimal for every lam"):
+    with pytest.warns(UserWarning, match="zero metric is optimal for every lam"):
         model = ScreenedRTLM(**kind).fit(X, pairs=(S, [], 1.0, None))
     assert_array_equal(model.get_mahalanobis_matrix(), 0.0)
     assert (model.objective_, model.dual_gap_, model.n_triplets_) == (0.0, 0.0, len(S))

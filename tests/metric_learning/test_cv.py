@@ -24,7 +24,7 @@ CV = StratifiedKFold(3, shuffle=True, random_state=0)
 
 
 @pytest.mark.filterwarnings("ignore:No metric brings the near samples")
-@pytest.mark.filterwarnings("ignore:.* classes in y have one member")
+@pytest.mark.filterwarnings("ignore:.* classes in y have a single member")
 @parametrize_with_checks([ScreenedRTLMCV([0.3, 0.1], cv=2, n_neighbors=2)])
 def test_contract(estimator, check):
     check(estimator)

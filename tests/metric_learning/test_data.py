@@ -206,7 +206,7 @@ def changed(values, row, value, dtype=float):
         ((X, changed(y.astype(str), 3, np.nan, object)), TypeError, "y must be uniformly strings"),
         ((X, changed(y.astype(str), 3, None, object)), TypeError, "y must be uniformly strings"),
         ((X, np.zeros(len(X))), ValueError, "number of classes in y has to be greater than one"),
-        ((X, np.arange(len(X))), ValueError, "y must have two members of some class at least"),
+        ((X, np.arange(len(X))), ValueError, "y must have a class with at least two members"),
         (
             (X, T),
             ValueError,
@@ -279,7 +279,7 @@ def test_two_integer_features_are_features():
 
 def test_a_class_with_one_member_has_far_samples_only():
     labels = changed(y, 3, 9, int)
-    with pytest.warns(UserWarning, match="1 of 4 classes in y have one member, 9 for example"):
+    with pytest.warns(UserWarning, match="1 of 4 classes in y have a single member, for example 9"):
         model = rtlm(n_neighbors=None).fit(X, labels)
     codes = np.unique(labels, return_inverse=True)[1]
     same, places = codes[:, None] == codes, np.arange(len(X))
@@ -306,7 +306,7 @@ def test_unlabelled_samples_are_in_no_triplet():
 
 def test_uneven_scales_are_warned_of():
     raw, labels = load_wine(return_X_y=True)
-    with pytest.warns(UserWarning, match="The scale of one feature is .* StandardScaler"):
+    with pytest.warns(UserWarning, match="One feature has .* StandardScaler"):
         rtlm().fit(raw, labels)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -403,7 +403,7 @@ def test_interrupted_fit_leaves_the_estimator_unfitted(monkeypatch):
 
 def test_failed_fit_leaves_the_estimator_unfitted():
     model = rtlm()
-    with pytest.raises(ValueError, match="y must have two members of some class"):
+    with pytest.raises(ValueError, match="y must have a class with at least two members"):
         model.fit(X, np.arange(len(X)))
     with pytest.raises(NotFittedError):
         model.transform(X)

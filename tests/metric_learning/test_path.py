@@ -371,7 +371,7 @@ def test_path_interrupted_before_its_first_value_has_nothing_to_keep(monkeypatch
 
 
 def test_constant_data_gives_one_zero_metric(kind):
-    with pytest.warns(UserWarning, match="zero counts as optimal for every lam") as record:
+    with pytest.warns(UserWarning, match="zero metric is optimal for every lam") as record:
         path = rtlm_path(np.ones_like(X), y, **kind)
     assert [warning.filename for warning in record] == [__file__]
     assert len(path) == 1

@@ -56,7 +56,7 @@ QUADRUPLET, PAIRS = [[0, 1, 2, 3]], ([[0, 1]], [[2, 3]], 1.0, 2.0)
         ({"quadruplets": QUADRUPLET, "weights": [np.nan]}, ValueError, "weights .* got nan"),
         ({"quadruplets": QUADRUPLET, "weights": [np.inf]}, ValueError, "weights .* got inf"),
         ({"quadruplets": QUADRUPLET, "weights": [0.0]}, ValueError, "weights must not all be 0"),
-        ({"y": y, "weights": np.ones(len(y))}, ValueError, "weights are those of explicit"),
+        ({"y": y, "weights": np.ones(len(y))}, ValueError, "weights belong to explicit"),
         ({"weights": np.ones(3)}, ValueError, "requires y to be passed"),
     ],
     ids=str,

@@ -372,7 +372,9 @@ def test_every_similar_pair_is_compared_with_every_dissimilar_one(loss):
         assert other.dual_objective_ <= model.objective_ * (1 + 1e-12)
         assert model.dual_gap_ <= 1e-6
     for other in ({"triplets": [[0, 1, 2]]}, {"weights": np.ones(5)}):
-        with pytest.raises(ValueError, match=r"go with pairs=\(S, D, U, L\), with bounds"):
+        with pytest.raises(
+            ValueError, match=r"only be combined with pairs=\(S, D, U, L\), with bounds"
+        ):
             ScreenedRTLM().fit(X, pairs=(S, D), **other)
 
 

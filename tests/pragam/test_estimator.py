@@ -221,7 +221,9 @@ def test_warm_start_of_bundles(algorithm):
 def test_warm_start_of_other_samples():
     model = PragamSVC(warm_start=True).fit(X, y)
     for data, labels in ((X[:50], y[:50]), (X[:, :5], y), (X, NAMES[y])):
-        with pytest.raises(ValueError, match="warm_start=True needs the samples of the fit before"):
+        with pytest.raises(
+            ValueError, match="warm_start=True needs the samples of the previous fit"
+        ):
             model.fit(data, labels)
         model.fit(X, y)
     model.set_params(warm_start=False).fit(X[:50], y[:50])
@@ -277,10 +279,10 @@ def test_pipelines_grids_and_names():
         ({"max_iter": 0}, "'max_iter' parameter"),
         ({"batch_size": 0}, "'batch_size' parameter"),
         ({"class_weight": {7: 1.0}}, "class_weight has entries for .*7"),
-        ({"batch_size": 1}, "batch_size=1 has an effect for algorithm='pegasos' alone"),
-        ({"projection": False}, "projection=False has an effect for algorithm='pegasos' alone"),
-        ({"lipschitz": 1.0, "algorithm": "bmrm"}, "lipschitz=1.0 has an effect for"),
-        ({"restart": False, "algorithm": "bmrm"}, "restart=False has an effect for"),
+        ({"batch_size": 1}, "batch_size=1 only has an effect for algorithm='pegasos'"),
+        ({"projection": False}, "projection=False only has an effect for algorithm='pegasos'"),
+        ({"lipschitz": 1.0, "algorithm": "bmrm"}, "lipschitz=1.0 only has an effect for"),
+        ({"restart": False, "algorithm": "bmrm"}, "restart=False only has an effect for"),
         ({"batch_size": 1, "algorithm": "pegasos"}, "needs fit_intercept=False"),
         ({"warm_start": True, "algorithm": "pegasos"}, "warm_start=True has no effect"),
     ],

@@ -104,7 +104,7 @@ def test_few_iterations_warn_with_the_gap(capsys):
 
 
 def test_the_former_name_warns():
-    with pytest.warns(FutureWarning, match="is called MaxMarginChain now"):
+    with pytest.warns(FutureWarning, match="renamed MaxMarginChain"):
         old = PragamChainSVC(0.5).fit(X, Y)
     assert_array_equal(old.coef_, MaxMarginChain(0.5).fit(X, Y).coef_)
 

@@ -102,7 +102,7 @@ def build(
     if lam_max == 0.0:
         warn_user(
             f"No metric brings the near samples of the {given[0] if given else 'triplets'} "
-            "nearer than the far ones on average: zero counts as optimal for every lam."
+            "nearer than the far ones on average, so the zero metric is optimal for every lam."
         )
     return problem, lam_max, first
 
@@ -125,8 +125,8 @@ def _warn_of_scales(X: np.ndarray) -> None:
     if spreads.size > 1 and spreads[-1] > _UNEVEN * spreads[(spreads.size - 1) // 2]:
         ratio = spreads[-1] / spreads[(spreads.size - 1) // 2]
         warn_user(
-            f"The scale of one feature is {ratio:.0f} times that of half of the others or more, so "
-            "that it decides who is near. Put StandardScaler() before, in a pipeline."
+            f"One feature has {ratio:.0f} times the median scale of the features, so it dominates "
+            "the distances. Put a StandardScaler() before this estimator, in a pipeline."
         )
 
 
@@ -137,14 +137,14 @@ def _check_lists(X, y, pull: float) -> None:
     if pull > 0.0:
         raise ValueError(
             f"pull must be 0 with explicit comparisons, got {pull}: only labels have "
-            "target neighbours. Similar pairs (pairs) with a small U do what it does."
+            "target neighbours. Similar pairs (pairs) with a small U have the same effect."
         )
 
 
 def _codes(X, y, weights, model) -> np.ndarray:
     codes = class_codes(X, y, model.unlabelled)
     if weights is not None:
-        raise ValueError("weights are those of explicit comparisons; with labels pass none.")
+        raise ValueError("weights belong to explicit comparisons; do not pass them with labels.")
     n_neighbors, n_labelled = model.n_neighbors, np.count_nonzero(codes >= 0)
     if n_neighbors is not None and n_neighbors >= n_labelled:
         raise ValueError(

@@ -76,8 +76,8 @@ def triplets_from_graph(
     anchors = (n_near > 0) & (n_far > 0)
     if not anchors.any():
         raise ValueError(
-            "neighbors must give some sample neighbours of its own class and of others; take more "
-            "neighbours for each."
+            "neighbors must contain, for some sample, neighbours of its own class and of others; "
+            "use more neighbours for each sample."
         )
     n_near, n_far = n_near[anchors], n_far[anchors]
     check_pairs(int((n_near + n_far).sum()), int(n_near @ n_far), bytes_per_triplet)

@@ -75,7 +75,7 @@ def test_wrong_graphs_are_refused():
         (GRAPH[:9], r"shape \(178, 178\), got shape \(9, 178\)"),
         (StandardScaler(), "got ndarray"),
         (sparse.csr_array(GRAPH * np.nan), "neighbors must hold finite numbers"),
-        (sparse.csr_array((178, 178)), "neighbors must give some sample neighbours"),
+        (sparse.csr_array((178, 178)), "neighbors must contain, for some sample, neighbours"),
         (GRAPH.toarray(), "'neighbors' parameter"),
     ):
         with pytest.raises(ValueError, match=message):
