@@ -19,6 +19,7 @@ from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.problem.sorted_loops import SORT_FROM
 from skscreen.metric_learning.problem.triplets import (
     comparisons_from_arrays,
+    differences,
     locality_order,
     triplets_from_labels,
 )
@@ -73,8 +74,6 @@ def build(
     X = _centred(samples)
     _warn_of_scales(X)
     domain = NonnegativeOrthant() if model.diagonal else PSDCone()
-    basis = None if model.diagonal or from_labels else row_space(X)
-    domain.check_memory(X.shape[1] if basis is None else basis.shape[1])
     loss = SmoothedHinge(1.0, float(model.gamma) if model.loss == "smoothed_hinge" else 0.0)
     kind = DiagonalComparisons if model.diagonal else Comparisons
     given = [name for name, values in lists.items() if values is not None]
@@ -82,7 +81,13 @@ def build(
         _check_lists(X, y, model.pull)
         found = check_comparisons(len(X), loss.threshold, lists, weights)
         narrow = is_narrow(loss.gamma, loss.threshold, has_long_rows=False)
-        geometry = kind(X, comparisons_from_arrays(*found, _BYTES_OF_DUALS * narrow))
+        items = comparisons_from_arrays(*found, _BYTES_OF_DUALS * narrow)
+        if len(items.near) + len(items.far) < len(X):
+            X, items = differences(X, items)
+    basis = None if model.diagonal or from_labels else row_space(X)
+    domain.check_memory(X.shape[1] if basis is None else basis.shape[1])
+    if given:
+        geometry = kind(X, items)
     else:
         codes = _codes(X, y, weights, model)
         if model.neighbors is not None:

@@ -7,6 +7,7 @@ the linear term of the problem itself, so a reduced problem is an `Objective` li
 the same optimum as the full one. The weights w_t and thresholds of the items are the geometry's.
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,14 +23,14 @@ from skscreen.metric_learning.problem.losses import SmoothedHinge
 SLACK = 64.0
 
 
-def norm(value: np.ndarray) -> float:
-    """Euclidean (Frobenius) norm of a parameter of any shape."""
-    return float(np.linalg.norm(value))
-
-
 def inner(left: np.ndarray, right: np.ndarray) -> float:
     """Inner product of two parameters of any shape."""
     return float(np.vdot(left, right))
+
+
+def norm(value: np.ndarray) -> float:
+    """Euclidean (Frobenius) norm of a parameter of any shape."""
+    return math.sqrt(inner(value, value))
 
 
 @dataclass

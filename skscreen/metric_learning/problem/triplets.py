@@ -1,6 +1,7 @@
 """Which pairs are compared: from class labels, or from explicit comparisons."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -193,6 +194,26 @@ def comparisons_from_arrays(
         thresholds=None if thresholds is None else thresholds[rows],
         weights=None if weights is None else weights[rows],
     )
+
+
+def differences(X: np.ndarray, items: Items) -> tuple[np.ndarray, Items]:
+    """Return the origin and the differences of all pairs, and the items as pairs of these points.
+
+    A metric sees no more of a pair than its difference. Where there are fewer pairs than samples,
+    these are fewer points.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    items : Items
+    """
+    n_near, n_pairs = len(items.near), len(items.near) + len(items.far)
+    points = np.zeros((n_pairs + 1, X.shape[1]))
+    np.subtract(X[items.near[:, 0]], X[items.near[:, 1]], out=points[1 : n_near + 1])
+    np.subtract(X[items.far[:, 0]], X[items.far[:, 1]], out=points[n_near + 1 :])
+    pairs = np.zeros((n_pairs, 2), dtype=np.int32)
+    pairs[:, 1] = np.arange(1, n_pairs + 1)
+    return points, replace(items, near=pairs[:n_near], far=pairs[n_near:])
 
 
 def _all_against_all(near: np.ndarray, far: np.ndarray, bytes_per_comparison: int) -> Items:
