@@ -20,7 +20,7 @@ from skscreen.samples.distances import (
     square_norms,
     squared_distances,
 )
-from skscreen.samples.gram_loops import add_rows, add_rows_at
+from skscreen.samples.gram_loops import add_rows, add_rows_at, copy_block
 from skscreen.samples.kernel_blocks import ComputedBlocks, KernelBlocks, RBFBlocks, RBFRows
 from skscreen.samples.row_cache import RESERVING, RowCache, reserved_bytes
 from skscreen.samples.rows import LARGEST
@@ -222,6 +222,15 @@ class Gram:
             out[part] = self._cache.values[slots]
         return out
 
+    def block(self, I: np.ndarray, J: np.ndarray, own: np.ndarray, factor: float, out) -> None:
+        """Write factor (K_ij - own_i - own_j) to the first columns of `out`, of float32."""
+        if self.whole is not None:
+            copy_block(self.whole, I, J, own, factor, out)
+        elif self.blocks is not None and factor == 1.0 and not own.any():
+            self.blocks.block(I, J, out)
+        else:
+            out[:, : J.size] = factor * (self.compute(I, J) - own[I][:, None] - own[J])
+
     def add_rows(self, index, weights, out, columns=None) -> None:
         """Add sum_k weights_k K[index_k] (at `columns`) to out."""
         if self.whole is not None:
@@ -247,20 +256,6 @@ class Gram:
                 add_rows(self._cache.values, slots, weights[part], out)
             else:
                 add_rows_at(self._cache.values, slots, weights[part], columns, out)
-
-    def rows_at_hand(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows, and for each sample the place of its row there or -1."""
-        if self.whole is not None:
-            return self.whole, np.arange(self.n)
-        return self._cache.values, self._cache.slot_of
-
-    def places(self, index: np.ndarray) -> np.ndarray:
-        """Return where samples are in `rows_at_hand`: samples may share rows (see `TwiceGram`)."""
-        return index
-
-    def fetch(self, index: np.ndarray) -> None:
-        """Have the rows `index`, no more than a block of them, at hand."""
-        self._cache.slots(index, self.compute)
 
     def _diagonal(self) -> np.ndarray:
         if self.kernel == "rbf":

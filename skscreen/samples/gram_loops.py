@@ -47,3 +47,12 @@ def signed_block(K, rows, columns, y_rows, y_columns, square_bias, out):
         A, y = K[rows[k]], y_rows[k]
         for j in range(columns.size):
             out[k, j] = y * y_columns[j] * (A[columns[j]] + square_bias)
+
+
+@njit(cache=True, nogil=True)
+def copy_block(K, rows, columns, own, factor, out):
+    """Write factor (K[i, j] - own_i - own_j), i in rows and j in columns, to columns of out."""
+    for k in range(rows.size):
+        A, mine = K[rows[k]], own[rows[k]]
+        for j in range(columns.size):
+            out[k, j] = factor * (A[columns[j]] - mine - own[columns[j]])

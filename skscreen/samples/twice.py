@@ -129,17 +129,10 @@ class TwiceGram:
         self._half.add_rows(used, weights, added, None if read.size == n else read)
         out += np.tile(added, 2) if columns is None else added[places]
 
-    def rows_at_hand(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows of the half, and for each of its samples the place of its row there or -1."""
-        return self._half.rows_at_hand()
-
-    def places(self, index: np.ndarray) -> np.ndarray:
-        """Return where samples are in `rows_at_hand`."""
-        return index % self._half.n
-
-    def fetch(self, index: np.ndarray) -> None:
-        """Have the rows `index`, no more than a block of them, at hand."""
-        self._half.fetch(np.unique(index % self._half.n))
+    def block(self, I: np.ndarray, J: np.ndarray, own: np.ndarray, factor: float, out) -> None:
+        """Write factor (K_ij - own_i - own_j) to the first columns of `out`, of float32."""
+        n = self._half.n
+        self._half.block(I % n, J % n, own[:n], factor, out)
 
 
 class TwiceBlocks:

@@ -74,6 +74,8 @@ class ActiveSetRun(KernelRun):
 
     def run(self, max_steps: int) -> None:
         """Solve until the gap of the undecided samples meets its share."""
+        if self.is_solved(self.gap()[0]):
+            return
         scale, self.state.b = self._best_multiple()
         for _ in range(_LIMIT_OUTER):
             gap, b = self.gap()

@@ -24,7 +24,7 @@ from skscreen.core.floats import EPS
 from skscreen.samples.kernel_blocks import KernelBlocks
 from skscreen.svm.solvers.kernel.box import Box, View
 from skscreen.svm.solvers.kernel.state import feasible
-from skscreen.svm.solvers.kernel.working_set import LARGEST, WorkingSets
+from skscreen.svm.solvers.kernel.working_set import WorkingSets, choose, smallest
 
 # Sizes of the levels before the last one, which has all samples; least ratio of two sizes.
 LEVELS, _GROWTH = (1000, 4000, 16000), 1.5
@@ -207,7 +207,7 @@ class LevelSolver:
         rank[free] = -np.inf
         rank[box.low == box.high] = np.inf
         size = max(_NEAR * self._least // _LEAST, int(1.5 * np.count_nonzero(free)))
-        return _smallest(rank, size)
+        return smallest(rank, size)
 
     def _pass(self, index, box: Box, point: Point, view: View, U, tol, double=False) -> None:
         """Solve the problem on U by working sets, and update all other scores."""
@@ -220,7 +220,7 @@ class LevelSolver:
                 enough = max(_LEFT * near.gap, _SHARE * tol * view.primal)
             elif near.gap <= enough or self.n_steps >= self.max_steps:
                 break
-            W, eps = self._working_set(part, beta, near, tol * view.primal)
+            W, eps = choose(part, beta, near.slopes, tol * view.primal, self._least)
             moved = self.sets.solve(index[U[W]], part.take(W, 0.0), beta[W], near.slopes[W], eps)
             change = moved - beta[W]
             if not change.any():
@@ -238,25 +238,6 @@ class LevelSolver:
         values, more = self.scores(index[U], change, index[rest])
         point.f[rest] += values
         point.errors[rest] += more + EPS * np.abs(point.f[rest])
-
-    def _working_set(self, box: Box, beta, near: View, allowed: float) -> tuple[np.ndarray, float]:
-        """Return free samples, the largest violators and those nearest to the margin; and eps."""
-        violations, free = box.violations(beta, near.slopes), box.is_free(beta)
-        n_free = np.count_nonzero(free)
-        size = min(max(self._least, int(1.3 * n_free) + self._least // 5), LARGEST)
-        worst = violations.max()
-        # Slopes of so many samples apart by eps leave less than half of the gap that is allowed.
-        width = box.high - box.low
-        weight = max(width[free].sum(), 0.1 * size * width.mean())
-        eps = min(max(0.5 * allowed / weight, 0.1 * worst), 0.5 * worst)
-        if size >= beta.size:
-            return np.arange(beta.size), eps
-        rank = -violations
-        rank[free] -= 2.0 * worst
-        first = _smallest(rank, n_free + (size - n_free) // 2 if n_free < size else size)
-        rest = np.abs(near.slopes)
-        rest[first] = -np.inf
-        return _smallest(rest, size), eps
 
     def finish(self, box: Box, point: Point) -> View:
         """Bring a point on all samples to the tolerance, and return its certificate."""
@@ -350,13 +331,6 @@ def _some(order: np.ndarray, box: Box, size: int) -> tuple[np.ndarray, np.ndarra
     chosen = np.concatenate(parts)
     places = np.argsort(chosen)
     return chosen[places], factors[places]
-
-
-def _smallest(rank: np.ndarray, size: int) -> np.ndarray:
-    """Return where the smallest entries are, in increasing order of place."""
-    if size >= rank.size:
-        return np.arange(rank.size)
-    return np.sort(np.argpartition(rank, size)[:size])
 
 
 def balanced(beta: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

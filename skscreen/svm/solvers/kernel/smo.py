@@ -1,31 +1,30 @@
-"""Sequential minimal optimisation with rows of the Gram matrix fetched as they are needed.
+"""Sequential minimal optimisation on working sets of the undecided samples, one after the other.
 
-References
-----------
-I. Steinwart, D. Hush, C. Scovel. Training SVMs without offset. JMLR 12, 2011.
-R.-E. Fan, P.-H. Chen, C.-J. Lin. Working set selection using second order information for
-training support vector machines. JMLR 6, 2005.
+Kernel values inside a working set are in single precision. Each set starts from margins in double
+precision, so that what rounding has cost one the next makes good.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
-from skscreen.svm.solvers.kernel.smo_loops import smo_with_offset, smo_without_offset
+from skscreen.samples.gram import Gram
+from skscreen.samples.kernel_samples import LinearKernelSamples
+from skscreen.svm.solvers.kernel.box import Box
 from skscreen.svm.solvers.kernel.state import KernelRun
+from skscreen.svm.solvers.kernel.working_set import WorkingSets, choose
 
-# Rows computed together where one is missing: GEMM costs little more than one row.
-_FETCH = 32
-
-# Steps from one gap to the next: the samples over 16, or 30, as a gap costs a few steps.
-_STEPS_A_GAP, _LEAST_STEPS = 16, 30
+# Least samples of a working set.
+LEAST = 300
 
 
 class SmoRun(KernelRun):
-    """One solve by SMO, on the undecided samples of a state; its point is always feasible."""
+    """One solve by SMO, on the undecided samples of a state; feasible from the start."""
 
     def run(self, max_steps: int) -> None:
         """Solve until the gap of the undecided samples meets its share."""
-        state, samples = self.state, self.samples
-        loop = smo_without_offset if self.y is None else smo_with_offset
+        state = self.state
+        sets = self._sets(max_steps)
         while True:
             gap, state.b = self.gap()
             if self.is_solved(gap) or self.n_steps >= max_steps:
@@ -33,53 +32,60 @@ class SmoRun(KernelRun):
             self.screen(gap)
             if self.S.size == 0:
                 return
-            S, y = self.S, samples.y[self.S]
-            losses, alpha = self.terms.losses, state.alpha[S]
-            diagonal = samples.diagonal[S] + losses.shifts
-            short = losses.slopes(losses.short(state.margins[S]), alpha)
-            known = alpha.copy(), short.copy()
-            # A gap costs as much as a few steps.
-            left = min(max(S.size // _STEPS_A_GAP, _LEAST_STEPS), max_steps - self.n_steps)
-            status, places = 2, samples.gram.places(S)
-            while left > 0:
-                K, slot_of = samples.gram.rows_at_hand()
-                status, i, j, steps = loop(
-                    K,
-                    slot_of,
-                    y,
-                    samples.bias**2,
-                    diagonal,
-                    places,
-                    losses.caps,
-                    alpha,
-                    short,
-                    left,
-                )
-                self.n_steps += steps
-                left -= steps
-                if status != 1:
-                    break
-                promising = self._promising(alpha, short)
-                samples.gram.fetch(np.unique(np.concatenate([[i, j], promising])))
-            state.dual += 0.5 * (alpha - known[0]) @ (known[1] + short)
-            state.alpha[S] = alpha
-            state.margins[S] = losses.thresholds - short - losses.shifts * alpha
-            if status == 0:
+            moved = self._improve(sets, self.tol * (state.dual + gap))
+            self.n_steps = sets.n_steps
+            if not moved:
                 return
 
-    def _promising(self, alpha: np.ndarray, short: np.ndarray) -> np.ndarray:
-        """Return samples that violate their optimality conditions most."""
-        S, caps = self.S, self.terms.losses.caps
-        if self.y is not None:
-            # In the middle of those at which single samples would be at rest; the best intercept
-            # would sort all of them each time.
-            y = self.y[S]
-            kinks, rises = y * short, np.where(y > 0.0, alpha < caps, alpha > 0.0)
-            falls = np.where(y > 0.0, alpha > 0.0, alpha < caps)
-            if not (rises.any() and falls.any()):
-                return S[:0]
-            b = 0.5 * (kinks[rises].max() + kinks[falls].min())
-            short = short - y * b
-        violation = np.where(short > 0.0, (alpha < caps) * short, (alpha > 0.0) * -short)
-        count = min(_FETCH, S.size)
-        return S[np.argpartition(violation, S.size - count)[S.size - count :]]
+    def _sets(self, max_steps: int) -> WorkingSets:
+        """Return what solves on working sets, in units of the largest K_ii."""
+        samples, own = self.samples, np.zeros(self.samples.n)
+        if self.y is not None and isinstance(samples, LinearKernelSamples):
+            # Far from the origin single precision would leave nothing of what differs.
+            first = samples.gram.rows(np.zeros(1, np.int64))[0]
+            own = first - 0.5 * first[0]
+        diagonal = samples.diagonal - 2.0 * own
+        # A power of two: nothing is rounded. Numbers in single precision end at 1e38.
+        largest = float(diagonal.max())
+        self._unit = 2.0 ** np.round(np.log2(largest)) if largest > 0.0 else 1.0
+        diagonal = (diagonal + self.losses.shifts) / self._unit
+        blocks = _Scaled(samples.gram, own, self._unit)
+        return WorkingSets(
+            blocks, samples.bias**2 / self._unit, diagonal, max_steps, by_newton=False
+        )
+
+    def _improve(self, sets: WorkingSets, allowed: float) -> bool:
+        """Solve on one working set, as far as a gap needs it; return whether anything moved."""
+        state, S, losses = self.state, self.S, self.terms.losses
+        alpha, y, free = state.alpha[S], self.samples.y[S], self.y is not None
+        short = losses.short(state.margins[S], state.b, None if self.y is None else y)
+        slopes, ends = losses.slopes(short, alpha), y * losses.caps
+        box = Box(y * losses.thresholds, np.minimum(ends, 0.0), np.maximum(ends, 0.0), free)
+        beta, slopes = y * alpha, y * slopes
+        W, eps = choose(box, beta, slopes, allowed, LEAST)
+        part = box.take(W, 0.0)
+        part = replace(part, low=self._unit * part.low, high=self._unit * part.high)
+        moved = sets.solve(S[W], part, self._unit * beta[W], slopes[W], eps) / self._unit
+        target = np.clip(y[W] * moved, 0.0, losses.caps[W])
+        change = target - alpha[W]
+        if not change.any():
+            return False
+        before, margins = losses.slopes(losses.short(state.margins[S]), alpha), state.margins[S]
+        used = np.flatnonzero(change)
+        self.samples.add_columns(S[W[used]], change[used], margins, S)
+        state.alpha[S[W]] = target
+        after = losses.slopes(losses.short(margins), state.alpha[S])
+        state.dual += 0.5 * float(change @ (before[W] + after[W]))
+        state.margins[S] = margins
+        return True
+
+
+class _Scaled:
+    """Kernel values K_ij - own_i - own_j over a unit, in single precision."""
+
+    def __init__(self, gram: Gram, own: np.ndarray, unit: float):
+        self._gram, self._own, self._factor = gram, own, 1.0 / unit
+
+    def block(self, I: np.ndarray, J: np.ndarray, out: np.ndarray) -> None:
+        """Write them for two sets of samples to the first columns of `out`."""
+        self._gram.block(I, J, self._own, self._factor, out)

@@ -12,8 +12,9 @@ from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.kernel.active_set import ActiveSetRun, TooLarge
 from skscreen.svm.solvers.kernel.by_levels import certified_by_levels, solve_by_levels
-from skscreen.svm.solvers.kernel.smo import SmoRun
+from skscreen.svm.solvers.kernel.smo import LEAST, SmoRun
 from skscreen.svm.solvers.kernel.state import KernelRun, State, feasible
+from skscreen.svm.solvers.kernel.working_set import working_set_size
 from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto", "active-set", "smo")
@@ -31,20 +32,13 @@ _WORTH_REPEATING = 0.5
 NS_PER_MULTIPLY = 0.06
 # Nanoseconds per entry of a matrix to be factored, and fixed ones per Newton step.
 _NS_PER_ENTRY, _NS_PER_NEWTON = 1.0, 2e5
-# Nanoseconds per step of SMO and undecided sample.
-_NS_PER_SMO = 2.0
+# Nanoseconds per step of SMO and sample of a working set.
+_NS_PER_SMO = 2.5
 
-# Relative gap at which SMO hands over to the active set.
-_CRUDE = 3e-2
-# Most steps of SMO from a given start: the cost of this many Newton steps, or so many per sample.
-_MOST_NEWTON, _FEW = 5, 0.125
+# Most steps of SMO from a given start: the cost of this many Newton steps.
+_MOST_NEWTON = 4
 # Most steps of SMO per sample without a start.
 _COLD = 10
-
-# Least number of Cholesky factors in a run of the active set.
-_FACTORS = 5
-# SMO alone is tried for this share of their cost, if that allows so many steps per sample.
-_TRIAL, _LEAST = 0.3, 0.5
 
 
 def solve_kernel(
@@ -79,12 +73,11 @@ def solve_kernel(
     intercept : {"none", "free"}, default="none"
         "free": an unpenalised b, m_i = <z_i, w> + y_i b, and y'alpha = 0.
     solver : {"auto", "active-set", "smo"}, default="auto"
-        The active set factors a matrix of the size of its free set, some five times; SMO reads two
-        rows of Q a step. "auto" starts by SMO, to a gap of 3 % or nearer to it, goes on for a
-        while where a factor of the free samples would cost as much as many of its steps, and then
-        by active set, unless that meets a working set of more than 8192 samples (512 MB). Large
-        sets, whose Gram matrix has `blocks`, it solves by levels (see `levels`), and by active set
-        from where these come to a halt.
+        The active set factors a matrix of the size of its free set, some five times; SMO moves
+        pairs inside working sets (see `smo`). "auto" starts by SMO, for as long as a few of these
+        factors would take, and goes on by active set, unless that meets a working set of more
+        than 8192 samples (512 MB). Large sets, whose Gram matrix has `blocks`, it solves by levels
+        (see `levels`), and by active set from where these come to a halt.
     tol : float, default=1e-6
         Relative duality gap of the full problem to stop at.
     max_iter : int, optional
@@ -173,19 +166,14 @@ class _Solve:
         """Improve the point by the solvers; repair it if the full gap is too large."""
         most = _STEPS_A_SAMPLE * self.samples.n
         settings = {"free": self.y is not None, "tol": tol, "screening": screening}
-        crude = solver == "auto" and tol < _CRUDE
         # If the gap of all samples is too large, decisions are taken back. A run that was stopped
         # by rounding errors also starts again, with a large delta.
         before = np.inf
         for _ in range(_RUNS):
             spent = False
-            if crude:
-                self._improve(SmoRun, self._crude_steps(most), settings | {"tol": _CRUDE})
-            elif solver == "smo":
-                spent = self._improve(SmoRun, most, settings)
-            crude = False
-            if solver == "auto" and (trial := self._trial_steps()):
-                self._improve(SmoRun, trial, settings)
+            if solver != "active-set":
+                limit = self._cheap(most) if solver == "auto" else most
+                spent = self._improve(SmoRun, limit, settings)
             if solver != "smo":
                 try:
                     spent = self._improve(ActiveSetRun, _STEPS, settings)
@@ -211,25 +199,15 @@ class _Solve:
             self.history.append(screening_event("repair", self.n_iter, self.codes, seconds))
         self.margins = self.samples.q_dot(self.alpha)
 
-    def _crude_steps(self, most: int) -> int:
-        """Return how many steps SMO may take to a crude gap."""
-        free, undecided = self._sizes()
+    def _cheap(self, most: int) -> int:
+        """Return how many steps SMO may take that cost no more than some Newton steps."""
+        undecided = max(np.count_nonzero(self.codes == 0), 1)
         if not self.alpha.any():
             return min(_COLD * undecided, most)
-        newton = NS_PER_MULTIPLY * free**3 / 3.0 + _NS_PER_ENTRY * free**2 + _NS_PER_NEWTON
-        steps = max(_MOST_NEWTON * newton / (_NS_PER_SMO * undecided), _FEW * undecided)
-        return min(int(steps) + 1, most)
-
-    def _trial_steps(self) -> int:
-        """Return how many steps of SMO are worth trying before the active set."""
-        free, undecided = self._sizes()
-        steps = _TRIAL * _FACTORS * NS_PER_MULTIPLY * free**3 / 3.0 / (_NS_PER_SMO * undecided)
-        return int(steps) if steps >= _LEAST * undecided else 0
-
-    def _sizes(self) -> tuple[int, int]:
-        """Return the number of free samples, and that of undecided ones or 1."""
         free = np.count_nonzero((self.alpha > 0.0) & (self.alpha < self.caps))
-        return free, max(np.count_nonzero(self.codes == 0), 1)
+        newton = NS_PER_MULTIPLY * free**3 / 3.0 + _NS_PER_ENTRY * free**2 + _NS_PER_NEWTON
+        size = min(working_set_size(free, LEAST), undecided)
+        return min(int(_MOST_NEWTON * newton / (_NS_PER_SMO * size)) + 1, most)
 
     def _improve(self, method: type[KernelRun], limit: int, settings) -> bool:
         """Run a solver; return whether all its steps were used up."""

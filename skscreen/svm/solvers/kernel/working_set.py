@@ -14,6 +14,12 @@ from skscreen.svm.solvers.kernel.box import Box
 # Samples of a working set: few enough for its matrix to be factored, at most 400 MB.
 LARGEST = 10_000
 
+# Share of the samples from which a working set is all of them.
+_MOST = 0.7
+
+# Least K_ii: a sample at the origin moves to a bound at once.
+_TINIEST = 1e-30
+
 # Steps of SMO, for each sample, before a step of Newton's method; times both are tried.
 _STEPS, _ROUNDS = 8, 12
 
@@ -32,10 +38,13 @@ class WorkingSets:
         Of all solves together.
     """
 
-    def __init__(self, blocks: KernelBlocks, square_bias: float, diagonal: np.ndarray, max_steps):
+    def __init__(
+        self, blocks: KernelBlocks, square_bias: float, diagonal: np.ndarray, max_steps,
+        by_newton: bool = True,
+    ):  # fmt: skip
         self._blocks, self._square_bias, self._diagonal = blocks, square_bias, diagonal
-        self._max_steps = max_steps
-        self._memory = np.empty(0, np.float32)
+        self._max_steps, self._by_newton = max_steps, by_newton
+        self._memory, self._known = np.empty(0, np.float32), np.empty(0, np.int64)
         self.n_steps = 0
 
     def solve(self, W: np.ndarray, box: Box, beta: np.ndarray, g: np.ndarray, eps: float):
@@ -57,23 +66,70 @@ class WorkingSets:
             # Fresh memory comes page by page, which takes as long as filling it.
             self._memory = np.empty(m * n, np.float32)
         K = self._memory[: m * n].reshape(m, n)
-        K[:, m:] = 0.0
-        self._blocks.block(W, W, K)
-        if self._square_bias:
-            K[:, :m] += np.float32(self._square_bias)
         diagonal = np.ones(n, np.float32)
-        diagonal[:m] = self._diagonal[W]
-        K[np.arange(m), np.arange(m)] = diagonal[:m]
+        diagonal[:m] = np.maximum(self._diagonal[W], _TINIEST)
+        if not np.array_equal(W, self._known):
+            K[:, m:] = 0.0
+            self._blocks.block(W, W, K)
+            if self._square_bias:
+                K[:, :m] += np.float32(self._square_bias)
+            K[np.arange(m), np.arange(m)] = diagonal[:m]
+            self._known = W
         low, high, beta, g = (_padded(part, n) for part in (box.low, box.high, beta, g))
         loop = pairs_with_offset if box.free else pairs_without_offset
         for _ in range(_ROUNDS):
             most = min(_STEPS * m, self._max_steps - self.n_steps)
             steps = loop(K, diagonal, low, high, beta, g, eps, most)
             self.n_steps += steps
-            if steps < most or self.n_steps >= self._max_steps:
+            if steps < most or self.n_steps >= self._max_steps or not self._by_newton:
                 break
             self.n_steps += newton_step(K, low[:m], high[:m], beta[:m], g, box.free)
         return beta[:m]
+
+
+def working_set_size(n_free: int, least: int) -> int:
+    """Return how many samples a working set has for so many free ones."""
+    return min(max(least, int(1.3 * n_free) + least // 5), LARGEST)
+
+
+def choose(
+    box: Box, beta: np.ndarray, slopes: np.ndarray, allowed: float, least: int
+) -> tuple[np.ndarray, float]:
+    """Return free samples, the largest violators and those nearest to the margin; and eps.
+
+    Parameters
+    ----------
+    box : Box
+    beta, slopes : ndarray of shape (m,)
+    allowed : float
+        Gap that is allowed.
+    least : int
+        Least samples of a working set.
+    """
+    violations, free = box.violations(beta, slopes), box.is_free(beta)
+    n_free = np.count_nonzero(free)
+    size = working_set_size(n_free, least)
+    worst = violations.max()
+    # Slopes of so many samples apart by eps leave less than half of the gap that is allowed.
+    width = box.high - box.low
+    weight = max(width[free].sum(), 0.1 * size * width.mean())
+    eps = min(max(0.5 * allowed / weight, 0.1 * worst), 0.5 * worst)
+    # As many that may rise as may fall: with an intercept they move in pairs.
+    most, chosen = n_free + max(size - n_free, 0) // 4, np.zeros(beta.size, np.bool_)
+    for slope, moves in ((slopes, beta < box.high), (-slopes, beta > box.low)):
+        rank = np.where(moves, -slope, np.inf)
+        rank[free] = -np.inf if n_free < size else -np.abs(slopes[free])
+        chosen[smallest(rank, min(most, size))] = True
+    rest = np.abs(slopes)
+    rest[chosen] = -np.inf
+    return smallest(rest, size), eps
+
+
+def smallest(rank: np.ndarray, size: int) -> np.ndarray:
+    """Return where the smallest entries are, in increasing order of place."""
+    if size >= rank.size:
+        return np.arange(rank.size)
+    return np.sort(np.argpartition(rank, size)[:size])
 
 
 def _padded(values: np.ndarray, n: int) -> np.ndarray:
