@@ -232,7 +232,9 @@ class SamplePathSolver:
         solution = polish(self._samples, losses, solution, self._signs)
         # Solvers update margins by kernel values, but users get the weights.
         drifted = isinstance(self._samples, LinearKernelSamples)
-        if drifted or (solution.w is None and self._has_drifted(solution, losses, tol)):
+        harm = 0.0 if drifted or solution.w is not None else self._drift(solution, losses, tol)
+        if drifted or harm == np.inf:
+            harm = 0.0
             claimed, solution = solution.certificate.relative_gap, self._afresh(solution, losses)
             for _ in range(_REPEATS):
                 left = self._left(spent + solution.n_iter)
@@ -243,19 +245,23 @@ class SamplePathSolver:
                 claimed, n_iter = again.certificate.relative_gap, solution.n_iter + again.n_iter
                 again = self._afresh(again, losses)
                 solution = replace(again, n_iter=n_iter, history=history)
-        return self._with_effect(solution, losses, tol)
+        return self._with_effect(solution, losses, tol, harm)
 
-    def _with_effect(self, solution: SampleSolution, losses, tol: float) -> SampleSolution:
+    def _with_effect(
+        self, solution: SampleSolution, losses, tol: float, harm: float = 0.0
+    ) -> SampleSolution:
         """Return the solution with the effect of rounding errors of margins added to its gap.
+
+        `harm` is what those of updates in steps add.
 
         With a huge C the rounding error of a margin may be a loss that matters. Sums of kernel
         values have larger errors than products with weights.
         """
         found, errors = solution.certificate, self._rounding(solution)
-        gap = found.gap + self._effect(solution, losses, errors)
+        gap = found.gap + self._effect(solution, losses, errors) + harm
         if gap > tol * found.primal:
             longer = stretched(solution, losses, self._signs, errors)
-            more = longer.certificate.gap + self._effect(longer, losses, errors)
+            more = longer.certificate.gap + self._effect(longer, losses, errors) + harm
             if more < gap:
                 solution, gap = longer, more
                 found = replace(longer.certificate, gap=gap)
@@ -283,22 +289,23 @@ class SamplePathSolver:
         bends = float(losses.sizes @ errors**2) if losses.smooth else 0.0
         return float(slopes @ errors) + 0.5 * bends
 
-    def _has_drifted(self, solution: SampleSolution, losses: SampleLosses, tol: float) -> bool:
-        """Whether margins, updated in steps and scaled from C to C, are too imprecise.
+    def _drift(self, solution: SampleSolution, losses: SampleLosses, tol: float) -> float:
+        """Return what updates of margins in steps, from C to C, may have added to the gap.
 
-        All margins have similar relative errors, so some samples are enough to estimate them. They
-        may reach a quarter of the allowance of references. Their effect on the gap may be half of
-        the gap, or a small share of the tolerance.
+        Infinite where margins are too imprecise. All margins have similar relative errors, so
+        some samples are enough to estimate them. They may reach a quarter of the allowance of
+        references. Their effect on the gap may be half of the gap, or a small share of the
+        tolerance.
         """
         samples, alpha, found = self._samples, solution.alpha, solution.certificate
         some = _some(samples.n)
         error = np.abs(samples.some_margins(some, alpha) - solution.margins[some])
         if np.any(error > _DRIFT * EPS * float(samples.norms @ alpha) * samples.norms[some]):
-            return True
+            return np.inf
         # The effect of errors that are proportional to the lengths of vectors.
         reach = float(np.max(error / np.maximum(samples.norms[some], _TINY))) * samples.norms
         harm = self._effect(solution, losses, reach)
-        return harm > max(0.5 * found.gap, _HARMLESS * tol * found.primal)
+        return harm if harm <= max(0.5 * found.gap, _HARMLESS * tol * found.primal) else np.inf
 
     def _afresh(self, solution: SampleSolution, losses: SampleLosses) -> SampleSolution:
         """Return the solution with margins computed from its dual variables."""
