@@ -163,7 +163,7 @@ class Gram:
         """Return what computes products in tiles."""
         sparse_and_wide = sparse.issparse(self.X) and self.X.shape[1] > _WIDEST
         if self.kernel != "rbf" or sparse_and_wide:
-            return ComputedBlocks(self.compute, self.diagonal, self._computed)
+            return ComputedBlocks(self.compute, self.diagonal, self.computed_error)
         rows = RBFRows(self.X, self.gamma)
         return RBFBlocks(rows, rows)
 
@@ -281,7 +281,7 @@ class Gram:
         self._check_memory(self.n)
         K = empty((self.n, self.n))
         if self.kernel == "rbf" and K.dtype == np.float64 and self._shared is not None:
-            D = self._shared.distances((self._is_far,), self.n, self._compute_distances)
+            D = self._shared.distances((self._is_far,), self.n, self.squared_distances)
             if D is not None:
                 return rbf_of_distances(D, self.gamma, K)
         # The upper triangle by blocks of rows, mirrored.
@@ -296,7 +296,8 @@ class Gram:
             _check_minors(K, self.diagonal)
         return K
 
-    def _compute_distances(self, empty: Empty) -> np.ndarray:
+    def squared_distances(self, empty: Empty = np.empty) -> np.ndarray:
+        """Return the squared distances between all samples, of an RBF kernel."""
         D = empty((self.n, self.n))
         all_squared_distances(self.X, self._squares, self._is_far, D)
         return D
@@ -314,15 +315,25 @@ class Gram:
         return max(_EXACT, self._lost if self.kernel == "rbf" else 0.0)
 
     @property
-    def _computed(self) -> float:
+    def computed_error(self) -> float:
         """Errors of computed values K_ij over sqrt(K_ii K_jj); given ones are what they are."""
         if callable(self.kernel) or self.kernel == "precomputed":
             return 0.0
         # Error of an inner product, relative to the product of the norms.
         products = EPS * (self.X.shape[1] + 4.0)
         if self.kernel == "rbf":
-            return 4.0 * products * (1.0 + self.gamma * float(self._squares.max()))
+            return 4.0 * products + self.exponent_error
         return products * (self.degree + 1.0 if self.kernel == "poly" else 1.0)
+
+    @property
+    def exponent_error(self) -> float:
+        """Errors of the exponents of an RBF kernel, as far as its values show them."""
+        d, largest = self.X.shape[1], self.gamma * float(self._squares.max())
+        if self._is_far and not sparse.issparse(self.X):
+            # Of t = gamma |x - x'|^2, by differences: next to t and to its root, and no power of
+            # t times exp(-t) is larger than 1.
+            return EPS * (d + 4.0 + 2.0 * np.sqrt(largest))
+        return 4.0 * EPS * (d + 4.0) * largest
 
     @property
     def is_definite(self) -> bool:

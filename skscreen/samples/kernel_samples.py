@@ -18,6 +18,12 @@ from skscreen.samples.gram_loops import signed_block
 from skscreen.samples.rows import LARGEST, LinearSamples
 
 
+def check_intercept_scaling(bias: float) -> None:
+    """Refuse a feature with whose values products overflow."""
+    if not abs(bias) <= LARGEST:
+        raise ValueError(f"intercept_scaling must be at most {LARGEST:g}, got {bias:g}.")
+
+
 class KernelSamples:
     """Labelled samples of a hinge-loss problem, known by their kernel values.
 
@@ -36,8 +42,7 @@ class KernelSamples:
             raise ValueError(f"y must be {gram.n} labels -1 or +1, got an array of shape {y.shape}")
         start_numba()
         self.gram, self.y, self.bias = gram, y, float(bias)
-        if not abs(self.bias) <= LARGEST:
-            raise ValueError(f"intercept_scaling must be at most {LARGEST:g}, got {bias:g}.")
+        check_intercept_scaling(self.bias)
         self.n = gram.n
         self.diagonal = gram.diagonal + self.bias**2
         self.norms = np.sqrt(self.diagonal)

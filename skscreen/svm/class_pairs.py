@@ -28,6 +28,7 @@ from skscreen.svm.solvers.kernel.class_pair_loops import (
     scores,
 )
 from skscreen.svm.solvers.kernel.levels import DIGITS, LevelSolver, balanced
+from skscreen.svm.solvers.kernel.small_loops import hard_margin_scale
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
 # Largest class whose kernel matrix is kept in memory: 36 MB.
@@ -306,25 +307,6 @@ class _FewOfMany:
         return f + self._square_bias * beta.sum()
 
 
-def _longer(box: Box, beta, f, errors) -> tuple[float, float, float, float] | None:
-    """Return the factor by which a solution has to be scaled for all margins to be at least 1.
-
-    With it the intercept before scaling, and the gap and the primal value after it; None if
-    there is no such factor below 2.
-    """
-    positive, b = box.target > 0.0, 0.0
-    if box.free:
-        b = -0.5 * ((f - errors)[positive].min() + (f + errors)[~positive].max())
-    shortest = float((box.target * (f + b) - errors).min())
-    if shortest <= 0.5:
-        return None
-    factor = (1.0 + 4.0 * EPS) / shortest
-    square, total = float(beta @ f), fsum(np.abs(beta))
-    error = float(np.abs(beta) @ errors) + EPS * beta.size * abs(square)
-    gap = factor * (factor * (square + error) - total)
-    return factor, b, gap, 0.5 * factor**2 * (square - error)
-
-
 class _Pair:
     """A problem between two classes with known kernel values.
 
@@ -397,23 +379,25 @@ class _Pair:
         """
         f, errors = np.zeros((2, beta.size))
         self._scores(beta, f, errors)
-        found = _longer(box, beta, f, errors)
-        if found is None or found[2] > tol * found[3]:
-            known = _longer(box, beta, f, np.zeros(beta.size))
-            if known is None or known[2] > tol * known[3]:
+        found = hard_margin_scale(box.target, beta, f, errors, box.free)
+        if found[2] > tol * found[3]:
+            _, b, gap, primal = known = hard_margin_scale(
+                box.target, beta, f, np.zeros(beta.size), box.free
+            )
+            if gap > tol * primal:
                 return None
             # Errors of scores of support vectors and of samples near the margin are too large.
-            near = (beta != 0.0) | (box.target * (f + known[1]) - errors < 1.0)
+            near = (beta != 0.0) | (box.target * (f + b / known[0]) - errors < 1.0)
             J = np.flatnonzero(near)
             f[J], errors[J] = self._in_double(beta, J)
-            found = _longer(box, beta, f, errors)
-        if found is None or found[2] > tol * found[3]:
-            return None
+            found = hard_margin_scale(box.target, beta, f, errors, box.free)
         factor, b, gap, primal = found
+        if gap > tol * primal:
+            return None
         if np.any(factor * np.abs(beta) > box.high - box.low):
             return None
         beta *= factor
-        return factor * b, gap, primal
+        return b, gap, primal
 
     def _scores(self, beta, f, errors) -> None:
         """Write scores and error bounds, from stored kernel values if their errors are known."""

@@ -1,6 +1,6 @@
 """Base of the support vector classifiers: fits, scores and fitted attributes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Self
 
@@ -222,19 +222,27 @@ def learn(
     before, found = np.zeros(n_problems, np.int64), None
     if starts is None and (found := problem.starts(C, model.tol)) is not None:
         starts, before = found
-    n_jobs = model.n_jobs if problem.thread_safe else 1
-    solves = (
-        delayed(problem.solve)(k, C, model.tol, None if starts is None else starts[k])
-        for k in range(n_problems)
-    )
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
     with Tasks(model, n_problems, "class") as tasks, blas_threads_for(np.inf, n_threads):
-        for solution in Parallel(n_jobs, require="sharedmem", return_as="generator")(solves):
+        for solution in _solved(problem, C, model, starts):
             n_iter = solution.n_iter + int(before[len(solutions)])
             solutions.append(replace(solution, n_iter=n_iter))
             tasks.end_task(len(solutions) / n_problems, solution.line)
     warn_unless_converged(solutions, model.tol, model.max_iter, ADVICE)
     return _set(model, problem.X, problem.division, problem.kernel, solutions)
+
+
+def _solved(
+    problem: SVMProblem, C: float, model: BaseSVC, starts: Sequence[np.ndarray] | None
+) -> Iterable[SampleSolution]:
+    """Return the solutions of all problems for one C, one after the other."""
+    if starts is None and (together := problem.solve_together(C, model.tol)) is not None:
+        return together
+    n_jobs = model.n_jobs if problem.thread_safe else 1
+    return Parallel(n_jobs, require="sharedmem", return_as="generator")(
+        delayed(problem.solve)(k, C, model.tol, None if starts is None else starts[k])
+        for k in range(problem.division.n_problems)
+    )
 
 
 def fitted(

@@ -1,51 +1,42 @@
 """What an SVM is learned from: labels, weights and a kernel, checked and brought to one form."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, replace
-from functools import cached_property, partial
 from numbers import Integral
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skscreen.fitting.kept_matrices import KernelMatrices, kept_kernel_blocks, kept_kernel_matrices
 from skscreen.fitting.store import Store, content_key
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.definite import made_definite
 from skscreen.samples.distances import near_origin
-from skscreen.samples.gram import Gram, IndefiniteError
 from skscreen.samples.kernel import Kernel, gamma_value
 from skscreen.samples.kernel_blocks import LinearBlocks
-from skscreen.samples.kernel_samples import KernelSamples, LinearKernelSamples
 from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.multiclass import Division, OneVsRest, divided
 from skscreen.samples.objects import Objects, as_objects
-from skscreen.samples.rows import LinearSamples, compress
 from skscreen.samples.targets import Targets
-from skscreen.samples.twice import TwiceGram, TwiceRows, both_signs
 from skscreen.svm.class_pairs import ClassPairs, block_bytes
 from skscreen.svm.hard_margin import solve_hard_margin
 from skscreen.svm.path_solver import SamplePathSolver
-from skscreen.svm.settings import Settings, solve_gram, solve_rows
+from skscreen.svm.sample_set import SampleSet
+from skscreen.svm.settings import Settings, by_rows
+from skscreen.svm.small_problems import SmallProblems
 from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
-from skscreen.svm.solvers.linear.classes_together import start_together
 from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
-from skscreen.svm.solvers.linear.solve import is_narrow
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.stored import StoredFit, is_worth_keeping, solve_with_store
 
 LOSSES = {"hinge": hinge, "squared_hinge": squared_hinge}
 
+# Samples up to which one call solves all problems one against one, and that of two classes.
+_FEW, _SMALL = 2000, 1000
+
 KERNELS_WITH_GAMMA = ("rbf", "poly", "sigmoid")
 SOLVERS = {"linear": LINEAR_SOLVERS, "kernel": KERNEL_SOLVERS}
-
-
-def by_rows(kernel_name: str | Callable, free: bool) -> bool:
-    """Whether a problem is solved on its rows: kernels alone know an unpenalised intercept."""
-    return kernel_name == "linear" and not free
 
 
 class SVMProblem:
@@ -80,27 +71,33 @@ class SVMProblem:
         if settings.store is not None and is_worth_keeping(self._taking_part):
             self._content = content_key(self._taking_part)
             self._stored = self._stored_fit()
-        if isinstance(division, OneVsRest):
-            once = settings.once and division.n_problems == 1
-            shared = shared or self._kept()
-            self._whole = SampleSet(self._taking_part, kernel, replace(settings, once=once), shared)
+        self._settings = replace(settings, once=settings.once and self._stored is None)
+        self._origin, self._sets = None, {}
+        self._pairs = self._shared_pairs()
+        if self._pairs is None and isinstance(division, OneVsRest):
+            self._whole = self._sample_set(self._taking_part, shared or self._kept())
             self._whole.prepare()
-        self._origin = None
-        self._sets: dict[int, SampleSet] = {}
-        self._pairs = self._class_pairs()
 
-    def _class_pairs(self) -> ClassPairs | None:
-        """Return what solves problems one against one together, where that may be done."""
-        settings, X = self._settings, self._taking_part
-        whole = self._whole is not None or by_rows(self.kernel.name, settings.free)
+    def _sample_set(self, X, shared: KernelMatrices | None) -> SampleSet:
+        once = self._settings.once and self.division.n_problems == 1
+        return SampleSet(X, self.kernel, replace(self._settings, once=once), shared)
+
+    def _shared_pairs(self) -> ClassPairs | SmallProblems | None:
+        """Return what solves problems of two classes that share kernel values, where that is so."""
+        settings, X, n = self._settings, self._taking_part, self.labels.rows.size
         others = settings.solver != "auto" or settings.loss != "hinge"
-        if whole or others or not self.kernel.is_definite:
+        if others or by_rows(self.kernel.name, settings.free) or not self.kernel.is_definite:
+            return None
+        if isinstance(self.division, OneVsRest) and not self._is_small:
             return None
         if self.kernel.name == "linear":
             # See `SampleSet`.
             (X,) = near_origin(X)
             if X is not self._taking_part:
                 self._origin = self._taking_part[0] - X[0]
+        how = settings.bias, settings.free, settings.max_iter
+        if n <= _FEW and self.kernel.name != "linear":
+            return SmallProblems(X, self.kernel, self.division, *how)
         # The certificate of others looks at all of their values.
         if not (gram := self.kernel.gram(X, 0.0)).is_definite:
             return None
@@ -109,8 +106,13 @@ class SVMProblem:
         if self._content is not None:
             key = content_key(self._content, self.labels.codes, *astuple(self.kernel))
             kept = kept_kernel_blocks(key, block_bytes(self.division), settings.store.max_bytes)
-        how = settings.bias, settings.free, settings.max_iter
         return ClassPairs(blocks, gram.diagonal, self.division, *how, kept)
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether one call solves two classes faster than what shares work between values of C."""
+        once = self._settings.once and self.division.n_problems == 1
+        return once and self.labels.rows.size <= _SMALL and self.kernel.name != "linear"
 
     def _stored_fit(self) -> StoredFit:
         """Return what the store knows of these problems for other C."""
@@ -147,7 +149,7 @@ class SVMProblem:
             return self._sets[problem]
         rows, X = self.division.rows(problem), self._taking_part
         X = X[np.ix_(rows, rows)] if self.kernel.name == "precomputed" else X[rows]
-        samples = SampleSet(X, self.kernel, self._settings, self._kept(problem))
+        samples = self._sample_set(X, self._kept(problem))
         if not self.kernel.is_definite:
             # What has to be changed for a solution is what finishes it.
             self._sets[problem] = samples
@@ -186,6 +188,18 @@ class SVMProblem:
             return samples.finish(signs * solution.alpha, solution)
         solution = solve_with_store(solver, self._stored, problem, C, tol, start)
         return samples.finish(signs * solution.alpha, solution)
+
+    def solve_together(self, C: float, tol: float) -> list[SampleSolution] | None:
+        """Solve all problems for one C, if they are so small that one call does it."""
+        if not isinstance(self._pairs, SmallProblems) or self._stored is not None or math.isinf(C):
+            return None
+        solutions = self._pairs.together(C, tol)
+        return [
+            self.with_weights(k, found)
+            if found.converged or found.n_iter == self._settings.max_iter
+            else self.solve(k, C, tol, found.alpha)
+            for k, found in enumerate(solutions)
+        ]
 
     def starts(self, C: float, tol: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Return dual variables near the solutions of all problems, where they are found together.
@@ -249,135 +263,6 @@ class SVMProblem:
     def _losses(self, problem: int) -> SampleLosses:
         """Return the losses of a problem at C = 1."""
         return LOSSES[self._settings.loss](self.division.weights(problem))
-
-
-class SampleSet:
-    """The samples of some problems: their rows, or their kernel matrix, which is made once.
-
-    Parameters
-    ----------
-    X : array or CSR of shape (n, n_features)
-    kernel : Kernel
-    settings : Settings
-    shared : KernelMatrices or None
-    """
-
-    def __init__(self, X, kernel: Kernel, settings: Settings, shared: KernelMatrices | None):
-        self._X, self._kernel, self._settings, self._shared = X, kernel, settings, shared
-        self._linear, self._changed = by_rows(kernel.name, settings.free), None
-        self._rows = self._origin = None
-        if kernel.name == "linear":
-            # An unpenalised intercept takes up any shift; next to a large one digits are lost.
-            self._rows = near_origin(X)[0] if settings.free else X
-            if self._rows is not X:
-                self._origin = X[0] - self._rows[0]
-
-    @property
-    def thread_safe(self) -> bool:
-        """Whether problems can be solved at the same time: a function may not allow it."""
-        return self._linear or self._gram.whole is not None or not callable(self._gram.kernel)
-
-    @cached_property
-    def _gram(self) -> Gram:
-        X, settings = self._X if self._rows is None else self._rows, self._settings
-        shift = settings.indefinite == "shift"
-        if not shift or self._kernel.is_definite:
-            try:
-                return self._kernel.gram(X, settings.cache_size, self._shared, settings.once)
-            except IndefiniteError:
-                # A conditionally definite kernel is convex all the same.
-                if not settings.free:
-                    raise
-        K = X if self._kernel.name == "precomputed" else self._kernel.between(X, X)
-        self._changed = made_definite(K, free=settings.free, shift=shift)
-        return self._changed.gram
-
-    @property
-    def by_rows(self) -> bool:
-        """Whether problems are solved on rows, without kernel values."""
-        return self._linear
-
-    @cached_property
-    def _compressed(self):
-        return compress(self._rows)
-
-    def start_together(
-        self, classes: np.ndarray, losses: SampleLosses, tol: float
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return dual variables near those of each class against the rest, for wide sparse rows.
-
-        And the steps that this took for each.
-        """
-        if not self._linear:
-            return None
-        X = self._rows if sparse.issparse(self._rows) else self._compressed
-        if X is None:
-            return None
-        samples = self._linear_samples(np.ones(classes.size), self._settings.bias, self._compressed)
-        if is_narrow(samples, losses):
-            return None
-        return start_together(
-            X, samples.bias, samples.norms, classes, losses.shifts, tol,
-            self._settings.random_state,
-        )  # fmt: skip
-
-    def prepare(self) -> None:
-        """Make what problems share, before threads ask for it."""
-        _ = self._compressed if self._linear else self._gram
-
-    def path_solver(
-        self, signs: np.ndarray | None, losses: SampleLosses | np.ndarray, exact: bool = True
-    ) -> SamplePathSolver:
-        """Return what solves a problem on the samples for values of C.
-
-        Parameters
-        ----------
-        signs : ndarray of shape (n,), or None
-            Labels; without them each sample stands twice, with both signs.
-        losses, exact
-            See `SamplePathSolver`.
-        """
-        settings = self._settings
-        if self._linear:
-            samples = self._linear_samples(signs, settings.bias, self._compressed)
-            solve = partial(solve_rows, samples, settings)
-        else:
-            gram = self._gram if signs is not None else TwiceGram(self._gram)
-            known = both_signs(self._gram.n) if signs is None else signs
-            samples = KernelSamples(gram, known, bias=settings.bias)
-            if self._rows is not None:
-                samples = LinearKernelSamples(gram, self._linear_samples(signs))
-            solve = partial(solve_gram, samples, settings)
-        return SamplePathSolver(
-            samples, losses, solve, settings.screening, free=settings.free,
-            max_iter=settings.max_iter, exact=exact,
-        )  # fmt: skip
-
-    def _linear_samples(self, signs: np.ndarray | None, *parts) -> LinearSamples | TwiceRows:
-        if signs is not None:
-            return LinearSamples(self._rows, signs, *parts)
-        return TwiceRows(LinearSamples(self._rows, np.ones(self._rows.shape[0]), *parts))
-
-    def finish(self, signed: np.ndarray, solution: SampleSolution) -> SampleSolution:
-        """Return a solution with weights of features and intercept, and without margins.
-
-        `signed` are its dual variables of the rows, with signs.
-        """
-        settings, w, b = self._settings, solution.w, solution.b
-        if self._rows is not None and w is None:
-            w = LinearSamples(self._rows, np.ones(signed.size)).combine(signed)
-        if not settings.free:
-            rows = solution.w is not None and settings.bias
-            b = settings.bias * w[-1] if rows else settings.bias**2 * math.fsum(signed)
-        if w is not None:
-            w = w[: self._X.shape[1]]
-        if self._origin is not None:
-            b -= w @ self._origin
-        shift = 0.0
-        if self._changed is not None:
-            shift = self._changed.shift
-            b = b if self._changed.means is None else b - self._changed.means @ signed
-        return replace(solution, margins=np.empty(0), w=w, b=float(b), shift=shift)
 
 
 def accepted(model) -> dict:
@@ -495,6 +380,6 @@ def settings_of(model, store: Store | None, once: bool) -> Settings:
         random_state=seed,
         cache_size=model.cache_size,
         store=store,
-        once=once and store is None,
+        once=once,
         indefinite=getattr(model, "indefinite", "error"),
     )

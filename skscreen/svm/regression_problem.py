@@ -9,7 +9,8 @@ from skscreen.fitting.store import Store, content_key
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.targets import LOSSES, Targets, check_targets
 from skscreen.svm.path_solver import SamplePathSolver
-from skscreen.svm.problem import SampleSet, kernel_of, settings_of, validated
+from skscreen.svm.problem import kernel_of, settings_of, validated
+from skscreen.svm.sample_set import SampleSet
 from skscreen.svm.settings import Settings
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.stored import StoredFit, solve_with_store

@@ -10,8 +10,8 @@ from skscreen.samples.kernel import Kernel
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.samples.twice import both_signs
-from skscreen.svm.problem import by_rows
 from skscreen.svm.screening.score_bounds import Geometry
+from skscreen.svm.settings import by_rows
 
 # Takes losses and the signs of training and validation samples; returns the bounds on scores and a
 # function that computes scores.

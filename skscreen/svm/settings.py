@@ -1,5 +1,6 @@
 """Settings of the solvers, and calls of the solvers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from skscreen.fitting.store import Store
@@ -26,6 +27,11 @@ class Settings:
     store: Store | None = None
     once: bool = False
     indefinite: str = "error"
+
+
+def by_rows(kernel_name: str | Callable, free: bool) -> bool:
+    """Whether a problem is solved on its rows: kernels alone know an unpenalised intercept."""
+    return kernel_name == "linear" and not free
 
 
 def solve_rows(samples, settings, losses, start, margins, codes, tol, left) -> SampleSolution:

@@ -13,6 +13,7 @@ from skscreen.fitting.kept_matrices import (
     kept_kernel_matrices,
     kept_matrix,
 )
+from skscreen.svm import problem
 from skscreen.svm.class_pairs import ClassPairs
 
 
@@ -93,6 +94,8 @@ def test_fits_with_a_store_share_distances(tmp_path):
 
 
 def test_fits_of_several_classes_share_kernel_values(tmp_path, monkeypatch):
+    # As of more samples.
+    monkeypatch.setattr(problem, "_FEW", 0)
     X, y = load_wine(return_X_y=True)
     X, computed, block = scale(X), [], ClassPairs._block
     monkeypatch.setattr(ClassPairs, "_block", lambda *args: computed.append(1) or block(*args))

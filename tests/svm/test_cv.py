@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV
 from skscreen.inspection import CertifiedPathDisplay
+from skscreen.svm import problem
 
 LinearHingeSVC = partial(ScreenedLinearSVC, loss="hinge")
 
@@ -297,13 +298,14 @@ def test_more_classes_with_proof():
     assert model.coef_.shape == (3, X.shape[1])
 
 
-def test_the_refit_starts_from_a_fold():
+def test_the_refit_starts_from_a_fold(monkeypatch):
+    # As of more samples.
+    monkeypatch.setattr(problem, "_SMALL", 0)
     X, y = load_breast_cancer(return_X_y=True)
     X, weights = scale(X), np.random.default_rng(0).choice([0.0, 1.0, 2.0], y.size)
-    model = ScreenedSVCCV(kernel="rbf", Cs=[0.3, 3.0], cv=3, intercept="penalised").fit(
-        X, y, weights
-    )
-    cold = ScreenedSVC(kernel="rbf", C=model.C_, intercept="penalised").fit(X, y, weights)
+    options = {"kernel": "rbf", "intercept": "penalised"}
+    model = ScreenedSVCCV(Cs=[0.3, 3.0], cv=3, **options).fit(X, y, weights)
+    cold = ScreenedSVC(model.C_, **options).fit(X, y, weights)
     assert model.n_iter_[0] < 0.8 * cold.n_iter_[0]
     assert_allclose(model.objective_, cold.objective_, rtol=2e-6)
 

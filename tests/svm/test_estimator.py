@@ -239,7 +239,7 @@ def test_screening_changes_nothing_but_the_history(screening):
             for name in ("coordinate-descent", "second-order", "active-set")
         ),
         *({"intercept": "penalised", "solver": name} for name in ("active-set", "smo")),
-        {"intercept": "free"},
+        {"intercept": "free", "kernel": "linear"},
     ],
     ids=str,
 )

@@ -147,12 +147,12 @@ def solve_pair(A, B, AB, square_bias, target, low, high, beta, g, free, tol, ste
             free, memory,
         )  # fmt: skip
     if free:
-        _balance(low, high, beta)
+        balance(low, high, beta)
     return taken
 
 
 @njit(nogil=True)
-def _balance(low, high, beta):
+def balance(low, high, beta):
     """Take off what rounding errors have added to the sum, where there is most room."""
     for _ in range(beta.size):
         excess = beta.sum()

@@ -1,0 +1,152 @@
+"""The samples of problems: their rows, or their kernel matrix."""
+
+import math
+from dataclasses import replace
+from functools import cached_property, partial
+
+import numpy as np
+from scipy import sparse
+
+from skscreen.fitting.kept_matrices import KernelMatrices
+from skscreen.samples.definite import made_definite
+from skscreen.samples.distances import near_origin
+from skscreen.samples.gram import Gram, IndefiniteError
+from skscreen.samples.kernel import Kernel
+from skscreen.samples.kernel_samples import KernelSamples, LinearKernelSamples
+from skscreen.samples.losses import SampleLosses
+from skscreen.samples.rows import LinearSamples, compress
+from skscreen.samples.twice import TwiceGram, TwiceRows, both_signs
+from skscreen.svm.path_solver import SamplePathSolver
+from skscreen.svm.settings import Settings, by_rows, solve_gram, solve_rows
+from skscreen.svm.solvers.linear.classes_together import start_together
+from skscreen.svm.solvers.linear.solve import is_narrow
+from skscreen.svm.solvers.solution import SampleSolution
+
+
+class SampleSet:
+    """The samples of some problems: their rows, or their kernel matrix, which is made once.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, n_features)
+    kernel : Kernel
+    settings : Settings
+    shared : KernelMatrices or None
+    """
+
+    def __init__(self, X, kernel: Kernel, settings: Settings, shared: KernelMatrices | None):
+        self._X, self._kernel, self._settings, self._shared = X, kernel, settings, shared
+        self._linear, self._changed = by_rows(kernel.name, settings.free), None
+        self._rows = self._origin = None
+        if kernel.name == "linear":
+            # An unpenalised intercept takes up any shift; next to a large one digits are lost.
+            self._rows = near_origin(X)[0] if settings.free else X
+            if self._rows is not X:
+                self._origin = X[0] - self._rows[0]
+
+    @property
+    def thread_safe(self) -> bool:
+        """Whether problems can be solved at the same time: a function may not allow it."""
+        return self._linear or self._gram.whole is not None or not callable(self._gram.kernel)
+
+    @cached_property
+    def _gram(self) -> Gram:
+        X, settings = self._X if self._rows is None else self._rows, self._settings
+        shift = settings.indefinite == "shift"
+        if not shift or self._kernel.is_definite:
+            try:
+                return self._kernel.gram(X, settings.cache_size, self._shared, settings.once)
+            except IndefiniteError:
+                # A conditionally definite kernel is convex all the same.
+                if not settings.free:
+                    raise
+        K = X if self._kernel.name == "precomputed" else self._kernel.between(X, X)
+        self._changed = made_definite(K, free=settings.free, shift=shift)
+        return self._changed.gram
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether problems are solved on rows, without kernel values."""
+        return self._linear
+
+    @cached_property
+    def _compressed(self):
+        return compress(self._rows)
+
+    def start_together(
+        self, classes: np.ndarray, losses: SampleLosses, tol: float
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return dual variables near those of each class against the rest, for wide sparse rows.
+
+        And the steps that this took for each.
+        """
+        if not self._linear:
+            return None
+        X = self._rows if sparse.issparse(self._rows) else self._compressed
+        if X is None:
+            return None
+        samples = self._linear_samples(np.ones(classes.size), self._settings.bias, self._compressed)
+        if is_narrow(samples, losses):
+            return None
+        return start_together(
+            X, samples.bias, samples.norms, classes, losses.shifts, tol,
+            self._settings.random_state,
+        )  # fmt: skip
+
+    def prepare(self) -> None:
+        """Make what problems share, before threads ask for it."""
+        _ = self._compressed if self._linear else self._gram
+
+    def path_solver(
+        self, signs: np.ndarray | None, losses: SampleLosses | np.ndarray, exact: bool = True
+    ) -> SamplePathSolver:
+        """Return what solves a problem on the samples for values of C.
+
+        Parameters
+        ----------
+        signs : ndarray of shape (n,), or None
+            Labels; without them each sample stands twice, with both signs.
+        losses, exact
+            See `SamplePathSolver`.
+        """
+        settings = self._settings
+        if self._linear:
+            samples = self._linear_samples(signs, settings.bias, self._compressed)
+            solve = partial(solve_rows, samples, settings)
+        else:
+            gram = self._gram if signs is not None else TwiceGram(self._gram)
+            known = both_signs(self._gram.n) if signs is None else signs
+            samples = KernelSamples(gram, known, bias=settings.bias)
+            if self._rows is not None:
+                samples = LinearKernelSamples(gram, self._linear_samples(signs))
+            solve = partial(solve_gram, samples, settings)
+        return SamplePathSolver(
+            samples, losses, solve, settings.screening, free=settings.free,
+            max_iter=settings.max_iter, exact=exact,
+        )  # fmt: skip
+
+    def _linear_samples(self, signs: np.ndarray | None, *parts) -> LinearSamples | TwiceRows:
+        if signs is not None:
+            return LinearSamples(self._rows, signs, *parts)
+        return TwiceRows(LinearSamples(self._rows, np.ones(self._rows.shape[0]), *parts))
+
+    def finish(self, signed: np.ndarray, solution: SampleSolution) -> SampleSolution:
+        """Return a solution with weights of features and intercept, and without margins.
+
+        `signed` are its dual variables of the rows, with signs.
+        """
+        settings, w, b = self._settings, solution.w, solution.b
+        if self._rows is not None and w is None:
+            w = LinearSamples(self._rows, np.ones(signed.size)).combine(signed)
+        if not settings.free:
+            rows = solution.w is not None and settings.bias
+            b = settings.bias * w[-1] if rows else settings.bias**2 * math.fsum(signed)
+        if w is not None:
+            w = w[: self._X.shape[1]]
+        if self._origin is not None:
+            b -= w @ self._origin
+        shift = 0.0
+        if self._changed is not None:
+            shift = self._changed.shift
+            b = b if self._changed.means is None else b - self._changed.means @ signed
+        return replace(solution, margins=np.empty(0), w=w, b=float(b), shift=shift)

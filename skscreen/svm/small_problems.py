@@ -1,0 +1,187 @@
+"""Problems between classes of few samples, which are solved in one compiled call.
+
+For hundreds of problems of some hundred samples, and for a single one, the time between calls would
+be most of it. Kernel values between all samples are computed once, in double precision.
+"""
+
+from collections.abc import Iterable, Iterator
+from math import fsum
+from time import perf_counter
+
+import numpy as np
+
+from skscreen.core.certificate import Certificate
+from skscreen.core.compiling import start_numba
+from skscreen.core.floats import EPS
+from skscreen.samples.gram import Gram
+from skscreen.samples.kernel import Kernel
+from skscreen.samples.kernel_samples import check_intercept_scaling
+from skscreen.samples.multiclass import Division, OneVsOne
+from skscreen.samples.rows import check_bounds
+from skscreen.svm.solvers.kernel.levels import balanced
+from skscreen.svm.solvers.kernel.small_loops import solve_pairs
+from skscreen.svm.solvers.solution import SampleSolution, growth
+
+# Steps for each sample where no limit is given.
+_STEPS_A_SAMPLE = 1000
+
+# Samples up to which problems are solved to this part of the tolerance, as that takes no time.
+_FEW, _MORE_DIGITS = 300, 1e-4
+
+# Exponents of an RBF kernel below which what its values lack to 1 has more digits than they have.
+_FLAT = 0.5
+
+
+class SmallProblems:
+    """Solves problems one against one, or that of two classes, together or one alone.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, d)
+    kernel : Kernel
+        Positive semi-definite whatever the samples.
+    division : Division
+    bias : float
+        B of a penalised intercept, 0 for none.
+    free : bool
+        Whether the intercept is unpenalised.
+    max_iter : int or None
+        Most steps of one problem for one value of C.
+    """
+
+    def __init__(self, X, kernel: Kernel, division: Division, bias: float, free: bool, max_iter):
+        start_numba()
+        check_intercept_scaling(bias)
+        codes, n_classes = division.labels.codes, division.labels.classes.size
+        order = np.argsort(codes, kind="stable")
+        ends = np.concatenate([[0], np.bincount(codes, minlength=n_classes).cumsum()])
+        pairs = np.array(division.pairs if isinstance(division, OneVsOne) else [(1, 0)])
+        self._ranges = np.stack([ends[pairs], ends[pairs + 1]], axis=-1).reshape(-1, 4)
+        first, last, other, end = self._ranges.T
+        self._stops = (last - first + end - other).cumsum()
+        index = np.concatenate([np.r_[a:b, c:d] for a, b, c, d in self._ranges])
+        # Where the variables of a problem are among its samples.
+        self._place = slice(None) if isinstance(division, OneVsOne) else order[index]
+        self._signs = np.repeat(
+            np.tile([1.0, -1.0], len(pairs)), np.stack([last - first, end - other], 1).ravel()
+        )
+        self._weights = division.labels.weights[order[index]]
+        self._bias, self._free, self._max_iter = bias, free, max_iter
+        gram = kernel.gram(X[order], 0.0)
+        self._K, self._sizes, self._relative, self._missing = kernel_values(gram, free)
+        if bias:
+            self._sizes = np.sqrt(self._sizes**2 + bias**2)
+
+    def together(self, C: float, tol: float) -> list[SampleSolution]:
+        """Solve all problems for one C."""
+        return self._solve(slice(None), C, tol, np.zeros(self._signs.size))
+
+    def follow(
+        self, problem: int, Cs: Iterable[float], tol: float, start: np.ndarray | None = None
+    ) -> Iterator[SampleSolution]:
+        """Solve one problem for one C after the other, each from the one before.
+
+        Parameters
+        ----------
+        problem : int
+        Cs : iterable of float
+        tol : float
+            Relative duality gap.
+        start : ndarray of shape (n_pair,), optional
+            Dual variables to start the first C from.
+        """
+        which = slice(problem, problem + 1)
+        part = self._variables(which)
+        alpha, weights = np.zeros(part.stop - part.start), self._weights[part]
+        if start is not None:
+            alpha = start[self._place]
+        before = None
+        for C in Cs:
+            if before is not None:
+                alpha = alpha * growth(alpha, before * weights, C / before)
+            (solution,) = self._solve(which, C, tol, self._signs[part] * alpha)
+            alpha, before = solution.alpha[self._place], C
+            yield solution
+
+    def _variables(self, which: slice) -> slice:
+        first, stop, _ = which.indices(self._stops.size)
+        return slice(self._stops[first - 1] if first else 0, self._stops[stop - 1])
+
+    def _solve(self, which: slice, C: float, tol: float, beta) -> list[SampleSolution]:
+        """Solve neighbouring problems for one C."""
+        began, part = perf_counter(), self._variables(which)
+        check_bounds(C, self._weights[part])
+        signs, caps = self._signs[part], C * self._weights[part]
+        low, high = np.minimum(signs * caps, 0.0), np.maximum(signs * caps, 0.0)
+        beta = np.clip(beta, low, high)
+        if self._free and beta.any():
+            beta = balanced(beta, low, high)
+        stops = self._stops[which] - part.start
+        found = np.empty((stops.size, 4))
+        enough = tol * (_MORE_DIGITS if self._signs.size <= _FEW else 1.0)
+        limit = self._max_iter or _STEPS_A_SAMPLE * self._signs.size
+        solve_pairs(
+            self._K, self._ranges[which], stops, low, high, self._free, self._bias**2,
+            self._sizes, self._relative, tol, enough, limit, beta, found,
+        )  # fmt: skip
+        alpha = np.minimum(np.abs(beta), caps)
+        seconds, solutions, first = (perf_counter() - began) / stops.size, [], 0
+        for (steps, b, gap, primal), last in zip(found.tolist(), stops, strict=True):
+            own = alpha[first:last]
+            if self._free:
+                b -= self._missing * fsum(beta[first:last])
+            else:
+                b = self._bias**2 * fsum(beta[first:last])
+            placed = np.empty(own.size)
+            placed[self._place] = own
+            solutions.append(
+                SampleSolution(
+                    alpha=placed,
+                    margins=np.empty(0),
+                    w=None,
+                    certificate=Certificate(primal, primal - gap, gap),
+                    n_iter=int(steps),
+                    converged=gap <= tol * primal,
+                    seconds=seconds,
+                    b=b,
+                    C=C,
+                )
+            )
+            first = last
+        return solutions
+
+
+def kernel_values(gram: Gram, free: bool) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Return kernel values between all samples, less what a free intercept takes up.
+
+    Parameters
+    ----------
+    gram : Gram
+        Whose matrix is not there yet.
+    free : bool
+
+    Returns
+    -------
+    K : ndarray of shape (n, n)
+    sizes : ndarray of shape (n,)
+        No entry K_ij is larger than sizes_i sizes_j.
+    relative : float
+        Their errors, over these products.
+    missing : float
+        What was taken off all of them.
+    """
+    everyone = np.arange(gram.n)
+    if gram.kernel != "rbf":
+        K = gram.compute(everyone, everyone)
+        return K, np.sqrt(gram.diagonal), gram.computed_error, 0.0
+    K = gram.squared_distances()
+    K *= -gram.gamma
+    largest = -float(K.min())
+    if not free or largest > _FLAT:
+        np.exp(K, out=K)
+        return K, np.ones(gram.n), gram.computed_error, 0.0
+    np.expm1(K, out=K)
+    K += largest
+    errors = gram.exponent_error + EPS * largest
+    relative = errors / largest if largest else 0.0
+    return K, np.full(gram.n, np.sqrt(largest)), relative, 1.0 - largest

@@ -1,0 +1,153 @@
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC
+
+from skscreen import ScreenedSVC
+from skscreen.samples.kernel import Kernel
+from skscreen.samples.labels import check_labels
+from skscreen.samples.multiclass import divided
+from skscreen.svm.small_problems import SmallProblems
+from tests.svm_reference import dual, free_gap, free_optimum, optimum
+from tests.svm_reference import gap as reference_gap
+
+# Three classes that overlap, one of them rare; every fifth sample stands there twice.
+RNG = np.random.default_rng(0)
+Y = np.repeat([0, 1, 2], [60, 45, 9])
+X = RNG.normal(size=(Y.size, 4)) + Y[:, None] * np.array([1.0, -0.5, 0.0, 0.5])
+X[1::5] = X[::5][: len(X[1::5])]
+FAR = X.copy()
+FAR[::17] *= 1e3
+WEIGHTS = RNG.uniform(0.5, 2.0, Y.size)
+RBF, FLAT, NARROW, POLY = (
+    Kernel("rbf", 0.1, 3, 0.0),
+    Kernel("rbf", 1e-7, 3, 0.0),
+    Kernel("rbf", 50.0, 3, 0.0),
+    Kernel("poly", 0.2, 2, 1.0),
+)
+
+
+def problems(data, labels, kernel, bias, max_iter=None):
+    division = divided(check_labels(data, labels, WEIGHTS[: len(labels)], None), "ovo")
+    return division, SmallProblems(data, kernel, division, bias or 0.0, bias is None, max_iter)
+
+
+def extended(kernel, data):
+    """Kernel values in extended precision, as sums of one that is constant and others."""
+    Z = data.astype(np.longdouble)
+    if kernel.name == "poly":
+        return 0.0, (kernel.gamma * (Z @ Z.T) + kernel.coef0) ** kernel.degree
+    return 1.0, np.expm1(-kernel.gamma * ((Z[:, None] - Z) ** 2).sum(axis=2))
+
+
+def gap(K, division, problem, bias, found):
+    """The gap and the primal value of a solution at its intercept."""
+    rows, signs = division.rows(problem), division.signs(problem)
+    C, beta = found.C * division.weights(problem), (signs * found.alpha).astype(np.longdouble)
+    assert np.all(found.alpha >= 0.0) and np.all(found.alpha <= C)
+    if bias is None:
+        assert abs(beta.sum()) <= 1e-15 * max(np.abs(beta).sum(), 1e-300)
+    f = K[1][np.ix_(rows, rows)] @ beta + K[0] * beta.sum()
+    square = beta @ f + ((bias or 0.0) * beta.sum()) ** 2
+    short = 1.0 - signs * (f + found.b)
+    primal = 0.5 * square + C @ np.maximum(short, 0.0)
+    return np.where(short > 0.0, (C - found.alpha) * short, -found.alpha * short).sum(), primal
+
+
+@pytest.mark.parametrize("bias", [None, 0.0, 2.0])
+@pytest.mark.parametrize("kernel", [RBF, FLAT, NARROW, POLY], ids=["rbf", "flat", "narrow", "poly"])
+@pytest.mark.parametrize("data", [X, FAR], ids=["near", "far"])
+@pytest.mark.parametrize("classes", [3, 2])
+def test_the_gap_is_no_larger_than_said(classes, data, kernel, bias):
+    labels = np.minimum(Y, classes - 1)
+    division, small = problems(data, labels, kernel, bias)
+    K = extended(kernel, data)
+    for C in (1e-3, 1.0, 1e3, 1e6, 1e10):
+        for tol in (1e-3, 1e-6):
+            for problem, found in enumerate(small.together(C, tol)):
+                true, primal = gap(K, division, problem, bias, found)
+                assert true <= found.certificate.gap + 1e-15 * primal
+                if found.converged:
+                    assert_allclose(found.certificate.primal, float(primal), rtol=2.0 * tol)
+                if C <= 1e3 and data is X:
+                    assert found.converged
+
+
+@pytest.mark.parametrize("kernel", [RBF, POLY], ids=["rbf", "poly"])
+@pytest.mark.parametrize("C", [0.01, 1.0, 300.0])
+def test_solutions_are_those_of_clarabel(C, kernel):
+    labels = np.minimum(Y, 1)
+    K, signs = sum(extended(kernel, X)).astype(np.float64), np.where(labels == 1, 1.0, -1.0)
+    Q, caps = signs[:, None] * K * signs, C * WEIGHTS
+    for bias in (None, 0.0, 2.0):
+        _, small = problems(X, labels, kernel, bias)
+        (found,) = small.together(C, 1e-8)
+        if bias is None:
+            alpha = free_optimum(Q, caps, signs)[0]
+            best, unsure = dual(Q, alpha), free_gap(Q, caps, signs, alpha)
+        else:
+            Q_bias = Q + bias**2 * np.outer(signs, signs)
+            alpha = optimum(Q_bias, caps)
+            best, unsure = dual(Q_bias, alpha), reference_gap(Q_bias, caps, alpha)
+        assert found.converged
+        above = (found.certificate.primal - best) / best
+        assert -1e-8 <= above <= unsure / best + 1e-8
+        assert unsure <= 1e-5 * best
+
+
+def test_problems_together_and_alone_have_one_solution():
+    _, small = problems(X, Y, RBF, None)
+    together = small.together(3.0, 1e-6)
+    for problem, found in enumerate(together):
+        (alone,) = small.follow(problem, [3.0], 1e-6)
+        assert_array_equal(alone.alpha, found.alpha)
+        assert alone.b == found.b and alone.certificate == found.certificate
+        (again,) = small.follow(problem, [3.0], 1e-6, found.alpha)
+        assert again.converged and again.n_iter <= found.n_iter
+        path = list(small.follow(problem, [0.1, 3.0], 1e-6))
+        assert_allclose(path[1].certificate.primal, found.certificate.primal, rtol=2e-6)
+
+
+@pytest.mark.parametrize("bias", [None, 0.0, 2.0])
+def test_a_hard_margin_is_the_solution_for_all_larger_C(bias):
+    data = X + 6.0 * Y[:, None]
+    _, small = problems(data, Y, RBF, bias)
+    known = small.together(1e5, 1e-9)
+    for C in (1e7, 1e10):
+        for one, other in zip(known, small.together(C, 1e-9), strict=True):
+            assert other.converged
+            assert_allclose(one.certificate.primal, other.certificate.primal, rtol=1e-8)
+
+
+def test_a_flat_kernel_is_the_linear_one():
+    """exp(-t) = 1 - t for small t, and an intercept takes up what is constant."""
+    gamma, C = 1e-9, 1e9
+    Z, labels = load_iris(return_X_y=True)
+    Z = scale(Z)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ScreenedSVC(C, gamma=gamma, decision_function_shape="ovo").fit(Z, labels)
+    peer = SVC(C=2.0 * gamma * C, kernel="linear", tol=1e-8, decision_function_shape="ovo")
+    peer.fit(Z, labels)
+    assert_allclose(model.decision_function(Z), peer.decision_function(Z), atol=1e-5)
+
+
+@pytest.mark.parametrize("gamma", [1e-5, 1e-3, 0.1, 10.0])
+def test_large_C_is_no_trouble(gamma):
+    Z, labels = load_iris(return_X_y=True)
+    for C in (1e4, 1e6, 1e8, 1e10):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = ScreenedSVC(C, gamma=gamma, tol=1e-5).fit(scale(Z), labels)
+        assert model.dual_gap_ <= 1e-5
+
+
+def test_few_steps_are_not_enough():
+    _, small = problems(X, Y, RBF, None, 5)
+    for found in small.together(1.0, 1e-6):
+        assert not found.converged and found.n_iter == 5
+        assert found.certificate.gap > 1e-6 * found.certificate.primal
