@@ -143,15 +143,9 @@ class ScreenedSVC(BaseSVC):
     n_iter_ : ndarray of shape (n_problems,)
         Steps of the solver.
     screening_history_ : list of ScreeningEvent
-    <<<<<<< HEAD
         For each screening step, how many samples are proven to have alpha_i = 0 ("zero") and
         alpha_i = C s_i ("linear"); lam = 1 / C. Empty for one-vs-one problems that share kernel
-        values.
-    =======
-        For each screening step how many samples are proved to have alpha_i = 0 ("zero") and
-        alpha_i = C s_i ("linear"); lam = 1 / C. Empty for problems one against one that share
-        kernel values, and for small ones, see the notes.
-    >>>>>>> 71719e9 (Small problems with kernels in one compiled call: SMO and Newton's method in double precision)
+        values, and for small problems, see the notes.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -174,21 +168,15 @@ class ScreenedSVC(BaseSVC):
 
     Notes
     -----
-    <<<<<<< HEAD
     For the linear kernel "auto" starts with coordinate descent, and switches to a second-order
     method (smoothed Newton) or, on wide data, to an active-set method when that is estimated to be
     cheaper, for large C. With other kernels, and with a free intercept, it starts with SMO and
     finishes with the active-set method. Both need kernel values, even for the linear kernel; those
     that do not fit into `cache_size` are recomputed.
-    =======
-    "auto" begins a linear problem with coordinate descent and goes over to a second-order method
-    (smoothed Newton) or, on wide data, to an active-set method where that is estimated to be
-    cheaper: when C is large. With kernels, and for a free intercept, SMO begins and the active-set
-    method ends. Both need kernel values, of the linear kernel too; what `cache_size` cannot hold is
-    computed again and again. With an RBF or a polynomial kernel, hinges and "auto", up to 2,000
-    samples one against one, or 1,000 of two classes, are solved without screening, which would take
-    more time than it saves, by SMO and Newton's method in double precision.
-    >>>>>>> 71719e9 (Small problems with kernels in one compiled call: SMO and Newton's method in double precision)
+
+    With an RBF or polynomial kernel, the hinge and "auto", up to 2,000 samples one-vs-one, or 1,000
+    of two classes, are solved in one compiled call by SMO and Newton's method in double precision,
+    without screening, which would take more time than it saves.
 
     If at most 500 samples have a margin of 1, a final linear solve usually brings the gap below
     1e-12, far below `tol`; not for linear problems of sparse data with more than 100,000 entries.

@@ -1,9 +1,9 @@
 """Two-class problems with small kernel matrices, solved and certified in one compiled call.
 
-All computations are in double precision, so the scores that the solver uses also certify the result.
-Each round runs SMO on all samples. If SMO does not finish soon, as for large C, Newton's method solves
-for the free samples, that is, those between their bounds; SMO of the next round then changes which
-samples are free.
+All computations are in double precision, so the scores that the solver uses also certify the
+result. Each round runs SMO on all samples. If SMO does not finish soon, as for large C, Newton's
+method solves for the free samples, that is, those between their bounds; SMO of the next round then
+changes which samples are free.
 
 Signed variables as in `box`: beta_i = y_i alpha_i, slopes g_i = target_i - f_i - b.
 """
