@@ -72,8 +72,7 @@ def auto(
         if wrong_share(X, *held_out, problem.loss) > _NOISY:
             passes = yield from _choose_ridge(part, X, held_out, settings, passes)
             problem.reg = part.reg
-    for progress in lbfgs(problem, X, settings):
-        yield progress._replace(passes=passes + progress.passes)
+    yield from lbfgs(problem, X, settings, passes=passes)
 
 
 def _start(problem, X, rng):
@@ -104,9 +103,9 @@ def _choose_ridge(problem, X, held_out, settings, passes):
     low, best = problem.reg, None
     for reg in (low, *(reg for reg in _RIDGES[problem.loss.name] if reg > 2.0 * low)):
         problem.reg = reg
-        for progress in lbfgs(problem, X, rough):
-            yield progress._replace(passes=passes + progress.passes)
-        passes += progress.passes
+        for progress in lbfgs(problem, X, rough, passes=passes):
+            yield progress
+        passes = progress.passes
         error = wrong_share(X, *held_out, problem.loss)
         if best is not None and error > best[0]:
             break

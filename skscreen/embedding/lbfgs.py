@@ -22,9 +22,9 @@ _LINE_SEARCH_STEPS = 20
 
 
 def lbfgs(
-    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng=None
+    problem: EmbeddingProblem, X: np.ndarray, settings: Settings, rng=None, passes: float = 0.0
 ) -> Iterator[Progress]:
-    """Minimise F from X; nothing in it is random."""
+    """Minimise F from X, after so many passes; nothing in it is random."""
     work, terms = problem.workspace(), problem.terms
     gradient = np.empty_like(X)
     value = evaluate(X, terms, work, gradient)
@@ -32,7 +32,8 @@ def lbfgs(
     curvatures = np.zeros(_MEMORY)
     # Trial point and gradient, direction.
     spare = np.empty((3, *X.shape))
-    n_pairs, passes, stopped = 0, 1, False
+    n_pairs, stopped = 0, False
+    passes += 1
     for _ in range(settings.max_epochs or _EPOCHS):
         old = value
         value, n_pairs, evaluations, length = _iterate(

@@ -41,9 +41,9 @@ def improve_line(
         if moved[0] == 0:
             return
         passes += len(moved) * problem.width * min(_GAPS, problem.n_objects)
-        for progress in lbfgs(problem, X, settings):
-            yield progress._replace(passes=passes + progress.passes)
-        passes += progress.passes
+        for progress in lbfgs(problem, X, settings, passes=passes):
+            yield progress
+        passes = progress.passes
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -108,8 +108,9 @@ def chosen_first(X, y=None) -> np.ndarray:
         if not (matches.sum(axis=1) == 1).all():
             row = int(np.argmax(matches.sum(axis=1) != 1))
             raise ValueError(
-                f"y must name one of the objects in its row of X; row {row} has "
-                f"{table[row].tolist()} and y {chosen.tolist()[row]!r}."
+                f"y must name one of the objects in its row of X, which names each once; row {row} "
+                f"has {table[row].tolist()} and y {chosen.tolist()[row]!r}. X has the columns of "
+                "the objects shown, no others."
             )
         column = matches.argmax(axis=1)
     else:
