@@ -199,7 +199,7 @@ class EmbeddingDisplay:
         ax.margins(0.08)
         ax.set(xticks=[], yticks=[])
         if self.classes is not None or self.reference is not None:
-            legend_above(ax, ncols=4)
+            legend_above(ax, ncols=8)
         self.texts_ = []
         if self.names is not None:
             self.texts_ = place_labels(ax, self.points, self.names, self.reference)

@@ -144,7 +144,7 @@ class LearnedSpaceDisplay:
             *self.ellipse.T, color=GREY, linewidth=1.2, zorder=6, label="equal learned distance",
             scalex=False, scaley=False,
         )  # fmt: skip
-        legend_above(self.axes_[0], ncols=4)
+        legend_above(self.axes_[0], ncols=8)
         return self
 
 

@@ -15,6 +15,10 @@ SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"
 # Colours and markers of classes, in sorted order.
 CLASS_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, "black")
 CLASS_MARKERS = "osD^vP*X"
+# Share of the width of axes that a legend may take: a title may stand to the left of it.
+_LEGEND_WIDTH = 0.8
+# Share of the height of a figure above which a legend takes no further rows.
+_LEGEND_HEIGHT = 0.35
 
 
 def pyplot(display: object) -> Any:
@@ -75,13 +79,24 @@ def scatter_classes(
 
 
 def legend_above(ax: Axes, ncols: int = 2) -> None:
-    """Put the legend above the axes, where it cannot hide data."""
-    ax.legend(
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        ncols=ncols,
-        frameon=False,
-        fontsize="small",
-        borderaxespad=0.2,
-        handlelength=1.8,
-    )
+    """Put the legend above the axes, where it cannot hide data, in at most so many columns.
+
+    It takes fewer where long names would make it wider than its share of the axes, as long as it
+    does not grow too high for the figure.
+    """
+    for columns in range(ncols, 0, -1):
+        legend = ax.legend(
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            ncols=columns,
+            frameon=False,
+            fontsize="small",
+            borderaxespad=0.2,
+            handlelength=1.8,
+            columnspacing=1.2,
+        )
+        extent = legend.get_window_extent()
+        if extent.width <= _LEGEND_WIDTH * ax.bbox.width:
+            break
+        if extent.height > _LEGEND_HEIGHT * ax.figure.bbox.height:
+            break

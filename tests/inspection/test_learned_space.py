@@ -69,3 +69,14 @@ def test_wrong_arguments_are_named():
         LearnedSpaceDisplay.from_estimator(learned(np.eye(13)), X[:, :2])
     with pytest.raises(ValueError, match="y must have a class for each of 178 samples, got 3"):
         LearnedSpaceDisplay.from_estimator(learned(np.eye(13)), X, y[:3])
+
+
+def test_long_names_of_classes_leave_room_for_the_axes():
+    names = np.array([f"a class with a rather long name {i}" for i in range(10)])
+    display = LearnedSpaceDisplay.from_estimator(
+        learned(np.eye(13)), X, names[np.arange(len(X)) % 10]
+    )
+    display.figure_.draw_without_rendering()
+    legend = display.axes_[0].get_legend()
+    assert legend.get_window_extent().width < display.axes_[0].bbox.width
+    assert all(ax.bbox.width > 0.35 * display.figure_.bbox.width for ax in display.axes_)
