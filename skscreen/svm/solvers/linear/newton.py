@@ -28,6 +28,7 @@ from skscreen.core.floats import EPS, REORDER
 from skscreen.core.memory import check_memory
 from skscreen.samples.row_loops import add_products
 from skscreen.samples.rows import LinearSamples
+from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
 from skscreen.svm.solvers.linear.state import SampleState
 
 # A line search ends at this share of the slope, or at a whole step that leaves `_WHOLE_STEP` of it.
@@ -36,10 +37,13 @@ _SLOPE, _WHOLE_STEP, _MOST_TRIALS = 0.01, 0.1, 30
 # Rows of undecided samples are copied if they are less than this share of all rows.
 _WORTH_RESTRICTING = 0.7
 
-# A start from nothing is found on this share of the samples, at least this many for each weight.
+# A start from nothing is found on this share of the samples, if that is so many for each weight.
 _PART, _ROWS_A_WEIGHT = 0.1, 3
 # Relative gap of that start, and most steps for it.
 _ROUGH, _MOST_ROUGH = 1e-3, 20
+
+# Else by so many epochs of coordinate descent: fewer samples say little about the others.
+_EPOCHS = 5
 
 # Number of rows that are copied and multiplied together.
 _TOGETHER = 4096
@@ -102,6 +106,9 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
     bool
         Whether the tolerance is reached.
     """
+    few = _ROWS_A_WEIGHT * state.samples.n_features > _PART * state.samples.n
+    if few and not state.alpha.any():
+        coordinate_descent(state, tol, min(_EPOCHS, max_iter), screening=False)
     part, failures = _Undecided(state), 0
     while state.relative_gap > tol and state.n_iter < max_iter and failures < _MOST_FAILURES:
         gap = state.gap
@@ -125,8 +132,8 @@ class _Undecided:
         # A cap of 0 means no loss.
         inverses = np.divide(1.0, losses.shifts, out=np.zeros(samples.n), where=losses.caps > 0.0)
         w = state.u.copy()
-        count = max(int(_PART * samples.n), _ROWS_A_WEIGHT * samples.n_features)
-        if not state.alpha.any() and 2 * count < samples.n:
+        count = int(_PART * samples.n)
+        if not state.alpha.any() and count >= _ROWS_A_WEIGHT * samples.n_features:
             some = np.sort(np.random.default_rng(0).choice(samples.n, count, replace=False))
             factor = samples.n / count
             part = _Problem(
