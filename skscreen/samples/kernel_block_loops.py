@@ -10,14 +10,14 @@ from math import log
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 from numpy.polynomial import chebyshev
 from scipy.special import iv
 
 from skscreen.core.compiling import njit
 
 # Sums may not be reordered: t + large - large would be t.
-_FAST = {"contract", "nsz", "nnan"}
+FAST = {"contract", "nsz", "nnan"}
 
 
 def _polynomial(degree: int, dtype) -> tuple:
@@ -79,7 +79,19 @@ def _exp2_double(t):
     return _times_power(p, rounded)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+def exp2(t):
+    """Return 2^t for t <= 1/2, in the precision of t; for compiled loops."""
+    raise NotImplementedError
+
+
+@overload(exp2, jit_options={"fastmath": FAST})
+def _exp2(t):
+    if t == types.float32:
+        return lambda t: _exp2_single(t)
+    return lambda t: _exp2_double(t)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
 def powers(T, out, first_row, first_column):
     """Write 2^t for the entries t of a tile to a part of `out`."""
     for i in range(T.shape[0]):
@@ -88,7 +100,7 @@ def powers(T, out, first_row, first_column):
             into[j] = _exp2_single(row[j])
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def powers_double(T):
     """Replace the entries t of a tile by 2^t, in double precision."""
     for i in range(T.shape[0]):
@@ -97,52 +109,73 @@ def powers_double(T):
             row[j] = _exp2_double(row[j])
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def add_powers(T, weights, sums, out):
-    """Add sum_i weights_i 2^T_ij to out_j; four rows a pass, to read and write sums less.
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_powers(T, weights, negative, own, other, bound, values, errors):
+    """Add sum_i c_i 2^T_ij to the values of all j, and bounds to their errors.
 
-    Sums of a few rows are in single precision, those of more in double.
+    Parameters
+    ----------
+    T : ndarray of shape (m, n)
+    weights : ndarray of shape (m,)
+        |c_i|, of the type of T.
+    negative : bool
+        Whether c_i <= 0, for all i.
+    own, other, bound
+        See `add_sums`.
+    values, errors : ndarray of shape (n,)
+        Changed.
     """
     m, n = T.shape
+    sums = np.empty(n, T.dtype)
     for first in range(0, m, _SUMMED):
         last = min(first + _SUMMED, m)
-        sums[:n] = _NOTHING
+        sums[:] = 0
         whole = last - (last - first) % 4
+        # Four rows a pass, to read and write sums less.
         for i in range(first, whole, 4):
             a, b, c, d = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
             A, B, C, D = T[i], T[i + 1], T[i + 2], T[i + 3]
             for j in range(n):
-                one = a * _exp2_single(A[j]) + b * _exp2_single(B[j])
-                sums[j] += one + (c * _exp2_single(C[j]) + d * _exp2_single(D[j]))
+                one = a * exp2(A[j]) + b * exp2(B[j])
+                sums[j] += one + (c * exp2(C[j]) + d * exp2(D[j]))
         for i in range(whole, last):
             a, A = weights[i], T[i]
             for j in range(n):
-                sums[j] += a * _exp2_single(A[j])
-        for j in range(n):
-            out[j] += sums[j]
+                sums[j] += a * exp2(A[j])
+        add_sums(sums, negative, own[first:last], other, bound, values, errors)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def add_powers_double(T, weights, sums, out):
-    """Add the same in double precision; sums of a few rows, as many have more rounding errors."""
-    m, n = T.shape
-    for first in range(0, m, _SUMMED):
-        last = min(first + _SUMMED, m)
-        sums[:n] = 0.0
-        whole = last - (last - first) % 2
-        for i in range(first, whole, 2):
-            a, b, A, B = weights[i], weights[i + 1], T[i], T[i + 1]
-            for j in range(n):
-                sums[j] += a * _exp2_double(A[j]) + b * _exp2_double(B[j])
-        for i in range(whole, last):
-            a, A = weights[i], T[i]
-            for j in range(n):
-                sums[j] += a * _exp2_double(A[j])
-        for j in range(n):
-            out[j] += sums[j]
+@njit(nogil=True, fastmath=FAST)
+def add_sums(sums, negative, own, other, bound, values, errors):
+    """Add the sums of |c_i| K_ij over a few rows with their sign to values, and bounds to errors.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n,)
+    negative : bool
+    own : ndarray of shape (m, 2)
+        Of the rows |a|^2, and errors of exponents in units over |a|^2 + |b|^2, times ln 2.
+    other : ndarray of shape (n,)
+        |b|^2 of the columns.
+    bound : tuple of float
+        Unit, times a factor for products of errors; relative errors in units without those of
+        exponents; unit of double precision.
+    values, errors : ndarray of shape (n,)
+        Changed.
+    """
+    unit, constant, double = bound
+    square = exponents = 0.0
+    for i in range(len(own)):
+        square, exponents = max(square, own[i, 0]), max(exponents, own[i, 1])
+    sign = -1.0 if negative else 1.0
+    for j in range(sums.size):
+        total = np.float64(sums[j])
+        values[j] += sign * total
+        relative = unit * (constant + exponents * (square + other[j]))
+        errors[j] += relative * total + double * abs(values[j])
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def differences(A, B, factor, T):
     """Write factor |a_i - b_j|^2 to T, by differences."""
     for i in range(A.shape[0]):

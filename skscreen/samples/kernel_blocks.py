@@ -12,7 +12,7 @@ tile have weights of one sign, so that its sum is that of the absolute values to
 centre take part in double precision; rows so far that double precision loses digits too, by their
 differences, and next to rows near the centre they count nothing.
 
-Rows that are mostly zero off the centre are multiplied without their zeros, see `sparse_tiles`.
+Rows of few features, or mostly zero off the centre, need no products of matrices: see `row_tiles`.
 Other kernels are computed in double precision throughout.
 """
 
@@ -24,14 +24,8 @@ import numpy as np
 from scipy import sparse
 
 from skscreen.core.floats import EPS
-from skscreen.samples.kernel_block_loops import (
-    add_powers,
-    add_powers_double,
-    differences,
-    powers,
-    powers_double,
-)
-from skscreen.samples.sparse_tiles import SparseRows, pattern
+from skscreen.samples.kernel_block_loops import add_powers, differences, powers, powers_double
+from skscreen.samples.row_tiles import Pattern, TileRows, add_tiles, write_tiles
 
 # Rows and columns of a tile: a megabyte, which stays in the second-level cache.
 _TILE, _TILE_DOUBLE = 512, 256
@@ -53,6 +47,8 @@ _POWER_AND_SUM = 32.0
 # Errors of an exponent, by the number of features, times ln 2 (|a|^2 + |a'|^2): of products of
 # matrices in single and in double precision.
 _EXPONENT, _EXPONENT_SINGLE = (3.0, 24.0), (2.0, 16.0)
+# The same in single precision, by the number of groups of four features.
+_EXPONENT_IN_GROUPS = (2.0, 9.0)
 # Errors of kernel values by differences: for each feature and of all, and times |a| + |a'|.
 _A_FEATURE, _ROWS = (0.4, 3.0), 1.5
 # Products of errors with each other; what powers of two are cut off at.
@@ -116,23 +112,35 @@ class RBFRows:
         self._single[:, d + 3] = squares - self._single[:, d + 2]
 
     @cached_property
-    def sparse(self) -> tuple[SparseRows, SparseRows] | None:
-        """The rows in single and in double precision, if they are mostly zero off the centre."""
-        d, found = self.d, pattern(self._double[:, : self.d])
-        if found is None:
+    def tiles(self) -> tuple[TileRows, TileRows] | None:
+        """The rows in single and in double precision, where there are few entries in a row."""
+        d, single = self.d, self._single
+        pattern = Pattern(self._double[:, :d])
+        if not pattern.exists:
             return None
-        places = np.repeat(np.arange(self.n), np.diff(found[0])), found[1]
-        single, double = self._single, self._double
-        high, low = (np.ascontiguousarray(part) for part in (single[:, d + 2], single[:, d + 3]))
+        high, low = (np.ascontiguousarray(single[:, d + k]) for k in (2, 3))
         return (
-            SparseRows(*found, single[places], high, low, d),
-            SparseRows(*found, double[places], -self.squares, np.zeros(self.n), d),
+            pattern.fill(single[:, :d], high, low),
+            pattern.fill(self._double[:, :d], -self.squares, np.zeros(self.n)),
         )
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether products leave out zeros."""
+        return self.tiles is not None and self.tiles[0].columns.size > 0
 
     @cached_property
     def terms(self) -> np.ndarray:
         """Entries of each row that are not zero."""
         return np.count_nonzero(self._double[:, : self.d], axis=1)
+
+    def exponent_errors(self, index: np.ndarray, double: bool, in_groups: bool) -> np.ndarray:
+        """Return errors of exponents of rows in units times |a|^2 + |b|^2, times ln 2."""
+        each, constant = _EXPONENT if double else _EXPONENT_SINGLE
+        terms = np.full(index.size, self.d) if double else self.terms[index]
+        if in_groups and not double:
+            (each, constant), terms = _EXPONENT_IN_GROUPS, self.tiles[0].groups[index]
+        return np.log(2.0) * (each * terms + constant)
 
     def kinds(self, index: np.ndarray) -> list[np.ndarray]:
         """Return where samples are near the centre, far and very far."""
@@ -155,55 +163,6 @@ class RBFRows:
         return out
 
 
-class _Total:
-    """Weighted sums over tiles, with bounds on their errors.
-
-    Parameters
-    ----------
-    own, other : ndarray
-        |a|^2 of rows, those of negative weights first, and of columns.
-    c : ndarray
-        Weights of the rows.
-    unit : float
-        Of rounding errors.
-    exponents : ndarray
-        For each row, errors of exponents in units times |a|^2 + |a'|^2, times ln 2.
-    """
-
-    def __init__(self, own, c, other, unit: float, exponents: np.ndarray):
-        self._own, self._c, self._other, self._exponents = own, c, other, exponents
-        self._n_negative = int(np.count_nonzero(c <= 0.0))
-        self._factor = _SECOND_ORDER * unit
-        self.values, self.errors = np.zeros(other.size), np.zeros(other.size)
-
-    def sums(self, left, right, exponents, size: int, dtype, width=None):
-        """Return the sums and their errors from rows of both sides and what makes tiles of them."""
-        weights = np.abs(self._c).astype(dtype)
-        rows = [*_tiles(0, self._n_negative, size), *_tiles(self._n_negative, weights.size, size)]
-        if width is None:
-            # Few rows have wide tiles.
-            width = size * size // max((part.stop - part.start for part in rows), default=size)
-        memory, sums = np.empty(size * size, dtype), np.empty(width, dtype)
-        for columns in _tiles(0, len(right), width):
-            make = exponents(right[columns])
-            for part in rows:
-                T = make(left[part], memory)
-                self._add(part, columns, T, weights[part], sums)
-        return self.values, self.errors
-
-    def _add(self, rows: slice, columns: slice, T, weights, sums) -> None:
-        """Add the weighted sum of powers of two of a tile, by absolute weights."""
-        part, add = np.zeros(T.shape[1]), add_powers
-        if T.dtype == np.float64:
-            add = add_powers_double
-        add(T, weights, sums, part)
-        values, errors = self.values[columns], self.errors[columns]
-        values += -part if rows.start < self._n_negative else part
-        far = self._own[rows].max() + self._other[columns]
-        errors += self._factor * (_POWER_AND_SUM + self._exponents[rows].max() * far) * part
-        errors += _UNIT * np.abs(values)
-
-
 class RBFBlocks:
     """Products of an RBF kernel between two sets of samples, which may be the same."""
 
@@ -213,14 +172,19 @@ class RBFBlocks:
     @property
     def is_sparse(self) -> bool:
         """Whether products leave out zeros."""
-        return self.A.sparse is not None and self.B.sparse is not None
+        return self.A.is_sparse and self.B.is_sparse
+
+    @property
+    def _in_groups(self) -> bool:
+        """Whether rows have few entries on both sides, see `row_tiles`."""
+        return self.A.tiles is not None and self.B.tiles is not None
 
     def dot(self, I, c, J, double=False) -> tuple[np.ndarray, np.ndarray]:
         """Return sum_{i in I} c_i K(a_i, b_j) for j in J, and bounds on the errors.
 
         In single precision where that does, or all in double precision.
         """
-        # Tiles have weights of one sign, and rows of about the same length.
+        # Rows that are added up at once have weights of one sign, and about the same length.
         order = np.lexsort((self.A.squares[I], c > 0.0))
         I, c = I[order], np.asarray(c, np.float64)[order]
         out, errors = np.zeros(J.size), np.full(J.size, _TINIEST * float(np.abs(c).sum()))
@@ -229,58 +193,40 @@ class RBFBlocks:
                 farthest = max(left, right)
                 if not rows.size or not columns.size or {left, right} == {NEAR, VERY_FAR}:
                     continue
-                if farthest == NEAR and not double:
-                    add = self._add_single
+                if farthest == VERY_FAR:
+                    part, error = self._add_differences(I[rows], c[rows], J[columns])
                 else:
-                    add = self._add_differences if farthest == VERY_FAR else self._add_double
-                part, error = add(I[rows], c[rows], J[columns])
+                    in_double = double or farthest == FAR
+                    part, error = self._add(I[rows], c[rows], J[columns], in_double)
                 out[columns] += part
                 errors[columns] += error
         return out, errors
 
-    def _add_single(self, I, c, J) -> tuple[np.ndarray, np.ndarray]:
-        exponents = self._exponents(self.A, I, False)
-        total = _Total(self.A.squares[I], c, self.B.squares[J], _UNIT_SINGLE, exponents)
-        return total.sums(*self._sides(I, J, _TILE, False))
-
-    def _add_double(self, I, c, J) -> tuple[np.ndarray, np.ndarray]:
-        exponents = self._exponents(self.A, I, True)
-        total = _Total(self.A.squares[I], c, self.B.squares[J], _UNIT, exponents)
-        return total.sums(*self._sides(I, J, _TILE_DOUBLE, True))
-
-    def _sides(self, I, J, size: int, double: bool) -> tuple:
-        """Return both sides, what makes tiles of them, and the size and type of these."""
-        dtype = np.float64 if double else np.float32
-        if not self.is_sparse:
-            return self.A.left(I, double), self.B.right(J, double), _products, size, dtype
-        left, right = self.A.sparse[double], self.B.sparse[double]
-        width = left.width(size)
-        return I, J, left.exponents(right, width), size, dtype, width
+    def _add(self, I, c, J, double: bool) -> tuple[np.ndarray, np.ndarray]:
+        in_groups = self._in_groups
+        total = _Total(self.A, self.B, I, c, J, double)
+        total.own[:, 1] = self.A.exponent_errors(I, double, in_groups)
+        if not in_groups:
+            return total.of_tiles(self.A.left(I, double), self.B.right(J, double), _product)
+        left, right = self.A.tiles[double], self.B.tiles[double]
+        add_tiles(left.arrays, right.arrays, left.width, left.d, I, J, *total.arguments)
+        return total.values, total.errors
 
     def _add_differences(self, I, c, J) -> tuple[np.ndarray, np.ndarray]:
         (A, B), d = (self.A, self.B), self.A.d
         left, right = A.right(I, True)[:, :d], B.right(J, True)[:, :d]
-        weights, total = np.abs(c), _Total(A.squares[I], c, B.squares[J], _UNIT, np.zeros(I.size))
-        values, errors = total.sums(left, right, _distances, _TILE_DOUBLE, np.float64)
-        lengths, own = np.sqrt(B.squares[J]), float(weights @ np.sqrt(A.squares[I]))
+        total = _Total(A, B, I, c, J, True)
+        values, errors = total.of_tiles(left, right, _squared_distances)
+        lengths, weights = np.sqrt(B.squares[J]), total.weights
         each = _A_FEATURE[0] * d + _A_FEATURE[1] + _ROWS * lengths
+        own = float(weights @ np.sqrt(A.squares[I]))
         return values, errors + _UNIT * (each * weights.sum() + _ROWS * own)
-
-    def _exponents(self, rows: RBFRows, index, double: bool) -> np.ndarray:
-        """Return errors of exponents of some rows in units times |a|^2 + |a'|^2, times ln 2."""
-        each, constant = _EXPONENT if double else _EXPONENT_SINGLE
-        terms = np.full(index.size, rows.d) if double else rows.terms[index]
-        return np.log(2.0) * (each * terms + constant)
 
     def block(self, I, J, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
-        if self.is_sparse:
-            left, right, exponents, size, dtype, width = self._sides(I, J, _TILE, False)
-            tile = np.empty(size * size, dtype)
-            for columns in _tiles(0, J.size, width):
-                make = exponents(right[columns])
-                for rows in _tiles(0, I.size, size):
-                    powers(make(left[rows], tile), out, rows.start, columns.start)
+        if self._in_groups:
+            left, right = self.A.tiles[False], self.B.tiles[False]
+            write_tiles(left.arrays, right.arrays, left.width, left.d, I, J, out)
             self._replace_far(I, J, out)
         else:
             self.between(self.A.left(I, False), self.B.right(J, False), I, J, out)
@@ -314,7 +260,7 @@ class RBFBlocks:
         terms = terms if self.is_sparse else np.minimum(terms, _terms(rows.d))
         single = np.log(2.0) * (_EXPONENT_SINGLE[0] * terms + _EXPONENT_SINGLE[1])
         exponents = np.where(
-            rows.far[index] | double, _UNIT * self._exponents(rows, index, True), unit * single
+            rows.far[index] | double, _UNIT * rows.exponent_errors(index, True, False), unit * single
         )
         errors = 0.5 * unit * _POWER_AND_SUM + exponents * rows.squares[index]
         return np.where(rows.very_far[index], np.inf, _SECOND_ORDER * errors)
@@ -322,6 +268,10 @@ class RBFBlocks:
     def block_double(self, I, J) -> np.ndarray:
         """Return K between samples in double precision."""
         out = np.empty((I.size, J.size))
+        if self._in_groups and not (self.A.very_far[I].any() or self.B.very_far[J].any()):
+            left, right = self.A.tiles[True], self.B.tiles[True]
+            write_tiles(left.arrays, right.arrays, left.width, left.d, I, J, out)
+            return out
         for rows, columns, T in self._powers(I, J):
             out[rows, columns] = T
         return out
@@ -347,6 +297,51 @@ class RBFBlocks:
                     T = _product(left[rows], right, memory)
                 powers_double(T)
                 yield rows, columns, T
+
+
+class _Total:
+    """Weighted sums over rows, with bounds on their errors.
+
+    Parameters
+    ----------
+    A, B : RBFRows
+    I, c : ndarray
+        Rows and their weights, negative ones first.
+    J : ndarray
+        Columns.
+    double : bool
+        Whether in double precision.
+    """
+
+    def __init__(self, A: RBFRows, B: RBFRows, I, c, J, double: bool):
+        self._dtype, unit = (np.float64, _UNIT) if double else (np.float32, _UNIT_SINGLE)
+        self.weights = np.abs(c).astype(self._dtype)
+        self._n_negative = int(np.count_nonzero(c <= 0.0))
+        # Of a row, |a|^2 and errors of exponents.
+        self.own = np.stack([A.squares[I], np.zeros(I.size)], axis=1)
+        self._other, self._bound = B.squares[J], (_SECOND_ORDER * unit, _POWER_AND_SUM, _UNIT)
+        self.values, self.errors = np.zeros((2, J.size))
+
+    @property
+    def arguments(self) -> tuple:
+        """What `add_tiles` takes."""
+        known = self.own, self._other, self._bound
+        return self.weights, self._n_negative, *known, self.values, self.errors
+
+    def of_tiles(self, left, right, exponents) -> tuple[np.ndarray, np.ndarray]:
+        """Return sums and bounds from rows of both sides and what makes tiles of them."""
+        size = _TILE_DOUBLE if self._dtype == np.float64 else _TILE
+        rows = [*_tiles(0, self._n_negative, size), *_tiles(self._n_negative, len(left), size)]
+        # Few rows have wide tiles.
+        width = size * size // max((part.stop - part.start for part in rows), default=size)
+        memory = np.empty(size * size, self._dtype)
+        for columns in _tiles(0, len(right), width):
+            others = self._other[columns], self._bound, self.values[columns], self.errors[columns]
+            for part in rows:
+                T = exponents(left[part], right[columns], memory)
+                negative = part.start < self._n_negative
+                add_powers(T, self.weights[part], negative, self.own[part], *others)
+        return self.values, self.errors
 
 
 class ComputedBlocks:
@@ -438,15 +433,6 @@ def _squared_distances(left: np.ndarray, right: np.ndarray, memory: np.ndarray) 
 def _product(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndarray:
     """Return left right' in the memory of a tile."""
     return np.matmul(left, right.T, out=_tile(left, right, memory))
-
-
-def _products(right: np.ndarray):
-    """Return what makes left right' in the memory of a tile."""
-    return lambda left, memory: _product(left, right, memory)
-
-
-def _distances(right: np.ndarray):
-    return lambda left, memory: _squared_distances(left, right, memory)
 
 
 def _product_in_parts(left, right, memory: np.ndarray, more: np.ndarray) -> np.ndarray:
