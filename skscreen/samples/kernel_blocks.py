@@ -260,7 +260,9 @@ class RBFBlocks:
         terms = terms if self.is_sparse else np.minimum(terms, _terms(rows.d))
         single = np.log(2.0) * (_EXPONENT_SINGLE[0] * terms + _EXPONENT_SINGLE[1])
         exponents = np.where(
-            rows.far[index] | double, _UNIT * rows.exponent_errors(index, True, False), unit * single
+            rows.far[index] | double,
+            _UNIT * rows.exponent_errors(index, True, False),
+            unit * single,
         )
         errors = 0.5 * unit * _POWER_AND_SUM + exponents * rows.squares[index]
         return np.where(rows.very_far[index], np.inf, _SECOND_ORDER * errors)
