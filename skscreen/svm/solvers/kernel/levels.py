@@ -206,8 +206,9 @@ class LevelSolver:
         rank = np.where(violations > 0.0, -violations, np.abs(view.slopes))
         rank[free] = -np.inf
         rank[box.low == box.high] = np.inf
-        size = max(_NEAR * self._least // _LEAST, int(1.5 * np.count_nonzero(free)))
-        return smallest(rank, size)
+        # Violators that are left out come back as gaps that hardly fall.
+        size = max(int(1.5 * np.count_nonzero(free)), np.count_nonzero(violations) // 2)
+        return smallest(rank, max(size, _NEAR * self._least // _LEAST))
 
     def _pass(self, index, box: Box, point: Point, view: View, U, tol, double=False) -> None:
         """Solve the problem on U by working sets, and update all other scores."""
