@@ -176,29 +176,33 @@ class LevelSolver:
             return Point(beta, f + values, errors + more, np.zeros(new.size, np.bool_))
         g = box.target - f - b
         size = min(max(_BAND * np.count_nonzero(free), _FEWEST), self._least, new.size) - 1
-        beta = _by_scores(g, max(np.partition(np.abs(g), size)[size], _NARROW), box)
-        return self.point(new, beta)
+        band = max(np.partition(np.abs(g), size)[size], _NARROW)
+        # The sum is what a penalised intercept is a multiple of.
+        total = float(point.beta.sum()) if box.free or self.square_bias else None
+        return self.point(new, _by_scores(g, band, box, total))
 
     def improve(self, index: np.ndarray, box: Box, point: Point, tol: float) -> View:
         """Improve a point on a level to a relative gap, computed in single precision."""
         view, before = box.view(point.beta, point.f), None
         for _ in range(_PASSES):
-            if view.gap <= tol * view.primal or self._halted(view, before, _STALLED):
+            if view.gap <= tol * view.primal or self._halted(box, view, before, _STALLED):
                 break
             before = view
             self._pass(index, box, point, view, self._near(box, point, view), tol)
             view = box.view(point.beta, point.f)
         return view
 
-    def _halted(self, view: View, before: View | None, most: float) -> bool:
+    def _halted(self, box: Box, view: View, before: View | None, most: float) -> bool:
         """Whether steps are used up, or a pass has reduced the gap and raised the dual too little.
 
-        Far from the solution the gap may rise, but the dual value does not fall.
+        Far from the solution the gap may rise, but the dual value does not fall. It cannot rise by
+        more than to the primal value of beta = 0, which may be far below that of the point.
         """
         if self.n_steps >= self.max_steps or before is None:
             return self.n_steps >= self.max_steps
-        risen = (view.primal - view.gap) - (before.primal - before.gap)
-        return view.gap > most * before.gap and risen < _RISEN * before.gap
+        dual = before.primal - before.gap
+        risen, left = view.primal - view.gap - dual, float(box.losses(box.target).sum()) - dual
+        return view.gap > most * before.gap and risen < _RISEN * min(before.gap, left)
 
     def _near(self, box: Box, point: Point, view: View) -> np.ndarray:
         """Return free samples, violators, and the samples next to the margin."""
@@ -246,7 +250,7 @@ class LevelSolver:
         for _ in range(_DOUBLE_PASSES):
             self._balance(box, point)
             view, parts = self._certified(box, point)
-            if view.gap <= self.tol * view.primal or self._halted(view, before, _SLOW):
+            if view.gap <= self.tol * view.primal or self._halted(box, view, before, _SLOW):
                 break
             before = view
             J = np.flatnonzero((parts > 0.0) | box.is_free(point.beta))
@@ -347,20 +351,20 @@ def balanced(beta: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return signs * feasible(signs * beta, high - low, signs, 0.0)
 
 
-def _by_scores(g: np.ndarray, band: float, box: Box) -> np.ndarray:
+def _by_scores(g: np.ndarray, band: float, box: Box, total: float | None) -> np.ndarray:
     """Return beta at its bounds by the sign of g, and linear in g for |g| < band.
 
-    With a free intercept g is shifted by a constant, found by bisection, for a sum of zero.
+    For a sum of `total` g is shifted by a constant, found by bisection.
     """
     width = box.high - box.low
 
     def point(b: float) -> np.ndarray:
         return box.low + np.clip(0.5 + 0.5 * (g - b) / band, 0.0, 1.0) * width
 
-    if not box.free:
+    if total is None:
         return point(0.0)
     low, high = g.min() - band, g.max() + band
     for _ in range(_HALVINGS):
         b = 0.5 * (low + high)
-        low, high = (b, high) if point(b).sum() > 0.0 else (low, b)
-    return balanced(point(b), box.low, box.high)
+        low, high = (b, high) if point(b).sum() > total else (low, b)
+    return balanced(point(b), box.low, box.high) if box.free else point(b)

@@ -158,3 +158,24 @@ def test_separable_data_and_a_huge_C():
     X[:, 0] += 0.3 * y
     model = ScreenedSVC(1e8, kernel="rbf", gamma=0.3, intercept="free", tol=1e-7).fit(X, y)
     assert extended_gap(X, y, np.full(y.size, 1e8), model, 0.0)[0] <= model.dual_gap_ <= 1e-7
+
+
+def level_box(n, C=1.0):
+    _, y = data("plain", n)
+    return levels.Box(y, np.minimum(C * y, 0.0), np.maximum(C * y, 0.0), False)
+
+
+def test_a_gap_above_the_value_of_zero_is_no_reason_to_stop():
+    # The value of beta = 0 is 400, so that the dual can rise from 100 by 300, whatever the gap is.
+    solver = levels.LevelSolver(None, np.ones(400), 9.0, 1e-4, 10**9)
+    before, after = (levels.View(0.0, np.empty(0), 1e5, 1e5 + dual) for dual in (100.0, 140.0))
+    assert not solver._halted(level_box(400), after, before, 0.98)
+    assert solver._halted(level_box(400), before, before, 0.98)
+
+
+def test_the_next_level_starts_with_the_intercept_of_the_one_before():
+    box, g = level_box(300), np.random.default_rng(0).normal(loc=50.0, size=300)
+    beta = levels._by_scores(g, 0.1, box, 7.5)
+    assert beta.sum() == pytest.approx(7.5)
+    assert np.all((box.low <= beta) & (beta <= box.high))
+    assert levels._by_scores(g, 0.1, box, None).sum() == pytest.approx(box.high.sum())
