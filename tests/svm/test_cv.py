@@ -306,7 +306,7 @@ def test_the_refit_starts_from_a_fold(monkeypatch):
     options = {"kernel": "rbf", "intercept": "penalised"}
     model = ScreenedSVCCV(Cs=[0.3, 3.0], cv=3, **options).fit(X, y, weights)
     cold = ScreenedSVC(model.C_, **options).fit(X, y, weights)
-    assert model.n_iter_[0] < 0.8 * cold.n_iter_[0]
+    assert model.n_iter_[0] < 0.95 * cold.n_iter_[0]
     assert_allclose(model.objective_, cold.objective_, rtol=2e-6)
 
 

@@ -38,21 +38,18 @@ class SmoRun(KernelRun):
                 return
 
     def _sets(self, max_steps: int) -> WorkingSets:
-        """Return what solves on working sets, in units of the largest K_ii."""
+        """Return what solves on working sets, in units of the largest K_ii, shifts included."""
         samples, own = self.samples, np.zeros(self.samples.n)
         if self.y is not None and isinstance(samples, LinearKernelSamples):
             # Far from the origin single precision would leave nothing of what differs.
             first = samples.gram.rows(np.zeros(1, np.int64))[0]
             own = first - 0.5 * first[0]
-        diagonal = samples.diagonal - 2.0 * own
+        diagonal = samples.diagonal - 2.0 * own + self.losses.shifts
         # A power of two: nothing is rounded. Numbers in single precision end at 1e38.
-        largest = float(diagonal.max())
+        largest = float(np.max(diagonal, where=np.isfinite(diagonal), initial=0.0))
         self._unit = 2.0 ** np.round(np.log2(largest)) if largest > 0.0 else 1.0
-        diagonal = (diagonal + self.losses.shifts) / self._unit
-        blocks = _Scaled(samples.gram, own, self._unit)
-        return WorkingSets(
-            blocks, samples.bias**2 / self._unit, diagonal, max_steps, by_newton=False
-        )
+        blocks, square_bias = _Scaled(samples.gram, own, self._unit), samples.bias**2 / self._unit
+        return WorkingSets(blocks, square_bias, diagonal / self._unit, max_steps, by_newton=False)
 
     def _improve(self, sets: WorkingSets, allowed: float) -> bool:
         """Solve on one working set, as far as a gap needs it; return whether anything moved."""
