@@ -12,6 +12,7 @@ samples that both give the same class.
 import argparse
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,7 @@ def main() -> None:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for tol in tols:
-            for parts in (_split(load, "digits"), _large_classes()):
+            for parts in (_split(load, "digits"), *_made_sets()):
                 _run(_model(1.0, parts[0].shape[1], tol), *parts)  # compiles
         print("set, samples, classes, C, SVC fit s, predict s, accuracy | tol, ours, SVC / ours")
         for name in args.sets.split(","):
@@ -88,12 +89,13 @@ def _split(load: Data, name: str) -> tuple:
     return scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test]
 
 
-def _large_classes() -> tuple:
-    """Return made samples of classes too large for a kernel matrix of each."""
+def _made_sets() -> Iterator[tuple]:
+    """Yield made samples of large classes, and of smaller ones with few features and many."""
     rng = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], [3500, 3500, 100])
-    X = rng.normal(size=(y.size, 4)) + 2.0 * y[:, None]
-    return X, y, X[::10], y[::10]
+    for sizes, n_features in (((3500, 3500, 100), 4), ((900, 900, 900), 4), ((900, 900, 900), 40)):
+        y = np.repeat([0, 1, 2], sizes)
+        X = rng.normal(size=(y.size, n_features)) + 2.0 * y[:, None]
+        yield X, y, X[::10], y[::10]
 
 
 def _model(C: float, n_features: int, tol: float) -> ScreenedSVC:
