@@ -39,7 +39,7 @@ def main() -> None:
     with threadpool_limits(1):
         X, y = load_iris(return_X_y=True)
         for cv in (2, 3):
-            searches(X, y, [0.1, 1.0], [0.1, 1.0], cv, 1e-6)
+            list(searches(X, y, [0.1, 1.0], [0.1, 1.0], cv, 1e-6))  # compiles
         for name in args.sets.split(","):
             if name == "fits":
                 small_fits()
