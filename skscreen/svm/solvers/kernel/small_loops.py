@@ -88,7 +88,9 @@ def solve_pairs(
         matrix = memory[: n * _padded(n)].reshape(n, _padded(n))
         m = ranges[k, 1] - ranges[k, 0]
         _copy(K, ranges[k], square_bias, matrix)
-        own[:m], own[m:n] = sizes[ranges[k, 0] : ranges[k, 1]], sizes[ranges[k, 2] : ranges[k, 3]]
+        # Loops in place of slices: less to compile.
+        for j in range(n):
+            own[j] = sizes[ranges[k, 0] + j if j < m else ranges[k, 2] + j - m]
         found[k, 0], found[k, 1], found[k, 2], found[k, 3] = _solve(
             matrix,
             m,
@@ -135,7 +137,8 @@ def _solve(K, m, low, high, free, sizes, relative, tol, enough, steps, beta):
         diagonal[k] = max(K[k, k], _TINY)
     target[m:] = -1.0
     bottom, top, point, g = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
-    bottom[:n], top[:n], point[:n] = low, high, beta
+    for k in range(n):
+        bottom[k], top[k], point[k] = low[k], high[k], beta[k]
     f, errors = np.empty(n), np.empty(n)
     taken, dual, patience, best = 0, -np.inf, _PATIENCE, (0.0, np.inf, 0.0)
     settled = False
@@ -145,7 +148,9 @@ def _solve(K, m, low, high, free, sizes, relative, tol, enough, steps, beta):
         _scores(K, point, sizes, relative, f, errors)
         b, gap, primal = _certified(target, low, high, point[:n], f, errors, free, tol)
         if gap < best[1] or turn == 0:
-            beta[:], best = point[:n], (b, gap, primal)
+            best = b, gap, primal
+            for k in range(n):
+                beta[k] = point[k]
         risen = primal - gap - dual
         patience = _PATIENCE if risen > _RISEN * gap or gap == np.inf else patience - 1
         # Once the gap is small enough, one round more is tried for further digits.
