@@ -35,10 +35,15 @@ def samples(kind, n=700, d=7):
         X = np.where(rng.random((n, 40)) < 0.1, rng.normal(size=(n, 40)), 5.0)
         X[::50] = 5.0 + 9.0 * rng.normal(size=(n // 50, 40))
         X[3, 2] = 1e6
+    elif kind == "wide":
+        # More features than `row_tiles` takes: products of matrices, with far rows too.
+        X = rng.normal(scale=0.5, size=(n, 33))
+        X[::9] *= 4.0
+        X[[3, 400]] *= 1e6
     return X
 
 
-KINDS = ["plain", "shifted", "outliers", "spread", "constant", "sparse", "zeros"]
+KINDS = ["plain", "shifted", "outliers", "spread", "constant", "sparse", "zeros", "wide"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -59,6 +64,7 @@ def test_sums_are_as_exact_as_said(kind):
     np.testing.assert_allclose(out[:, :613], np.array(K, np.float64), rtol=0.0, atol=4e-6)
     assert not out[:, 613:].any()
     assert rows.is_sparse == (kind in ("constant", "zeros"))
+    assert (rows.tiles is None) == (kind == "wide")
 
 
 def test_nothing_to_add():
