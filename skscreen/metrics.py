@@ -103,8 +103,7 @@ def noise_ceiling(X, y=None, *, oddoneout: bool = False) -> NoiseCeiling:
     Returns
     -------
     NoiseCeiling
-        Named tuple with `agreement`, `lower`, `upper`, `n_questions` and `n_answers`. Questions
-        with a single answer do not count.
+        `agreement`, `lower`, `upper`, `n_questions`, `n_answers`; single answers do not count.
 
     Raises
     ------
@@ -160,8 +159,7 @@ def precision_at_k(relevant, distances, k: int) -> float:
     ----------
     relevant : array-like of shape (n_queries, n_items), bool
     distances : array-like of shape (n_queries, n_items)
-        Distances from each query to each item. Items at equal distance are ranked in their given
-        order.
+        From each query to each item. Items at equal distance keep their order.
     k : int
         From 1 to n_items.
 
@@ -180,8 +178,7 @@ def precision_at_k(relevant, distances, k: int) -> float:
 def recall_at_k(relevant, distances, k: int) -> float:
     """Return the share of the relevant items that is among the k nearest, averaged over queries.
 
-    See `retrieval_recall_at_k` for the share of queries with at least one relevant item among the k
-    nearest.
+    See `retrieval_recall_at_k` for the share of queries with at least one hit.
 
     Parameters
     ----------
@@ -255,8 +252,7 @@ def retrieval_recall_at_k(Z, labels, k: int) -> float:
 
     Notes
     -----
-    All distances are computed, in blocks of queries. This takes O(n_samples^2 n_components)
-    operations, but no memory that grows with n_samples^2.
+    All distances are computed, in blocks: O(n_samples^2 n_components) operations, not memory.
 
     References
     ----------
@@ -280,8 +276,7 @@ def retrieval_recall_at_k(Z, labels, k: int) -> float:
 def r_precision(Z, labels) -> float:
     """Return the mean share of samples of the same label among the R nearest of each sample.
 
-    R is the number of other samples with the same label. The value is 1 if these come before all
-    others for every sample.
+    R is the number of other samples with the same label; 1 means that these always come first.
 
     Parameters
     ----------

@@ -72,21 +72,9 @@ def sgd_pass(X, answers, start, n_steps, first_step, last_step, loss, shape, reg
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def svrg_epoch(
-    X,
-    snapshot,
-    gradient,
-    answers,
-    start,
-    n_steps,
-    batch,
-    step,
-    loss,
-    shape,
-    reg,
-    last,
-    buffer,
+    X, snapshot, gradient, answers, start, n_steps, batch, step, loss, shape, reg, last, buffer,
     third,
-):
+):  # fmt: skip
     """Take `n_steps` steps of SVRG on `batch` answers each, from X = snapshot.
 
     A step moves X by -batch * step * u, where u is the mean over the batch of the differences of

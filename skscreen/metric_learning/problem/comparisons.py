@@ -155,8 +155,7 @@ class Comparisons:
         if items.slots is not None:
             far_sizes = far_sizes[items.slots]
         self._norms = row_and_frobenius_norms(padded)
-        # Relative error of a product, including that of the data, and the growth of rounding errors
-        # in distances.
+        # Relative error of a product, data included, and growth of rounding errors in distances.
         self._eps = EPS * max(0.25 * math.sqrt(n_summed), 1.0)
         self._root = math.sqrt(max(X.shape[1], n_summed))
         size = near_sizes.mean() if near_sizes.size else 0.0
@@ -344,8 +343,7 @@ class Comparisons:
         """Count the items off the quadratic piece: the most that screening could decide."""
         below = []
         for near in (margins.near, margins.near - loss.gamma):
-            # Dual variables of a hinge are 1 below the threshold, so rows add up to numbers of
-            # items.
+            # Dual variables of a hinge are 1 below the threshold: rows add up to counts of items.
             row_weights, slot_weights = self.weights()
             shifted = replace(margins, near=near)
             self._loss_pass(shifted, loss, _HINGE, row_weights, slot_weights)
