@@ -42,11 +42,13 @@ from skscreen import (
     OrdinalEmbedding,
     PragamSVC,
     PragamSVCCV,
+    RTLMPairsClassifier,
     ScreenedLinearSVC,
     ScreenedRTLM,
     ScreenedRTLMCV,
     ScreenedSVC,
     ScreenedSVCCV,
+    ScreenedSVR,
     Store,
     project_box_equality,
     rtlm_path,
@@ -86,7 +88,11 @@ def learned(model, *data, **fit) -> dict:
     model = pickle.loads(pickle.dumps(clone(model).fit(*data, **fit)))
     names = ("coef_", "dual_coef_", "intercept_", "components_", "embedding_", "transition_",
              "objective_", "scores_")  # fmt: skip
-    return {name: np.array(getattr(model, name)) for name in names if hasattr(model, name)}
+    found = {name: getattr(model, name) for name in names if hasattr(model, name)}
+    return {
+        name: value.toarray() if sparse.issparse(value) else np.array(value)
+        for name, value in found.items()
+    }
 
 
 def svc(rng, folder):
@@ -99,6 +105,23 @@ def svc(rng, folder):
     )  # fmt: skip
     X = sparse.csr_array(np.where(X > 0.5, X, 0.0)) if rng.random() < 0.3 else X
     return learned(model, X, y, sample_weight=rng.integers(0, 3, y.size) + 1.0 * (y == 0))
+
+
+def linear_svc(rng, folder):
+    X, y = labelled(rng)
+    loss = str(rng.choice(["hinge", "squared_hinge"]))
+    model = ScreenedLinearSVC(C=10.0 ** rng.uniform(-3, 3), loss=loss)
+    return learned(model, sparse.csr_array(np.where(X > 0.5, X, 0.0)), y)
+
+
+def regression(rng, folder):
+    X, _ = labelled(rng)
+    model = ScreenedSVR(
+        C=10.0 ** rng.uniform(-2, 2), epsilon=float(rng.choice([0.0, 0.1])),
+        kernel=str(rng.choice(["linear", "rbf"])),
+        loss=str(rng.choice(["epsilon_insensitive", "squared_epsilon_insensitive"])),
+    )  # fmt: skip
+    return learned(model, X, X[:, 0] + rng.normal(size=len(X)))
 
 
 def pragam(rng, folder):
@@ -121,6 +144,13 @@ def metric(rng, folder):
     return learned(model, X, y)
 
 
+def pairs(rng, folder):
+    X, y = labelled(rng, 150)
+    tuples = rng.integers(0, len(X), (200, 2))
+    similar = np.where(y[tuples[:, 0]] == y[tuples[:, 1]], 1, -1)
+    return learned(RTLMPairsClassifier(), X[tuples], similar)
+
+
 def embedding(rng, folder):
     X = rng.normal(size=(int(rng.integers(10, 60)), 2))
     answers = make_triplets(X, 1500, noise=0.05, random_state=int(rng.integers(100)))
@@ -133,6 +163,11 @@ def embedding(rng, folder):
     found["distance"] = procrustes_distance(X[: len(found["embedding_"])], found["embedding_"])
     EmbeddingDisplay.from_estimator(clone(model).fit(answers), classes=np.arange(len(X)) % 3)
     return found
+
+
+def scales(rng, folder):
+    answers = make_triplets(np.arange(9.0)[:, None], 300, noise=0.3, random_state=0)
+    return learned(OrdinalEmbedding(n_components=1, random_state=int(rng.integers(100))), answers)
 
 
 def sequences(rng, folder):
@@ -204,7 +239,8 @@ def small(rng, folder):
 
 
 TASKS: tuple[Callable, ...] = (
-    svc, pragam, metric, embedding, sequences, paths, certified, searches, grids, stored, small,
+    svc, linear_svc, regression, pragam, metric, pairs, embedding, scales, sequences, paths,
+    certified, searches, grids, stored, small,
 )  # fmt: skip
 
 
