@@ -5,6 +5,8 @@ feature that all samples share (0: there is none), whose weight times B is an in
 penalised like the other weights. Signs and B are applied to results, never to the data.
 """
 
+from copy import copy
+
 import numpy as np
 from scipy import sparse
 
@@ -45,13 +47,9 @@ class LinearSamples:
 
     def __init__(self, X, y, bias: float = 0.0, compressed: sparse.csr_array | None = None):
         self.X, self._compressed = _rows_of(X), compressed
-        self.y = np.ascontiguousarray(y, dtype=np.float64)
         self.bias = float(bias)
         self.n, self.n_columns = self.X.shape
-        if self.y.shape != (self.n,):
-            raise ValueError(f"y must have shape ({self.n},), one sign per row of X.")
-        if not np.all(np.abs(self.y) == 1.0):
-            raise ValueError("y must hold only -1 and +1.")
+        self.y = self._checked(y)
         if not np.isfinite(self.bias):
             raise ValueError(f"bias must be finite, got {bias!r}.")
         self.is_sparse = sparse.issparse(self.X)
@@ -67,6 +65,20 @@ class LinearSamples:
                 f"{what} has rows of length {self.norms.max():g}, and products of lengths above "
                 f"{LARGEST:g} may overflow: rescale X."
             )
+
+    def _checked(self, y) -> np.ndarray:
+        y = np.ascontiguousarray(y, dtype=np.float64)
+        if y.shape != (self.n,):
+            raise ValueError(f"y must have shape ({self.n},), one sign per row of X.")
+        if not np.all(np.abs(y) == 1.0):
+            raise ValueError("y must hold only -1 and +1.")
+        return y
+
+    def signed(self, y) -> "LinearSamples":
+        """Return the same rows with other signs; nothing is computed again."""
+        out = copy(self)
+        out.y = self._checked(y)
+        return out
 
     def __setstate__(self, state: dict) -> None:
         vars(self).update((name, aligned(value)) for name, value in state.items())

@@ -73,6 +73,11 @@ class SampleSet:
     def _compressed(self):
         return compress(self._rows)
 
+    @cached_property
+    def _linear_samples(self) -> LinearSamples:
+        parts = (self._settings.bias, self._compressed) if self._linear else ()
+        return LinearSamples(self._rows, np.ones(self._rows.shape[0]), *parts)
+
     def start_together(
         self, classes: np.ndarray, losses: SampleLosses, tol: float
     ) -> tuple[np.ndarray, np.ndarray] | None:
@@ -85,7 +90,7 @@ class SampleSet:
         X = self._rows if sparse.issparse(self._rows) else self._compressed
         if X is None:
             return None
-        samples = self._linear_samples(np.ones(classes.size), self._settings.bias, self._compressed)
+        samples = self._linear_samples
         if is_narrow(samples, losses):
             return None
         return start_together(
@@ -95,7 +100,7 @@ class SampleSet:
 
     def prepare(self) -> None:
         """Make what problems share, before threads ask for it."""
-        _ = self._compressed if self._linear else self._gram
+        _ = self._linear_samples if self._linear else self._gram
 
     def path_solver(
         self, signs: np.ndarray | None, losses: SampleLosses | np.ndarray, exact: bool = True
@@ -111,24 +116,23 @@ class SampleSet:
         """
         settings = self._settings
         if self._linear:
-            samples = self._linear_samples(signs, settings.bias, self._compressed)
+            samples = self._signed_samples(signs)
             solve = partial(solve_rows, samples, settings)
         else:
             gram = self._gram if signs is not None else TwiceGram(self._gram)
             known = both_signs(self._gram.n) if signs is None else signs
             samples = KernelSamples(gram, known, bias=settings.bias)
             if self._rows is not None:
-                samples = LinearKernelSamples(gram, self._linear_samples(signs))
+                samples = LinearKernelSamples(gram, self._signed_samples(signs))
             solve = partial(solve_gram, samples, settings)
         return SamplePathSolver(
             samples, losses, solve, settings.screening, free=settings.free,
             max_iter=settings.max_iter, exact=exact,
         )  # fmt: skip
 
-    def _linear_samples(self, signs: np.ndarray | None, *parts) -> LinearSamples | TwiceRows:
-        if signs is not None:
-            return LinearSamples(self._rows, signs, *parts)
-        return TwiceRows(LinearSamples(self._rows, np.ones(self._rows.shape[0]), *parts))
+    def _signed_samples(self, signs: np.ndarray | None) -> LinearSamples | TwiceRows:
+        samples = self._linear_samples
+        return TwiceRows(samples) if signs is None else samples.signed(signs)
 
     def finish(self, signed: np.ndarray, solution: SampleSolution) -> SampleSolution:
         """Return a solution with weights of features and intercept, and without margins.
@@ -137,7 +141,7 @@ class SampleSet:
         """
         settings, w, b = self._settings, solution.w, solution.b
         if self._rows is not None and w is None:
-            w = LinearSamples(self._rows, np.ones(signed.size)).combine(signed)
+            w = self._linear_samples.combine(signed)
         if not settings.free:
             rows = solution.w is not None and settings.bias
             b = settings.bias * w[-1] if rows else settings.bias**2 * math.fsum(signed)

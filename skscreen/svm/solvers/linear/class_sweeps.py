@@ -72,7 +72,9 @@ def _add_two(context, value, i, other, k, source, target):
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER, error_model="numpy")
-def sweep(data, columns, starts, bias, own, size, shifts, steps, alpha, weights, order, rest, gaps):
+def sweep(
+    data, columns, starts, bias, own, size, shifts, steps, alpha, weights, order, rest, gaps, sums
+):  # fmt: skip
     """Move the dual variables of the rows `order`, in that order, to their best values.
 
     Parameters
@@ -95,8 +97,9 @@ def sweep(data, columns, starts, bias, own, size, shifts, steps, alpha, weights,
         Rows; the first of them become those that do not rest.
     rest : float
         A row rests if all its variables are 0 and all its gradients below minus this.
-    gaps : ndarray of shape (LANES,)
-        Receives the sums of slacknesses, of the margins met on the way: an estimate.
+    gaps, sums : ndarray of shape (LANES,)
+        Receive the sums of slacknesses, of the margins met on the way: an estimate; and those of
+        the dual variables.
 
     Returns
     -------
@@ -108,7 +111,7 @@ def sweep(data, columns, starts, bias, own, size, shifts, steps, alpha, weights,
     kept, largest, last = 0, _NOTHING, weights.size - LANES
     scores = np.empty(LANES, np.float32)
     for k in range(LANES):
-        gaps[k] = 0.0
+        gaps[k] = sums[k] = 0.0
     for t in range(order.size):
         i = order[t]
         first, end = starts[i], starts[i + 1]
@@ -121,7 +124,7 @@ def sweep(data, columns, starts, bias, own, size, shifts, steps, alpha, weights,
             _add(data[end - 1], weights, np.int64(columns[end - 1]) * LANES, scores, 0)
         _add(bias, weights, last, scores, 0)
         moved, resting, steepest = _moves(
-            scores, own[i], size, shifts[i], steps[i], alpha[i], rest, gaps
+            scores, own[i], size, shifts[i], steps[i], alpha[i], rest, gaps, sums
         )
         largest = max(largest, steepest)
         if not resting:
@@ -135,7 +138,7 @@ def sweep(data, columns, starts, bias, own, size, shifts, steps, alpha, weights,
 
 
 @njit(inline="always")
-def _moves(scores, own, size, shift, step, alpha, rest, gaps):
+def _moves(scores, own, size, shift, step, alpha, rest, gaps, sums):
     """Move the variables of a row; its scores become what these moves add to the weights."""
     moved, resting, steepest = False, True, _NOTHING
     if 0 <= own < size:
@@ -145,6 +148,7 @@ def _moves(scores, own, size, shift, step, alpha, rest, gaps):
         slope, lost = short - shift * old, max(short, _NOTHING)
         new = max(old + slope * step, _NOTHING)
         gaps[k] += _HALF / shift * (shift * old - lost) ** 2 + old * max(-short, _NOTHING)
+        sums[k] += new
         alpha[k], scores[k] = new, old - new
         moved = moved or new != old
         resting = resting and new == _NOTHING and slope < -rest

@@ -13,6 +13,12 @@ _LEAST, _SHARE = 2e-7, 0.5
 # is above `_MOST`, solving the problems one by one is faster.
 _FIRST, _LAST, _MOST = 8, 4, 40
 
+# Numbers in a cache line.
+_LINE = 16
+
+# Tiny objective that avoids division by zero.
+_TINY = 1e-300
+
 # Largest entries whose sums and squares single precision can hold.
 _LARGEST = 1e6
 
@@ -62,7 +68,7 @@ def start_together(
     check_memory(16.0 * k * n, f"Dual variables of {k:,} problems on {n:,} samples", "Use fewer.")
     out, n_sweeps = np.empty((k, n)), np.empty(k, np.int64)
     terms = shifts.astype(np.float32), (1.0 / (norms**2 + shifts)).astype(np.float32)
-    rows = X.data.astype(np.float32), X.indices.view(_unsigned(X.indices)), X.indptr
+    rows = X.data.astype(np.float32), _by_frequency(X), X.indptr
     parts = -(-k // LANES)
     for part in np.array_split(np.arange(k), parts):
         random = np.random.default_rng(seed)
@@ -73,22 +79,30 @@ def start_together(
     return out, n_sweeps
 
 
-def _unsigned(indices: np.ndarray):
-    return np.uint32 if indices.dtype.itemsize == 4 else np.uint64
+def _by_frequency(X: sparse.csr_array) -> np.ndarray:
+    """Return the columns of all entries in the order of their number of entries.
+
+    The weights of frequent columns are then neighbours, on few pages of memory.
+    """
+    places = np.empty(X.shape[1], np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64)
+    counts = np.bincount(X.indices, minlength=X.shape[1])
+    places[np.argsort(-counts, kind="stable")] = np.arange(X.shape[1])
+    return places[X.indices]
 
 
 def _sweeps(rows, d, bias, own, size, terms, tol, random) -> tuple[np.ndarray, int]:
     """Return the dual variables of some of the problems, (n, LANES), and the number of sweeps."""
     n, target, bias = own.size, _SHARE * max(tol, _LEAST), np.float32(bias)
-    alpha, gaps = np.zeros((n, LANES), np.float32), np.empty(LANES)
-    weights = np.zeros((d + 1) * LANES, np.float32)
+    alpha, weights = _aligned(n * LANES).reshape(n, LANES), _aligned((d + 1) * LANES)
+    gaps, sums = np.empty(LANES), np.empty(LANES)
     active, rest, history = np.arange(n), np.float32(np.inf), []
     for n_sweeps in range(1, _MOST + 1):
         everyone, order = active.size == n, random.permutation(active)
         kept, largest = sweep(
-            *rows, bias, own, size, *terms, alpha, weights, order, rest, gaps
+            *rows, bias, own, size, *terms, alpha, weights, order, rest, gaps, sums
         )  # fmt: skip
-        history.append(float(np.max(gaps[:size] / _primal(alpha, weights, terms[0], size))))
+        # At the solution the objective is half the sum of the dual variables.
+        history.append(float(np.max(gaps[:size] / np.maximum(0.5 * sums[:size], _TINY))))
         if history[-1] <= target:
             if everyone:
                 break
@@ -101,12 +115,11 @@ def _sweeps(rows, d, bias, own, size, terms, tol, random) -> tuple[np.ndarray, i
     return alpha, n_sweeps
 
 
-def _primal(alpha, weights, shifts, size) -> np.ndarray:
-    """Return estimates of the primal values; near the solutions losses are alpha^2 shift / 2."""
-    weights = weights.reshape(-1, LANES)[:, :size]
-    squares = np.einsum("ij,ij->j", weights, weights, dtype=np.float64)
-    losses = np.einsum("ij,ij,i->j", alpha[:, :size], alpha[:, :size], shifts, dtype=np.float64)
-    return np.maximum(0.5 * (squares + losses), 1e-300)
+def _aligned(size: int) -> np.ndarray:
+    """Return zeros whose first is at the start of a cache line."""
+    flat = np.zeros(size + _LINE, np.float32)
+    first = -flat.ctypes.data % (4 * _LINE) // 4
+    return flat[first : first + size]
 
 
 def _left(history: list[float], target: float) -> float:
