@@ -8,9 +8,10 @@ objective of each of its problems is within 1e-6 of the optimum, relatively, and
 what took more than a limit of seconds is not tried with a tighter one. CPU seconds, one thread.
 
 Pixels are brought to [0, 1], which is how most have them: `mnist` (even digits or odd ones) and
-`mnist-10` (all ten). `mnist-10-standardised` has them standardised one by one instead, where
-LinearSVC, whose defaults then are its primal method, takes minutes; it is measured if asked for.
-Other dense sets are standardised, texts are tf-idf rows of length 1.
+`mnist-10` (all ten). `mnist-10-standardised` has them standardised one by one instead, as all other
+dense sets are: LinearSVC, whose defaults then are its primal method, takes minutes. Texts are
+tf-idf rows of length 1. "Same gap" is kind to LinearSVC: it has to be as near to the optimum as
+ours has to prove that it is, and need not prove it.
 """
 
 import argparse
@@ -32,7 +33,7 @@ from benchmarks.support.tables import table
 from skscreen import ScreenedLinearSVC
 
 BINARY = ("mnist", "shuttle", "w8a", "reuters_money", "news20_binary", "a9a")
-MULTICLASS = ("news20", "sector", "mnist-10", "letter")
+MULTICLASS = ("news20", "sector", "mnist-10", "mnist-10-standardised", "letter")
 TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 GAP = 1e-6
 

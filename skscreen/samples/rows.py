@@ -118,7 +118,7 @@ class LinearSamples:
             out = self.X @ w[:d]
         else:
             out = np.empty(self.n)
-            row_loops.multiply(*self.rows, np.ascontiguousarray(w, dtype=np.float64), out)
+            row_loops.multiply(*self.short_rows, np.ascontiguousarray(w, dtype=np.float64), out)
         if self.bias != 0.0:
             out += self.bias * w[d]
         out *= self.y
@@ -131,7 +131,7 @@ class LinearSamples:
         if self._by_blas and 2 * np.count_nonzero(scales) > self.n:
             out[:d] = self.X.T @ scales
         else:
-            row_loops.multiply_transposed(*self.rows, scales, out)
+            row_loops.multiply_transposed(*self.short_rows, scales, out)
         if self.bias != 0.0:
             out[d] = self.bias * scales.sum()
         return out
@@ -154,17 +154,18 @@ class LinearSamples:
         part.n, part.n_columns, part.n_features = index.size, self.n_columns, self.n_features
         return part
 
-    def scaled_rows(self, index: np.ndarray, scales: np.ndarray):
-        """Return the rows scales_i z_i of some samples: a double-precision array or CSR."""
+    def scaled_rows(self, index: np.ndarray, scales: np.ndarray, dtype=np.float64):
+        """Return the rows scales_i z_i of some samples: an array or CSR."""
         scales = scales * self.y[index]
         if self.is_sparse:
-            out = self.X[index].astype(np.float64)
+            out = self.X[index].astype(dtype)
             out.data *= np.repeat(scales, np.diff(out.indptr))
             if self.bias != 0.0:
                 out = sparse.hstack([out, self.bias * scales[:, None]], format="csr")
             return out
-        out = np.empty((index.size, self.n_features))
-        np.multiply(self.X[index], scales[:, None], out=out[:, : self.n_columns])
+        out = np.empty((index.size, self.n_features), dtype)
+        columns = out[:, : self.n_columns]
+        np.multiply(self.X[index], scales[:, None], out=columns, casting="same_kind")
         if self.bias != 0.0:
             out[:, -1] = self.bias * scales
         return out
@@ -201,7 +202,8 @@ class LinearSamples:
     @property
     def _by_blas(self) -> bool:
         # Mixed precision would make a copy of the whole matrix.
-        return not self.is_sparse and self.X.dtype == np.float64
+        full = not self.is_sparse and self._compressed is None
+        return full and self.X.dtype == np.float64
 
 
 def check_bounds(C: float, weights: np.ndarray) -> None:

@@ -70,9 +70,9 @@ class TwiceRows:
         part.y = self.y[index]
         return part
 
-    def scaled_rows(self, index: np.ndarray, scales: np.ndarray):
-        """Return the rows scales_i z_i of some samples: a double-precision array or CSR."""
-        return self._half.scaled_rows(index % self._half.n, scales * self.y[index])
+    def scaled_rows(self, index: np.ndarray, scales: np.ndarray, dtype=np.float64):
+        """Return the rows scales_i z_i of some samples: an array or CSR."""
+        return self._half.scaled_rows(index % self._half.n, scales * self.y[index], dtype)
 
     def block(
         self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray | None = None

@@ -81,9 +81,9 @@ class SampleSet:
     def start_together(
         self, classes: np.ndarray, losses: SampleLosses, tol: float
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return dual variables near those of each class against the rest, for wide sparse rows.
+        """Return dual variables near those of each class against the rest, for sparse rows.
 
-        And the steps that this took for each.
+        And the steps that this took for each. Newton's method on narrow rows needs few of them.
         """
         if not self._linear:
             return None
@@ -91,11 +91,9 @@ class SampleSet:
         if X is None:
             return None
         samples = self._linear_samples
-        if is_narrow(samples, losses):
-            return None
         return start_together(
             X, samples.bias, samples.norms, classes, losses.shifts, tol,
-            self._settings.random_state,
+            few=is_narrow(samples, losses), seed=self._settings.random_state,
         )  # fmt: skip
 
     def prepare(self) -> None:

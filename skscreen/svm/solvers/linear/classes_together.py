@@ -13,6 +13,9 @@ _LEAST, _SHARE = 2e-7, 0.5
 # is above `_MOST`, solving the problems one by one is faster.
 _FIRST, _LAST, _MOST = 8, 4, 40
 
+# Number of sweeps for a rough start.
+_FEW = 5
+
 # Numbers in a cache line.
 _LINE = 16
 
@@ -30,6 +33,7 @@ def start_together(
     classes: np.ndarray,
     shifts: np.ndarray,
     tol: float,
+    few: bool = False,
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return dual variables near the solutions of one-vs-rest problems with squared hinges.
@@ -47,6 +51,8 @@ def start_together(
         Of the losses, 1 / (2 C_i).
     tol : float
         Relative duality gap that is asked for, by estimates in single precision.
+    few : bool, default=False
+        Whether a few sweeps are enough, for a method that needs no more than a rough start.
     seed : int, default=0
         Of the order of visits.
 
@@ -69,11 +75,11 @@ def start_together(
     out, n_sweeps = np.empty((k, n)), np.empty(k, np.int64)
     terms = shifts.astype(np.float32), (1.0 / (norms**2 + shifts)).astype(np.float32)
     rows = X.data.astype(np.float32), _by_frequency(X), X.indptr
-    parts = -(-k // LANES)
+    parts, most = -(-k // LANES), _FEW if few else _MOST
     for part in np.array_split(np.arange(k), parts):
         random = np.random.default_rng(seed)
         alpha, n_sweeps[part] = _sweeps(
-            rows, X.shape[1], bias, classes - part[0], part.size, terms, tol, random
+            rows, X.shape[1], bias, classes - part[0], part.size, terms, tol, most, random
         )
         out[part] = alpha[:, : part.size].T
     return out, n_sweeps
@@ -90,13 +96,13 @@ def _by_frequency(X: sparse.csr_array) -> np.ndarray:
     return places[X.indices]
 
 
-def _sweeps(rows, d, bias, own, size, terms, tol, random) -> tuple[np.ndarray, int]:
+def _sweeps(rows, d, bias, own, size, terms, tol, most, random) -> tuple[np.ndarray, int]:
     """Return the dual variables of some of the problems, (n, LANES), and the number of sweeps."""
     n, target, bias = own.size, _SHARE * max(tol, _LEAST), np.float32(bias)
     alpha, weights = _aligned(n * LANES).reshape(n, LANES), _aligned((d + 1) * LANES)
     gaps, sums = np.empty(LANES), np.empty(LANES)
     active, rest, history = np.arange(n), np.float32(np.inf), []
-    for n_sweeps in range(1, _MOST + 1):
+    for n_sweeps in range(1, most + 1):
         everyone, order = active.size == n, random.permutation(active)
         kept, largest = sweep(
             *rows, bias, own, size, *terms, alpha, weights, order, rest, gaps, sums
@@ -109,7 +115,7 @@ def _sweeps(rows, d, bias, own, size, terms, tol, random) -> tuple[np.ndarray, i
             # Resting variables have to be checked once more.
             active, rest = np.arange(n), np.float32(np.inf)
             continue
-        if n_sweeps >= _FIRST and n_sweeps + _left(history, target) > _MOST:
+        if n_sweeps >= _FIRST and n_sweeps + _left(history, target) > most:
             break
         active, rest = order[:kept], np.float32(largest)
     return alpha, n_sweeps

@@ -19,8 +19,7 @@ linear SVMs, JMLR 6.
 """
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.blas import dsymv, dsyrk
+from scipy.linalg import cho_factor, cho_solve, get_blas_funcs
 
 from skscreen.core.compiling import njit
 from skscreen.core.decisions import UNDECIDED
@@ -48,17 +47,21 @@ _EPOCHS = 5
 # Number of rows that are copied and multiplied together.
 _TOGETHER = 4096
 
+# Largest rounding errors of a sum in single precision, next to the identity, and the share of the
+# gradient that a step to the minimum may leave before sums are in double precision.
+_HARMLESS, _INEXACT = 10.0, 0.1
+
 # Sparse rows filled below this share have their outer products summed up entry by entry.
 _NARROW = 0.15
 
 # Estimates for `newton_work`: steps from nothing, and from another start.
 _STEPS, _FEWER_STEPS = 8.0, 6.0
 # Passes over the data in a step, and how often all outer products are summed up in a solve.
-_PASSES, _PRODUCTS = 3.0, 2.0
+_PASSES, _PRODUCTS = 3.0, 1.0
 # Nanoseconds per product of two entries of a row, entry read, entry copied, sample in a pass, and
 # multiplication in matrix products; and for each step.
 _NS_PER_PAIR, _NS_PER_READ, _NS_PER_COPY, _NS_PER_SAMPLE = 1.5, 0.7, 1.0, 5.0
-_NS_PER_MULTIPLY, _OVERHEAD = 0.05, 1e5
+_NS_PER_MULTIPLY, _OVERHEAD = 0.03, 1e5
 
 # Share of the tolerance to reach before the certificate is computed.
 _SHARE = 0.5
@@ -70,14 +73,14 @@ _MOST_FAILURES = 3
 def newton_work(state: SampleState) -> float:
     """Return the estimated time of a solve from a state, in nanoseconds."""
     samples = state.samples
-    side, width = samples.n_features, samples.n_entries / samples.n
+    side, width = samples.n_features, float(samples.row_lengths.mean())
     if by_entries(samples):
-        products = _NS_PER_PAIR * 0.5 * float(samples.row_lengths.mean()) ** 2
+        products = _NS_PER_PAIR * 0.5 * width**2
     else:
         products = _NS_PER_MULTIPLY * 0.5 * side**2 + _NS_PER_COPY * side
     passes = _PASSES * (_NS_PER_READ * width + _NS_PER_SAMPLE)
     step = passes * samples.n + _NS_PER_MULTIPLY * side**3 / 3.0 + _OVERHEAD
-    if not state.n_iter:
+    if not state.alpha.any():
         return _STEPS * step + _PRODUCTS * products * samples.n
     return _FEWER_STEPS * step + products * np.count_nonzero(state.alpha)
 
@@ -153,13 +156,16 @@ class _Problem:
 
     def minimise(self, tol: float, most: int) -> int:
         """Take steps until the gap is likely to be small enough; return their number."""
-        short = self.thresholds - self.samples.margins(self.w)
+        short, before = self.thresholds - self.samples.margins(self.w), np.inf
         for n_steps in range(most + 1):
             positive = np.maximum(short, 0.0)
             self.alpha = positive * self.inverses
             gradient = self.w - self.samples.combine(self.alpha)
             primal = 0.5 * float(self.w @ self.w + self.alpha @ positive)
-            self.hessian.update(self.alpha > 0.0)
+            changed = self.hessian.update(self.alpha > 0.0)
+            before, slope = float(np.linalg.norm(gradient)), before
+            if not changed and before > _INEXACT * slope:
+                self.hessian.to_double()
             # That of (sum_i alpha_i z_i, alpha), if the same samples have a loss there.
             gap = 0.5 * float(gradient @ self.hessian.times(gradient))
             if n_steps == most or gap <= _SHARE * tol * primal:
@@ -176,7 +182,11 @@ class _Problem:
 
 
 class _Hessian:
-    """The sum of z_i z_i' / s_i over a set of samples that changes little."""
+    """The sum of z_i z_i' / s_i over a set of samples that changes little.
+
+    In single precision, which is twice as fast, where its rounding errors are small next to the
+    identity: a step then leads downhill, and the next one mends it.
+    """
 
     def __init__(self, samples: LinearSamples, inverses: np.ndarray):
         side = samples.n_features
@@ -184,35 +194,41 @@ class _Hessian:
         check_memory(16.0 * side**2, what, "Use solver='coordinate-descent'.")
         self._samples, self._inverses = samples, inverses
         self._inside = np.zeros(samples.n, np.bool_)
-        # The lower triangle, in C order: for Fortran the upper one.
-        self._sum = np.zeros((side, side))
         self._by_entries = by_entries(samples)
+        rounding = np.finfo(np.float32).eps * float(inverses @ samples.norms**2)
+        single = rounding <= _HARMLESS and not self._by_entries
+        # The lower triangle, in C order: for Fortran the upper one.
+        self._sum = np.zeros((side, side), np.float32 if single else np.float64)
 
-    def update(self, inside: np.ndarray) -> None:
-        """Update the sum for another set."""
+    def update(self, inside: np.ndarray) -> bool:
+        """Update the sum for another set; returns whether it is another."""
         added, removed = inside & ~self._inside, self._inside & ~inside
-        if np.count_nonzero(added) + np.count_nonzero(removed) >= np.count_nonzero(inside):
+        n_changes = np.count_nonzero(added) + np.count_nonzero(removed)
+        if n_changes >= np.count_nonzero(inside):
             self._sum[:] = 0.0
             added, removed = inside, np.zeros_like(inside)
         self._add(np.flatnonzero(added), 1.0)
         self._add(np.flatnonzero(removed), -1.0)
         self._inside = inside
+        return n_changes > 0
 
     def _add(self, index: np.ndarray, sign: float) -> None:
-        samples = self._samples
+        samples, total = self._samples, self._sum
         if self._by_entries:
             scales = sign * self._inverses[index]
-            add_products(*samples.short_rows, samples.bias, index, scales, self._sum)
+            add_products(*samples.short_rows, samples.bias, index, scales, total)
             return
+        (multiply,) = get_blas_funcs(("syrk",), (total,))
         for first in range(0, index.size, _TOGETHER):
             part = index[first : first + _TOGETHER]
-            rows = samples.scaled_rows(part, np.sqrt(self._inverses[part]))
+            rows = samples.scaled_rows(part, np.sqrt(self._inverses[part]), total.dtype)
             rows = rows.toarray() if samples.is_sparse else rows
-            dsyrk(sign, rows.T, beta=1.0, c=self._sum.T, overwrite_c=1)
+            multiply(sign, rows.T, beta=1.0, c=total.T, overwrite_c=1)
 
     def times(self, x: np.ndarray) -> np.ndarray:
         """Return the sum times a vector."""
-        return dsymv(1.0, self._sum.T, x)
+        (multiply,) = get_blas_funcs(("symv",), (self._sum,))
+        return multiply(1.0, self._sum.T, x)
 
     def solve(self, x: np.ndarray) -> np.ndarray:
         """Solve with the sum and the identity, the matrix of Newton's method."""
@@ -220,17 +236,25 @@ class _Hessian:
             return self._solve(x, 1.0)
         except np.linalg.LinAlgError:
             # Large terms leave rounding errors behind when they are subtracted.
-            self._sum[:] = 0.0
-            self._add(np.flatnonzero(self._inside), 1.0)
+            self._sum_again()
         # With a ridge above the rounding errors of the sum the step still leads downhill.
         terms = np.count_nonzero(self._inside) + len(self._sum)
         return self._solve(x, 1.0 + 2.0 * terms * EPS * float(np.trace(self._sum)))
+
+    def to_double(self) -> None:
+        """Go over to double precision."""
+        if self._sum.dtype == np.float32:
+            self._sum_again()
+
+    def _sum_again(self) -> None:
+        self._sum = np.zeros(self._sum.shape)
+        self._add(np.flatnonzero(self._inside), 1.0)
 
     def _solve(self, x: np.ndarray, ridge: float) -> np.ndarray:
         matrix = self._sum.T.copy(order="F")
         matrix[np.diag_indices_from(matrix)] += ridge
         factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
-        return cho_solve(factor, x, check_finite=False)
+        return cho_solve(factor, x.astype(matrix.dtype), check_finite=False).astype(np.float64)
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)

@@ -86,7 +86,7 @@ def solve_linear(
         second-order method if, with e = n / 8, that costs less than 40 epochs. Systems wider than
         4000 are left to coordinate descent. For losses with shifts and without caps "second-order"
         is Newton's method on the primal itself, with systems of d: about 8 * (3 entries + d^3 / 3),
-        twice n d^2 / 2 for products, and "auto" begins with it if that is less than 100 epochs.
+        n d^2 / 2 for products, and "auto" begins with it if that is less than 100 epochs.
     screening : bool, default=True
         Decide samples on the way (Ogawa et al. 2014); the solution is the same without.
     random_state : int, optional

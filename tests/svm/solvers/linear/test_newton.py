@@ -1,0 +1,53 @@
+"""Newton's method on the primal of the squared hinge, whose matrix may be in single precision."""
+
+import numpy as np
+import pytest
+
+from skscreen.samples.losses import squared_hinge
+from skscreen.samples.rows import LinearSamples, compress
+from skscreen.svm.solvers.linear import newton as module
+from skscreen.svm.solvers.linear.newton import newton
+from skscreen.svm.solvers.linear.state import SampleState
+
+
+def problem(scales, n=400, d=60):
+    """Return noisy samples whose features have sizes from 1 to 1 / `scales`."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((n, d)) * np.logspace(0.0, -np.log10(scales), d)
+    y = np.where(X[:, 0] + random.standard_normal(n) > 0.0, 1.0, -1.0)
+    return X, y
+
+
+def solved(X, y, C, tol, compressed=None):
+    """Return the evaluated state of a solve from nothing."""
+    samples = LinearSamples(X, y, 1.0, compressed)
+    state = SampleState(samples, squared_hinge(np.full(y.size, C)))
+    state.evaluate()
+    assert newton(state, tol, 100)
+    return state
+
+
+@pytest.mark.parametrize("scales", [1.0, 1e3])
+@pytest.mark.parametrize("C", [0.1, 10.0, 1e3, 1e5])
+def test_steps_by_single_precision_reach_any_gap(C, scales, monkeypatch):
+    X, y = problem(scales)
+    few = solved(X, y, C, 1e-13)
+    monkeypatch.setattr(module, "_HARMLESS", 0.0)
+    double = solved(X, y, C, 1e-13)
+    assert few.n_iter <= 2 * double.n_iter
+    assert abs(few.primal - double.primal) <= 1e-12 * double.primal
+
+
+def test_a_sum_that_is_too_rough_is_summed_again(monkeypatch):
+    X, y = problem(1e3)
+    monkeypatch.setattr(module, "_HARMLESS", np.inf)
+    rough = solved(X, y, 1e8, 1e-9)
+    monkeypatch.setattr(module, "_HARMLESS", 0.0)
+    assert rough.primal <= (1.0 + 2e-9) * solved(X, y, 1e8, 1e-9).primal
+
+
+def test_rows_without_zeros_give_the_same():
+    X, y = problem(1.0)
+    thin = np.where(np.abs(X) > 1.2, X, 0.0)
+    dense, short = (solved(thin, y, 1.0, 1e-12, rows) for rows in (None, compress(thin)))
+    assert abs(short.primal - dense.primal) <= 1e-11 * dense.primal
