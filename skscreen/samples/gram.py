@@ -22,6 +22,7 @@ from skscreen.samples.distances import (
 )
 from skscreen.samples.gram_loops import add_rows, add_rows_at, copy_block
 from skscreen.samples.kernel_blocks import ComputedBlocks, KernelBlocks, RBFBlocks, RBFRows
+from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
 from skscreen.samples.row_cache import RESERVING, RowCache, reserved_bytes
 from skscreen.samples.rows import LARGEST
 
@@ -162,10 +163,14 @@ class Gram:
     def tiles(self) -> KernelBlocks:
         """Return what computes products in tiles."""
         sparse_and_wide = sparse.issparse(self.X) and self.X.shape[1] > _WIDEST
-        if self.kernel != "rbf" or sparse_and_wide:
-            return ComputedBlocks(self.compute, self.diagonal, self.computed_error)
-        rows = RBFRows(self.X, self.gamma)
-        return RBFBlocks(rows, rows)
+        if self.kernel == "rbf" and not sparse_and_wide:
+            rows = RBFRows(self.X, self.gamma)
+            return RBFBlocks(rows, rows)
+        settings = self.gamma, self.degree, self.coef0
+        if self.kernel == "poly" and not sparse_and_wide and has_poly_blocks(*settings):
+            rows = PolyRows(self.X, *settings)
+            return PolyBlocks(rows, rows)
+        return ComputedBlocks(self.compute, self.diagonal, self.computed_error)
 
     @property
     def _has_tiles(self) -> bool:

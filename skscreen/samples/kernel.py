@@ -11,6 +11,7 @@ from sklearn.utils import gen_batches
 from skscreen.samples.gram import Gram, Shared, is_definite, kernel_values
 from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
 from skscreen.samples.objects import Objects
+from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
 from skscreen.samples.row_loops import largest_distance, squared_norms
 
 # Number of samples that determine the scale of a kernel that is a function.
@@ -48,7 +49,7 @@ class Kernel:
             return X @ dual_coef
         out = np.zeros((X.shape[0], dual_coef.shape[1]))
         if self._in_tiles(X, support_vectors):
-            for part, blocks in _blocks(X, support_vectors, self.gamma):
+            for part, blocks in self._blocks(X, support_vectors):
                 out[part] = blocks.combine(dual_coef)
             return out
         # There may be no support vectors if the tolerance is large.
@@ -64,7 +65,7 @@ class Kernel:
         if not self._in_tiles(X, support_vectors):
             return self.scores(X, support_vectors, coef[:, None])[:, 0] + b
         out, everyone = np.empty(X.shape[0]), np.arange(coef.size)
-        for part, blocks in _blocks(X, support_vectors, self.gamma):
+        for part, blocks in self._blocks(X, support_vectors):
             scores, errors = blocks.dot(everyone, coef, np.arange(blocks.n))
             unsure = np.flatnonzero(np.abs(scores + b) <= _SURE * errors)
             scores[unsure] = blocks.dot(everyone, coef, unsure, double=True)[0]
@@ -72,9 +73,25 @@ class Kernel:
         return out
 
     def _in_tiles(self, X, support_vectors) -> bool:
-        """Whether an RBF kernel is faster in tiles."""
+        """Whether the kernel is faster in tiles."""
         n, d = X.shape
-        return self.name == "rbf" and d <= _WIDEST and n * support_vectors.shape[0] >= _MANY
+        known = self.name == "rbf" or (self.name == "poly" and has_poly_blocks(*self._poly))
+        return known and d <= _WIDEST and n * support_vectors.shape[0] >= _MANY
+
+    @property
+    def _poly(self) -> tuple[float, float, float]:
+        return self.gamma, self.degree, self.coef0
+
+    def _blocks(self, X, support_vectors) -> Iterator[tuple[slice, RBFBlocks | PolyBlocks]]:
+        """Yield parts of the rows of X, and products with the support vectors."""
+        parts = gen_batches(X.shape[0], _ROWS)
+        if self.name == "poly":
+            A = PolyRows(support_vectors, *self._poly)
+            yield from ((part, PolyBlocks(A, PolyRows(X[part], *self._poly))) for part in parts)
+            return
+        A = RBFRows(support_vectors, self.gamma)
+        for part in parts:
+            yield part, RBFBlocks(A, RBFRows(X[part], self.gamma, A.centre))
 
     @property
     def is_definite(self) -> bool:
@@ -115,13 +132,6 @@ class Kernel:
     @property
     def _settings(self) -> dict[str, float]:
         return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-
-
-def _blocks(X, support_vectors, gamma: float) -> Iterator[tuple[slice, RBFBlocks]]:
-    """Yield parts of the rows of X, and products with the support vectors."""
-    A = RBFRows(support_vectors, gamma)
-    for part in gen_batches(X.shape[0], _ROWS):
-        yield part, RBFBlocks(A, RBFRows(X[part], gamma, A.centre))
 
 
 def _batches(n: int, width: int) -> Iterator[slice]:

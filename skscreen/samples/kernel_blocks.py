@@ -13,7 +13,8 @@ centre take part in double precision; rows so far that double precision loses di
 differences, and next to rows near the centre they count nothing.
 
 Rows of few features, or mostly zero off the centre, need no products of matrices: see `row_tiles`.
-Other kernels are computed in double precision throughout.
+Polynomial kernels have tiles of their own: see `poly_blocks`. Other kernels are computed in double
+precision throughout.
 """
 
 from collections.abc import Iterator

@@ -1,0 +1,178 @@
+"""Weighted sums of values of a polynomial kernel in tiles: computed in cache, used once, forgotten.
+
+With augmented rows a = (x sqrt(gamma), sqrt(coef0)) of length s the kernel is
+
+    (gamma <x, x'> + coef0)^p = s^p s'^p <a / s, a' / s'>^p:
+
+a product of rows of length 1, whose powers neither overflow nor vanish in single precision
+however much the lengths differ. These go into the weights of one side, and multiply the sums of
+the other. In single precision this is several times faster than in double precision.
+
+Every sum comes with a bound on its error, see "Kernel values in tiles" in doc/maths/svm.md.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import gen_batches
+
+from skscreen.core.floats import EPS
+
+# Rows and columns of a tile in single and in double precision, and rows whose weighted sum is in
+# its precision: those of a tile are a multiple of them.
+_TILE, _TILE_DOUBLE, _SUMMED = 512, 256, 32
+
+# Features of a part of an inner product: what is added up in one product of matrices.
+_PART = 128
+
+# Units of rounding errors.
+_UNIT, _UNIT_SINGLE = 0.5 * EPS, 0.5 * float(np.finfo(np.float32).eps)
+
+# In units: errors of an inner product beside those of its terms, and of a power; of weights and
+# of sums of `_SUMMED` rows. Products of errors with each other.
+_PRODUCT_AND_POWER, _WEIGHTS_AND_SUM, _SECOND_ORDER = 9.0, 42.0, 1.05
+
+# Largest degree: errors of its powers are still small.
+_HIGHEST = 16
+
+
+def has_poly_blocks(gamma: float, degree: float, coef0: float) -> bool:
+    """Whether a polynomial kernel is a power of inner products of augmented rows."""
+    return gamma > 0.0 and coef0 >= 0.0 and degree in range(1, _HIGHEST + 1)
+
+
+class PolyRows:
+    """Samples of a polynomial kernel, prepared for products in tiles.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, d)
+    gamma : float
+        Positive.
+    degree : float
+        A positive integer.
+    coef0 : float
+        Not negative.
+    """
+
+    def __init__(self, X, gamma: float, degree: float, coef0: float):
+        self.n, self.degree = X.shape[0], int(degree)
+        constant = np.full((self.n, 1), np.sqrt(coef0))
+        if sparse.issparse(X):
+            rows = sparse.hstack([X * np.sqrt(gamma), constant], format="csr", dtype=np.float64)
+            squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+            self.terms = int(np.diff(rows.indptr).max(initial=0))
+        else:
+            rows = np.hstack([X * np.sqrt(gamma), constant])
+            squares = np.einsum("ij,ij->i", rows, rows)
+            d = rows.shape[1]
+            self.terms = min(d, _PART + -(-d // _PART))
+        lengths = np.sqrt(squares)
+        # Rows of zeros stay what they are.
+        shorter = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
+        if sparse.issparse(X):
+            rows.data *= np.repeat(shorter, np.diff(rows.indptr))
+        else:
+            rows *= shorter[:, None]
+        self._rows, self._single = rows, rows.astype(np.float32)
+        self.sizes = lengths**self.degree
+
+    def left(self, index: np.ndarray, double: bool):
+        """Return rows of length 1 for the left side of a product."""
+        return (self._rows if double else self._single)[index]
+
+    def right(self, index: np.ndarray, double: bool) -> np.ndarray:
+        """Return the same as columns, for the right side."""
+        rows = self.left(index, double)
+        return np.ascontiguousarray(rows.toarray().T) if sparse.issparse(rows) else rows.T
+
+
+class PolyBlocks:
+    """Products of a polynomial kernel between two sets of samples, which may be the same."""
+
+    def __init__(self, A: PolyRows, B: PolyRows):
+        self.A, self.B, self.n = A, B, B.n
+
+    def dot(self, I, c, J, double=False) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum_{i in I} c_i K(a_i, b_j) for j in J, and bounds on the errors.
+
+        In single or in double precision.
+        """
+        out, weights = np.zeros(J.size), np.asarray(c, np.float64) * self.A.sizes[I]
+        size = float(np.abs(weights).max(initial=0.0))
+        if size == 0.0:
+            return out, np.zeros(J.size)
+        scaled = (weights / size).astype(np.float64 if double else np.float32)
+        for rows, columns, T in self._powers(I, J, double):
+            out[columns] += _sums(scaled[rows], T)
+        unit, terms = _UNIT if double else _UNIT_SINGLE, self.A.terms + _PRODUCT_AND_POWER
+        relative = unit * (self.A.degree * terms + _WEIGHTS_AND_SUM) + _UNIT * I.size / _SUMMED
+        sizes = self.B.sizes[J]
+        return out * size * sizes, _SECOND_ORDER * relative * float(np.abs(weights).sum()) * sizes
+
+    def block(self, I, J, out: np.ndarray) -> None:
+        """Write K between samples to the first columns of `out`, a float32 array."""
+        left, right = (
+            side.sizes[index].astype(np.float32) for side, index in ((self.A, I), (self.B, J))
+        )
+        for rows, columns, T in self._powers(I, J, False):
+            T *= left[rows, None]
+            np.multiply(T, right[columns], out=out[rows, columns])
+
+    def combine(self, C: np.ndarray) -> np.ndarray:
+        """Return sum_i C_ik K(a_i, b_j) for all j and k, in double precision."""
+        out, weights = np.zeros((self.n, C.shape[1])), C * self.A.sizes[:, None]
+        for rows, columns, T in self._powers(np.arange(self.A.n), np.arange(self.n), True):
+            out[columns] += T.T @ weights[rows]
+        return out * self.B.sizes[:, None]
+
+    def _powers(self, I, J, double: bool) -> Iterator[tuple[slice, slice, np.ndarray]]:
+        """Yield tiles of the kernel between rows of length 1."""
+        if not (I.size and J.size):
+            return
+        size, dtype = (_TILE_DOUBLE, np.float64) if double else (_TILE, np.float32)
+        memory = np.empty((2, size * size), dtype)
+        parts = [(rows, self.A.left(I[rows], double)) for rows in gen_batches(I.size, size)]
+        # Few rows have wide tiles.
+        for columns in gen_batches(J.size, size * size // min(I.size, size)):
+            right = self.B.right(J[columns], double)
+            for rows, left in parts:
+                shape = left.shape[0], right.shape[1]
+                T, other = (part[: shape[0] * shape[1]].reshape(shape) for part in memory)
+                _write_product(left, right, T, other)
+                _write_power(T, self.A.degree, other)
+                yield rows, columns, T
+
+
+def _write_product(left, right: np.ndarray, T: np.ndarray, other: np.ndarray) -> None:
+    """Write a product of matrices to T, of dense rows in parts: fewer errors add up."""
+    if sparse.issparse(left):
+        T[:] = left @ right
+        return
+    np.matmul(left[:, :_PART], right[:_PART], out=T)
+    for first in range(_PART, left.shape[1], _PART):
+        part = slice(first, first + _PART)
+        T += np.matmul(left[:, part], right[part], out=other)
+
+
+def _write_power(T: np.ndarray, degree: int, other: np.ndarray) -> None:
+    """Replace T by its power, by squares and products."""
+    np.copyto(other, T)
+    for digit in f"{degree:b}"[1:]:
+        T *= T
+        if digit == "1":
+            T *= other
+
+
+def _sums(weights: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """Return weights' T: a few rows at a time in the precision of T, then in double precision."""
+    whole = weights.size - weights.size % _SUMMED
+    out = np.zeros(T.shape[1])
+    if whole:
+        groups = T[:whole].reshape(-1, _SUMMED, T.shape[1])
+        sums = np.matmul(weights[:whole].reshape(-1, 1, _SUMMED), groups)
+        out += sums.sum(axis=(0, 1), dtype=np.float64)
+    if whole < weights.size:
+        out += weights[whole:] @ T[whole:]
+    return out
