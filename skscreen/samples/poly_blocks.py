@@ -6,7 +6,9 @@ With augmented rows a = (x sqrt(gamma), sqrt(coef0)) of length s the kernel is
 
 a product of rows of length 1, whose powers neither overflow nor vanish in single precision
 however much the lengths differ. These go into the weights of one side, and multiply the sums of
-the other. In single precision this is several times faster than in double precision.
+the other. In single precision this is several times faster than in double precision; rows much
+longer than most take part in double precision, as their errors would be larger than other rows'
+scores.
 
 Every sum comes with a bound on its error, see "Kernel values in tiles" in doc/maths/svm.md.
 """
@@ -25,6 +27,9 @@ _TILE, _TILE_DOUBLE, _SUMMED = 512, 256, 32
 
 # Features of a part of an inner product: what is added up in one product of matrices.
 _PART = 128
+
+# s^p, over its median, above which rows take part in double precision.
+_FAR = 1000.0
 
 # Units of rounding errors.
 _UNIT, _UNIT_SINGLE = 0.5 * EPS, 0.5 * float(np.finfo(np.float32).eps)
@@ -77,6 +82,12 @@ class PolyRows:
             rows *= shorter[:, None]
         self._rows, self._single = rows, rows.astype(np.float32)
         self.sizes = lengths**self.degree
+        self.far = self.sizes > _FAR * np.median(self.sizes) if self.n else np.zeros(0, np.bool_)
+
+    def kinds(self, index: np.ndarray) -> list[np.ndarray]:
+        """Return where samples are near, and where they are far."""
+        far = self.far[index]
+        return [np.flatnonzero(~far), np.flatnonzero(far)]
 
     def left(self, index: np.ndarray, double: bool):
         """Return rows of length 1 for the left side of a product."""
@@ -99,7 +110,18 @@ class PolyBlocks:
 
         In single or in double precision.
         """
-        out, weights = np.zeros(J.size), np.asarray(c, np.float64) * self.A.sizes[I]
+        c, (values, errors) = np.asarray(c, np.float64), np.zeros((2, J.size))
+        for left, rows in enumerate(self.A.kinds(I)):
+            for right, columns in enumerate(self.B.kinds(J)):
+                in_double = double or left + right > 0
+                part, error = self._sums(I[rows], c[rows], J[columns], in_double)
+                values[columns] += part
+                errors[columns] += error
+        return values, errors
+
+    def _sums(self, I, c, J, double: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same of some samples, in one precision."""
+        out, weights = np.zeros(J.size), c * self.A.sizes[I]
         size = float(np.abs(weights).max(initial=0.0))
         if size == 0.0:
             return out, np.zeros(J.size)
@@ -107,16 +129,25 @@ class PolyBlocks:
         for rows, columns, T in self._powers(I, J, double):
             out[columns] += _sums(scaled[rows], T)
         unit, terms = _UNIT if double else _UNIT_SINGLE, self.A.terms + _PRODUCT_AND_POWER
-        relative = unit * (self.A.degree * terms + _WEIGHTS_AND_SUM) + _UNIT * I.size / _SUMMED
+        relative = unit * (self.A.degree * terms + _WEIGHTS_AND_SUM)
+        relative = _SECOND_ORDER * (relative + _UNIT * (I.size / _SUMMED + 1.0))
         sizes = self.B.sizes[J]
-        return out * size * sizes, _SECOND_ORDER * relative * float(np.abs(weights).sum()) * sizes
+        return out * size * sizes, relative * float(np.abs(weights).sum()) * sizes
 
     def block(self, I, J, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
-        left, right = (
-            side.sizes[index].astype(np.float32) for side, index in ((self.A, I), (self.B, J))
-        )
-        for rows, columns, T in self._powers(I, J, False):
+        self._write(I, J, False, out)
+        far_I, far_J = self.A.kinds(I)[1], self.B.kinds(J)[1]
+        for rows, columns in ((far_I, np.arange(J.size)), (np.arange(I.size), far_J)):
+            if rows.size and columns.size:
+                values = np.empty((rows.size, columns.size))
+                self._write(I[rows], J[columns], True, values)
+                out[np.ix_(rows, columns)] = values
+
+    def _write(self, I, J, double: bool, out: np.ndarray) -> None:
+        """Write K between samples to the first columns of `out`, computed in one precision."""
+        left, right = self.A.sizes[I].astype(out.dtype), self.B.sizes[J].astype(out.dtype)
+        for rows, columns, T in self._powers(I, J, double):
             T *= left[rows, None]
             np.multiply(T, right[columns], out=out[rows, columns])
 

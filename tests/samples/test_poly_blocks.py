@@ -119,3 +119,14 @@ def test_gaps_of_large_fits_are_as_small_as_said(degree, coef0, C, tol):
     assert abs(beta.sum()) < 1e-9
     assert gap <= model.dual_gap_ * (1.0 + 1e-6) + 1e-12
     assert model.dual_gap_ <= tol
+
+
+def test_outliers_do_not_keep_a_fit_from_its_gap():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(BY_BLOCKS + 100, 5))
+    X[[3, 700, 1900]] *= 1e6
+    noise = 0.5 * rng.normal(size=len(X))
+    y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + noise > 0.0, 1, -1)
+    settings = {"kernel": "poly", "gamma": 0.2, "degree": 2, "coef0": 1.0, "cache_size": 10}
+    model = ScreenedSVC(1.0, **settings, max_iter=200_000).fit(X, y)
+    assert model.dual_gap_ <= 1e-4
