@@ -43,7 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
     parser.add_argument("--only", default=",".join(BINARY + MULTICLASS))
-    parser.add_argument("--limit", type=float, default=20.0, help="seconds of LinearSVC")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds of LinearSVC")
     args = parser.parse_args()
     print(f"{environment()}\n")
     warnings.simplefilter("ignore", ConvergenceWarning)
