@@ -1,4 +1,4 @@
-"""Problems between classes of few samples, which are solved in one compiled call.
+"""Problems between classes of few samples, most of which are solved in one compiled call each.
 
 For hundreds of problems of some hundred samples, and for a single one, the time between calls would
 be most of it. Kernel values between all samples are computed once, in double precision.
@@ -18,18 +18,84 @@ from skscreen.samples.kernel import Kernel
 from skscreen.samples.kernel_samples import check_intercept_scaling
 from skscreen.samples.multiclass import Division, OneVsOne
 from skscreen.samples.rows import check_bounds
+from skscreen.svm.solvers.kernel.block_smo_loops import LANES
 from skscreen.svm.solvers.kernel.levels import balanced
-from skscreen.svm.solvers.kernel.small_loops import solve_pairs
+from skscreen.svm.solvers.kernel.small_loops import improve, newton, scale_to_margin
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
 # Steps for each sample where no limit is given.
 _STEPS_A_SAMPLE = 1000
+
+# Limit of SMO steps for each sample before Newton's method takes its turn.
+_STEPS = 2
+
+# Limit of rounds of Newton's method, and of those in a row that raise the dual value by less than
+# this share of the gap.
+_ROUNDS, _PATIENCE, _RISEN = 100, 6, 0.01
 
 # Samples up to which problems are solved to this part of the tolerance, as that takes no time.
 _FEW, _MORE_DIGITS = 300, 1e-4
 
 # Exponents of an RBF kernel below which what its values lack to 1 has more digits than they have.
 _FLAT = 0.5
+
+
+class _Problem:
+    """One problem, whose arrays are padded as SMO wants them.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, m)
+        Kernel values, m a multiple of `LANES`.
+    box : ndarray of shape (3, n)
+        Signs and bounds.
+    free : bool
+        Whether there is an unpenalised intercept.
+    sizes, relative
+        See `kernel_values`.
+    """
+
+    def __init__(self, K: np.ndarray, box: np.ndarray, free: bool, sizes: np.ndarray, relative):
+        self._K, self._free = K, free
+        self._box = np.zeros((3, K.shape[1]))
+        self._box[:, : len(K)] = box
+        self._errors = sizes, relative
+
+    def solve(
+        self, beta: np.ndarray, tol: float, enough: float, limit: int | None
+    ) -> tuple[int, float, float, float]:
+        """Improve beta to a relative gap, or a smaller one if that can be reached.
+
+        Returns
+        -------
+        steps : int
+        b, gap, primal : float
+        """
+        n, point = beta.size, np.zeros(self._box.shape[1])
+        point[:n] = beta
+        limit = limit or _STEPS_A_SAMPLE * n
+        steps, dual, patience, best = 0, -np.inf, _PATIENCE, (0.0, np.inf, 0.0)
+        bias, settled = None if self._free else 0.0, False
+        for turn in range(_ROUNDS):
+            most = min(_STEPS * n, limit - steps)
+            taken, *found = improve(self._K, *self._box, bias, *self._errors, enough, most, point)
+            steps += taken
+            b, gap, primal = found
+            if gap > tol * primal:
+                scaled = scale_to_margin(self._K, *self._box, self._free, *self._errors, tol, point)
+                b, gap, primal = scaled if scaled[1] < np.inf else found
+            if gap < best[1] or turn == 0:
+                best = b, gap, primal
+                beta[:] = point[:n]
+            patience = (
+                _PATIENCE if primal - gap - dual > _RISEN * gap or gap == np.inf else patience - 1
+            )
+            # Once the gap is small enough, one round more is tried for further digits.
+            if gap <= enough * primal or steps >= limit or patience == 0 or settled:
+                break
+            settled, dual = gap <= tol * primal, max(dual, primal - gap)
+            steps += newton(self._K, *self._box, self._free, limit - steps, point)
+        return steps, *best
 
 
 class SmallProblems:
@@ -103,6 +169,20 @@ class SmallProblems:
             alpha, before = solution.alpha[self._place], C
             yield solution
 
+    def _problem(self, ranges, memory, signs, low, high) -> _Problem:
+        """Return the problem of two ranges of samples; its kernel values are in `memory`."""
+        first, last, other, end = ranges
+        m, n = last - first, signs.size
+        padded = -(-n // LANES) * LANES
+        K = memory[: n * padded].reshape(n, padded)
+        sides = (slice(first, last), slice(0, m)), (slice(other, end), slice(m, n))
+        for rows, into in sides:
+            for columns, place in sides:
+                np.add(self._K[rows, columns], self._bias**2, out=K[into, place])
+        K[:, n:] = 0.0
+        sizes = np.concatenate([self._sizes[first:last], self._sizes[other:end]])
+        return _Problem(K, (signs, low, high), self._free, sizes, self._relative)
+
     def _variables(self, which: slice) -> slice:
         first, stop, _ = which.indices(self._stops.size)
         return slice(self._stops[first - 1] if first else 0, self._stops[stop - 1])
@@ -116,17 +196,18 @@ class SmallProblems:
         beta = np.clip(beta, low, high)
         if self._free and beta.any():
             beta = balanced(beta, low, high)
-        stops = self._stops[which] - part.start
-        found = np.empty((stops.size, 4))
         enough = tol * (_MORE_DIGITS if self._signs.size <= _FEW else 1.0)
-        limit = self._max_iter or _STEPS_A_SAMPLE * self._signs.size
-        solve_pairs(
-            self._K, self._ranges[which], stops, low, high, self._free, self._bias**2,
-            self._sizes, self._relative, tol, enough, limit, beta, found,
-        )  # fmt: skip
+        stops, first, found = self._stops[which] - part.start, 0, []
+        largest = np.diff(stops, prepend=0).max()
+        memory = np.empty(largest * (largest + LANES))
+        for ranges, last in zip(self._ranges[which], stops, strict=True):
+            own = slice(first, last)
+            problem = self._problem(ranges, memory, signs[own], low[own], high[own])
+            found.append(problem.solve(beta[own], tol, enough, self._max_iter))
+            first = last
         alpha = np.minimum(np.abs(beta), caps)
         seconds, solutions, first = (perf_counter() - began) / stops.size, [], 0
-        for (steps, b, gap, primal), last in zip(found.tolist(), stops, strict=True):
+        for (steps, b, gap, primal), last in zip(found, stops, strict=True):
             own = alpha[first:last]
             if self._free:
                 b -= self._missing * fsum(beta[first:last])
@@ -140,7 +221,7 @@ class SmallProblems:
                     margins=np.empty(0),
                     w=None,
                     certificate=Certificate(primal, primal - gap, gap),
-                    n_iter=int(steps),
+                    n_iter=steps,
                     converged=gap <= tol * primal,
                     seconds=seconds,
                     b=b,

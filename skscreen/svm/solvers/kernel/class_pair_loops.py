@@ -155,7 +155,9 @@ def solve_pair(A, B, AB, square_bias, target, low, high, beta, g, free, tol, ste
 def balance(low, high, beta):
     """Take off what rounding errors have added to the sum, where there is most room."""
     for _ in range(beta.size):
-        excess = beta.sum()
+        excess = 0.0
+        for k in range(beta.size):
+            excess += beta[k]
         if excess == 0.0:
             break
         most, best = 0.0, 0
@@ -231,7 +233,9 @@ def certificate(target, low, high, beta, f, errors, free, parts):
         The uncertainty of the primal value is added to the gap, which is infinite if this is too
         large.
     """
-    b, computed, primal = view(target, low, high, beta, target - f, free)
+    for k in range(beta.size):
+        parts[k] = target[k] - f[k]
+    b, computed, primal = view(target, low, high, beta, parts, free)
     gap, unsure = 0.0, 0.0
     for k in range(beta.size):
         slope = target[k] - f[k] - b

@@ -1,9 +1,8 @@
-"""Two-class problems with small kernel matrices, solved and certified in one compiled call.
+"""A two-class problem with a small kernel matrix, in compiled loops.
 
 All computations are in double precision, so the scores that the solver uses also certify the
-result. Each round runs SMO on all samples. If SMO does not finish soon, as for large C, Newton's
-method solves for the free samples, that is, those between their bounds; SMO of the next round then
-changes which samples are free.
+result. SMO runs on all samples. If it does not finish soon, as for large C, Newton's method solves
+for the free samples, that is, those between their bounds; SMO then changes which samples are free.
 
 Signed variables as in `box`: beta_i = y_i alpha_i, slopes g_i = target_i - f_i - b.
 """
@@ -12,17 +11,13 @@ import numpy as np
 
 from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS, REORDER_FINITE
-from skscreen.svm.solvers.kernel.block_smo_loops import (
-    LANES,
-    pairs_with_offset,
-    pairs_without_offset,
-)
+from skscreen.svm.solvers.kernel.block_smo_loops import pairs_with_offset, pairs_without_offset
 from skscreen.svm.solvers.kernel.class_pair_loops import balance, certificate
 
-# Limit of rounds, and of SMO steps for each sample in a round.
-_ROUNDS, _STEPS = 100, 2
+# Limit of rounds of SMO.
+_ROUNDS = 20
 
-# Share of the allowed gap that a round of SMO may leave.
+# Share of the allowed gap that a round may leave.
 _SHARE = 0.5
 
 # Limits of systems in a Newton step, and of their size.
@@ -37,168 +32,92 @@ _RIDGE, _MORE = 1e-15, 100.0
 # Steps of iterative refinement.
 _CORRECTIONS = 3
 
-# Allowed rounds in a row that raise the dual value by less than this share of the gap.
-_PATIENCE, _RISEN = 6, 0.01
-
 # Replaces zero curvature and zero weights in denominators.
 _TINY = 1e-300
 
 
 @njit(cache=True, nogil=True)
-def solve_pairs(
-    K, ranges, stops, low, high, free, square_bias, sizes, relative, tol, enough, steps, beta, found
-):
-    """Solve problems between classes whose samples follow each other.
+def improve(K, target, low, high, bias, sizes, relative, enough, steps, beta):
+    """Improve a point by SMO; return the steps, and intercept, gap and primal value.
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
-        Kernel values.
-    ranges : int array of shape (n_problems, 4)
-        First sample and end of the class of positive sign, and of the other.
-    stops : int array of shape (n_problems,)
-        Where the variables of each problem end, those of its first class before the others.
-    low, high : ndarray of shape (n_variables,)
-        Bounds.
-    free : bool
-        Whether there is an unpenalised intercept.
-    square_bias : float
-        B^2 of a penalised intercept, added to all kernel values; 0 for none.
+    K : ndarray of shape (n, m)
+        Kernel values, and columns of padding up to a multiple of `LANES`.
+    target, low, high : ndarray of shape (m,)
+        Signs and bounds; 0 for padding.
+    bias : float or None
+        Of a penalised intercept, which is part of K, 0 for none. None for one without penalty; None
+        has a type of its own, so what is for others is not compiled for it.
     sizes : ndarray of shape (n,)
-        No K_ij + B^2 is larger than sizes_i sizes_j.
+        No K_ij is larger than sizes_i sizes_j.
     relative : float
         Errors of K_ij over these products.
-    tol, enough : float
-        Relative gap, and one no larger that is tried to be reached.
+    enough : float
+        Relative gap.
     steps : int
-        Most steps of each problem, of SMO and systems of Newton's method.
-    beta : ndarray of shape (n_variables,)
-        Points to start from, changed to solutions.
-    found : ndarray of shape (n_problems, 4)
-        Steps, intercept, gap and primal value, written. The gap is the largest that rounding
-        errors allow.
+        Most steps.
+    beta : ndarray of shape (m,)
+        The point, changed.
+
+    Returns
+    -------
+    taken : int
+    b, gap, primal : float
+        The gap is the largest that rounding errors allow.
     """
-    largest, first = 0, 0
-    for k in range(len(ranges)):
-        largest = max(largest, stops[k] - first)
-        first = stops[k]
-    memory, own, first = np.empty(largest * _padded(largest)), np.empty(largest), 0
-    for k in range(len(ranges)):
-        n, part = stops[k] - first, slice(first, stops[k])
-        matrix = memory[: n * _padded(n)].reshape(n, _padded(n))
-        m = ranges[k, 1] - ranges[k, 0]
-        _copy(K, ranges[k], square_bias, matrix)
-        # Loops in place of slices: less to compile.
-        for j in range(n):
-            own[j] = sizes[ranges[k, 0] + j if j < m else ranges[k, 2] + j - m]
-        found[k, 0], found[k, 1], found[k, 2], found[k, 3] = _solve(
-            matrix,
-            m,
-            low[part],
-            high[part],
-            free,
-            own[:n],
-            relative,
-            tol,
-            enough,
-            steps,
-            beta[part],
-        )
-        first = stops[k]
-
-
-@njit(nogil=True)
-def _padded(n):
-    return -(-n // LANES) * LANES
-
-
-@njit(nogil=True)
-def _copy(K, ends, shift, out):
-    """Write the kernel matrix of two ranges of samples, plus a shift."""
-    first, last, other, end = ends
-    m = last - first
-    for k in range(len(out)):
-        row, into = K[first + k if k < m else other + k - m], out[k]
-        for j in range(m):
-            into[j] = row[first + j] + shift
-        into = into[m:]
-        for j in range(end - other):
-            into[j] = row[other + j] + shift
-        for j in range(end - other, into.size):
-            into[j] = 0.0
-
-
-@njit(nogil=True)
-def _solve(K, m, low, high, free, sizes, relative, tol, enough, steps, beta):
-    """Improve a point of one problem; return steps, intercept, gap and primal value."""
-    n, size = K.shape
-    target, diagonal = np.ones(n), np.ones(size)
-    for k in range(n):
-        diagonal[k] = max(K[k, k], _TINY)
-    target[m:] = -1.0
-    bottom, top, point, g = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
-    for k in range(n):
-        bottom[k], top[k], point[k] = low[k], high[k], beta[k]
-    f, errors = np.empty(n), np.empty(n)
-    taken, dual, patience, best = 0, -np.inf, _PATIENCE, (0.0, np.inf, 0.0)
-    settled = False
-    for turn in range(_ROUNDS):
+    n, m = K.shape
+    diagonal, g, f, errors, parts = np.empty(m), np.empty(m), np.empty(n), np.empty(n), np.empty(n)
+    for k in range(m):
+        diagonal[k], g[k] = max(K[k, k], _TINY) if k < n else 1.0, 0.0
+    free, taken, done, b, gap, primal = bias is None, 0, -1, 0.0, np.inf, 0.0
+    for _ in range(_ROUNDS):
         if free:
-            balance(low, high, point[:n])
-        _scores(K, point, sizes, relative, f, errors)
-        b, gap, primal = _certified(target, low, high, point[:n], f, errors, free, tol)
-        if gap < best[1] or turn == 0:
-            best = b, gap, primal
-            for k in range(n):
-                beta[k] = point[k]
-        risen = primal - gap - dual
-        patience = _PATIENCE if risen > _RISEN * gap or gap == np.inf else patience - 1
-        # Once the gap is small enough, one round more is tried for further digits.
-        if gap <= enough * primal or taken >= steps or patience == 0 or settled:
+            balance(low, high, beta)
+        _scores(K, beta, sizes, relative, f, errors)
+        b, gap, primal = certificate(
+            target[:n], low[:n], high[:n], beta[:n], f, errors, free, parts
+        )
+        if gap <= enough * primal or taken >= steps or done == 0:
             break
-        settled = gap <= tol * primal
-        dual, weight = max(dual, primal - gap), 0.0
+        weight, worst = _TINY, 0.0
         for k in range(n):
             g[k] = target[k] - f[k] - b
-            if low[k] < point[k] < high[k]:
+            if beta[k] < high[k]:
+                worst = max(worst, g[k])
+            if beta[k] > low[k]:
+                worst = max(worst, -g[k])
+            if low[k] < beta[k] < high[k]:
                 weight += high[k] - low[k]
-        allowed = _SHARE * enough * primal / max(weight, _TINY)
-        eps, more = (
-            min(allowed, 0.5 * _worst(point, bottom, top, g)),
-            min(steps - taken, _STEPS * n),
-        )
-        if free:
-            done = pairs_with_offset(K, diagonal, bottom, top, point, g, eps, more)
+        eps = min(_SHARE * enough * primal / weight, 0.5 * worst)
+        if bias is None:
+            done = pairs_with_offset(K, diagonal, low, high, beta, g, eps, steps - taken)
         else:
-            done = pairs_without_offset(K, diagonal, bottom, top, point, g, eps, more)
+            done = pairs_without_offset(K, diagonal, low, high, beta, g, eps, steps - taken)
         taken += done
-        if done == more or turn > 2 or settled:
-            taken += _newton(K, low, high, point, g, free, steps - taken)
-    return taken, best[0], best[1], best[2]
+    return taken, b, gap, primal
 
 
-@njit(nogil=True)
-def _certified(target, low, high, beta, f, errors, free, tol):
-    """Return intercept, gap and primal value of a point, scaled if it is that of a hard margin."""
-    b, gap, primal = certificate(target, low, high, beta, f, errors, free, np.empty(beta.size))
-    if gap > tol * primal:
-        found = hard_margin_scale(target, beta, f, errors, free)
-        if found[2] <= tol * found[3] and _fits(found[0], beta, low, high):
-            beta *= found[0]
-            b, gap, primal = found[1], found[2], found[3]
+@njit(cache=True, nogil=True)
+def scale_to_margin(K, target, low, high, free, sizes, relative, tol, beta):
+    """Scale a point to the solution of a hard margin, if it is that but for its length.
+
+    Parameters are those of `improve` but `free`, a bool, and `tol`, the relative gap.
+
+    Returns
+    -------
+    b, gap, primal : float
+        See `hard_margin_scale`; gap inf if the point is left as it is.
+    """
+    n = len(K)
+    f, errors = np.empty(n), np.empty(n)
+    _scores(K, beta, sizes, relative, f, errors)
+    factor, b, gap, primal = hard_margin_scale(target[:n], beta[:n], f, errors, free)
+    if not gap <= tol * primal or not _fits(factor, beta, low, high):
+        return 0.0, np.inf, 0.0
+    for k in range(n):
+        beta[k] *= factor
     return b, gap, primal
-
-
-@njit(nogil=True)
-def _worst(beta, low, high, g):
-    """Return the largest slope on the wrong side of samples that could move along."""
-    worst = 0.0
-    for k in range(beta.size):
-        if beta[k] < high[k]:
-            worst = max(worst, g[k])
-        if beta[k] > low[k]:
-            worst = max(worst, -g[k])
-    return worst
 
 
 @njit(cache=True, nogil=True)
@@ -253,7 +172,8 @@ def _fits(factor, beta, low, high):
 def _scores(K, beta, sizes, relative, f, errors):
     """Write the scores of a point and bounds on their errors."""
     n, total, terms = f.size, 0.0, 2.0
-    f[:] = 0.0
+    for j in range(n):
+        f[j] = 0.0
     for i in range(n):
         if beta[i] != 0.0:
             c, row = beta[i], K[i]
@@ -267,17 +187,20 @@ def _scores(K, beta, sizes, relative, f, errors):
         )
 
 
-@njit(nogil=True)
-def _newton(K, low, high, beta, g, free, most):
+@njit(cache=True, nogil=True)
+def newton(K, target, low, high, free, most, beta):
     """Move the free samples to the solution of their system, as far as the box allows.
 
     The first to meet its bound ends a move, so that the dual value never falls; the next system is
-    of the others, without those that would leave the box next if there are many. Returns the number
-    of systems.
+    of the others, without those that would leave the box next if there are many.
+
+    Parameters are those of `improve` but `free`, a bool, and `most`, the limit of systems. Returns
+    the number of systems.
     """
-    n = low.size
-    chosen, stays, count = np.empty(n, np.int64), np.ones(n, np.bool_), 0
+    n, count = len(K), 0
+    chosen, stays, g = np.empty(n, np.int64), np.ones(n, np.bool_), np.empty(n)
     for k in range(n):
+        g[k] = target[k] - _inner(K[k], beta)
         if low[k] < beta[k] < high[k]:
             chosen[count] = k
             count += 1
