@@ -26,8 +26,8 @@ from skscreen.svm.solvers.solution import SampleSolution, growth
 # Steps for each sample where no limit is given.
 _STEPS_A_SAMPLE = 1000
 
-# Limit of SMO steps for each sample before Newton's method takes its turn.
-_STEPS = 2
+# Limits of SMO steps for each sample before Newton's method takes its turn, and for more digits.
+_STEPS, _STEPS_FOR_DIGITS = 2, 5
 
 # Limit of rounds of Newton's method, and of those in a row that raise the dual value by less than
 # this share of the gap.
@@ -62,9 +62,9 @@ class _Problem:
         self._errors = sizes, relative
 
     def solve(
-        self, beta: np.ndarray, tol: float, enough: float, limit: int | None
+        self, beta: np.ndarray, tol: float, enough: float, limit: int
     ) -> tuple[int, float, float, float]:
-        """Improve beta to a relative gap, or a smaller one if that can be reached.
+        """Improve beta to a relative gap, and to a smaller one if some more steps of SMO do.
 
         Returns
         -------
@@ -73,29 +73,36 @@ class _Problem:
         """
         n, point = beta.size, np.zeros(self._box.shape[1])
         point[:n] = beta
-        limit = limit or _STEPS_A_SAMPLE * n
         steps, dual, patience, best = 0, -np.inf, _PATIENCE, (0.0, np.inf, 0.0)
-        bias, settled = None if self._free else 0.0, False
         for turn in range(_ROUNDS):
-            most = min(_STEPS * n, limit - steps)
-            taken, *found = improve(self._K, *self._box, bias, *self._errors, enough, most, point)
+            taken, b, gap, primal = self._improve(point, tol, min(_STEPS * n, limit - steps))
             steps += taken
-            b, gap, primal = found
-            if gap > tol * primal:
-                scaled = scale_to_margin(self._K, *self._box, self._free, *self._errors, tol, point)
-                b, gap, primal = scaled if scaled[1] < np.inf else found
             if gap < best[1] or turn == 0:
                 best = b, gap, primal
                 beta[:] = point[:n]
-            patience = (
-                _PATIENCE if primal - gap - dual > _RISEN * gap or gap == np.inf else patience - 1
-            )
-            # Once the gap is small enough, one round more is tried for further digits.
-            if gap <= enough * primal or steps >= limit or patience == 0 or settled:
+            risen = primal - gap - dual > _RISEN * gap or gap == np.inf
+            patience, dual = _PATIENCE if risen else patience - 1, max(dual, primal - gap)
+            if gap <= tol * primal or steps >= limit or patience == 0:
                 break
-            settled, dual = gap <= tol * primal, max(dual, primal - gap)
             steps += newton(self._K, *self._box, self._free, limit - steps, point)
+        if enough * best[2] < best[1] <= tol * best[2] and steps < limit:
+            most = min(_STEPS_FOR_DIGITS * n, limit - steps)
+            taken, b, gap, primal = self._improve(point, enough, most)
+            steps += taken
+            if gap < best[1]:
+                best = b, gap, primal
+                beta[:] = point[:n]
         return steps, *best
+
+    def _improve(self, point, tol: float, most: int) -> tuple[int, float, float, float]:
+        """Improve a point by SMO, or by its length if it is nearly that of a hard margin."""
+        bias = None if self._free else 0.0
+        taken, b, gap, primal = improve(self._K, *self._box, bias, *self._errors, tol, most, point)
+        if gap > tol * primal:
+            scaled = scale_to_margin(self._K, *self._box, self._free, *self._errors, tol, point)
+            if scaled[1] < np.inf:
+                b, gap, primal = scaled
+        return taken, b, gap, primal
 
 
 class SmallProblems:
@@ -197,13 +204,14 @@ class SmallProblems:
         if self._free and beta.any():
             beta = balanced(beta, low, high)
         enough = tol * (_MORE_DIGITS if self._signs.size <= _FEW else 1.0)
+        limit = self._max_iter or _STEPS_A_SAMPLE * self._signs.size
         stops, first, found = self._stops[which] - part.start, 0, []
         largest = np.diff(stops, prepend=0).max()
         memory = np.empty(largest * (largest + LANES))
         for ranges, last in zip(self._ranges[which], stops, strict=True):
             own = slice(first, last)
             problem = self._problem(ranges, memory, signs[own], low[own], high[own])
-            found.append(problem.solve(beta[own], tol, enough, self._max_iter))
+            found.append(problem.solve(beta[own], tol, enough, limit))
             first = last
         alpha = np.minimum(np.abs(beta), caps)
         seconds, solutions, first = (perf_counter() - began) / stops.size, [], 0
