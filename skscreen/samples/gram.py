@@ -203,7 +203,7 @@ class Gram:
                 self._caches.rows = RowCache(self.n, self._n_rows, self.dtype)
         return self._caches.rows
 
-    def compute(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+    def compute(self, rows, columns=None) -> np.ndarray:
         """Return K between two sets of samples (all, without columns), in float64."""
         if self.kernel == "precomputed":
             block = self.X[rows] if columns is None else self.X[np.ix_(rows, columns)]
@@ -212,9 +212,16 @@ class Gram:
         if self.kernel != "rbf":
             settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
             return kernel_values(self.kernel, A, B, **settings)
-        squares = self._squares if columns is None else self._squares[columns]
-        D = squared_distances(A, B, self._squares[rows], squares, self._is_far)
+        D = self._distances(A, B, rows, columns)
         return rbf_of_distances(D, self.gamma, D)
+
+    def distances(self, rows, columns) -> np.ndarray:
+        """Return the squared distances between two sets of samples, of an RBF kernel."""
+        return self._distances(self.X[rows], self.X[columns], rows, columns)
+
+    def _distances(self, A, B, rows, columns) -> np.ndarray:
+        squares = self._squares if columns is None else self._squares[columns]
+        return squared_distances(A, B, self._squares[rows], squares, self._is_far)
 
     def rows(self, index: np.ndarray) -> np.ndarray:
         """Return rows of K."""

@@ -224,9 +224,10 @@ def learn(
         starts, before = found
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
     with Tasks(model, n_problems, "class") as tasks, blas_threads_for(np.inf, n_threads):
-        for solution in _solved(problem, C, model, starts):
-            n_iter = solution.n_iter + int(before[len(solutions)])
-            solutions.append(replace(solution, n_iter=n_iter))
+        for solution, steps in zip(_solved(problem, C, model, starts), before, strict=True):
+            if steps:
+                solution = replace(solution, n_iter=solution.n_iter + int(steps))
+            solutions.append(solution)
             tasks.end_task(len(solutions) / n_problems, solution.line)
     warn_unless_converged(solutions, model.tol, model.max_iter, ADVICE)
     return _set(model, problem.X, problem.division, problem.kernel, solutions)

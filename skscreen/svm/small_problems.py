@@ -5,6 +5,7 @@ be most of it. Kernel values between all samples are computed once, in double pr
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from math import fsum
 from time import perf_counter
 
@@ -52,7 +53,7 @@ class _Problem:
     free : bool
         Whether there is an unpenalised intercept.
     sizes, relative
-        See `kernel_values`.
+        See `class_blocks`.
     """
 
     def __init__(self, K: np.ndarray, box: np.ndarray, free: bool, sizes: np.ndarray, relative):
@@ -125,23 +126,27 @@ class SmallProblems:
     def __init__(self, X, kernel: Kernel, division: Division, bias: float, free: bool, max_iter):
         start_numba()
         check_intercept_scaling(bias)
-        codes, n_classes = division.labels.codes, division.labels.classes.size
-        order = np.argsort(codes, kind="stable")
-        ends = np.concatenate([[0], np.bincount(codes, minlength=n_classes).cumsum()])
-        pairs = np.array(division.pairs if isinstance(division, OneVsOne) else [(1, 0)])
-        self._ranges = np.stack([ends[pairs], ends[pairs + 1]], axis=-1).reshape(-1, 4)
-        first, last, other, end = self._ranges.T
-        self._stops = (last - first + end - other).cumsum()
-        index = np.concatenate([np.r_[a:b, c:d] for a, b, c, d in self._ranges])
+        codes, pairs = division.labels.codes, [(0, 1)]
+        if isinstance(division, OneVsOne):
+            pairs = division.pairs
+        else:
+            # Samples of positive sign come first.
+            codes = 1 - codes
+        order, sizes = np.argsort(codes, kind="stable"), np.bincount(codes)
+        self._pairs, self._ends = pairs, np.concatenate([[0], sizes.cumsum()])
+        self._stops = np.array([sizes[a] + sizes[b] for a, b in pairs]).cumsum()
+        ranges = [np.arange(first, last) for first, last in pairwise(self._ends)]
+        index = np.concatenate([ranges[c] for pair in pairs for c in pair])
         # Where the variables of a problem are among its samples.
-        self._place = slice(None) if isinstance(division, OneVsOne) else order[index]
+        self._place = slice(None) if isinstance(division, OneVsOne) else order
         self._signs = np.repeat(
-            np.tile([1.0, -1.0], len(pairs)), np.stack([last - first, end - other], 1).ravel()
+            np.tile([1.0, -1.0], len(pairs)), [sizes[c] for pair in pairs for c in pair]
         )
         self._weights = division.labels.weights[order[index]]
         self._bias, self._free, self._max_iter = bias, free, max_iter
         gram = kernel.gram(X[order], 0.0)
-        self._K, self._sizes, self._relative, self._missing = kernel_values(gram, free)
+        found = class_blocks(gram, self._ends, free)
+        self._blocks, self._sizes, self._relative, self._missing = found
         if bias:
             self._sizes = np.sqrt(self._sizes**2 + bias**2)
 
@@ -176,16 +181,18 @@ class SmallProblems:
             alpha, before = solution.alpha[self._place], C
             yield solution
 
-    def _problem(self, ranges, memory, signs, low, high) -> _Problem:
-        """Return the problem of two ranges of samples; its kernel values are in `memory`."""
-        first, last, other, end = ranges
+    def _problem(self, pair, memory, signs, low, high) -> _Problem:
+        """Return the problem of two classes; its kernel values are in `memory`."""
+        first, last = self._ends[pair[0]], self._ends[pair[0] + 1]
+        other, end = self._ends[pair[1]], self._ends[pair[1] + 1]
         m, n = last - first, signs.size
         padded = -(-n // LANES) * LANES
         K = memory[: n * padded].reshape(n, padded)
-        sides = (slice(first, last), slice(0, m)), (slice(other, end), slice(m, n))
-        for rows, into in sides:
-            for columns, place in sides:
-                np.add(self._K[rows, columns], self._bias**2, out=K[into, place])
+        across = self._blocks[pair]
+        K[:m, :m], K[:m, m:n] = self._blocks[pair[0], pair[0]], across
+        K[m:, :m], K[m:, m:n] = across.T, self._blocks[pair[1], pair[1]]
+        if self._bias:
+            K[:, :n] += self._bias**2
         K[:, n:] = 0.0
         sizes = np.concatenate([self._sizes[first:last], self._sizes[other:end]])
         return _Problem(K, (signs, low, high), self._free, sizes, self._relative)
@@ -208,9 +215,9 @@ class SmallProblems:
         stops, first, found = self._stops[which] - part.start, 0, []
         largest = np.diff(stops, prepend=0).max()
         memory = np.empty(largest * (largest + LANES))
-        for ranges, last in zip(self._ranges[which], stops, strict=True):
+        for pair, last in zip(self._pairs[which], stops, strict=True):
             own = slice(first, last)
-            problem = self._problem(ranges, memory, signs[own], low[own], high[own])
+            problem = self._problem(pair, memory, signs[own], low[own], high[own])
             found.append(problem.solve(beta[own], tol, enough, limit))
             first = last
         alpha = np.minimum(np.abs(beta), caps)
@@ -240,18 +247,24 @@ class SmallProblems:
         return solutions
 
 
-def kernel_values(gram: Gram, free: bool) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Return kernel values between all samples, less what a free intercept takes up.
+def class_blocks(
+    gram: Gram, ends: np.ndarray, free: bool
+) -> tuple[dict[tuple[int, int], np.ndarray], np.ndarray, float, float]:
+    """Return kernel values inside and between classes, less what a free intercept takes up.
 
     Parameters
     ----------
     gram : Gram
         Whose matrix is not there yet.
+    ends : int array of shape (n_classes + 1,)
+        First samples of the classes, and the number of samples.
     free : bool
 
     Returns
     -------
-    K : ndarray of shape (n, n)
+    blocks : dict of ndarray
+        By pairs of classes (i, j), i <= j. They are read again and again, so each has its own
+        memory.
     sizes : ndarray of shape (n,)
         No entry K_ij is larger than sizes_i sizes_j.
     relative : float
@@ -259,18 +272,33 @@ def kernel_values(gram: Gram, free: bool) -> tuple[np.ndarray, np.ndarray, float
     missing : float
         What was taken off all of them.
     """
-    everyone = np.arange(gram.n)
     if gram.kernel != "rbf":
-        K = gram.compute(everyone, everyone)
-        return K, np.sqrt(gram.diagonal), gram.computed_error, 0.0
-    K = gram.squared_distances()
-    K *= -gram.gamma
-    largest = -float(K.min())
+        return _split(gram.compute, ends), np.sqrt(gram.diagonal), gram.computed_error, 0.0
+    blocks, largest = _split(gram.distances, ends), 0.0
+    for (i, j), block in blocks.items():
+        if i == j:
+            # |a|^2 + |a|^2 - 2 <a, a> is not exactly zero.
+            np.fill_diagonal(block, 0.0)
+        block *= -gram.gamma
+        largest = max(largest, -float(block.min()))
     if not free or largest > _FLAT:
-        np.exp(K, out=K)
-        return K, np.ones(gram.n), gram.computed_error, 0.0
-    np.expm1(K, out=K)
-    K += largest
+        for block in blocks.values():
+            np.exp(block, out=block)
+        return blocks, np.ones(gram.n), gram.computed_error, 0.0
+    for block in blocks.values():
+        np.expm1(block, out=block)
+        block += largest
     errors = gram.exponent_error + EPS * largest
     relative = errors / largest if largest else 0.0
-    return K, np.full(gram.n, np.sqrt(largest)), relative, 1.0 - largest
+    return blocks, np.full(gram.n, np.sqrt(largest)), relative, 1.0 - largest
+
+
+def _split(compute, ends: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
+    """Compute values between each class and the others from it on, and split them by classes."""
+    ranges, blocks = [slice(first, last) for first, last in pairwise(ends)], {}
+    for i, rows in enumerate(ranges):
+        panel = compute(rows, slice(rows.start, None))
+        for j, columns in enumerate(ranges[i:], i):
+            first = rows.start
+            blocks[i, j] = panel[:, columns.start - first : columns.stop - first].copy()
+    return blocks
