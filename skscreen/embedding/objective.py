@@ -135,9 +135,9 @@ class EmbeddingProblem:
         """Objects in an answer."""
         return self.terms.answers.shape[1]
 
-    def workspace(self) -> np.ndarray:
-        """Memory of an evaluation; threads need one each."""
-        return np.empty((3, len(self.terms.pairs)))
+    def workspace(self) -> np.ndarray | None:
+        """Memory of an evaluation, None where pairs are not listed; threads need one each."""
+        return np.empty((3, len(self.terms.pairs))) if len(self.terms.pairs) else None
 
     def evaluate(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         """Return F and its gradient at X, of shape (n_objects, n_components)."""
@@ -182,7 +182,8 @@ def list_pairs(answers, n_objects, sides):
 def evaluate(X, terms, work, gradient):
     """F at X; its gradient is written. Infinity where F overflows."""
     gradient[:] = 0.0
-    if terms.pairs.shape[0] > 0:
+    # None has a type of its own: without pairs, what is for them is not compiled.
+    if work is not None:
         value = _by_pairs(X, terms, work, gradient)
     elif terms.loss == ODD:
         value = _by_trials(X, terms, gradient)
