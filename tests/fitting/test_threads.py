@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from skscreen import PragamSVC, ScreenedSVC
 from skscreen.fitting.threads import blas_threads_for
 from skscreen.pragam.hinge_risk import HingeRisk
-from skscreen.svm import problem
+from skscreen.svm import settings
 
 
 def blas_threads():
@@ -32,11 +32,12 @@ def test_narrow_products_and_threads_of_our_own_leave_one(two_threads):
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_factors_of_free_samples_have_one_thread(n_jobs, two_threads, monkeypatch):
-    seen, solve = [], problem.solve_kernel
+    seen, solve = [], settings.solve_kernel
     monkeypatch.setattr(
-        problem, "solve_kernel", lambda *a, **k: seen.append(blas_threads()) or solve(*a, **k)
+        settings, "solve_kernel", lambda *a, **k: seen.append(blas_threads()) or solve(*a, **k)
     )
-    ScreenedSVC(kernel="rbf", n_jobs=n_jobs, intercept="penalised").fit(*load_wine(return_X_y=True))
+    X, y = load_wine(return_X_y=True)
+    ScreenedSVC(multi_class="ovr", n_jobs=n_jobs).fit(np.tile(X, (3, 1)), np.tile(y, 3))
     assert seen == [{1}] * 3 and blas_threads() == {2}
 
 
