@@ -102,6 +102,12 @@ class Pool:
     def __reduce__(self):
         return Pool, ()
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all buffers."""
+        with self._lock:
+            return sum(part.nbytes for buffers in self._buffers.values() for part in buffers)
+
     def empty(self, shape: int | tuple[int, ...], dtype=np.float64) -> np.ndarray:
         """Return an uninitialised array."""
         size = shape if isinstance(shape, int) else prod(shape)

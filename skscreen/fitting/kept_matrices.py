@@ -44,15 +44,14 @@ class KernelMatrices:
         max_bytes: float = np.inf,
         grown: Callable[[], None] = lambda: None,
     ):
-        self._pool, self._lock = Pool(), threading.Lock()
+        self.pool, self._lock = Pool(), threading.Lock()
         self._several, self._max_bytes, self._grown = several, max_bytes, grown
         self._key = self._kernel = self._of = self._distances = None
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the matrices."""
-        known = (self._kernel, self._distances)
-        return sum(matrix.nbytes for matrix in known if matrix is not None)
+        """Bytes of the matrices, and of what solvers have used beside them."""
+        return self.pool.nbytes
 
     def kernel(self, key: tuple, compute: Compute) -> np.ndarray:
         """Return the kernel matrix of a key, computed if it is not the last one: not to be changed.
@@ -68,7 +67,7 @@ class KernelMatrices:
                 return self._kernel
             self._several = self._several or self._key is not None
             self._key = self._kernel = None
-        matrix = compute(self._pool.empty)
+        matrix = compute(self.pool.empty)
         with self._lock:
             self._key, self._kernel = key, matrix
         self._grown()
@@ -89,7 +88,7 @@ class KernelMatrices:
                 return self._distances
         if not self._several or 8.0 * n * n > _MOST_DISTANCES * _limit(self._max_bytes):
             return None
-        matrix = compute(self._pool.empty)
+        matrix = compute(self.pool.empty)
         with self._lock:
             self._of, self._distances = key, matrix
         self._grown()

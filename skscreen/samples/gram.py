@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from skscreen.core.floats import EPS
-from skscreen.core.memory import check_memory
+from skscreen.core.memory import Pool, check_memory
 from skscreen.samples.distances import (
     all_squared_distances,
     check_sparse_rows,
@@ -56,6 +56,8 @@ Empty = Callable[[tuple[int, int]], np.ndarray]
 
 class Shared(Protocol):
     """Matrices that problems on the same samples share, whatever the parameters of their kernel."""
+
+    pool: Pool
 
     def kernel(self, key: tuple, compute: Callable[[Empty], np.ndarray]) -> np.ndarray:
         """Return the kernel matrix that a key names: known, or computed in memory it is given."""
@@ -126,6 +128,8 @@ class Gram:
         self.X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
         self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
         self.n = self.X.shape[0]
+        # Memory of solvers, from one problem to the next.
+        self.pool = Pool() if shared is None else shared.pool
         self.dtype = np.dtype(dtype)
         if kernel == "rbf":
             (self.X,) = near_origin(self.X)

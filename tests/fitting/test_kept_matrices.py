@@ -51,22 +51,23 @@ def test_distances_are_kept_once_a_second_kernel_matrix_is_asked_for():
         asked = []
 
         def compute(empty):
-            D = kept.distances((), 3, lambda empty: asked.append("distances") or np.ones((3, 3)))
+            D = kept.distances((), 99, lambda empty: asked.append("distances") or empty((99, 99)))
             asked.append("kernel" if D is None else "kernel of distances")
-            return np.full((3, 3), gamma)
+            return empty((99, 99))
 
         return kept.kernel((gamma,), compute), asked
 
-    kept = kept_kernel_matrices("a", 1e9)
+    size, kept = 8 * 99**2, kept_kernel_matrices("a", 1e9)
     first, asked = matrix(kept, 1.0)
     assert asked == ["kernel"]
     again, asked = matrix(kept_kernel_matrices("a", 1e9), 1.0)
     assert again is first and not asked
     assert matrix(kept, 2.0)[1] == ["distances", "kernel of distances"]
     assert matrix(kept, 1.0)[1] == ["kernel of distances"]
-    assert kept.nbytes == 2 * 8 * 9
+    # With the first one, which is still in use, and room in each.
+    assert 3 * size <= kept.nbytes <= 3 * 2**0.25 * size
     # Not where they would take more than a quarter of the limit.
-    kept = kept_kernel_matrices("b", 3 * 8 * 9)
+    kept = kept_kernel_matrices("b", 3 * size)
     assert [matrix(kept, gamma)[1] for gamma in (1.0, 2.0)] == [["kernel"], ["kernel"]]
     # At once where several are announced.
     assert matrix(KernelMatrices(), 1.0)[1] == ["distances", "kernel of distances"]
@@ -89,7 +90,8 @@ def test_fits_with_a_store_share_distances(tmp_path):
         bare = ScreenedSVC(kernel="rbf", gamma=gamma, tol=1e-10).fit(X, y)
         np.testing.assert_allclose(kept.objective_, bare.objective_, rtol=1e-9)
     (matrices,) = kept_matrices._KEPT.values()
-    assert matrices.nbytes == 2 * 8 * len(y) ** 2
+    # Solvers have used memory beside the two matrices.
+    assert matrices.nbytes > 2 * 8 * len(y) ** 2
     assert not list(tmp_path.rglob("*.npy"))
 
 

@@ -12,7 +12,7 @@ from skscreen.samples.gram import Gram
 from skscreen.samples.kernel_samples import LinearKernelSamples
 from skscreen.svm.solvers.kernel.box import Box
 from skscreen.svm.solvers.kernel.state import KernelRun
-from skscreen.svm.solvers.kernel.working_set import WorkingSets, choose
+from skscreen.svm.solvers.kernel.working_set import LARGEST, WorkingSets, choose, row_length
 
 # Least samples of a working set.
 LEAST = 300
@@ -49,7 +49,12 @@ class SmoRun(KernelRun):
         largest = float(np.max(diagonal, where=np.isfinite(diagonal), initial=0.0))
         self._unit = 2.0 ** np.round(np.log2(largest)) if largest > 0.0 else 1.0
         blocks, square_bias = _Scaled(samples.gram, own, self._unit), samples.bias**2 / self._unit
-        return WorkingSets(blocks, square_bias, diagonal / self._unit, max_steps, by_newton=False)
+        # For the largest set, as only what is written to takes memory.
+        m = min(samples.n, LARGEST)
+        memory = samples.gram.pool.empty(m * row_length(m), np.float32)
+        return WorkingSets(
+            blocks, square_bias, diagonal / self._unit, max_steps, by_newton=False, memory=memory
+        )
 
     def _improve(self, sets: WorkingSets, allowed: float) -> bool:
         """Solve on one working set, as far as a gap needs it; return whether anything moved."""

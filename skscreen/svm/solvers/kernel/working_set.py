@@ -14,11 +14,11 @@ from skscreen.svm.solvers.kernel.box import Box
 # Samples of a working set: few enough for its matrix to be factored, at most 400 MB.
 LARGEST = 10_000
 
-# Share of the samples from which a working set is all of them.
-_MOST = 0.7
-
 # Least K_ii: a sample at the origin moves to a bound at once.
 _TINIEST = 1e-30
+
+# Share of the largest violation that a solve leaves, if not less is asked for.
+_LEFT = 0.03
 
 # Steps of SMO, for each sample, before a step of Newton's method; times both are tried.
 _STEPS, _ROUNDS = 8, 12
@@ -36,15 +36,20 @@ class WorkingSets:
         K_ii + B^2 of all samples.
     max_steps : int
         Of all solves together.
+    by_newton : bool, default=True
+        Whether steps of Newton's method follow those of SMO.
+    memory : float32 ndarray, optional
+        For their matrices.
     """
 
     def __init__(
         self, blocks: KernelBlocks, square_bias: float, diagonal: np.ndarray, max_steps,
-        by_newton: bool = True,
+        by_newton: bool = True, memory: np.ndarray | None = None,
     ):  # fmt: skip
         self._blocks, self._square_bias, self._diagonal = blocks, square_bias, diagonal
         self._max_steps, self._by_newton = max_steps, by_newton
-        self._memory, self._known = np.empty(0, np.float32), np.empty(0, np.int64)
+        self._memory = np.empty(0, np.float32) if memory is None else memory
+        self._known = np.empty(0, np.int64)
         self.n_steps = 0
 
     def solve(self, W: np.ndarray, box: Box, beta: np.ndarray, g: np.ndarray, eps: float):
@@ -61,7 +66,7 @@ class WorkingSets:
         eps : float
         """
         m = W.size
-        n = -(-m // LANES) * LANES
+        n = row_length(m)
         if self._memory.size < m * n:
             # Fresh memory comes page by page, which takes as long as filling it.
             self._memory = np.empty(m * n, np.float32)
@@ -87,9 +92,14 @@ class WorkingSets:
         return beta[:m]
 
 
+def row_length(m: int) -> int:
+    """Return the length of rows of the matrix of m samples, with their padding."""
+    return -(-m // LANES) * LANES
+
+
 def working_set_size(n_free: int, least: int) -> int:
     """Return how many samples a working set has for so many free ones."""
-    return min(max(least, int(1.3 * n_free) + least // 5), LARGEST)
+    return min(max(least, int(1.6 * n_free) + least // 5), LARGEST)
 
 
 def choose(
@@ -113,7 +123,7 @@ def choose(
     # Slopes of so many samples apart by eps leave less than half of the gap that is allowed.
     width = box.high - box.low
     weight = max(width[free].sum(), 0.1 * size * width.mean())
-    eps = min(max(0.5 * allowed / weight, 0.1 * worst), 0.5 * worst)
+    eps = min(max(0.5 * allowed / weight, _LEFT * worst), 0.5 * worst)
     # As many that may rise as may fall: with an intercept they move in pairs.
     most, chosen = n_free + max(size - n_free, 0) // 4, np.zeros(beta.size, np.bool_)
     for slope, moves in ((slopes, beta < box.high), (-slopes, beta > box.low)):
