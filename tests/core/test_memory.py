@@ -148,3 +148,12 @@ def test_only_large_needs_are_looked_at(monkeypatch):
     check_memory(1e6, "Little", "Nothing to do.")
     with pytest.raises(MemoryError, match=r"^Much would need about 1,000,000,000 bytes, but only "):
         check_memory(1e9, "Much", "Buy some.")
+
+
+def test_bytes_of_a_pool_are_those_of_all_buffers_in_use_or_not():
+    pool = Pool()
+    for _ in range(2):
+        first, second = pool.empty(10_000), pool.empty((20_000, 5), np.float32)
+        least = first.nbytes + second.nbytes
+        del first, second
+        assert least <= pool.nbytes <= 2**0.25 * least + 16
