@@ -1,12 +1,12 @@
 """How many threads work, those of the BLAS underneath included."""
 
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from numbers import Integral
 
 from joblib import effective_n_jobs
 from sklearn.utils._param_validation import Interval
-from threadpoolctl import ThreadpoolController  # always there: scikit-learn requires it
+
+from skscreen.core.threads import ONE_BLAS_THREAD
 
 # Number of columns; products of narrower matrices take longer on many threads than on one.
 _NARROW = 100
@@ -22,10 +22,4 @@ def blas_threads_for(width: float, n_jobs: int | None = None) -> AbstractContext
     """
     if width >= _NARROW and effective_n_jobs(n_jobs) == 1:
         return nullcontext()
-    return _controller().limit(limits=1, user_api="blas")
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    # Finding the libraries takes milliseconds, so it is done once.
-    return ThreadpoolController()
+    return ONE_BLAS_THREAD

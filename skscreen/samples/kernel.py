@@ -98,6 +98,11 @@ class Kernel:
         """Whether the kernel is positive semi-definite on any samples."""
         return is_definite(self.name, self.gamma, self.coef0)
 
+    @property
+    def width(self) -> float:
+        """Width of products, for the choice of BLAS threads; see `KernelSamples.width`."""
+        return np.inf if self.name == "linear" else 0.0
+
     def size(self, X) -> float:
         """Return the size of the terms of decision values: the largest K(x, x), or about that.
 

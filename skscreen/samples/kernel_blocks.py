@@ -17,19 +17,23 @@ Polynomial kernels have tiles of their own: see `poly_blocks`. Other kernels are
 precision throughout.
 """
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
 from scipy import sparse
 
 from skscreen.core.floats import EPS
+from skscreen.core.threads import in_threads
 from skscreen.samples.kernel_block_loops import add_powers, differences, powers, powers_double
 from skscreen.samples.row_tiles import Pattern, TileRows, add_tiles, write_tiles
 
 # Rows and columns of a tile: a megabyte, which stays in the second-level cache.
 _TILE, _TILE_DOUBLE = 512, 256
+
+# Rows of few entries that are written by one call of a loop: whole groups of four.
+_ROWS_AT_ONCE = 128
 
 # Features of a part of an inner product: what is added up in one product of matrices.
 _PART = 128
@@ -208,16 +212,25 @@ class RBFBlocks:
         total = _Total(self.A, self.B, I, c, J, double)
         total.own[:, 1] = self.A.exponent_errors(I, double, in_groups)
         if not in_groups:
-            return total.of_tiles(self.A.left(I, double), self.B.right(J, double), _product)
+            right = partial(self.B.right, double=double)
+            return total.of_tiles(self.A.left(I, double), J, right, _product)
         left, right = self.A.tiles[double], self.B.tiles[double]
-        add_tiles(left.arrays, right.arrays, left.width, left.d, I, J, *total.arguments)
+
+        def work(parts) -> None:
+            for part in parts:
+                add_tiles(
+                    left.arrays, right.arrays, left.width, left.d, I, J[part],
+                    *total.arguments(part),
+                )  # fmt: skip
+
+        in_threads(work, J.size, left.width, I.size * J.size)
         return total.values, total.errors
 
     def _add_differences(self, I, c, J) -> tuple[np.ndarray, np.ndarray]:
         (A, B), d = (self.A, self.B), self.A.d
-        left, right = A.right(I, True)[:, :d], B.right(J, True)[:, :d]
         total = _Total(A, B, I, c, J, True)
-        values, errors = total.of_tiles(left, right, _squared_distances)
+        left, right = A.right(I, True)[:, :d], lambda J: B.right(J, True)[:, :d]
+        values, errors = total.of_tiles(left, J, right, _squared_distances)
         lengths, weights = np.sqrt(B.squares[J]), total.weights
         each = _A_FEATURE[0] * d + _A_FEATURE[1] + _ROWS * lengths
         own = float(weights @ np.sqrt(A.squares[I]))
@@ -226,20 +239,36 @@ class RBFBlocks:
     def block(self, I, J, out: np.ndarray) -> None:
         """Write K between samples to the first columns of `out`, a float32 array."""
         if self._in_groups:
-            left, right = self.A.tiles[False], self.B.tiles[False]
-            write_tiles(left.arrays, right.arrays, left.width, left.d, I, J, out)
+            self._write(I, J, False, out)
             self._replace_far(I, J, out)
         else:
             self.between(self.A.left(I, False), self.B.right(J, False), I, J, out)
 
     def between(self, left: np.ndarray, right: np.ndarray, I, J, out: np.ndarray) -> None:
         """Write the same, for samples whose augmented rows in single precision are at hand."""
-        tile, more = np.empty((2, _TILE * _TILE), np.float32)
-        for rows in _even_tiles(I.size, _TILE // 2):
-            for columns in _even_tiles(J.size, 2 * _TILE):
-                T = _product_in_parts(left[rows], right[columns], tile, more)
-                powers(T, out, rows.start, columns.start)
+        height, width = _even(I.size, _TILE // 2), _even(J.size, 2 * _TILE)
+
+        def work(parts) -> None:
+            tile, more = np.empty((2, _TILE * _TILE), np.float32)
+            for rows in _all_tiles(parts, height):
+                for columns in _tiles(0, J.size, width):
+                    T = _product_in_parts(left[rows], right[columns], tile, more)
+                    powers(T, out, rows.start, columns.start)
+
+        in_threads(work, I.size, height, I.size * J.size)
         self._replace_far(I, J, out)
+
+    def _write(self, I, J, double: bool, out: np.ndarray) -> None:
+        """Write K between samples of few entries to the first columns of `out`."""
+        left, right = self.A.tiles[double], self.B.tiles[double]
+
+        def work(parts) -> None:
+            for rows in parts:
+                write_tiles(
+                    left.arrays, right.arrays, left.width, left.d, I[rows], J, out[rows]
+                )
+
+        in_threads(work, I.size, _ROWS_AT_ONCE, I.size * J.size)
 
     def _replace_far(self, I, J, out: np.ndarray) -> None:
         """Write what single precision is not good enough for."""
@@ -272,34 +301,44 @@ class RBFBlocks:
         """Return K between samples in double precision."""
         out = np.empty((I.size, J.size))
         if self._in_groups and not (self.A.very_far[I].any() or self.B.very_far[J].any()):
-            left, right = self.A.tiles[True], self.B.tiles[True]
-            write_tiles(left.arrays, right.arrays, left.width, left.d, I, J, out)
+            self._write(I, J, True, out)
             return out
-        for rows, columns, T in self._powers(I, J):
+
+        def use(rows: slice, columns: slice, T: np.ndarray) -> None:
             out[rows, columns] = T
+
+        self._powers(I, J, use)
         return out
 
     def combine(self, C: np.ndarray) -> np.ndarray:
         """Return sum_i C_ik K(a_i, b_j) for all j and k, in double precision."""
         out = np.zeros((self.B.n, C.shape[1]))
-        for rows, columns, T in self._powers(np.arange(self.A.n), np.arange(self.B.n)):
+
+        def use(rows: slice, columns: slice, T: np.ndarray) -> None:
             out[columns] += T.T @ C[rows]
+
+        self._powers(np.arange(self.A.n), np.arange(self.B.n), use)
         return out
 
-    def _powers(self, I, J) -> Iterator[tuple[slice, slice, np.ndarray]]:
-        """Yield tiles of K in double precision."""
-        memory, (A, B), d = np.empty(_TILE_DOUBLE * _TILE_DOUBLE), (self.A, self.B), self.A.d
+    def _powers(self, I, J, use: Callable[[slice, slice, np.ndarray], None]) -> None:
+        """Call `use` with the rows, columns and values of tiles of K in double precision."""
+        (A, B), d = (self.A, self.B), self.A.d
         left, far = A.left(I, True), A.very_far[I].any()
-        for columns in _tiles(0, J.size, _TILE_DOUBLE):
-            right = B.right(J[columns], True)
-            by_differences = far or B.very_far[J[columns]].any()
-            for rows in _tiles(0, I.size, _TILE_DOUBLE):
-                if by_differences:
-                    T = _squared_distances(0.5 * left[rows, :d], right[:, :d], memory)
-                else:
-                    T = _product(left[rows], right, memory)
-                powers_double(T)
-                yield rows, columns, T
+
+        def work(parts) -> None:
+            memory = np.empty(_TILE_DOUBLE * _TILE_DOUBLE)
+            for columns in _all_tiles(parts, _TILE_DOUBLE):
+                right = B.right(J[columns], True)
+                by_differences = far or B.very_far[J[columns]].any()
+                for rows in _tiles(0, I.size, _TILE_DOUBLE):
+                    if by_differences:
+                        T = _squared_distances(0.5 * left[rows, :d], right[:, :d], memory)
+                    else:
+                        T = _product(left[rows], right, memory)
+                    powers_double(T)
+                    use(rows, columns, T)
+
+        in_threads(work, J.size, _TILE_DOUBLE, I.size * J.size)
 
 
 class _Total:
@@ -325,25 +364,34 @@ class _Total:
         self._other, self._bound = B.squares[J], (_SECOND_ORDER * unit, _POWER_AND_SUM, _UNIT)
         self.values, self.errors = np.zeros((2, J.size))
 
-    @property
-    def arguments(self) -> tuple:
-        """What `add_tiles` takes."""
-        known = self.own, self._other, self._bound
-        return self.weights, self._n_negative, *known, self.values, self.errors
+    def arguments(self, part: slice) -> tuple:
+        """Return what `add_tiles` takes for some columns."""
+        known = self.own, self._other[part], self._bound
+        return self.weights, self._n_negative, *known, self.values[part], self.errors[part]
 
-    def of_tiles(self, left, right, exponents) -> tuple[np.ndarray, np.ndarray]:
-        """Return sums and bounds from rows of both sides and what makes tiles of them."""
+    def of_tiles(self, left, J, right, exponents) -> tuple[np.ndarray, np.ndarray]:
+        """Return sums and bounds from rows of both sides and what makes tiles of them.
+
+        `right` returns the rows of some of the samples J.
+        """
         size = _TILE_DOUBLE if self._dtype == np.float64 else _TILE
         rows = [*_tiles(0, self._n_negative, size), *_tiles(self._n_negative, len(left), size)]
         # Few rows have wide tiles.
         width = size * size // max((part.stop - part.start for part in rows), default=size)
-        memory = np.empty(size * size, self._dtype)
-        for columns in _tiles(0, len(right), width):
-            others = self._other[columns], self._bound, self.values[columns], self.errors[columns]
-            for part in rows:
-                T = exponents(left[part], right[columns], memory)
-                negative = part.start < self._n_negative
-                add_powers(T, self.weights[part], negative, self.own[part], *others)
+
+        def work(parts) -> None:
+            memory = np.empty(size * size, self._dtype)
+            for columns in _all_tiles(parts, width):
+                others = (
+                    self._other[columns], self._bound, self.values[columns], self.errors[columns]
+                )  # fmt: skip
+                B = right(J[columns])
+                for part in rows:
+                    T = exponents(left[part], B, memory)
+                    negative = part.start < self._n_negative
+                    add_powers(T, self.weights[part], negative, self.own[part], *others)
+
+        in_threads(work, J.size, width, len(left) * J.size)
         return self.values, self.errors
 
 
@@ -412,9 +460,14 @@ def _tiles(first: int, last: int, size: int) -> Iterator[slice]:
     return (slice(start, min(start + size, last)) for start in range(first, last, size))
 
 
-def _even_tiles(n: int, most: int) -> Iterator[slice]:
-    """Return slices of about the same size: products of matrices of a few rows are slow."""
-    return _tiles(0, n, -(-n // max(-(-n // most), 1)) or 1)
+def _all_tiles(parts: Iterable[slice], size: int) -> Iterator[slice]:
+    """Return tiles of parts, one part after the other."""
+    return (tile for part in parts for tile in _tiles(part.start, part.stop, size))
+
+
+def _even(n: int, most: int) -> int:
+    """Return the size of tiles of about the same size: products of few rows are slow."""
+    return -(-n // max(-(-n // most), 1)) or 1
 
 
 def _terms(d: int) -> int:

@@ -36,6 +36,10 @@ class KernelSamples:
         Value B of the feature that carries the penalised intercept; 0 for no intercept.
     """
 
+    # Sums of BLAS would depend on the number of its threads; kernel values have threads of their
+    # own.
+    width = 0.0
+
     def __init__(self, gram: Gram, y: np.ndarray, *, bias: float = 0.0):
         y = np.asarray(y, np.float64)
         if y.shape != (gram.n,) or not np.all(np.abs(y) == 1.0):
@@ -46,14 +50,6 @@ class KernelSamples:
         self.n = gram.n
         self.diagonal = gram.diagonal + self.bias**2
         self.norms = np.sqrt(self.diagonal)
-
-    @property
-    def width(self) -> float:
-        """Width of products that wait for BLAS threads as the factors here do.
-
-        These are of the free samples, a small part of all, and threads meet often in a factor.
-        """
-        return self.n / 64.0
 
     def q_dot(self, alpha: np.ndarray) -> np.ndarray:
         """Return Q alpha, the margins of sum_i alpha_i z_i; zeros of alpha cost nothing."""

@@ -145,7 +145,7 @@ class ClassPaths:
             yield self._joint([partial(next, path) for path in paths])
 
     def _joint(self, solves: list[Callable[[], SampleSolution]]) -> JointSolution:
-        with blas_threads_for(np.inf, self._n_threads):
+        with blas_threads_for(self._problem.kernel.width, self._n_threads):
             found = Parallel(self._n_jobs, require="sharedmem")(
                 delayed(solve)() for solve in solves
             )

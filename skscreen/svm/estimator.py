@@ -223,8 +223,10 @@ def learn(
     if starts is None and (found := problem.starts(C, model.tol)) is not None:
         starts, before = found
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
-    with Tasks(model, n_problems, "class") as tasks, blas_threads_for(np.inf, n_threads):
-        for solution, steps in zip(_solved(problem, C, model, starts), before, strict=True):
+    with Tasks(model, n_problems, "class") as tasks, blas_threads_for(problem.kernel.width, n_threads):
+        for solution, steps in zip(
+            _solved(problem, C, model, starts, n_threads), before, strict=True
+        ):
             if steps:
                 solution = replace(solution, n_iter=solution.n_iter + int(steps))
             solutions.append(solution)
@@ -234,13 +236,12 @@ def learn(
 
 
 def _solved(
-    problem: SVMProblem, C: float, model: BaseSVC, starts: Sequence[np.ndarray] | None
+    problem: SVMProblem, C: float, model: BaseSVC, starts: Sequence[np.ndarray] | None, n_threads
 ) -> Iterable[SampleSolution]:
     """Return the solutions of all problems for one C, one after the other."""
     if starts is None and (together := problem.solve_together(C, model.tol)) is not None:
         return together
-    n_jobs = model.n_jobs if problem.thread_safe else 1
-    return Parallel(n_jobs, require="sharedmem", return_as="generator")(
+    return Parallel(n_threads if problem.thread_safe else 1, require="sharedmem", return_as="generator")(
         delayed(problem.solve)(k, C, model.tol, None if starts is None else starts[k])
         for k in range(problem.division.n_problems)
     )

@@ -277,7 +277,7 @@ def learn(
     start : ndarray, optional
         Dual variables to start from.
     """
-    with Tasks(model, 1, "fit") as tasks, blas_threads_for(np.inf):
+    with Tasks(model, 1, "fit") as tasks, blas_threads_for(problem.kernel.width):
         solution = problem.solve(C, model.tol, start)
         tasks.end_task(1.0, solution.line)
     warn_unless_converged([solution], model.tol, model.max_iter, ADVICE)

@@ -1,0 +1,88 @@
+"""Work in threads, with the BLAS underneath on one thread."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import cache
+from queue import SimpleQueue
+from threading import Lock, current_thread, main_thread
+
+import numba
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+from threadpoolctl import ThreadpoolController  # always there: scikit-learn requires it
+
+# Kernel values that take longer than starting threads: about a millisecond.
+_MANY = 2**20
+
+
+class _OneBlasThread:
+    """Context in which BLAS has one thread; any number of threads may be inside.
+
+    The limit is one of the process: the first to enter sets it, and the last to leave lifts it.
+    """
+
+    def __init__(self):
+        self._lock, self._inside, self._limit = Lock(), 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit.enter_context(_controller().limit(limits=1, user_api="blas"))
+            self._inside += 1
+
+    def __exit__(self, *error) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.close()
+
+
+ONE_BLAS_THREAD = _OneBlasThread()
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Finding the libraries takes milliseconds, so it is done once.
+    return ThreadpoolController()
+
+
+def n_threads() -> int:
+    """Return how many threads work may be shared among: as many as scikit-learn's loops take.
+
+    Those are limited by OMP_NUM_THREADS and threadpoolctl, ours by NUMBA_NUM_THREADS too. Threads
+    other than the main one share the processors already: they get one.
+    """
+    if current_thread() is not main_thread():
+        return 1
+    return min(_openmp_effective_n_threads(), numba.config.NUMBA_NUM_THREADS)
+
+
+def in_threads(
+    work: Callable[[Iterable[slice]], None], size: int, step: int, n_values: int
+) -> None:
+    """Call `work` with parts of 0, ..., size - 1, in threads where that pays.
+
+    Parts begin at multiples of `step`, however many threads there are. BLAS has one thread in any
+    case, because its sums depend on how many it has.
+
+    Parameters
+    ----------
+    work : callable
+        Takes an iterable of slices and writes the results of these; called once in each thread.
+    size, step : int
+    n_values : int
+        Kernel values that it needs in all.
+    """
+    n = min(n_threads(), -(-size // step)) if n_values >= _MANY else 1
+    with ONE_BLAS_THREAD:
+        if n == 1:
+            work([slice(0, size)])
+            return
+        parts = SimpleQueue()
+        for start in range(0, size, step):
+            parts.put(slice(start, min(start + step, size)))
+        for _ in range(n):
+            parts.put(None)
+        with ThreadPoolExecutor(n) as pool:
+            for done in [pool.submit(work, iter(parts.get, None)) for _ in range(n)]:
+                done.result()
