@@ -1,15 +1,24 @@
-"""Work in threads, with the BLAS underneath on one thread."""
+"""How many threads work, those of the BLAS underneath included."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache
+from numbers import Integral
 from queue import SimpleQueue
 from threading import Lock, current_thread, main_thread
 
 import numba
+from joblib import effective_n_jobs
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+from sklearn.utils._param_validation import Interval
 from threadpoolctl import ThreadpoolController  # always there: scikit-learn requires it
+
+# Number of columns; products of narrower matrices take longer on many threads than on one.
+_NARROW = 100
+
+# Range accepted by joblib; other integers overflow.
+N_JOBS = [Interval(Integral, -(2**31), 2**31 - 1, closed="both"), None]
 
 # Kernel values that take longer than starting threads: about a millisecond.
 _MANY = 2**20
@@ -37,13 +46,23 @@ class _OneBlasThread:
                 self._limit.close()
 
 
-ONE_BLAS_THREAD = _OneBlasThread()
+_ONE_BLAS_THREAD = _OneBlasThread()
 
 
 @cache
 def _controller() -> ThreadpoolController:
     # Finding the libraries takes milliseconds, so it is done once.
     return ThreadpoolController()
+
+
+def blas_threads_for(width: float, n_jobs: int | None = None) -> AbstractContextManager:
+    """Return a context in which products of matrices of that width run well.
+
+    With more `n_jobs` than one, in so many threads at the same time.
+    """
+    if width >= _NARROW and effective_n_jobs(n_jobs) == 1:
+        return nullcontext()
+    return _ONE_BLAS_THREAD
 
 
 def n_threads() -> int:
@@ -74,7 +93,7 @@ def in_threads(
         Kernel values that it needs in all.
     """
     n = min(n_threads(), -(-size // step)) if n_values >= _MANY else 1
-    with ONE_BLAS_THREAD:
+    with _ONE_BLAS_THREAD:
         if n == 1:
             work([slice(0, size)])
             return

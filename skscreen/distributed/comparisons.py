@@ -14,8 +14,8 @@ import numpy as np
 from dask.sizeof import sizeof
 
 from skscreen.core.floats import EPS
+from skscreen.core.threads import blas_threads_for
 from skscreen.distributed.parts import Parts, addresses, sent
-from skscreen.fitting.threads import blas_threads_for
 from skscreen.metric_learning.problem.comparisons import Comparisons
 from skscreen.metric_learning.problem.domains import Domain, Point
 from skscreen.metric_learning.problem.losses import SmoothedHinge

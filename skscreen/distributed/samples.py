@@ -10,8 +10,8 @@ import numpy as np
 from dask.sizeof import sizeof
 
 from skscreen.core.memory import aligned
+from skscreen.core.threads import blas_threads_for
 from skscreen.distributed.parts import Parts, spread
-from skscreen.fitting.threads import blas_threads_for
 from skscreen.samples.rows import LinearSamples
 
 

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from skscreen.core.threads import N_JOBS
 from skscreen.embedding.answers import (
     Answers,
     read_named_answers,
@@ -36,7 +37,6 @@ from skscreen.embedding.solve import LARGEST, EmbeddingSolution, check_free, che
 from skscreen.embedding.state import Progress, Settings
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
-from skscreen.fitting.threads import N_JOBS
 from skscreen.fitting.warning import warn_user
 
 # Few points, or points on a line, get stuck on the wrong side of each other.

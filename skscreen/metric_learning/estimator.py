@@ -16,11 +16,11 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skscreen.core.threads import N_JOBS
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.grid import absolute_lam
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import Store, check_store, content_key
-from skscreen.fitting.threads import N_JOBS
 from skscreen.metric_learning.distance import MahalanobisMixin
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build

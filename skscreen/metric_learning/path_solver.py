@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skscreen.fitting.threads import blas_threads_for
+from skscreen.core.threads import blas_threads_for
 from skscreen.metric_learning.problem.comparisons import Comparisons
 from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.losses import is_narrow

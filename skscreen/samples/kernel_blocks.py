@@ -264,9 +264,7 @@ class RBFBlocks:
 
         def work(parts) -> None:
             for rows in parts:
-                write_tiles(
-                    left.arrays, right.arrays, left.width, left.d, I[rows], J, out[rows]
-                )
+                write_tiles(left.arrays, right.arrays, left.width, left.d, I[rows], J, out[rows])
 
         in_threads(work, I.size, _ROWS_AT_ONCE, I.size * J.size)
 

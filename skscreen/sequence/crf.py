@@ -7,7 +7,7 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from skscreen.fitting.threads import blas_threads_for
+from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.warning import warn_user
 from skscreen.sequence.base import LinearChain, MarginalsMixin, keep_weights, linear_chains
 from skscreen.sequence.likelihood import LogLoss

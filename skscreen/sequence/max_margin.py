@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.fitting.threads import blas_threads_for
 from skscreen.fitting.warning import warn_user
 from skscreen.pragam.bundle import bmrm
 from skscreen.pragam.excessive_gap import excessive_gap

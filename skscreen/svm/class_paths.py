@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
-from skscreen.fitting.threads import blas_threads_for
+from skscreen.core.threads import blas_threads_for
 from skscreen.svm.problem import SVMProblem
 from skscreen.svm.solvers.solution import SampleSolution
 

@@ -12,10 +12,10 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.core.floats import EPS
+from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import check_store
-from skscreen.fitting.threads import blas_threads_for
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.multiclass import Division, OneVsOne, class_scores, pair_scores, vote
 from skscreen.samples.score_classifier import (
@@ -223,10 +223,10 @@ def learn(
     if starts is None and (found := problem.starts(C, model.tol)) is not None:
         starts, before = found
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
-    with Tasks(model, n_problems, "class") as tasks, blas_threads_for(problem.kernel.width, n_threads):
-        for solution, steps in zip(
-            _solved(problem, C, model, starts, n_threads), before, strict=True
-        ):
+    blas_threads = blas_threads_for(problem.kernel.width, n_threads)
+    with Tasks(model, n_problems, "class") as tasks, blas_threads:
+        solved = _solved(problem, C, model, starts, n_threads)
+        for solution, steps in zip(solved, before, strict=True):
             if steps:
                 solution = replace(solution, n_iter=solution.n_iter + int(steps))
             solutions.append(solution)
@@ -241,7 +241,8 @@ def _solved(
     """Return the solutions of all problems for one C, one after the other."""
     if starts is None and (together := problem.solve_together(C, model.tol)) is not None:
         return together
-    return Parallel(n_threads if problem.thread_safe else 1, require="sharedmem", return_as="generator")(
+    n_jobs = n_threads if problem.thread_safe else 1
+    return Parallel(n_jobs, require="sharedmem", return_as="generator")(
         delayed(problem.solve)(k, C, model.tol, None if starts is None else starts[k])
         for k in range(problem.division.n_problems)
     )

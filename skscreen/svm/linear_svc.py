@@ -7,8 +7,8 @@ from typing import ClassVar
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skscreen.core.threads import N_JOBS
 from skscreen.fitting.store import Store
-from skscreen.fitting.threads import N_JOBS
 from skscreen.svm.estimator import BaseSVC
 from skscreen.svm.problem import LOSSES, SOLVERS
 from skscreen.svm.screening.rules import BOUNDS

@@ -11,7 +11,7 @@ import numpy as np
 from skscreen.core.certificate import Certificate, ScreeningEvent, after_steps, screening_event
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
-from skscreen.fitting.threads import blas_threads_for
+from skscreen.core.threads import blas_threads_for
 from skscreen.samples.gram import INDEFINITE, indefinite_message
 from skscreen.samples.kernel_samples import LinearKernelSamples
 from skscreen.samples.losses import SampleLosses, as_losses

@@ -10,10 +10,10 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import Store, check_store
-from skscreen.fitting.threads import blas_threads_for
 from skscreen.samples.gram import KERNELS
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.targets import LOSSES, Targets

@@ -10,6 +10,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from skscreen.core.memory import check_memory
+from skscreen.core.threads import N_JOBS
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import (
     C_grid,
@@ -22,7 +23,6 @@ from skscreen.fitting.grid import values_from_zero
 from skscreen.fitting.kept_matrices import KernelMatrices
 from skscreen.fitting.path import forget, warn_unless_converged
 from skscreen.fitting.store import check_store
-from skscreen.fitting.threads import N_JOBS
 from skscreen.samples.targets import check_targets
 from skscreen.svm.cv import gammas_of
 from skscreen.svm.estimator import ADVICE

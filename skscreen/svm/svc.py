@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from skscreen.core.threads import N_JOBS
 from skscreen.fitting.store import Store
-from skscreen.fitting.threads import N_JOBS
 from skscreen.samples.gram import KERNELS
 from skscreen.svm.estimator import BaseSVC
 from skscreen.svm.problem import LOSSES, SOLVERS

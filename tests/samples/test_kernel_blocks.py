@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 import skscreen.samples.kernel
+from skscreen.core import threads
 from skscreen.samples.gram import BY_BLOCKS, Gram
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.kernel_block_loops import powers, powers_double
@@ -69,6 +70,22 @@ def test_sums_are_as_exact_as_said(kind):
     assert not out[:, 613:].any()
     assert rows.is_sparse == (kind in ("constant", "zeros"))
     assert (rows.tiles is None) == (kind == "wide")
+
+
+@pytest.mark.parametrize("kind", ["plain", "outliers", "zeros", "wide"])
+def test_results_do_not_depend_on_the_number_of_threads(kind, monkeypatch):
+    monkeypatch.setattr(threads, "_MANY", 0)
+    rows, rng = RBFRows(samples(kind, 1500), 0.2), np.random.default_rng(4)
+    blocks, I, J = RBFBlocks(rows, rows), rng.permutation(1500)[:1100], rng.permutation(1500)
+    weights, columns, found = rng.normal(size=1100), rng.normal(size=(1500, 2)), {}
+    for n in (1, 3):
+        monkeypatch.setattr(threads, "n_threads", lambda n=n: n)
+        single = np.zeros((1100, 1504), np.float32)
+        blocks.block(I, J, single)
+        sums = *blocks.dot(I, weights, J), *blocks.dot(I, weights, J, True)
+        found[n] = *sums, single, blocks.block_double(I, J), blocks.combine(columns)
+    for one, three in zip(found[1], found[3], strict=True):
+        assert np.array_equal(one, three)
 
 
 def test_nothing_to_add():

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
 import skscreen.samples.gram
+import skscreen.samples.kernel
 from skscreen import ScreenedSVC, svc_path
+from skscreen.core import threads
 from skscreen.samples.gram import Gram
 from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.losses import hinge
@@ -179,3 +182,18 @@ def test_the_next_level_starts_with_the_intercept_of_the_one_before():
     assert beta.sum() == pytest.approx(7.5)
     assert np.all((box.low <= beta) & (beta <= box.high))
     assert levels._by_scores(g, 0.1, box, None).sum() == pytest.approx(box.high.sum())
+
+
+def test_fits_do_not_depend_on_the_number_of_threads(monkeypatch):
+    monkeypatch.setattr(threads, "_MANY", 0)
+    monkeypatch.setattr(skscreen.samples.kernel, "_MANY", 0)
+    rng, found = np.random.default_rng(8), []
+    X = rng.normal(size=(2500, 30))
+    y = np.where(X[:, 0] + 0.7 * rng.normal(size=2500) > 0.0, 1.0, -1.0)
+    for n in (1, 2):
+        monkeypatch.setattr(threads, "n_threads", lambda n=n: n)
+        with threadpool_limits(n, user_api="blas"):
+            model = ScreenedSVC(C=10.0, tol=1e-5).fit(X[:1500], y[:1500])
+            found.append((model.dual_coef_, model.intercept_, model.decision_function(X)))
+    for one, two in zip(*found, strict=True):
+        assert np.array_equal(one, two)
