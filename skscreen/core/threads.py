@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from numbers import Integral
 from queue import SimpleQueue
-from threading import Lock, current_thread, main_thread
+from threading import current_thread, main_thread
 
 import numba
 from joblib import effective_n_jobs
@@ -24,31 +24,6 @@ N_JOBS = [Interval(Integral, -(2**31), 2**31 - 1, closed="both"), None]
 _MANY = 2**20
 
 
-class _OneBlasThread:
-    """Context in which BLAS has one thread; any number of threads may be inside.
-
-    The limit is one of the process: the first to enter sets it, and the last to leave lifts it.
-    """
-
-    def __init__(self):
-        self._lock, self._inside, self._limit = Lock(), 0, ExitStack()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._limit.enter_context(_controller().limit(limits=1, user_api="blas"))
-            self._inside += 1
-
-    def __exit__(self, *error) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limit.close()
-
-
-_ONE_BLAS_THREAD = _OneBlasThread()
-
-
 @cache
 def _controller() -> ThreadpoolController:
     # Finding the libraries takes milliseconds, so it is done once.
@@ -62,7 +37,7 @@ def blas_threads_for(width: float, n_jobs: int | None = None) -> AbstractContext
     """
     if width >= _NARROW and effective_n_jobs(n_jobs) == 1:
         return nullcontext()
-    return _ONE_BLAS_THREAD
+    return _controller().limit(limits=1, user_api="blas")
 
 
 def n_threads() -> int:
@@ -93,7 +68,7 @@ def in_threads(
         Kernel values that it needs in all.
     """
     n = min(n_threads(), -(-size // step)) if n_values >= _MANY else 1
-    with _ONE_BLAS_THREAD:
+    with _controller().limit(limits=1, user_api="blas"):
         if n == 1:
             work([slice(0, size)])
             return

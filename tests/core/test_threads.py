@@ -98,11 +98,3 @@ def test_one_thread_is_used_where_a_limit_or_others_say_so(monkeypatch):
 def test_workers_share_the_processors():
     found = Parallel(2, backend="loky")(delayed(n_threads)() for _ in range(2))
     assert max(found) <= max(cpu_count() // 2, 1)
-
-
-def test_fits_in_threads_leave_blas_as_it_was(two_threads):
-    X, y = load_wine(return_X_y=True)
-    fits = Parallel(4, backend="threading")(
-        delayed(ScreenedSVC(C=C, multi_class="ovr").fit)(X, y) for C in np.geomspace(0.1, 10.0, 12)
-    )
-    assert all(np.all(fit.dual_gap_ <= fit.tol) for fit in fits) and blas_threads() == {2}
