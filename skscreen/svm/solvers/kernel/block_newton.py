@@ -1,28 +1,33 @@
 """Newton's method on the free samples of a working set whose kernel matrix is known.
 
 For large C, SMO takes many steps along directions of little curvature. If no sample leaves its
-bound, the free beta solve one linear system, by a Cholesky factor in single precision. Along
-directions of hardly any curvature its solution lies far outside the box, and the part of the step
-inside may not increase the dual. So the system is damped, by the curvature at which the present
-slopes would lead across the box. All samples that would leave the box stop at its bounds, and the
-system of the others is solved again. An exact line search keeps the dual from falling, whatever the
-rounding errors.
+bound, the free beta solve one linear system. Along directions of hardly any curvature its solution
+lies far outside the box, and the part of the step inside may not increase the dual. So the system
+is damped, by the curvature at which the present slopes would lead across the box. All samples that
+would leave the box stop at its bounds, and the system of the others is solved again. An exact line
+search keeps the dual from falling, whatever the rounding errors.
+
+One Cholesky factor in single precision serves these systems: columns of the inverse undo the part
+of the samples that have stopped since. Conjugate gradients, with products added up in double
+precision, remove the rounding errors in a few steps.
 """
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from skscreen.svm.solvers.kernel.newton_loops import newton_system, products_of_rows
+
 # Largest number of systems in one step; each fixes samples at bounds.
 _MOST_SYSTEMS = 6
-
-# Largest system: its factor takes 400 MB.
-LARGEST_SYSTEM = 10_000
 
 # Ridge, relative to the mean diagonal, against rounding errors of single precision.
 _RIDGE = 2e-6
 
-# Steps of iterative refinement: they remove the errors of the ridge and of single precision.
-_REFINEMENTS = 3
+# The matrix is factored again where less than this share of the samples is left.
+_LEFT = 0.9
+
+# Most steps of conjugate gradients; they end at this share of the first residual.
+_MOST_STEPS, _ENOUGH = 6, 1e-4
 
 
 def newton_step(K, low, high, beta, g, with_offset: bool) -> bool:
@@ -46,34 +51,34 @@ def newton_step(K, low, high, beta, g, with_offset: bool) -> bool:
     """
     m = len(K)
     free = np.flatnonzero((beta > low) & (beta < high))
-    if not 1 < free.size <= LARGEST_SYSTEM:
+    if free.size < 2:
         return False
     try:
         change = _projected(K, low, high, beta, g[:m], free, with_offset)
     except LinAlgError:
         return False
-    moved = np.flatnonzero(change)
-    effect = change[moved].astype(np.float32) @ K[moved]
-    slope, curvature = float(change @ g[:m]), float(change @ effect[:m])
+    effect = products_of_rows(K, np.arange(m), change)
+    slope, curvature = float(change @ g[:m]), float(change @ effect)
     if not slope > 0.0:
         return False
     step = min(1.0, slope / curvature) if curvature > 0.0 else 1.0
     beta += step * change
     np.clip(beta, low, high, out=beta)
-    g -= step * effect.astype(np.float64)
+    g[:m] -= step * effect
     return True
 
 
 def _projected(K, low, high, beta, g, free, with_offset: bool) -> np.ndarray:
     """Return a change of the free samples that stays in the box."""
     # See above; falls with the slopes.
-    change, slopes = np.zeros(beta.size), g[free]
+    change, slopes, system = np.zeros(beta.size), g[free], None
     spread = slopes.max() - slopes.min() if with_offset else np.abs(slopes).max()
     damping = spread / np.median(high[free] - low[free])
     for _ in range(_MOST_SYSTEMS):
-        stopped = np.flatnonzero(change)
-        rest = g[free] - K[np.ix_(free, stopped)] @ change[stopped]
-        x = _solve(K[np.ix_(free, free)], rest, change.sum() if with_offset else None, damping)
+        if system is None or free.size < _LEFT * system.size:
+            system = _System(K, free, damping)
+        rest = g[free] - products_of_rows(K, free, change)
+        x = system.solve(free, rest, change.sum() if with_offset else None)
         target = beta[free] + x
         inside = np.clip(target, low[free], high[free])
         out = inside != target
@@ -96,23 +101,64 @@ def _projected(K, low, high, beta, g, free, with_offset: bool) -> np.ndarray:
     return change
 
 
-def _solve(matrix, rest, total: float | None, damping: float) -> np.ndarray:
-    """Solve (matrix + damping) x + b = rest with sum x = -total; without a total b = 0."""
-    own = np.ascontiguousarray(matrix)
-    own[np.diag_indices_from(own)] += np.float32(damping)
-    ridged = own.copy()
-    ridged[np.diag_indices_from(ridged)] += np.float32(_RIDGE * np.trace(ridged) / len(ridged))
-    factor = cho_factor(ridged, lower=True, overwrite_a=True, check_finite=False)
+class _System:
+    """The damped kernel matrix of some samples, factored, to solve systems of most of them."""
 
-    def back(values):
-        return cho_solve(factor, values.astype(np.float32), check_finite=False).astype(np.float64)
+    def __init__(self, K, samples: np.ndarray, damping: float):
+        self.size, self._samples, self._K, self._damping = samples.size, samples, K, damping
+        ridge = _RIDGE * (float(K[samples, samples].mean()) + damping)
+        lower = np.empty((self.size, self.size), np.float32)
+        newton_system(K, samples, np.full(len(K), damping + ridge, np.float32), lower)
+        # Seen as Fortran's the triangle is the upper one, and the factor takes its place.
+        self._factor = cho_factor(lower.T, overwrite_a=True, check_finite=False)
 
-    along = None if total is None else back(np.ones(rest.size))
-    x, b = np.zeros(rest.size), 0.0
-    for _ in range(_REFINEMENTS):
-        step = back(rest - own @ x - b)
-        if along is not None:
-            move = (x.sum() + step.sum() + total) / along.sum()
-            step, b = step - move * along, b + move
-        x = x + step
-    return x
+    def solve(self, samples: np.ndarray, rest: np.ndarray, total: float | None) -> np.ndarray:
+        """Solve (K + damping) x + b = rest with sum x = -total; without a total b = 0."""
+        back = self._inverse(samples)
+        x, residual, along = np.zeros(rest.size), rest, None
+        if total is not None:
+            along = back(np.ones(rest.size))
+            along /= along.sum()
+            x -= total * along
+            residual = rest - self._times(samples, x)
+        direction, before, first = np.zeros(rest.size), np.inf, None
+        for _ in range(_MOST_STEPS):
+            z = back(residual)
+            if along is not None:
+                z -= z.sum() * along
+            now = float(residual @ z)
+            first = now if first is None else first
+            if not now > _ENOUGH**2 * first:
+                break
+            direction = z + now / before * direction
+            effect = self._times(samples, direction)
+            curvature = float(direction @ effect)
+            if not curvature > 0.0:
+                break
+            x += now / curvature * direction
+            residual = residual - now / curvature * effect
+            before = now
+        return x
+
+    def _inverse(self, samples):
+        """Return products with the inverse for these samples, in single precision."""
+        left = np.isin(self._samples, samples, assume_unique=True)
+        stopped = np.flatnonzero(~left)
+        columns = np.zeros((self.size, stopped.size), np.float32, order="F")
+        columns[stopped, np.arange(stopped.size)] = 1.0
+        columns = cho_solve(self._factor, columns, overwrite_b=True, check_finite=False)
+        undo = columns @ np.linalg.inv(columns[stopped])
+
+        def back(values: np.ndarray) -> np.ndarray:
+            whole = np.zeros(self.size, np.float32)
+            whole[left] = values
+            whole = cho_solve(self._factor, whole, overwrite_b=True, check_finite=False)
+            return (whole - undo @ whole[stopped])[left].astype(np.float64)
+
+        return back
+
+    def _times(self, samples, x) -> np.ndarray:
+        """Return (K + damping) x."""
+        whole = np.zeros(len(self._K))
+        whole[samples] = x
+        return products_of_rows(self._K, samples, whole) + self._damping * x

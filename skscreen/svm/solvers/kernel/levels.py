@@ -43,7 +43,7 @@ _NEAR, _LEAST = 6000, 1000
 _BAND, _FEWEST = 3, 300
 
 # A level starts from the solution before if this share of it is inside the new bounds.
-_KEPT = 0.5
+_KEPT = 0.3
 
 # Largest number of passes over a level, and of working sets in a U.
 _PASSES, _SETS = 40, 12
@@ -52,7 +52,7 @@ _PASSES, _SETS = 40, 12
 _STALLED, _RISEN = 0.98, 0.02
 
 # Working sets of a U end at this share of the first gap on U, or at this share of the tolerance.
-_LEFT, _SHARE = 0.02, 0.3
+_LEFT, _SHARE = 0.1, 0.3
 
 # Smallest relative gap that is computed in single precision.
 DIGITS = 1e-4

@@ -1,6 +1,9 @@
 """Compiled passes of the semismooth Newton method over a working set."""
 
+import numpy as np
+
 from skscreen.core.compiling import njit
+from skscreen.core.floats import REORDER_FINITE
 
 
 @njit(cache=True, nogil=True)
@@ -46,3 +49,15 @@ def square_block(Q, index, out):
         row = Q[index[k]]
         for j in range(index.size):
             out[k, j] = row[index[j]]
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER_FINITE)
+def products_of_rows(Q, index, x):
+    """Return Q[index, : x.size] x, added up in double precision."""
+    out = np.empty(index.size)
+    for k in range(index.size):
+        row, total = Q[index[k]], 0.0
+        for j in range(x.size):
+            total += row[j] * x[j]
+        out[k] = total
+    return out

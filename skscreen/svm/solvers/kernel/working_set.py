@@ -11,8 +11,9 @@ from skscreen.svm.solvers.kernel.block_smo_loops import (
 )
 from skscreen.svm.solvers.kernel.box import Box
 
-# Samples of a working set: few enough for its matrix to be factored, at most 400 MB.
-LARGEST = 10_000
+# Samples of a working set: few enough for its matrix to be factored, at most 1 GB, and as much for
+# the factor.
+LARGEST = 16_000
 
 # Least K_ii: a sample at the origin moves to a bound at once.
 _TINIEST = 1e-30
@@ -20,8 +21,9 @@ _TINIEST = 1e-30
 # Share of the largest violation that a solve leaves, if not less is asked for.
 _LEFT = 0.03
 
-# Steps of SMO, for each sample, before a step of Newton's method; times both are tried.
-_STEPS, _ROUNDS = 8, 12
+# Steps of SMO for each sample before a step of Newton's method, which grow with their number, as a
+# factor takes longer; times both are tried.
+_STEPS, _GROWTH, _ROUNDS = 10, 0.0025, 12
 
 
 class WorkingSets:
@@ -83,7 +85,7 @@ class WorkingSets:
         low, high, beta, g = (_padded(part, n) for part in (box.low, box.high, beta, g))
         loop = pairs_with_offset if box.free else pairs_without_offset
         for _ in range(_ROUNDS):
-            most = min(_STEPS * m, self._max_steps - self.n_steps)
+            most = min(int(_STEPS + _GROWTH * m) * m, self._max_steps - self.n_steps)
             steps = loop(K, diagonal, low, high, beta, g, eps, most)
             self.n_steps += steps
             if steps < most or self.n_steps >= self._max_steps or not self._by_newton:

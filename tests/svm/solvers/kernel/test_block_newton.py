@@ -1,0 +1,57 @@
+"""Newton's steps on a working set whose kernel matrix is known."""
+
+import numpy as np
+import pytest
+
+from skscreen.svm.solvers.kernel.block_newton import _System, newton_step
+from skscreen.svm.solvers.kernel.block_smo_loops import LANES
+
+M = 60
+
+
+def matrix():
+    """An RBF kernel matrix in single precision, padded."""
+    X = np.random.default_rng(2).normal(size=(M, 3))
+    K = np.zeros((M, LANES), np.float32)
+    K[:, :M] = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2))
+    return K
+
+
+@pytest.mark.parametrize("total", [None, 0.7])
+@pytest.mark.parametrize("n_left", [50, 44])
+def test_one_factor_solves_for_the_samples_that_are_left(total, n_left):
+    K, rng = matrix(), np.random.default_rng(0)
+    first = rng.permutation(M)[:50]
+    system, left, rest = (
+        _System(K, np.sort(first), 1e-3),
+        np.sort(first[:n_left]),
+        rng.normal(size=n_left),
+    )
+    A = np.ones((n_left + 1, n_left + 1))
+    A[:-1, :-1], A[-1, -1] = K[np.ix_(left, left)] + 1e-3 * np.eye(n_left), 0.0
+    x = system.solve(left, rest, total)
+    if total is None:
+        expected = np.linalg.solve(A[:-1, :-1], rest)
+    else:
+        expected = np.linalg.solve(A, np.append(rest, -total))[:-1]
+        assert x.sum() == pytest.approx(-total)
+    np.testing.assert_allclose(x, expected, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("with_offset", [False, True])
+def test_a_newton_step_raises_the_dual_and_stays_in_the_box(with_offset):
+    K, target = matrix(), np.where(np.arange(M) % 3, 1.0, -1.0)
+    low, high = np.full(M, -2.0), np.full(M, 2.0)
+    beta = 0.5 * target - (0.5 * target).mean()
+    g = np.zeros(LANES)
+    g[:M] = target - K[:, :M].astype(float) @ beta
+
+    def dual(beta):
+        return float(target @ beta - 0.5 * beta @ K[:, :M].astype(float) @ beta)
+
+    before, total = dual(beta), beta.sum()
+    assert newton_step(K, low, high, beta, g, with_offset)
+    assert dual(beta) > before + 0.1
+    assert np.all((low <= beta) & (beta <= high))
+    np.testing.assert_allclose(g[:M], target - K[:, :M].astype(float) @ beta, atol=1e-9)
+    assert not with_offset or beta.sum() == pytest.approx(total, abs=1e-9)
