@@ -195,7 +195,7 @@ class _Hessian:
         self._samples, self._inverses = samples, inverses
         self._inside = np.zeros(samples.n, np.bool_)
         self._by_entries = by_entries(samples)
-        rounding = np.finfo(np.float32).eps * float(inverses @ samples.norms**2)
+        rounding = float(np.finfo(np.float32).eps) * (inverses @ samples.norms**2)
         single = rounding <= _HARMLESS and not self._by_entries
         # The lower triangle, in C order: for Fortran the upper one.
         self._sum = np.zeros((side, side), np.float32 if single else np.float64)
