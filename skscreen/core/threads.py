@@ -40,6 +40,13 @@ def blas_threads_for(width: float, n_jobs: int | None = None) -> AbstractContext
     return _controller().limit(limits=1, user_api="blas")
 
 
+def at_most(n_jobs: int | None) -> AbstractContextManager:
+    """Return a context in which work has at most so many threads; None sets no limit."""
+    if n_jobs is None:
+        return nullcontext()
+    return _controller().limit(limits=effective_n_jobs(n_jobs), user_api="openmp")
+
+
 def n_threads() -> int:
     """Return how many threads work may be shared among: as many as scikit-learn's loops take.
 

@@ -12,7 +12,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.core.floats import EPS
-from skscreen.core.threads import blas_threads_for
+from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import check_store
@@ -133,7 +133,8 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
             return self._scores(X)[:, 0]
         X = validate_data(self, X, reset=False, **accepted(self))
         b, coef = float(self.intercept_[0]), self._dense_dual_coef[0]
-        scores = self._kernel.decisive_scores(X, self.support_vectors_, coef, b)
+        with at_most(self.n_jobs):
+            scores = self._kernel.decisive_scores(X, self.support_vectors_, coef, b)
         return without_noise(scores, self._errors)
 
     def __getattr__(self, name: str):
@@ -152,7 +153,8 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
     def _scores(self, X) -> np.ndarray:
         """Return the scores of all problems, one column each; equal up to rounding means equal."""
-        scores = self._raw_scores(X)
+        with at_most(self.n_jobs):
+            scores = self._raw_scores(X)
         if self._one_against_one or scores.shape[1] == 1:
             return without_noise(scores, self._errors)
         return equal_to_best(scores, self._errors)
@@ -224,7 +226,7 @@ def learn(
         starts, before = found
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
     blas_threads = blas_threads_for(problem.kernel.width, n_threads)
-    with Tasks(model, n_problems, "class") as tasks, blas_threads:
+    with Tasks(model, n_problems, "class") as tasks, blas_threads, at_most(model.n_jobs):
         solved = _solved(problem, C, model, starts, n_threads)
         for solution, steps in zip(solved, before, strict=True):
             if steps:

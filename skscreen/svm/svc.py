@@ -111,7 +111,8 @@ class ScreenedSVC(BaseSVC):
         of up to 150 samples, which take less time than reading a file, are not stored either. See
         `Store`.
     n_jobs : int or None, default=None
-        Threads for the two-class problems of a multiclass fit.
+        Threads for the two-class problems of a multiclass fit, and at most so many for kernel
+        values. None is one for the problems, and for kernel values all processors where that pays.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None

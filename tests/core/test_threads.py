@@ -5,13 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from joblib import Parallel, cpu_count, delayed
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_wine, make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from skscreen import PragamSVC, ScreenedSVC
 from skscreen.core import threads
 from skscreen.core.threads import blas_threads_for, in_threads, n_threads
 from skscreen.pragam.hinge_risk import HingeRisk
+from skscreen.samples import kernel_blocks
 from skscreen.svm import settings
 
 
@@ -93,6 +94,23 @@ def test_one_thread_is_used_where_a_limit_or_others_say_so(monkeypatch):
             assert n_threads() == 1
         monkeypatch.setattr(threads.numba.config, "NUMBA_NUM_THREADS", 1)
         assert n_threads() == 1
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(None, 2), (1, 1)])
+def test_n_jobs_limits_the_threads_of_kernel_values(n_jobs, expected, monkeypatch):
+    monkeypatch.setattr(threads.numba.config, "NUMBA_NUM_THREADS", 2)
+    seen, tiles = [], kernel_blocks.in_threads
+    monkeypatch.setattr(
+        kernel_blocks, "in_threads", lambda *a: seen.append(n_threads()) or tiles(*a)
+    )
+    X, y = make_classification(2500, random_state=0)
+    with threadpool_limits(2):
+        if n_threads() != 2:
+            pytest.skip("one processor")
+        model = ScreenedSVC(n_jobs=n_jobs, tol=0.1).fit(X, y)
+        fitted = len(seen)
+        model.predict(X)
+    assert 0 < fitted < len(seen) and set(seen) == {expected}
 
 
 def test_workers_share_the_processors():
