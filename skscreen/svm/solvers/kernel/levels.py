@@ -43,7 +43,7 @@ _NEAR, _LEAST = 6000, 1000
 _BAND, _FEWEST = 3, 300
 
 # A level starts from the solution before if this share of it is inside the new bounds.
-_KEPT = 0.4
+_KEPT = 0.5
 
 # Largest number of passes over a level, and of working sets in a U.
 _PASSES, _SETS = 40, 12
