@@ -123,9 +123,8 @@ def add_tiles(left, right, width, d, I, J, weights, n_negative, own, other, boun
     kind = left[2].dtype
     memory = np.empty((d + 7) * width, kind)
     for start in range(0, J.size, width):
-        n = min(width, J.size - start)
-        R, S, high, low, sums = _parts(memory, d, n)
-        _transpose(right, J[start : start + n], R, high, low)
+        part = slice(start, min(start + width, J.size))
+        R, S, high, low, sums = _transposed(memory, d, right, J[part])
         for first, last in ((0, n_negative), (n_negative, I.size)):
             for row in range(first, last, 32):
                 end = min(row + 32, last)
@@ -137,10 +136,10 @@ def add_tiles(left, right, width, d, I, J, weights, n_negative, own, other, boun
                     sums,
                     first < n_negative,
                     own[row:end],
-                    other[start : start + n],
+                    other[part],
                     bound,
-                    values[start : start + n],
-                    errors[start : start + n],
+                    values[part],
+                    errors[part],
                 )
 
 
@@ -150,28 +149,27 @@ def write_tiles(left, right, width, d, I, J, out):
     kind = left[2].dtype
     memory = np.empty((d + 7) * width, kind)
     for start in range(0, J.size, width):
-        n = min(width, J.size - start)
-        R, S, high, low, _ = _parts(memory, d, n)
-        _transpose(right, J[start : start + n], R, high, low)
+        part = slice(start, min(start + width, J.size))
+        R, S, high, low, _ = _transposed(memory, d, right, J[part])
         for i in range(0, I.size, 4):
             _exponents(left, I, i, I.size, R, high, low, S)
             for r in range(min(4, I.size - i)):
-                row, into = S[r], out[i + r, start : start + n]
-                for j in range(n):
+                row, into = S[r], out[i + r, part]
+                for j in range(into.size):
                     into[j] = exp2(row[j])
 
 
 @njit(nogil=True)
-def _parts(memory, d, n):
-    """Return arrays of d x n, 4 x n and three times n entries: next to each other, to vectorise."""
+def _transposed(memory, d, right, J):
+    """Return what a tile of the rows J needs, its arrays next to each other, to vectorise.
+
+    Twice the rows as columns, memory for four exponents each, both parts of -|b|^2, and memory for
+    sums.
+    """
+    n = J.size
     R, S = memory[: d * n].reshape(d, n), memory[d * n : (d + 4) * n].reshape(4, n)
     rest = memory[(d + 4) * n : (d + 7) * n].reshape(3, n)
-    return R, S, rest[0], rest[1], rest[2]
-
-
-@njit(nogil=True)
-def _transpose(right, J, R, high, low):
-    """Write twice the rows J as columns of R."""
+    high, low = rest[0], rest[1]
     indptr, columns, values, own_high, own_low = right
     if columns.size:
         R[:] = 0
@@ -185,6 +183,7 @@ def _transpose(right, J, R, high, low):
                 R[k - first, j] = value
             elif value != 0:
                 R[columns[k], j] = value
+    return R, S, high, low, rest[2]
 
 
 @njit(nogil=True)
