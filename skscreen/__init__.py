@@ -65,4 +65,4 @@ __all__ = [
     "svr_certified_C",
     "svr_path",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
