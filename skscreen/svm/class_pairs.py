@@ -355,9 +355,9 @@ class _Pair:
                 exact[:] = True
                 b, gap, primal = certificate(*limits, f, errors, box.free, parts)
             while gap > tol * primal:
-                # If the primal value is needed precisely, all errors matter.
+                # If the primal value is needed precisely, all losses matter.
                 if gap == np.inf or tol < _FINE:
-                    J = np.flatnonzero(~exact)
+                    J = np.flatnonzero(((parts > 0.0) | (beta != 0.0)) & ~exact)
                 else:
                     allowed = tol * primal
                     J = _doubtful(box.slackness(beta, box.target - f - b), parts, exact, allowed)
