@@ -11,7 +11,7 @@ import skscreen
 
 PACKAGE = Path(skscreen.__file__).parent
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
-MAP = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+MAP = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 # What a room may import beside itself. A new arrow is a decision: it changes the map too.
 GROUND = {"core", "fitting"}
