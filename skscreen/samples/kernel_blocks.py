@@ -310,26 +310,27 @@ class RBFBlocks:
 
     def combine(self, C: np.ndarray) -> np.ndarray:
         """Return sum_i C_ik K(a_i, b_j) for all j and k, in double precision."""
-        out = np.zeros((self.B.n, C.shape[1]))
+        # Far rows, which take longer, are together in tiles.
+        I, J = np.argsort(self.A.squares), np.argsort(self.B.squares)
+        C, out = C[I], np.zeros((self.B.n, C.shape[1]))
 
         def use(rows: slice, columns: slice, T: np.ndarray) -> None:
-            out[columns] += T.T @ C[rows]
+            out[J[columns]] += T.T @ C[rows]
 
-        self._powers(np.arange(self.A.n), np.arange(self.B.n), use)
+        self._powers(I, J, use)
         return out
 
     def _powers(self, I, J, use: Callable[[slice, slice, np.ndarray], None]) -> None:
         """Call `use` with the rows, columns and values of tiles of K in double precision."""
         (A, B), d = (self.A, self.B), self.A.d
-        left, far = A.left(I, True), A.very_far[I].any()
+        left = A.left(I, True)
 
         def work(parts) -> None:
             memory = np.empty(_TILE_DOUBLE * _TILE_DOUBLE)
             for columns in _all_tiles(parts, _TILE_DOUBLE):
-                right = B.right(J[columns], True)
-                by_differences = far or B.very_far[J[columns]].any()
+                right, far = B.right(J[columns], True), B.very_far[J[columns]].any()
                 for rows in _tiles(0, I.size, _TILE_DOUBLE):
-                    if by_differences:
+                    if far or A.very_far[I[rows]].any():
                         T = _squared_distances(0.5 * left[rows, :d], right[:, :d], memory)
                     else:
                         T = _product(left[rows], right, memory)
