@@ -8,24 +8,30 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
 from skscreen.core.memory import Pool, free_memory
 
+# What `KernelBlocksKept` holds.
+Blocks = TypeVar("Blocks")
+
 # Returns a matrix, in memory that it gets by its shape.
 Compute = Callable[[Callable[[tuple[int, int]], np.ndarray]], np.ndarray]
 
-# Shares of the limit for one matrix of distances, and for the blocks of one fit.
-_MOST_DISTANCES, _MOST_BLOCKS = 0.25, 0.25
+# Shares of the limit for one matrix of distances, for the blocks of one fit, and for all together
+# where more than one kernel matrix of the same samples is kept.
+_MOST_DISTANCES, _MOST_BLOCKS, _MOST = 0.25, 0.25, 0.9
 
 
 class KernelMatrices:
-    """Shared by problems on the same samples: squared distances, and the last kernel matrix.
+    """Shared by problems on the same samples: squared distances, and kernel matrices.
 
     The next kernel matrix takes the memory of the last one, unless somebody still has that: memory
-    that a process has not used yet may cost more than what is computed there. Threads may share
-    these matrices.
+    that a process has not used yet may cost more than what is computed there. A matrix that is
+    asked for again, as in searches over several kernels and C, gets memory of its own if there is
+    room; those that came first stay. Threads may share these matrices.
 
     Parameters
     ----------
@@ -34,6 +40,8 @@ class KernelMatrices:
         else they are kept once a second one was asked for.
     max_bytes : float, optional
         Limit for all that is kept.
+    room : callable, optional
+        Returns the bytes left for more kernel matrices than one.
     grown : callable, optional
         Is called after each change.
     """
@@ -42,11 +50,13 @@ class KernelMatrices:
         self,
         several: bool = True,
         max_bytes: float = np.inf,
+        room: Callable[[], float] = lambda: 0.0,
         grown: Callable[[], None] = lambda: None,
     ):
         self.pool, self._lock = Pool(), threading.Lock()
-        self._several, self._max_bytes, self._grown = several, max_bytes, grown
-        self._key = self._kernel = self._of = self._distances = None
+        self._several, self._max_bytes, self._room, self._grown = several, max_bytes, room, grown
+        self._kernels, self._asked = {}, set()
+        self._of = self._distances = None
 
     @property
     def nbytes(self) -> int:
@@ -54,7 +64,7 @@ class KernelMatrices:
         return self.pool.nbytes
 
     def kernel(self, key: tuple, compute: Compute) -> np.ndarray:
-        """Return the kernel matrix of a key, computed if it is not the last one: not to be changed.
+        """Return the kernel matrix of a key, kept or computed: not to be changed.
 
         Parameters
         ----------
@@ -63,13 +73,18 @@ class KernelMatrices:
         compute : callable
         """
         with self._lock:
-            if key == self._key:
-                return self._kernel
-            self._several = self._several or self._key is not None
-            self._key = self._kernel = None
+            if key in self._kernels:
+                return self._kernels[key]
+            if self._kernels:
+                self._several = True
+                last, matrix = self._kernels.popitem()
+                if key in self._asked and matrix.nbytes <= self._room():
+                    self._kernels[last] = matrix
+                del matrix
+            self._asked.add(key)
         matrix = compute(self.pool.empty)
         with self._lock:
-            self._key, self._kernel = key, matrix
+            self._kernels[key] = matrix
         self._grown()
         return matrix
 
@@ -96,7 +111,7 @@ class KernelMatrices:
 
 
 class KernelBlocksKept:
-    """Blocks of a kernel matrix, each computed when it is asked for first.
+    """Blocks of a kernel matrix, or what holds them, computed when they are asked for first.
 
     Threads may share them.
 
@@ -109,8 +124,8 @@ class KernelBlocksKept:
     def __init__(self, nbytes: float):
         self.nbytes, self._blocks = nbytes, {}
 
-    def get(self, key: Hashable, compute: Callable[[], np.ndarray]) -> np.ndarray:
-        """Return the block of a key: not to be changed."""
+    def get(self, key: Hashable, compute: Callable[[], Blocks]) -> Blocks:
+        """Return what belongs to a key: not to be changed."""
         found = self._blocks.get(key)
         return self._blocks.setdefault(key, compute()) if found is None else found
 
@@ -157,9 +172,9 @@ def kept_kernel_matrices(key: str, max_bytes: float) -> KernelMatrices:
     key, max_bytes
         See `kept_matrix`.
     """
-    grown = partial(_make_room, max_bytes)
+    calls = partial(_room, max_bytes), partial(_make_room, max_bytes)
     with _LOCK:
-        found = _KEPT.setdefault(key, KernelMatrices(False, max_bytes, grown))
+        found = _KEPT.setdefault(key, KernelMatrices(False, max_bytes, *calls))
         _KEPT.move_to_end(key)
     return found
 
@@ -186,10 +201,20 @@ def kept_kernel_blocks(key: str, nbytes: float, max_bytes: float) -> KernelBlock
     return found
 
 
+def _room(max_bytes: float) -> float:
+    """Return the bytes left for matrices that are only worth it if nothing makes room for them."""
+    with _LOCK:
+        return _MOST * _limit(max_bytes) - _total()
+
+
+def _total() -> int:
+    return sum(kept.nbytes for kept in _KEPT.values())
+
+
 def _make_room(max_bytes: float) -> None:
     limit = _limit(max_bytes)
     with _LOCK:
-        total = sum(kept.nbytes for kept in _KEPT.values())
+        total = _total()
         while total > limit:
             total -= _KEPT.popitem(last=False)[1].nbytes
 

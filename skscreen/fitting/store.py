@@ -71,8 +71,8 @@ class Store:
     >>> from skscreen import ScreenedSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> with TemporaryDirectory() as folder:
-    ...     first = ScreenedSVC(C=1.0, memory=folder).fit(scale(X), y)
-    ...     second = ScreenedSVC(C=1.1, memory=folder).fit(scale(X), y)
+    ...     first = ScreenedSVC(C=1.0, kernel="linear", memory=folder).fit(scale(X), y)
+    ...     second = ScreenedSVC(C=1.1, kernel="linear", memory=folder).fit(scale(X), y)
     >>> bool(second.n_iter_ < first.n_iter_)
     True
     """

@@ -8,7 +8,12 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from skscreen.fitting.kept_matrices import KernelMatrices, kept_kernel_blocks, kept_kernel_matrices
+from skscreen.fitting.kept_matrices import (
+    KernelBlocksKept,
+    KernelMatrices,
+    kept_kernel_blocks,
+    kept_kernel_matrices,
+)
 from skscreen.fitting.store import Store, content_key
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.distances import near_origin
@@ -70,7 +75,8 @@ class SVMProblem:
         self._whole = self._content = self._stored = None
         if settings.store is not None and is_worth_keeping(self._taking_part):
             self._content = content_key(self._taking_part)
-            self._stored = self._stored_fit()
+            # Small problems are solved in the time that reading and writing a file takes.
+            self._stored = None if self._is_small else self._stored_fit()
         self._settings = replace(settings, once=settings.once and self._stored is None)
         self._origin, self._sets = None, {}
         self._pairs = self._shared_pairs()
@@ -85,34 +91,48 @@ class SVMProblem:
     def _shared_pairs(self) -> ClassPairs | SmallProblems | None:
         """Return what solves problems of two classes that share kernel values, where that is so."""
         settings, X, n = self._settings, self._taking_part, self.labels.rows.size
-        others = settings.solver != "auto" or settings.loss != "hinge"
-        if others or by_rows(self.kernel.name, settings.free) or not self.kernel.is_definite:
-            return None
-        if isinstance(self.division, OneVsRest) and not self._is_small:
+        how = settings.bias, settings.free, settings.max_iter
+        if self._is_small:
+            kept = self._kept_blocks(8.0 * n * n)
+            return SmallProblems(X, self.kernel, self.division, *how, kept)
+        if isinstance(self.division, OneVsRest) or not self._has_blocks:
             return None
         if self.kernel.name == "linear":
             # See `SampleSet`.
             (X,) = near_origin(X)
             if X is not self._taking_part:
                 self._origin = self._taking_part[0] - X[0]
-        how = settings.bias, settings.free, settings.max_iter
-        if n <= _FEW and self.kernel.name != "linear":
-            return SmallProblems(X, self.kernel, self.division, *how)
         # The certificate of others looks at all of their values.
         if not (gram := self.kernel.gram(X, 0.0)).is_definite:
             return None
         blocks = LinearBlocks(X) if self.kernel.name == "linear" else gram.blocks or gram.tiles()
-        kept = None
-        if self._content is not None:
-            key = content_key(self._content, self.labels.codes, *astuple(self.kernel))
-            kept = kept_kernel_blocks(key, block_bytes(self.division), settings.store.max_bytes)
+        kept = self._kept_blocks(block_bytes(self.division))
         return ClassPairs(blocks, gram.diagonal, self.division, *how, kept)
+
+    def _kept_blocks(self, nbytes: float) -> KernelBlocksKept | None:
+        """Return blocks of the kernel matrix that stay in memory, if there is a store."""
+        if self._content is None:
+            return None
+        given = self._content, self.labels.codes, self._settings.free
+        key = content_key(*given, *astuple(self.kernel))
+        return kept_kernel_blocks(key, nbytes, self._settings.store.max_bytes)
+
+    @property
+    def _has_blocks(self) -> bool:
+        """Whether the solvers of problems between classes are meant for these."""
+        settings, kernel = self._settings, self.kernel
+        meant = settings.solver == "auto" and settings.loss == "hinge" and kernel.is_definite
+        return meant and not by_rows(kernel.name, settings.free)
 
     @property
     def _is_small(self) -> bool:
-        """Whether one call solves two classes faster than what shares work between values of C."""
-        once = self._settings.once and self.division.n_problems == 1
-        return once and self.labels.rows.size <= _SMALL and self.kernel.name != "linear"
+        """Whether one compiled call solves a problem faster than what shares work between fits."""
+        n = self.labels.rows.size
+        if self.kernel.name == "linear" or not self._has_blocks:
+            return False
+        if isinstance(self.division, OneVsRest):
+            return self._settings.once and self.division.n_problems == 1 and n <= _SMALL
+        return n <= _FEW
 
     def _stored_fit(self) -> StoredFit:
         """Return what the store knows of these problems for other C."""

@@ -121,9 +121,13 @@ class SmallProblems:
         Whether the intercept is unpenalised.
     max_iter : int or None
         Most steps of one problem for one value of C.
+    kept : KernelBlocksKept, optional
+        Where kernel values of the same samples and kernel stay for other fits.
     """
 
-    def __init__(self, X, kernel: Kernel, division: Division, bias: float, free: bool, max_iter):
+    def __init__(
+        self, X, kernel: Kernel, division: Division, bias: float, free: bool, max_iter, kept=None
+    ):
         start_numba()
         check_intercept_scaling(bias)
         codes, pairs = division.labels.codes, [(0, 1)]
@@ -144,8 +148,11 @@ class SmallProblems:
         )
         self._weights = division.labels.weights[order[index]]
         self._bias, self._free, self._max_iter = bias, free, max_iter
-        gram = kernel.gram(X[order], 0.0)
-        found = class_blocks(gram, self._ends, free)
+
+        def compute() -> tuple:
+            return class_blocks(kernel.gram(X[order], 0.0), self._ends, free)
+
+        found = compute() if kept is None else kept.get("all", compute)
         self._blocks, self._sizes, self._relative, self._missing = found
         if bias:
             self._sizes = np.sqrt(self._sizes**2 + bias**2)

@@ -107,9 +107,10 @@ class ScreenedSVC(BaseSVC):
         A folder for solutions. Fits of the same data with other values of C, in this process or
         another, start from the nearest stored solutions and use them for screening, so a grid
         search over C costs little more than a path for each fold. The solution is the same, within
-        `tol`. Kernel matrices are not stored there but kept in the memory of the process, and fits
-        of up to 150 samples, which take less time than reading a file, are not stored either. See
-        `Store`.
+        `tol`. Kernel matrices are not stored there but kept in the memory of the process. Fits that
+        take less time than reading a file have no stored solutions: with up to 150 samples, and
+        unless the kernel is linear with up to 1,000 of two classes and up to 2,000 one against one.
+        See `Store`.
     n_jobs : int or None, default=None
         Threads for the two-class problems of a multiclass fit, and at most so many for kernel
         values. None is one for the problems, and for kernel values all processors where that pays.

@@ -16,9 +16,17 @@ from sklearn.preprocessing import scale
 
 from skscreen import PragamSVC, ScreenedLinearSVC, ScreenedRTLM, ScreenedSVC, Store
 from skscreen.fitting.store import check_store, content_key
+from skscreen.svm import problem
 
 X, y = load_breast_cancer(return_X_y=True)
 X = scale(X)
+
+
+@pytest.fixture
+def as_of_more_samples(monkeypatch):
+    """Fits of fewer samples than these are not kept."""
+    monkeypatch.setattr(problem, "_FEW", 0)
+    monkeypatch.setattr(problem, "_SMALL", 0)
 
 
 def test_neighbours_are_the_nearest_on_both_sides(tmp_path):
@@ -69,7 +77,7 @@ def test_a_store_far_from_its_limit_is_not_listed_again(tmp_path, monkeypatch):
     assert 3 <= len(listed) <= 6
 
 
-def test_the_problems_of_a_fit_are_one_file(tmp_path):
+def test_the_problems_of_a_fit_are_one_file(tmp_path, as_of_more_samples):
     data, labels = load_wine(return_X_y=True)
     data = scale(data)
     for C in (1.0, 0.1):
@@ -170,7 +178,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_solution_is_that_of_no_store(name, tmp_path):
+def test_the_solution_is_that_of_no_store(name, tmp_path, as_of_more_samples):
     data = X @ X.T if name == "precomputed" else X
     weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], y.size)
     for C in (0.01, 5.0, 0.2, 0.2, 40.0, 1e-5):
@@ -203,12 +211,15 @@ def test_more_classes_and_metrics_with_a_store(tmp_path):
     assert again.n_iter_ == 0
 
 
-def test_a_fit_that_takes_less_time_than_a_file_has_none(tmp_path):
-    for C in (1.0, 2.0):
-        kept, bare = (
-            ScreenedSVC(C, memory=folder).fit(X[::4], y[::4]) for folder in (tmp_path, None)
-        )
-        np.testing.assert_array_equal(kept.dual_coef_, bare.dual_coef_)
+@pytest.mark.parametrize("data", [(X[::4], y[::4]), (X, y), load_wine(return_X_y=True)])
+def test_a_fit_that_takes_less_time_than_a_file_has_none(data, tmp_path):
+    for options in ({}, {"gamma": 0.5}, {"intercept": "penalised"}, {}):
+        for C in (1.0, 2.0):
+            kept, bare = (
+                ScreenedSVC(C, memory=folder, **options).fit(*data) for folder in (tmp_path, None)
+            )
+            np.testing.assert_array_equal(kept.dual_coef_, bare.dual_coef_)
+            np.testing.assert_array_equal(kept.intercept_, bare.intercept_)
     assert not list(tmp_path.rglob("*.npz"))
 
 

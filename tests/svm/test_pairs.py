@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from svm_reference import dual, free_gap, free_optimum, gap, optimum
 
 from skscreen import ScreenedSVC, ScreenedSVCCV
+from skscreen.svm import problem
 
 # 89 wines of three classes, 200 digits of ten.
 X, y = load_wine(return_X_y=True)
@@ -132,8 +133,9 @@ def test_ties_cannot_be_broken_by_scores_of_pairs():
         model.predict(X)
 
 
-def test_a_store_knows_pairs(tmp_path):
+def test_a_store_knows_pairs(tmp_path, monkeypatch):
     # Fits of fewer samples are not kept.
+    monkeypatch.setattr(problem, "_FEW", 0)
     many, classes = np.vstack((X, X + 0.1)), np.tile(y, 2)
     first = pairs(1.0, kernel="rbf", memory=tmp_path, tol=1e-6).fit(many, classes)
     again = pairs(1.0, kernel="rbf", memory=tmp_path, tol=1e-6).fit(many, classes)
