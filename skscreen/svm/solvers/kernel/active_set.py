@@ -146,8 +146,11 @@ class ActiveSetRun(KernelRun):
         target = feasible(point.coef, losses.caps, y, -working.outer_sum)
         moved = point.margins + (1.0 - point.outer) * working.outer_margins
         moved += self._q_dot(target - point.coef)
-        self._move_towards(target - alpha, moved - margins)
         state.b = point.b
+        if not self._move_towards(target - alpha, moved - margins):
+            # Rounding errors are larger than what a step of so small a delta would gain.
+            self.delta *= GROW
+            return
         factor = next(factor for most, factor in SCHEDULE if n_steps <= most)
         self.delta = max(factor * delta, self.smallest_delta)
 
@@ -158,8 +161,8 @@ class ActiveSetRun(KernelRun):
         add_rows(self.Q, index, change[index], out)
         return out
 
-    def _move_towards(self, change: np.ndarray, margins_change: np.ndarray) -> None:
-        """Move alpha on the working set, no further than the dual rises."""
+    def _move_towards(self, change: np.ndarray, margins_change: np.ndarray) -> bool:
+        """Move alpha on the working set, no further than the dual rises; whether it does."""
         state, W = self.state, self.working
         y = None if self.y is None else self.y[W]
         # y'change is 0 up to rounding errors, which a large t - m would amplify.
@@ -169,6 +172,8 @@ class ActiveSetRun(KernelRun):
         curvature = change @ (margins_change + losses.shifts * change)
         # By rounding errors the slope may be negative and the curvature zero.
         step = 1.0 if slope >= curvature else slope / curvature if slope > 0.0 else 0.0
+        if step == 0.0:
+            return False
         state.dual += step * slope - 0.5 * step**2 * curvature
         state.alpha[W] = np.clip(state.alpha[W] + step * change, 0.0, losses.caps)
         state.margins[W] += step * margins_change
@@ -180,6 +185,7 @@ class ActiveSetRun(KernelRun):
         margins = state.margins[columns]
         self.samples.add_columns(W[changed], step * change[changed], margins, columns)
         state.margins[columns] = margins
+        return True
 
     def _choose_working_set(self, scale: float) -> None:
         """Add to the working set what may leave its bound at this centre and delta."""

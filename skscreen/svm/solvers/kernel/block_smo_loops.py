@@ -29,7 +29,7 @@ _LOOK = 16
 
 # Least curvature of a pair, relative to the diagonal, because of rounding in single precision.
 _LEAST = np.float32(1e-7)
-_NONE, _ZERO = np.float32(-np.inf), np.float32(0.0)
+_NONE, _ZERO, _TINIEST = np.float32(-np.inf), np.float32(0.0), np.finfo(np.float32).tiny
 
 
 @njit(cache=True, nogil=True)
@@ -88,37 +88,32 @@ def pairs_with_offset(K, diagonal, low, high, beta, g, eps, steps):
 
 @njit(cache=True, nogil=True)
 def pairs_without_offset(K, diagonal, low, high, beta, g, eps, steps):
-    """Move single samples or pairs, free of an equality, until none gains with a slope above eps.
+    """Move pairs, free of an equality, until no sample can move along a slope above eps.
 
-    The first of a pair has the largest gain on its own, the second one the largest gain together
-    with it. See `pairs_with_offset`.
+    The first of a pair has the largest slope, the second one the largest gain together with it.
+    Both move to the optimum of their problem. See `pairs_with_offset`.
     """
     n = beta.size
+    up, down = np.empty(n, np.float32), np.empty(n, np.float32)
     values, lanes = np.empty(n, np.float32), np.empty(LANES, np.float32)
+    for k in range(n):
+        _measure(k, beta, low, high, up, down)
     for step in range(steps):
-        _single_gains(g, diagonal, low, high, beta, values)
+        _slopes(g, up, down, values)
         i = _largest(values, lanes)
-        change = _clipped(beta[i] + g[i] / diagonal[i], low[i], high[i]) - beta[i]
-        if change == 0.0:
+        if values[i] <= eps:
             return step
-        if step % _LOOK == 0:
-            _slopes(g, low, high, beta, values)
-            if values[_largest(values, lanes)] <= eps:
-                return step
-        _second_gains(K[i], g, diagonal, low, high, beta, change, values)
+        _joint_gains(K[i], g, diagonal, up, down, i, values)
+        values[i] = _NONE
         j = _largest(values, lanes)
-        other = 0.0
-        if j != i and values[j] > _ZERO:
-            # Move both: j first, as if i could follow freely, then i within its box.
-            q = np.float64(K[i, j])
-            schur = max(diagonal[j] - q * q / diagonal[i], _LEAST * diagonal[j])
-            slope = g[j] - q * g[i] / diagonal[i]
-            other = _clipped(beta[j] + slope / schur, low[j], high[j]) - beta[j]
-            change = _clipped(beta[i] + (g[i] - q * other) / diagonal[i], low[i], high[i]) - beta[i]
-        beta[i] = _clipped(beta[i] + change, low[i], high[i])
-        beta[j] = _clipped(beta[j] + other, low[j], high[j])
-        g[i] -= change * (diagonal[i] - K[i, i])
-        g[j] -= other * (diagonal[j] - K[j, j])
+        change, other = _pair_optimum(
+            np.float64(K[i, j]), diagonal[i], g[i], low[i] - beta[i], high[i] - beta[i],
+            diagonal[j], g[j], low[j] - beta[j], high[j] - beta[j], _LEAST * diagonal[j],
+        )  # fmt: skip
+        for k, move in ((i, change), (j, other)):
+            beta[k] = _clipped(beta[k] + move, low[k], high[k])
+            _measure(k, beta, low, high, up, down)
+            g[k] -= move * (diagonal[k] - K[k, k])
         _move(g, K[i], K[j], change, other)
     return steps
 
@@ -128,6 +123,13 @@ def _mark(k, beta, low, high, up, down):
     """Mark whether beta_k can rise and fall: 0 if it can, -inf if not."""
     up[k] = _ZERO if beta[k] < high[k] else _NONE
     down[k] = _ZERO if beta[k] > low[k] else _NONE
+
+
+@njit(nogil=True, inline="always")
+def _measure(k, beta, low, high, up, down):
+    """Measure how far beta_k can rise and fall: not 0 if it can."""
+    up[k] = max(np.float32(high[k] - beta[k]), _TINIEST) if beta[k] < high[k] else _ZERO
+    down[k] = min(np.float32(low[k] - beta[k]), -_TINIEST) if beta[k] > low[k] else _ZERO
 
 
 @njit(nogil=True, inline="always")
@@ -162,29 +164,45 @@ def _pair_gains(row, g, down, diagonal, top, own, values):
         values[k] = slope * slope / curvature
 
 
-@njit(nogil=True, fastmath=REORDER_FINITE, error_model="numpy")
-def _single_gains(g, diagonal, low, high, beta, values):
-    """Write the gain of each sample on its own."""
-    for k in range(values.size):
-        move = min(max(beta[k] + g[k] / diagonal[k], low[k]), high[k]) - beta[k]
-        values[k] = move * (g[k] - 0.5 * diagonal[k] * move)
+@njit(nogil=True, inline="always", error_model="numpy")
+def _pair_optimum(q, d_i, g_i, low_i, high_i, d_j, g_j, low_j, high_j, least):
+    """Return the moves of two samples that gain most, within bounds of the moves.
+
+    j moves as if i could follow freely, then i within its bounds. Where i stops at a bound it does
+    so at the optimum, as the objective is concave, and j moves as is best next to that.
+    """
+    q_i = q / d_i
+    slope, schur = g_j - q_i * g_i, max(d_j - q_i * q, least)
+    other = _clipped(slope / schur, low_j, high_j)
+    change = _clipped((g_i - q * other) / d_i, low_i, high_i)
+    slope = g_j - q * change
+    other = _clipped(slope / d_j, low_j, high_j)
+    return change, other
 
 
 @njit(nogil=True, fastmath=REORDER_FINITE, error_model="numpy")
-def _second_gains(row, g, diagonal, low, high, beta, change, values):
-    """Write the gain of each sample after i has moved."""
+def _joint_gains(row, g, diagonal, up, down, i, values):
+    """Write the gain of each sample together with i, see `_pair_optimum`."""
+    g_i, d_i, low_i, high_i = np.float32(g[i]), np.float32(diagonal[i]), down[i], up[i]
+    half, inverse = np.float32(0.5), np.float32(1.0) / d_i
     for k in range(values.size):
-        slope = g[k] - row[k] * change
-        move = min(max(beta[k] + slope / diagonal[k], low[k]), high[k]) - beta[k]
-        values[k] = move * (slope - 0.5 * diagonal[k] * move)
+        q, d_k, g_k = np.float32(row[k]), np.float32(diagonal[k]), np.float32(g[k])
+        q_i = q * inverse
+        schur = max(d_k - q_i * q, _LEAST * d_k)
+        other = min(max((g_k - q_i * g_i) / schur, down[k]), up[k])
+        change = min(max((g_i - q * other) * inverse, low_i), high_i)
+        slope = g_k - q * change
+        other = min(max(slope / d_k, down[k]), up[k])
+        values[k] = change * (g_i - half * d_i * change) + other * (slope - half * d_k * other)
 
 
 @njit(nogil=True, fastmath=REORDER_FINITE)
-def _slopes(g, low, high, beta, values):
+def _slopes(g, up, down, values):
     """Write the slopes along which each sample may move."""
     for k in range(values.size):
-        rise = g[k] if beta[k] < high[k] else 0.0
-        fall = -g[k] if beta[k] > low[k] else 0.0
+        slope = np.float32(g[k])
+        rise = slope if up[k] > _ZERO else _ZERO
+        fall = -slope if down[k] < _ZERO else _ZERO
         values[k] = max(rise, fall)
 
 
