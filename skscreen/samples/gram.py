@@ -435,7 +435,7 @@ def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray
 def _check_symmetric(K: np.ndarray, what: str) -> None:
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{what} must be square, got shape {K.shape}.")
-    largest = np.abs(K).max(initial=0.0)
+    largest = max(K.max(initial=0.0), -K.min(initial=0.0))
     for first in range(0, len(K), _BLOCK):
         part = slice(first, first + _BLOCK)
         if np.abs(K[part] - K[:, part].T).max() > INDEFINITE * largest:
