@@ -27,8 +27,9 @@ from skscreen.svm.solvers.kernel.class_pair_loops import (
     improve,
     scores,
 )
-from skscreen.svm.solvers.kernel.levels import DIGITS, LevelSolver, balanced
+from skscreen.svm.solvers.kernel.levels import DIGITS, LevelSolver, Point, balanced
 from skscreen.svm.solvers.kernel.small_loops import hard_margin_scale
+from skscreen.svm.solvers.kernel.working_set import smallest
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
 # Largest class whose kernel matrix is kept in memory: 36 MB.
@@ -210,15 +211,14 @@ class ClassPairs:
         """Solve a problem without its matrix; return intercept, gap, primal value and steps."""
         blocks, everyone = PartBlocks(self._blocks, rows), np.arange(rows.size)
         enough = max(_SHARE * tol, DIGITS)
-        steps = _FewOfMany(blocks, box, self._bias**2).improve(beta, enough, limit)
-        solver = LevelSolver(
-            blocks, self._diagonal[rows], self._bias**2, tol, max(limit - steps, 0), _SET
-        )
-        point = solver.point(everyone, beta) if beta.any() else solver.from_nothing(box)
+        solver = LevelSolver(blocks, self._diagonal[rows], self._bias**2, tol, limit, _SET)
+        point = _FewOfMany(solver, box).improve(beta, enough)
+        if not point.beta.any():
+            point = solver.from_nothing(box)
         solver.improve(everyone, box, point, enough)
         found = solver.finish(box, point)
         beta[:] = point.beta
-        return found.b, found.gap, found.primal, steps + solver.n_steps
+        return found.b, found.gap, found.primal, solver.n_steps
 
 
 class _FewOfMany:
@@ -226,51 +226,48 @@ class _FewOfMany:
 
     Parameters
     ----------
-    blocks : KernelBlocks
-        Of its samples.
+    solver : LevelSolver
+        Of the problem, which counts the steps.
     box : Box
-    square_bias : float
     """
 
-    def __init__(self, blocks, box: Box, square_bias: float):
-        self._blocks, self._box, self._square_bias = blocks, box, square_bias
+    def __init__(self, solver: LevelSolver, box: Box):
+        self._solver, self._box = solver, box
+        self._everyone = np.arange(box.target.size)
         self._n_first = int(np.count_nonzero(box.target > 0.0))
 
-    def improve(self, beta: np.ndarray, tol: float, limit: int) -> int:
-        """Improve beta to a relative gap, computed in single precision; return the steps.
+    def improve(self, beta: np.ndarray, tol: float) -> Point:
+        """Return a better point than beta, up to a relative gap, computed in single precision.
 
         Only support vectors and samples near the margin or on its wrong side may change. Stops
         early if there are too many of them.
         """
-        box, steps, before = self._box, 0, np.inf
-        if beta.any():
-            f = self._scores(np.arange(beta.size), beta)
-            b = box.view(beta, f).b
-        else:
-            steps, b, f = self._look(limit)
+        box, before = self._box, np.inf
+        point = self._solver.point(self._everyone, beta)
+        b, f = (box.view(beta, point.f).b, point.f) if beta.any() else self._look()
         for _ in range(_ROUNDS):
             slopes = box.target - f - b
             violations = box.violations(beta, slopes)
             rank = np.where(violations > 0.0, -violations, np.abs(slopes))
             rank[beta != 0.0] = -np.inf
             size = max(_FEWEST, int(_ROOM * np.count_nonzero(rank <= 0.0)))
-            if size > _MOST or steps >= limit:
+            if size > _MOST or self._solver.n_steps >= self._solver.max_steps:
                 break
-            U = np.arange(rank.size)
-            if size < rank.size:
-                U = np.sort(np.argpartition(rank, size)[:size])
-            part, few = box.take(U, 0.0), beta[U]
-            steps += self._solve(U, part, few, _PART * tol, limit - steps)[0]
+            U = smallest(rank, size)
+            few = beta[U]
+            self._solve(U, box.take(U, 0.0), few, _PART * tol)
+            values, more = self._solver.scores(U, few - beta[U], self._everyone)
             beta[U] = few
-            f = self._scores(U, few)
-            view = box.view(beta, f)
+            point.f += values
+            point.errors += more + EPS * np.abs(point.f)
+            view = box.view(beta, point.f)
             if view.gap <= tol * view.primal or view.gap > _SLOW * before:
                 break
-            before, b = view.gap, view.b
-        return steps
+            before, b, f = view.gap, view.b, point.f
+        return point
 
-    def _look(self, limit: int) -> tuple[int, float, np.ndarray]:
-        """Solve for a few samples of each class; return steps, intercept and all scores."""
+    def _look(self) -> tuple[float, np.ndarray]:
+        """Solve for a few samples of each class; return intercept and all scores."""
         n, m = self._box.target.size, self._n_first
         sizes = min(m, _LOOKED_AT), min(n - m, _LOOKED_AT)
         S = np.concatenate(
@@ -278,33 +275,28 @@ class _FewOfMany:
         )
         few = np.zeros(S.size)
         part = self._box.scaled(S, np.repeat([m / sizes[0], (n - m) / sizes[1]], sizes))
-        steps, b = self._solve(S, part, few, _ROUGH, limit)
-        return steps, b, self._scores(S, few)
+        b = self._solve(S, part, few, _ROUGH)
+        return b, self._solver.scores(S, few, self._everyone)[0]
 
-    def _solve(self, U, box: Box, beta, tol: float, limit: int) -> tuple[int, float]:
-        """Improve beta on the samples U, all others at 0; return steps and intercept."""
+    def _solve(self, U, box: Box, beta, tol: float) -> float:
+        """Improve beta on the samples U, all others at 0; return the intercept."""
+        solver, bias = self._solver, self._solver.square_bias
         few, size = np.searchsorted(U, self._n_first), U.size
         sides, values = (U[:few], U[few:]), []
         for I, J in ((0, 0), (1, 1), (0, 1)):
             out = np.empty((sides[I].size, sides[J].size), np.float32)
-            self._blocks.block(sides[I], sides[J], out)
+            solver.blocks.block(sides[I], sides[J], out)
             values.append(out)
         f, errors, parts, relative = np.zeros((4, size))
         if beta.any():
-            scores(*values, self._square_bias, beta, relative, f, errors)
+            scores(*values, bias, beta, relative, f, errors)
         memory = np.empty((min(size, LARGEST) + LANES) ** 2, np.float32)
         steps, b, _, _ = improve(
-            *values, self._square_bias, box.target, box.low, box.high, beta, f, errors, parts,
-            relative, box.free, tol, limit, memory,
+            *values, bias, box.target, box.low, box.high, beta, f, errors, parts, relative,
+            box.free, tol, solver.max_steps - solver.n_steps, memory,
         )  # fmt: skip
-        return steps, b
-
-    def _scores(self, I, beta) -> np.ndarray:
-        """Return the contributions of beta at the samples I to all scores."""
-        used = np.flatnonzero(beta)
-        everyone = np.arange(self._box.target.size)
-        f, _ = self._blocks.dot(I[used], beta[used], everyone)
-        return f + self._square_bias * beta.sum()
+        solver.sets.n_steps += steps
+        return b
 
 
 class _Pair:
