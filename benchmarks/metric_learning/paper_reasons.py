@@ -17,10 +17,11 @@ from benchmarks.metric_learning.paper_runs import best_of
 from benchmarks.metric_learning.path import PAPER
 from benchmarks.support.tables import table
 from skscreen import rtlm_path
-from skscreen.metric_learning import estimator, path_solver
+from skscreen.metric_learning import path_solver
 from skscreen.metric_learning.path_solver import PathSolver
+from skscreen.metric_learning.problem import build
 from skscreen.metric_learning.problem.comparisons import Comparisons, PairDistances
-from skscreen.metric_learning.solvers import projected_gradient
+from skscreen.metric_learning.solvers import projected_gradient, solution
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 
 # All triplets of iris; of segment fewer, and the first part of the path, where O(d^2) for each
@@ -43,9 +44,9 @@ def reasons(X, y, name: str, **options) -> None:
             patch.object(projected_gradient, "interior_point_work", lambda _objective: np.inf),
         ],
         "O(d^2) a triplet": [
-            patch.object(estimator, "Comparisons", TripletwiseComparisons),
+            patch.object(build, "Comparisons", TripletwiseComparisons),
             # Here even one evaluation of fewer triplets earns their compaction back.
-            patch.object(projected_gradient, "_FEW_STEPS", 0),
+            patch.object(solution, "_FEW_STEPS", 0),
         ],
     }
     rows = []
@@ -117,10 +118,11 @@ class TripletwiseComparisons(Comparisons):
     def loss(self, margins, loss):
         """Compute value and adjoint one by one; the error bound is the usual one."""
         _value, adjoint, error = super().loss(margins, loss)
-        adjoint = np.zeros_like(adjoint)
+        adjoint, items = np.zeros_like(adjoint), self.items
+        far = items.far if items.slots is None else items.far[items.slots]
         value = triplet_pass(
-            self.X, margins.metric, self.items.near, self.items.far, self.items.start,
-            self.items.stop, loss.threshold, loss.gamma, adjoint,
+            self.X, margins.metric, items.near, far, items.start, items.stop, loss.threshold,
+            loss.gamma, adjoint,
         )  # fmt: skip
         return value, adjoint, error
 
