@@ -20,18 +20,16 @@ Blocks = TypeVar("Blocks")
 # Returns a matrix, in memory that it gets by its shape.
 Compute = Callable[[Callable[[tuple[int, int]], np.ndarray]], np.ndarray]
 
-# Shares of the limit for one matrix of distances, for the blocks of one fit, and for all together
-# where more than one kernel matrix of the same samples is kept.
-_MOST_DISTANCES, _MOST_BLOCKS, _MOST = 0.25, 0.25, 0.9
+# Shares of the limit for one matrix of distances, and for the blocks of one fit.
+_MOST_DISTANCES, _MOST_BLOCKS = 0.25, 0.25
 
 
 class KernelMatrices:
-    """Shared by problems on the same samples: squared distances, and kernel matrices.
+    """Shared by problems on the same samples: squared distances, and the last kernel matrix.
 
     The next kernel matrix takes the memory of the last one, unless somebody still has that: memory
-    that a process has not used yet may cost more than what is computed there. A matrix that is
-    asked for again, as in searches over several kernels and C, gets memory of its own if there is
-    room; those that came first stay. Threads may share these matrices.
+    that a process has not used yet may cost more than what is computed there. Threads may share
+    these matrices.
 
     Parameters
     ----------
@@ -40,8 +38,6 @@ class KernelMatrices:
         else they are kept once a second one was asked for.
     max_bytes : float, optional
         Limit for all that is kept.
-    room : callable, optional
-        Returns the bytes left for more kernel matrices than one.
     grown : callable, optional
         Is called after each change.
     """
@@ -50,13 +46,11 @@ class KernelMatrices:
         self,
         several: bool = True,
         max_bytes: float = np.inf,
-        room: Callable[[], float] = lambda: 0.0,
         grown: Callable[[], None] = lambda: None,
     ):
         self.pool, self._lock = Pool(), threading.Lock()
-        self._several, self._max_bytes, self._room, self._grown = several, max_bytes, room, grown
-        self._kernels, self._asked = {}, set()
-        self._of = self._distances = None
+        self._several, self._max_bytes, self._grown = several, max_bytes, grown
+        self._key = self._kernel = self._of = self._distances = None
 
     @property
     def nbytes(self) -> int:
@@ -64,7 +58,7 @@ class KernelMatrices:
         return self.pool.nbytes
 
     def kernel(self, key: tuple, compute: Compute) -> np.ndarray:
-        """Return the kernel matrix of a key, kept or computed: not to be changed.
+        """Return the kernel matrix of a key, computed if it is not the last one: not to be changed.
 
         Parameters
         ----------
@@ -73,18 +67,13 @@ class KernelMatrices:
         compute : callable
         """
         with self._lock:
-            if key in self._kernels:
-                return self._kernels[key]
-            if self._kernels:
-                self._several = True
-                last, matrix = self._kernels.popitem()
-                if key in self._asked and matrix.nbytes <= self._room():
-                    self._kernels[last] = matrix
-                del matrix
-            self._asked.add(key)
+            if key == self._key:
+                return self._kernel
+            self._several = self._several or self._key is not None
+            self._key = self._kernel = None
         matrix = compute(self.pool.empty)
         with self._lock:
-            self._kernels[key] = matrix
+            self._key, self._kernel = key, matrix
         self._grown()
         return matrix
 
@@ -172,9 +161,9 @@ def kept_kernel_matrices(key: str, max_bytes: float) -> KernelMatrices:
     key, max_bytes
         See `kept_matrix`.
     """
-    calls = partial(_room, max_bytes), partial(_make_room, max_bytes)
+    grown = partial(_make_room, max_bytes)
     with _LOCK:
-        found = _KEPT.setdefault(key, KernelMatrices(False, max_bytes, *calls))
+        found = _KEPT.setdefault(key, KernelMatrices(False, max_bytes, grown))
         _KEPT.move_to_end(key)
     return found
 
@@ -201,20 +190,10 @@ def kept_kernel_blocks(key: str, nbytes: float, max_bytes: float) -> KernelBlock
     return found
 
 
-def _room(max_bytes: float) -> float:
-    """Return the bytes left for matrices that are only worth it if nothing makes room for them."""
-    with _LOCK:
-        return _MOST * _limit(max_bytes) - _total()
-
-
-def _total() -> int:
-    return sum(kept.nbytes for kept in _KEPT.values())
-
-
 def _make_room(max_bytes: float) -> None:
     limit = _limit(max_bytes)
     with _LOCK:
-        total = _total()
+        total = sum(kept.nbytes for kept in _KEPT.values())
         while total > limit:
             total -= _KEPT.popitem(last=False)[1].nbytes
 
