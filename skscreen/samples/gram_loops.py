@@ -52,7 +52,8 @@ def signed_block(K, rows, columns, y_rows, y_columns, square_bias, out):
 @njit(cache=True, nogil=True)
 def copy_block(K, rows, columns, own, factor, out):
     """Write factor (K[i, j] - own_i - own_j), i in rows and j in columns, to columns of out."""
+    others = own[columns]
     for k in range(rows.size):
         A, mine = K[rows[k]], own[rows[k]]
         for j in range(columns.size):
-            out[k, j] = factor * (A[columns[j]] - mine - own[columns[j]])
+            out[k, j] = factor * (A[columns[j]] - mine - others[j])

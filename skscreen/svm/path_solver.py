@@ -22,7 +22,7 @@ from skscreen.svm.screening.inside_box import compare_at
 from skscreen.svm.screening.rules import BOUNDS, Extremes, ball_test, decide
 from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.polish import certified, polish, stretched
-from skscreen.svm.solvers.solution import SampleSolution, growth
+from skscreen.svm.solvers.solution import SampleSolution
 
 # Samples whose margin is this close to the kink (relative to the threshold or 1), or whose dual
 # variable is not this close to a bound (relative to C_i), do not count in screening rates.
@@ -41,7 +41,7 @@ _HARMLESS = 1e-3
 # Largest number of solves that continue from recomputed margins.
 _REPEATS = 3
 
-# Tiny length that avoids division by zero.
+# Tiny length, or square, that avoids division by zero.
 _TINY = 1e-300
 
 # Margins of a sum of samples are recomputed after changes of this many times its length.
@@ -357,11 +357,18 @@ class SamplePathSolver:
     def _scaled(self, known: "_Known", C: float, caps: np.ndarray):
         """Return C / C0 times a point, with variables at their bound kept exactly there.
 
-        A hard-margin solution is not scaled.
+        Where fewer are there than between their bounds, the point is only multiplied by what
+        raises the dual value most; for a hard margin that is 1.
         """
-        before = known.C * self._weights
-        rho, at_bound = growth(known.alpha, before, C / known.C), known.alpha >= before
-        start = np.where(at_bound, caps, np.minimum(rho * known.alpha, caps))
+        before, ratio, alpha = known.C * self._weights, C / known.C, known.alpha
+        at_bound, rho = alpha >= before, ratio
+        n_bound, n_used = np.count_nonzero(at_bound), np.count_nonzero(alpha)
+        if ratio > 1.0 and 2 * n_bound < n_used and not self._losses.smooth:
+            square = max(float(alpha @ known.margins), _TINY)
+            rho = min(max(float(self._losses.thresholds @ alpha) / square, 1.0), ratio)
+        start = np.minimum(rho * alpha, caps)
+        if rho == ratio:
+            start[at_bound] = caps[at_bound]
         return start, rho * known.margins
 
     def _interpolated(self, below: "_Known", above: "_Known", C: float, caps: np.ndarray):

@@ -38,3 +38,28 @@ def test_the_closed_form_is_taken_where_it_is_certified_only():
     solution = solver.solve(1.0, 1e-6)
     assert solution.converged == (solution.certificate.relative_gap <= 1e-6)
     assert (solver.C_min < 1.0) or asked
+
+
+def test_a_start_with_few_samples_at_their_bound_is_the_best_multiple():
+    rng = np.random.default_rng(0)
+    samples = LinearSamples(rng.normal(size=(30, 40)), np.where(rng.random(30) < 0.5, -1, 1))
+    starts = []
+
+    def solve(losses, start, margins, codes, tol, left):
+        starts.append((start, margins))
+        return solve_linear(samples, losses, start=start, fixed=codes, tol=tol)
+
+    def dual(alpha):
+        return alpha.sum() - 0.5 * alpha @ samples.q_dot(alpha)
+
+    solver = SamplePathSolver(samples, np.ones(30), solve, None)
+    C = 0.05
+    before = solver.solve(C, 1e-9).alpha
+    assert 0 < np.count_nonzero(before == C) < 0.5 * np.count_nonzero(before)
+    after = solver.solve(4.0 * C, 1e-9)
+    start, margins = starts[-1]
+    np.testing.assert_allclose(margins, samples.q_dot(start), atol=1e-12)
+    ratio = start[0] / before[0]
+    assert 1.0 < ratio < 4.0 and np.allclose(start, ratio * before)
+    assert dual(start) >= max(dual(t * before) for t in np.linspace(1.0, 4.0, 50)) - 1e-12
+    assert after.converged
