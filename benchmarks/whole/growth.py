@@ -56,9 +56,7 @@ class Row:
 
 def rbf_svc(C, tol):
     """Build ScreenedSVC."""
-    return ScreenedSVC(
-        C=C, tol=tol, kernel="rbf", intercept="penalised", gamma="auto", cache_size=2000
-    )
+    return ScreenedSVC(C=C, tol=tol, gamma="auto")
 
 
 def linear_svc(C, tol):
@@ -121,7 +119,7 @@ ROWS = {
         rbf_svc,
         {"n": 1000, "d": 20, "C": 1.0, "tol": 1e-6},
         {
-            "n": (250, 500, 1000, 2000, 4000, 8000),
+            "n": (500, 1000, 2000, 4000, 8000, 20_000, 50_000, 100_000, 200_000),
             "d": (20, 40, 80, 160, 320),
             "C": (1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4),
             "tol": TOLS,
