@@ -163,6 +163,9 @@ def check_svc(inputs: Inputs, model, given, codes, weights, unconverged: bool) -
     if model.kernel != "linear" and not inputs.mild:
         # Kernels of samples far from the origin, or of any power, are rounding errors in part.
         return
+    if getattr(model, "multi_class", "ovr") == "ovo" and model.classes_.size > 2:
+        # Scores are votes, not those of the problems.
+        return
     found, at_zero, rounding = svm_objectives(model, X, y, weights)
     for k, value in enumerate(found):
         expect_close(float(np.ravel(model.objective_)[k]), value, rounding, "objective")
