@@ -164,7 +164,7 @@ def check_svc(inputs: Inputs, model, given, codes, weights, unconverged: bool) -
         # Kernels of samples far from the origin, or of any power, are rounding errors in part.
         return
     if getattr(model, "multi_class", "ovr") == "ovo" and model.classes_.size > 2:
-        # Scores are votes, not those of the problems.
+        # The formula is for problems of all samples, not of those of two classes.
         return
     found, at_zero, rounding = svm_objectives(model, X, y, weights)
     for k, value in enumerate(found):
