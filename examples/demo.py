@@ -1,6 +1,6 @@
-"""Three things to see in a minute, on data that come with scikit-learn or are made here.
+"""Four things to see in a minute, on data that come with scikit-learn or are made here.
 
-A map from comparisons, a grid search beside scikit-learn's, and a learned metric with a path that
+A map from comparisons, a grid search beside scikit-learn's, a learned metric, and a path that
 screening makes shorter. Prints what it finds and draws a figure of each:
 
     python examples/demo.py --output demo-output

@@ -1,4 +1,4 @@
-"""Measures of embeddings: of answers, of shape, and of retrieval."""
+"""Measures of embeddings (answers, shape, retrieval) and of labelled sequences."""
 
 from collections.abc import Iterator
 from numbers import Integral

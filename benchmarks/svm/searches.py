@@ -4,7 +4,7 @@
 
 FOLDER holds the benchmark data and a `load.py` with `load(name) -> (X, y)`. CPU seconds, one
 thread, one run; a search with a store begins with an empty folder and nothing kept in memory, which
-one small search warms up. All have a free intercept and classes one against one, as SVC has, and
+one small search warms up. All have a free intercept and are one-vs-one, as SVC is, and
 `tol` is what the line says: a relative duality gap here, a violation of optimality conditions for
 SVC, which has 1e-3.
 """

@@ -19,12 +19,15 @@ from skscreen.metric_learning.problem.losses import SmoothedHinge
 
 
 class DistributedRTLM(ScreenedRTLM):
-    """Mahalanobis metric from class labels, with the triplets on Dask workers; certified.
+    r"""Mahalanobis metric from class labels, with the triplets on Dask workers; certified.
 
     The problem, the solver and the certificate are those of `ScreenedRTLM`: over positive
     semidefinite M
 
-        P(M) = sum_(i,j,l) loss(d_M^2(x_i, x_l) - d_M^2(x_i, x_j)) + lam / 2 |M|_F^2
+    .. math::
+
+        P(M) = \sum_{(i,j,l)} \ell(d_M^2(x_i, x_l) - d_M^2(x_i, x_j))
+               + \tfrac\lambda2 \lVert M \rVert_F^2
 
     where x_j is of the class of x_i and x_l is not. The anchors i are divided among the workers,
     which find their neighbours, store the pairs, evaluate, screen, and drop decided triplets. The

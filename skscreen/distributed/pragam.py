@@ -24,12 +24,15 @@ from skscreen.samples.labels import check_labels
 
 
 class DistributedPragamSVC(PragamSVC):
-    """Linear support vector classifier with a certified optimum, for rows on Dask workers.
+    r"""Linear support vector classifier with a certified optimum, for rows on Dask workers.
 
     The problem, the algorithms and the certificate are those of `PragamSVC`:
 
-        J(w, b) = lam/2 |w|^2 + 1/S sum_i s_i max(0, 1 - y_i (<w, x_i> + b)),
-        lam = 1 / (C S),  S = sum_i s_i.
+    .. math::
+
+        J(w, b) = \tfrac\lambda2 \lVert w \rVert^2
+                  + \tfrac1S \sum_i s_i \max(0, 1 - y_i (\langle w, x_i \rangle + b)),
+        \quad \lambda = \frac1{C S}, \quad S = \sum_i s_i.
 
     The rows stay where Dask puts them. The driver sends w and dual variables, and receives margins
     and sums of rows, which are vectors of n and of d numbers. If a worker is lost, Dask loads its

@@ -29,13 +29,15 @@ _SMALLEST_TOTAL = 1e-200
 
 
 class DifferenceScaling(BaseEstimator):
-    """Perceptual scale by maximum likelihood difference scaling (MLDS).
+    r"""Perceptual scale by maximum likelihood difference scaling (MLDS).
 
     The objects have a known order, such as that of their contrast, and each answer compares two
     differences. With a value s_v for each object, s_0 = 0, the answer "i and j differ less than l
     and k", with i before j and l before k, has the probability
 
-        F(z)  with  z = (s_k - s_l) - (s_j - s_i)
+    .. math::
+
+        F(z), \quad z = (s_k - s_l) - (s_j - s_i),
 
     where F is the normal or the logistic distribution function. The fit minimises the weighted mean
     of -log F(z) over all answers, plus reg / 2 |s|^2. This is a generalised linear model.

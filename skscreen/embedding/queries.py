@@ -30,14 +30,17 @@ def next_queries(
     n_samples: int = 20,
     random_state=None,
 ) -> np.ndarray:
-    """Choose the triplets to ask next.
+    r"""Choose the triplets to ask next.
 
     The model is refitted to resampled answers (`OrdinalEmbedding.bootstrap`). If these embeddings
     agree on the answer to a question, there is no need to ask it. Let p_s be the probability of an
     answer under embedding s, a logistic function of the difference of squared distances, with a
     slope fitted to the answers that the embedding has not seen. With the entropy H,
 
-        information = H(mean of p_s) - mean of H(p_s),    uncertainty = H(mean of p_s)
+    .. math::
+
+        \text{information} = H(\bar p) - \overline{H(p_s)}, \qquad
+        \text{uncertainty} = H(\bar p), \qquad \bar p = \text{mean of } p_s.
 
     The second is also large if two distances are nearly equal, so that only people disagree.
     Questions are drawn with probabilities proportional to this score, so that a batch is not about

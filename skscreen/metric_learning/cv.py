@@ -54,7 +54,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
     n_components
         See `ScreenedRTLM`; the metrics of the folds are truncated, too.
     n_jobs : int or None, default=None
-        Folds at a time; In the refit, number of parallel jobs of the neighbour search.
+        Folds at a time; in the refit, jobs of the neighbour search.
     verbose : int, default=0
         1 shows a progress bar.
 

@@ -20,13 +20,15 @@ from skscreen.metric_learning.tuple_base import (
 
 
 class RTLMPairsClassifier(TuplesClassifier):
-    """Metric from similar and dissimilar pairs, and a classifier of new pairs.
+    r"""Metric from similar and dissimilar pairs, and a classifier of new pairs.
 
     Every similar pair should be nearer than every dissimilar pair. Minimised over positive
     semidefinite M is
 
-        P(M) = sum_(i,j) in S sum_(k,l) in D loss(d_M^2(x_k, x_l) - d_M^2(x_i, x_j))
-               + lam / 2 |M|_F^2
+    .. math::
+
+        P(M) = \sum_{(i,j) \in S} \sum_{(k,l) \in D} \ell(d_M^2(x_k, x_l) - d_M^2(x_i, x_j))
+               + \tfrac\lambda2 \lVert M \rVert_F^2
 
     All |S| |D| comparisons count, although they are never listed. This is a ranking of pairs, and
     `score` is its area under the ROC curve. With `bounds` = (U, L) each pair is compared with a

@@ -1,4 +1,4 @@
-"""More than two classes as problems of two: one against the rest, or one against one.
+"""More than two classes as problems of two: one-vs-rest, or one-vs-one.
 
 Each problem is a set of samples with signs. One against the rest takes all samples, and the class
 that a problem tells from the others has the sign +1. One against one takes the samples of two

@@ -93,7 +93,7 @@ class ClassPaths:
         Of more than two classes.
     with_margins : bool
         Whether solutions are asked for by `solve`, with their margins; else `follow` takes the
-        fastest way, which leaves none where problems one against one share kernel values.
+        fastest way, which leaves none where one-vs-one problems share kernel values.
     n_jobs : int or None
         Threads for the problems.
     """

@@ -37,7 +37,7 @@ from skscreen.svm.stored import StoredFit, is_worth_keeping, solve_with_store
 
 LOSSES = {"hinge": hinge, "squared_hinge": squared_hinge}
 
-# Samples up to which one call solves all problems one against one, and that of two classes.
+# Samples up to which one call solves all one-vs-one problems, and that of two classes.
 _FEW, _SMALL = 2000, 1000
 
 KERNELS_WITH_GAMMA = ("rbf", "poly", "sigmoid")
@@ -158,7 +158,7 @@ class SVMProblem:
 
     @property
     def shares_pairs(self) -> bool:
-        """Whether problems one against one share kernel values, in `solve` and `follow`."""
+        """Whether one-vs-one problems share kernel values, in `solve` and `follow`."""
         return self._pairs is not None
 
     def _samples(self, problem: int) -> "SampleSet":
@@ -224,7 +224,7 @@ class SVMProblem:
     def starts(self, C: float, tol: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Return dual variables near the solutions of all problems, where they are found together.
 
-        And the steps that this took for each. That is for squared hinges, one against the rest, on
+        And the steps that this took for each. That is for squared hinges, one-vs-rest, on
         wide and sparse rows.
         """
         settings = self._settings

@@ -107,7 +107,7 @@ class _Problem:
 
 
 class SmallProblems:
-    """Solves problems one against one, or that of two classes, together or one alone.
+    """Solves one-vs-one problems, or that of two classes, together or one alone.
 
     Parameters
     ----------

@@ -25,9 +25,10 @@ class ScreenedSVC(BaseSVC):
         P(w, b) = \tfrac12 \lVert w \rVert^2 + C \sum_i s_i \max(0, 1 - y_i f(x_i))
 
     with sample weights s_i: the problem of scikit-learn's `SVC`. It stops on the relative duality
-    gap of the full problem. On the way it drops samples that provably cannot be support vectors or
-    must be at the upper bound C s_i. More than two classes are handled one-vs-one, by votes, or
-    one-vs-rest; these problems share one copy of the data or one kernel matrix.
+    gap of the full problem. Where that saves time, it drops on the way samples that provably cannot
+    be support vectors or must be at the upper bound C s_i. More than two classes are handled
+    one-vs-one, by votes, or one-vs-rest; these problems share one copy of the data, and kernel
+    values.
 
     Parameters
     ----------
@@ -63,9 +64,10 @@ class ScreenedSVC(BaseSVC):
     screening : {"intersection", "ball1", "ball2", "gap"} or None, default="intersection"
         Which bounds prove that samples can be dropped; the solution does not depend on it. "gap"
         uses the duality gap during the solve. The others also use the solution at another C, if a
-        path or `memory` provides one: it bounds the margins within one ball ("ball1"), another ball
-        ("ball2"), or the intersection of both ("intersection"), which decides most. These are the
-        tests BT1, BT2 and IT of the paper.
+        path or `memory` provides one: it bounds the margins within the ball of the scaled solution
+        ("ball1"), the ball of dual variables that its margins suggest ("ball2"), or the
+        intersection of both ("intersection"), which decides most. These are the tests BT1, BT2 and
+        IT of the paper.
     solver : str, default="auto"
         Algorithm, see the notes: "coordinate-descent", "second-order" or "active-set" for the
         linear kernel with a penalised intercept, otherwise "active-set" or "smo". "auto" chooses,
@@ -101,15 +103,16 @@ class ScreenedSVC(BaseSVC):
         positive semi-definite, so conditionally positive definite kernels such as -|x - x'| are no
         error.
     cache_size : float, default=1000
-        Megabytes for kernel values, > 0. If the kernel matrix is larger, values are recomputed as
-        needed, and each thread keeps up to that much of them.
+        Megabytes for a kernel matrix, > 0. If it is larger, values are recomputed as needed, and
+        each thread keeps up to that much of them. Single fits of more than 2,000 samples with the
+        hinge have no matrix.
     memory : str, path, Store or None, default=None
         A folder for solutions. Fits of the same data with other values of C, in this process or
         another, start from the nearest stored solutions and use them for screening, so a grid
         search over C costs little more than a path for each fold. The solution is the same, within
         `tol`. Kernel matrices are not stored there but kept in the memory of the process. Fits that
         take less time than reading a file have no stored solutions: with up to 150 samples, and
-        unless the kernel is linear with up to 1,000 of two classes and up to 2,000 one against one.
+        unless the kernel is linear with up to 1,000 of two classes and up to 2,000 one-vs-one.
         See `Store`.
     n_jobs : int or None, default=None
         Threads for the two-class problems of a multiclass fit, and at most so many for kernel

@@ -57,7 +57,7 @@ def decide(
     ----------
     objective : Objective
     balls : sequence of Ball
-        Each holds the optimum; each decides on its own and the union of decisions holds.
+        Each holds the optimum. An item is decided as soon as one of them decides it.
     codes : ndarray of shape (T,), int8, optional
         As in `Decision`, updated in place for the items that are decided.
     rule : {"sphere", "linear", "semidefinite"}
