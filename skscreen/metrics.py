@@ -340,6 +340,8 @@ def _embedded(Z, labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     Z = check_array(Z, dtype=np.float64, ensure_min_samples=2, input_name="Z")
     labels = column_or_1d(labels, warn=True)
     check_consistent_length(Z, labels)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("labels must not hold NaN.")
     try:
         _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     except TypeError as error:

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -181,3 +183,11 @@ def test_scores_of_sequences_by_hand():
 def test_bad_spans(y_true, y_pred, message):
     with pytest.raises(ValueError, match=message):
         span_f1(y_true, y_pred)
+
+
+def test_labels_that_are_missing_are_refused():
+    points, labels = [[0.0], [1.0], [5.0], [6.0]], [np.nan, np.nan, 0.0, 0.0]
+    nearest = partial(retrieval_recall_at_k, k=1)
+    for measure in (r_precision, mean_average_precision_at_r, nearest):
+        with pytest.raises(ValueError, match="labels must not hold NaN"):
+            measure(points, labels)

@@ -95,11 +95,25 @@ def read_named_answers(
     answers = read_answers(rows, y, sample_weight)
     if objects is None:
         objects = np.arange(count_objects(answers.rows, n_objects))
+    else:
+        check_listed(answers.rows, objects)
     return answers, objects
 
 
-def usable_answers(answers: Answers) -> Answers:
-    """Leave out answers of weight zero and, with a warning, those that nothing could satisfy."""
+def check_listed(rows: np.ndarray, objects: np.ndarray) -> None:
+    """Refuse positions beyond the objects, which names 0, 1, 2, ... make possible."""
+    if rows.max() >= len(objects):
+        raise ValueError(
+            f"X names an object {rows.max()} that is not in objects, which has {len(objects)}."
+        )
+
+
+def usable_answers(answers: Answers, *, equal: bool = False) -> Answers:
+    """Leave out answers of weight zero and, with a warning, those that nothing could satisfy.
+
+    Weights that are all equal become None, which means the same in a mean, unless `equal` keeps
+    them.
+    """
     check_total(answers.weights)
     if answers.weights is not None:
         answers = answers.take(answers.weights > 0.0)
@@ -119,7 +133,7 @@ def usable_answers(answers: Answers) -> Answers:
             f"with itself, as {rows[np.argmax(impossible)].tolist()} does: they are left out.",
         )
         answers = answers.take(~impossible)
-    if answers.weights is not None and np.all(answers.weights == answers.weights[0]):
+    if not equal and answers.weights is not None and np.ptp(answers.weights) == 0.0:
         return Answers(answers.rows, None)
     return answers
 

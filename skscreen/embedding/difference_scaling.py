@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.embedding.answers import (
     Answers,
+    check_listed,
     check_total,
     count_objects,
     read_answers,
@@ -219,9 +220,11 @@ class DifferenceScaling(BaseEstimator):
                 "DifferenceScaling(objects=['none', 'weak', 'strong'])."
             )
         rows = X if objects is None else positions(X, objects, known=True)
-        answers = usable_answers(read_answers(rows, y, sample_weight))
+        answers = usable_answers(read_answers(rows, y, sample_weight), equal=True)
         if objects is None:
             objects = np.arange(count_objects(answers.rows, self.n_objects))
+        else:
+            check_listed(answers.rows, objects)
         self.objects_, self.n_features_in_ = objects, answers.rows.shape[1]
         return answers
 

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state, check_scalar
 
 from skscreen.embedding.answers import Answers, read_named_answers, usable_answers
 from skscreen.embedding.estimator import OrdinalEmbedding
+from skscreen.embedding.names import chosen_first, odd_last
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class DimensionTest:
     corrected_p_values_ : ndarray of shape (n_dimensions - 1,)
         p-values after Holm's correction; rises with a value of at most `alpha` are significant.
     alpha : float
+    cv : int
+        Number of folds of each repetition.
     """
 
     dimension_: int
@@ -43,6 +46,7 @@ class DimensionTest:
     p_values_: np.ndarray
     corrected_p_values_: np.ndarray
     alpha: float
+    cv: int
 
 
 def embedding_dimension_test(
@@ -135,6 +139,10 @@ def embedding_dimension_test(
     alpha = check_scalar(
         alpha, "alpha", Real, min_val=0.0, max_val=1.0, include_boundaries="neither"
     )
+    if model.loss == "oddoneout":
+        odd_last(X, y)
+        # The fits of the folds expect the odd one in the first column.
+        X, y = chosen_first(X, y), None
     answers, objects = read_named_answers(X, y, sample_weight, model.objects, model.n_objects)
     answers = usable_answers(answers)
     if len(answers.rows) < cv:
@@ -161,6 +169,7 @@ def embedding_dimension_test(
         p_values_=p_values,
         corrected_p_values_=corrected,
         alpha=float(alpha),
+        cv=int(cv),
     )
 
 

@@ -42,6 +42,14 @@ def read_table(X, input_name: str = "X") -> np.ndarray:
     return np.array(table.tolist())
 
 
+def read_column(values, input_name: str) -> np.ndarray:
+    """Return objects as an array, without turning numbers beside strings into strings."""
+    listed = isinstance(values, list | tuple) and len(values) > 0
+    if not listed or any(isinstance(value, list | np.ndarray) for value in values):
+        return np.asarray(values)
+    return read_table([[value] for value in values], input_name)[:, 0]
+
+
 def _cells(X, input_name: str):
     """Rows as they are, without turning numbers beside strings into strings."""
     rows = [list(row) if isinstance(row, list | tuple | np.ndarray) else [row] for row in X]
@@ -95,7 +103,7 @@ def chosen_first(X, y=None) -> np.ndarray:
         )
     if y is None:
         return table
-    chosen = np.asarray(y)
+    chosen = read_column(y, "y")
     if chosen.dtype.kind == "O" and not are_names(chosen):
         chosen = np.array(chosen.tolist())
     if chosen.shape != table.shape[:1]:
@@ -171,6 +179,11 @@ def learn_objects(X, objects=None, n_objects: int | None = None) -> np.ndarray |
         return None
     table = read_table(X)
     if are_names(table):
+        if n_objects is not None:
+            raise ValueError(
+                "n_objects must be None where X names objects; to add objects that are in no "
+                "answer pass objects, all names in their order."
+            )
         return _array_of(distinct_names(table)[0])
     if n_objects is not None or not _are_ids(table):
         return None
@@ -197,7 +210,7 @@ def _given_objects(X, objects, n_objects) -> np.ndarray:
         raise ValueError("objects must be None with a tensor of answers, which holds positions.")
     if isinstance(objects, str) or not hasattr(objects, "__len__"):
         raise ValueError(f"objects must be a list of the names of objects, got {objects!r}.")
-    names = read_table([[name] for name in objects], "objects")[:, 0] if len(objects) else []
+    names = read_column(list(objects), "objects")
     if len(names) < 2:
         raise ValueError(f"objects must have at least 2 names, got {len(names)}.")
     distinct, codes = distinct_names(np.asarray(names), "objects")

@@ -65,7 +65,7 @@ class PlaceMixin:
         if self.loss == "oddoneout":
             X, y = odd_last(X, y), None
         objects = all_objects(X, self.objects_)
-        answers = read_answers(positions(X, objects, known=True), y, sample_weight)
+        answers = usable_answers(read_answers(positions(X, objects, known=True), y, sample_weight))
         n_known = len(self.embedding_)
         compared = np.r_[self.compared_, np.zeros(len(objects) - n_known, dtype=bool)]
         free = np.zeros(len(objects), dtype=bool)
@@ -74,7 +74,7 @@ class PlaceMixin:
         if not free.any():
             raise ValueError("X must name at least one object that was in no answer of the fit.")
         # Answers about known objects alone have no information.
-        answers = usable_answers(answers.take(free[answers.rows].any(axis=1)))
+        answers = answers.take(free[answers.rows].any(axis=1))
         start = np.zeros((len(objects), self.embedding_.shape[1]))
         start[:n_known] = self.embedding_
         # Sorted by name, even if the fit had no names.

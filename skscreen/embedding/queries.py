@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.embedding.answers import read_answers
 from skscreen.embedding.losses import EmbeddingLoss
-from skscreen.embedding.names import positions
+from skscreen.embedding.names import positions, read_column
 from skscreen.embedding.objective import answer_margins, margins
 
 STRATEGIES = ("information", "uncertainty", "random")
@@ -125,7 +125,7 @@ def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
     else:
         rows = rng.randint(n_objects, size=(max(_LEAST, _POOL * n), 3))
     if objects is not None:
-        names = np.asarray(objects)
+        names = read_column(objects, "objects")
         if names.ndim != 1 or not names.size:
             raise ValueError("objects must be a list of objects of the fit.")
         heads = positions(names[:, None], model.objects_, known=True)[:, 0]

@@ -12,6 +12,7 @@ with and without a store, within the tolerance.
 
 import contextlib
 import os
+import re
 import time
 import uuid
 import zipfile
@@ -28,6 +29,9 @@ from skscreen.fitting.warning import warn_user
 
 # Version of the file format.
 _FORMAT = 4
+
+# Names of the folders, as `content_key` makes them, and of unfinished files.
+_KEY, _UNFINISHED = re.compile("[0-9a-f]{40}"), re.compile("[0-9a-f]{32}")
 
 # Age in seconds of unfinished files that count as left behind by a process that has ended.
 _ABANDONED = 3600.0
@@ -195,10 +199,9 @@ class Store:
     def _evict(self, keep: Path) -> float:
         """Remove the files used least recently and what killed processes left; return the bytes."""
         files, total, now = [], 0, time.time()
-        for folder in _listed(self.folder):
-            for entry in _listed(folder):
-                if not entry.name.endswith((".npz", ".tmp")):
-                    continue
+        # Folders and files whose names are not from here are somebody else's.
+        for folder in (entry for entry in _listed(self.folder) if _KEY.fullmatch(entry.name)):
+            for entry in (entry for entry in _listed(folder) if _is_ours(entry.name)):
                 with contextlib.suppress(OSError):
                     status = entry.stat()
                     if entry.name.endswith(".npz"):
@@ -216,6 +219,17 @@ class Store:
                     os.unlink(path)
                     total -= size
         return total
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a store gave this name to a file: that of a value, or of an unfinished file."""
+    stem, suffix = os.path.splitext(name)
+    if suffix == ".tmp":
+        return bool(_UNFINISHED.fullmatch(stem))
+    try:
+        return suffix == ".npz" and repr(float(stem)) == stem
+    except ValueError:
+        return False
 
 
 def _label(key: str, arrays: dict[str, np.ndarray]) -> str:

@@ -29,6 +29,8 @@ class DimensionTestDisplay:
         Whether the rise of the score to the next dimension is significant.
     dimension : int
         The estimated dimension.
+    cv : int
+        Number of folds of each repetition of the cross-validation.
 
     Attributes
     ----------
@@ -47,12 +49,14 @@ class DimensionTestDisplay:
         train_scores: np.ndarray,
         significant: np.ndarray,
         dimension: int,
+        cv: int,
     ) -> None:
         self.dimensions = dimensions
         self.scores = scores
         self.train_scores = train_scores
         self.significant = significant
         self.dimension = dimension
+        self.cv = cv
 
     @classmethod
     def from_result(cls, result: Any, *, ax: Axes | None = None) -> Self:
@@ -85,6 +89,7 @@ class DimensionTestDisplay:
             train_scores=result.train_scores_,
             significant=result.corrected_p_values_ <= result.alpha,
             dimension=result.dimension_,
+            cv=result.cv,
         ).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -113,8 +118,8 @@ class DimensionTestDisplay:
         )
         self.lines_ = [
             ax.errorbar(
-                self.dimensions, scores.mean(axis=1), _standard_errors(scores), color=colour,
-                marker=marker, markersize=5, linewidth=1.4, capsize=3, label=label,
+                self.dimensions, scores.mean(axis=1), _standard_errors(scores, self.cv),
+                color=colour, marker=marker, markersize=5, linewidth=1.4, capsize=3, label=label,
             )
             for scores, colour, marker, label in looks
         ]  # fmt: skip
@@ -134,7 +139,6 @@ class DimensionTestDisplay:
         return self
 
 
-def _standard_errors(scores: np.ndarray) -> np.ndarray:
-    """Return standard errors of means over k folds, corrected for overlapping training sets."""
-    k = scores.shape[1]
-    return scores.std(axis=1, ddof=1) * np.sqrt(1.0 / k + 1.0 / (k - 1))
+def _standard_errors(scores: np.ndarray, cv: int) -> np.ndarray:
+    """Return standard errors of means over folds, corrected for overlapping training sets."""
+    return scores.std(axis=1, ddof=1) * np.sqrt(1.0 / scores.shape[1] + 1.0 / (cv - 1))

@@ -13,7 +13,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.inspection.labels import place_labels
-from skscreen.inspection.style import GREY, axes_for, legend_above, scatter_classes
+from skscreen.inspection.style import GREY, axes_for, checked_classes, legend_above, scatter_classes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,7 +145,7 @@ class EmbeddingDisplay:
                 raise ValueError(
                     f"`{label}` has {count} entries, but there are {len(points)} objects."
                 )
-        classes = None if classes is None else _checked_classes(classes)
+        classes = None if classes is None else checked_classes(classes, "classes")
         if reference is not None:
             try:
                 reference = np.asarray(reference, dtype=float)
@@ -282,18 +282,3 @@ def _ellipses(places: np.ndarray, level: float) -> np.ndarray:
     variances, axes = np.linalg.eigh(covariances)
     sizes = np.sqrt(np.maximum(variances, 0.0) * -2.0 * np.log1p(-level))
     return axes * sizes[:, None, :]
-
-
-def _checked_classes(classes: ArrayLike) -> np.ndarray:
-    """Return classes that can be told apart and sorted."""
-    classes = np.asarray(classes)
-    if classes.ndim != 1:
-        raise ValueError(f"`classes` must be one column, got shape {classes.shape}.")
-    # NaN is not equal to itself.
-    if any(label is None or label != label for label in classes.tolist()):
-        raise ValueError("`classes` must not have missing values.")
-    try:
-        np.unique(classes)
-    except TypeError as error:
-        raise ValueError("`classes` must be uniformly strings or numbers.") from error
-    return classes

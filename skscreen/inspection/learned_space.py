@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.inspection.style import GREY, legend_above, pyplot, scatter_classes
+from skscreen.inspection.style import GREY, checked_classes, legend_above, pyplot, scatter_classes
 
 # Number of points of the ellipse, and the largest ratio of its axes.
 _ELLIPSE, _LONGEST = 181, 1e3
@@ -93,7 +93,7 @@ class LearnedSpaceDisplay:
         if X.shape[1] != L.shape[1]:
             raise ValueError(f"X must have {L.shape[1]} features, got {X.shape[1]}.")
         if y is not None:
-            y = column_or_1d(y)
+            y = checked_classes(column_or_1d(y), "y")
             if len(y) != len(X):
                 raise ValueError(f"y must have a class for each of {len(X)} samples, got {len(y)}.")
         X = X - X.mean(axis=0)
@@ -159,7 +159,8 @@ def _ellipse(L: np.ndarray, points: np.ndarray) -> np.ndarray:
     # Divided by the largest coordinate, squares do not overflow.
     largest = np.abs(mapped).max(initial=0.0) or 1.0
     radius = largest * np.sqrt(np.mean(np.sum((mapped / largest) ** 2, axis=1)))
-    _, sizes, directions = np.linalg.svd(L, full_matrices=False)
+    _, sizes, directions = np.linalg.svd(L)
+    sizes = np.pad(sizes, (0, len(directions) - len(sizes)))
     sizes = np.maximum(sizes, sizes.max(initial=0.0) / _LONGEST)
     angle = np.linspace(0.0, 2.0 * np.pi, _ELLIPSE)
     circle = np.stack((np.cos(angle), np.sin(angle)), axis=1)[:, : len(sizes)]

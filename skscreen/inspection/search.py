@@ -155,7 +155,8 @@ def _of_grid(search) -> tuple:
     results = getattr(search, "cv_results_", {})
     names = {name.removeprefix("param_"): name for name in results if name.startswith("param_")}
     ends = {name.split("__")[-1]: values for name, values in names.items()}
-    if len(names) != 2 or set(ends) != {"C", "gamma"} or not hasattr(search, "best_index_"):
+    found = hasattr(search, "best_index_") and "mean_test_score" in results
+    if len(names) != 2 or set(ends) != {"C", "gamma"} or not found:
         raise ValueError(
             "search must be a ScreenedSVCCV fitted with gammas, or a GridSearchCV fitted over C "
             f"and gamma alone with one score; got {type(search).__name__}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,6 +48,21 @@ def open_axes(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color="0.9", linewidth=0.6)
     ax.set_axisbelow(True)
+
+
+def checked_classes(classes: ArrayLike, name: str) -> np.ndarray:
+    """Return classes that can be told apart and sorted."""
+    classes = np.asarray(classes)
+    if classes.ndim != 1:
+        raise ValueError(f"`{name}` must be one column, got shape {classes.shape}.")
+    # NaN is not equal to itself.
+    if any(label is None or label != label for label in classes.tolist()):
+        raise ValueError(f"`{name}` must not have missing values.")
+    try:
+        np.unique(classes)
+    except TypeError as error:
+        raise ValueError(f"`{name}` must be uniformly strings or numbers.") from error
+    return classes
 
 
 def scatter_classes(

@@ -24,7 +24,7 @@ from skscreen.samples.gram_loops import add_rows, add_rows_at, copy_block
 from skscreen.samples.kernel_blocks import ComputedBlocks, KernelBlocks, RBFBlocks, RBFRows
 from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
 from skscreen.samples.row_cache import RESERVING, RowCache, reserved_bytes
-from skscreen.samples.rows import LARGEST
+from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
 
 KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")
 
@@ -179,7 +179,9 @@ class Gram:
     @property
     def _has_tiles(self) -> bool:
         """Whether products in tiles are faster than a matrix in memory."""
-        return self.n > BY_BLOCKS and self.kernel != "linear" and self.dtype == np.float64
+        if self.n <= BY_BLOCKS or self.kernel == "linear" or self.dtype != np.float64:
+            return False
+        return bool(self.diagonal.max() <= LARGEST_SINGLE)
 
     @property
     def _is_wide(self) -> bool:

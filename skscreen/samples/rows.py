@@ -17,6 +17,9 @@ from skscreen.samples import row_loops
 # Largest length of a vector, so that sums of inner products with dual variables do not overflow.
 LARGEST = 1e40
 
+# Largest kernel value for solvers in single precision, whose numbers end at 3e38.
+LARGEST_SINGLE = 1e37
+
 # Largest caps of dual variables, so that their squares times inner products do not overflow.
 _SMALLEST_CAP, _LARGEST_CAP = 1e-80, 1e80
 

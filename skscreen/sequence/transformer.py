@@ -86,7 +86,7 @@ class SequenceTransformer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         parts = _parts(X)
-        first = starts_of([np.shape(part)[0] for part in parts])
+        first = starts_of([_shape(part)[0] for part in parts])
         out = self.transformer_.transform(_positions(parts))
         if sparse.issparse(out):
             out = sparse.csr_array(out)
@@ -114,7 +114,7 @@ def _parts(X) -> list:
         parts = list(X) if not sparse.issparse(X) else None
     except TypeError:
         parts = None
-    if not parts or any(isinstance(part, (str, dict)) or np.ndim(part) == 0 for part in parts):
+    if not parts or any(isinstance(part, (str, dict)) or not _shape(part) for part in parts):
         raise ValueError(
             "X must be a list of sequences, each a matrix or a list of what belongs to its "
             f"positions, got {type(X).__name__}. Put a single sequence into a list: [X]."
@@ -122,12 +122,19 @@ def _parts(X) -> list:
     return parts
 
 
+def _shape(part) -> tuple:
+    """Return the shape of a sequence; of a list, whose items may be of any length, its length."""
+    if hasattr(part, "shape"):
+        return part.shape
+    return (len(part),) if hasattr(part, "__len__") else ()
+
+
 def _positions(parts: list):
     """Return all positions one after the other."""
     matrices = [part for part in parts if sparse.issparse(part) or isinstance(part, np.ndarray)]
     if not matrices or all(part.ndim == 1 for part in matrices):
         return list(chain.from_iterable(parts))
-    shapes = [np.shape(part) for part in parts]
+    shapes = [_shape(part) for part in parts]
     if len(matrices) < len(parts) or any(len(s) != 2 or s[1:] != shapes[0][1:] for s in shapes):
         raise ValueError(
             "X must hold matrices of shape (length, n_features) with the same features in all "

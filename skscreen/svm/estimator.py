@@ -113,15 +113,15 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
             If ties are to be broken with ``decision_function_shape="ovo"``.
         """
         check_is_fitted(self)
-        if self._kernel.name not in ("linear", "precomputed") and self.dual_coef_.shape[0] == 1:
-            return self.classes_[(self._decisive_scores(X) > 0.0).astype(np.intp)]
-        if not self._one_against_one:
-            return super().predict(X)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError(
                 "break_ties must be False when decision_function_shape is 'ovo'; use "
                 "decision_function_shape='ovr'."
             )
+        if self._kernel.name not in ("linear", "precomputed") and self.dual_coef_.shape[0] == 1:
+            return self.classes_[(self._decisive_scores(X) > 0.0).astype(np.intp)]
+        if not self._one_against_one:
+            return super().predict(X)
         scores, n_classes = self._scores(X), self.classes_.size
         if self.break_ties:
             return self.classes_[class_scores(scores, n_classes).argmax(axis=1)]

@@ -54,7 +54,7 @@ def solve_hard_margin(
     while True:
         found = solver.solve(C, tol)
         n_iter, history = n_iter + found.n_iter, [*history, *found.history]
-        hard = _feasible(found, signs, tol)
+        hard = _feasible(found, signs, tol, solver.rounding(found))
         if hard.converged or C >= last:
             return replace(hard, n_iter=n_iter, history=tuple(history))
         total = float(found.alpha.sum())
@@ -66,16 +66,22 @@ def solve_hard_margin(
         C = min(C * _STEP, last)
 
 
-def _feasible(found: SampleSolution, signs: np.ndarray | None, tol: float) -> SampleSolution:
-    """Return the solution for some C, scaled until no sample has a loss, with its certificate."""
+def _feasible(
+    found: SampleSolution, signs: np.ndarray | None, tol: float, errors: np.ndarray
+) -> SampleSolution:
+    """Return the solution for some C, scaled until no sample has a loss, with its certificate.
+
+    `errors` are those of the margins.
+    """
     margins = found.margins if signs is None else found.margins + found.b * signs
-    smallest = float(margins.min())
+    smallest = float((margins - errors).min())
     if smallest <= 0.0:
         unknown = replace(found.certificate, gap=math.inf)
         return replace(found, C=math.inf, certificate=unknown, converged=False)
     square = max(float(found.alpha @ found.margins), 0.0)
     primal, dual = 0.5 * square / smallest**2, float(found.alpha.sum()) - 0.5 * square
-    certificate = Certificate(primal, dual, max(primal - dual, EPS * primal))
+    unsure = 0.5 * float(found.alpha @ errors) * (1.0 + 1.0 / smallest**2)
+    certificate = Certificate(primal, dual, max(primal - dual + unsure, EPS * primal))
     return replace(
         found,
         alpha=found.alpha / smallest,

@@ -257,7 +257,7 @@ class SamplePathSolver:
         With a huge C the rounding error of a margin may be a loss that matters. Sums of kernel
         values have larger errors than products with weights.
         """
-        found, errors = solution.certificate, self._rounding(solution)
+        found, errors = solution.certificate, self.rounding(solution)
         gap = found.gap + self._effect(solution, losses, errors) + harm
         if gap > tol * found.primal:
             longer = stretched(solution, losses, self._signs, errors)
@@ -269,7 +269,7 @@ class SamplePathSolver:
             found = replace(found, gap=gap)
         return replace(solution, certificate=found, converged=found.relative_gap <= tol)
 
-    def _rounding(self, solution: SampleSolution) -> np.ndarray:
+    def rounding(self, solution: SampleSolution) -> np.ndarray:
         """Return estimates of rounding errors of margins: twice those of a sum of products."""
         norms = self._samples.norms
         if solution.w is None:

@@ -23,6 +23,7 @@ from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.multiclass import Division, OneVsRest, divided
 from skscreen.samples.objects import Objects, as_objects
+from skscreen.samples.rows import LARGEST_SINGLE
 from skscreen.samples.targets import Targets
 from skscreen.svm.class_pairs import ClassPairs, block_bytes
 from skscreen.svm.hard_margin import solve_hard_margin
@@ -78,7 +79,7 @@ class SVMProblem:
             # Small problems are solved in the time that reading and writing a file takes.
             self._stored = None if self._is_small else self._stored_fit()
         self._settings = replace(settings, once=settings.once and self._stored is None)
-        self._origin, self._sets = None, {}
+        self._origin, self._moved, self._sets = None, None, {}
         self._pairs = self._shared_pairs()
         if self._pairs is None and isinstance(division, OneVsRest):
             self._whole = self._sample_set(self._taking_part, shared or self._kept())
@@ -105,6 +106,9 @@ class SVMProblem:
         # The certificate of others looks at all of their values.
         if not (gram := self.kernel.gram(X, 0.0)).is_definite:
             return None
+        if gram.diagonal.max(initial=0.0) + settings.bias**2 > LARGEST_SINGLE:
+            return None
+        self._moved = X
         blocks = LinearBlocks(X) if self.kernel.name == "linear" else gram.blocks or gram.tiles()
         kept = self._kept_blocks(block_bytes(self.division))
         return ClassPairs(blocks, gram.diagonal, self.division, *how, kept)
@@ -146,7 +150,8 @@ class SVMProblem:
         """Return what is kept in memory of all samples, or of those of a problem."""
         if self._content is None:
             return None
-        key = "-".join(map(str, (self._content, *problem)))
+        # Which samples a problem has depends on the labels.
+        key = content_key(self._content, self.labels.codes, *problem) if problem else self._content
         return kept_kernel_matrices(key, self._settings.store.max_bytes)
 
     @property
@@ -190,23 +195,33 @@ class SVMProblem:
         """
         if math.isinf(C):
             return self._hard_margin(problem, tol)
-        signs = self.division.signs(problem)
-        if self._pairs is not None:
-            if start is None and self._stored is not None:
-                weights = self.division.weights(problem)
-                start = self._stored.start(problem, C, weights)
-            (solution,) = self._pairs.follow(problem, [C], tol, start)
-            if solution.converged or solution.n_iter == self._settings.max_iter:
-                if self._stored is not None:
-                    self._stored.keep(problem, C, solution)
-                return self.with_weights(problem, solution)
-            start = solution.alpha
-        samples = self._samples(problem)
-        solver = samples.path_solver(signs, self._losses(problem), exact=not self._settings.once)
+        if self._pairs is None:
+            return self._solve_alone(problem, C, tol, start)
+        if start is None and self._stored is not None:
+            start = self._stored.start(problem, C, self.division.weights(problem))
+        (solution,) = self._pairs.follow(problem, [C], tol, start)
+        if not self._is_final(solution):
+            return self._solve_alone(problem, C, tol, solution.alpha, solution.n_iter)
+        if self._stored is not None:
+            self._stored.keep(problem, C, solution)
+        return self.with_weights(problem, solution)
+
+    def _is_final(self, solution: SampleSolution) -> bool:
+        """Whether a solution of problems that share kernel values needs no other solver."""
+        return solution.converged or solution.n_iter == self._settings.max_iter
+
+    def _solve_alone(
+        self, problem: int, C: float, tol: float, start: np.ndarray | None, spent: int = 0
+    ) -> SampleSolution:
+        """Solve a problem that shares no kernel values, from what others found in `spent` steps."""
+        samples, signs = self._samples(problem), self.division.signs(problem)
+        exact = not self._settings.once
+        solver = samples.path_solver(signs, self._losses(problem), exact=exact, spent=spent)
         if start is not None and self._stored is None and samples.by_rows:
             solution = solver.solve(C, tol, start)
-            return samples.finish(signs * solution.alpha, solution)
-        solution = solve_with_store(solver, self._stored, problem, C, tol, start)
+        else:
+            solution = solve_with_store(solver, self._stored, problem, C, tol, start)
+        solution = replace(solution, n_iter=solution.n_iter + spent)
         return samples.finish(signs * solution.alpha, solution)
 
     def solve_together(self, C: float, tol: float) -> list[SampleSolution] | None:
@@ -216,8 +231,8 @@ class SVMProblem:
         solutions = self._pairs.together(C, tol)
         return [
             self.with_weights(k, found)
-            if found.converged or found.n_iter == self._settings.max_iter
-            else self.solve(k, C, tol, found.alpha)
+            if self._is_final(found)
+            else self._solve_alone(k, C, tol, found.alpha, found.n_iter)
             for k, found in enumerate(solutions)
         ]
 
@@ -246,11 +261,10 @@ class SVMProblem:
         if self._pairs is not None:
             found = self._pairs.follow(problem, Cs, tol, start)
             for C, solution in zip(Cs, found, strict=True):
-                done = solution.converged or solution.n_iter == self._settings.max_iter
-                if done:
+                if self._is_final(solution):
                     yield solution
                 else:
-                    yield self.solve(problem, C, tol, solution.alpha)
+                    yield self._solve_alone(problem, C, tol, solution.alpha, solution.n_iter)
             return
         solver = self.path_solver(problem)
         if start is not None:
@@ -270,8 +284,9 @@ class SVMProblem:
             return solution
         signed = self.division.signs(problem) * solution.alpha
         used = np.flatnonzero(signed)
-        X = self._taking_part[self.division.rows(problem)[used]]
-        w = X.T @ signed[used]
+        # Far from the origin sums would lose the digits that moving the samples has saved.
+        X = self._taking_part if self._moved is None else self._moved
+        w = X[self.division.rows(problem)[used]].T @ signed[used]
         moved = 0.0 if self._origin is None else float(w @ self._origin)
         return replace(solution, w=w, b=solution.b - moved)
 

@@ -147,7 +147,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "loss": [StrOptions(set(LOSSES))],
         "kernel": [StrOptions(set(KERNELS)), callable],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "fit_intercept": ["boolean"],

@@ -55,9 +55,12 @@ class RegressionProblem:
         if store is not None:
             content = content_key(taking_part)
             given = content, values, targets.repetitions, settings.loss, epsilon
-            key = content_key(*given, *astuple(kernel), settings.bias, settings.free)
+            asked = settings.bias, settings.free, settings.indefinite
+            key = content_key(*given, *astuple(kernel), *asked)
             self._stored = StoredFit(store, key, 1)
             shared = shared or kept_kernel_matrices(content, store.max_bytes)
+            # What is stored is a reference for other C.
+            self._settings = settings = replace(settings, once=False)
         self._samples = SampleSet(taking_part, kernel, settings, shared)
         self._samples.prepare()
 

@@ -101,7 +101,11 @@ class SampleSet:
         _ = self._linear_samples if self._linear else self._gram
 
     def path_solver(
-        self, signs: np.ndarray | None, losses: SampleLosses | np.ndarray, exact: bool = True
+        self,
+        signs: np.ndarray | None,
+        losses: SampleLosses | np.ndarray,
+        exact: bool = True,
+        spent: int = 0,
     ) -> SamplePathSolver:
         """Return what solves a problem on the samples for values of C.
 
@@ -111,6 +115,8 @@ class SampleSet:
             Labels; without them each sample stands twice, with both signs.
         losses, exact
             See `SamplePathSolver`.
+        spent : int
+            Steps for one value of C that others have taken already.
         """
         settings = self._settings
         if self._linear:
@@ -125,7 +131,7 @@ class SampleSet:
             solve = partial(solve_gram, samples, settings)
         return SamplePathSolver(
             samples, losses, solve, settings.screening, free=settings.free,
-            max_iter=settings.max_iter, exact=exact,
+            max_iter=settings.max_iter and settings.max_iter - spent, exact=exact,
         )  # fmt: skip
 
     def _signed_samples(self, signs: np.ndarray | None) -> LinearSamples | TwiceRows:

@@ -70,3 +70,11 @@ def test_names_need_an_order():
 def test_too_few_steps_are_told():
     with pytest.warns(ConvergenceWarning, match="1 Newton steps"):
         DifferenceScaling(max_iter=1).fit(ROWS)
+
+
+def test_equal_weights_are_so_many_answers():
+    repeated = DifferenceScaling().fit(np.repeat(ROWS, 4, axis=0))
+    for given in ({"sample_weight": np.full(400, 4.0)}, {"y": np.full(400, 4)}):
+        weighted = DifferenceScaling().fit(ROWS, **given)
+        assert_allclose(weighted.standard_errors_, repeated.standard_errors_)
+        assert_allclose(weighted.log_likelihood_, repeated.log_likelihood_)

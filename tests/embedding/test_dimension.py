@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from embedding_reference import triplets_of
+from embedding_reference import trials_of, triplets_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.model_selection import RepeatedKFold, cross_val_score
@@ -97,3 +97,20 @@ def test_wrong_arguments(options, message):
 def test_only_our_estimator():
     with pytest.raises(TypeError, match="estimator must be an OrdinalEmbedding"):
         embedding_dimension_test(ROWS, estimator=3)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_trials_with_the_odd_one_out(named):
+    trials, columns = trials_of(POINTS, 400, 3)
+    model = OrdinalEmbedding(loss="oddoneout")
+    options = {"cv": 3, "estimator": model, "random_state": 0}
+    first = np.take_along_axis(
+        trials, np.argsort(np.arange(3) != columns[:, None], axis=1, kind="stable"), axis=1
+    )
+    expected = embedding_dimension_test(first, [1, 2], **options)
+    names = np.array([f"object {i:02d}" for i in range(20)])
+    if named:
+        trials, columns = names[trials], names[first[:, 0]]
+    found = embedding_dimension_test(trials, [1, 2], y=columns, **options)
+    assert_array_equal(found.scores_, expected.scores_)
+    assert found.scores_[1].mean() > 0.8

@@ -7,8 +7,9 @@ from embedding_reference import triplets_of
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from skscreen import OrdinalEmbedding
+from skscreen import DifferenceScaling, OrdinalEmbedding, next_queries
 from skscreen.embedding.names import chosen_first, learn_objects, positions, read_table
+from skscreen.preprocessing import triplets_from_oddoneout
 
 POINTS = np.random.default_rng(0).normal(size=(20, 2))
 T = triplets_of(POINTS, 800, 1)
@@ -158,3 +159,27 @@ def test_the_chosen_one_comes_first():
     named = chosen_first([["a", "b", "c"]], pd.Series(["b"], dtype="category"))
     assert named.tolist() == [["b", "a", "c"]]
     assert chosen_first([[4, 5, 6]], pd.array([1])).tolist() == [[5, 4, 6]]
+
+
+@pytest.mark.parametrize("kind", [OrdinalEmbedding, DifferenceScaling])
+def test_numbers_beyond_the_given_objects_are_refused(kind):
+    rows = np.array([[0, 1, 2], [1, 2, 3], [3, 1, 0]])
+    with pytest.raises(ValueError, match="X names an object 3 that is not in objects"):
+        kind(objects=range(3)).fit(rows)
+
+
+def test_names_and_their_number_do_not_go_together():
+    with pytest.raises(ValueError, match="n_objects must be None where X names objects"):
+        model(n_objects=20).fit(WORDS[T])
+
+
+def test_names_of_several_types_stay_what_they_are():
+    trials = [["a", 3, "b"], ["b", "a", 3], ["a", "b", 3]]
+    triplets = triplets_from_oddoneout(trials, ["a", 3, "b"])
+    assert set(triplets.ravel().tolist()) == {"a", 3, "b"}
+    odd = OrdinalEmbedding(loss="oddoneout", random_state=0).fit(trials, ["a", 3, "b"])
+    assert set(odd.objects_.tolist()) == {"a", 3, "b"}
+    pairs = [(("x", 1), ("x", 2), ("y", 1)), (("y", 1), ("x", 2), ("x", 1))]
+    assert triplets_from_oddoneout(pairs, [("x", 2), ("x", 1)]).shape == (4, 3)
+    asked = next_queries(odd, 2, objects=[3, "a"], random_state=0)
+    assert {row[0] for row in asked.tolist()} <= {3, "a"}

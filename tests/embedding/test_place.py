@@ -102,3 +102,13 @@ def test_what_names_nothing_new_is_refused():
         fitted.place([[40, 40, 1]])
     with pytest.raises(NotFittedError):
         model().place(NEW_ROWS)
+
+
+def test_answers_that_do_not_count_place_nothing():
+    fitted = model().fit(OLD_ROWS)
+    expected = fitted.place([[N_OLD, 0, 1], [N_OLD, 2, 3]])
+    rows = [[N_OLD, 0, 1], [N_OLD, 2, 3], [N_OLD + 1, 0, 1]]
+    assert_allclose(fitted.place(rows, sample_weight=[1, 1, 0]), expected, rtol=1e-9)
+    rows[2] = [N_OLD + 1, N_OLD + 1, 1]
+    with pytest.warns(UserWarning, match="1 of 3 answers in X compare .* an object with itself"):
+        assert_allclose(fitted.place(rows), expected, rtol=1e-9)

@@ -81,3 +81,12 @@ def test_wrong_answers(X, options, message):
 def test_the_switch_is_a_truth_value():
     with pytest.raises(TypeError, match="oddoneout must be True or False"):
         noise_ceiling([[0, 1, 2]] * 2, oddoneout="yes")
+
+
+def test_equal_counts_are_counts():
+    assert noise_ceiling([[0, 1, 2], [0, 1, 3]], y=[3, 3]).n_answers == 6
+    found = noise_ceiling([[0, 1, 2], [0, 1, 2]], y=[2, -2])
+    assert found.n_answers == 4
+    assert_allclose(found.agreement, 1.0 / 3.0)
+    with pytest.raises(ValueError, match="y must hold whole numbers"):
+        noise_ceiling([[0, 1, 2], [0, 1, 2]], y=[1.5, 1.5])

@@ -17,6 +17,7 @@ RESULT = SimpleNamespace(
     train_scores_=np.array([[0.7, 0.72], [0.85, 0.86], [0.9, 0.92]]),
     corrected_p_values_=np.array([0.01, 0.4]),
     alpha=0.05,
+    cv=2,
 )
 
 
@@ -37,6 +38,16 @@ def test_means_errors_and_stars():
     again = display.plot(ax=plt.subplots()[1])
     assert again is display
     assert display.ax_ is not ax
+    plt.close("all")
+
+
+def test_repetitions_do_not_make_training_sets_larger():
+    scores = np.hstack([RESULT.scores_, RESULT.scores_])
+    repeated = SimpleNamespace(**vars(RESULT) | {"scores_": scores})
+    _, _, (bars,) = DimensionTestDisplay.from_result(repeated).lines_[0].lines
+    low, high = np.array(bars.get_segments())[0, :, 1]
+    # Nadeau and Bengio: 1 / number of scores + test samples / training samples.
+    assert_allclose(high - low, 2 * scores[0].std(ddof=1) * np.sqrt(1 / 4 + 1 / 1))
     plt.close("all")
 
 

@@ -51,8 +51,21 @@ def test_the_ellipse_is_at_one_learned_distance(rank):
     mean_square = np.mean(np.sum((display.before @ directions @ model.components_.T) ** 2, axis=1))
     if rank > 1:
         assert_allclose(distances, np.sqrt(mean_square), rtol=1e-9)
+    else:
+        # Two lines, as far as anybody sees: the ends of the ellipse are far away.
+        reach = np.linalg.norm(display.ellipse, axis=1)
+        inner = reach < 0.1 * reach.max()
+        assert inner.sum() > 5
+        assert_allclose(distances[inner], np.sqrt(mean_square), rtol=1e-2)
     assert distances.max() == pytest.approx(np.sqrt(mean_square))
     assert_array_equal(display.ellipse_.get_xydata(), display.ellipse)
+
+
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_missing_classes_are_refused(missing):
+    classes = [missing, *y[1:]]
+    with pytest.raises(ValueError, match="`y` must not have missing values"):
+        LearnedSpaceDisplay.from_estimator(learned(np.eye(13)), X, classes)
 
 
 def test_one_feature_and_no_metric():

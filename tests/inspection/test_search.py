@@ -66,3 +66,12 @@ def test_the_end_of_the_grid_is_named():
 def test_other_searches_are_refused(search):
     with pytest.raises(ValueError, match="search must be a ScreenedSVCCV fitted with gammas"):
         SearchDisplay.from_estimator(search)
+
+
+def test_several_scores_are_refused():
+    grid = {"C": [0.1, 1.0], "gamma": [0.1, 1.0]}
+    search = GridSearchCV(
+        ScreenedSVC(), grid, cv=2, scoring=["accuracy", "balanced_accuracy"], refit="accuracy"
+    )
+    with pytest.raises(ValueError, match="with one score"):
+        SearchDisplay.from_estimator(search.fit(scale(X), y))

@@ -160,3 +160,12 @@ def test_a_failed_fit_leaves_the_estimator_unfitted(estimator):
         model.predict(X)
     with pytest.raises(ValueError, match="C times the weights"):
         clone(estimator).set_params(C=1e300).fit(X, Y)
+
+
+def test_positions_may_be_lists_of_different_lengths():
+    words = [[["w=the", "capital"], ["w=cat"]], [["w=sat"]]]
+    hashed = SequenceTransformer(FeatureHasher(8, input_type="string")).fit_transform(words)
+    assert [part.shape for part in hashed] == [(2, 8), (1, 8)]
+    for wrong in ([1, 2], ["the cat"], [{"w": 1}]):
+        with pytest.raises(ValueError, match="X must be a list of sequences"):
+            SequenceTransformer(FeatureHasher(8)).fit(wrong)

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
@@ -167,3 +168,18 @@ def test_scores_equal_within_rounding_errors_are_of_the_first_class(model, seed)
         one_by_one = [fitted.predict(given[[i]])[0] for i in range(len(labels))]
         assert not np.any(one_by_one)
         assert not fitted.decision_function(given).any()
+
+
+def test_a_hard_margin_says_how_much_rounding_errors_hide():
+    points = np.linspace(0.0, 1.0, 7)[:, None]
+    labels = np.arange(7) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = ScreenedSVC(np.inf, gamma=1.0, tol=1e-3).fit(points, labels)
+    assert model.dual_gap_ >= np.finfo(float).eps * np.abs(model.dual_coef_).sum()
+
+
+def test_ties_of_two_classes_are_not_broken_by_scores_of_pairs():
+    model = ScreenedSVC(break_ties=True, decision_function_shape="ovo").fit(SEPARABLE, LABELS)
+    with pytest.raises(ValueError, match="break_ties must be False"):
+        model.predict(SEPARABLE)

@@ -1,9 +1,13 @@
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import scale
@@ -13,6 +17,7 @@ from svm_reference import dual, free_gap, free_optimum, gap, optimum
 
 from skscreen import ScreenedSVC, ScreenedSVCCV
 from skscreen.svm import problem
+from skscreen.svm.class_pairs import ClassPairs
 
 # 89 wines of three classes, 200 digits of ten.
 X, y = load_wine(return_X_y=True)
@@ -152,3 +157,46 @@ def test_cross_validation_as_a_grid_search():
     assert model.C_ == grid.best_params_["C"]
     assert_allclose(model.decision_function(X), grid.decision_function(X), atol=1e-4)
     assert model.intercept_.shape == (3,) and model.dual_coef_.shape[0] == 2
+
+
+@pytest.mark.parametrize("options", [{"loss": "squared_hinge"}, {"solver": "smo"}])
+def test_kernel_values_in_memory_are_those_of_the_same_pair(tmp_path, options):
+    rows = DIGITS_X[:300]
+    for labels in (np.arange(300) % 3, np.repeat([0, 1, 2], [50, 100, 150])):
+        kept = ScreenedSVC(memory=tmp_path, **options).fit(rows, labels)
+        bare = ScreenedSVC(**options).fit(rows, labels)
+        assert_allclose(kept.objective_, bare.objective_, rtol=1e-6)
+        assert_array_equal(kept.predict(rows), bare.predict(rows))
+
+
+def test_weights_far_from_the_origin_are_those_near_it():
+    far = np.random.default_rng(0).normal(size=(600, 2)) + 1e9
+    labels = np.arange(600) % 3
+    expected = pairs(kernel="linear").fit(far - 1e9, labels)
+    found = pairs(kernel="linear").fit(far, labels)
+    assert_allclose(found.coef_, expected.coef_, atol=1e-6)
+    shown = found.decision_function(far) - expected.decision_function(far - 1e9)
+    assert np.abs(shown).max() < 1e-3
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+def test_numbers_beyond_single_precision_are_solved_or_it_is_said(intercept):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = ScreenedSVC(kernel="linear", intercept=intercept).fit(1e30 * X, y)
+    assert np.isfinite(model.objective_).all() and np.isfinite(model.coef_).all()
+    assert model.dual_gap_ <= 1e-6 or any("duality gap" in str(one.message) for one in caught)
+
+
+def test_steps_of_all_solvers_count(monkeypatch):
+    follow = ClassPairs.follow
+
+    def interrupted(*arguments):
+        return (replace(found, converged=False, n_iter=7) for found in follow(*arguments))
+
+    monkeypatch.setattr(ClassPairs, "follow", interrupted)
+    model = pairs(kernel="linear").fit(X, y)
+    assert model.dual_gap_ <= 1e-9
+    assert (model.n_iter_ >= 7).all()
+    with pytest.warns(ConvergenceWarning):
+        assert (pairs(kernel="linear", max_iter=9).fit(X, y).n_iter_ <= 9).all()

@@ -221,3 +221,32 @@ def test_an_indefinite_kernel_is_shifted_if_asked(free):
     shifted = H @ K @ H + model.kernel_shift_ * np.eye(40) + (0.0 if free else 1.0)
     wanted = regression_optimum(shifted, y[:40], np.ones(40), 0.1, free)
     assert model.objective_ == pytest.approx(wanted, rel=1e-7)
+
+
+def test_many_targets_that_are_all_within_the_tube():
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(2100, 3))
+    for targets in (0.01 * rng.normal(size=2100), np.full(2100, 7.0)):
+        model = ScreenedSVR().fit(data, targets)
+        assert model.support_.size == 0 and model.objective_ == model.dual_gap_ == 0.0
+        np.testing.assert_allclose(model.predict(data), model.intercept_[0])
+
+
+def test_what_the_store_keeps_is_in_double_precision(tmp_path):
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(2100, 3))
+    targets = np.sin(data[:, 0]) + 0.1 * rng.normal(size=2100)
+    ScreenedSVR(10.0, gamma=GAMMA, memory=tmp_path).fit(data, targets)
+    (path,) = tmp_path.rglob("*.npz")
+    kept = dict(np.load(path))
+    alpha = next(value for name, value in kept.items() if name.startswith("alpha"))
+    margins = next(value for name, value in kept.items() if name.startswith("margins"))
+    above, below = np.split(alpha, 2)
+    scores = pairwise_kernels(data, metric="rbf", gamma=GAMMA) @ (above - below)
+    size = np.abs(above - below).sum()
+    np.testing.assert_allclose(margins, np.r_[scores, -scores], rtol=0, atol=1e-13 * size)
+
+
+def test_a_gamma_of_zero_makes_a_constant():
+    model = ScreenedSVR(gamma=0.0).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), model.predict(X)[0])

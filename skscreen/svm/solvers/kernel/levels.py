@@ -307,7 +307,9 @@ class LevelSolver:
             unsure = 0.5 * (float(losses.sum()) + gap - view.gap)
             # The uncertainty of the primal value is added to the gap.
             sure = unsure <= _UNSURE * view.primal
-            view = replace(view, gap=gap / (1.0 - unsure / view.primal) if sure else np.inf)
+            if unsure > 0.0:
+                gap = gap / (1.0 - unsure / view.primal) if sure else np.inf
+            view = replace(view, gap=gap)
             digits = not sure or self.tol < _FINE
             new = (parts > 0.0) & (view.gap > self.tol * view.primal) | (losses > 0.0) & digits
             new = np.flatnonzero(new & ~point.exact)

@@ -71,14 +71,14 @@ def improve(K, target, low, high, bias, sizes, relative, enough, steps, beta):
     for k in range(m):
         diagonal[k], g[k] = max(K[k, k], _TINY) if k < n else 1.0, 0.0
     free, taken, done, b, gap, primal = bias is None, 0, -1, 0.0, np.inf, 0.0
-    for _ in range(_ROUNDS):
+    for turn in range(_ROUNDS + 1):
         if free:
             balance(low, high, beta)
         _scores(K, beta, sizes, relative, f, errors)
         b, gap, primal = certificate(
             target[:n], low[:n], high[:n], beta[:n], f, errors, free, parts
         )
-        if gap <= enough * primal or taken >= steps or done == 0:
+        if gap <= enough * primal or taken >= steps or done == 0 or turn == _ROUNDS:
             break
         weight, worst = _TINY, 0.0
         for k in range(n):

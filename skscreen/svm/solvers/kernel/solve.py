@@ -9,6 +9,7 @@ from skscreen.core.certificate import Certificate, after_steps, screening_event
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses, as_losses
+from skscreen.samples.rows import LARGEST_SINGLE
 from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.kernel.active_set import ActiveSetRun, TooLarge
 from skscreen.svm.solvers.kernel.by_levels import certified_by_levels, solve_by_levels
@@ -110,6 +111,7 @@ def solve_kernel(
     codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
     codes[losses.caps == 0.0] = ZERO
     known, by_levels = None, samples.gram.blocks is not None and not losses.shifts.any()
+    by_levels &= bool(samples.diagonal.max() <= LARGEST_SINGLE)
     if solver == "auto" and by_levels and losses.caps.any():
         known, done = solve_by_levels(samples, losses, y, start, margins, codes, tol, max_iter)
         if known.converged or done or known.n_iter == max_iter:
