@@ -25,7 +25,8 @@ def triplet_error(embedding, X, y=None, sample_weight=None) -> float:
     embedding : array-like of shape (n_objects, n_components)
         NaN is allowed, and counts as wrong.
     X, y, sample_weight
-        Answers as `skscreen.OrdinalEmbedding.fit` takes them: triplets, quadruplets or a tensor.
+        Answers as `skscreen.OrdinalEmbedding.fit` takes them: triplets, quadruplets or a tensor, of
+        objects that are rows of `embedding`, not names.
 
     Returns
     -------

@@ -2,7 +2,8 @@
 
 Objects may be numbers, strings, or anything else that is hashable, in arrays, lists or data frames.
 The triplets of a trial are in consecutive rows. For a cross-validation that keeps each trial in one
-fold, use the groups ``numpy.repeat(range(n_trials), len(triplets) // n_trials)``.
+fold, use the groups ``numpy.repeat(range(n_trials), len(triplets) // n_trials)``. Rankings with
+ties or NaN give different numbers of triplets: convert these trial by trial, and count.
 """
 
 from itertools import permutations
@@ -123,7 +124,11 @@ def triplets_from_multiselect(X, select, is_ranked: bool = False) -> np.ndarray:
             raise ValueError(f"select must be from 1 to {width - 1}, got {select}.")
         k = int(select)
     else:
-        columns = np.asarray(select)
+        try:
+            columns = np.asarray(select)
+        except ValueError:
+            # Rows of different lengths, which the message below names.
+            columns = np.empty(0)
         whole = columns.dtype.kind in "iu" and columns.ndim == 2 and len(columns) == len(table)
         if not (whole and columns.size and columns.min() > 0 and columns.max() < width):
             raise ValueError(

@@ -46,7 +46,7 @@ def project_box_equality(
         The coefficients sigma: signs, or any other numbers from 1e-50 to 1e50 in absolute value, or
         0.
     lower, upper : array-like of shape (n,) or float, default=0.0 and 1.0
-        The bounds l <= u; -inf and inf mean no bound.
+        The bounds l <= u, up to 1e50 in absolute value; -inf for l and inf for u mean no bound.
     weights : array-like of shape (n,) or float, default=1.0
         The weights d, from 1e-50 to 1e50.
 

@@ -56,7 +56,8 @@ def make_triplets(
     noise_model : {"flips", "points", "distances"}, default="flips"
         "flips": `noise` is the share of answers, at most 1, that are reversed at random. "points"
         and "distances": for each answer, Gaussian noise with standard deviation `noise` is added to
-        each coordinate of the three points, or to the difference of the two distances.
+        each coordinate of the three points, or to the difference of the two distances. "points"
+        needs ``metric="euclidean"``.
     lapse : float, default=0.0
         Share of answers, in [0, 1], that are given at random.
     result_format : str, default="list-order"

@@ -184,7 +184,7 @@ class DistributedRTLM(ScreenedRTLM):
         X : array-like of shape (n_samples, n_features)
             Best standardised. A dask array is loaded into the memory of the driver.
         y : array-like of shape (n_samples,)
-            Class labels, with at least two members in each class.
+            Class labels. Classes of one member only have far samples; a warning says so.
 
         Returns
         -------

@@ -14,7 +14,7 @@ from distributed import Client, get_client, get_worker, wait
 
 # Dask warns of arguments of more than 10 MB, and advises to load them on workers. These are made by
 # the driver, and have to be in the task so that another worker can repeat it.
-_QUIET = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}
+QUIET = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}
 
 
 def connected() -> Client:
@@ -75,7 +75,7 @@ def spread(client: Client, futures: Sequence, sizes: Sequence[int]) -> list[str]
 
 def sent(client: Client, array: np.ndarray):
     """Return a future of an array that Dask can restore whichever worker is lost."""
-    with dask.config.set(_QUIET):
+    with dask.config.set(QUIET):
         return client.submit(broadcast, array, pure=False)
 
 
@@ -116,7 +116,7 @@ class Parts:
         """
         columns = [[value] * len(self) for value in shared]
         columns += [column.futures if isinstance(column, Parts) else column for column in each]
-        with dask.config.set(_QUIET):
+        with dask.config.set(QUIET):
             futures = self.client.map(function, self.futures, *columns, key=name, pure=False)
         return Parts(self.client, futures)
 

@@ -2,13 +2,14 @@
 
 from typing import ClassVar, Self
 
+import dask
 import dask.array as da
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skscreen.distributed.parts import connected
+from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.samples import PartitionedSamples
 from skscreen.fitting.callbacks import with_callbacks
 from skscreen.fitting.path import forget
@@ -185,7 +186,9 @@ class DistributedPragamSVC(PragamSVC):
         self.n_features_in_ = X.shape[1]
         samples = PartitionedSamples.of(client, X, labels.rows)
         starts = starts_at(old if self.warm_start else {}, labels, X.shape)
-        fits = solve_problems(self, float(self.C), labels, X.shape, samples.signed, starts)
+        # Threads that set and restore this on their own would restore what others have set.
+        with dask.config.set(QUIET):
+            fits = solve_problems(self, float(self.C), labels, X.shape, samples.signed, starts)
         warn_unless_converged(self, fits)
         return set_fit(self, float(self.C), labels, X.shape[0], fits)
 

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_array, column_or_1d
 
 from skscreen.core.inputs import as_floats, same_pairs
+from skscreen.core.memory import check_memory
 from skscreen.embedding.names import is_tensor, learn_objects, positions
 from skscreen.fitting.warning import warn_user
 
@@ -94,7 +95,9 @@ def read_named_answers(
     rows = X if objects is None else positions(X, objects, known=True)
     answers = read_answers(rows, y, sample_weight)
     if objects is None:
-        objects = np.arange(count_objects(answers.rows, n_objects))
+        n = count_objects(answers.rows, n_objects)
+        check_memory(8.0 * n, f"{n:,} objects", "Use a smaller n_objects.")
+        objects = np.arange(n)
     else:
         check_listed(answers.rows, objects)
     return answers, objects
@@ -240,7 +243,8 @@ def _read_rows(X) -> np.ndarray:
             f"X must hold indices of objects, 0, 1, 2, ...; got {rows.min()}. Negative values in "
             "data passed to OrdinalEmbedding are not counted from the end."
         )
-    if rows.max() > _MOST_OBJECTS:
+    # The limit itself is no number of single precision, its successor is one.
+    if rows.max() >= _MOST_OBJECTS + 1:
         raise ValueError(f"X must hold indices up to {_MOST_OBJECTS}, got {rows.max()}.")
     return rows.astype(np.int32)
 

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.memory import check_memory
 from skscreen.embedding.answers import (
     Answers,
     check_listed,
@@ -27,6 +28,9 @@ from skscreen.fitting.warning import warn_user
 _HALVINGS = 60
 # Smallest total weight whose reciprocal is finite.
 _SMALLEST_TOTAL = 1e-200
+
+# Matrices of the size of the Hessian at a time.
+_MATRICES = 4
 
 
 class DifferenceScaling(BaseEstimator):
@@ -48,7 +52,7 @@ class DifferenceScaling(BaseEstimator):
     link : {"probit", "logit"}, default="probit"
         Distribution function: normal, for noise of standard deviation 1, or logistic.
     reg : float, default=1e-6
-        Strength of the ridge, > 0, which makes the solution unique and finite.
+        Strength of the ridge, from 1e-12 to 1e12, which makes the solution unique and finite.
     objects : array-like of shape (n_objects,), default=None
         Names of the objects in their order; required if X holds names.
     n_objects : int or None, default=None
@@ -61,7 +65,8 @@ class DifferenceScaling(BaseEstimator):
     Attributes
     ----------
     scale_ : ndarray of shape (n_objects,)
-        Values of the objects, from 0 for the first one to 1 for the largest value.
+        Values of the objects: 0 for the first one, >= 0 for the last one, and in units of the one
+        that is largest in size, which is 1 or -1 (0 if all are).
     noise_ : float
         Standard deviation (for "logit", scale) of the noise of a judgement, in the units of
         `scale_`.
@@ -86,6 +91,8 @@ class DifferenceScaling(BaseEstimator):
     -----
     ConvergenceWarning
         If `max_iter` steps did not reach `tol`.
+    UserWarning
+        If answers that no scale could satisfy are left out.
 
     Notes
     -----
@@ -222,10 +229,13 @@ class DifferenceScaling(BaseEstimator):
         rows = X if objects is None else positions(X, objects, known=True)
         answers = usable_answers(read_answers(rows, y, sample_weight), equal=True)
         if objects is None:
-            objects = np.arange(count_objects(answers.rows, self.n_objects))
+            n = count_objects(answers.rows, self.n_objects)
         else:
             check_listed(answers.rows, objects)
-        self.objects_, self.n_features_in_ = objects, answers.rows.shape[1]
+            n = len(objects)
+        check_memory(_MATRICES * 8.0 * n**2, f"A Hessian of {n:,} objects", "Use fewer objects.")
+        self.objects_ = np.arange(n) if objects is None else objects
+        self.n_features_in_ = answers.rows.shape[1]
         return answers
 
     def _minimise(self, design, weights) -> tuple[np.ndarray, np.ndarray]:

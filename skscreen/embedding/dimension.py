@@ -84,8 +84,8 @@ def embedding_dimension_test(
         Significance level of all tests together, in (0, 1): about the probability of too large a
         dimension.
     estimator : OrdinalEmbedding, default=None
-        Estimator with the loss, ridge and solver; None takes the defaults. Its `n_components` is
-        not used.
+        Estimator with the loss, ridge and solver; None takes the defaults. Its `n_components`,
+        `random_state` and `verbose` are not used.
     n_repeats : int, default=1
         Number of repetitions of the cross-validation. More repetitions take more time, and make the
         result depend less on `random_state`.

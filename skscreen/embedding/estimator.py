@@ -84,9 +84,9 @@ class OrdinalEmbedding(
         depends on the ratio of the two distances. "oddoneout" is for trials that choose the odd one
         out of three, which X then holds.
     solver : {"auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"}, default="auto"
-        "auto" is a short stochastic start (with up to three components, in two more dimensions),
-        followed by L-BFGS; with one component, points may then jump past each other if that lowers
-        F. "svrg-sbb" is the variance-reduced stochastic gradient method with stabilised
+        "auto" is a short stochastic start (with up to three components, for "ckl" five, in two more
+        dimensions), followed by L-BFGS; with one component, points may then jump past each other if
+        that lowers F. "svrg-sbb" is the variance-reduced stochastic gradient method with stabilised
         Barzilai-Borwein steps, "svrg" the same with constant steps, "sgd" stochastic gradient
         descent with decreasing steps, and "batch" gradient descent.
     formulation : {"nonconvex", "convex"}, default="nonconvex"
@@ -98,7 +98,8 @@ class OrdinalEmbedding(
     reg : float or "auto", default="auto"
         Strength >= 0 of the ridge. "auto" starts from a small value, which decreases with the
         number of answers per coordinate. With the solver "auto" it then increases it for noisy
-        answers, judged by a tenth of the answers that is held out of the start.
+        answers, judged by a tenth of the answers that is held out of the start; not for "ckl", with
+        fewer than 200 answers, with ``formulation="convex"`` or from given starting points.
     epsilon : float or "auto", default="auto"
         Stabilisation of "svrg-sbb", >= 0, which bounds its steps; 0 is SVRG-BB. "auto" is 0.1 / n.
     batch_size : int, default=1
@@ -108,10 +109,10 @@ class OrdinalEmbedding(
         paper).
     max_epochs : int or None, default=None
         Largest number of iterations or epochs; None is a limit of each solver (200 for L-BFGS, 50
-        for SVRG).
+        for SVRG). With a certified convex loss, of rounds that add dimensions (100).
     n_init : int or "auto", default="auto"
         Number of random starts, up to a million; the one with the lowest objective is kept. "auto"
-        is 5 for up to 20 objects or one component, otherwise 1.
+        is 5 for up to 20 objects or one component, otherwise 1. The convex formulation makes one.
     alpha : float or None, default=None
         Degrees of freedom of "tste", > 0; None is max(n_components - 1, 1).
     mu : float, default=1e-3
@@ -122,7 +123,7 @@ class OrdinalEmbedding(
         Width of the quadratic piece of "gnmds", >= 0; 0 is the hinge.
     tol : float, default=1e-4
         The fit stops when the relative decrease of F in an iteration is at most this (ten times
-        this in an epoch of "svrg-sbb" and "svrg").
+        this in an epoch of "svrg-sbb" and "svrg"). Not used by "sgd", whose steps are fixed.
     n_objects : int or None, default=None
         Number of objects 0, 1, 2, ...; None is the largest object in X plus one. Needed for
         cross-validation, where the last objects may be missing from the answers of a fold.
@@ -318,6 +319,7 @@ class OrdinalEmbedding(
         init : array-like of shape (n_objects, n_components), optional
             Starting points; for several starts, of shape (n_starts, n_objects, n_components). A
             start so close to zero, which is a stationary point, that F is the same is scaled up.
+            They take the place of stochastic starts, and `n_init` is not used.
         n_objects : int, optional
             Overrides the parameter.
         sample_weight : array-like of shape (n_answers,), optional

@@ -8,6 +8,7 @@ from scipy.special import entr, expit
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.memory import check_memory
 from skscreen.embedding.answers import read_answers
 from skscreen.embedding.losses import EmbeddingLoss
 from skscreen.embedding.names import positions, read_column
@@ -123,6 +124,7 @@ def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
         if rows.shape[1] != 3 or rows.max() >= n_objects:
             raise ValueError("candidates must be triplets of objects of the fit.")
     else:
+        check_memory(24.0 * _POOL * n, f"{n:,} questions", "Use a smaller n.")
         rows = rng.randint(n_objects, size=(max(_LEAST, _POOL * n), 3))
     if objects is not None:
         names = read_column(objects, "objects")

@@ -49,14 +49,23 @@ def split(cv, X, y, codes, groups, classifier: bool = True) -> tuple:
     X, y, groups = indexable(X, column_or_1d(y), groups)
     places = np.arange(len(y))
     # Turn masks into indices, which can also be written to.
-    return (
-        X,
-        y,
-        [
-            tuple(places[np.asarray(part)] for part in parts)
-            for parts in check_cv(cv, codes, classifier=classifier).split(X, y, groups)
-        ],
-    )
+    folds = [
+        tuple(places[np.asarray(part)] for part in parts)
+        for parts in check_cv(cv, codes, classifier=classifier).split(X, y, groups)
+    ]
+    if not folds:
+        raise ValueError("cv must give folds, got none: an iterator can be used once only.")
+    return X, y, folds
+
+
+def check_weights_of_folds(sample_weight: np.ndarray, splits: list) -> None:
+    """Refuse folds whose validation samples do not count."""
+    for k, (_, test) in enumerate(splits):
+        if not sample_weight[test].any():
+            raise ValueError(
+                f"sample_weight is zero for all validation samples of fold {k} of cv, so it has no "
+                "score: shuffle the folds, or leave such samples out."
+            )
 
 
 def cut(model, X, y, train, test, sample_weight) -> tuple:
@@ -119,6 +128,8 @@ def score_folds(
     ValueError
         All means are NaN.
     """
+    if sample_weight is not None and _takes_weights(scorer):
+        check_weights_of_folds(sample_weight, splits)
     scores, failed, starts = [], [], []
     folds = (
         delayed(_score_fold)(path, scorer, model, X, y, *rows, sample_weight, keep=k == 0)

@@ -62,7 +62,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
     ----------
     best_lam_ : float
         The chosen value of `lams_`, also a fraction of lambda_max; the largest of those with equal
-        scores.
+        scores and the same `n_neighbors`.
     lams_ : ndarray of shape (n_lams,)
         The grid in descending order, as fractions of lambda_max.
     best_n_neighbors_ : int or None

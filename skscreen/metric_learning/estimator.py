@@ -73,7 +73,8 @@ class ScreenedRTLM(
         U makes lambda_max large: then try a much smaller `lam`.
     n_neighbors : int or None, default=5
         Number of nearest neighbours (Euclidean) of each sample in its own class, and as many in the
-        other classes; fewer if a class is smaller. None takes all; see the notes for the cost.
+        other classes; fewer if a class is smaller, but less than the number of samples. None takes
+        all; see the notes for the cost.
     loss : {"smoothed_hinge", "hinge"}, default="smoothed_hinge"
         Loss of the margin of a triplet, with threshold 1.
     gamma : float, default=0.05
@@ -168,6 +169,9 @@ class ScreenedRTLM(
     -----
     ConvergenceWarning
         If `max_iter` steps did not reach `tol`; names the gap that was reached.
+    UserWarning
+        If one feature dominates the distances, classes have a single member, or the zero metric is
+        optimal.
 
     Notes
     -----
@@ -299,12 +303,12 @@ class ScreenedRTLM(
         quadruplets : array-like of shape (n_quadruplets, 4), integer, optional
             Rows (i, j, k, l): samples i and j should be nearer to each other than k and l.
         pairs : tuple (S, D, U, L) or (S, D), optional
-            Similar pairs S and dissimilar pairs D, integer arrays of shape (n, 2), one of which may
-            be empty. Squared distances of S should be at most U and those of D at least L, which
-            are positive numbers, or one number for each pair. The loss of a pair has the threshold
-            L, or -U, instead of 1. Without bounds, (S, D), every pair of S should be nearer than
-            every pair of D, by 1. These |S| |D| comparisons are never listed, and cannot be
-            combined with others.
+            Similar pairs S and dissimilar pairs D, integer arrays of shape (n, 2); with bounds one
+            of them may be empty. Squared distances of S should be at most U and those of D at least
+            L, which are positive numbers, or one number for each pair. The loss of a pair has the
+            threshold L, or -U, instead of 1. Without bounds, (S, D), every pair of S should be
+            nearer than every pair of D, by 1. These |S| |D| comparisons are never listed, and
+            cannot be combined with others.
         weights : array-like of shape (n_comparisons,), optional
             Weights >= 0 of the comparisons, in the order triplets, quadruplets, similar pairs,
             dissimilar pairs; a weight of 0 drops a comparison. Not with labels.

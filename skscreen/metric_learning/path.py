@@ -185,7 +185,7 @@ def rtlm_path(
     ----------
     X : array-like of shape (n_samples, n_features)
     y : array-like of shape (n_samples,), optional
-        Class labels; not with comparisons.
+        Class labels; not used with comparisons.
     lams : array-like of shape (n_lams,), optional
         Absolute values of lambda, in any order. Then `ratio` and `stop` are not used.
     ratio : float, default=0.9
@@ -215,7 +215,7 @@ def rtlm_path(
     ValueError, TypeError
         For invalid arguments or data; the message names the argument.
     MemoryError
-        If the pairs would not fit into the free memory.
+        If the pairs, or the metrics for all values of lambda, would not fit into the free memory.
 
     Warns
     -----

@@ -48,9 +48,13 @@ class Algorithm:
         return _PASSES * -(-n_samples // self.batch_size)
 
     def iterates(
-        self, risk: HingeRisk, samples: LinearSamples, start: "Start | None" = None
+        self,
+        risk: HingeRisk,
+        samples: LinearSamples,
+        start: "Start | None" = None,
+        most: float = np.inf,
     ) -> Iterator[Iterate]:
-        """Return the algorithm at work on a problem."""
+        """Return the algorithm at work on a problem, which will take at most so many iterations."""
         start = start or Start()
         if self.name == "pragam":
             a = None if start.a is None else risk.start(start.a)
@@ -61,7 +65,7 @@ class Algorithm:
             return ls_bmrm(risk, start.w)
         if self.batch_size is None:
             return pegasos(risk, self.projection)
-        return stochastic_pegasos(risk, samples, self.batch_size, self.seed, self.projection)
+        return stochastic_pegasos(risk, samples, self.batch_size, self.seed, self.projection, most)
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ def solve_hinge(
     """
     risk = HingeRisk(samples, weights, 1.0 / (C * float(weights.sum())), fit_intercept)
     max_iter = algorithm.limit(samples.n) if max_iter is None else max_iter
-    found = follow(algorithm.iterates(risk, samples, start), tol, max_iter, watch)
+    found = follow(algorithm.iterates(risk, samples, start, max_iter), tol, max_iter, watch)
     b = 0.0
     if fit_intercept:
         kinks, level = (

@@ -70,7 +70,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         iterations above is only guaranteed if it is at least the global bound.
     restart : bool, default=True
         For "pragam", whether to restart from the current dual point each time the gap has shrunk to
-        a tenth. False is the algorithm as published.
+        a tenth. False is a single run, as published.
     batch_size : int or None, default=None
         For "pegasos", the number of samples in a step, drawn by their weights; needs
         ``fit_intercept=False``. None takes all samples, which also allows an intercept.

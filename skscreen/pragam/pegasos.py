@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from skscreen.core.compiling import njit
+from skscreen.core.memory import check_memory
 from skscreen.pragam.follow import Iterate
 from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.samples.row_loops import add_row, row_dot
@@ -52,6 +53,7 @@ def stochastic_pegasos(
     batch_size: int,
     seed: int,
     projection: bool = True,
+    most: float = np.inf,
 ) -> Iterator[Iterate]:
     """Yield an iterate after each pass over the data, in steps of a few random samples.
 
@@ -66,15 +68,20 @@ def stochastic_pegasos(
     seed : int
     projection : bool, default=True
         Whether w is brought back to the ball of radius lam^(-1/2) after each step.
+    most : float, default=inf
+        Number of steps after which it ends, in the middle of a pass if need be.
     """
     lam, t = risk.lam, 0
     rng = np.random.default_rng(seed)
     w, a = np.zeros(risk.n_weights), np.zeros(risk.size)
     yield Iterate(0, w, 0.0, risk.value(risk.gradient(w))[0], risk.floor)
     n_steps = -(-risk.size // batch_size)
+    what = f"{n_steps:,} steps of {batch_size:,} samples"
+    check_memory(16.0 * n_steps * batch_size, what, "Use a smaller batch_size.")
     cumulative = np.cumsum(risk.caps)
     cumulative /= cumulative[-1]
-    while True:
+    while t < most:
+        n_steps = min(n_steps, most - t)
         drawn = np.searchsorted(cumulative, rng.random((n_steps, batch_size)), side="right")
         w = w.copy()
         _steps(*samples.rows, samples.y, drawn, lam, t, projection, w, a)

@@ -45,11 +45,12 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
     C : float, default=1.0
         Weight of the log-likelihood, > 0.
     kernel : {"linear", "rbf", "poly", "sigmoid"} or callable, default="rbf"
-        Kernel on observations, with scikit-learn's formulas; see `ScreenedSVC`.
+        Kernel on observations, with scikit-learn's formulas; see `ScreenedSVC`. It must be positive
+        semi-definite, and observations are rows of numbers.
     gamma : {"scale", "auto"} or float, default="scale"
     degree : int, default=3
     coef0 : float, default=0.0
-        Parameters of the kernels, see `ScreenedSVC`.
+        Parameters of the kernels, see `ScreenedSVC`; here gamma is > 0.
     transition_scale : float, default=1.0
         eta > 0; the larger, the weaker the penalty on E.
     tol : float, default=1e-4
@@ -61,8 +62,8 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    observations_ : ndarray of shape (n_positions, n_features_in_)
-        All training observations.
+    observations_ : ndarray of shape (n_positions, n_features_in_), or CSR if a sequence was sparse
+        The observations of all sequences of positive weight.
     dual_coef_ : ndarray of shape (n_positions, n_classes)
         A: U(x) = sum_s k(x, x_s) A[s].
     transition_ : ndarray of shape (n_classes, n_classes)
@@ -188,6 +189,8 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         self._kernel = Kernel(self.kernel, gamma, self.degree, float(self.coef0))
         n = X.shape[0]
         check_kernel_memory(n, n, MATRICES, "Use fewer observations, or ChainCRF.")
+        # Refuses kernels that are not positive semi-definite.
+        self._kernel.gram(X, 0.0)
         K = self._kernel.between(X, X)
         if not np.all(np.isfinite(K)):
             raise ValueError("the kernel has values that are not finite on X: rescale X.")

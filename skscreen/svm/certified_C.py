@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from skscreen.core.threads import at_most
 from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.progress import ProgressBar
 from skscreen.fitting.warning import warn_user
@@ -130,7 +131,8 @@ def svc_certified_C(
     **options
         Parameters of `ScreenedSVC`, except `C` and `memory`. Here `intercept` is "penalised" by
         default and `multi_class` is "ovr", because there is no proof for a free intercept or for
-        one-vs-one; `fit_intercept=False` is possible, too.
+        one-vs-one; `fit_intercept=False` is possible, too. `indefinite` must be "error". Solutions
+        have a relative gap of 1e-9 at most, whatever `tol` is. Samples must be rows of numbers.
 
     Returns
     -------
@@ -216,7 +218,8 @@ def certified(training, fold: Fold, grid, eps: float, max_solves: int, began: fl
         search = CertifiedSearch(
             [fold], eps, tol=model.tol, max_solves=max_solves, report=bar.update
         )
-        bounds = search.run(grid)
+        with at_most(getattr(model, "n_jobs", None)):
+            bounds = search.run(grid)
     best, proved = bounds.best, bounds.eps
     warn_if_less(proved, eps, len(bounds.Cs) >= max_solves)
     C = float(bounds.Cs[best])
@@ -310,10 +313,15 @@ class Training:
         labels = problem.labels
         X_val = validate_data(model, X_val, reset=False, **accepted(model))
         y_val = None if y_val is None else column_or_1d(y_val, warn=True)
+        weights = check_validation_weights(weights, X_val)
+        counts = np.flatnonzero(weights)
+        if counts.size < weights.size and y_val is not None:
+            check_consistent_length(X_val, y_val)
+            X_val, y_val, weights = X_val[counts], y_val[counts], weights[counts]
+            diagonal = None if diagonal is None else np.asarray(diagonal)[counts]
         codes = _codes_of(y_val, labels.classes, X_val)
         taken = labels.take(problem.X, model.kernel == "precomputed")
         view = scored_view(model, problem.kernel, taken, X_val, labels.rows, diagonal)
-        weights = check_validation_weights(weights, X_val)
         # For two classes scores are compared with zero, for more with those of other classes.
         several = labels.n_problems > 1
         signs_val = np.ones(codes.size) if several else np.where(codes == 1, 1.0, -1.0)

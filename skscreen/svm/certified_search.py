@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from joblib import Parallel, delayed
 
+from skscreen.core.threads import blas_threads_for
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.screening.score_bounds import Between, Geometry, ScoredPoint
 from skscreen.svm.solvers.solution import SampleSolution
@@ -331,7 +332,7 @@ class CertifiedSearch:
     ):
         self._folds, self._eps = folds, eps
         self._tol, self._max_solves = min(tol, _SEARCH_TOL), max_solves
-        self._parallel = Parallel(n_jobs, require="sharedmem")
+        self._n_jobs, self._parallel = n_jobs, Parallel(n_jobs, require="sharedmem")
         self._report = report or (lambda done, text: None)
         self._errors: dict[float, PointError] = {}
 
@@ -340,6 +341,11 @@ class CertifiedSearch:
 
         All of them are solved.
         """
+        # Set here once: threads that do it on their own would restore what others have set.
+        with blas_threads_for(np.inf, self._n_jobs):
+            return self._run(Cs)
+
+    def _run(self, Cs: np.ndarray) -> ErrorBounds:
         self._solve([float(C) for C in Cs])
         known = sorted(self._errors)
         pieces = self._examine(list(pairwise(known)))

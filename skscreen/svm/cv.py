@@ -12,9 +12,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight
 
 from skscreen.core.memory import check_memory
+from skscreen.core.threads import at_most
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import (
     C_grid,
+    check_weights_of_folds,
     cut,
     model_of_folds,
     score_folds,
@@ -74,13 +76,14 @@ class ScreenedSVCCV(ScreenedSVC):
         Cross-validation splitting as in scikit-learn; None is 5 stratified folds.
     scoring : str or callable, default=None
         Score on the validation samples of a fold, greater is better; None is the accuracy. With
-        `certify` it must be None.
+        `certify` it must be the accuracy.
     refit : bool, default=True
         Whether to fit all samples with the chosen C, which `predict` needs.
     certify : float or None, default=None
         Precision of a certified choice as a share of the validation samples, in (0, 1). It needs
         ``intercept="penalised"`` or ``fit_intercept=False``, as there is no proof for a free
-        intercept, and for more than two classes ``multi_class="ovr"``.
+        intercept, for more than two classes ``multi_class="ovr"``, at least two `Cs`, no `gammas`,
+        ``indefinite="error"``, and samples that are rows of numbers.
     loss, kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling, screening
         See `ScreenedSVC`.
     solver, tol, max_iter, multi_class, decision_function_shape, break_ties, class_weight
@@ -115,7 +118,9 @@ class ScreenedSVCCV(ScreenedSVC):
         and the solved values of C. Only with `certify`.
     classes_, coef_, intercept_, support_, support_vectors_, dual_coef_, n_support_
         Of the final fit, see `ScreenedSVC`.
-    objective_, dual_gap_, n_iter_, screening_history_, n_features_in_, feature_names_in_
+    objective_, dual_gap_, n_iter_, kernel_shift_, screening_history_
+        The same.
+    n_features_in_, feature_names_in_
         The same.
 
     Raises
@@ -299,20 +304,30 @@ class ScreenedSVCCV(ScreenedSVC):
             )
         if self.Cs_.size < 2:
             raise ValueError("Cs must have at least two values with certify.")
+        if sample_weight is not None:
+            check_weights_of_folds(sample_weight, splits)
         folds = []
-        for train, test in splits:
+        for k, (train, test) in enumerate(splits):
             model = model_of_folds(self, ScreenedSVC)
             training, validation, weights = cut(model, X, y, train, test, sample_weight)
             diagonal = None
             if self.kernel == "precomputed":
                 diagonal = np.asarray(X, dtype=np.float64)[test, test]
+            if missing := _labels(validation[1], weights[1]) - _labels(training[1], weights[0]):
+                raise ValueError(
+                    "cv must leave samples of all classes in the training part of each fold with "
+                    f"certify; fold {k} has none of the labels {sorted(missing)}."
+                )
             bounded = Training(model, *training, weights[0])
             folds.append(bounded.fold(*validation, weights[1], diagonal))
+        # A function may not allow calls at the same time.
+        n_jobs = None if callable(self.kernel) else self.n_jobs
         search = CertifiedSearch(
-            folds, float(self.certify), tol=self.tol, max_solves=_MAX_SOLVES,
-            n_jobs=self.n_jobs, report=progress.bar.update,
+            folds, float(self.certify), tol=self.tol, max_solves=_MAX_SOLVES, n_jobs=n_jobs,
+            report=progress.bar.update,
         )  # fmt: skip
-        self.bounds_: ErrorBounds = search.run(self.Cs_)
+        with at_most(self.n_jobs):
+            self.bounds_: ErrorBounds = search.run(self.Cs_)
         progress.end_task(1.0, f"{self.bounds_.Cs.size} values of C")
         progress.bar.end()
         self.C_ = float(self.bounds_.Cs[self.bounds_.best])
@@ -320,6 +335,11 @@ class ScreenedSVCCV(ScreenedSVC):
         self.scores_ = 1.0 - np.array([[fold.error(C) for C in self.Cs_] for fold in folds])
         stopped = self.bounds_.Cs.size >= _MAX_SOLVES
         warn_if_less(self.bounds_.eps, float(self.certify), stopped)
+
+
+def _labels(y, weights) -> set:
+    """Return the labels of samples with a positive weight."""
+    return set(np.unique(y if weights is None else y[weights > 0.0]).tolist())
 
 
 def gammas_of(search, X, known: Labels | Targets) -> list[float | str] | None:

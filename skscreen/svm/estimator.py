@@ -23,7 +23,7 @@ from skscreen.samples.score_classifier import (
     equal_to_best,
     without_noise,
 )
-from skscreen.svm.problem import SVMProblem, accepted, build
+from skscreen.svm.problem import SVMProblem, about_probabilities, accepted, build
 from skscreen.svm.solvers.solution import SampleSolution
 
 # Advice if a solve ended at `max_iter`, and if it was ended by rounding errors.
@@ -70,8 +70,6 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         self
         """
         forget(self)
-        if getattr(self, "probability", False):
-            raise ValueError(f"probability must be False. {self._about_probabilities()}")
         problem = build(self, X, y, sample_weight, check_store(self.memory), once=True)
         return learn(self, float(self.C), problem)
 
@@ -141,15 +139,8 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         """Name an alternative in the error about missing probabilities."""
         text = f"{type(self).__name__!r} object has no attribute {name!r}"
         if name in ("predict_proba", "predict_log_proba"):
-            text = f"{text}. {self._about_probabilities()}"
+            text = f"{text}. {about_probabilities(self)}"
         raise AttributeError(text)
-
-    def _about_probabilities(self) -> str:
-        name = type(self).__name__
-        return (
-            f"Use CalibratedClassifierCV({name}(...), ensemble=False).fit(X, y).predict_proba(X), "
-            "of sklearn.calibration."
-        )
 
     def _scores(self, X) -> np.ndarray:
         """Return the scores of all problems, one column each; equal up to rounding means equal."""

@@ -74,7 +74,8 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         Weights of the features. There is one problem for two classes, otherwise one for each class.
     intercept_ : ndarray of shape (n_problems,)
     support_, support_vectors_, dual_coef_, n_support_
-        Support vectors, the samples with a dual variable > 0 in some problem, as in `ScreenedSVC`.
+        Support vectors, the samples with a dual variable > 0 in some problem, as in `ScreenedSVC`;
+        `dual_coef_` is always dense, of shape (n_problems, n_SV).
     objective_ : ndarray of shape (n_problems,)
         P(w, b).
     dual_gap_ : float

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.core.memory import check_memory
+from skscreen.core.threads import at_most
 from skscreen.fitting.grid import MOST_VALUES, positive_values
 from skscreen.fitting.path import PathResult, follow, warn_unless_converged
 from skscreen.samples.kernel import Kernel
@@ -72,6 +73,8 @@ class PathOverC(PathResult[SampleSolution]):
 class SVCPath(PathOverC):
     """Solutions along a path, in ascending order of C.
 
+    Screening rates are 0 where one-vs-one problems share kernel values: these are not screened.
+
     Iterate over it or index it to get the solutions. The arrays below have one entry for each C.
     For more than two classes each solution has a list `problems` with the solution and certificate
     of every two-class problem; `objectives`, `n_iters` and `seconds` are then sums over the
@@ -88,8 +91,8 @@ class SVCPath(PathOverC):
         Classes and weights of the samples of positive weight.
     kernel : Kernel
     C_min : float
-        Up to this C all dual variables are C s_i. 0 with a free intercept, or where it is not known
-        (one-vs-one with kernels).
+        Up to this C all dual variables are C s_i. 0 with a free intercept or the squared hinge, or
+        where it is not known (one-vs-one with kernels).
     """
 
     X: object
@@ -172,9 +175,9 @@ def svc_path(
     Each fit starts from the previous solution. The values of C are `Cs`, or they are chosen such
     that for every C between two of them the scaled solution at the smaller one is within a relative
     error `eps` of the optimal objective (for more than two classes, of each problem). These values
-    start at the largest C for which the solution is known in closed form (with a free intercept: is
-    proportional to C). They end at `C_max`, or at a solution without losses, which stays optimal
-    for every larger C.
+    start where the solution is still known in closed form (with a free intercept: is proportional
+    to C; with the squared hinge: each sample has a loss). They end at `C_max`, or at a solution
+    without losses, which stays optimal for every larger C.
 
     Parameters
     ----------
@@ -299,7 +302,8 @@ def follow_C(model, paths: OnePath | ClassPaths, grid, eps, C_max: float, callba
         steps = ((solution, (t + 1) / total) for t, solution in found)
     if callbacks:
         model.set_callbacks(*callbacks)
-    solutions = tuple(follow(model, steps, total, "C"))
+    with at_most(getattr(model, "n_jobs", None)):
+        solutions = tuple(follow(model, steps, total, "C"))
     problems = [found for solution in solutions for found in solution.problems]
     warn_unless_converged(problems, model.tol, model.max_iter, ADVICE)
     return solutions

@@ -246,7 +246,7 @@ class SVMProblem:
         known = settings.loss != "squared_hinge" or settings.solver != "auto"
         if known or self._whole is None or self._stored is not None or self.division.n_problems < 3:
             return None
-        if settings.max_iter is not None:
+        if settings.max_iter is not None or math.isinf(C):
             return None
         return self._whole.start_together(self.labels.codes, self._losses(0).at(C), tol)
 
@@ -343,6 +343,8 @@ def build(
     shared : KernelMatrices, optional
         Of the same samples, for this gamma and others.
     """
+    if getattr(model, "probability", False):
+        raise ValueError(f"probability must be False. {about_probabilities(model)}")
     objects = objects_of(model, X, y)
     if objects is None:
         X, y = validated(model, X, y)
@@ -354,6 +356,14 @@ def build(
         kernel = replace(kernel, name="precomputed", objects=objects)
     settings = settings_of(model, store, once)
     return SVMProblem(X, divided(labels, model.multi_class), kernel, settings, shared)
+
+
+def about_probabilities(model) -> str:
+    """Return which call has probabilities."""
+    return (
+        f"Use CalibratedClassifierCV({type(model).__name__}(...), ensemble=False).fit(X, y)"
+        ".predict_proba(X), of sklearn.calibration."
+    )
 
 
 def objects_of(model, X, y) -> Objects | None:

@@ -50,7 +50,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         The loss in P, or its square C s_i max(0, |y_i - f(x_i)| - epsilon)^2. The dual variables of
         the square have no upper bound, so screening can only prove that they are 0.
     kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        See `ScreenedSVC`.
+        See `ScreenedSVC`; samples for a callable must be rows of numbers.
     gamma, degree, coef0
         See `ScreenedSVC`.
     fit_intercept : bool, default=True
@@ -61,7 +61,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     intercept_scaling : float, default=1.0
         B > 0; the larger, the weaker the penalty on b. Not used by a free intercept.
     screening, solver, tol, max_iter, shrinking, indefinite, cache_size, memory, verbose
-        See `ScreenedSVC`.
+        See `ScreenedSVC`; with `memory` fits of any size are stored.
     random_state
         See `ScreenedSVC`.
 

@@ -84,7 +84,9 @@ class ScreenedSVRCV(ScreenedSVR):
         Mean score over the folds for the chosen values.
     support_, support_vectors_, dual_coef_, coef_, intercept_, n_support_
         As for `ScreenedSVR`.
-    objective_, dual_gap_, n_iter_, screening_history_, n_features_in_, feature_names_in_
+    objective_, dual_gap_, n_iter_, kernel_shift_, screening_history_
+        The same.
+    n_features_in_, feature_names_in_
         The same.
 
     Raises

@@ -45,7 +45,8 @@ class ScreenedSVC(BaseSVC):
         kernel matrix between them. Samples that are not rows of numbers, such as strings, are
         passed to it as they are, and its second argument is the array of all training samples. A
         kernel must be positive semi-definite, which "sigmoid" seldom is; see `indefinite`. This is
-        checked before the fit on 256 samples and on all pairs, and again by the certificate.
+        checked before the fit on 256 samples and, if the matrix fits into `cache_size`, on all
+        pairs, and again by the certificate.
     gamma : {"scale", "auto"} or float, default="scale"
         Of "rbf", "poly" and "sigmoid": 1 / (n_features * X.var()), 1 / n_features, or a number >=
         0. The variance is weighted by the sample weights. Other kernels ignore a value, with a
@@ -67,7 +68,7 @@ class ScreenedSVC(BaseSVC):
         path or `memory` provides one: it bounds the margins within the ball of the scaled solution
         ("ball1"), the ball of dual variables that its margins suggest ("ball2"), or the
         intersection of both ("intersection"), which decides most. These are the tests BT1, BT2 and
-        IT of the paper.
+        IT of the paper. With `memory`, and for the squared hinge, all three are "ball1".
     solver : str, default="auto"
         Algorithm, see the notes: "coordinate-descent", "second-order" or "active-set" for the
         linear kernel with a penalised intercept, otherwise "active-set" or "smo". "auto" chooses,
@@ -111,9 +112,9 @@ class ScreenedSVC(BaseSVC):
         another, start from the nearest stored solutions and use them for screening, so a grid
         search over C costs little more than a path for each fold. The solution is the same, within
         `tol`. Kernel matrices are not stored there but kept in the memory of the process. Fits that
-        take less time than reading a file have no stored solutions: with up to 150 samples, and
-        unless the kernel is linear with up to 1,000 of two classes and up to 2,000 one-vs-one.
-        See `Store`.
+        take less time than reading a file have no stored solutions: with up to 150 samples of few
+        features, and, for the hinge with "rbf" or "poly", with up to 1,000 of two classes and up to
+        2,000 one-vs-one. Not for callable kernels. See `Store`.
     n_jobs : int or None, default=None
         Threads for the two-class problems of a multiclass fit, and at most so many for kernel
         values. None is one for the problems, and for kernel values all processors where that pays.

@@ -1,7 +1,9 @@
 import pickle
 import subprocess
 import sys
+import warnings
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -207,3 +209,13 @@ import skscreen.distributed
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "ImportError: skscreen.distributed needs Dask" in run.stderr
+
+
+def test_threads_leave_the_configuration_as_it_was(client):
+    name = "distributed.admin.large-graph-warning-threshold"
+    before = dask.config.get(name)
+    rows, labels = load_iris(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        DistributedPragamSVC(n_jobs=2, max_iter=20).fit(da.from_array(rows, chunks=50), labels)
+    assert dask.config.get(name) == before

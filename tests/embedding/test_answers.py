@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from skscreen import OrdinalEmbedding
+from skscreen import DifferenceScaling, OrdinalEmbedding, next_queries
 from skscreen.embedding.answers import read_answers, usable_answers
 
 T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1]])
@@ -210,3 +210,19 @@ def test_unusual_answers_are_no_features():
     # Each object once.
     once = np.arange(240).reshape(4, 60).T
     assert len(usable_answers(read_answers(once)).rows) == 60
+
+
+def test_numbers_of_objects_end_before_they_wrap_around():
+    rows = np.array([[0, 1, 2], [2**31, 3, 4]], np.float32)
+    with pytest.raises(ValueError, match="X must hold indices up to 2147483647"):
+        OrdinalEmbedding(n_objects=5).fit(rows)
+
+
+def test_more_objects_than_memory_are_refused_before_they_are_made():
+    rows = [[0, 1, 2], [0, 2, 3]]
+    with pytest.raises(MemoryError, match="objects"):
+        OrdinalEmbedding(n_objects=10**13).fit(rows)
+    with pytest.raises(MemoryError, match="A Hessian of 10,000,000 objects"):
+        DifferenceScaling(n_objects=10**7).fit(rows)
+    with pytest.raises(MemoryError, match="questions"):
+        next_queries(OrdinalEmbedding(random_state=0).fit(rows), 10**12)

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
+from skscreen import PragamSVC
 from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.pragam.pegasos import pegasos, stochastic_pegasos
 from skscreen.samples.rows import LinearSamples
@@ -80,3 +81,17 @@ def test_seeds():
     risk = HingeRisk(samples, np.ones(N), LAM, False)
     runs = [next(islice(stochastic_pegasos(risk, samples, 1, s), 2, None)).w for s in (0, 0, 1)]
     assert np.array_equal(runs[0], runs[1]) and not np.array_equal(runs[0], runs[2])
+
+
+@pytest.mark.parametrize("most", [1, 5, N + 3])
+def test_small_batches_end_in_the_middle_of_a_pass(most):
+    samples = LinearSamples(X, SIGNS)
+    risk = HingeRisk(samples, np.ones(N), LAM, False)
+    *_, last = stochastic_pegasos(risk, samples, 1, 0, most=most)
+    assert last.iteration == most
+
+
+def test_batches_larger_than_memory_are_refused():
+    model = PragamSVC(algorithm="pegasos", fit_intercept=False, batch_size=10**13)
+    with pytest.raises(MemoryError, match="Use a smaller batch_size"):
+        model.fit(X, SIGNS)

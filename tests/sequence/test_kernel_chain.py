@@ -108,3 +108,10 @@ def test_bad_parameters():
 def test_few_iterations_warn_with_the_bound():
     with pytest.warns(ConvergenceWarning, match=r"distance of at most \d.*e.* > tol=1e-09"):
         KernelChainClassifier(tol=1e-9, max_iter=2).fit(X, Y)
+
+
+def test_an_indefinite_kernel_is_refused():
+    rows = [np.array([[0.0], [1.0]]), np.array([[2.0], [5.0]])]
+    model = KernelChainClassifier(kernel=lambda A, B: -((A - B.T) ** 2))
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        model.fit(rows, [[0, 1], [1, 0]])

@@ -3,8 +3,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_classification
 from sklearn.preprocessing import scale
+from threadpoolctl import threadpool_info
 
-from skscreen import ScreenedSVC
+from skscreen import ScreenedSVC, ScreenedSVCCV
 from skscreen.svm.certified_C import Training
 from skscreen.svm.certified_search import CertifiedSearch, Piece
 
@@ -90,3 +91,22 @@ def test_pieces():
     parts = piece.parts()
     assert [part.ends for part in parts] == [(1.0, 1.5), (1.5, 2.5), (2.5, 3.0)]
     assert parts[1].middle().ends == (2.0, 2.0)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_validation_samples_without_weight_do_not_count(several):
+    labels = (y + (np.arange(240) % 5 == 0)) if several else y
+    options = {"multi_class": "ovr"} if several else {}
+    training = Training(ScreenedSVC(**LINEAR, **options), X[:160], labels[:160], None)
+    weights = np.where(np.arange(80) < 60, 1.0, 0.0)
+    strange = np.where(np.arange(80) < 60, labels[160:], 7)
+    found = search([training.fold(X[160:], strange, weights)]).run(GRID)
+    expected = search([training.fold(X[160:220], labels[160:220])]).run(GRID)
+    assert_array_equal(found.errors, expected.errors)
+    assert_array_equal(found.lower, expected.lower)
+
+
+def test_threads_of_folds_leave_blas_as_it_was():
+    before = [lib["num_threads"] for lib in threadpool_info()]
+    ScreenedSVCCV(3, certify=0.05, intercept="penalised", n_jobs=2).fit(X, y)
+    assert [lib["num_threads"] for lib in threadpool_info()] == before

@@ -381,3 +381,29 @@ def test_a_kernel_matrix_as_a_table():
         for kernel in (K, K.to_numpy())
     ]
     assert_array_equal(*found)
+
+
+def test_classes_that_a_fold_lacks_are_named_with_certify():
+    X, y = data("wine")
+    options = {**LINEAR, "certify": 0.1, "multi_class": "ovr"}
+    with pytest.raises(ValueError, match=r"fold 0 has none of the labels \[1\]"):
+        ScreenedSVCCV(3, cv=GroupKFold(3), **options).fit(X, y, groups=y)
+    weights = np.where(y == 2, 0.0, 1.0)
+    found = ScreenedSVCCV(3, **options).fit(X, y, weights)
+    assert found.classes_.tolist() == [0, 1] and found.bounds_.eps <= 0.1
+
+
+@pytest.mark.parametrize("certify", [None, 0.1])
+def test_folds_without_weight_are_refused(certify):
+    X, y = data("cancer")
+    groups = np.arange(len(y)) % 3
+    search = ScreenedSVCCV(3, cv=GroupKFold(3), certify=certify, **LINEAR)
+    with pytest.raises(ValueError, match="sample_weight is zero for all validation samples of fo"):
+        search.fit(X, y, np.where(groups == 1, 0.0, 1.0), groups=groups)
+
+
+def test_an_iterator_of_folds_that_is_used_up_is_named():
+    X, y = data("cancer")
+    search = ScreenedSVCCV(2, cv=StratifiedKFold(3).split(X, y), **LINEAR).fit(X, y)
+    with pytest.raises(ValueError, match="cv must give folds, got none"):
+        search.fit(X, y)

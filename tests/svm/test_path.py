@@ -12,6 +12,7 @@ from sklearn.preprocessing import scale
 from svm_reference import free_optimum, optimum, primal
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_path
+from skscreen.core.threads import n_threads
 from skscreen.inspection import PathDisplay, ScreeningDisplay
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.hinge import HingeTerms
@@ -481,3 +482,21 @@ def test_an_eps_path_ends_where_solves_allow_no_step():
             scale(X), y, eps=1e-6, C_max=1.0, max_iter=1, kernel="linear", intercept="penalised"
         )
     assert not path.converged[-1] and path.Cs[-1] < 1.0
+
+
+def test_a_path_has_no_probabilities():
+    with pytest.raises(ValueError, match="probability must be False. Use CalibratedClassifierCV"):
+        svc_path(X, y, Cs=[1.0], probability=True)
+
+
+def test_n_jobs_limits_the_threads_of_a_path(monkeypatch):
+    seen = []
+    solve = SamplePathSolver.solve
+
+    def watched(*arguments, **options):
+        seen.append(n_threads())
+        return solve(*arguments, **options)
+
+    monkeypatch.setattr(SamplePathSolver, "solve", watched)
+    svc_path(X, y, Cs=[0.1, 1.0], n_jobs=1)
+    assert seen == [1, 1]

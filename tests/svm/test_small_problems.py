@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
@@ -151,3 +152,14 @@ def test_few_steps_are_not_enough():
     for found in small.together(1.0, 1e-6):
         assert not found.converged and found.n_iter == 5
         assert found.certificate.gap > 1e-6 * found.certificate.primal
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "poly", "degree": 0}])
+def test_duplicates_of_two_classes_have_no_curvature(options):
+    rows, labels = [[0.0], [0.0], [5.0], [6.0]], [0, 1, 0, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = ScreenedSVC(1e9, **options).fit(rows, labels)
+    # The two equal samples cost a loss of 2 at least.
+    assert model.objective_ >= 2e9 * (1.0 - 1e-6)
+    assert np.isfinite(model.decision_function(rows)).all()

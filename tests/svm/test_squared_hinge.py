@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
@@ -214,3 +215,23 @@ def test_searches_choose_C_by_scores_and_by_bounds():
     proved = ScreenedSVCCV([0.01, 0.1, 1.0], cv=2, certify=0.05, **options).fit(X, y)
     assert proved.bounds_.eps <= 0.05 + 1e-10
     assert proved.best_score_ >= search.best_score_ - 0.05
+
+
+def test_few_steps_are_not_spent_on_a_part_of_the_samples():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 4))
+    labels = rows[:, 0] + 0.5 * rng.normal(size=3000) > 0.0
+    model = ScreenedLinearSVC(max_iter=5, tol=1e-14)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(rows, labels)
+    assert model.n_iter_ <= 5
+    assert model.score(rows, labels) > 0.8
+
+
+def test_a_hard_margin_on_sparse_rows_of_three_classes():
+    rows, labels = load_iris(return_X_y=True)
+    far = sparse.csr_array(np.hstack([np.eye(3)[labels] * 10.0, rows]))
+    model = ScreenedSVC(
+        np.inf, loss="squared_hinge", kernel="linear", intercept="penalised", multi_class="ovr"
+    ).fit(far, labels)
+    assert model.score(far, labels) == 1.0 and model.dual_gap_ <= 1e-6

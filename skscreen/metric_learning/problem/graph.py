@@ -36,6 +36,10 @@ def read_graph(neighbors, X: np.ndarray) -> sparse.csr_array:
     graph = sparse.csr_array(graph)
     if graph.data.dtype.kind not in "biuf" or not np.all(np.isfinite(graph.data)):
         raise ValueError("neighbors must hold finite numbers: distances.")
+    once = graph.copy()
+    once.sum_duplicates()
+    if once.nnz < graph.nnz:
+        raise ValueError("neighbors must have one entry for a neighbour, got the same place twice.")
     return graph
 
 

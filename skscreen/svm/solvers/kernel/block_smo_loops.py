@@ -111,10 +111,12 @@ def pairs_without_offset(K, diagonal, low, high, beta, g, eps, steps):
             diagonal[j], g[j], low[j] - beta[j], high[j] - beta[j], _LEAST * diagonal[j],
         )  # fmt: skip
         for k, move in ((i, change), (j, other)):
-            beta[k] = _clipped(beta[k] + move, low[k], high[k])
-            _measure(k, beta, low, high, up, down)
-            g[k] -= move * (diagonal[k] - K[k, k])
-        _move(g, K[i], K[j], change, other)
+            # Padding, the second of a pair where no other gains, never moves and has no row.
+            if move != 0.0:
+                beta[k] = _clipped(beta[k] + move, low[k], high[k])
+                _measure(k, beta, low, high, up, down)
+                g[k] -= move * (diagonal[k] - K[k, k])
+        _move(g, K[i], K[min(j, len(K) - 1)], change, other)
     return steps
 
 

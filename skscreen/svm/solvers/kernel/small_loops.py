@@ -26,8 +26,9 @@ _SYSTEMS, _LARGEST = 50, 500
 # Free samples up to which a Newton step removes one sample at a time from its system.
 _ONE_BY_ONE = 64
 
-# First ridge of a system, over its mean diagonal; its growth until there is a Cholesky factor.
-_RIDGE, _MORE = 1e-15, 100.0
+# First ridge of a system, over its mean diagonal; the least one, as duplicates have no curvature;
+# and its growth until there is a Cholesky factor.
+_RIDGE, _LEAST_RIDGE, _MORE = 1e-15, 1e-100, 100.0
 
 # Steps of iterative refinement.
 _CORRECTIONS = 3
@@ -252,10 +253,12 @@ def _solution(K, g, F, free):
                 M[k, j] = (K[i, o] - K[i, r]) - (K[r, o] - K[r, r])
             M[j, k] = M[k, j]
         rest[k] = g[i] - g[r] if free else g[i]
-    ridge = _RIDGE * np.trace(M) / count
+    ridge = max(_RIDGE * np.trace(M) / count, _LEAST_RIDGE)
     L = np.empty((count, count))
     while not _factor(M, ridge, L):
         ridge *= _MORE
+        if not ridge < np.inf:
+            return np.zeros(F.size)
     x, left = np.zeros(F.size), rest.copy()
     part = x[free:] if free else x
     for _ in range(_CORRECTIONS):

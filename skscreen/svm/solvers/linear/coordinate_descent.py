@@ -56,6 +56,8 @@ _WORTH_MOVING = 20.0
 _SWEEPING, _SHARE = 2.0, 0.25
 # Curvature along the intercept over that of all samples inside the box, during sweeps.
 _LOOSE = 20.0
+# Squares of penalised intercepts that are too small for a reciprocal are left alone.
+_SMALLEST = 1e-300
 # A solve ends after this many evaluations without gain: those that leave more than a share
 # `_GAIN` of the gap.
 _STALLED, _GAIN = 300.0, 0.9
@@ -197,12 +199,13 @@ def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
     own = np.maximum(samples.norms**2 - square, 0.0)
     free = own[_free(state)]
     # With shifts sweeps find b fast enough; a second penalty would slow it down.
-    if square > 0.0 and free.any() and not state.losses.smooth:
+    if square > _SMALLEST and free.any() and not state.losses.smooth:
         loose = 1.0 / (1.0 / square + free.size / (_LOOSE * free.mean()))
         # A larger square would cancel the digits of the others.
         square = max(loose, 1e-8 * square)
+    value = abs(samples.bias) if square == samples.bias**2 else np.sqrt(square)
     own += square + state.losses.shifts
-    return np.sqrt(square), np.divide(1.0, own, out=np.zeros(samples.n), where=own > 0.0)
+    return value, np.divide(1.0, own, out=np.zeros(samples.n), where=own > 0.0)
 
 
 def _work_left(history: list[tuple[float, float]], target: float) -> float:

@@ -112,7 +112,7 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
     few = _ROWS_A_WEIGHT * state.samples.n_features > _PART * state.samples.n
     if few and not state.alpha.any():
         coordinate_descent(state, tol, min(_EPOCHS, max_iter), screening=False)
-    part, failures = _Undecided(state), 0
+    part, failures = _Undecided(state, max_iter), 0
     while state.relative_gap > tol and state.n_iter < max_iter and failures < _MOST_FAILURES:
         gap = state.gap
         state.n_iter += part.problem.minimise(tol, max_iter - state.n_iter)
@@ -125,7 +125,7 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
 class _Undecided:
     """The problem of the undecided samples, solved for some of them first if there is no start."""
 
-    def __init__(self, state: SampleState):
+    def __init__(self, state: SampleState, max_iter: int):
         samples, losses = state.samples, state.losses
         self.index = np.flatnonzero(state.codes == UNDECIDED)
         if self.index.size >= _WORTH_RESTRICTING * samples.n:
@@ -142,7 +142,9 @@ class _Undecided:
             part = _Problem(
                 samples.restrict(some), losses.thresholds[some], factor * inverses[some], w
             )
-            state.n_iter += part.minimise(_ROUGH, _MOST_ROUGH)
+            # A half of few steps is left for all samples.
+            most = min(_MOST_ROUGH, (max_iter - state.n_iter) // 2)
+            state.n_iter += part.minimise(_ROUGH, most)
             w = part.w
         self.problem = _Problem(samples, losses.thresholds, inverses, w)
 

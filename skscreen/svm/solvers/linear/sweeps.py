@@ -52,7 +52,9 @@ def epochs(
     size, n_epochs, work, ended = active.size, 0, 0.0, False
     b = pull = 0.0
     if value != 0.0:
-        b, pull = bias * u[d], 1.0 / (value * value) - 1.0 / (bias * bias)
+        b = bias * u[d]
+        # Squares of the smallest numbers are zero.
+        pull = 1.0 / (value * value) - 1.0 / (bias * bias) if value != bias else 0.0
         u[d] = value * (u[d] / bias + b * pull)
     while work < budget and n_epochs < most:
         _shuffle(active[:size], random)
@@ -70,7 +72,7 @@ def epochs(
             break
     if value != 0.0:
         total = u[d] / value - b * pull
-        missing = b / (bias * bias) - total
+        missing = b / bias / bias - total
         spread(alpha, terms[:, 2], terms[:, 0], active[:size], missing)
     return n_epochs, work, ended
 

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from skscreen.svm.solvers.kernel.block_smo_loops import LANES, _pair_optimum, pairs_without_offset
 
@@ -92,3 +93,19 @@ def test_two_samples_move_to_the_optimum_of_their_box(cosine):
         assert np.all((low <= p) & (p <= high))
         value = g @ p - 0.5 * p @ H @ p
         assert value == pytest.approx(best_of_two(H, g, low, high), rel=1e-9, abs=1e-12)
+
+
+def test_a_single_sample_has_no_partner():
+    m, n = 1, LANES
+    K = np.full((m, n), np.nan, np.float32)
+    K[0, 0], K[0, 1:] = 2.0, 0.0
+    memory = np.full((2, n), np.nan, np.float32)
+    memory[:1] = K
+    diagonal = np.ones(n, np.float32)
+    diagonal[0] = 2.0
+    low, high, beta, g = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+    high[0], g[0] = 10.0, 1.0
+    steps = pairs_without_offset(memory[:1], diagonal, low, high, beta, g, 1e-9, 10)
+    assert steps == 1
+    assert_allclose(beta[0], 0.5)
+    assert np.isfinite(g).all() and not beta[1:].any()
