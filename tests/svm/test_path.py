@@ -485,7 +485,7 @@ def test_an_eps_path_ends_where_solves_allow_no_step():
 
 
 def test_a_path_has_no_probabilities():
-    with pytest.raises(ValueError, match="probability must be False. Use CalibratedClassifierCV"):
+    with pytest.raises(ValueError, match=r"probability must be False\. Use CalibratedClassifierCV"):
         svc_path(X, y, Cs=[1.0], probability=True)
 
 
