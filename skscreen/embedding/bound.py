@@ -20,7 +20,8 @@ class BoundMixin:
         """Return a lower bound on F, for points in any number of dimensions.
 
         No embedding of the same answers with the same `reg_` is better than this one by more than
-        ``objective_ - lower_bound()``. The bound comes from feasible dual variables. To find good
+        ``objective_ - lower_bound()``; with ``formulation="convex"``, than the Gram matrix before
+        it is cut to `n_components`. The bound comes from feasible dual variables. To find good
         ones, dimensions are added to the points until the bound could rise by at most the share
         `tol`, so it does not depend on how well the fit converged.
 

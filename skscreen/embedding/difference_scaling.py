@@ -22,7 +22,6 @@ from skscreen.embedding.answers import (
     usable_answers,
 )
 from skscreen.embedding.names import learn_objects, positions
-from skscreen.embedding.objective import margins
 from skscreen.fitting.warning import warn_user
 
 _HALVINGS = 60
@@ -65,8 +64,8 @@ class DifferenceScaling(BaseEstimator):
     Attributes
     ----------
     scale_ : ndarray of shape (n_objects,)
-        Values of the objects: 0 for the first one, >= 0 for the last one, and in units of the one
-        that is largest in size, which is 1 or -1 (0 if all are).
+        Values of the objects: 0 for the first one, in units of the one that is largest in size,
+        which is 1, or -1 if the answers say that the order is the reverse.
     noise_ : float
         Standard deviation (for "logit", scale) of the noise of a judgement, in the units of
         `scale_`.
@@ -161,14 +160,12 @@ class DifferenceScaling(BaseEstimator):
         weights = np.ones(m) if answers.weights is None else answers.weights
         values, hessian = self._minimise(design, weights / weights.sum())
         unit = float(np.abs(values).max()) or 1.0
-        # The scale is oriented such that the last value is not negative.
-        unit = -unit if values[-1] < 0.0 else unit
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", linalg.LinAlgWarning)
             covariance = linalg.inv(hessian) / max(weights.sum(), _SMALLEST_TOTAL)
         self.scale_ = np.append(0.0, values / unit)
-        self.noise_ = 1.0 / abs(unit)
-        self.standard_errors_ = np.append(0.0, np.sqrt(np.diag(covariance))) / abs(unit)
+        self.noise_ = 1.0 / unit
+        self.standard_errors_ = np.append(0.0, np.sqrt(np.diag(covariance))) / unit
         self.log_likelihood_ = float(weights @ _log_distribution(self.link, design @ values))
         self.embedding_ = self.scale_[:, None].copy()
         return self
@@ -216,7 +213,7 @@ class DifferenceScaling(BaseEstimator):
     def _agree(self, rows: np.ndarray) -> np.ndarray:
         known = (rows < len(self.scale_)).all(axis=1)
         agree = np.zeros(len(rows), dtype=np.int64)
-        agree[known] = np.sign(margins(self.embedding_, rows[known]))
+        agree[known] = np.sign(_design(rows[known], len(self.scale_)) @ self.scale_[1:])
         return agree
 
     def _read(self, X, y, sample_weight) -> Answers:

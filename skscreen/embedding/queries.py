@@ -131,7 +131,7 @@ def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
         if names.ndim != 1 or not names.size:
             raise ValueError("objects must be a list of objects of the fit.")
         heads = positions(names[:, None], model.objects_, known=True)[:, 0]
-        if np.max(heads) >= n_objects:
+        if np.min(heads) < 0 or np.max(heads) >= n_objects:
             raise ValueError("objects must be objects of the fit.")
         if candidates is None:
             rows[:, 0] = rng.choice(heads, size=len(rows))

@@ -139,6 +139,8 @@ def _off_zero(problem, init: np.ndarray, random: np.ndarray, tol: float) -> np.n
     value, at_zero = (problem.evaluate(X)[0] for X in (init, np.zeros_like(init)))
     if abs(value - at_zero) > tol * at_zero:
         return init.copy()
+    if not init.any():
+        return random
     # Not by squares, which may underflow.
     shape = init / np.abs(init).max()
     return shape * (np.linalg.norm(random) / np.linalg.norm(shape))

@@ -199,7 +199,7 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
         limit = LIMITS[algorithm] if self.max_iter is None else self.max_iter
         with Tasks(self, 0) as tasks, blas_threads_for(chains.n_labels):
             watch = Watch(tasks.bar, self.tol, 1, relative=True).problem(0)
-            iterates = self._iterates(chains, algorithm)
+            iterates = self._iterates(chains, algorithm, limit)
             found = follow(
                 iterates, self.tol, limit, watch if self.verbose > 0 else None, relative=True
             )
@@ -214,11 +214,11 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
         keep_weights(self, chains, found.w)
         return self
 
-    def _iterates(self, chains: Chains, algorithm: str) -> Iterator[Iterate]:
+    def _iterates(self, chains: Chains, algorithm: str, limit: int) -> Iterator[Iterate]:
         if algorithm == "frank-wolfe":
             seed = 0 if self.random_state is None else self.random_state
             seed = int(check_random_state(seed).randint(2**31 - 1))
-            return frank_wolfe(chains, self.tol, seed)
+            return frank_wolfe(chains, self.tol, seed, limit)
         if algorithm == "pragam":
             return entropic_gap(chains)
         if algorithm == "bmrm":

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skscreen.sequence.data import starts_of
 
 
-class SequenceTransformer(TransformerMixin, BaseEstimator):
+class SequenceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Apply a scikit-learn transformer to all positions of sequences.
 
     The transformer is fitted to the positions of all sequences stacked together, and its result is
@@ -114,6 +114,8 @@ def _parts(X) -> list:
         parts = list(X) if not sparse.issparse(X) else None
     except TypeError:
         parts = None
+    if parts:
+        parts = [part.to_numpy() if hasattr(part, "columns") else part for part in parts]
     if not parts or any(isinstance(part, (str, dict)) or not _shape(part) for part in parts):
         raise ValueError(
             "X must be a list of sequences, each a matrix or a list of what belongs to its "

@@ -4,7 +4,7 @@ from embedding_reference import triplets_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from skscreen import OrdinalEmbedding
+from skscreen import OrdinalEmbedding, next_queries
 from skscreen.embedding.bootstrap import nearest_similar
 
 POINTS = np.random.default_rng(0).normal(size=(15, 2))
@@ -75,3 +75,13 @@ def test_ellipses_hold_true_points_about_as_often_as_they_say():
     squares = [off @ np.linalg.solve(np.cov(near.T), off)
                for off, near in zip(away, places.transpose(1, 0, 2), strict=True)]  # fmt: skip
     assert np.mean(np.array(squares) <= -2.0 * np.log(0.05)) >= 0.8
+
+
+def test_an_embedding_of_zeros_has_a_bootstrap():
+    rows = triplets_of(np.random.default_rng(0).normal(size=(20, 2)), 300, 1)
+    fitted = OrdinalEmbedding(loss="tste", formulation="convex", reg=100.0, random_state=0)
+    fitted.fit(rows)
+    assert not fitted.embedding_.any()
+    assert np.isfinite(fitted.bootstrap(2).points).all()
+    with pytest.raises(ValueError, match="objects must be objects of the fit"):
+        next_queries(fitted, 2, objects=[-1])

@@ -78,3 +78,10 @@ def test_equal_weights_are_so_many_answers():
         weighted = DifferenceScaling().fit(ROWS, **given)
         assert_allclose(weighted.standard_errors_, repeated.standard_errors_)
         assert_allclose(weighted.log_likelihood_, repeated.log_likelihood_)
+
+
+def test_a_reversed_order_shows_in_the_scale():
+    rows = np.array([[0, 2, 1], [2, 0, 1]] * 5)
+    model = DifferenceScaling().fit(rows)
+    assert model.scale_[2] == -1.0 < model.scale_[1] < 0.0
+    assert model.score(rows) == 1.0 and (model.predict(rows) == 1).all()

@@ -3,15 +3,18 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from chain_cases import LENGTHS, X, Y
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skscreen import ChainCRF, KernelChainClassifier, MaxMarginChain, SequenceTransformer
 
@@ -169,3 +172,11 @@ def test_positions_may_be_lists_of_different_lengths():
     for wrong in ([1, 2], ["the cat"], [{"w": 1}]):
         with pytest.raises(ValueError, match="X must be a list of sequences"):
             SequenceTransformer(FeatureHasher(8)).fit(wrong)
+
+
+def test_sequences_stay_lists_whatever_the_output_of_others_is():
+    frames = [pd.DataFrame(part, columns=["a", "b"]) for part in (np.eye(2), np.ones((3, 2)))]
+    with config_context(transform_output="pandas"):
+        scaled = SequenceTransformer(StandardScaler()).fit_transform(frames)
+    assert [part.shape for part in scaled] == [(2, 2), (3, 2)]
+    assert_allclose(np.vstack(scaled).mean(axis=0), 0.0, atol=1e-12)

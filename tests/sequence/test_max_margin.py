@@ -137,3 +137,10 @@ def test_badly_scaled_data_keep_the_certificate(size, algorithm):
     assert [len(x) for x in unscaled] == LENGTHS
     lam, w = 1.0 / len(X), weights_of(model, False, False)
     assert_allclose(model.objective_, margin_objective(scaled, CODES, 3, lam, w), rtol=1e-9)
+
+
+@pytest.mark.parametrize("max_iter", [3, 10])
+def test_no_more_iterations_than_asked_for(max_iter):
+    with pytest.warns(ConvergenceWarning, match=f"{max_iter} iterations reached"):
+        model = MaxMarginChain(100.0, tol=1e-14, max_iter=max_iter).fit(X, Y)
+    assert model.n_iter_ == max_iter

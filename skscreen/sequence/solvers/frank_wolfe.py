@@ -36,7 +36,7 @@ _LOCAL, _MOST_LOCAL = 0.3, 10
 _NEAR, _EVERY = 2.0, 8
 
 
-def frank_wolfe(chains: Chains, tol: float, seed) -> Iterator[Iterate]:
+def frank_wolfe(chains: Chains, tol: float, seed, most: float = np.inf) -> Iterator[Iterate]:
     """Yield iterates with the gap of the full problem; iteration numbers count searches.
 
     Parameters
@@ -46,6 +46,8 @@ def frank_wolfe(chains: Chains, tol: float, seed) -> Iterator[Iterate]:
         Relative gap that is aimed at: far from it the gap is computed now and then only.
     seed : int, RandomState or None
         Of the order of visits.
+    most : float, default=inf
+        The number of iterations after which it may be left, with a gap.
     """
     start_numba()
     rng = np.random.default_rng(seed)
@@ -63,7 +65,7 @@ def frank_wolfe(chains: Chains, tol: float, seed) -> Iterator[Iterate]:
         k += 1
         W, E = chains.tables(w)
         found = sweep(task, cache, W, E, rng.permutation(n), True)
-        if found <= _NEAR * tol * (below + found) or k % _EVERY == 0 or k < _EVERY:
+        if found <= _NEAR * tol * (below + found) or k % _EVERY == 0 or k < _EVERY or k == most:
             iterate = _certify(chains, task, cache, w, k)
             below = iterate.dual
             yield iterate
