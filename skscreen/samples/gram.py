@@ -36,6 +36,8 @@ BY_BLOCKS = 2000
 
 # Most features of sparse rows that are made dense.
 _WIDEST = 4096
+# Bytes for each of their entries: copies in double and single precision.
+_BYTES_DENSE = 28.0
 
 # Relative errors of kernel values that are computed here.
 _EXACT = 1e-14
@@ -167,6 +169,10 @@ class Gram:
     def tiles(self) -> KernelBlocks:
         """Return what computes products in tiles."""
         sparse_and_wide = sparse.issparse(self.X) and self.X.shape[1] > _WIDEST
+        if sparse.issparse(self.X) and not sparse_and_wide:
+            what = f"{self.n:,} sparse rows made dense"
+            nbytes = _BYTES_DENSE * self.n * self.X.shape[1]
+            check_memory(nbytes, what, "Use fewer samples.")
         if self.kernel == "rbf" and not sparse_and_wide:
             rows = RBFRows(self.X, self.gamma)
             return RBFBlocks(rows, rows)
@@ -219,6 +225,11 @@ class Gram:
             settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
             return kernel_values(self.kernel, A, B, **settings)
         D = self._distances(A, B, rows, columns)
+        # A sample far from all others loses digits next to itself only.
+        place = np.full(self.n, -1)
+        place[slice(None) if columns is None else columns] = np.arange(D.shape[1])
+        itself = np.flatnonzero(place[rows] >= 0)
+        D[itself, place[rows][itself]] = 0.0
         return rbf_of_distances(D, self.gamma, D)
 
     def distances(self, rows, columns) -> np.ndarray:
@@ -341,7 +352,13 @@ class Gram:
         products = EPS * (self.X.shape[1] + 4.0)
         if self.kernel == "rbf":
             return 4.0 * products + self.exponent_error
-        return products * (self.degree + 1.0 if self.kernel == "poly" else 1.0)
+        products *= self.degree + 1.0 if self.kernel == "poly" else 1.0
+        if self.is_definite:
+            return products
+        # A negative `coef0` cancels digits, and a sigmoid has values smaller than its argument.
+        size = self.gamma * square_norms(self.X) + abs(self.coef0)
+        size = size**self.degree if self.kernel == "poly" else size
+        return products * float(np.max(size / np.maximum(self.diagonal, 1e-300)))
 
     @property
     def exponent_error(self) -> float:

@@ -189,9 +189,11 @@ class RBFBlocks:
 
         In single precision where that does, or all in double precision.
         """
+        # In single precision weights near 1 do not vanish; a power of two rounds nothing.
+        unit = np.ldexp(1.0, np.frexp(np.abs(c).max(initial=0.0))[1])
         # Rows that are added up at once have weights of one sign, and about the same length.
         order = np.lexsort((self.A.squares[I], c > 0.0))
-        I, c = I[order], np.asarray(c, np.float64)[order]
+        I, c = I[order], np.asarray(c, np.float64)[order] / unit
         out, errors = np.zeros(J.size), np.full(J.size, _TINIEST * float(np.abs(c).sum()))
         for left, rows in enumerate(self.A.kinds(I)):
             for right, columns in enumerate(self.B.kinds(J)):
@@ -205,7 +207,7 @@ class RBFBlocks:
                     part, error = self._add(I[rows], c[rows], J[columns], in_double)
                 out[columns] += part
                 errors[columns] += error
-        return out, errors
+        return unit * out, unit * errors
 
     def _add(self, I, c, J, double: bool) -> tuple[np.ndarray, np.ndarray]:
         in_groups = self._in_groups

@@ -51,9 +51,9 @@ class RowCache:
             slots = self._least_used(missing.size)
             evicted = self._row_in[slots]
             self.slot_of[evicted[evicted >= 0]] = -1
+            self.values[slots] = compute(missing)
             self._row_in[slots], self.slot_of[missing] = missing, slots
             self._used[slots] = self._clock
-            self.values[slots] = compute(missing)
         return self.slot_of[index]
 
     def _least_used(self, count: int) -> np.ndarray:

@@ -18,6 +18,7 @@ from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
 from skscreen.samples.kernel_blocks import KernelBlocks, RBFBlocks
 from skscreen.samples.multiclass import OneVsOne
+from skscreen.samples.rows import check_bounds
 from skscreen.svm.solvers.kernel.block_smo_loops import LANES
 from skscreen.svm.solvers.kernel.box import Box
 from skscreen.svm.solvers.kernel.class_pair_loops import (
@@ -176,6 +177,7 @@ class ClassPairs:
             pair = _Pair(values, self._blocks, rows, relative, self._bias**2)
         for C in Cs:
             began = perf_counter()
+            check_bounds(C, np.abs(weights))
             box = Box(signs, np.minimum(C * weights, 0.0), np.maximum(C * weights, 0.0), self._free)
             beta = np.zeros(rows.size)
             if last is not None:
@@ -293,7 +295,7 @@ class _FewOfMany:
         memory = np.empty((min(size, LARGEST) + LANES) ** 2, np.float32)
         steps, b, _, _ = improve(
             *values, bias, box.target, box.low, box.high, beta, f, errors, parts, relative,
-            box.free, tol, solver.max_steps - solver.n_steps, memory,
+            box.free, tol, min(solver.max_steps - solver.n_steps, _STEPS_A_SAMPLE * size), memory,
         )  # fmt: skip
         solver.sets.n_steps += steps
         return b

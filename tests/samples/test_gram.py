@@ -191,3 +191,15 @@ def test_distances_that_no_shift_brings_near_the_origin_keep_their_digits(far):
     expected = np.exp(-0.3 * cdist(alone, alone, "sqeuclidean"))
     found = Gram(sparse.csr_array(alone), "rbf", gamma=0.3).whole
     np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_a_sample_far_from_all_others_is_near_itself(seed, container):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 8))
+    X[0] *= 1e8
+    gram = Gram(container(X), gamma=1.0, cache_size=0.01)
+    index = np.array([3, 0])
+    np.testing.assert_array_equal(gram.rows(index)[[0, 1], index], 1.0)
+    np.testing.assert_array_equal(np.diagonal(gram.compute(index, index)), 1.0)

@@ -654,3 +654,13 @@ def test_a_free_intercept_takes_up_where_the_origin_is(shift):
     path = svc_path(X + shift, y, Cs=[1.0, 10.0], intercept="free", tol=1e-9, kernel="linear")
     assert_allclose(path.intercepts[1], model.intercept_[0], rtol=1e-6)
     assert np.array_equal(model.support_vectors_, (X + shift)[model.support_])
+
+
+@pytest.mark.parametrize("C", [1e-46, 1e-42, 1e-30])
+def test_labels_are_those_of_the_scores_however_small_the_weights_are(C):
+    rng = np.random.default_rng(0)
+    labels = np.arange(600) >= 250
+    rows = rng.normal(size=(600, 3)) + 8.0 * labels[:, None]
+    model = ScreenedSVC(C, intercept="penalised").fit(rows, labels)
+    np.testing.assert_array_equal(model.predict(rows), model.decision_function(rows) > 0.0)
+    assert 0 < np.count_nonzero(model.predict(rows)) < 600

@@ -200,3 +200,9 @@ def test_steps_of_all_solvers_count(monkeypatch):
     assert (model.n_iter_ >= 7).all()
     with pytest.warns(ConvergenceWarning):
         assert (pairs(kernel="linear", max_iter=9).fit(X, y).n_iter_ <= 9).all()
+
+
+def test_weights_out_of_range_are_refused_with_many_samples_too():
+    rows = np.random.default_rng(0).normal(size=(2100, 2)) + 9.0 * (np.arange(2100) % 3)[:, None]
+    with pytest.raises(ValueError, match="C"):
+        ScreenedSVC(1e100).fit(rows, np.arange(2100) % 3)

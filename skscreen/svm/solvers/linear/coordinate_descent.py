@@ -203,7 +203,7 @@ def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
         loose = 1.0 / (1.0 / square + free.size / (_LOOSE * free.mean()))
         # A larger square would cancel the digits of the others.
         square = max(loose, 1e-8 * square)
-    value = abs(samples.bias) if square == samples.bias**2 else np.sqrt(square)
+    value = abs(samples.bias) if 0.0 < square == samples.bias**2 else np.sqrt(square)
     own += square + state.losses.shifts
     return value, np.divide(1.0, own, out=np.zeros(samples.n), where=own > 0.0)
 
