@@ -100,8 +100,9 @@ class LearnedSpaceDisplay:
         directions = np.linalg.svd(X, full_matrices=False)[2][:2]
         before = X @ directions.T
         ellipse = _ellipse(L @ directions.T, before)
+        after = X @ _strongest(L).T
         return cls(
-            before=_two_columns(before), after=_two_columns(X @ L[:2].T), ellipse=ellipse, classes=y
+            before=_two_columns(before), after=_two_columns(after), ellipse=ellipse, classes=y
         ).plot(axes=axes)
 
     def plot(self, axes: Any = None) -> Self:
@@ -151,6 +152,19 @@ class LearnedSpaceDisplay:
 def _two_columns(points: np.ndarray) -> np.ndarray:
     """Return the points of a line or a plane in the plane."""
     return np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
+
+
+def _strongest(L: np.ndarray) -> np.ndarray:
+    """Return the two strongest directions of a map, whose rows may be in no order."""
+    gram = L @ L.T
+    sizes, rounding = gram.diagonal(), 1e-8 * gram.diagonal().max(initial=0.0)
+    if (
+        np.abs(gram - np.diag(sizes)).max(initial=0.0) > rounding
+        or (np.diff(sizes) > rounding).any()
+    ):
+        _, values, directions = np.linalg.svd(L, full_matrices=False)
+        L = values[:, None] * directions
+    return L[:2]
 
 
 def _ellipse(L: np.ndarray, points: np.ndarray) -> np.ndarray:

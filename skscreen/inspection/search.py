@@ -136,7 +136,9 @@ class SearchDisplay:
         row, column = self.best
         chosen = f"C = {_text(self.Cs[column])}, gamma = {_text(self.gammas[row])}"
         sides = []
-        for name, place, n in (("C", column, len(self.Cs)), ("gamma", row, len(self.gammas))):
+        for name, place, values in (("C", column, self.Cs), ("gamma", row, self.gammas)):
+            # Names, such as "scale", come after numbers.
+            n = sum(not isinstance(value, str) for value in values)
             if n > 1 and place in (0, n - 1):
                 sides.append(f"{'larger' if place else 'smaller'} {name}")
         more = f"\nThe grid ends there: try {' and '.join(sides)}" if sides else ""

@@ -41,7 +41,8 @@ class MahalanobisDistance:
         return square if squared else square**0.5
 
     def _vector(self, name: str, values) -> np.ndarray:
-        values, d = np.asarray(values), self.components.shape[1]
+        # Differences of small or unsigned integers would wrap around.
+        values, d = np.asarray(values, dtype=np.float64), self.components.shape[1]
         if values.shape not in ((d,), (1, d)):
             raise ValueError(
                 f"{name} must be one vector, of shape ({d},), got {values.shape}; for many pairs "

@@ -25,7 +25,7 @@ from skscreen.metric_learning.distance import MahalanobisMixin
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.domains import Point
-from skscreen.metric_learning.problem.objective import Problem
+from skscreen.metric_learning.problem.objective import Problem, inner
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
 from skscreen.metric_learning.solvers.solution import Solution
@@ -390,7 +390,7 @@ def learn(
         solver.recall(other, start["parameter"], float(start["step"]), int(start["n_iter"]))
     with Tasks(model, None, "lambda") as tasks:
         for done, solution in solver.approach(lam, lam_max, options):
-            solutions.append(solution)
+            solutions.append(solution.without_evaluation())
             # A callback cannot end it, as there is no solution for this lambda yet.
             tasks.end_task(done, solution.line)
     warn_unless_converged(solutions[-1:], model.tol, model.max_iter, ADVICE)
@@ -457,4 +457,5 @@ def _truncated(
     kept = rows if problem.basis is None else rows @ problem.basis
     value = np.einsum("ij,ij->j", kept, kept) if problem.geometry.diagonal else kept.T @ kept
     point = problem.domain.project(value)
-    return rows, float(problem.at(solution.lam).evaluate(point).primal(solution.lam))
+    losses, _ = problem.at(solution.lam).loss_value(point, problem.geometry.margins(point))
+    return rows, losses + 0.5 * solution.lam * inner(point.value, point.value)

@@ -29,6 +29,11 @@ def class_codes(X, y, unlabelled=None) -> np.ndarray:
     _check_meaning(y)
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
+    if y.dtype.kind in "UT" and not isinstance(unlabelled, str | None):
+        raise TypeError(
+            f"unlabelled must be a string, as the labels in y are, got {unlabelled!r}. Lists of "
+            "strings and numbers become strings: pass an array of Python objects, or a name."
+        )
     known = np.ones(len(y), dtype=bool) if unlabelled is None else y != unlabelled
     try:
         check_classification_targets(y)

@@ -475,3 +475,26 @@ def test_the_objective_of_a_truncated_metric_is_that_of_its_formula():
         M = model.get_mahalanobis_matrix()
         expected = loss + 0.5 * model.lam_ * np.sum(M * M)
         assert_allclose(model.truncated_objective_, expected, rtol=1e-9)
+
+
+def test_the_hinge_can_be_cut_to_few_components():
+    data, labels = load_wine(return_X_y=True)
+    model = ScreenedRTLM(loss="hinge", n_components=2, tol=1e-4).fit(scale(data), labels)
+    assert model.components_.shape == (2, 13)
+    assert model.truncated_objective_ >= model.objective_ * (1.0 - 1e-9)
+    full = ScreenedRTLM(loss="hinge", n_components=13, tol=1e-4).fit(scale(data), labels)
+    np.testing.assert_allclose(full.truncated_objective_, full.objective_, rtol=1e-6)
+
+
+def test_distances_of_small_integers_do_not_wrap_around():
+    data, labels = load_wine(return_X_y=True)
+    metric = ScreenedRTLM().fit(scale(data)[:, :2], labels).get_metric()
+    u, v = np.array([1, 2]), np.array([3, 1])
+    assert metric(u.astype(np.uint8), v.astype(np.uint8)) == metric(u.astype(float), v)
+
+
+def test_a_mark_of_another_type_than_the_labels_is_refused():
+    data, labels = load_wine(return_X_y=True)
+    names = [-1, *np.array(["a", "b", "c"])[labels[1:]]]
+    with pytest.raises(TypeError, match="unlabelled must be a string"):
+        ScreenedRTLM(unlabelled=-1).fit(scale(data), names)

@@ -33,12 +33,13 @@ def read_graph(neighbors, X: np.ndarray) -> sparse.csr_array:
             "neighbors must be, or make, a sparse matrix of the distances to the neighbours of "
             f"each sample, of shape ({len(X)}, {len(X)}), got {got}."
         )
-    graph = sparse.csr_array(graph)
+    # A conversion may add up what is stored for the same place.
+    stored, graph = graph.nnz, sparse.csr_array(graph)
     if graph.data.dtype.kind not in "biuf" or not np.all(np.isfinite(graph.data)):
         raise ValueError("neighbors must hold finite numbers: distances.")
     once = graph.copy()
     once.sum_duplicates()
-    if once.nnz < graph.nnz:
+    if once.nnz < stored:
         raise ValueError("neighbors must have one entry for a neighbour, got the same place twice.")
     return graph
 
