@@ -53,11 +53,11 @@ class ScreenedSVCCV(ScreenedSVC):
     """`ScreenedSVC` with C and gamma chosen by cross-validation, or C with a proof.
 
     In each fold the values of C are solved as one path: each fit starts from the previous solution
-    and uses it for screening. The scores are those of `GridSearchCV(ScreenedSVC(), {"C": Cs})`, up
+    and uses it for screening. The scores are those of ``GridSearchCV(ScreenedSVC(), {"C": Cs})``, up
     to the tolerance of the fits.
 
-    With `gammas` there is a path for each gamma, as in `GridSearchCV(ScreenedSVC(), {"C": Cs,
-    "gamma": gammas})`. Each path starts from the one for the previous gamma, and for RBF kernel
+    With `gammas` there is a path for each gamma, as in ``GridSearchCV(ScreenedSVC(), {"C": Cs,
+    "gamma": gammas})``. Each path starts from the one for the previous gamma, and for RBF kernel
     matrices the distances between the samples of a fold are computed only once.
 
     With `certify` the choice is not limited to the grid and comes with a proof: no C between the
