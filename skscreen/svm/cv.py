@@ -53,8 +53,8 @@ class ScreenedSVCCV(ScreenedSVC):
     """`ScreenedSVC` with C and gamma chosen by cross-validation, or C with a proof.
 
     In each fold the values of C are solved as one path: each fit starts from the previous solution
-    and uses it for screening. The scores are those of ``GridSearchCV(ScreenedSVC(), {"C": Cs})``, up
-    to the tolerance of the fits.
+    and uses it for screening. The scores are those of ``GridSearchCV(ScreenedSVC(), {"C": Cs})``,
+    up to the tolerance of the fits.
 
     With `gammas` there is a path for each gamma, as in ``GridSearchCV(ScreenedSVC(), {"C": Cs,
     "gamma": gammas})``. Each path starts from the one for the previous gamma, and for RBF kernel
