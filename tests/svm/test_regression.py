@@ -1,6 +1,7 @@
 """`ScreenedSVR` against Clarabel, `SVR` and `LinearSVR`."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -250,3 +251,11 @@ def test_what_the_store_keeps_is_in_double_precision(tmp_path):
 def test_a_gamma_of_zero_makes_a_constant():
     model = ScreenedSVR(gamma=0.0).fit(X, y)
     np.testing.assert_allclose(model.predict(X), model.predict(X)[0])
+
+
+def test_kernel_values_near_the_smallest_number_are_solved_or_it_is_said():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = ScreenedSVR(kernel="linear").fit(1e-161 * X, y)
+    assert not any(issubclass(one.category, RuntimeWarning) for one in caught)
+    assert np.isfinite(model.predict(1e-161 * X)).all()

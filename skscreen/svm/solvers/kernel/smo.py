@@ -47,7 +47,8 @@ class SmoRun(KernelRun):
         diagonal = samples.diagonal - 2.0 * own + self.losses.shifts
         # A power of two: nothing is rounded. Numbers in single precision end at 1e38.
         largest = float(np.max(diagonal, where=np.isfinite(diagonal), initial=0.0))
-        self._unit = 2.0 ** np.round(np.log2(largest)) if largest > 0.0 else 1.0
+        # The reciprocal of the smallest numbers is infinite.
+        self._unit = 2.0 ** max(np.round(np.log2(largest)), -1000.0) if largest > 0.0 else 1.0
         blocks, square_bias = _Scaled(samples.gram, own, self._unit), samples.bias**2 / self._unit
         # For the largest set, as only what is written to takes memory.
         m = min(samples.n, LARGEST)
