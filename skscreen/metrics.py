@@ -7,6 +7,7 @@ import numpy as np
 from scipy.spatial import procrustes
 from sklearn.utils import check_array, check_consistent_length, check_scalar, column_or_1d
 
+from skscreen.core.floats import EPS
 from skscreen.embedding.answers import check_total, read_answers
 from skscreen.embedding.objective import margins
 from skscreen.embedding.repeats import NoiseCeiling, ceiling_of, count_votes
@@ -364,6 +365,7 @@ def _nearest_alike(Z, codes, sizes, k: int | None = None) -> Iterator[tuple]:
     # Sorted by R, so that the rows of a block have about the same length.
     queries = queries[np.argsort(n_alike[queries], kind="stable")]
     squares = np.einsum("ij,ij->i", Z, Z)
+    longest = np.sqrt(squares.max())
     n_rows = max(1, _BLOCK // len(Z))
     for first in range(0, queries.size, n_rows):
         rows = queries[first : first + n_rows]
@@ -371,23 +373,27 @@ def _nearest_alike(Z, codes, sizes, k: int | None = None) -> Iterator[tuple]:
         distances = squares - 2.0 * (Z[rows] @ Z.T)
         distances[np.arange(rows.size), rows] = np.inf
         lengths = n_alike[rows]
-        near = _nearest(distances, lengths.max() if k is None else k)
+        errors = (Z.shape[1] + 4) * EPS * (np.sqrt(squares[rows]) + longest) ** 2
+        near = _nearest(Z, rows, distances, lengths.max() if k is None else k, errors)
         hits = codes[near] == codes[rows][:, None]
         if k is None:
             hits &= np.arange(hits.shape[1]) < lengths[:, None]
         yield lengths, hits
 
 
-def _nearest(distances: np.ndarray, k: int) -> np.ndarray:
-    """Columns of the k smallest numbers of each row, in order; the first of equal ones."""
-    near = np.sort(np.argpartition(distances, k - 1, axis=1)[:, :k], axis=1)
-    found = np.take_along_axis(distances, near, axis=1)
-    near = np.take_along_axis(near, np.argsort(found, axis=1, kind="stable"), axis=1)
-    # `argpartition` may have taken any of the numbers equal to the k-th smallest.
-    last = found.max(axis=1, keepdims=True)
-    ties = np.flatnonzero((distances == last).sum(axis=1) > (found == last).sum(axis=1))
-    for row in ties:
-        near[row] = np.argsort(distances[row], kind="stable")[:k]
+def _nearest(Z, rows, distances, k: int, errors) -> np.ndarray:
+    """Columns of the k samples nearest to each query, in order; the first of equally near ones.
+
+    `distances` decide which samples may be among them, within twice their rounding errors; the
+    order is that of distances computed from differences, which keep their digits where groups lie
+    far apart and are equal for equal samples.
+    """
+    near = np.empty((rows.size, k), np.intp)
+    bounds = np.partition(distances, k - 1, axis=1)[:, k - 1] + 2.0 * errors
+    for i, row in enumerate(rows):
+        candidates = np.flatnonzero(distances[i] <= bounds[i])
+        exact = ((Z[candidates] - Z[row]) ** 2).sum(axis=1)
+        near[i] = candidates[np.argsort(exact, kind="stable")[:k]]
     return near
 
 

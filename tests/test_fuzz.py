@@ -5,6 +5,7 @@ import signal
 import warnings
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 
@@ -104,3 +105,19 @@ def test_the_driver_repeats_a_finding(monkeypatch, tmp_path):
     content = bytes.fromhex(lines[0].split('"bytes": "')[1].split('"')[0])
     with pytest.raises(checks.Finding, match="a number"):
         fuzz.example_of("broken")(content)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timer")
+def test_the_time_limit_does_not_interrupt_a_compilation():
+    with checks.time_limit(0.05):
+        compiling = numba.njit(lambda x: np.linalg.solve(x, x).sum() + np.sort(x.ravel())[0])
+        assert compiling(np.eye(2)) == 2.0
+    with pytest.raises(checks.TooLong), checks.time_limit(0.05):
+        while True:
+            pass
+
+
+def test_a_target_without_examples_is_told(monkeypatch, capsys):
+    monkeypatch.setattr(fuzz, "fuzz", lambda *_: (0, []))
+    assert fuzz.main(["--target", "svc_path"]) == 1
+    assert "Not tried: svc_path" in capsys.readouterr().out

@@ -143,6 +143,20 @@ def test_retrieval_from_embeddings_does_not_depend_on_place_and_size():
     assert mean_average_precision_at_r([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]) == 1.0
 
 
+def test_neighbours_in_groups_far_apart_and_equal_samples_are_in_order():
+    rng = np.random.default_rng(0)
+    centres = np.repeat(rng.normal(size=(50, 2)), 2, axis=0)
+    Z = centres + 0.01 * rng.normal(size=(100, 2))
+    Z[60:] += 1e8
+    labels = np.arange(100) // 2
+    assert retrieval_recall_at_k(Z, labels, 1) == np.mean([h[0] for h, _ in rankings(Z, labels)])
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        Z, labels = np.tile(rng.normal(size=(101, 37)), (3, 1)), rng.integers(0, 5, 303)
+        wanted = np.mean([hits[0] for hits, _ in rankings(Z, labels)])
+        assert retrieval_recall_at_k(Z, labels, 1) == pytest.approx(wanted)
+
+
 def test_wrong_arguments_of_retrieval_from_embeddings_are_named():
     Z = [[0.0], [1.0], [2.0]]
     with pytest.raises(ValueError, match="k must be from 1 to 2, the other samples, got 3"):

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 
 import numpy as np
+from numba.core.compiler_lock import global_compiler_lock
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 
@@ -37,11 +38,15 @@ class TooLong(BaseException):
 def time_limit(seconds: float):
     """Stop what takes longer, in processor time: a busy machine proves nothing.
 
-    Where the system has no such timer there is no limit.
+    Where the system has no such timer there is no limit. A compilation is not interrupted, since
+    numba would report it as an error in types: the time starts anew.
     """
 
     def stop(*_):
-        raise TooLong
+        if global_compiler_lock.is_locked():
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+        else:
+            raise TooLong
 
     if not hasattr(signal, "setitimer"):
         yield

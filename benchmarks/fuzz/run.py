@@ -132,7 +132,6 @@ def child(name: str, file: Path, seconds: float, seed: int, engine: str) -> None
             recorder.run(draw.randbytes(500))
         except Exception:
             continue
-    recorder.ends = time.monotonic() + seconds
     if engine == "atheris":
         import atheris
 
@@ -144,6 +143,9 @@ def child(name: str, file: Path, seconds: float, seed: int, engine: str) -> None
             "-print_final_stats=0",
         )  # fmt: skip
         atheris.Setup(["fuzz", *options], recorder)
+    # The time of a target begins when its code is compiled and instrumented.
+    recorder.ends = time.monotonic() + seconds
+    if engine == "atheris":
         atheris.Fuzz()
     while True:
         recorder(draw.randbytes(draw.choice((50, 200, 1000))))
@@ -195,7 +197,7 @@ def engines() -> tuple[str, ...]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Fuzz all targets, or those asked for; return 1 if something is found."""
+    """Fuzz all targets, or those asked for; return 1 if something is found or nothing was tried."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--minutes", type=float, default=20.0, help="for all targets together")
     parser.add_argument("--target", default=",".join(TARGETS))
@@ -215,17 +217,20 @@ def main(argv: list[str] | None = None) -> int:
         if args.child is not None:
             child(names[0], args.child, 60.0 * args.minutes, args.seed, engine)
     print(f"skscreen {skscreen.__version__}, engine {engine}, seed {args.seed}", flush=True)
-    total, found = 0, 0
+    total, found, untried = 0, 0, []
     for name in names:
         share = 60.0 * args.minutes / len(names)
         n_examples, findings = fuzz(name, share, args.seed, engine)
         total, found = total + n_examples, found + len(findings)
+        untried += [] if n_examples else [name]
         print(f"{name}: {n_examples} examples, {len(findings)} findings", flush=True)
         for finding in findings:
             print(f"  {finding['finding']}\n    {' '.join(finding['notes'])}")
             print(f"    --target '{name}' --replay {finding['bytes']}", flush=True)
     print(f"{total} examples of {len(names)} targets in {args.minutes:g} minutes: {found} findings")
-    return int(found > 0)
+    if untried:
+        print(f"Not tried: {', '.join(untried)}. Give more minutes.")
+    return int(found > 0 or bool(untried))
 
 
 if __name__ == "__main__":

@@ -194,7 +194,7 @@ def _make_room(max_bytes: float) -> None:
     limit = _limit(max_bytes)
     with _LOCK:
         total = sum(kept.nbytes for kept in _KEPT.values())
-        while total > limit:
+        while total > limit and _KEPT:
             total -= _KEPT.popitem(last=False)[1].nbytes
 
 

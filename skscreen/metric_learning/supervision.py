@@ -36,7 +36,8 @@ def class_codes(X, y, unlabelled=None) -> np.ndarray:
         )
     known = np.ones(len(y), dtype=bool) if unlabelled is None else y != unlabelled
     try:
-        check_classification_targets(y)
+        if known.any():
+            check_classification_targets(y[known])
         classes, codes, counts = np.unique(y[known], return_inverse=True, return_counts=True)
     except TypeError as error:
         raise TypeError(

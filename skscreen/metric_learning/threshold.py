@@ -17,7 +17,7 @@ def check_calibration(strategy="accuracy", min_rate=None, beta=1.0) -> None:
     ValueError
         For an unknown strategy, one that lacks its number, or a number out of range.
     """
-    if strategy not in _STRATEGIES:
+    if not isinstance(strategy, str) or strategy not in _STRATEGIES:
         raise ValueError(
             f"strategy must be one of {', '.join(map(repr, _STRATEGIES))}, got {strategy!r}."
         )

@@ -62,9 +62,11 @@ def all_squared_distances(X, squares, by_differences: bool, out: np.ndarray) -> 
 
 def rbf_of_distances(D: np.ndarray, gamma: float, out: np.ndarray) -> np.ndarray:
     """Write exp(-gamma D) to `out`, which may be D itself, and return it."""
-    for rows in _in_cache(D):
-        np.multiply(D[rows], -gamma, out=out[rows])
-        np.exp(out[rows], out=out[rows])
+    # A product that overflows has the exponential 0.
+    with np.errstate(over="ignore"):
+        for rows in _in_cache(D):
+            np.multiply(D[rows], -gamma, out=out[rows])
+            np.exp(out[rows], out=out[rows])
     return out
 
 

@@ -34,8 +34,9 @@ ADVICE = (
 )
 
 
-# Rounding errors of scores, relative to the size of their terms.
-_TIE = 8.0 * EPS
+# Rounding errors of scores, relative to the size of their terms, and the largest that may hide a
+# score: support vectors have scores of about one, so that nothing much larger is noise.
+_TIE, _MOST_NOISE = 8.0 * EPS, 1e-8
 
 
 class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
@@ -164,6 +165,9 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         else:
             X = validate_data(self, X, reset=False, **accepted(self))
         if self._kernel.name == "linear":
+            if sparse.issparse(X) and sparse.issparse(self.coef_):
+                # scikit-learn multiplies sparse matrices of one dtype only.
+                X = X.astype(np.float64, copy=False)
             return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         X = X[:, self.support_] if self._kernel.name == "precomputed" else X
         coefs = self._dense_dual_coef
@@ -327,7 +331,7 @@ def _set(
     certificates = [solution.certificate for solution in solutions]
     n_iter = np.array([max(solution.n_iter, model.fewest) for solution in solutions])
     model._kernel, model._one_against_one = kernel, isinstance(division, OneVsOne)
-    model._errors = _TIE * (sums * size + np.abs(intercepts))
+    model._errors = np.minimum(_TIE * (sums * size + np.abs(intercepts)), _MOST_NOISE)
     learned = {
         "classes_": labels.classes,
         "support_": rows,

@@ -286,7 +286,9 @@ class SamplePathSolver:
         slopes = np.abs(losses.best(short) - alpha)
         near = (np.abs(short) <= errors) & (losses.shifts == 0.0)
         slopes[near] = losses.caps[near]
-        bends = float(losses.sizes @ errors**2) if losses.smooth else 0.0
+        # Rounding errors make no loss of a margin that is further beyond its threshold.
+        bent = (short > -errors) * errors
+        bends = float(losses.sizes @ bent**2) if losses.smooth else 0.0
         return float(slopes @ errors) + 0.5 * bends
 
     def _drift(self, solution: SampleSolution, losses: SampleLosses, tol: float) -> float:

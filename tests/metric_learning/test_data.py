@@ -290,6 +290,16 @@ def test_a_class_with_one_member_has_far_samples_only():
     assert_allclose(model.objective_, listed.objective_, rtol=1e-5)
 
 
+def test_unlabelled_samples_may_differ_in_type():
+    labels = np.where(np.arange(len(X)) % 3 == 0, "?", y.astype(str))
+    expected = rtlm(unlabelled="?").fit(X, labels)
+    mixed = labels.astype(object)
+    mixed[labels == "?"] = -1
+    assert_allclose(rtlm(unlabelled=-1).fit(X, mixed).objective_, expected.objective_, rtol=1e-12)
+    with pytest.raises(ValueError, match="0 classes"):
+        rtlm(unlabelled=-1).fit(X, np.full(len(X), -1, dtype=object))
+
+
 def test_unlabelled_samples_are_in_no_triplet():
     labels = np.where(np.arange(len(X)) % 3 == 0, -1, y)
     model, known = rtlm(unlabelled=-1).fit(X, labels), labels != -1

@@ -127,7 +127,9 @@ def test_any_kernel():
 @pytest.mark.parametrize("wide", [False, True])
 def test_large_sets_have_no_matrix(wide):
     rng = np.random.default_rng(2)
-    X = sparse.random_array((BY_BLOCKS + 1, 5000 if wide else 30), density=0.01, rng=rng).tocsr()
+    X = sparse.random_array(
+        (BY_BLOCKS + 1, 5000 if wide else 30), density=0.01, random_state=rng
+    ).tocsr()
     gram = Gram(X, "rbf", gamma=0.05, once=True)
     assert gram.whole is None
     y = np.where(rng.random(BY_BLOCKS + 1) < 0.5, 1.0, -1.0)

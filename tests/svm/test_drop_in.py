@@ -183,3 +183,29 @@ def test_ties_of_two_classes_are_not_broken_by_scores_of_pairs():
     model = ScreenedSVC(break_ties=True, decision_function_shape="ovo").fit(SEPARABLE, LABELS)
     with pytest.raises(ValueError, match="break_ties must be False"):
         model.predict(SEPARABLE)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_scores_of_unscaled_data_are_not_taken_for_rounding_errors(loss, n_classes):
+    """The terms of a score are huge there, and it is no noise for that."""
+    rng = np.random.default_rng(0)
+    X = 1000.0 * rng.normal(size=(3000, 4))
+    y = np.digitize(X[:, 0] + 1000.0 * rng.normal(size=3000), [0.0, 800.0][: n_classes - 1])
+    model = ScreenedLinearSVC(loss=loss, C=1e4).fit(X, y)
+    scores = X @ model.coef_.T + model.intercept_
+    expected = scores.argmax(axis=1) if n_classes > 2 else (scores[:, 0] > 0.0).astype(int)
+    assert np.mean(model.predict(X) == expected) > 0.999
+
+
+def test_sparse_weights_predict_samples_of_single_precision():
+    samples = sparse.csr_matrix(X * (np.abs(X) > 0.5))
+    single = samples.astype(np.float32)
+    for model in (
+        ScreenedSVC(kernel="linear", multi_class="ovr", intercept="penalised").fit(single, y),
+        ScreenedSVC(kernel="linear", multi_class="ovr", intercept="penalised").fit(samples, y),
+        ScreenedLinearSVC().fit(samples, y).sparsify(),
+    ):
+        assert sparse.issparse(model.coef_)
+        expected = single @ model.coef_.T.toarray() + model.intercept_
+        assert_allclose(model.decision_function(single), np.squeeze(expected), atol=1e-6)

@@ -96,7 +96,9 @@ def test_more_classes(scheme):
 @pytest.mark.parametrize("wide", [False, True])
 def test_rows_of_sparse_data_with_repeated_and_empty_ones(wide):
     rng = np.random.default_rng(3)
-    rows = sparse.random_array((80, 300 if wide else 12), density=0.1, rng=rng, format="csr")
+    rows = sparse.random_array(
+        (80, 300 if wide else 12), density=0.1, random_state=rng, format="csr"
+    )
     s = np.where(rng.random(80) < 0.4, 1.0, -1.0)
     losses, found = squared_hinge(np.append(np.full(79, 5.0), 0.0)), []
     for solver in ("coordinate-descent", "second-order"):
