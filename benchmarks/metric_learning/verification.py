@@ -10,9 +10,9 @@ same pairs, features are standardised by the classes learned from. `RTLMPairsCla
 defaults, and with lambda chosen by `GridSearchCV` from five values on the training pairs, all of it
 in its seconds; the others at their defaults, and SDML also with a `balance_param` at which its
 problem has a solution on letter. SDML fails with scikit-learn 1.5 or newer, and so with that of
-`peers.txt`: it was measured by a PYTHON with scikit-learn 1.4 and numpy 1.26. CPU seconds with one
-thread, imports and compilation excluded; means over splits. A fit that takes longer than the limit
-is ended, and not tried on other splits.
+`peers.txt`; give a PYTHON with scikit-learn 1.4 to measure it. CPU seconds with one thread, imports
+and compilation excluded; means over splits. A fit that takes longer than the limit is ended, and
+not tried on other splits.
 """
 
 import argparse

@@ -24,7 +24,8 @@ def class_codes(X, y, unlabelled=None) -> np.ndarray:
     if y is None:
         raise ValueError(
             "This ScreenedRTLM estimator requires y to be passed, but the target y is None "
-            "(and no triplets were given, nor quadruplets or pairs)."
+            "(and no triplets were given, nor quadruplets or pairs). If X holds triplets of "
+            "indices, call fit(samples, triplets=X)."
         )
     _check_meaning(y)
     y = column_or_1d(y, warn=True)

@@ -572,3 +572,11 @@ def test_single_precision_is_not_copied_as_it_is():
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] + 0.1 * X.nbytes
+
+
+def test_labels_of_pairs_and_triplets_as_samples_are_told_the_call():
+    pairs = np.array([[0, 1], [0, 60]])
+    with pytest.raises(ValueError, match=r"fit\(X, pairs=\(pairs\[y == 1\], pairs\[y == -1\]\)\)"):
+        rtlm().fit(X, pairs=pairs, y=[1, -1])
+    with pytest.raises(ValueError, match=r"call fit\(samples, triplets=X\)"):
+        rtlm().fit(np.array([[0, 1, 50], [1, 2, 60]]))

@@ -138,12 +138,23 @@ def _warn_of_scales(X: np.ndarray) -> None:
 def _check_lists(X, y, pull: float) -> None:
     if y is not None:
         # In a pipeline y is for the classifier that follows.
-        check_consistent_length(X, y)
+        _check_one_label_each(X, y)
     if pull > 0.0:
         raise ValueError(
             f"pull must be 0 with explicit comparisons, got {pull}: only labels have "
             "target neighbours. Similar pairs (pairs) with a small U have the same effect."
         )
+
+
+def _check_one_label_each(X, y) -> None:
+    try:
+        check_consistent_length(X, y)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} With comparisons y may only hold the classes of the samples in X. For "
+            "labels 1 and -1 of pairs call fit(X, pairs=(pairs[y == 1], pairs[y == -1])), or "
+            "RTLMPairsClassifier(preprocessor=X).fit(pairs, y)."
+        ) from error
 
 
 def _codes(X, y, weights, model) -> np.ndarray:
