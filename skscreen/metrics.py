@@ -7,13 +7,13 @@ import numpy as np
 from scipy.spatial import procrustes
 from sklearn.utils import check_array, check_consistent_length, check_scalar, column_or_1d
 
-from skscreen.core.floats import EPS
 from skscreen.embedding.answers import check_total, read_answers
 from skscreen.embedding.objective import margins
 from skscreen.embedding.repeats import NoiseCeiling, ceiling_of, count_votes
 
 # Number of distances, 8 bytes each, in a block of queries.
 _BLOCK = 2**22
+_EPS = float(np.finfo(np.float64).eps)
 # Smaller differences of squares may have lost digits to underflow.
 _SMALLEST_SQUARE = 1e-280
 
@@ -373,7 +373,7 @@ def _nearest_alike(Z, codes, sizes, k: int | None = None) -> Iterator[tuple]:
         distances = squares - 2.0 * (Z[rows] @ Z.T)
         distances[np.arange(rows.size), rows] = np.inf
         lengths = n_alike[rows]
-        errors = (Z.shape[1] + 4) * EPS * (np.sqrt(squares[rows]) + longest) ** 2
+        errors = (Z.shape[1] + 4) * _EPS * (np.sqrt(squares[rows]) + longest) ** 2
         near = _nearest(Z, rows, distances, lengths.max() if k is None else k, errors)
         hits = codes[near] == codes[rows][:, None]
         if k is None:

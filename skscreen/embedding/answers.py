@@ -18,6 +18,7 @@ _OBJECTS_PER_ENTRY = 100
 _MOST_OBJECTS = 2**31 - 1
 # Fewer rows than this may look like features by chance.
 _LEAST_FEATURES = 20
+_COMPARE_FIRST = "To embed samples compare them first, OrdinalEmbedding().fit(make_triplets(X))"
 
 
 class Answers(NamedTuple):
@@ -111,11 +112,11 @@ def check_listed(rows: np.ndarray, objects: np.ndarray) -> None:
         )
 
 
-def usable_answers(answers: Answers, *, equal: bool = False) -> Answers:
+def usable_answers(answers: Answers, *, equal: bool = False, are_objects: bool = False) -> Answers:
     """Leave out answers of weight zero and, with a warning, those that nothing could satisfy.
 
     Weights that are all equal become None, which means the same in a mean, unless `equal` keeps
-    them.
+    them. `are_objects` says that columns without common values are objects for sure.
     """
     check_total(answers.weights)
     if answers.weights is not None:
@@ -124,6 +125,8 @@ def usable_answers(answers: Answers, *, equal: bool = False) -> Answers:
     impossible = same_pairs(rows)
     _refuse_choices(rows)
     _refuse_features(rows, impossible)
+    if not are_objects:
+        _warn_apart(rows)
     if impossible.any():
         count, total = int(np.count_nonzero(impossible)), len(rows)
         if count == total:
@@ -156,21 +159,33 @@ def _refuse_choices(rows: np.ndarray) -> None:
 
 
 def _refuse_features(rows: np.ndarray, impossible: np.ndarray) -> None:
-    """Raise where rows are features of samples, whole numbers, more likely than comparisons.
+    """Raise where most rows name an object twice, as features that are whole numbers do."""
+    if len(rows) >= _LEAST_FEATURES and 2 * np.count_nonzero(impossible) > len(rows):
+        raise ValueError(
+            f"X must hold comparisons, got what seems to be {len(rows)} samples with "
+            f"{rows.shape[1]} features: most rows name an object twice. {_COMPARE_FIRST}; to learn "
+            "a metric from labels use ScreenedRTLM().fit(X, y)."
+        )
 
-    Most rows name an object twice; or values come again and again, but never in another column.
+
+def _warn_apart(rows: np.ndarray) -> None:
+    """Warn where values come again and again, but never in another column, as features do.
+
+    So do comparisons of the objects of a group with those of two others.
     """
     if len(rows) < _LEAST_FEATURES:
         return
-    twice = 2 * np.count_nonzero(impossible) > len(rows)
-    apart = not twice and _are_apart(rows[:_LEAST_FEATURES]) and _are_apart(rows)
-    if twice or (apart and sum(len(np.unique(column)) for column in rows.T) < len(rows)):
-        why = "most rows name an object twice" if twice else "no two columns have values in common"
-        raise ValueError(
-            f"X must hold comparisons, got what seems to be {len(rows)} samples with "
-            f"{rows.shape[1]} features: {why}. To embed samples compare them first, "
-            "OrdinalEmbedding().fit(make_triplets(X)); to learn a metric from labels use "
-            "ScreenedRTLM().fit(X, y)."
+    # The first rows tell most answers from features.
+    if not (_are_apart(rows[:_LEAST_FEATURES]) and _are_apart(rows)):
+        return
+    # The same question asked again and again tells nothing.
+    distinct = np.unique(rows, axis=0)
+    n_values = sum(len(np.unique(column)) for column in distinct.T)
+    if len(distinct) >= _LEAST_FEATURES and n_values < len(distinct):
+        warn_user(
+            f"No two columns of X have values in common, as is usual for {rows.shape[1]} features "
+            "of samples: they are taken as comparisons of objects. If they are, pass n_objects or "
+            f"objects. {_COMPARE_FIRST}."
         )
 
 
@@ -234,8 +249,9 @@ def _read_rows(X) -> np.ndarray:
         whole = rows.dtype.kind == "f" and np.all(rows == np.floor(rows))
         if not whole:
             raise ValueError(
-                f"X must hold integers, the indices of objects, got dtype {rows.dtype} with other "
-                "values. To use numbers as names pass objects=numpy.unique(X)."
+                f"X must hold objects, as integers or names, got dtype {rows.dtype} with other "
+                f"values: these look like features of samples. {_COMPARE_FIRST}; if the numbers "
+                "are names, pass objects=numpy.unique(X)."
             )
     # Checked before the cast, which would wrap around.
     if rows.min() < 0:
@@ -258,8 +274,9 @@ def _read_responses(y, n_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
         raise ValueError(f"y must have one response for each of the {n_rows} rows, got {len(y)}.")
     if y.dtype == bool:
         return y, None
-    values = as_floats(y)
-    if values is None or not np.isfinite(values).all():
+    # A list, as NumPy leaves the booleans of pandas' nullable columns as they are.
+    values = as_floats(y.tolist() if y.dtype.kind == "O" else y)
+    if values is None or values.shape != y.shape or not np.isfinite(values).all():
         raise ValueError(
             "Unknown label type: y must be booleans or numbers, -1 and 1 or counts with a sign. "
             "Choices of the odd one out take OrdinalEmbedding(loss='oddoneout')."

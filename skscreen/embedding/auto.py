@@ -84,7 +84,7 @@ def _start(problem, X, rng):
     rows = shuffled(problem, rng)
     first = FIRST_STEP[problem.loss.name]
     points = random_start(problem.n_objects, p + lift, rng)
-    passes = yield from descend(problem, points, rows, n_steps, first, _PARTS)
+    passes, _ = yield from descend(problem, points, rows, n_steps, first, _PARTS)
     if lift:
         points -= points.mean(axis=0)
         axes = np.linalg.eigh(points.T @ points)[1][:, : -p - 1 : -1]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.linalg import orthogonal_procrustes
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +15,7 @@ from skscreen.embedding.losses import EmbeddingLoss
 from skscreen.embedding.objective import EmbeddingProblem
 from skscreen.embedding.solve import solve
 from skscreen.embedding.state import Settings
+from skscreen.fitting.warning import warn_user
 
 
 class Bootstrap(NamedTuple):
@@ -55,6 +57,12 @@ class BootstrapMixin:
         -------
         Bootstrap
 
+        Warns
+        -----
+        ConvergenceWarning
+            If refits did not reach `tol` in `max_epochs` iterations of L-BFGS, 200 by default or
+            where the fit was by another solver; one warning for all of them.
+
         References
         ----------
         B. Efron, R. J. Tibshirani (1993). An introduction to the bootstrap. Chapter 6.
@@ -68,21 +76,40 @@ class BootstrapMixin:
             delayed(_draw)(self, loss, np.random.default_rng(seed))
             for seed in rng.randint(2**31 - 1, size=n_samples).tolist()
         )
-        points, left_out = zip(*Parallel(n_jobs, require="sharedmem")(tasks), strict=True)
+        found = Parallel(n_jobs, require="sharedmem")(tasks)
+        points, left_out, converged = zip(*found, strict=True)
+        _warn_unconverged(self, n_samples - sum(converged), n_samples)
         return Bootstrap(np.array(points), np.array(left_out))
 
 
-def _draw(model, loss: EmbeddingLoss, rng) -> tuple[np.ndarray, np.ndarray]:
-    """Points of one sample, and which answers are not in it."""
+def _draw(model, loss: EmbeddingLoss, rng) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Points of one sample, which answers are not in it, and whether the refit converged."""
     rows, weights = model.answers_
     counts = np.bincount(rng.integers(len(rows), size=len(rows)), minlength=len(rows))
     drawn = counts > 0
     totals = counts[drawn] * (1.0 if weights is None else weights[drawn])
     X = model.embedding_
     problem = EmbeddingProblem(rows[drawn], totals, len(X), loss, model.reg_)
-    settings = Settings(tol=min(float(model.tol), 1.0))
+    # Epochs of other solvers are no iterations of L-BFGS.
+    max_epochs = model.max_epochs if _ends_with_lbfgs(model) else None
+    settings = Settings(tol=min(float(model.tol), 1.0), max_epochs=max_epochs)
     found = solve(problem, X.shape[1], "lbfgs", settings, 0, X)
-    return nearest_similar(found.embedding, X), ~drawn
+    return nearest_similar(found.embedding, X), ~drawn, found.converged
+
+
+def _ends_with_lbfgs(model) -> bool:
+    """Whether `max_epochs` of a model counts iterations of L-BFGS."""
+    return model.formulation == "nonconvex" and model.solver in ("auto", "lbfgs")
+
+
+def _warn_unconverged(model, count: int, n_samples: int) -> None:
+    """Warn once about all refits that stopped early."""
+    if count:
+        remedy = "max_epochs or tol" if _ends_with_lbfgs(model) else "tol"
+        warn_user(
+            f"{count} of {n_samples} refits did not reach tol={model.tol:g}: raise {remedy}.",
+            ConvergenceWarning,
+        )
 
 
 def nearest_similar(points: np.ndarray, target: np.ndarray) -> np.ndarray:

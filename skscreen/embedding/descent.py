@@ -42,15 +42,18 @@ def diverged(X: np.ndarray, far: float = _FAR) -> bool:
 
 def descend(
     problem: EmbeddingProblem, X: np.ndarray, rows, n_steps: int, first: float, parts: int
-) -> Generator[Progress, None, float]:
+) -> Generator[Progress, None, tuple[float, bool]]:
     """Step along single answers with lengths that fall linearly from `first` to 0.
 
     Where those diverge it begins again with shorter ones; when it gives up, X is as it was.
-    Returns how often it went through the answers.
+    Returns how often it went through the answers, and whether the steps did not diverge.
     """
     terms, start = problem.terms, X.copy()
     third = room_for_third(problem.loss, X.shape[1])
     far = _FAR * max(1.0, float(np.abs(X).max()))
+    if problem.reg > 0.0:
+        # A longer step along the ridge alone goes past the origin.
+        first = min(first, 0.5 * problem.width / problem.reg)
     for _ in range(_ATTEMPTS):
         row = done = 0
         for part in range(parts):
@@ -62,9 +65,9 @@ def descend(
             done = end
             yield Progress(done / len(problem.answers), nan, steps[0], X, False)
         if not diverged(X, far):
-            break
+            return done / len(problem.answers), True
         X[:], first = start, 0.25 * first
-    return done / len(problem.answers)
+    return done / len(problem.answers), False
 
 
 def sgd(
@@ -78,9 +81,10 @@ def sgd(
     if settings.max_epochs is not None:
         n_steps = settings.max_epochs * len(problem.answers)
     first = settings.step or FIRST_STEP[problem.loss.name]
-    passes = yield from descend(problem, X, shuffled(problem, rng), n_steps, first, _PARTS)
+    rows = shuffled(problem, rng)
+    passes, settled = yield from descend(problem, X, rows, n_steps, first, _PARTS)
     value = evaluate(X, problem.terms, problem.workspace(), np.empty_like(X))
-    yield Progress(passes + 1.0, value, 0.0, X, True)
+    yield Progress(passes + 1.0, value, 0.0, X, settled)
 
 
 def batch(

@@ -91,7 +91,8 @@ class DifferenceScaling(BaseEstimator):
     ConvergenceWarning
         If `max_iter` steps did not reach `tol`.
     UserWarning
-        If answers that no scale could satisfy are left out.
+        If answers that no scale could satisfy are left out, or if X looks like features of
+        samples.
 
     Notes
     -----
@@ -224,7 +225,9 @@ class DifferenceScaling(BaseEstimator):
                 "DifferenceScaling(objects=['none', 'weak', 'strong'])."
             )
         rows = X if objects is None else positions(X, objects, known=True)
-        answers = usable_answers(read_answers(rows, y, sample_weight), equal=True)
+        are_objects = self.objects is not None or self.n_objects is not None
+        answers = read_answers(rows, y, sample_weight)
+        answers = usable_answers(answers, equal=True, are_objects=are_objects)
         if objects is None:
             n = count_objects(answers.rows, self.n_objects)
         else:

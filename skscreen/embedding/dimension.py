@@ -144,7 +144,8 @@ def embedding_dimension_test(
         # The fits of the folds expect the odd one in the first column.
         X, y = chosen_first(X, y), None
     answers, objects = read_named_answers(X, y, sample_weight, model.objects, model.n_objects)
-    answers = usable_answers(answers)
+    are_objects = model.objects is not None or model.n_objects is not None
+    answers = usable_answers(answers, are_objects=are_objects)
     if len(answers.rows) < cv:
         raise ValueError(
             f"cv must be at most the number of answers, {len(answers.rows)}, got {cv}."

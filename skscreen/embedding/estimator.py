@@ -176,10 +176,10 @@ class OrdinalEmbedding(
     Warns
     -----
     ConvergenceWarning
-        If `max_epochs` did not reach `tol`.
+        If `max_epochs` did not reach `tol`, or if "sgd" diverged.
     UserWarning
         If answers are dropped because no embedding could satisfy them, if objects are in no answer,
-        or if integers are taken as names.
+        if integers are taken as names, or if X looks like features of samples.
 
     Notes
     -----
@@ -390,8 +390,9 @@ class OrdinalEmbedding(
             table, y = odd_last(X, y), None
         answers, objects = read_named_answers(table, y, sample_weight, self.objects, n_objects)
         validate_data(self, answers.rows if _is_not_a_table(X) else X, skip_check_array=True)
-        answers = usable_answers(answers)
-        if n_objects is None and self.objects is None:
+        are_objects = n_objects is not None or self.objects is not None
+        answers = usable_answers(answers, are_objects=are_objects)
+        if not are_objects:
             warn_uncompared(answers.rows, objects)
         self.objects_ = objects
         return answers
@@ -417,19 +418,29 @@ class OrdinalEmbedding(
             return [None] * count
         return check_inits(init, n_objects, self.n_components)
 
+    def _unconverged(self, solution: EmbeddingSolution) -> str:
+        """Return what the warning of a fit that did not converge says."""
+        if not math.isnan(solution.dual_gap):
+            return (
+                f"The duality gap, {solution.dual_gap:.3g} of the objective, is above "
+                f"tol={self.tol:g}. Raise max_epochs, tol, or reg, which must not be 0."
+            )
+        if self.solver == "sgd":
+            return (
+                "The steps of solver='sgd' diverged, the shortest tried too: the points are those "
+                f"of the start, with the objective {solution.objective:.6g}. Use solver='lbfgs' or "
+                "a smaller reg."
+            )
+        return (
+            f"{solution.n_iter} iterations of solver={self.solver!r} did not bring the relative "
+            f"decrease of the objective, {solution.objective:.6g}, to tol={self.tol:g}. Raise "
+            "max_epochs or tol."
+        )
+
     def _store(self, solution: EmbeddingSolution, problem: EmbeddingProblem) -> Self:
         """Set the fitted attributes."""
         if not solution.converged:
-            warn_user(
-                f"{solution.n_iter} iterations of solver={self.solver!r} did not bring the "
-                f"relative decrease of the objective, {solution.objective:.6g}, to "
-                f"tol={self.tol:g}. "
-                "Raise max_epochs or tol."
-                if math.isnan(solution.dual_gap)
-                else f"The duality gap, {solution.dual_gap:.3g} of the objective, is above "
-                f"tol={self.tol:g}. Raise max_epochs, tol, or reg, which must not be 0.",
-                ConvergenceWarning,
-            )
+            warn_user(self._unconverged(solution), ConvergenceWarning)
         X, compared = solution.embedding, np.zeros(problem.n_objects, dtype=bool)
         compared[problem.answers] = True
         X = X - X[compared].mean(axis=0)

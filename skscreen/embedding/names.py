@@ -124,12 +124,20 @@ def chosen_first(X, y=None) -> np.ndarray:
     else:
         if chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= table.shape[1]:
             raise ValueError(
-                f"y must hold columns of X, 0 to {table.shape[1] - 1}, or the chosen objects."
+                f"y must hold columns of X, 0 to {table.shape[1] - 1}, or the chosen objects"
+                f"{_counted_from_one(chosen, table.shape[1])}."
             )
         column = chosen.astype(np.int64)
     # A stable sort moves the chosen column to the front and leaves the others in order.
     others = np.arange(table.shape[1]) != column[:, None]
     return np.take_along_axis(table, np.argsort(others, axis=1, kind="stable"), axis=1)
+
+
+def _counted_from_one(columns: np.ndarray, n_columns: int) -> str:
+    """Return what a message adds where columns seem to be 1, 2, 3, ..."""
+    if columns.dtype.kind not in "iu" or columns.min() < 1 or columns.max() != n_columns:
+        return ""
+    return f"; got {columns.min()} to {columns.max()}: pass y - 1 if columns are counted from 1"
 
 
 def odd_last(X, y=None) -> np.ndarray:

@@ -18,6 +18,8 @@ _CANDIDATES, _STARTS = 200, 5
 # Distance of starts from a known point, as a share of the size of the embedding.
 _BESIDE = 0.05
 _MAX_ITER = 1000
+# Status of L-BFGS-B that ran out of iterations or evaluations.
+_AT_LIMIT = 1
 
 
 class PlaceMixin:
@@ -65,7 +67,8 @@ class PlaceMixin:
         if self.loss == "oddoneout":
             X, y = odd_last(X, y), None
         objects = all_objects(X, self.objects_)
-        answers = usable_answers(read_answers(positions(X, objects, known=True), y, sample_weight))
+        answers = read_answers(positions(X, objects, known=True), y, sample_weight)
+        answers = usable_answers(answers, are_objects=True)
         n_known = len(self.embedding_)
         compared = np.r_[self.compared_, np.zeros(len(objects) - n_known, dtype=bool)]
         free = np.zeros(len(objects), dtype=bool)
@@ -113,7 +116,8 @@ class PlaceMixin:
             # Written such that NaN is never the lowest.
             if best is None or found.fun < best.fun:
                 best = found
-        if best.nit >= _MAX_ITER:
+        # Status 2, a line search without a decrease, is usual where rounding errors end a search.
+        if best.status == _AT_LIMIT:
             warn_user(
                 f"{best.nit} iterations did not find the points of {len(free)} new objects; the "
                 f"objective is {best.fun:.6g}. Use more answers about each.",

@@ -76,6 +76,11 @@ def next_queries(
     NotFittedError
         If the model is not fitted.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If refits did not reach `tol` of the model; see `OrdinalEmbedding.bootstrap`.
+
     References
     ----------
     O. Tamuz, C. Liu, S. Belongie, O. Shamir, A. T. Kalai (2011). Adaptively learning the crowd
@@ -100,7 +105,7 @@ def next_queries(
     check_is_fitted(model, "answers_")
     n = check_scalar(n, "n", Integral, min_val=1)
     n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=2)
-    if strategy not in STRATEGIES:
+    if not isinstance(strategy, str) or strategy not in STRATEGIES:
         raise ValueError(f"strategy must be one of {STRATEGIES}, got {strategy!r}.")
     rng = check_random_state(random_state)
     pool = _pool(model, n, candidates, objects, rng)

@@ -77,7 +77,7 @@ def _comparisons(X, y):
     table = read_table(X)
     if are_names(table):
         table = distinct_names(table)[1].reshape(table.shape)
-    rows, counts = usable_answers(read_answers(table, y), equal=True)
+    rows, counts = usable_answers(read_answers(table, y), equal=True, are_objects=True)
     counts = np.ones(len(rows)) if counts is None else counts
     if np.any(counts != np.floor(counts)):
         raise ValueError("y must hold whole numbers if it holds counts of answers.")

@@ -1,12 +1,20 @@
 """Formats of answers, and what is wrong with them."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from skscreen import DifferenceScaling, OrdinalEmbedding, next_queries
+from skscreen import (
+    DifferenceScaling,
+    OrdinalEmbedding,
+    embedding_dimension_test,
+    next_queries,
+)
 from skscreen.embedding.answers import read_answers, usable_answers
+from skscreen.metrics import noise_ceiling
 
 T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1]])
 Q = np.array([[0, 1, 2, 3], [1, 2, 3, 0]])
@@ -27,8 +35,15 @@ def test_rows_of_any_kind_of_numbers(rows):
 
 @pytest.mark.parametrize(
     "y",
-    [[True, False, True, False], [1, -1, 1, -1], [1.0, -1.0, 1.0, -1.0], [1, 0, 1, 0]],
-    ids=["bool", "int", "float", "zero-one"],
+    [
+        [True, False, True, False],
+        np.array([True, False, True, False], dtype=object),
+        np.array([1, -1, 1, -1], dtype=object),
+        [1, -1, 1, -1],
+        [1.0, -1.0, 1.0, -1.0],
+        [1, 0, 1, 0],
+    ],
+    ids=["bool", "object-bool", "object-int", "int", "float", "zero-one"],
 )
 def test_responses_turn_answers_round(y):
     expected = np.where(np.array([1, 0, 1, 0], dtype=bool)[:, None], T, FLIPPED)
@@ -96,7 +111,7 @@ def test_a_part_of_a_tensor_is_refused():
         ([[0, 1]], "3 columns .* or 4"),
         ([[0, 1, 2, 3, 4]], "3 columns .* or 4"),
         ([[0, 1, -1]], "X must hold indices of objects.* got -1"),
-        ([[0, 1, 2.5]], "X must hold integers"),
+        ([[0, 1, 2.5]], r"X must hold objects, .*make_triplets\(X\)\); if the numbers are names"),
         ([[0, 1, np.nan]], "NaN"),
         ([[0, 1, 2**40]], "indices up to"),
         ([0, 1, 2], "2D array"),
@@ -117,6 +132,7 @@ def test_wrong_rows_are_named(X, message):
         ([2, 0, 1, 1], "y must not hold 0"),
         ([1, 1, 1], "one response for each of the 4 rows, got 3"),
         (["yes", "no", "yes", "no"], "y must be booleans or numbers"),
+        (np.array([True, None, True, True], dtype=object), "y must be booleans or numbers"),
         ([1, np.inf, 1, 1], "y must be booleans or numbers"),
     ],
 )
@@ -179,14 +195,43 @@ def test_entries_of_a_tensor_at_one_place_are_summed():
 @pytest.mark.filterwarnings("ignore:The smallest object in X")
 def test_features_are_no_comparisons(width):
     rng = np.random.default_rng(0)
-    # Grades from 0 to 4, and measures of different size.
-    grades = rng.integers(0, 5, size=(60, width))
-    sizes = 100 * np.arange(1, width + 1) + rng.integers(0, 30, size=(200, width))
-    for X in (grades[:, [0, 0, 1, 2][:width]], sizes, sizes[:, ::-1].astype(float)):
-        with pytest.raises(
-            ValueError, match=r"seems to be \d+ samples with . features.*ScreenedRTLM"
-        ):
-            OrdinalEmbedding(n_objects=600).fit(X)
+    # Grades from 0 to 4.
+    grades = rng.integers(0, 5, size=(60, width))[:, [0, 0, 1, 2][:width]]
+    with pytest.raises(ValueError, match=r"seems to be 60 samples with . features.*ScreenedRTLM"):
+        OrdinalEmbedding(n_objects=600).fit(grades)
+    # Measures of different size.
+    sizes = 100 * np.arange(width) + rng.integers(0, 30, size=(200, width))
+    for X in (sizes, sizes[:, ::-1].astype(float)):
+        with pytest.warns(UserWarning, match=r"No two columns of X .* for . features of samples"):
+            usable_answers(read_answers(X))
+
+
+def test_groups_of_objects_are_no_features():
+    rng = np.random.default_rng(0)
+    rows = np.stack([rng.integers(low, low + 10, size=200) for low in (0, 10, 20)], axis=1)
+    with pytest.warns(UserWarning, match="No two columns of X have values in common"):
+        expected = OrdinalEmbedding(random_state=0).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for options in ({"n_objects": 30}, {"objects": range(30)}):
+            model = OrdinalEmbedding(random_state=0, **options).fit(rows)
+            assert_array_equal(model.embedding_, expected.embedding_)
+            DifferenceScaling(**options).fit(rows)
+            rough = OrdinalEmbedding(tol=0.1, n_init=1, **options)
+            embedding_dimension_test(rows, [1, 2], 2, estimator=rough, random_state=0)
+        noise_ceiling(np.tile(rows, (2, 1)))
+        # New objects against two groups of known ones.
+        new = np.where(rows < 10, rows + 30, rows)
+        assert model.set_params(objects=None).place(new).shape == (10, 2)
+
+
+def test_a_question_asked_again_and_again_is_no_feature():
+    rows = [[1, 0, 2]] * 25
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert noise_ceiling(rows).agreement == 1.0
+        assert DifferenceScaling().fit(rows).predict(rows[:1]) == 1
+        assert OrdinalEmbedding(random_state=0).fit(rows).score(rows) == 1.0
 
 
 def test_choices_of_the_odd_one_are_no_comparisons():

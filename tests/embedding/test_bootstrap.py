@@ -1,10 +1,13 @@
+import warnings
+
 import numpy as np
 import pytest
 from embedding_reference import triplets_of
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skscreen import OrdinalEmbedding, next_queries
+from skscreen.embedding import lbfgs
 from skscreen.embedding.bootstrap import nearest_similar
 
 POINTS = np.random.default_rng(0).normal(size=(15, 2))
@@ -60,6 +63,32 @@ def test_it_needs_a_fit_and_a_number():
         OrdinalEmbedding().bootstrap()
     with pytest.raises(ValueError, match="n_samples == 0"):
         fitted(300).bootstrap(0)
+
+
+@pytest.mark.filterwarnings("ignore:.* iterations of solver=")
+def test_refits_take_the_iterations_of_the_fit_and_say_when_they_are_too_few():
+    model = fitted(300, solver="lbfgs", tol=1e-12, max_epochs=1)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.bootstrap(5, random_state=0)
+    (warning,) = caught
+    assert str(warning.message) == (
+        "5 of 5 refits did not reach tol=1e-12: raise max_epochs or tol."
+    )
+    with pytest.warns(ConvergenceWarning, match="4 of 4 refits"):
+        next_queries(model, 2, n_samples=4, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(max_epochs=5000).bootstrap(5, random_state=0)
+
+
+def test_epochs_of_other_solvers_do_not_limit_refits(monkeypatch):
+    model = fitted(300, solver="sgd", max_epochs=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.bootstrap(3, random_state=0)
+    monkeypatch.setattr(lbfgs, "_EPOCHS", 1)
+    with pytest.warns(ConvergenceWarning, match=r"3 of 3 refits .*: raise tol\.$"):
+        model.bootstrap(3, random_state=0)
 
 
 def test_ellipses_hold_true_points_about_as_often_as_they_say():

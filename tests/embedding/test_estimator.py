@@ -20,6 +20,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.fixes import parse_version
 
 from skscreen import OrdinalEmbedding
+from skscreen.embedding.descent import FIRST_STEP
 from skscreen.metrics import procrustes_distance
 
 POINTS = np.random.default_rng(0).normal(size=(30, 2))
@@ -270,6 +271,12 @@ def test_verbose_writes_to_stderr_only(capsys):
     assert "objective=" in err and "nan" not in err
     model().fit(T)
     assert capsys.readouterr() == ("", "")
+
+
+def test_sgd_that_diverges_says_so(monkeypatch):
+    monkeypatch.setitem(FIRST_STEP, "gnmds", 1e9)
+    with pytest.warns(ConvergenceWarning, match="steps of solver='sgd' diverged.* start"):
+        model(loss="gnmds", solver="sgd", reg=0.0).fit(T)
 
 
 def test_too_few_epochs_are_said():

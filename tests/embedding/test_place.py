@@ -5,9 +5,11 @@ import pytest
 from embedding_reference import share_right, trials_of, triplets_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.exceptions import NotFittedError
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skscreen import OrdinalEmbedding
+from skscreen.embedding import place
 from skscreen.metrics import procrustes_distance
 
 N_OLD, N = 30, 34
@@ -108,7 +110,18 @@ def test_answers_that_do_not_count_place_nothing():
     fitted = model().fit(OLD_ROWS)
     expected = fitted.place([[N_OLD, 0, 1], [N_OLD, 2, 3]])
     rows = [[N_OLD, 0, 1], [N_OLD, 2, 3], [N_OLD + 1, 0, 1]]
-    assert_allclose(fitted.place(rows, sample_weight=[1, 1, 0]), expected, rtol=1e-9)
+    assert_allclose(fitted.place(rows, sample_weight=[1, 1, 0]), expected, rtol=1e-7)
     rows[2] = [N_OLD + 1, N_OLD + 1, 1]
     with pytest.warns(UserWarning, match="1 of 3 answers in X compare .* an object with itself"):
-        assert_allclose(fitted.place(rows), expected, rtol=1e-9)
+        assert_allclose(fitted.place(rows), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("limit", ["maxiter", "maxfun"])
+def test_a_search_that_ran_out_of_steps_is_said(limit, monkeypatch):
+    def cut_short(*arguments, options, **others):
+        return minimize(*arguments, options={**options, limit: 2}, **others)
+
+    fitted = model().fit(OLD_ROWS)
+    monkeypatch.setattr(place, "minimize", cut_short)
+    with pytest.warns(ConvergenceWarning, match="did not find the points of 4 new objects"):
+        fitted.place(NEW_ROWS)

@@ -61,6 +61,8 @@ def test_new_objects_and_names():
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="strategy must be one of"):
         next_queries(MODEL, 3, "best")
+    with pytest.raises(ValueError, match="strategy must be one of"):
+        next_queries(MODEL, 3, np.array(["random", "information"]))
     with pytest.raises(ValueError, match="n == 0"):
         next_queries(MODEL, 0)
     with pytest.raises(ValueError, match="n_samples == 1"):

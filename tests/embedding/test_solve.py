@@ -191,6 +191,25 @@ def test_a_stochastic_start_that_diverges_is_repaired(loss, monkeypatch):
         assert np.isfinite(solution.objective)
 
 
+def test_sgd_that_gives_up_has_not_converged(monkeypatch):
+    monkeypatch.setitem(SOLVERS["sgd"].__globals__["FIRST_STEP"], "gnmds", 1e9)
+    X = start()
+    *_, last = SOLVERS["sgd"](
+        problem(LOSSES["gnmds"], reg=0.0), X, Settings(), np.random.default_rng(0)
+    )
+    assert not last.converged
+    assert_array_equal(X, start())
+
+
+@losses
+def test_sgd_with_a_strong_ridge_does_not_pass_the_origin(loss):
+    strong = problem(loss, reg=1e4)
+    solution = solve(strong, P, "sgd", Settings(), 0)
+    exact = solve(strong, P, "lbfgs", Settings(max_epochs=1000), 0)
+    assert solution.converged
+    assert solution.objective <= exact.objective * (1.0 + 1e-3)
+
+
 @losses
 @pytest.mark.parametrize("size", [1e7, 1e100])
 def test_sgd_from_points_far_apart_ends(loss, size):
