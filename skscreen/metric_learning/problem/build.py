@@ -151,7 +151,7 @@ def _check_one_label_each(X, y) -> None:
         check_consistent_length(X, y)
     except ValueError as error:
         raise ValueError(
-            f"{error} With comparisons y may only hold the classes of the samples in X. For "
+            f"{error}. With comparisons y may only hold the classes of the samples in X. For "
             "labels 1 and -1 of pairs call fit(X, pairs=(pairs[y == 1], pairs[y == -1])), or "
             "RTLMPairsClassifier(preprocessor=X).fit(pairs, y)."
         ) from error
