@@ -29,6 +29,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numba.core.registry import cpu_target
 from threadpoolctl import threadpool_limits
 
 import skscreen
@@ -99,11 +100,13 @@ class Recorder:
 def instrument() -> int:
     """Have atheris count the branches of skscreen's Python functions; return their number.
 
-    Not of those that numba compiles, which are no functions any more.
+    Not of those that numba compiles: most are no functions any more, and those of
+    `register_jitable` must keep their bytecode.
     """
     import atheris
 
-    done = set()
+    context, done = cpu_target.typing_context, set()
+    context.refresh()
     for name, module in list(sys.modules.items()):
         if not name.startswith("skscreen"):
             continue
@@ -115,7 +118,7 @@ def instrument() -> int:
                     function = function.__wrapped__
                 ours = getattr(function, "__module__", "") or ""
                 if isinstance(function, types.FunctionType) and ours.startswith("skscreen"):
-                    if function not in done:
+                    if function not in done and context._lookup_global(function) is None:
                         done.add(function)
                         atheris.instrument_func(function)
     return len(done)
