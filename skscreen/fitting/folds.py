@@ -50,12 +50,21 @@ def split(cv, X, y, codes, groups, classifier: bool = True) -> tuple:
     places = np.arange(len(y))
     # Turn masks into indices, which can also be written to.
     folds = [
-        tuple(places[np.asarray(part)] for part in parts)
+        tuple(_rows(part, places) for part in parts)
         for parts in check_cv(cv, codes, classifier=classifier).split(X, y, groups)
     ]
     if not folds:
         raise ValueError("cv must give folds, got none: an iterator can be used once only.")
     return X, y, folds
+
+
+def _rows(part, places: np.ndarray) -> np.ndarray:
+    try:
+        return places[np.asarray(part)]
+    except IndexError as error:
+        raise ValueError(
+            f"cv must give rows of X, 0 to {places.size - 1}, or masks of all rows: {error}."
+        ) from error
 
 
 def check_weights_of_folds(sample_weight: np.ndarray, splits: list) -> None:

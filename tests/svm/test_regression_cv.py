@@ -74,3 +74,8 @@ def test_wrong_arguments_are_named():
                         ({"gammas": [1.0], "kernel": "linear"}, "gammas")):  # fmt: skip
         with pytest.raises(ValueError, match=name):
             ScreenedSVRCV(**wrong).fit(X, y)
+
+
+def test_folds_of_rows_that_are_not_there_are_named():
+    with pytest.raises(ValueError, match="cv must give rows of X, 0 to 3, or masks of all rows"):
+        ScreenedSVRCV(cv=[([0, 1, 2], [3, 9])]).fit(np.eye(4), np.arange(4.0))
