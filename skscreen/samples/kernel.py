@@ -12,7 +12,7 @@ from skscreen.samples.gram import Gram, Shared, is_definite, kernel_values
 from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
 from skscreen.samples.objects import Objects
 from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
-from skscreen.samples.row_loops import largest_distance, squared_norms
+from skscreen.samples.row_loops import squared_distances_from, squared_norms
 
 # Number of samples that determine the scale of a kernel that is a function.
 _FEW = 16
@@ -103,28 +103,33 @@ class Kernel:
         """Width of products, for the choice of BLAS threads; see `KernelSamples.width`."""
         return np.inf if self.name == "linear" else 0.0
 
-    def size(self, X) -> float:
-        """Return the size of the terms of decision values: the largest K(x, x), or about that.
+    @property
+    def has_lengths(self) -> bool:
+        """Whether samples have lengths that are not all alike, and known without other samples."""
+        return self.name in ("linear", "poly")
 
-        Of the linear kernel as if the origin were at a sample: an intercept takes up the rest.
+    def lengths(self, X, support_vectors) -> np.ndarray:
+        """Return sqrt(K(x, x)) of the rows of X, or about that: the size of terms of scores.
+
+        Of the linear kernel on dense samples as if the origin were at one of them: an intercept
+        takes up the rest.
         """
-        if X.shape[0] == 0 or self.name in ("rbf", "sigmoid"):
-            return 1.0
-        if callable(self.name):
-            some = X[: min(X.shape[0], _FEW)]
-            return float(np.abs(self.between(some, some)).max())
+        n = X.shape[0]
+        if callable(self.name) and support_vectors.shape[0]:
+            some = support_vectors[: min(support_vectors.shape[0], _FEW)]
+            return np.full(n, np.sqrt(np.abs(self.between(some, some)).max()))
+        if not self.has_lengths or support_vectors.shape[0] == 0:
+            return np.ones(n)
         if sparse.issparse(X):
             columns = X.indices.view(f"u{X.indices.itemsize}")
-            rows = X.data, columns, X.indptr, X.shape[1], X.shape[0]
-            square = float(squared_norms(*rows).max())
+            squares = squared_norms(X.data, columns, X.indptr, X.shape[1], n)
         else:
-            origin = X[0] if self.name == "linear" else np.zeros(X.shape[1])
-            square = float(largest_distance(X, origin.astype(np.float64)))
-        return (
-            square
-            if self.name == "linear"
-            else (self.gamma * square + abs(self.coef0)) ** self.degree
-        )
+            moved = self.name == "linear" and not sparse.issparse(support_vectors)
+            origin = support_vectors[0] if moved else np.zeros(X.shape[1])
+            squares = squared_distances_from(X, origin.astype(np.float64))
+        if self.name == "linear":
+            return np.sqrt(squares)
+        return (self.gamma * squares + abs(self.coef0)) ** (0.5 * self.degree)
 
     def between(self, X, Y) -> np.ndarray:
         """Return the kernel matrix between two sets of samples."""

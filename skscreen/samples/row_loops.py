@@ -135,13 +135,13 @@ def take_entries(X, starts, columns, data):
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def largest_distance(X, origin):
-    """Return the largest squared distance of a row of a dense matrix from a point."""
-    largest = 0.0
+def squared_distances_from(X, origin):
+    """Squared distances of the rows of a dense matrix from a point."""
+    out = np.empty(X.shape[0])
     for i in range(X.shape[0]):
         total = 0.0
         for j in range(X.shape[1]):
             difference = np.float64(X[i, j]) - origin[j]
             total += difference * difference
-        largest = max(largest, total)
-    return largest
+        out[i] = total
+    return out

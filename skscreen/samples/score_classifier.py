@@ -12,7 +12,7 @@ def without_noise(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     scores : ndarray of shape (n, n_problems)
-    errors : ndarray of shape (n_problems,)
+    errors : ndarray of shape (n or 1, n_problems)
     """
     return np.where(np.abs(scores) <= errors, 0.0, scores)
 
@@ -23,10 +23,10 @@ def equal_to_best(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     scores : ndarray of shape (n, n_classes)
-    errors : ndarray of shape (n_classes,)
+    errors : ndarray of shape (n or 1, n_classes)
     """
     best = scores.max(axis=1, keepdims=True)
-    return np.where(scores >= best - errors - errors.max(), best, scores)
+    return np.where(scores >= best - errors - errors.max(axis=1, keepdims=True), best, scores)
 
 
 class ScoreClassifierMixin(ClassifierMixin):

@@ -35,7 +35,7 @@ ADVICE = (
 
 
 # Rounding errors of scores, relative to the size of their terms, and the largest that may hide a
-# score: support vectors have scores of about one, so that nothing much larger is noise.
+# score: the terms are sums over all support vectors, whose errors mostly cancel.
 _TIE, _MOST_NOISE = 8.0 * EPS, 1e-8
 
 
@@ -134,7 +134,7 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         b, coef = float(self.intercept_[0]), self._dense_dual_coef[0]
         with at_most(self.n_jobs):
             scores = self._kernel.decisive_scores(X, self.support_vectors_, coef, b)
-        return without_noise(scores, self._errors)
+        return without_noise(scores[:, None], self._rounding(X))[:, 0]
 
     def __getattr__(self, name: str):
         """Name an alternative in the error about missing probabilities."""
@@ -145,11 +145,31 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
     def _scores(self, X) -> np.ndarray:
         """Return the scores of all problems, one column each; equal up to rounding means equal."""
+        check_is_fitted(self)
+        known = self._known[1] if self._known is not None and X is self._known[0] else None
+        if known is None and self._kernel.objects is not None:
+            X = self._kernel.objects.to_training(X)
+        elif known is None or self._kernel.has_lengths:
+            X = validate_data(self, X, reset=False, **accepted(self))
         with at_most(self.n_jobs):
-            scores = self._raw_scores(X)
+            scores = self._raw_scores(X) if known is None else known
+        errors = self._rounding(X)
         if self._one_against_one or scores.shape[1] == 1:
-            return without_noise(scores, self._errors)
-        return equal_to_best(scores, self._errors)
+            return without_noise(scores, errors)
+        return equal_to_best(scores, errors)
+
+    def _rounding(self, X) -> np.ndarray:
+        """Return estimates of rounding errors of scores, of shape (n or 1, n_problems).
+
+        |sum_j alpha_j K(x, x_j)| is at most sqrt(K(x, x)) sum_j alpha_j sqrt(K(x_j, x_j)). An
+        intercept has the errors of the scores of support vectors, from which it was computed.
+        """
+        sizes = self._sums
+        if self._kernel.has_lengths:
+            lengths = self._kernel.lengths(X, self.support_vectors_)
+            longest = self._longest if self.fit_intercept else 0.0
+            sizes = np.maximum(lengths, longest)[:, None] * sizes
+        return np.atleast_2d(np.minimum(_TIE * (sizes + np.abs(self.intercept_)), _MOST_NOISE))
 
     @property
     def _dense_dual_coef(self) -> np.ndarray:
@@ -157,13 +177,6 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         return coefs.toarray() if sparse.issparse(coefs) else coefs
 
     def _raw_scores(self, X) -> np.ndarray:
-        check_is_fitted(self)
-        if self._known is not None and X is self._known[0]:
-            return self._known[1]
-        if self._kernel.objects is not None:
-            X = self._kernel.objects.to_training(X)
-        else:
-            X = validate_data(self, X, reset=False, **accepted(self))
         if self._kernel.name == "linear":
             if sparse.issparse(X) and sparse.issparse(self.coef_):
                 # scikit-learn multiplies sparse matrices of one dtype only.
@@ -324,14 +337,19 @@ def _set(
     found = found[np.argsort(labels.codes[found], kind="stable")]
     rows, precomputed = labels.rows[found], kernel.name == "precomputed"
     intercepts = np.array([solution.b for solution in solutions])
-    # Error of a score, as a sum over support vectors or as a product with the weights.
-    sums = np.array([solution.alpha.sum() for solution in solutions])
     vectors = np.empty((0, 0)) if precomputed else X[rows]
-    size = np.abs(X[rows, rows]).max(initial=0.0) if precomputed else kernel.size(vectors)
+    lengths = np.zeros(labels.rows.size)
+    if precomputed:
+        lengths[found] = np.abs(X[rows, rows]).max(initial=0.0)
+    else:
+        lengths[found] = kernel.lengths(vectors, vectors)
+        # Those of other samples are the same where they are not known.
+        lengths = lengths if kernel.has_lengths else lengths**2
+    sums = [s.alpha @ lengths[division.rows(k)] for k, s in enumerate(solutions)]
     certificates = [solution.certificate for solution in solutions]
     n_iter = np.array([max(solution.n_iter, model.fewest) for solution in solutions])
     model._kernel, model._one_against_one = kernel, isinstance(division, OneVsOne)
-    model._errors = np.minimum(_TIE * (sums * size + np.abs(intercepts)), _MOST_NOISE)
+    model._sums, model._longest = np.array(sums), lengths.max()
     learned = {
         "classes_": labels.classes,
         "support_": rows,

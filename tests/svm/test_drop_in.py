@@ -209,3 +209,20 @@ def test_sparse_weights_predict_samples_of_single_precision():
         assert sparse.issparse(model.coef_)
         expected = single @ model.coef_.T.toarray() + model.intercept_
         assert_allclose(model.decision_function(single), np.squeeze(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("sigma", "degree"), [(3.0, 3), (2.0, 5)])
+def test_small_scores_of_short_samples_are_no_rounding_errors(sigma, degree, n_classes):
+    """With a polynomial kernel scores grow with the length of a sample."""
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(600, 4))
+    side = data[:, 0] / np.linalg.norm(data, axis=1) + 0.15 * rng.normal(size=600)
+    labels = np.digitize(side, [0.0, 0.4][: n_classes - 1])
+    data *= 1e3 * np.exp(sigma * rng.normal(size=(600, 1)))
+    model = ScreenedSVC(kernel="poly", degree=degree, fit_intercept=False, multi_class="ovr")
+    model.fit(data, labels)
+    K = (model._kernel.gamma * data @ model.support_vectors_.T) ** degree
+    scores = K @ model.dual_coef_.T
+    expected = scores.argmax(axis=1) if n_classes > 2 else (scores[:, 0] > 0.0).astype(int)
+    assert_array_equal(model.predict(data), expected)
