@@ -580,3 +580,9 @@ def test_labels_of_pairs_and_triplets_as_samples_are_told_the_call():
         rtlm().fit(X, pairs=pairs, y=[1, -1])
     with pytest.raises(ValueError, match=r"call fit\(samples, triplets=X\)"):
         rtlm().fit(np.array([[0, 1, 50], [1, 2, 60]]))
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e7, 1e10])
+def test_a_feature_that_dominates_the_distances_is_named(ratio):
+    with pytest.warns(UserWarning, match="One feature has .* the median scale"):
+        rtlm().fit(X * np.r_[ratio, np.ones(X.shape[1] - 1)], y)

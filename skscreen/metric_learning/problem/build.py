@@ -35,8 +35,9 @@ _COPIES = 4
 
 # Ratio of the largest scale of a feature to the median scale that leads to a warning.
 _UNEVEN = 100.0
-# Largest scale, as a share of the largest one, of a feature that counts as constant there.
-_CONSTANT = 1e-6
+# Largest scales, as a share of the largest one, of features that decide nothing beside others, and
+# of those that are rounding errors.
+_SMALL, _CONSTANT = 1e-6, 1e-12
 
 # Bytes for the two dual variables that each triplet of a narrow loss keeps.
 _BYTES_OF_DUALS = 16
@@ -126,7 +127,8 @@ def _centred(X: np.ndarray) -> np.ndarray:
 def _warn_of_scales(X: np.ndarray) -> None:
     """Warn of a feature that alone decides who is near."""
     spreads = np.sort(X.std(axis=0))
-    spreads = spreads[spreads > _CONSTANT * spreads[-1]]
+    known, large = (spreads[spreads > share * spreads[-1]] for share in (_CONSTANT, _SMALL))
+    spreads = large if large.size > 1 else known
     if spreads.size > 1 and spreads[-1] > _UNEVEN * spreads[(spreads.size - 1) // 2]:
         ratio = spreads[-1] / spreads[(spreads.size - 1) // 2]
         warn_user(
