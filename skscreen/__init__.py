@@ -2,9 +2,9 @@
 
 from skscreen.core.projection import project_box_equality
 from skscreen.embedding.difference_scaling import DifferenceScaling
-from skscreen.embedding.dimension import DimensionTest, embedding_dimension_test
 from skscreen.embedding.estimator import OrdinalEmbedding
-from skscreen.embedding.queries import next_queries
+from skscreen.embedding.tools.dimension import DimensionTest, embedding_dimension_test
+from skscreen.embedding.tools.queries import next_queries
 from skscreen.fitting.store import Store
 from skscreen.metric_learning.cv import ScreenedRTLMCV
 from skscreen.metric_learning.estimator import ScreenedRTLM

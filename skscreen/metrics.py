@@ -7,9 +7,9 @@ import numpy as np
 from scipy.spatial import procrustes
 from sklearn.utils import check_array, check_consistent_length, check_scalar, column_or_1d
 
-from skscreen.embedding.answers import check_total, read_answers
-from skscreen.embedding.objective import margins
-from skscreen.embedding.repeats import NoiseCeiling, ceiling_of, count_votes
+from skscreen.embedding.problem.answers import check_total, read_answers
+from skscreen.embedding.problem.objective import margins
+from skscreen.embedding.problem.repeats import NoiseCeiling, ceiling_of, count_votes
 
 # Number of distances, 8 bytes each, in a block of queries.
 _BLOCK = 2**22

@@ -11,7 +11,7 @@ from numbers import Integral
 
 import numpy as np
 
-from skscreen.embedding.names import chosen_first, read_table
+from skscreen.embedding.problem.names import chosen_first, read_table
 
 __all__ = [
     "triplets_from_mostcentral",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skscreen.embedding.losses import answer, choice
+from skscreen.embedding.problem.losses import answer, choice
 
 
 def columns(rows):

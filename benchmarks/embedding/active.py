@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.support.tables import table
 from skscreen import OrdinalEmbedding, next_queries
 from skscreen.datasets import make_triplets
-from skscreen.embedding.queries import STRATEGIES
+from skscreen.embedding.tools.queries import STRATEGIES
 from skscreen.metrics import triplet_error
 
 N, P, NOISE, TARGET = 100, 3, 0.1, 0.15

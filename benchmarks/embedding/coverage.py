@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.support.tables import table
 from skscreen import OrdinalEmbedding
 from skscreen.datasets import make_triplets
-from skscreen.embedding.bootstrap import nearest_similar
+from skscreen.embedding.tools.bootstrap import nearest_similar
 
 N, P, NOISE, SAMPLES = 30, 2, 0.1, 100
 LEVELS = (0.5, 0.8, 0.95)

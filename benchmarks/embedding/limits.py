@@ -11,10 +11,10 @@ from benchmarks.embedding.figures import growth_lines
 from benchmarks.embedding.runs import LOSSES, Settings, loss_of, ms, synthetic
 from benchmarks.support.tables import table
 from skscreen import OrdinalEmbedding
-from skscreen.embedding.auto import random_start
-from skscreen.embedding.objective import EmbeddingProblem, evaluate
-from skscreen.embedding.solve import solve
-from skscreen.embedding.svrg import svrg_sbb
+from skscreen.embedding.problem.objective import EmbeddingProblem, evaluate
+from skscreen.embedding.solvers.auto import random_start
+from skscreen.embedding.solvers.solve import solve
+from skscreen.embedding.solvers.svrg import svrg_sbb
 
 
 def growth(bench) -> dict:

@@ -10,7 +10,7 @@ from benchmarks.embedding.figures import error_curves, step_sizes
 from benchmarks.embedding.runs import LOSSES, Settings, curve, ms, seconds_to, split, synthetic
 from benchmarks.support.tables import table
 from skscreen import OrdinalEmbedding
-from skscreen.embedding.auto import random_start
+from skscreen.embedding.solvers.auto import random_start
 from skscreen.metrics import mean_average_precision, precision_at_k
 
 N, P, SIZE, LEVEL = 100, 10, 10_000, 0.15

@@ -7,13 +7,13 @@ import numpy as np
 
 from benchmarks.support.peer_process import PeerProcess
 from skscreen.datasets import make_triplets
-from skscreen.embedding.auto import clean_ridge, random_start
-from skscreen.embedding.descent import diverged
-from skscreen.embedding.losses import EmbeddingLoss
-from skscreen.embedding.objective import EmbeddingProblem
-from skscreen.embedding.solve import SOLVERS
-from skscreen.embedding.state import Progress, Settings
-from skscreen.embedding.stochastic_loops import sgd_pass
+from skscreen.embedding.problem.losses import EmbeddingLoss
+from skscreen.embedding.problem.objective import EmbeddingProblem
+from skscreen.embedding.solvers.auto import clean_ridge, random_start
+from skscreen.embedding.solvers.descent import diverged
+from skscreen.embedding.solvers.solve import SOLVERS
+from skscreen.embedding.solvers.state import Progress, Settings
+from skscreen.embedding.solvers.stochastic_loops import sgd_pass
 from skscreen.metrics import triplet_error
 
 PEER = "benchmarks.embedding.peer_side"

@@ -27,7 +27,7 @@ from skscreen import (
     Store,
     project_box_equality,
 )
-from skscreen.embedding.losses import EmbeddingLoss
+from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.inspection import (
     CertifiedPathDisplay,
     EmbeddingDisplay,

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
-from skscreen.embedding.answers import (
+from skscreen.embedding.problem.answers import (
     Answers,
     check_listed,
     check_total,
@@ -21,7 +21,7 @@ from skscreen.embedding.answers import (
     read_answers,
     usable_answers,
 )
-from skscreen.embedding.names import learn_objects, positions
+from skscreen.embedding.problem.names import learn_objects, positions
 from skscreen.fitting.warning import warn_user
 
 _HALVINGS = 60

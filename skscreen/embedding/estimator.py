@@ -17,24 +17,30 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from skscreen.core.threads import N_JOBS
-from skscreen.embedding.answers import (
+from skscreen.embedding.problem.answers import (
     Answers,
     read_named_answers,
     usable_answers,
     warn_uncompared,
 )
-from skscreen.embedding.auto import clean_ridge
-from skscreen.embedding.bootstrap import BootstrapMixin
-from skscreen.embedding.bound import BoundMixin
-from skscreen.embedding.convex import CONVEX_LOSSES
-from skscreen.embedding.feature_map import FeatureMapMixin
-from skscreen.embedding.losses import CODES, EmbeddingLoss
-from skscreen.embedding.names import odd_last
-from skscreen.embedding.objective import EmbeddingProblem
-from skscreen.embedding.place import PlaceMixin
-from skscreen.embedding.predict import PredictMixin
-from skscreen.embedding.solve import LARGEST, EmbeddingSolution, check_free, check_inits, solve_from
-from skscreen.embedding.state import Progress, Settings
+from skscreen.embedding.problem.losses import CODES, EmbeddingLoss
+from skscreen.embedding.problem.names import odd_last
+from skscreen.embedding.problem.objective import EmbeddingProblem
+from skscreen.embedding.solvers.auto import clean_ridge
+from skscreen.embedding.solvers.convex import CONVEX_LOSSES
+from skscreen.embedding.solvers.solve import (
+    LARGEST,
+    EmbeddingSolution,
+    check_free,
+    check_inits,
+    solve_from,
+)
+from skscreen.embedding.solvers.state import Progress, Settings
+from skscreen.embedding.tools.bootstrap import BootstrapMixin
+from skscreen.embedding.tools.bound import BoundMixin
+from skscreen.embedding.tools.feature_map import FeatureMapMixin
+from skscreen.embedding.tools.place import PlaceMixin
+from skscreen.embedding.tools.predict import PredictMixin
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.fitting.warning import warn_user

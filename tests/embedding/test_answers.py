@@ -13,7 +13,7 @@ from skscreen import (
     embedding_dimension_test,
     next_queries,
 )
-from skscreen.embedding.answers import read_answers, usable_answers
+from skscreen.embedding.problem.answers import read_answers, usable_answers
 from skscreen.metrics import noise_ceiling
 
 T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1]])

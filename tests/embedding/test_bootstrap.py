@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skscreen import OrdinalEmbedding, next_queries
-from skscreen.embedding import lbfgs
-from skscreen.embedding.bootstrap import nearest_similar
+from skscreen.embedding.solvers import lbfgs
+from skscreen.embedding.tools.bootstrap import nearest_similar
 
 POINTS = np.random.default_rng(0).normal(size=(15, 2))
 

@@ -7,8 +7,8 @@ from scipy.optimize import check_grad
 
 from skscreen import OrdinalEmbedding, embedding_dimension_test
 from skscreen.datasets import make_triplets
-from skscreen.embedding.losses import EmbeddingLoss
-from skscreen.embedding.objective import EmbeddingProblem
+from skscreen.embedding.problem.losses import EmbeddingLoss
+from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.metrics import procrustes_distance
 
 LOSSES = ["soe", "ste", "tste", "ckl", "gnmds"]

@@ -6,12 +6,12 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skscreen import OrdinalEmbedding
-from skscreen.embedding.auto import random_start
-from skscreen.embedding.convex import _conjugates, convex, lower_bound
-from skscreen.embedding.losses import EmbeddingLoss, answer
-from skscreen.embedding.objective import EmbeddingProblem
-from skscreen.embedding.solve import solve
-from skscreen.embedding.state import Settings
+from skscreen.embedding.problem.losses import EmbeddingLoss, answer
+from skscreen.embedding.problem.objective import EmbeddingProblem
+from skscreen.embedding.solvers.auto import random_start
+from skscreen.embedding.solvers.convex import _conjugates, convex, lower_bound
+from skscreen.embedding.solvers.solve import solve
+from skscreen.embedding.solvers.state import Settings
 
 N, REG = 7, 0.1
 POINTS = np.random.default_rng(0).normal(size=(N, 2))

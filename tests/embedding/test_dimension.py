@@ -6,7 +6,7 @@ from scipy import stats
 from sklearn.model_selection import RepeatedKFold, cross_val_score
 
 from skscreen import OrdinalEmbedding, embedding_dimension_test
-from skscreen.embedding.dimension import _holm, _rise_p_values
+from skscreen.embedding.tools.dimension import _holm, _rise_p_values
 
 POINTS = np.random.default_rng(0).normal(size=(20, 2))
 ROWS = triplets_of(POINTS, 1200, 1, noise=0.1)

@@ -20,7 +20,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.fixes import parse_version
 
 from skscreen import OrdinalEmbedding
-from skscreen.embedding.descent import FIRST_STEP
+from skscreen.embedding.solvers.descent import FIRST_STEP
 from skscreen.metrics import procrustes_distance
 
 POINTS = np.random.default_rng(0).normal(size=(30, 2))

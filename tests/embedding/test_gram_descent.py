@@ -4,11 +4,11 @@ import pytest
 from embedding_reference import triplets_of
 from numpy.testing import assert_allclose
 
-from skscreen.embedding.auto import random_start
-from skscreen.embedding.gram_descent import gram_descent
-from skscreen.embedding.losses import EmbeddingLoss
-from skscreen.embedding.objective import EmbeddingProblem
-from skscreen.embedding.state import Settings
+from skscreen.embedding.problem.losses import EmbeddingLoss
+from skscreen.embedding.problem.objective import EmbeddingProblem
+from skscreen.embedding.solvers.auto import random_start
+from skscreen.embedding.solvers.gram_descent import gram_descent
+from skscreen.embedding.solvers.state import Settings
 
 N, REG = 7, 0.02
 POINTS = np.random.default_rng(0).normal(size=(N, 2))

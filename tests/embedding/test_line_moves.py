@@ -4,12 +4,12 @@ from embedding_reference import trials_of, triplets_of
 from numpy.testing import assert_allclose
 
 from skscreen import OrdinalEmbedding
-from skscreen.embedding.auto import clean_ridge
-from skscreen.embedding.line_moves import improve_line
-from skscreen.embedding.losses import EmbeddingLoss
-from skscreen.embedding.objective import EmbeddingProblem
-from skscreen.embedding.solve import solve, solve_from
-from skscreen.embedding.state import Settings
+from skscreen.embedding.problem.losses import EmbeddingLoss
+from skscreen.embedding.problem.objective import EmbeddingProblem
+from skscreen.embedding.solvers.auto import clean_ridge
+from skscreen.embedding.solvers.line_moves import improve_line
+from skscreen.embedding.solvers.solve import solve, solve_from
+from skscreen.embedding.solvers.state import Settings
 
 N = 12
 SCALE = np.arange(N, dtype=float)[:, None]

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from skscreen.embedding.losses import EmbeddingLoss
+from skscreen.embedding.problem.losses import EmbeddingLoss
 
 LOSSES = [
     EmbeddingLoss("gnmds", 1.0),

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from skscreen import DifferenceScaling, OrdinalEmbedding, next_queries
-from skscreen.embedding.names import chosen_first, learn_objects, positions, read_table
+from skscreen.embedding.problem.names import chosen_first, learn_objects, positions, read_table
 from skscreen.preprocessing import triplets_from_oddoneout
 
 POINTS = np.random.default_rng(0).normal(size=(20, 2))

@@ -3,8 +3,8 @@ import pytest
 from embedding_reference import loss_values
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skscreen.embedding.losses import EmbeddingLoss
-from skscreen.embedding.objective import (
+from skscreen.embedding.problem.losses import EmbeddingLoss
+from skscreen.embedding.problem.objective import (
     EmbeddingProblem,
     answer_margins,
     margins,

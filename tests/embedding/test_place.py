@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skscreen import OrdinalEmbedding
-from skscreen.embedding import place
+from skscreen.embedding.tools import place
 from skscreen.metrics import procrustes_distance
 
 N_OLD, N = 30, 34

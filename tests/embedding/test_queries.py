@@ -5,7 +5,7 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from skscreen import OrdinalEmbedding, next_queries
-from skscreen.embedding.queries import STRATEGIES
+from skscreen.embedding.tools.queries import STRATEGIES
 
 POINTS = np.random.default_rng(0).normal(size=(15, 2))
 ROWS = triplets_of(POINTS, 300, 1, noise=0.1)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from skscreen.embedding.repeats import ceiling_of
+from skscreen.embedding.problem.repeats import ceiling_of
 from skscreen.metrics import noise_ceiling
 
 

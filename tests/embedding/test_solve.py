@@ -6,14 +6,14 @@ from embedding_reference import gradient, share_right, triplets_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from skscreen.embedding import svrg
-from skscreen.embedding.auto import clean_ridge, random_start
-from skscreen.embedding.lbfgs import lbfgs
-from skscreen.embedding.losses import CODES, EmbeddingLoss
-from skscreen.embedding.objective import EmbeddingProblem
-from skscreen.embedding.solve import SOLVERS, solve, solve_from
-from skscreen.embedding.state import Settings, shuffled
-from skscreen.embedding.stochastic_loops import room_for_third, sgd_pass, svrg_epoch
+from skscreen.embedding.problem.losses import CODES, EmbeddingLoss
+from skscreen.embedding.problem.objective import EmbeddingProblem
+from skscreen.embedding.solvers import svrg
+from skscreen.embedding.solvers.auto import clean_ridge, random_start
+from skscreen.embedding.solvers.lbfgs import lbfgs
+from skscreen.embedding.solvers.solve import SOLVERS, solve, solve_from
+from skscreen.embedding.solvers.state import Settings, shuffled
+from skscreen.embedding.solvers.stochastic_loops import room_for_third, sgd_pass, svrg_epoch
 
 N, P = 25, 2
 POINTS = np.random.default_rng(0).normal(scale=0.5, size=(N, P))

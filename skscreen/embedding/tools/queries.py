@@ -9,10 +9,10 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
-from skscreen.embedding.answers import read_answers
-from skscreen.embedding.losses import EmbeddingLoss
-from skscreen.embedding.names import positions, read_column
-from skscreen.embedding.objective import answer_margins, margins
+from skscreen.embedding.problem.answers import read_answers
+from skscreen.embedding.problem.losses import EmbeddingLoss
+from skscreen.embedding.problem.names import positions, read_column
+from skscreen.embedding.problem.objective import answer_margins, margins
 
 STRATEGIES = ("information", "uncertainty", "random")
 # Number of candidates for each question of a batch, and the least number of candidates.

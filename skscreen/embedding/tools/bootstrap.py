@@ -11,10 +11,10 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
-from skscreen.embedding.losses import EmbeddingLoss
-from skscreen.embedding.objective import EmbeddingProblem
-from skscreen.embedding.solve import solve
-from skscreen.embedding.state import Settings
+from skscreen.embedding.problem.losses import EmbeddingLoss
+from skscreen.embedding.problem.objective import EmbeddingProblem
+from skscreen.embedding.solvers.solve import solve
+from skscreen.embedding.solvers.state import Settings
 from skscreen.fitting.warning import warn_user
 
 

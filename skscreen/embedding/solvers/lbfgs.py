@@ -6,8 +6,8 @@ from math import isfinite, sqrt
 import numpy as np
 
 from skscreen.core.compiling import njit
-from skscreen.embedding.objective import EmbeddingProblem, evaluate
-from skscreen.embedding.state import Progress, Settings
+from skscreen.embedding.problem.objective import EmbeddingProblem, evaluate
+from skscreen.embedding.solvers.state import Progress, Settings
 
 # Most steps.
 _EPOCHS = 200

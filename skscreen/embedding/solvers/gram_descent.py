@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from skscreen.core.compiling import njit
-from skscreen.embedding.convex import add_pair
-from skscreen.embedding.losses import ODD, answer, choice
-from skscreen.embedding.objective import EmbeddingProblem
-from skscreen.embedding.state import Progress, Settings
+from skscreen.embedding.problem.losses import ODD, answer, choice
+from skscreen.embedding.problem.objective import EmbeddingProblem
+from skscreen.embedding.solvers.convex import add_pair
+from skscreen.embedding.solvers.state import Progress, Settings
 
 # Most steps, each a pass over all answers.
 _EPOCHS = 1000

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skscreen.embedding.objective import EmbeddingProblem
+from skscreen.embedding.problem.objective import EmbeddingProblem
 
 # Number of passes for which a drawn list of weighted answers is used, and its largest length.
 _DRAWS, _MOST_DRAWN = 20, 4_000_000

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from skscreen.embedding.objective import EmbeddingProblem, evaluate
-from skscreen.embedding.state import Progress, Settings, shuffled
-from skscreen.embedding.stochastic_loops import room_for_third, svrg_epoch
+from skscreen.embedding.problem.objective import EmbeddingProblem, evaluate
+from skscreen.embedding.solvers.state import Progress, Settings, shuffled
+from skscreen.embedding.solvers.stochastic_loops import room_for_third, svrg_epoch
 
 # Most epochs.
 _EPOCHS = 50

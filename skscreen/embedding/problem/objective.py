@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skscreen.core.compiling import njit, start_numba
-from skscreen.embedding.losses import (
+from skscreen.embedding.problem.losses import (
     CKL,
     GNMDS,
     ODD,

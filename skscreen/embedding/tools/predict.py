@@ -5,10 +5,10 @@ from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from skscreen.core.inputs import check_format, in_format
-from skscreen.embedding.answers import Answers, check_total, read_answers
-from skscreen.embedding.losses import EmbeddingLoss
-from skscreen.embedding.names import are_positions, odd_last, positions, read_table
-from skscreen.embedding.objective import answer_margins
+from skscreen.embedding.problem.answers import Answers, check_total, read_answers
+from skscreen.embedding.problem.losses import EmbeddingLoss
+from skscreen.embedding.problem.names import are_positions, odd_last, positions, read_table
+from skscreen.embedding.problem.objective import answer_margins
 
 
 class PredictMixin:

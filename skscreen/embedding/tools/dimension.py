@@ -12,9 +12,9 @@ from sklearn.base import clone
 from sklearn.model_selection import RepeatedKFold
 from sklearn.utils import check_random_state, check_scalar
 
-from skscreen.embedding.answers import Answers, read_named_answers, usable_answers
 from skscreen.embedding.estimator import OrdinalEmbedding
-from skscreen.embedding.names import chosen_first, odd_last
+from skscreen.embedding.problem.answers import Answers, read_named_answers, usable_answers
+from skscreen.embedding.problem.names import chosen_first, odd_last
 
 
 @dataclass(frozen=True)

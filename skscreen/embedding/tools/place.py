@@ -7,10 +7,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.embedding.answers import Answers, read_answers, usable_answers
-from skscreen.embedding.losses import EmbeddingLoss
-from skscreen.embedding.names import all_objects, odd_last, positions
-from skscreen.embedding.objective import EmbeddingProblem, answer_margins
+from skscreen.embedding.problem.answers import Answers, read_answers, usable_answers
+from skscreen.embedding.problem.losses import EmbeddingLoss
+from skscreen.embedding.problem.names import all_objects, odd_last, positions
+from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
 from skscreen.fitting.warning import warn_user
 
 # Number of known points at which a new one is tried, and number of the best used as starts.

@@ -10,10 +10,10 @@ from math import log
 import numpy as np
 
 from skscreen.core.compiling import njit
-from skscreen.embedding.lbfgs import lbfgs
-from skscreen.embedding.losses import CKL, ODD, answer, choice
-from skscreen.embedding.objective import LARGE, EmbeddingProblem
-from skscreen.embedding.state import Progress, Settings
+from skscreen.embedding.problem.losses import CKL, ODD, answer, choice
+from skscreen.embedding.problem.objective import LARGE, EmbeddingProblem
+from skscreen.embedding.solvers.lbfgs import lbfgs
+from skscreen.embedding.solvers.state import Progress, Settings
 
 # Largest number of gaps that are tried for a point; among more points, gaps at equal steps of rank.
 _GAPS = 32

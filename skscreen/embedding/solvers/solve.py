@@ -12,15 +12,15 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_array
 
 from skscreen.core.memory import check_memory
-from skscreen.embedding.auto import auto, random_start
-from skscreen.embedding.convex import convex
-from skscreen.embedding.descent import batch, sgd
-from skscreen.embedding.gram_descent import gram_descent
-from skscreen.embedding.lbfgs import lbfgs
-from skscreen.embedding.line_moves import improve_line
-from skscreen.embedding.objective import EmbeddingProblem
-from skscreen.embedding.state import Progress, Settings
-from skscreen.embedding.svrg import svrg, svrg_sbb
+from skscreen.embedding.problem.objective import EmbeddingProblem
+from skscreen.embedding.solvers.auto import auto, random_start
+from skscreen.embedding.solvers.convex import convex
+from skscreen.embedding.solvers.descent import batch, sgd
+from skscreen.embedding.solvers.gram_descent import gram_descent
+from skscreen.embedding.solvers.lbfgs import lbfgs
+from skscreen.embedding.solvers.line_moves import improve_line
+from skscreen.embedding.solvers.state import Progress, Settings
+from skscreen.embedding.solvers.svrg import svrg, svrg_sbb
 
 SOLVERS = {
     "auto": auto,

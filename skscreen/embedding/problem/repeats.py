@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skscreen.embedding.answers import read_answers, usable_answers
-from skscreen.embedding.names import (
+from skscreen.embedding.problem.answers import read_answers, usable_answers
+from skscreen.embedding.problem.names import (
     are_names,
     chosen_first,
     distinct_names,

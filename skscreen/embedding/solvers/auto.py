@@ -11,10 +11,10 @@ from math import nan
 
 import numpy as np
 
-from skscreen.embedding.descent import FIRST_STEP, descend, steps_for
-from skscreen.embedding.lbfgs import lbfgs
-from skscreen.embedding.objective import EmbeddingProblem, wrong_share
-from skscreen.embedding.state import Progress, Settings, shuffled
+from skscreen.embedding.problem.objective import EmbeddingProblem, wrong_share
+from skscreen.embedding.solvers.descent import FIRST_STEP, descend, steps_for
+from skscreen.embedding.solvers.lbfgs import lbfgs
+from skscreen.embedding.solvers.state import Progress, Settings, shuffled
 
 # SGD steps per object in the start.
 _TOUCHES = 1500

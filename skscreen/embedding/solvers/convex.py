@@ -25,10 +25,10 @@ from scipy.special import entr
 
 from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS
-from skscreen.embedding.lbfgs import lbfgs
-from skscreen.embedding.losses import GNMDS, ODD, answer, choice
-from skscreen.embedding.objective import EmbeddingProblem, margins
-from skscreen.embedding.state import Progress, Settings
+from skscreen.embedding.problem.losses import GNMDS, ODD, answer, choice
+from skscreen.embedding.problem.objective import EmbeddingProblem, margins
+from skscreen.embedding.solvers.lbfgs import lbfgs
+from skscreen.embedding.solvers.state import Progress, Settings
 
 CONVEX_LOSSES = ("gnmds", "ste", "oddoneout")
 _ROUNDS = 100

@@ -5,9 +5,9 @@ from math import ceil, nan
 
 import numpy as np
 
-from skscreen.embedding.objective import EmbeddingProblem, evaluate
-from skscreen.embedding.state import Progress, Settings, shuffled
-from skscreen.embedding.stochastic_loops import room_for_third, sgd_pass
+from skscreen.embedding.problem.objective import EmbeddingProblem, evaluate
+from skscreen.embedding.solvers.state import Progress, Settings, shuffled
+from skscreen.embedding.solvers.stochastic_loops import room_for_third, sgd_pass
 
 # First step of SGD, in squared distance per unit of slope; longer ones diverge on noisy answers.
 FIRST_STEP = {"gnmds": 0.1, "ste": 0.1, "oddoneout": 0.1, "tste": 0.2, "soe": 0.2, "ckl": 0.2}

@@ -10,7 +10,7 @@ from sklearn.utils import check_array, column_or_1d
 
 from skscreen.core.inputs import as_floats, same_pairs
 from skscreen.core.memory import check_memory
-from skscreen.embedding.names import is_tensor, learn_objects, positions
+from skscreen.embedding.problem.names import is_tensor, learn_objects, positions
 from skscreen.fitting.warning import warn_user
 
 # With more objects per entry than this, integers are taken for identifiers, not for indices.

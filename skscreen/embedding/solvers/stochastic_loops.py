@@ -3,7 +3,7 @@
 import numpy as np
 
 from skscreen.core.compiling import njit
-from skscreen.embedding.losses import EmbeddingLoss, answer, choice, squared_distance
+from skscreen.embedding.problem.losses import EmbeddingLoss, answer, choice, squared_distance
 
 
 def room_for_third(loss: EmbeddingLoss, n_components: int) -> np.ndarray | None:

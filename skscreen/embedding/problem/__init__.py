@@ -1,0 +1,1 @@
+"""What is minimised: answers, losses and their objective."""

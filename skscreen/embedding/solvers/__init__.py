@@ -1,0 +1,1 @@
+"""How the objective is minimised."""

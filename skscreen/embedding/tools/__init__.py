@@ -1,0 +1,1 @@
+"""What is done with answers and a map: dimension, regions, placing, queries."""
