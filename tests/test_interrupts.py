@@ -173,16 +173,16 @@ def test_an_interrupted_fit_leaves_the_store_sound(name, tmp_path):
     parameter = "lam" if name == "ScreenedRTLM" else "C"
     value = getattr(model, parameter)
     store = Store(tmp_path)
-    _, places = moments(lambda: clone(model).set_params(memory=Store(tmp_path / "a")).fit(*data))
+    _, places = moments(lambda: clone(model).set_params(store=Store(tmp_path / "a")).fit(*data))
     for k, at in enumerate(places):
-        other = clone(model).set_params(memory=store, **{parameter: value * (1.0 + 0.01 * k)})
+        other = clone(model).set_params(store=store, **{parameter: value * (1.0 + 0.01 * k)})
         try:
             interrupted(lambda: other.fit(*data), at)  # noqa: B023
         except KeyboardInterrupt:
             pass
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        kept = clone(model).set_params(memory=store).fit(*data)
+        kept = clone(model).set_params(store=store).fit(*data)
     assert not list(tmp_path.rglob("*.tmp"))
     slack = 2.0 * model.tol if name == "PragamSVC" else 2.0 * model.tol * np.abs(bare.objective_)
     assert np.all(np.abs(kept.objective_ - bare.objective_) <= slack)

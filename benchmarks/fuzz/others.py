@@ -204,7 +204,7 @@ def fuzz_projection(inputs: Inputs) -> None:
 
 
 def fuzz_store(inputs: Inputs) -> None:
-    inputs.spoil("folder", "max_bytes", "key", "value", "memory")
+    inputs.spoil("folder", "max_bytes", "key", "value", "store")
     with TemporaryDirectory() as folder:
         folder = inputs.note("folder", inputs.pick(None, 3, b"x", [], object())) if (
             "folder" in inputs.spoiled) else folder  # fmt: skip

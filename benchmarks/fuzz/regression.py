@@ -36,7 +36,7 @@ def regression(inputs: Inputs, forms=SPARSE) -> tuple:
 
 
 def fuzz_svr(inputs: Inputs) -> None:
-    inputs.spoil("X", "y", "sample_weight", *SVR, "memory")
+    inputs.spoil("X", "y", "sample_weight", *SVR, "store")
     options = inputs.options(ScreenedSVR, SVR)
     given, (X, weights) = regression(inputs)
     settle(inputs, options)
@@ -44,9 +44,9 @@ def fuzz_svr(inputs: Inputs) -> None:
     given, X = (X, *given[1:]) if X is not None else given, X
     with TemporaryDirectory() as folder:
         if inputs.pick(False, False, False, True) and not callable(options.get("kernel")):
-            options["memory"] = inputs.junk("memory", folder)
+            options["store"] = inputs.junk("store", folder)
         model = ScreenedSVR(**options)
-        for _ in range(2 if options.get("memory") == folder else 1):
+        for _ in range(2 if options.get("store") == folder else 1):
             done = call(
                 model.fit, given[0], given[1], sample_weight=given[2], names=("kernel", "targets"),
                 must_work=inputs.mild and "solver" not in options and 0.0 < weights.min(),
@@ -74,7 +74,7 @@ def fuzz_svr_path(inputs: Inputs) -> None:
     else:
         options["eps"] = inputs.junk("eps", inputs.pick(None, 0.5, 0.1))
         options["C_max"] = inputs.junk("C_max", inputs.pick(10.0, 1e-9, 1e3))
-    names = (*SVR, "targets", "memory")
+    names = (*SVR, "targets", "store")
     done = call(svr_path, X, given[1], sample_weight=given[2], names=names, **options)
     if done.error is not None:
         return
@@ -115,7 +115,7 @@ def fuzz_certified_c(inputs: Inputs) -> None:
     valid = {k: v for k, v in SVR.items() if k not in ("C", "gamma", "coef0", "degree")}
     options = inputs.options(ScreenedSVR, valid)
     given, (X, _) = regression(inputs, DENSE)
-    names = (*SVR, "targets", "memory", "y_val")
+    names = (*SVR, "targets", "store", "y_val")
     done = certified(inputs, svr_certified_C, options, given, X, (0.1, 0.5, 10.0), names)
     if done.error is None:
         found = done.result

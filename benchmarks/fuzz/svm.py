@@ -105,21 +105,21 @@ def fuzz_linear_svc(inputs: Inputs) -> None:
 
 def fuzz_one_svc(inputs: Inputs, kind: type, valid: dict) -> None:
     """Fit an estimator, perhaps twice with a store, and check what it has learned."""
-    inputs.spoil("X", "y", "sample_weight", *valid, "memory")
+    inputs.spoil("X", "y", "sample_weight", *valid, "store")
     options = inputs.options(kind, valid)
     given, (X, codes, weights) = classification(inputs, SPARSE)
     settle(inputs, options)
     X = squared(inputs, options, X, given)
     given, X = (X, *given[1:]) if X is not None else given, X
     with TemporaryDirectory() as folder:
-        if "memory" in inputs.spoiled:
-            options["memory"] = inputs.junk("memory", None)
-            if isinstance(options["memory"], str | bytes):
-                options["memory"] = 0
+        if "store" in inputs.spoiled:
+            options["store"] = inputs.junk("store", None)
+            if isinstance(options["store"], str | bytes):
+                options["store"] = 0
         elif inputs.pick(False, False, False, True) and not callable(options.get("kernel")):
-            options["memory"] = folder
+            options["store"] = folder
         model = kind(**options)
-        rounds = 2 if options.get("memory") == folder else 1
+        rounds = 2 if options.get("store") == folder else 1
         for _ in range(rounds):
             done = call(
                 model.fit, given[0], given[1], sample_weight=given[2], names=("kernel", "labels"),
@@ -196,7 +196,7 @@ def fuzz_svc_path(inputs: Inputs) -> None:
         options["callbacks"] = inputs.junk("callbacks", ())
     X = given[0] if kernel is None else kernel
     done = call(
-        svc_path, X, given[1], sample_weight=given[2], names=(*SVC, "labels", "memory"), **options
+        svc_path, X, given[1], sample_weight=given[2], names=(*SVC, "labels", "store"), **options
     )
     if done.error is not None:
         return
@@ -270,7 +270,7 @@ def fuzz_certified_c(inputs: Inputs) -> None:
     valid = {k: v for k, v in SVC.items() if k not in ("C", "gamma", "coef0", "degree")}
     options = inputs.options(ScreenedSVC, valid)
     given, (X, _, _) = classification(inputs, DENSE)
-    names = (*SVC, "labels", "memory")
+    names = (*SVC, "labels", "store")
     done = certified(inputs, svc_certified_C, options, given, X, (0.1, 0.5, 0.01), names)
     if done.error is None:
         low, error, high = (
@@ -281,7 +281,7 @@ def fuzz_certified_c(inputs: Inputs) -> None:
 
 
 def fuzz_pragam(inputs: Inputs) -> None:
-    inputs.spoil("X", "y", "sample_weight", "memory", *PRAGAM)
+    inputs.spoil("X", "y", "sample_weight", "store", *PRAGAM)
     options = {"max_iter": 2000, **inputs.options(PragamSVC, PRAGAM)}
     given, (X, codes, weights) = classification(inputs, SPARSE)
     settle(inputs, options)

@@ -170,7 +170,7 @@ def sample_fits(problem: Problem, Cs, rng):
     def from_store():
         with tempfile.TemporaryDirectory() as folder:
             for C in rng.permutation(Cs)[:6]:
-                model = problem.estimator(C, memory=folder, tol=rng.choice(TOLS), **fixed)
+                model = problem.estimator(C, store=folder, tol=rng.choice(TOLS), **fixed)
                 model.fit(problem.X, problem.y, **known)
 
     yield from_store

@@ -75,10 +75,10 @@ def searches(X, y, Cs, gammas, cv, tol: float):
     yield "ScreenedSVCCV", timed(own, X, y)
     with tempfile.TemporaryDirectory() as folder:
         kept_matrices._KEPT.clear()
-        model.set_params(memory=folder)
-        yield "memory=", timed(GridSearchCV(model, grid, cv=cv, refit=False), X, y)
+        model.set_params(store=folder)
+        yield "store=", timed(GridSearchCV(model, grid, cv=cv, refit=False), X, y)
         kept_matrices._KEPT.clear()
-    model.set_params(memory=None)
+    model.set_params(store=None)
     yield "alone", timed(GridSearchCV(model, grid, cv=cv, refit=False), X, y)
 
 

@@ -55,9 +55,9 @@ def warm_up() -> None:
     X, y = np.random.default_rng(0).normal(size=(200, 5)), np.arange(200) % 2
     with tempfile.TemporaryDirectory() as folder:
         for C in (0.1, 10.0, 1.0):
-            ScreenedSVC(C=C, kernel="rbf", memory=folder, intercept="penalised").fit(X, y)
+            ScreenedSVC(C=C, kernel="rbf", store=folder, intercept="penalised").fit(X, y)
         for lam in (0.1, 0.01, 0.05):
-            ScreenedRTLM(lam, memory=folder).fit(X, y)
+            ScreenedRTLM(lam, store=folder).fit(X, y)
 
 
 def search(estimator, grid, X, y) -> tuple[GridSearchCV, float]:
@@ -79,14 +79,14 @@ def faster(run, *arguments) -> tuple[GridSearchCV, float]:
     return min((run(*arguments) for _ in range(2)), key=lambda found: found[1])
 
 
-def svc(options: dict, memory) -> ScreenedSVC:
+def svc(options: dict, store) -> ScreenedSVC:
     """Build the estimator of a search with a store."""
-    return ScreenedSVC(memory=memory, **options)
+    return ScreenedSVC(store=store, **options)
 
 
-def rtlm(memory=None):
+def rtlm(store=None):
     """Build metric and nearest neighbours."""
-    return make_pipeline(StandardScaler(), ScreenedRTLM(memory=memory), KNeighborsClassifier())
+    return make_pipeline(StandardScaler(), ScreenedRTLM(store=store), KNeighborsClassifier())
 
 
 def svc_searches(data: Sets) -> None:
@@ -129,7 +129,7 @@ random = np.random.default_rng(int(sys.argv[2]))
 print("ready", flush=True)
 while True:
     C = 10.0 ** random.integers(-8, 9) / 2.0 ** random.integers(3)
-    ScreenedSVC(C=C, kernel="rbf", intercept="penalised", memory=sys.argv[1]).fit(scale(X), y)
+    ScreenedSVC(C=C, kernel="rbf", intercept="penalised", store=sys.argv[1]).fit(scale(X), y)
 """
 
 
@@ -153,7 +153,7 @@ def kills(n_kills: int) -> None:
             C = list(exact)[k % 3]
             with warnings.catch_warnings(record=True) as caught:
                 found = (
-                    ScreenedSVC(C=C, kernel="rbf", memory=folder, intercept="penalised")
+                    ScreenedSVC(C=C, kernel="rbf", store=folder, intercept="penalised")
                     .fit(X, y)
                     .objective_[0]
                 )

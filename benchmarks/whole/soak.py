@@ -2,7 +2,7 @@
 
     python -m benchmarks.whole.soak [--minutes 60] [--seed 0] [--limit 5]
 
-Fits of every estimator with random data and options, paths, searches with and without `memory=`,
+Fits of every estimator with random data and options, paths, searches with and without `store=`,
 pickles, predictions, and displays drawn and closed, in random order. Every task is done twice, at
 different times: the second result must be the first, to the last bit where one thread on one
 machine computes it, within the tolerance where the start depends on what a store has seen since.
@@ -226,10 +226,10 @@ def grids(rng, folder):
 def stored(rng, folder):
     X, y = labelled(rng, 200, n_classes=2)
     C = 10.0 ** rng.uniform(-2, 1)
-    kept = [ScreenedSVC(C, memory=folder).fit(X, y).objective_[0],
-            PragamSVC(C, memory=folder, tol=1e-5).fit(X, y).objective_[0],
-            ScreenedRTLM(0.1, memory=folder).fit(X, y).objective_]  # fmt: skip
-    search = GridSearchCV(ScreenedLinearSVC(memory=folder), {"C": [0.1, C]}, cv=3).fit(X, y)
+    kept = [ScreenedSVC(C, store=folder).fit(X, y).objective_[0],
+            PragamSVC(C, store=folder, tol=1e-5).fit(X, y).objective_[0],
+            ScreenedRTLM(0.1, store=folder).fit(X, y).objective_]  # fmt: skip
+    search = GridSearchCV(ScreenedLinearSVC(store=folder), {"C": [0.1, C]}, cv=3).fit(X, y)
     return {"near": np.array(kept), "scores": search.cv_results_["mean_test_score"]}
 
 

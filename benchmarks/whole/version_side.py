@@ -46,7 +46,7 @@ def linear_fits(X, y, options):
 
 def stored_search(X, y, options):
     with tempfile.TemporaryDirectory() as folder:
-        model = ScreenedSVC(kernel="rbf", intercept="free", memory=folder, gamma=options["gamma"])
+        model = ScreenedSVC(kernel="rbf", intercept="free", store=folder, gamma=options["gamma"])
         return GridSearchCV(model, {"C": options["Cs"]}, cv=5, refit=False).fit(X, y).best_score_
 
 

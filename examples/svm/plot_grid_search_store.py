@@ -2,7 +2,7 @@
 What does a store save in a grid search?
 ========================================
 
-A grid search fits the same folds again and again with another C. With ``memory=`` a fit starts from
+A grid search fits the same folds again and again with another C. With ``store=`` a fit starts from
 the nearest values that were solved before, and screens by them; the kernel matrix of a fold is
 computed once. The scores are the same.
 """
@@ -21,8 +21,8 @@ X, y = X / 16.0, y % 2
 Cs = np.geomspace(0.1, 100.0, 16)
 
 
-def search(memory):
-    model = ScreenedSVC(memory=memory)
+def search(store):
+    model = ScreenedSVC(store=store)
     return GridSearchCV(model, {"C": Cs}, cv=5).fit(X, y)
 
 

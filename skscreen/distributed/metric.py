@@ -126,7 +126,7 @@ class DistributedRTLM(ScreenedRTLM):
     """
 
     # These need single items on the driver, or a single machine.
-    active_set, memory, n_jobs = False, None, None
+    active_set, store, n_jobs = False, None, None
     n_components = neighbors = unlabelled = None
 
     _parameter_constraints: ClassVar[dict] = {
@@ -134,7 +134,7 @@ class DistributedRTLM(ScreenedRTLM):
             name: kinds
             for name, kinds in ScreenedRTLM._parameter_constraints.items()
             if name
-            not in ("active_set", "memory", "n_jobs", "n_components", "neighbors", "unlabelled")
+            not in ("active_set", "store", "n_jobs", "n_components", "neighbors", "unlabelled")
         },
         "n_partitions": [Interval(Integral, 1, None, closed="left"), None],
     }

@@ -126,7 +126,7 @@ class DistributedPragamSVC(PragamSVC):
     _parameter_constraints: ClassVar[dict] = {
         name: kinds
         for name, kinds in PragamSVC._parameter_constraints.items()
-        if name not in ("batch_size", "random_state", "memory")
+        if name not in ("batch_size", "random_state", "store")
     }
 
     def __init__(

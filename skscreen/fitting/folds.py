@@ -88,7 +88,7 @@ def cut(model, X, y, train, test, sample_weight) -> tuple:
 def model_of_folds(search, kind: type, **fixed):
     """Return an estimator of a kind with the parameters that a search over folds shares with it."""
     names = set(kind().get_params()) & set(search.get_params(deep=False))
-    names -= {"memory", "n_jobs", "verbose", *fixed}
+    names -= {"store", "n_jobs", "verbose", *fixed}
     return kind(**{name: getattr(search, name) for name in names}, **fixed)
 
 

@@ -50,7 +50,7 @@ _DAMAGES = (
 
 
 class Store:
-    """Solutions in a folder of limited size, for the parameter `memory` of estimators.
+    """Solutions in a folder of limited size, for the parameter `store` of estimators.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ class Store:
     >>> from skscreen import ScreenedSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> with TemporaryDirectory() as folder:
-    ...     first = ScreenedSVC(C=1.0, kernel="linear", memory=folder).fit(scale(X), y)
-    ...     second = ScreenedSVC(C=1.1, kernel="linear", memory=folder).fit(scale(X), y)
+    ...     first = ScreenedSVC(C=1.0, kernel="linear", store=folder).fit(scale(X), y)
+    ...     second = ScreenedSVC(C=1.1, kernel="linear", store=folder).fit(scale(X), y)
     >>> bool(second.n_iter_ < first.n_iter_)
     True
     """
@@ -238,19 +238,19 @@ def _label(key: str, arrays: dict[str, np.ndarray]) -> str:
     return f"{key} {_FORMAT} {content_key(*content)}"
 
 
-def check_store(memory) -> Store | None:
-    """Return the store that a parameter `memory` means.
+def check_store(store) -> Store | None:
+    """Return the store that a parameter `store` means.
 
     Raises
     ------
     TypeError
         Neither None, nor a folder, nor a Store.
     """
-    if memory is None or isinstance(memory, Store):
-        return memory
-    if isinstance(memory, str | os.PathLike):
-        return Store(memory)
-    raise TypeError(f"memory must be None, a folder or a skscreen.Store, got {memory!r}.")
+    if store is None or isinstance(store, Store):
+        return store
+    if isinstance(store, str | os.PathLike):
+        return Store(store)
+    raise TypeError(f"store must be None, a folder or a skscreen.Store, got {store!r}.")
 
 
 def content_key(*parts) -> str:

@@ -102,10 +102,10 @@ class ScreenedRTLMCV(ScreenedRTLM):
     True
     """
 
-    memory = neighbors = unlabelled = None
+    store = neighbors = unlabelled = None
     _parameter_constraints: ClassVar[dict] = {
         **search_constraints(
-            ScreenedRTLM, "lams", "lam", "relative_lam", "memory", "neighbors", "unlabelled"
+            ScreenedRTLM, "lams", "lam", "relative_lam", "store", "neighbors", "unlabelled"
         ),
         "classifier": [HasMethods(["fit", "predict"]), None],
         "n_neighbors": [*ScreenedRTLM._parameter_constraints["n_neighbors"], list, tuple],

@@ -108,7 +108,7 @@ class ScreenedRTLM(
         Relative duality gap of the full problem at which the fit stops.
     max_iter : int, default=10000
         Largest number of steps of the solvers for one value of lambda.
-    memory : str, path, Store or None, default=None
+    store : str, path, Store or None, default=None
         A folder for solutions. Fits of the same data with other values of `lam`, in this process or
         another, start from the nearest stored solutions and use them for screening. The solution is
         the same, within `tol`. The gain is smaller for "hinge", because the dual variables of the
@@ -229,7 +229,7 @@ class ScreenedRTLM(
         "active_set": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "memory": [str, os.PathLike, Store, None],
+        "store": [str, os.PathLike, Store, None],
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0, 1, closed="neither"),
@@ -258,7 +258,7 @@ class ScreenedRTLM(
         active_set=True,
         tol=1e-6,
         max_iter=10_000,
-        memory=None,
+        store=None,
         n_components=None,
         neighbors=None,
         unlabelled=None,
@@ -279,7 +279,7 @@ class ScreenedRTLM(
         self.active_set = active_set
         self.tol = tol
         self.max_iter = max_iter
-        self.memory = memory
+        self.store = store
         self.n_components = n_components
         self.neighbors = neighbors
         self.unlabelled = unlabelled
@@ -322,7 +322,7 @@ class ScreenedRTLM(
         lists = {"triplets": triplets, "quadruplets": quadruplets, "pairs": pairs}
         built = build(self, X, y, weights, **lists)
         lam = absolute_lam(self.lam, built[1]) if self.relative_lam else float(self.lam)
-        store, key, known = check_store(self.memory), None, []
+        store, key, known = check_store(self.store), None, []
         if store is not None:
             key = _key(self, X, y, triplets, quadruplets, *(pairs or ()), weights)
             known = store.neighbours(key, lam)

@@ -203,7 +203,7 @@ def rtlm_path(
         Callbacks of scikit-learn >= 1.9. Each lambda is a task; a callback that asks to stop ends
         the path.
     **options
-        Parameters of `ScreenedRTLM`, except `lam`, `relative_lam` and `memory`.
+        Parameters of `ScreenedRTLM`, except `lam`, `relative_lam` and `store`.
 
     Returns
     -------
@@ -235,8 +235,8 @@ def rtlm_path(
     for name in ("lam", "relative_lam"):
         if name in options:
             raise TypeError(f"rtlm_path() takes lams, not {name}.")
-    if options.get("memory") is not None:
-        raise ValueError("memory has no use on a path, which keeps its own references.")
+    if options.get("store") is not None:
+        raise ValueError("store has no use on a path, which keeps its own references.")
     model = ScreenedRTLM(**options)
     model._validate_params()
     grid = None if lams is None else positive_values("lams", lams)[::-1][:n_lams]

@@ -14,7 +14,7 @@ from skscreen.metric_learning.estimator import ScreenedRTLM
 
 # Parameters that are passed on to `ScreenedRTLM`.
 _OPTIONS = (
-    "lam", "relative_lam", "loss", "gamma", "diagonal", "tol", "max_iter", "memory",
+    "lam", "relative_lam", "loss", "gamma", "diagonal", "tol", "max_iter", "store",
     "n_components", "verbose",
 )  # fmt: skip
 
@@ -39,7 +39,7 @@ class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
         diagonal=False,
         tol=1e-6,
         max_iter=10_000,
-        memory=None,
+        store=None,
         n_components=None,
         preprocessor=None,
         verbose=0,
@@ -51,7 +51,7 @@ class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
         self.diagonal = diagonal
         self.tol = tol
         self.max_iter = max_iter
-        self.memory = memory
+        self.store = store
         self.n_components = n_components
         self.preprocessor = preprocessor
         self.verbose = verbose

@@ -46,7 +46,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         Whether `lam` is a fraction of the data's lambda_max; see `ScreenedRTLM`.
     bounds : tuple (U, L) or None, default=None
         Positive bounds on squared distances, or none.
-    loss, gamma, diagonal, tol, max_iter, memory, n_components, verbose
+    loss, gamma, diagonal, tol, max_iter, store, n_components, verbose
         See `ScreenedRTLM`.
     preprocessor : array-like of shape (n_samples, n_features), callable or None, default=None
         Samples, so that pairs can be given as indices of its rows. A callable takes the distinct
@@ -118,7 +118,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         diagonal=False,
         tol=1e-6,
         max_iter=10_000,
-        memory=None,
+        store=None,
         n_components=None,
         preprocessor=None,
         verbose=0,
@@ -131,7 +131,7 @@ class RTLMPairsClassifier(TuplesClassifier):
             diagonal=diagonal,
             tol=tol,
             max_iter=max_iter,
-            memory=memory,
+            store=store,
             n_components=n_components,
             preprocessor=preprocessor,
             verbose=verbose,
@@ -272,7 +272,7 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
         Strength of the regularisation, > 0.
     relative_lam : bool, default=True
         Whether `lam` is a fraction of the data's lambda_max; see `ScreenedRTLM`.
-    loss, gamma, diagonal, tol, max_iter, memory, n_components, verbose
+    loss, gamma, diagonal, tol, max_iter, store, n_components, verbose
         See `ScreenedRTLM`.
     preprocessor : array-like of shape (n_samples, n_features), callable or None, default=None
         Samples, so that triplets can be given as indices of its rows. A callable takes the distinct
@@ -352,7 +352,7 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
 
     Parameters
     ----------
-    lam, relative_lam, loss, gamma, diagonal, tol, max_iter, memory, n_components, preprocessor
+    lam, relative_lam, loss, gamma, diagonal, tol, max_iter, store, n_components, preprocessor
         See `RTLMTripletsClassifier`.
     verbose
         See `RTLMTripletsClassifier`.

@@ -90,7 +90,7 @@ class PragamSVCCV(PragamSVC):
     """
 
     _parameter_constraints: ClassVar[dict] = search_constraints(
-        PragamSVC, "Cs", "C", "warm_start", "memory"
+        PragamSVC, "Cs", "C", "warm_start", "store"
     )
 
     def __init__(

@@ -87,7 +87,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     warm_start : bool, default=False
         Whether to start from the previous fit, which must have had the same samples, for instance
         after changing C or `tol`. Not for "pegasos", whose first step ignores the start.
-    memory : str, path, Store or None, default=None
+    store : str, path, Store or None, default=None
         A folder for solutions. Fits of the same data with other values of C start from the nearest
         stored one. Not for "pegasos", nor with `warm_start`. See `Store`.
     n_jobs : int or None, default=None
@@ -172,7 +172,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "warm_start": ["boolean"],
-        "memory": [str, os.PathLike, Store, None],
+        "store": [str, os.PathLike, Store, None],
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -192,7 +192,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         max_iter=None,
         class_weight=None,
         warm_start=False,
-        memory=None,
+        store=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -208,7 +208,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.class_weight = class_weight
         self.warm_start = warm_start
-        self.memory = memory
+        self.store = store
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -231,11 +231,11 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         -------
         PragamSVC
         """
-        check_options(self, self.warm_start, self.memory)
+        check_options(self, self.warm_start, self.store)
         old = forget(self)
         labels, n, fits = solve(
             self, float(self.C), X, y, sample_weight,
-            old=old if self.warm_start else {}, store=check_store(self.memory),
+            old=old if self.warm_start else {}, store=check_store(self.store),
         )  # fmt: skip
         warn_unless_converged(self, fits)
         return set_fit(self, float(self.C), labels, n, fits)
@@ -266,7 +266,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         return hasattr(self, "coef_")
 
 
-def check_options(model: PragamSVC, warm_start: bool = False, memory=None) -> None:
+def check_options(model: PragamSVC, warm_start: bool = False, store=None) -> None:
     """Refuse parameters that would have no effect."""
     for name, (algorithm, silent) in _OPTIONS.items():
         value = getattr(model, name)
@@ -284,10 +284,10 @@ def check_options(model: PragamSVC, warm_start: bool = False, memory=None) -> No
         raise ValueError(
             "warm_start=True has no effect for algorithm='pegasos', which forgets its start."
         )
-    if memory is not None and (warm_start or model.algorithm == "pegasos"):
+    if store is not None and (warm_start or model.algorithm == "pegasos"):
         raise ValueError(
-            "memory has no effect for algorithm='pegasos', which forgets its start, or with "
-            "warm_start=True, which starts from the previous fit. Set memory=None."
+            "store has no effect for algorithm='pegasos', which forgets its start, or with "
+            "warm_start=True, which starts from the previous fit. Set store=None."
         )
 
 
@@ -299,7 +299,7 @@ def solve(
     Parameters
     ----------
     model : PragamSVC
-        Its parameters but `C`, `warm_start` and `memory` count; its number and names of features
+        Its parameters but `C`, `warm_start` and `store` count; its number and names of features
         are set.
     C : float
     X, y, sample_weight

@@ -129,7 +129,7 @@ def svc_certified_C(
     max_solves : int, default=1000
         Largest number of values of C to solve.
     **options
-        Parameters of `ScreenedSVC`, except `C` and `memory`. Here `intercept` is "penalised" by
+        Parameters of `ScreenedSVC`, except `C` and `store`. Here `intercept` is "penalised" by
         default and `multi_class` is "ovr", because there is no proof for a free intercept or for
         one-vs-one; `fit_intercept=False` is possible, too. `indefinite` must be "error". Solutions
         have a relative gap of 1e-9 at most, whatever `tol` is. Samples must be rows of numbers.
@@ -193,8 +193,8 @@ def check_search(name: str, C_range, options: dict) -> tuple[float, float]:
     """Check the options of a certified choice; return the ends of its range."""
     if "C" in options:
         raise TypeError(f"{name}() takes C_range, not C.")
-    if options.get("memory") is not None:
-        raise ValueError("memory has no use here: the search keeps its own references.")
+    if options.get("store") is not None:
+        raise ValueError("store has no use here: the search keeps its own references.")
     return check_C_range(C_range)
 
 

@@ -86,7 +86,7 @@ def svr_certified_C(
     max_solves : int, default=1000
         Largest number of values of C to solve.
     **options
-        Parameters of `ScreenedSVR`, except `C` and `memory`. Here `intercept` is "penalised" by
+        Parameters of `ScreenedSVR`, except `C` and `store`. Here `intercept` is "penalised" by
         default, because there is no proof for a free intercept; `fit_intercept=False` is possible,
         too.
 

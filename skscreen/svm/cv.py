@@ -90,7 +90,7 @@ class ScreenedSVCCV(ScreenedSVC):
         See `ScreenedSVC`.
     indefinite, cache_size, random_state
         See `ScreenedSVC`.
-    memory : str, path, Store or None, default=None
+    store : str, path, Store or None, default=None
         See `ScreenedSVC`; used for the final fit only, as the folds need no store.
     n_jobs : int or None, default=None
         Number of folds to process in parallel.
@@ -191,7 +191,7 @@ class ScreenedSVCCV(ScreenedSVC):
         class_weight=None,
         indefinite="error",
         cache_size=1000,
-        memory=None,
+        store=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -220,7 +220,7 @@ class ScreenedSVCCV(ScreenedSVC):
         self.class_weight = class_weight
         self.indefinite = indefinite
         self.cache_size = cache_size
-        self.memory = memory
+        self.store = store
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -274,7 +274,7 @@ class ScreenedSVCCV(ScreenedSVC):
         with tasks:
             starts = search(X, y, splits, sample_weight, tasks)
             if self.refit:
-                store, gamma = check_store(self.memory), getattr(self, "gamma_", None)
+                store, gamma = check_store(self.store), getattr(self, "gamma_", None)
                 problem = build(self, X, y, sample_weight, store, once=True, gamma=gamma)
                 starts = _of_all(starts, splits[0][0], problem.division, len(y))
                 learn(self, self.C_, problem, starts)

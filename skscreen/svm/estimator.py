@@ -71,7 +71,7 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         self
         """
         forget(self)
-        problem = build(self, X, y, sample_weight, check_store(self.memory), once=True)
+        problem = build(self, X, y, sample_weight, check_store(self.store), once=True)
         return learn(self, float(self.C), problem)
 
     def decision_function(self, X) -> np.ndarray:

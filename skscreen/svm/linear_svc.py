@@ -58,7 +58,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     class_weight : dict, "balanced" or None, default=None
         Factors >= 0 that multiply the weights of the samples of each class, 1 for classes not in
         the dict. "balanced" gives all classes the same total weight.
-    memory : str, path, Store or None, default=None
+    store : str, path, Store or None, default=None
         A folder for solutions, from which fits with another C start; see `ScreenedSVC`.
     n_jobs : int or None, default=None
         Threads for the two-class problems of a multiclass fit.
@@ -151,7 +151,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "memory": [str, os.PathLike, Store, None],
+        "store": [str, os.PathLike, Store, None],
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -177,7 +177,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         tol=1e-6,
         max_iter=None,
         class_weight=None,
-        memory=None,
+        store=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -194,7 +194,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
-        self.memory = memory
+        self.store = store
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state

@@ -197,7 +197,7 @@ def svc_path(
         Callbacks of scikit-learn >= 1.9. Each value of C is a task; a callback that asks to stop
         ends the path.
     **options
-        Parameters of `ScreenedSVC`, except `C` and `memory`.
+        Parameters of `ScreenedSVC`, except `C` and `store`.
 
     Returns
     -------
@@ -250,8 +250,8 @@ def check_path_options(name: str, Cs, eps: float | None, options: dict) -> np.nd
     """Check the arguments of a path; return the values of a grid."""
     if "C" in options:
         raise TypeError(f"{name}() takes Cs, not C.")
-    if options.get("memory") is not None:
-        raise ValueError("memory has no use on a path, which keeps its own references.")
+    if options.get("store") is not None:
+        raise ValueError("store has no use on a path, which keeps its own references.")
     if Cs is not None and eps is not None:
         raise ValueError("Cs and eps were both given; pass a grid, or the precision of one.")
     return None if Cs is None else positive_values("Cs", Cs)

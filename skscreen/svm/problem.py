@@ -331,7 +331,7 @@ def build(
     Parameters
     ----------
     model : ScreenedSVC
-        Its parameters but `C`, `tol` and `memory` count; its number and names of features are set.
+        Its parameters but `C`, `tol` and `store` count; its number and names of features are set.
     X, y, sample_weight
         As for `ScreenedSVC.fit`.
     store : Store, optional
@@ -413,7 +413,7 @@ def settings_of(model, store: Store | None, once: bool) -> Settings:
         )
     if store is not None and callable(model.kernel):
         raise ValueError(
-            "memory needs a kernel with a name: the content of a function is not known."
+            "store needs a kernel with a name: the content of a function is not known."
         )
     return Settings(
         loss=model.loss,

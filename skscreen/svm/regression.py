@@ -60,8 +60,8 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         `LinearSVR`.
     intercept_scaling : float, default=1.0
         B > 0; the larger, the weaker the penalty on b. Not used by a free intercept.
-    screening, solver, tol, max_iter, shrinking, indefinite, cache_size, memory, verbose
-        See `ScreenedSVC`; with `memory` fits of any size are stored.
+    screening, solver, tol, max_iter, shrinking, indefinite, cache_size, store, verbose
+        See `ScreenedSVC`; with `store` fits of any size are stored.
     random_state
         See `ScreenedSVC`.
 
@@ -160,7 +160,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         "shrinking": ["boolean"],
         "indefinite": [StrOptions({"error", "shift"})],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
-        "memory": [str, os.PathLike, Store, None],
+        "store": [str, os.PathLike, Store, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
@@ -185,7 +185,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         shrinking=True,
         indefinite="error",
         cache_size=1000,
-        memory=None,
+        store=None,
         verbose=0,
         random_state=None,
     ):
@@ -206,7 +206,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         self.shrinking = shrinking
         self.indefinite = indefinite
         self.cache_size = cache_size
-        self.memory = memory
+        self.store = store
         self.verbose = verbose
         self.random_state = random_state
 
@@ -229,7 +229,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         ScreenedSVR
         """
         forget(self)
-        problem = build_regression(self, X, y, sample_weight, check_store(self.memory), once=True)
+        problem = build_regression(self, X, y, sample_weight, check_store(self.store), once=True)
         return learn(self, float(self.C), problem)
 
     def predict(self, X) -> np.ndarray:

@@ -62,7 +62,7 @@ class ScreenedSVRCV(ScreenedSVR):
         See `ScreenedSVR`.
     screening, solver, tol, max_iter, shrinking, indefinite, cache_size, random_state
         See `ScreenedSVR`.
-    memory : str, path, Store or None, default=None
+    store : str, path, Store or None, default=None
         See `ScreenedSVR`; used for the final fit only, as the folds need no store.
     n_jobs : int or None, default=None
         Number of folds to process in parallel.
@@ -150,7 +150,7 @@ class ScreenedSVRCV(ScreenedSVR):
         shrinking=True,
         indefinite="error",
         cache_size=1000,
-        memory=None,
+        store=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -177,7 +177,7 @@ class ScreenedSVRCV(ScreenedSVR):
         self.shrinking = shrinking
         self.indefinite = indefinite
         self.cache_size = cache_size
-        self.memory = memory
+        self.store = store
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -248,7 +248,7 @@ class ScreenedSVRCV(ScreenedSVR):
     def _refit(self, X, y, sample_weight, start: Start, train: np.ndarray) -> None:
         """Learn from all samples."""
         chosen = {name: getattr(self, f"{name}_", None) for name in ("gamma", "epsilon")}
-        store = check_store(self.memory)
+        store = check_store(self.store)
         problem = build_regression(self, X, y, sample_weight, store, once=True, **chosen)
         rows, alpha = start
         known = np.zeros((2, len(y)))

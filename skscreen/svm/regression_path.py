@@ -103,7 +103,7 @@ def svr_path(
         Callbacks of scikit-learn >= 1.9. Each value of C is a task; a callback that asks to stop
         ends the path.
     **options
-        Parameters of `ScreenedSVR`, except `C` and `memory`.
+        Parameters of `ScreenedSVR`, except `C` and `store`.
 
     Returns
     -------

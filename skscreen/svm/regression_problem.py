@@ -105,7 +105,7 @@ def build_regression(
     Parameters
     ----------
     model : ScreenedSVR
-        Its parameters but `C`, `tol` and `memory` count; its number and names of features are set.
+        Its parameters but `C`, `tol` and `store` count; its number and names of features are set.
     X, y, sample_weight
         As for `ScreenedSVR.fit`.
     store : Store, optional

@@ -65,10 +65,10 @@ class ScreenedSVC(BaseSVC):
     screening : {"intersection", "ball1", "ball2", "gap"} or None, default="intersection"
         Which bounds prove that samples can be dropped; the solution does not depend on it. "gap"
         uses the duality gap during the solve. The others also use the solution at another C, if a
-        path or `memory` provides one: it bounds the margins within the ball of the scaled solution
+        path or `store` provides one: it bounds the margins within the ball of the scaled solution
         ("ball1"), the ball of dual variables that its margins suggest ("ball2"), or the
         intersection of both ("intersection"), which decides most. These are the tests BT1, BT2 and
-        IT of the paper. With `memory`, and for the squared hinge, all three are "ball1".
+        IT of the paper. With `store`, and for the squared hinge, all three are "ball1".
     solver : str, default="auto"
         Algorithm, see the notes: "coordinate-descent", "second-order" or "active-set" for the
         linear kernel with a penalised intercept, otherwise "active-set" or "smo". "auto" chooses,
@@ -107,7 +107,7 @@ class ScreenedSVC(BaseSVC):
         Megabytes for a kernel matrix, > 0. If it is larger, values are recomputed as needed, and
         each thread keeps up to that much of them. Single fits of more than 2,000 samples with the
         hinge have no matrix.
-    memory : str, path, Store or None, default=None
+    store : str, path, Store or None, default=None
         A folder for solutions. Fits of the same data with other values of C, in this process or
         another, start from the nearest stored solutions and use them for screening, so a grid
         search over C costs little more than a path for each fold. The solution is the same, within
@@ -229,7 +229,7 @@ class ScreenedSVC(BaseSVC):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "indefinite": [StrOptions({"error", "shift"})],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
-        "memory": [str, os.PathLike, Store, None],
+        "store": [str, os.PathLike, Store, None],
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -259,7 +259,7 @@ class ScreenedSVC(BaseSVC):
         class_weight=None,
         indefinite="error",
         cache_size=1000,
-        memory=None,
+        store=None,
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -285,7 +285,7 @@ class ScreenedSVC(BaseSVC):
         self.class_weight = class_weight
         self.indefinite = indefinite
         self.cache_size = cache_size
-        self.memory = memory
+        self.store = store
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state

@@ -85,7 +85,7 @@ def test_fits_have_tasks_too():
 
 
 def test_a_fit_ends_at_the_lambda_asked_for(tmp_path):
-    impatient = ScreenedRTLM(0.01, memory=tmp_path).set_callbacks(Recorder(stop_after=1))
+    impatient = ScreenedRTLM(0.01, store=tmp_path).set_callbacks(Recorder(stop_after=1))
     impatient.fit(scale(WINE[0]), WINE[1])
     plain = ScreenedRTLM(0.01).fit(scale(WINE[0]), WINE[1])
     assert impatient.lam_ == plain.lam_ and impatient.dual_gap_ <= 1e-6

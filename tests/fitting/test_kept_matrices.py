@@ -88,7 +88,7 @@ def test_fits_with_a_store_share_distances(tmp_path, monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
     X = scale(X)
     for gamma in (0.01, 0.02, 0.01):
-        kept = ScreenedSVC(kernel="rbf", gamma=gamma, memory=tmp_path, tol=1e-10).fit(X, y)
+        kept = ScreenedSVC(kernel="rbf", gamma=gamma, store=tmp_path, tol=1e-10).fit(X, y)
         bare = ScreenedSVC(kernel="rbf", gamma=gamma, tol=1e-10).fit(X, y)
         np.testing.assert_allclose(kept.objective_, bare.objective_, rtol=1e-9)
     (matrices,) = kept_matrices._KEPT.values()
@@ -104,7 +104,7 @@ def test_fits_of_several_classes_share_kernel_values(tmp_path, monkeypatch):
     X, computed, block = scale(X), [], ClassPairs._block
     monkeypatch.setattr(ClassPairs, "_block", lambda *args: computed.append(1) or block(*args))
     for C in (0.1, 1.0):
-        kept = ScreenedSVC(C, memory=tmp_path, tol=1e-8).fit(X, y)
+        kept = ScreenedSVC(C, store=tmp_path, tol=1e-8).fit(X, y)
         assert len(computed) == 6
         bare = ScreenedSVC(C, tol=1e-8).fit(X, y)
         np.testing.assert_allclose(kept.objective_, bare.objective_, rtol=2e-8)
@@ -122,9 +122,9 @@ def test_small_fits_share_kernel_values(tmp_path, monkeypatch):
     X, y = load_wine(return_X_y=True)
     for C in (0.1, 1.0):
         for gamma in (0.1, 0.2):
-            ScreenedSVC(C, gamma=gamma, memory=tmp_path).fit(scale(X), y)
+            ScreenedSVC(C, gamma=gamma, store=tmp_path).fit(scale(X), y)
     assert len(computed) == 2
-    ScreenedSVC(gamma=0.1, memory=tmp_path).fit(scale(X), np.roll(y, 1))
+    ScreenedSVC(gamma=0.1, store=tmp_path).fit(scale(X), np.roll(y, 1))
     assert len(computed) == 3
 
 

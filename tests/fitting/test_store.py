@@ -83,9 +83,9 @@ def test_the_problems_of_a_fit_are_one_file(tmp_path, as_of_more_samples):
     data, labels = load_wine(return_X_y=True)
     data = scale(data)
     for C in (1.0, 0.1):
-        ScreenedSVC(C, kernel="rbf", memory=tmp_path).fit(data, labels)
+        ScreenedSVC(C, kernel="rbf", store=tmp_path).fit(data, labels)
     assert len(list(tmp_path.rglob("*.npz"))) == 2
-    again = ScreenedSVC(0.1, kernel="rbf", memory=tmp_path).fit(data, labels)
+    again = ScreenedSVC(0.1, kernel="rbf", store=tmp_path).fit(data, labels)
     assert not again.n_iter_.any()
 
 
@@ -161,18 +161,18 @@ def test_a_folder_that_cannot_be_written_costs_nothing_but_a_warning(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     with pytest.warns(UserWarning, match="could not keep a solution"):
-        model = ScreenedLinearSVC(memory=blocked).fit(X, y)
+        model = ScreenedLinearSVC(store=blocked).fit(X, y)
     assert model.dual_gap_ <= 1e-6
 
 
 def test_a_memory_that_is_no_store_is_refused(tmp_path):
     assert check_store(None) is None and check_store(str(tmp_path)).folder == tmp_path
-    with pytest.raises(TypeError, match=r"memory must be None, a folder or a skscreen\.Store"):
+    with pytest.raises(TypeError, match=r"store must be None, a folder or a skscreen\.Store"):
         check_store(3)
-    with pytest.raises(ValueError, match="'memory' parameter"):
-        ScreenedLinearSVC(memory=3).fit(X, y)
-    with pytest.raises(ValueError, match="memory needs a kernel with a name"):
-        ScreenedSVC(memory=tmp_path, kernel=lambda A, B: A @ B.T, intercept="penalised").fit(X, y)
+    with pytest.raises(ValueError, match="'store' parameter"):
+        ScreenedLinearSVC(store=3).fit(X, y)
+    with pytest.raises(ValueError, match="store needs a kernel with a name"):
+        ScreenedSVC(store=tmp_path, kernel=lambda A, B: A @ B.T, intercept="penalised").fit(X, y)
 
 
 def test_keys_tell_contents_apart():
@@ -199,16 +199,16 @@ def test_the_solution_is_that_of_no_store(name, tmp_path, as_of_more_samples):
     data = X @ X.T if name == "precomputed" else X
     weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], y.size)
     for C in (0.01, 5.0, 0.2, 0.2, 40.0, 1e-5):
-        kept = clone(MODELS[name]).set_params(C=C, memory=tmp_path)
+        kept = clone(MODELS[name]).set_params(C=C, store=tmp_path)
         kept.fit(data, y, sample_weight=weights)
         bare = clone(MODELS[name]).set_params(C=C).fit(data, y, sample_weight=weights)
         np.testing.assert_allclose(kept.objective_, bare.objective_, rtol=2e-8)
         assert kept.dual_gap_ <= 1e-8
-    again = clone(MODELS[name]).set_params(C=5.0, memory=tmp_path)
+    again = clone(MODELS[name]).set_params(C=5.0, store=tmp_path)
     again.fit(data, y, sample_weight=weights)
     assert np.all(again.n_iter_ == 0)
     # Other weights are another problem.
-    other = clone(MODELS[name]).set_params(C=5.0, memory=tmp_path).fit(data, y)
+    other = clone(MODELS[name]).set_params(C=5.0, store=tmp_path).fit(data, y)
     assert np.all(other.n_iter_ > 0)
 
 
@@ -216,15 +216,15 @@ def test_more_classes_and_metrics_with_a_store(tmp_path):
     data, labels = load_wine(return_X_y=True)
     data = scale(data)
     for value in (1.0, 0.1, 0.4):
-        svc = ScreenedLinearSVC(value, memory=tmp_path, n_jobs=2).fit(data, labels)
+        svc = ScreenedLinearSVC(value, store=tmp_path, n_jobs=2).fit(data, labels)
         np.testing.assert_allclose(
             svc.objective_, ScreenedLinearSVC(value).fit(data, labels).objective_, rtol=2e-6
         )
-        metric = ScreenedRTLM(0.1 * value, memory=tmp_path, tol=1e-7).fit(data, labels)
+        metric = ScreenedRTLM(0.1 * value, store=tmp_path, tol=1e-7).fit(data, labels)
         bare = ScreenedRTLM(0.1 * value, tol=1e-7).fit(data, labels)
         assert metric.objective_ == pytest.approx(bare.objective_, rel=2e-7)
         assert metric.dual_gap_ <= 1e-7
-    again = ScreenedRTLM(0.04, memory=tmp_path, tol=1e-7).fit(data, labels)
+    again = ScreenedRTLM(0.04, store=tmp_path, tol=1e-7).fit(data, labels)
     assert again.n_iter_ == 0
 
 
@@ -233,7 +233,7 @@ def test_a_fit_that_takes_less_time_than_a_file_has_none(data, tmp_path):
     for options in ({}, {"gamma": 0.5}, {"intercept": "penalised"}, {}):
         for C in (1.0, 2.0):
             kept, bare = (
-                ScreenedSVC(C, memory=folder, **options).fit(*data) for folder in (tmp_path, None)
+                ScreenedSVC(C, store=folder, **options).fit(*data) for folder in (tmp_path, None)
             )
             np.testing.assert_array_equal(kept.dual_coef_, bare.dual_coef_)
             np.testing.assert_array_equal(kept.intercept_, bare.intercept_)
@@ -245,8 +245,8 @@ def test_neighbours_in_lambda_save_steps(tmp_path):
     data = scale(data)
     # So small a tolerance that the solves at the neighbours are long enough to screen by.
     for lam in (2e-4, 1e-4):
-        ScreenedRTLM(lam, tol=1e-9, memory=tmp_path).fit(data, labels)
-    between = ScreenedRTLM(1.5e-4, tol=1e-9, memory=tmp_path).fit(data, labels)
+        ScreenedRTLM(lam, tol=1e-9, store=tmp_path).fit(data, labels)
+    between = ScreenedRTLM(1.5e-4, tol=1e-9, store=tmp_path).fit(data, labels)
     assert between.n_iter_ < ScreenedRTLM(1.5e-4, tol=1e-9).fit(data, labels).n_iter_
     assert "path" in {event.where for event in between.screening_history_}
 
@@ -254,7 +254,7 @@ def test_neighbours_in_lambda_save_steps(tmp_path):
 def test_a_search_in_two_processes_has_the_scores_of_one_without_store(tmp_path):
     grid = {"C": np.geomspace(0.01, 10.0, 5)}
     kept = GridSearchCV(
-        ScreenedSVC(kernel="rbf", memory=Store(tmp_path), intercept="penalised"),
+        ScreenedSVC(kernel="rbf", store=Store(tmp_path), intercept="penalised"),
         grid,
         cv=3,
         n_jobs=2,
@@ -298,17 +298,17 @@ def test_pragam_starts_from_the_nearest_solution(tmp_path):
     for fit_intercept in (True, False):
         options = {"fit_intercept": fit_intercept, "tol": 1e-5}
         for C in (0.1, 1.0):
-            PragamSVC(C, memory=tmp_path, **options).fit(X, y)
-        kept = PragamSVC(0.9, memory=tmp_path, **options).fit(X, y)
+            PragamSVC(C, store=tmp_path, **options).fit(X, y)
+        kept = PragamSVC(0.9, store=tmp_path, **options).fit(X, y)
         bare = PragamSVC(0.9, **options).fit(X, y)
         assert kept.n_iter_[0] < bare.n_iter_[0]
         assert abs(kept.objective_ - bare.objective_)[0] <= 1e-5 >= kept.dual_gap_
         # Cutting planes have no dual variables, and must not take away those that are there.
-        PragamSVC(0.9, memory=tmp_path, algorithm="bmrm", **options).fit(X, y)
-        again = PragamSVC(0.9, memory=tmp_path, **options).fit(X, y)
+        PragamSVC(0.9, store=tmp_path, algorithm="bmrm", **options).fit(X, y)
+        again = PragamSVC(0.9, store=tmp_path, **options).fit(X, y)
         assert again.n_iter_[0] <= 1
-    with pytest.raises(ValueError, match="memory has no effect for algorithm='pegasos'"):
-        PragamSVC(algorithm="pegasos", memory=tmp_path).fit(X, y)
+    with pytest.raises(ValueError, match="store has no effect for algorithm='pegasos'"):
+        PragamSVC(algorithm="pegasos", store=tmp_path).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -338,11 +338,11 @@ def test_an_interrupt_while_a_file_is_written_stays_one(tmp_path, monkeypatch):
 def test_the_name_of_a_problem_is_that_of_the_numbers(tmp_path):
     X, y = load_wine(return_X_y=True)
     X = scale(X)
-    first = ScreenedRTLM(memory=tmp_path).fit(X, y)
+    first = ScreenedRTLM(store=tmp_path).fit(X, y)
     assert first.n_iter_ > 0
     for same in (np.asfortranarray(X), pd.DataFrame(X), X.tolist()):
-        assert ScreenedRTLM(memory=tmp_path).fit(same, y).n_iter_ == 0
+        assert ScreenedRTLM(store=tmp_path).fit(same, y).n_iter_ == 0
     pairs = [[[0, 1]], [[0, 99]], 1, 5]
-    first = ScreenedRTLM(memory=tmp_path).fit(X, pairs=pairs)
-    again = ScreenedRTLM(memory=tmp_path).fit(X, pairs=tuple(pairs))
+    first = ScreenedRTLM(store=tmp_path).fit(X, pairs=pairs)
+    again = ScreenedRTLM(store=tmp_path).fit(X, pairs=tuple(pairs))
     assert again.n_iter_ == 0 < first.n_iter_

@@ -456,7 +456,7 @@ def test_searches_and_stores_of_few_samples_of_many_features(tmp_path):
     search = ScreenedRTLMCV(lams=3, cv=3, n_neighbors=3).fit(X, y)
     assert search.components_.shape[1] == 40
     first, again = (
-        ScreenedRTLM(1e-2, memory=tmp_path, tol=1e-8).fit(X, y) for _ in range(2)
+        ScreenedRTLM(1e-2, store=tmp_path, tol=1e-8).fit(X, y) for _ in range(2)
     )  # fmt: skip
     assert again.n_iter_ < first.n_iter_
     assert_allclose(again.objective_, first.objective_, rtol=2e-8)
@@ -508,10 +508,10 @@ def test_a_training_part_with_more_rows_than_the_data():
 
 def test_stored_metrics_in_other_coordinates_are_ignored(tmp_path, monkeypatch):
     X, y = wide_data()
-    ScreenedRTLM(1e-2, memory=tmp_path).fit(X, y)
+    ScreenedRTLM(1e-2, store=tmp_path).fit(X, y)
     fewer = np.linalg.qr(np.random.default_rng(0).normal(size=(40, 20)))[0]
     monkeypatch.setattr(build, "row_space", lambda X: fewer)
-    assert ScreenedRTLM(2e-2, memory=tmp_path).fit(X, y).dual_gap_ <= 1e-6
+    assert ScreenedRTLM(2e-2, store=tmp_path).fit(X, y).dual_gap_ <= 1e-6
 
 
 @pytest.mark.parametrize("kind", [ScreenedRTLM, partial(ScreenedRTLMCV, lams=2, cv=2)])

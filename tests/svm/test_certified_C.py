@@ -179,7 +179,7 @@ def test_progress_and_display(capsys):
         ({"n_grid": 1}, ValueError, "'n_grid' parameter"),
         ({"C": 1.0}, TypeError, "takes C_range, not C"),
         ({"gama": 1.0}, TypeError, "gama"),
-        ({"memory": "folder"}, ValueError, "memory has no use"),
+        ({"store": "folder"}, ValueError, "store has no use"),
         ({"intercept": "free"}, ValueError, "intercept must be 'penalised'"),
         ({"diagonal_val": np.ones(3)}, ValueError, "diagonal_val is for"),
         ({"y_val": None}, ValueError, "y_val must hold"),

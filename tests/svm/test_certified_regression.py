@@ -144,7 +144,7 @@ def test_too_few_solves_are_told():
         ({"C_range": (1.0, 0.1)}, ValueError, "C_range must be"),
         ({"eps": 0.0}, ValueError, "'eps' parameter"),
         ({"C": 1.0}, TypeError, r"svr_certified_C\(\) takes C_range, not C"),
-        ({"memory": "folder"}, ValueError, "memory has no use"),
+        ({"store": "folder"}, ValueError, "store has no use"),
         ({"intercept": "free"}, ValueError, "intercept must be 'penalised'"),
         ({"diagonal_val": np.ones(3)}, ValueError, "diagonal_val is for"),
         ({"y_val": None}, ValueError, "y_val must hold"),

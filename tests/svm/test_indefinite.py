@@ -130,7 +130,7 @@ def test_a_sigmoid_and_a_store(tmp_path):
     plain = ScreenedSVC(**options).fit(IRIS_X, IRIS_Y)
     assert plain.kernel_shift_.max() > 0.0 and plain.score(IRIS_X, IRIS_Y) > 0.8
     for _ in range(2):
-        kept = ScreenedSVC(memory=tmp_path, **options).fit(IRIS_X, IRIS_Y)
+        kept = ScreenedSVC(store=tmp_path, **options).fit(IRIS_X, IRIS_Y)
         assert_allclose(kept.objective_, plain.objective_, rtol=2e-6)
 
 

@@ -142,8 +142,8 @@ def test_a_store_knows_pairs(tmp_path, monkeypatch):
     # Fits of fewer samples are not kept.
     monkeypatch.setattr(problem, "_FEW", 0)
     many, classes = np.vstack((X, X + 0.1)), np.tile(y, 2)
-    first = pairs(1.0, kernel="rbf", memory=tmp_path, tol=1e-6).fit(many, classes)
-    again = pairs(1.0, kernel="rbf", memory=tmp_path, tol=1e-6).fit(many, classes)
+    first = pairs(1.0, kernel="rbf", store=tmp_path, tol=1e-6).fit(many, classes)
+    again = pairs(1.0, kernel="rbf", store=tmp_path, tol=1e-6).fit(many, classes)
     assert again.n_iter_.sum() == 0 < first.n_iter_.sum()
     assert_allclose(again.decision_function(X), first.decision_function(X), atol=1e-6)
 
@@ -163,7 +163,7 @@ def test_cross_validation_as_a_grid_search():
 def test_kernel_values_in_memory_are_those_of_the_same_pair(tmp_path, options):
     rows = DIGITS_X[:300]
     for labels in (np.arange(300) % 3, np.repeat([0, 1, 2], [50, 100, 150])):
-        kept = ScreenedSVC(memory=tmp_path, **options).fit(rows, labels)
+        kept = ScreenedSVC(store=tmp_path, **options).fit(rows, labels)
         bare = ScreenedSVC(**options).fit(rows, labels)
         assert_allclose(kept.objective_, bare.objective_, rtol=1e-6)
         assert_array_equal(kept.predict(rows), bare.predict(rows))

@@ -158,7 +158,7 @@ def test_targets_that_are_all_within_the_tube():
 
 
 def test_the_store_makes_later_fits_cheap(tmp_path):
-    kept = {"memory": tmp_path, "gamma": GAMMA}
+    kept = {"store": tmp_path, "gamma": GAMMA}
     first = ScreenedSVR(1.0, **kept).fit(X, y)
     second = ScreenedSVR(1.05, **kept).fit(X, y)
     assert any(event.where == "path" for event in second.screening_history_)
@@ -237,7 +237,7 @@ def test_what_the_store_keeps_is_in_double_precision(tmp_path):
     rng = np.random.default_rng(0)
     data = rng.normal(size=(2100, 3))
     targets = np.sin(data[:, 0]) + 0.1 * rng.normal(size=2100)
-    ScreenedSVR(10.0, gamma=GAMMA, memory=tmp_path).fit(data, targets)
+    ScreenedSVR(10.0, gamma=GAMMA, store=tmp_path).fit(data, targets)
     (path,) = tmp_path.rglob("*.npz")
     kept = dict(np.load(path))
     alpha = next(value for name, value in kept.items() if name.startswith("alpha"))

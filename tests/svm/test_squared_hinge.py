@@ -202,11 +202,11 @@ def test_paths_of_a_given_precision_begin_where_all_samples_have_a_loss():
 
 def test_stores_know_losses_apart(tmp_path):
     for loss in ("hinge", "squared_hinge"):
-        model = ScreenedLinearSVC(loss=loss, memory=tmp_path).fit(X, y)
+        model = ScreenedLinearSVC(loss=loss, store=tmp_path).fit(X, y)
         assert_allclose(
             model.objective_, ScreenedLinearSVC(loss=loss).fit(X, y).objective_, rtol=1e-6
         )
-        again = ScreenedLinearSVC(loss=loss, memory=tmp_path, C=1.1).fit(X, y)
+        again = ScreenedLinearSVC(loss=loss, store=tmp_path, C=1.1).fit(X, y)
         assert any(event.where == "path" for event in again.screening_history_)
 
 

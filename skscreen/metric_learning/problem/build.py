@@ -189,7 +189,7 @@ def _from_labels(kind: type[Comparisons], model, X, codes, loss: SmoothedHinge) 
     extra = _bytes_of_duals(model, loss)
     order = locality_order(X, codes)
     X, codes = X[order], codes[order]
-    keep, store = None, check_store(model.memory)
+    keep, store = None, check_store(model.store)
     if store is not None:
         key = content_key(X, codes, model.n_neighbors)
         keep = partial(kept_matrix, key, store.max_bytes)

@@ -60,12 +60,12 @@ def test_a_graph_of_all_neighbours_gives_the_triplets_without_it():
 def test_a_graph_with_unlabelled_samples_and_in_a_store(tmp_path):
     labels = np.where(np.arange(len(y)) % 4 == 0, -1, y)
     known = labels >= 0
-    model = ScreenedRTLM(neighbors=GRAPH, unlabelled=-1, memory=tmp_path).fit(X, labels)
+    model = ScreenedRTLM(neighbors=GRAPH, unlabelled=-1, store=tmp_path).fit(X, labels)
     part = ScreenedRTLM(neighbors=GRAPH[known][:, known]).fit(X[known], y[known])
     assert model.n_triplets_ == part.n_triplets_
     assert_allclose(model.objective_, part.objective_, rtol=1e-5)
     other = ScreenedRTLM(
-        neighbors=kneighbors_graph(X, 60, mode="distance"), unlabelled=-1, memory=tmp_path
+        neighbors=kneighbors_graph(X, 60, mode="distance"), unlabelled=-1, store=tmp_path
     ).fit(X, labels)
     assert other.n_triplets_ > model.n_triplets_ and other.dual_gap_ <= 1e-6
 
