@@ -8,7 +8,7 @@ PEERS ?= $(VENV)-peers/bin/python
 .DELETE_ON_ERROR:
 # Two extras share one environment, and two pips must not write to it at the same time.
 .NOTPARALLEL:
-.PHONY: help demo test test-matrix bench doc lint format dist clean
+.PHONY: help demo compiled test test-matrix bench doc lint format dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,6 +16,8 @@ help: ## show this list
 demo: $(VENV)/.installed-plot ## four things to see in a minute; figures go to demo-output/
 	@mkdir -p demo-output
 	@$(RUN) examples/demo.py --output demo-output
+
+compiled: $(VENV)/.installed-test ## compile the C++ loops again after a change
 
 test: $(VENV)/.installed-test ## run the tests, on all cores
 	@$(RUN) -m pytest -q -n auto --dist worksteal
@@ -50,10 +52,20 @@ clean: ## remove the environment and everything that can be made again
 	@rm -rf doc/_build doc/auto_examples doc/generated
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# One stamp for each extra: dependencies are installed again only when pyproject.toml changes.
-$(VENV)/.installed-%: pyproject.toml | $(VENV)/.created
-	@echo "Installing skscreen[$*] into $(VENV) (once, and when pyproject.toml changes)"
-	@$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+# The tools of the build stay in the environment, so that only what changed is compiled again.
+$(VENV)/.tools: pyproject.toml | $(VENV)/.created
+	@$(RUN) -m pip install --quiet --disable-pip-version-check 'scikit-build-core>=0.11' 'nanobind>=2.9' cmake ninja
+	@touch $@
+
+# One stamp for each extra: it is installed again when its dependencies or the C++ sources change.
+$(VENV)/.installed-%: pyproject.toml CMakeLists.txt $(wildcard skscreen/_compiled/*.?pp) $(VENV)/.tools
+	@command -v $${CXX:-c++} >/dev/null || { \
+	  echo "skscreen is compiled from C++: install a C++17 compiler (Debian: apt-get install g++;"; \
+	  echo "macOS: xcode-select --install; conda: conda install cxx-compiler), or name one: CXX=clang++"; \
+	  exit 1; }
+	@echo "Compiling and installing skscreen[$*] into $(VENV) (once, and when its sources change)"
+	@PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) -m pip install --quiet --disable-pip-version-check \
+	  --no-build-isolation --editable '.[$*]'
 	@touch $@
 
 $(VENV)-peers/.installed: benchmarks/peers.txt

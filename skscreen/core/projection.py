@@ -2,16 +2,11 @@
 
 import numpy as np
 
-from skscreen.core.compiling import njit
-from skscreen.core.floats import EPS, REORDER
-from skscreen.core.selection import select
+from skscreen._compiled import core
+from skscreen.core.floats import EPS
 
-# Newton steps on the multiplier before a search over the kinks, which always ends.
-_NEWTON_STEPS = 12
 # Residual of the equality, relative to the sum of its terms, that counts as rounding error.
 _SLACK = 4.0 * EPS
-# Number of corrections of the multiplier for the residual that its rounding leaves.
-_CORRECTIONS = 3
 # Range of numbers whose products and quotients stay finite.
 _SMALLEST, _LARGEST = 1e-50, 1e50
 
@@ -129,139 +124,11 @@ def _spread(name: str, value, shape: tuple) -> np.ndarray:
     return np.array(np.broadcast_to(value, shape))
 
 
-@njit(cache=True, nogil=True)
-def total_range(sigma, l, u):
-    """Return the smallest and the largest sum of sigma_i a_i in the box, and its finite size."""
-    smallest, largest, size = 0.0, 0.0, 0.0
-    for i in range(sigma.size):
-        if sigma[i] == 0.0:
-            continue
-        first, second = sigma[i] * l[i], sigma[i] * u[i]
-        smallest += min(first, second)
-        largest += max(first, second)
-        for value in (first, second):
-            if np.isfinite(value):
-                size += abs(value)
-    return smallest, largest, size
+total_range = core.total_range
+"""(sigma, l, u), each (n,) -> smallest and largest sum of sigma_i a_i, and its finite size."""
 
+project = core.project
+"""(m, ratio, sigma, l, u, z, start, out) -> multiplier t; fills `out` (n,), which may be `m`.
 
-@njit(cache=True, nogil=True)
-def project(m, ratio, sigma, l, u, z, start, out):
-    """Fill `out` (which may be `m`) with the projection and return the multiplier t.
-
-    `ratio` is sigma / d^2 and `start` a guess of t. A total out of range ends at the bounds.
-    """
-    t, done = _multiplier(m, ratio, sigma, l, u, z, start)
-    for i in range(m.size):
-        # An infinite t times 0 would be NaN.
-        out[i] = m[i] + t * ratio[i] if ratio[i] != 0.0 else m[i]
-    for _ in range(_CORRECTIONS):
-        if done or not np.isfinite(t):
-            break
-        # If m and t are much larger than the box, t alone does not have enough digits.
-        change, done = _multiplier(out, ratio, sigma, l, u, z, 0.0)
-        if not np.isfinite(change):
-            break
-        t += change
-        for i in range(m.size):
-            out[i] += change * ratio[i]
-    for i in range(m.size):
-        out[i] = min(max(out[i], l[i]), u[i])
-    return t
-
-
-@njit(cache=True, nogil=True)
-def _multiplier(m, ratio, sigma, l, u, z, start):
-    """Return a root of f(t) = sum_i sigma_i clip(m_i + t ratio_i, l_i, u_i) - z.
-
-    And whether f is 0 there but for rounding errors of the sum.
-    """
-    lo, hi, t = -np.inf, np.inf, start
-    for _ in range(_NEWTON_STEPS):
-        residual, slope, size = _residual(m, ratio, sigma, l, u, z, t)
-        if abs(residual) <= _SLACK * size:
-            return t, True
-        if residual > 0.0:
-            hi = t
-        else:
-            lo = t
-        t = t - residual / slope if slope > 0.0 else np.nan
-        if not lo < t < hi:
-            break
-    t = _search(m, ratio, sigma, l, u, z, lo, hi)
-    if np.isfinite(t):
-        # The sums of the search have been updated many times: correct their rounding errors.
-        residual, slope, size = _residual(m, ratio, sigma, l, u, z, t)
-        if abs(residual) > _SLACK * size and slope > 0.0:
-            t -= residual / slope
-    return t, False
-
-
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def _residual(m, ratio, sigma, l, u, z, t):
-    """Return f(t), its slope and the sum of the absolute terms."""
-    total, slope, size = 0.0, 0.0, abs(z)
-    for i in range(m.size):
-        free = m[i] + t * ratio[i]
-        value = min(max(free, l[i]), u[i])
-        term = sigma[i] * value if sigma[i] != 0.0 else 0.0
-        total += term
-        size += abs(term)
-        slope += sigma[i] * ratio[i] if value == free else 0.0
-    return total - z, slope, size
-
-
-@njit(cache=True, nogil=True)
-def _search(m, ratio, sigma, l, u, z, lo, hi):
-    """Return the root between lo and hi by bisection at medians of the kinks.
-
-    Each round halves the kinks in the open interval, equal ones together, so that it always ends.
-    On (lo, hi) the settled items add offset + slope t to the sum.
-    """
-    first, second = np.empty(m.size), np.empty(m.size)
-    items = np.empty(m.size, np.int64)
-    n, offset, slope = 0, -z, 0.0
-    for i in range(m.size):
-        if sigma[i] == 0.0:
-            continue
-        at_l, at_u = (l[i] - m[i]) / ratio[i], (u[i] - m[i]) / ratio[i]
-        first[n], second[n], items[n] = min(at_l, at_u), max(at_l, at_u), i
-        n += 1
-    kinks = np.empty(2 * n)
-    while True:
-        kept, n_kinks = 0, 0
-        for k in range(n):
-            i, low, high = items[k], first[k], second[k]
-            if low >= hi or high <= lo:
-                # Before its first kink an item is at the bound on the side of -sigma.
-                at_upper = (low >= hi) == (sigma[i] < 0.0)
-                offset += sigma[i] * (u[i] if at_upper else l[i])
-            elif low <= lo and high >= hi:
-                offset += sigma[i] * m[i]
-                slope += sigma[i] * ratio[i]
-            else:
-                first[kept], second[kept], items[kept] = low, high, i
-                kept += 1
-                for kink in (low, high):
-                    if lo < kink < hi:
-                        kinks[n_kinks] = kink
-                        n_kinks += 1
-        n = kept
-        if n_kinks == 0:
-            break
-        middle = (n_kinks - 1) // 2
-        t = select(kinks[:n_kinks], middle)
-        total = offset + slope * t
-        for k in range(n):
-            i = items[k]
-            total += sigma[i] * min(max(m[i] + t * ratio[i], l[i]), u[i])
-        if total >= 0.0:
-            hi = t
-        else:
-            lo = t
-    if slope > 0.0:
-        return min(max(-offset / slope, lo), hi)
-    # A flat piece: f vanishes on all of it (or the total is out of range, at an infinite end).
-    if offset <= 0.0:
-        return hi
-    return lo
+`ratio` is sigma / d^2, z the total, `start` a guess of t. A total out of range ends at the bounds.
+"""

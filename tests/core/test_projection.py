@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skscreen import project_box_equality
-from skscreen.core import projection
+from skscreen._compiled import core
 
 
 def by_enumeration(m, z, sigma, l, u, d):
@@ -44,7 +44,7 @@ def test_ties_by_enumeration(problem, search_only):
     m, z, sigma, l, u, d = problem
     expected = by_enumeration(m, z, sigma, l, u, d)
     if search_only:
-        t = projection._search(m, sigma / d**2, sigma, l, u, z, -np.inf, np.inf)
+        t = core.search_kinks(m, sigma / d**2, sigma, l, u, z, -np.inf, np.inf)
         shift = np.zeros_like(m)
         np.multiply(t, sigma / d**2, out=shift, where=sigma != 0.0)
         found = np.clip(m + shift, l, u)
@@ -103,7 +103,7 @@ def test_a_million_items(search_only):
     m = np.round(rng.normal(size=n), 2) / n
     upper = np.full(n, 1.0 / n)
     if search_only:
-        t = projection._search(m, y, y, np.zeros(n), upper, 0.0, -np.inf, np.inf)
+        t = core.search_kinks(m, y, y, np.zeros(n), upper, 0.0, -np.inf, np.inf)
         a = np.clip(m + t * y, 0.0, upper)
     else:
         a = project_box_equality(m, 0.0, coefficients=y, upper=upper)
@@ -121,7 +121,7 @@ def test_the_guess_and_the_place_of_the_result_change_nothing():
     expected = project_box_equality(m, 0.3, coefficients=sigma)
     for start in (-1e6, 0.0, 0.02, 7.0):
         out = m.copy()
-        projection.project(out, sigma, sigma, np.zeros(50), np.ones(50), 0.3, start, out)
+        core.project(out, sigma, sigma, np.zeros(50), np.ones(50), 0.3, start, out)
         assert_allclose(out, expected, atol=1e-14)
 
 

@@ -1,0 +1,34 @@
+"""Compiled loops, one submodule for each room, built for two levels of processor.
+
+The level is chosen once, at import: "x86-64-v3" (AVX2 and FMA) where the processor has it, else
+"base". The variable SKSCREEN_PROCESSOR of the environment forces one of them.
+"""
+
+import os
+
+from skscreen._compiled import base
+
+try:
+    from skscreen._compiled import v3
+except ImportError:  # built for another processor than x86-64
+    v3 = None
+
+LEVELS = {"base": base}
+if v3 is not None and base.has_v3():
+    LEVELS["x86-64-v3"] = v3
+
+level = os.environ.get("SKSCREEN_PROCESSOR") or list(LEVELS)[-1]
+if level not in LEVELS:
+    raise ImportError(
+        f"SKSCREEN_PROCESSOR={level!r} is not available here; "
+        f"choose one of {list(LEVELS)}, or unset it."
+    )
+_loops = LEVELS[level]
+
+core = _loops.core
+embedding = _loops.embedding
+metric_learning = _loops.metric_learning
+pragam = _loops.pragam
+samples = _loops.samples
+sequence = _loops.sequence
+svm = _loops.svm

@@ -1,0 +1,84 @@
+// Views of NumPy arrays for the loops, and their conversion from Python.
+//
+// A view holds no memory. Arrays must have the stated type of entries and be C-contiguous: nothing
+// is converted silently, so that a wrong call is a TypeError. `const` entries also take read-only
+// arrays. With SKSCREEN_CHECK_BOUNDS every access is checked.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#if defined(_MSC_VER)
+#define SKSCREEN_INLINE __forceinline
+#else
+#define SKSCREEN_INLINE inline __attribute__((always_inline))
+#endif
+
+namespace skscreen {
+
+#ifdef SKSCREEN_CHECK_BOUNDS
+inline void check_bounds(int64_t i, int64_t size) {
+  if (i < 0 || i >= size) {
+    std::fprintf(stderr, "skscreen: index %lld out of %lld\n", (long long)i, (long long)size);
+    std::abort();
+  }
+}
+#else
+SKSCREEN_INLINE void check_bounds(int64_t, int64_t) {}
+#endif
+
+// One-dimensional array.
+template <class T>
+struct Array {
+  T* data = nullptr;
+  int64_t size = 0;
+
+  SKSCREEN_INLINE T& operator[](int64_t i) const {
+    check_bounds(i, size);
+    return data[i];
+  }
+  // Entries first, ..., last - 1.
+  SKSCREEN_INLINE Array slice(int64_t first, int64_t last) const {
+    return {data + first, last - first};
+  }
+  operator Array<const T>() const { return {data, size}; }
+};
+
+// Two-dimensional array, row by row.
+template <class T>
+struct Matrix {
+  T* data = nullptr;
+  int64_t rows = 0;
+  int64_t columns = 0;
+
+  SKSCREEN_INLINE T& operator()(int64_t i, int64_t j) const {
+    check_bounds(i, rows);
+    check_bounds(j, columns);
+    return data[i * columns + j];
+  }
+  SKSCREEN_INLINE Array<T> row(int64_t i) const { return {data + i * columns, columns}; }
+  operator Matrix<const T>() const { return {data, rows, columns}; }
+};
+
+// Three-dimensional array, a stack of matrices.
+template <class T>
+struct Stack {
+  T* data = nullptr;
+  int64_t size = 0;
+  int64_t rows = 0;
+  int64_t columns = 0;
+
+  SKSCREEN_INLINE T& operator()(int64_t k, int64_t i, int64_t j) const {
+    check_bounds(k, size);
+    check_bounds(i, rows);
+    check_bounds(j, columns);
+    return data[(k * rows + i) * columns + j];
+  }
+  SKSCREEN_INLINE Matrix<T> operator[](int64_t k) const {
+    return {data + k * rows * columns, rows, columns};
+  }
+  operator Stack<const T>() const { return {data, size, rows, columns}; }
+};
+
+}  // namespace skscreen

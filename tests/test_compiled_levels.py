@@ -1,0 +1,55 @@
+"""The compiled loops: levels of the processor, and what a wrong call is told."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from skscreen import _compiled
+
+
+def import_with(level):
+    return subprocess.run(
+        [sys.executable, "-c", "from skscreen import _compiled; print(_compiled.level)"],
+        env={**os.environ, "SKSCREEN_PROCESSOR": level},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("level", _compiled.LEVELS)
+def test_a_level_can_be_forced(level):
+    assert import_with(level).stdout.strip() == level
+
+
+def test_the_best_level_is_the_default():
+    assert import_with("").stdout.strip() == list(_compiled.LEVELS)[-1]
+
+
+def test_an_unknown_level_is_named():
+    assert "SKSCREEN_PROCESSOR='sse9' is not available" in import_with("sse9").stderr
+
+
+@pytest.mark.parametrize("level", _compiled.LEVELS)
+@pytest.mark.parametrize(
+    "wrong", [[1.0], np.ones(3, np.float32), np.ones((3, 1)), np.ones(6)[::2], None]
+)
+def test_nothing_is_converted_silently(level, wrong):
+    right = np.ones(3)
+    loops = _compiled.LEVELS[level].core
+    assert loops.total_range(right, right, right) == (3.0, 3.0, 6.0)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        loops.total_range(right, wrong, right)
+
+
+@pytest.mark.parametrize("level", _compiled.LEVELS)
+def test_no_entries_and_read_only_ones_are_fine(level):
+    none, fixed = np.empty(0), np.ones(2)
+    fixed.flags.writeable = False
+    loops = _compiled.LEVELS[level].core
+    assert loops.total_range(none, none, none) == (0.0, 0.0, 0.0)
+    assert loops.total_range(fixed, fixed, fixed) == (2.0, 2.0, 4.0)
+    with pytest.raises(TypeError):  # what is written to must be writeable
+        loops.project(fixed, fixed, fixed, fixed, fixed, 1.0, 0.0, fixed)
