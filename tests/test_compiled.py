@@ -77,8 +77,8 @@ for rows in (answers, answers[:, 1:]):
             for n_objects in (30, 60):
                 model = OrdinalEmbedding(loss=loss, solver=solver, batch_size=7, n_init=1)
                 model.fit(rows, n_objects=n_objects, sample_weight=weights)
-                model.set_params(max_epochs=3).fit(rows, n_objects=n_objects).score(rows)
-        OrdinalEmbedding(loss=loss, formulation="convex", max_epochs=3).fit(rows)
+                model.set_params(max_iter=3).fit(rows, n_objects=n_objects).score(rows)
+        OrdinalEmbedding(loss=loss, formulation="convex", max_iter=3).fit(rows)
 
 for kernel in ("linear", "rbf"):
     svc_path(X, signs, Cs=np.geomspace(1e-4, 1e2, 15), kernel=kernel)

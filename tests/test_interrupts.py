@@ -51,7 +51,7 @@ FITS = {
     ),
     "PragamSVCCV": (PragamSVCCV([0.01], cv=2, tol=0.5), (X, y)),
     "ScreenedRTLMCV": (ScreenedRTLMCV([0.5], cv=2, n_neighbors=1), (X, y)),
-    "OrdinalEmbedding": (OrdinalEmbedding(max_epochs=5, n_init=1, random_state=0), (TRIPLETS,)),
+    "OrdinalEmbedding": (OrdinalEmbedding(max_iter=5, n_init=1, random_state=0), (TRIPLETS,)),
     "MaxMarginChain": (MaxMarginChain(0.01, tol=0.1), CHAINS),
     "ChainCRF": (ChainCRF(0.01, tol=0.1), CHAINS),
     "KernelChainClassifier": (KernelChainClassifier(0.01, tol=0.1), CHAINS),

@@ -33,7 +33,7 @@ def made(strategy: str, seed: int) -> int:
     unseen = make_triplets(points, 5000, random_state=seed + 1000)
     answers = make_triplets(points, FIRST, noise=NOISE, random_state=seed)
     while True:
-        model = OrdinalEmbedding(P, n_objects=N, random_state=0).fit(answers)
+        model = OrdinalEmbedding(P, objects=N, random_state=0).fit(answers)
         if triplet_error(model.embedding_, unseen) <= TARGET or len(answers) >= MOST:
             return len(answers)
         i, j, k = next_queries(model, BATCH, strategy, random_state=len(answers)).T
@@ -54,7 +54,7 @@ def replay(answers: np.ndarray, strategy: str, seed: int) -> list[float]:
     # Of a question, in the form in which it is chosen: the row of its answer.
     known = {question(row): place for place, row in enumerate(pool)}
     while True:
-        model = OrdinalEmbedding(P, n_objects=n, random_state=0).fit(pool[used])
+        model = OrdinalEmbedding(P, objects=n, random_state=0).fit(pool[used])
         if used.sum() >= REPLAY[len(errors)]:
             errors.append(triplet_error(model.embedding_, unseen))
             if len(errors) == len(REPLAY):

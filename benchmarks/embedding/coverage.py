@@ -35,7 +35,7 @@ def covered(loss: str, noise: str, per_coordinate: int, seed: int) -> list[float
         near, far = (((points[i] - points[v]) ** 2).sum(axis=1) for v in (j, k))
         wrong = rng.random(len(answers)) > 1.0 / (1.0 + np.exp(near - far))
         answers[wrong] = answers[wrong][:, [0, 2, 1]]
-    model = OrdinalEmbedding(P, loss=loss, n_objects=N, random_state=seed).fit(answers)
+    model = OrdinalEmbedding(P, loss=loss, objects=N, random_state=seed).fit(answers)
     places = model.bootstrap(SAMPLES, random_state=seed).points
     off = places - places.mean(axis=0)
     covariances = np.einsum("sni,snj->nij", off, off) / (SAMPLES - 1)

@@ -70,7 +70,7 @@ def epochs(bench) -> dict:
             X = random_start(n, p, np.random.default_rng(0))
             gradient, work = np.empty_like(X), problem.workspace()
             passes, epochs_ = [], []
-            solver = svrg_sbb(problem, X, Settings(max_epochs=6, tol=0.0), np.random.default_rng(0))
+            solver = svrg_sbb(problem, X, Settings(max_iter=6, tol=0.0), np.random.default_rng(0))
             next(solver)
             for _ in range(5):
                 start = time.process_time()
@@ -83,7 +83,7 @@ def epochs(bench) -> dict:
             tracemalloc.start()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                OrdinalEmbedding(p, loss=loss, max_epochs=3, random_state=0).fit(T, n_objects=n)
+                OrdinalEmbedding(p, loss=loss, max_iter=3, random_state=0).fit(T, n_objects=n)
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             unit = 8.0 * n * p + 12.0 * len(T)

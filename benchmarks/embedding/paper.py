@@ -54,10 +54,10 @@ def _arms(loss: str) -> dict:
     t = loss == "tste"
     eta, epsilon = (0.02, 5e-3) if t else (5e-4, 0.025)
     authors = {
-        "Gram (cvx)": ("gram", Settings(step=5e-4 * N, max_epochs=300, tol=0.0)),
-        "batch": ("batch", Settings(step=5e-4 * N, max_epochs=5000, tol=0.0)),
-        "SGD": ("authors' sgd", Settings(step=1e-4, max_epochs=1000)),
-        "SVRG": ("svrg", Settings(step=eta, max_epochs=2000, tol=0.0)),
+        "Gram (cvx)": ("gram", Settings(step=5e-4 * N, max_iter=300, tol=0.0)),
+        "batch": ("batch", Settings(step=5e-4 * N, max_iter=5000, tol=0.0)),
+        "SGD": ("authors' sgd", Settings(step=1e-4, max_iter=1000)),
+        "SVRG": ("svrg", Settings(step=eta, max_iter=2000, tol=0.0)),
         "SVRG-SBB_0": ("svrg-sbb", _sbb(t, 0.0, 1)),
     }
     for b in (1, 5, 10, 20, 50, 100, 200):
@@ -65,11 +65,11 @@ def _arms(loss: str) -> dict:
     batch_step = {"gnmds": 30.0, "ste": 60.0, "tste": 120.0}[loss]
     sgd_step = {"gnmds": 0.03, "ste": 0.03, "tste": 0.1}[loss]
     tuned = {
-        "Gram (cvx)": ("gram", Settings(max_epochs=300, tol=0.0)),
-        "batch": ("batch", Settings(step=batch_step, max_epochs=2000, tol=0.0)),
-        "SGD": ("constant sgd", Settings(step=sgd_step, max_epochs=100)),
-        "SVRG": ("svrg", Settings(step=0.03, max_epochs=300, tol=0.0)),
-        "SVRG-SBB_0": ("svrg-sbb", Settings(epsilon=0.0, tol=0.0)),
+        "Gram (cvx)": ("gram", Settings(max_iter=300, tol=0.0)),
+        "batch": ("batch", Settings(step=batch_step, max_iter=2000, tol=0.0)),
+        "SGD": ("constant sgd", Settings(step=sgd_step, max_iter=100)),
+        "SVRG": ("svrg", Settings(step=0.03, max_iter=300, tol=0.0)),
+        "SVRG-SBB_0": ("svrg-sbb", Settings(sbb_epsilon=0.0, tol=0.0)),
         "SVRG-SBB_e b=1": ("svrg-sbb", Settings(tol=0.0)),
         "SVRG-SBB_e b=20": ("svrg-sbb", Settings(batch_size=20, tol=0.0)),
         "L-BFGS": ("lbfgs", Settings()),
@@ -100,7 +100,7 @@ def _rows(loss: str, times: dict) -> list[tuple]:
 
 def _sbb(t: bool, epsilon: float, b: int) -> Settings:
     step = (0.05 if t else 5e-4) / 1.0
-    return Settings(epsilon=epsilon, batch_size=b, step=step, max_epochs=200, tol=0.0)
+    return Settings(sbb_epsilon=epsilon, batch_size=b, step=step, max_iter=200, tol=0.0)
 
 
 def figure_one(bench) -> dict:
@@ -113,7 +113,7 @@ def figure_one(bench) -> dict:
             runs = []
             for start in range(starts):
                 train, test = synthetic(N, P, SIZE, 0.0, start)
-                settings = Settings(epsilon=epsilon, max_epochs=100, tol=0.0)
+                settings = Settings(sbb_epsilon=epsilon, max_iter=100, tol=0.0)
                 found = curve(train, test, N, P, loss, "svrg-sbb", settings, start, reg=0.0)
                 runs.append(np.pad(SIZE * found[:, 2], (0, 100 - len(found)), mode="edge"))
             runs = np.array(runs)[:, 1:]

@@ -58,7 +58,7 @@ def fit(train, n, p, **options):
     """
     seconds = []
     for _ in range(5):
-        model = OrdinalEmbedding(p, n_objects=n, **options)
+        model = OrdinalEmbedding(p, objects=n, **options)
         start = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -46,7 +46,7 @@ def split(rows, seed: int):
 def constant_sgd(problem, X, settings, rng, decay=0.0) -> Iterator[Progress]:
     """SGD with a step that depends on the epoch only: step / (1 + decay epoch)."""
     terms, m, row = problem.terms, len(problem.answers), int(rng.integers(len(problem.answers)))
-    for epoch in range(settings.max_epochs):
+    for epoch in range(settings.max_iter):
         step = settings.step / (1.0 + decay * epoch)
         for part in range(5):
             size = m * (part + 1) // 5 - m * part // 5

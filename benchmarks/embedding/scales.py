@@ -24,7 +24,7 @@ ANSWERS = (20, 50)
 
 def fitted(answers, loss: str, seed: int, **options) -> tuple[float, float]:
     """Objective and CPU milliseconds."""
-    model = OrdinalEmbedding(1, loss=loss, n_objects=N, random_state=seed, **options)
+    model = OrdinalEmbedding(1, loss=loss, objects=N, random_state=seed, **options)
     start = time.process_time()
     model.fit(answers)
     return model.objective_, 1e3 * (time.process_time() - start)

@@ -17,8 +17,8 @@ from skscreen import (
 from skscreen.inspection import DimensionTestDisplay
 
 ESTIMATORS = (
-    None, OrdinalEmbedding(loss="ste", max_epochs=3), OrdinalEmbedding(loss="ckl", reg=0.0),
-    OrdinalEmbedding(n_objects=13, solver="lbfgs", max_epochs=2),
+    None, OrdinalEmbedding(loss="ste", max_iter=3), OrdinalEmbedding(loss="ckl", reg=0.0),
+    OrdinalEmbedding(objects=13, solver="lbfgs", max_iter=2),
 )  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def fuzz_queries(inputs: Inputs) -> None:
     n, rng = inputs.count(5, 12), inputs.rng()
     rows = np.array([rng.permutation(n)[:3] for _ in range(inputs.count(1, 40))])
     loss = inputs.pick("soe", "ste", "tste", "gnmds", "ckl", "oddoneout")
-    model = OrdinalEmbedding(inputs.pick(1, 2, 7), loss=loss, max_epochs=5, n_objects=n)
+    model = OrdinalEmbedding(inputs.pick(1, 2, 7), loss=loss, max_iter=5, objects=n)
     model.fit(rows)
     options = {"n": 2, **inputs.options(next_queries, valid)}
     candidates = inputs.junk("candidates", inputs.pick(None, rows, rows.tolist()))
@@ -72,8 +72,9 @@ def fuzz_queries(inputs: Inputs) -> None:
 
 def fuzz_scaling(inputs: Inputs) -> None:
     valid = {
-        "link": ("probit", "logit"), "reg": (1e-6, 1e-12, 1e12), "n_objects": (None, 13),
-        "tol": (1e-8, 0.0, 1e300), "max_iter": (100, 1), "objects": (None, list("abcdefghijkl")),
+        "link": ("probit", "logit"), "reg": (1e-6, 1e-12, 1e12),
+        "tol": (1e-8, 0.0, 1e300), "max_iter": (100, 1),
+        "objects": (None, 13, list("abcdefghijkl")),
     }  # fmt: skip
     inputs.spoil("X", "y", "sample_weight", *valid)
     model = DifferenceScaling(**inputs.options(DifferenceScaling, valid))
@@ -84,7 +85,7 @@ def fuzz_scaling(inputs: Inputs) -> None:
     if done.error is not None:
         return
     expect_finite(model)
-    expect(model.gap_ <= model.tol or done.unconverged, "gap")
+    expect(model.dual_gap_ <= model.tol or done.unconverged, "gap")
     call(model.predict, X)
     score = call(model.score, X, y, sample_weight=weights)
     expect(score.error is not None or 0.0 <= score.result <= 1.0, "score")

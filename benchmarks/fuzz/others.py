@@ -50,18 +50,17 @@ EMBEDDING = {
     "solver": ("auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"),
     "formulation": ("nonconvex", "nonconvex", "convex"),
     "reg": ("auto", 0.0, 1e-12, 1.0, 1e12, 1e300),
-    "epsilon": ("auto", 0.0, 1e-300, 1e300),
+    "sbb_epsilon": ("auto", 0.0, 1e-300, 1e300),
     "batch_size": (1, 3, 10**6),
     "module_epochs": (None, 1, 5),
-    "max_epochs": (None, 1, 3, 20),
+    "max_iter": (None, 1, 3, 20),
     "n_init": ("auto", 1, 3),
     "alpha": (None, 1e-12, 0.5, 1e6, 1e300),
     "mu": (1e-3, 1e-300, 1e300),
     "margin": (0.1, 1e-12, 1e6, 1e200),
     "smoothing": (1.0, 0.0, 1e-12, 1e6),
     "tol": (1e-4, 0.0, 1e-12, 1e300),
-    "n_objects": (None, 30, 1000),
-    "objects": (None, None, range(12), list("abcdefghijkl")),
+    "objects": (None, None, range(12), 30, 1000, list("abcdefghijkl")),
     "n_jobs": (None, 1, 2),
     "verbose": (0, False),
     "random_state": (None, 0, np.random.RandomState(0)),
@@ -104,7 +103,7 @@ def answers(inputs: Inputs, n: int, n_rows: int, width: int) -> tuple:
 
 def fuzz_embedding(inputs: Inputs) -> None:
     inputs.spoil("X", "y", "sample_weight", "init", "F", "result_format", *EMBEDDING)
-    options = {"max_epochs": 20, **inputs.options(OrdinalEmbedding, EMBEDDING)}
+    options = {"max_iter": 20, **inputs.options(OrdinalEmbedding, EMBEDDING)}
     n, n_rows, width = inputs.count(4, 12), inputs.count(1, 60), inputs.pick(3, 4)
     X, y, rows = answers(inputs, n, n_rows, width)
     weights, plain_weights = inputs.weights("sample_weight", n_rows)

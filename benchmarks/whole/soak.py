@@ -156,7 +156,7 @@ def embedding(rng, folder):
     answers = make_triplets(X, 1500, noise=0.05, random_state=int(rng.integers(100)))
     model = OrdinalEmbedding(
         loss=str(rng.choice(["soe", "ste", "tste", "gnmds", "ckl"])), random_state=0,
-        solver=str(rng.choice(["auto", "lbfgs", "svrg-sbb", "sgd"])), max_epochs=30,
+        solver=str(rng.choice(["auto", "lbfgs", "svrg-sbb", "sgd"])), max_iter=30,
     )  # fmt: skip
     found = learned(model, answers)
     found["error"] = triplet_error(found["embedding_"], answers)

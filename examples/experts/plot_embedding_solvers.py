@@ -29,7 +29,7 @@ for solver, colour in [
     ("batch", "#CC79A7"),
 ]:
     model = OrdinalEmbedding(
-        10, loss="ste", solver=solver, reg=1e-3, max_epochs=40, tol=0.0, random_state=0
+        10, loss="ste", solver=solver, reg=1e-3, max_iter=40, tol=0.0, random_state=0
     )
     with warnings.catch_warnings():
         # A tolerance of zero is never met: all go on to the last epoch.

@@ -52,10 +52,9 @@ class DifferenceScaling(BaseEstimator):
         Distribution function: normal, for noise of standard deviation 1, or logistic.
     reg : float, default=1e-6
         Strength of the ridge, from 1e-12 to 1e12, which makes the solution unique and finite.
-    objects : array-like of shape (n_objects,), default=None
-        Names of the objects in their order; required if X holds names.
-    n_objects : int or None, default=None
-        Number of objects; None is the largest index in X plus one.
+    objects : int, array-like of shape (n_objects,) or None, default=None
+        Names of the objects in their order, required if X holds names; or the number of objects 0,
+        1, 2, ... None takes the largest index in X plus one.
     tol : float, default=1e-8
         The fit stops when the objective is provably within this relative distance of its minimum.
     max_iter : int, default=100
@@ -74,7 +73,7 @@ class DifferenceScaling(BaseEstimator):
         the first object.
     log_likelihood_ : float
         Log-likelihood, as a weighted sum over the answers.
-    gap_ : float
+    dual_gap_ : float
         Bound on the relative distance of the objective from its minimum.
     embedding_ : ndarray of shape (n_objects, 1)
         `scale_` as an embedding.
@@ -123,19 +122,15 @@ class DifferenceScaling(BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "link": [StrOptions({"probit", "logit"})],
         "reg": [Interval(Real, 1e-12, 1e12, closed="both")],
-        "objects": ["array-like", None],
-        "n_objects": [Interval(Integral, 1, None, closed="left"), None],
+        "objects": ["array-like", Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(
-        self, *, link="probit", reg=1e-6, objects=None, n_objects=None, tol=1e-8, max_iter=100
-    ):
+    def __init__(self, *, link="probit", reg=1e-6, objects=None, tol=1e-8, max_iter=100):
         self.link = link
         self.reg = reg
         self.objects = objects
-        self.n_objects = n_objects
         self.tol = tol
         self.max_iter = max_iter
 
@@ -218,18 +213,20 @@ class DifferenceScaling(BaseEstimator):
         return agree
 
     def _read(self, X, y, sample_weight) -> Answers:
-        objects = learn_objects(X, self.objects, self.n_objects)
+        number = isinstance(self.objects, Integral)
+        names, n_objects = (None, self.objects) if number else (self.objects, None)
+        objects = learn_objects(X, names, n_objects)
         if objects is not None and self.objects is None:
             raise ValueError(
                 "objects must be given if X holds names: all names in their order, for example "
                 "DifferenceScaling(objects=['none', 'weak', 'strong'])."
             )
         rows = X if objects is None else positions(X, objects, known=True)
-        are_objects = self.objects is not None or self.n_objects is not None
+        are_objects = self.objects is not None
         answers = read_answers(rows, y, sample_weight)
         answers = usable_answers(answers, equal=True, are_objects=are_objects)
         if objects is None:
-            n = count_objects(answers.rows, self.n_objects)
+            n = count_objects(answers.rows, n_objects)
         else:
             check_listed(answers.rows, objects)
             n = len(objects)
@@ -243,8 +240,8 @@ class DifferenceScaling(BaseEstimator):
         values, steps = np.zeros(design.shape[1]), 0
         objective, gradient, hessian = self._evaluate(design, weights, values)
         while True:
-            self.gap_ = float(gradient @ gradient) / (2.0 * self.reg * objective)
-            if self.gap_ <= self.tol or steps == self.max_iter:
+            self.dual_gap_ = float(gradient @ gradient) / (2.0 * self.reg * objective)
+            if self.dual_gap_ <= self.tol or steps == self.max_iter:
                 break
             step = linalg.solve(hessian, gradient, assume_a="pos")
             length, before = 1.0, objective
@@ -259,9 +256,9 @@ class DifferenceScaling(BaseEstimator):
             values, steps = values - length * step, steps + 1
             objective, gradient, hessian = found
         self.n_iter_ = steps
-        if self.gap_ > self.tol:
+        if self.dual_gap_ > self.tol:
             warn_user(
-                f"{steps} Newton steps brought the objective to within {self.gap_:.3g} of its "
+                f"{steps} Newton steps brought the objective to within {self.dual_gap_:.3g} of its "
                 f"minimum, not to tol={self.tol:g}. Raise max_iter, tol or reg.",
                 ConvergenceWarning,
             )

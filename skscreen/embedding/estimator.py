@@ -106,14 +106,14 @@ class OrdinalEmbedding(
         number of answers per coordinate. With the solver "auto" it then increases it for noisy
         answers, judged by a tenth of the answers that is held out of the start; not for "ckl", with
         fewer than 200 answers, with ``formulation="convex"`` or from given starting points.
-    epsilon : float or "auto", default="auto"
+    sbb_epsilon : float or "auto", default="auto"
         Stabilisation of "svrg-sbb", >= 0, which bounds its steps; 0 is SVRG-BB. "auto" is 0.1 / n.
     batch_size : int, default=1
         Number of answers in a step of "svrg-sbb" and "svrg".
     module_epochs : int or None, default=None
         Number of epochs after which "svrg-sbb" restarts from its best point (Algorithm 2 of the
         paper).
-    max_epochs : int or None, default=None
+    max_iter : int or None, default=None
         Largest number of iterations or epochs; None is a limit of each solver (200 for L-BFGS, 50
         for SVRG). With a certified convex loss, of rounds that add dimensions (100).
     n_init : int or "auto", default="auto"
@@ -130,11 +130,10 @@ class OrdinalEmbedding(
     tol : float, default=1e-4
         The fit stops when the relative decrease of F in an iteration is at most this (ten times
         this in an epoch of "svrg-sbb" and "svrg"). Not used by "sgd", whose steps are fixed.
-    n_objects : int or None, default=None
-        Number of objects 0, 1, 2, ...; None is the largest object in X plus one. Needed for
-        cross-validation, where the last objects may be missing from the answers of a fold.
-    objects : array-like of shape (n_objects,) or None, default=None
-        Names of all objects, in the order of the rows of `embedding_`. None takes the names that
+    objects : int, array-like of shape (n_objects,) or None, default=None
+        Number of objects 0, 1, 2, ..., or names of all objects, in the order of the rows of
+        `embedding_`. Needed for cross-validation, where objects may be missing from the answers of
+        a fold. None takes the largest integer plus one, or the names that
         occur in X, sorted. Integers in X are also taken as names if `objects` is given or if the
         smallest integer is above 0; otherwise they are the objects 0, 1, 2, ...
     n_jobs : int or None, default=None
@@ -182,7 +181,7 @@ class OrdinalEmbedding(
     Warns
     -----
     ConvergenceWarning
-        If `max_epochs` did not reach `tol`, or if "sgd" diverged.
+        If `max_iter` did not reach `tol`, or if "sgd" diverged.
     UserWarning
         If answers are dropped because no embedding could satisfy them, if objects are in no answer,
         if integers are taken as names, or if X looks like features of samples.
@@ -242,18 +241,17 @@ class OrdinalEmbedding(
         "solver": [StrOptions({"auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"})],
         "formulation": [StrOptions({"nonconvex", "convex"})],
         "reg": [StrOptions({"auto"}), Interval(Real, 0, LARGEST, closed="both")],
-        "epsilon": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "sbb_epsilon": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "module_epochs": [Interval(Integral, 1, None, closed="left"), None],
-        "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "n_init": [StrOptions({"auto"}), Interval(Integral, 1, _MOST_STARTS, closed="both")],
         "alpha": [Interval(Real, 0, LARGEST, closed="right"), None],
         "mu": [Interval(Real, 0, LARGEST, closed="right")],
         "margin": [Interval(Real, 0, LARGEST, closed="right")],
         "smoothing": [Interval(Real, 0, LARGEST, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "n_objects": [Interval(Integral, 1, None, closed="left"), None],
-        "objects": ["array-like", None],
+        "objects": ["array-like", Interval(Integral, 1, None, closed="left"), None],
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -267,17 +265,16 @@ class OrdinalEmbedding(
         solver="auto",
         formulation="nonconvex",
         reg="auto",
-        epsilon="auto",
+        sbb_epsilon="auto",
         batch_size=1,
         module_epochs=None,
-        max_epochs=None,
+        max_iter=None,
         n_init="auto",
         alpha=None,
         mu=1e-3,
         margin=0.1,
         smoothing=1.0,
         tol=1e-4,
-        n_objects=None,
         objects=None,
         n_jobs=None,
         verbose=0,
@@ -288,17 +285,16 @@ class OrdinalEmbedding(
         self.solver = solver
         self.formulation = formulation
         self.reg = reg
-        self.epsilon = epsilon
+        self.sbb_epsilon = sbb_epsilon
         self.batch_size = batch_size
         self.module_epochs = module_epochs
-        self.max_epochs = max_epochs
+        self.max_iter = max_iter
         self.n_init = n_init
         self.alpha = alpha
         self.mu = mu
         self.margin = margin
         self.smoothing = smoothing
         self.tol = tol
-        self.n_objects = n_objects
         self.objects = objects
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -327,7 +323,7 @@ class OrdinalEmbedding(
             start so close to zero, which is a stationary point, that F is the same is scaled up.
             They take the place of stochastic starts, and `n_init` is not used.
         n_objects : int, optional
-            Overrides the parameter.
+            Number of objects, in place of the parameter `objects`; cblearn has it here.
         sample_weight : array-like of shape (n_answers,), optional
             Weights >= 0 of the answers.
 
@@ -389,14 +385,15 @@ class OrdinalEmbedding(
                 "solver must be 'auto' for formulation='convex', which has its own solver, got "
                 f"{self.solver!r}."
             )
-        if n_objects is None:
-            n_objects = self.n_objects
+        names = self.objects
+        if n_objects is not None or isinstance(names, Integral):
+            n_objects, names = names if n_objects is None else n_objects, None
         table = X
         if self.loss == "oddoneout":
             table, y = odd_last(X, y), None
-        answers, objects = read_named_answers(table, y, sample_weight, self.objects, n_objects)
+        answers, objects = read_named_answers(table, y, sample_weight, names, n_objects)
         validate_data(self, answers.rows if _is_not_a_table(X) else X, skip_check_array=True)
-        are_objects = n_objects is not None or self.objects is not None
+        are_objects = n_objects is not None or names is not None
         answers = usable_answers(answers, are_objects=are_objects)
         if not are_objects:
             warn_uncompared(answers.rows, objects)
@@ -407,8 +404,8 @@ class OrdinalEmbedding(
         return Settings(
             # A larger tolerance has no effect, and products with this one stay finite.
             tol=min(float(self.tol), LARGEST),
-            max_epochs=self.max_epochs,
-            epsilon=None if self.epsilon == "auto" else self.epsilon,
+            max_iter=self.max_iter,
+            sbb_epsilon=None if self.sbb_epsilon == "auto" else self.sbb_epsilon,
             batch_size=self.batch_size,
             module_epochs=self.module_epochs,
             adapt=adapt,
@@ -429,7 +426,7 @@ class OrdinalEmbedding(
         if not math.isnan(solution.dual_gap):
             return (
                 f"The duality gap, {solution.dual_gap:.3g} of the objective, is above "
-                f"tol={self.tol:g}. Raise max_epochs, tol, or reg, which must not be 0."
+                f"tol={self.tol:g}. Raise max_iter, tol, or reg, which must not be 0."
             )
         if self.solver == "sgd":
             return (
@@ -440,7 +437,7 @@ class OrdinalEmbedding(
         return (
             f"{solution.n_iter} iterations of solver={self.solver!r} did not bring the relative "
             f"decrease of the objective, {solution.objective:.6g}, to tol={self.tol:g}. Raise "
-            "max_epochs or tol."
+            "max_iter or tol."
         )
 
     def _store(self, solution: EmbeddingSolution, problem: EmbeddingProblem) -> Self:

@@ -198,7 +198,7 @@ def test_features_are_no_comparisons(width):
     # Grades from 0 to 4.
     grades = rng.integers(0, 5, size=(60, width))[:, [0, 0, 1, 2][:width]]
     with pytest.raises(ValueError, match=r"seems to be 60 samples with . features.*ScreenedRTLM"):
-        OrdinalEmbedding(n_objects=600).fit(grades)
+        OrdinalEmbedding(objects=600).fit(grades)
     # Measures of different size.
     sizes = 100 * np.arange(width) + rng.integers(0, 30, size=(200, width))
     for X in (sizes, sizes[:, ::-1].astype(float)):
@@ -213,7 +213,7 @@ def test_groups_of_objects_are_no_features():
         expected = OrdinalEmbedding(random_state=0).fit(rows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for options in ({"n_objects": 30}, {"objects": range(30)}):
+        for options in ({"objects": 30}, {"objects": range(30)}):
             model = OrdinalEmbedding(random_state=0, **options).fit(rows)
             assert_array_equal(model.embedding_, expected.embedding_)
             DifferenceScaling(**options).fit(rows)
@@ -260,14 +260,14 @@ def test_unusual_answers_are_no_features():
 def test_numbers_of_objects_end_before_they_wrap_around():
     rows = np.array([[0, 1, 2], [2**31, 3, 4]], np.float32)
     with pytest.raises(ValueError, match="X must hold indices up to 2147483647"):
-        OrdinalEmbedding(n_objects=5).fit(rows)
+        OrdinalEmbedding(objects=5).fit(rows)
 
 
 def test_more_objects_than_memory_are_refused_before_they_are_made():
     rows = [[0, 1, 2], [0, 2, 3]]
     with pytest.raises(MemoryError, match="objects"):
-        OrdinalEmbedding(n_objects=10**13).fit(rows)
+        OrdinalEmbedding(objects=10**13).fit(rows)
     with pytest.raises(MemoryError, match="A Hessian of 10,000,000 objects"):
-        DifferenceScaling(n_objects=10**7).fit(rows)
+        DifferenceScaling(objects=10**7).fit(rows)
     with pytest.raises(MemoryError, match="questions"):
         next_queries(OrdinalEmbedding(random_state=0).fit(rows), 10**12)

@@ -67,22 +67,20 @@ def test_it_needs_a_fit_and_a_number():
 
 @pytest.mark.filterwarnings("ignore:.* iterations of solver=")
 def test_refits_take_the_iterations_of_the_fit_and_say_when_they_are_too_few():
-    model = fitted(300, solver="lbfgs", tol=1e-12, max_epochs=1)
+    model = fitted(300, solver="lbfgs", tol=1e-12, max_iter=1)
     with pytest.warns(ConvergenceWarning) as caught:
         model.bootstrap(5, random_state=0)
     (warning,) = caught
-    assert str(warning.message) == (
-        "5 of 5 refits did not reach tol=1e-12: raise max_epochs or tol."
-    )
+    assert str(warning.message) == ("5 of 5 refits did not reach tol=1e-12: raise max_iter or tol.")
     with pytest.warns(ConvergenceWarning, match="4 of 4 refits"):
         next_queries(model, 2, n_samples=4, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.set_params(max_epochs=5000).bootstrap(5, random_state=0)
+        model.set_params(max_iter=5000).bootstrap(5, random_state=0)
 
 
 def test_epochs_of_other_solvers_do_not_limit_refits(monkeypatch):
-    model = fitted(300, solver="sgd", max_epochs=2)
+    model = fitted(300, solver="sgd", max_iter=2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.bootstrap(3, random_state=0)

@@ -106,7 +106,7 @@ def test_there_is_no_gap_once_there_are_enough_dimensions(loss):
     problem = EmbeddingProblem(ROWS, None, N, loss, REG)
     gaps = []
     for p in (1, 6):
-        fit = solve(problem, p, "lbfgs", Settings(tol=1e-13, max_epochs=5000), 0)
+        fit = solve(problem, p, "lbfgs", Settings(tol=1e-13, max_iter=5000), 0)
         gaps.append(fit.objective - lower_bound(problem, fit.embedding))
     assert gaps[0] > 1e-2
     assert gaps[1] < 1e-6

@@ -30,7 +30,7 @@ def test_the_likelihood_is_maximal(link, law, weights, rows):
 
     found = minimize(loss, np.linspace(0.1, 2.0, N - 1), method="BFGS", options={"gtol": 1e-8})
     model = DifferenceScaling(link=link).fit(rows, sample_weight=weights)
-    assert model.gap_ <= 1e-8
+    assert model.dual_gap_ <= 1e-8
     assert_allclose(model.scale_[1:] / model.noise_, found.x, rtol=1e-3, atol=1e-4)
     assert_allclose(model.log_likelihood_, -w.sum() * (found.fun - 0.5e-6 * found.x @ found.x),
                     rtol=1e-6)  # fmt: skip
@@ -45,7 +45,7 @@ def test_values_and_their_errors():
         i, j, k = np.sort([rng.permutation(N)[:3] for _ in range(600)], axis=1).T
         z = (SCALE[k] - SCALE[j]) - (SCALE[j] - SCALE[i]) + 0.2 * rng.normal(size=600)
         rows = np.where((z > 0)[:, None], np.stack([j, i, k], 1), np.stack([j, k, i], 1))
-        model = DifferenceScaling(n_objects=N).fit(rows)
+        model = DifferenceScaling(objects=N).fit(rows)
         inside.append(np.abs(model.scale_ / model.noise_ - SCALE / 0.2)[1:]
                       < (model.standard_errors_ / model.noise_)[1:])  # fmt: skip
     assert 0.5 < np.mean(inside) < 0.85

@@ -28,7 +28,7 @@ def test_where_all_rises_are_significant_the_last_is_named():
 
 
 def test_scores_are_those_of_scikit_learn():
-    model = OrdinalEmbedding(1, loss="ste", solver="lbfgs", n_init=20, n_objects=20, tol=1e-8)
+    model = OrdinalEmbedding(1, loss="ste", solver="lbfgs", n_init=20, objects=20, tol=1e-8)
     result = embedding_dimension_test(
         ROWS, [1, 2], 4, estimator=model, n_repeats=2, random_state=np.random.RandomState(5)
     )

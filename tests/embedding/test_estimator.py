@@ -127,10 +127,10 @@ def test_set_output_and_pipelines():
 
 def test_grid_search_over_rows_of_answers():
     grid = {"loss": ["soe", "tste"], "n_components": [1, 2], "reg": ["auto", 0.01]}
-    search = GridSearchCV(model(n_objects=30), grid, cv=3, error_score="raise").fit(T)
+    search = GridSearchCV(model(objects=30), grid, cv=3, error_score="raise").fit(T)
     assert search.best_params_["n_components"] == 2
     assert search.best_score_ > 0.9
-    asked = GridSearchCV(model(n_objects=30), {"n_components": [1, 2]}, cv=3).fit(ASKED, SIGNS)
+    asked = GridSearchCV(model(objects=30), {"n_components": [1, 2]}, cv=3).fit(ASKED, SIGNS)
     assert asked.best_params_["n_components"] == 2
     assert asked.best_score_ > 0.9
 
@@ -141,7 +141,7 @@ def test_grid_search_over_rows_of_answers():
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_loss_and_solver_orders_unseen_answers(loss, solver):
-    fitted = model(loss=loss, solver=solver, max_epochs=3000, n_init=4).fit(T)
+    fitted = model(loss=loss, solver=solver, max_iter=3000, n_init=4).fit(T)
     assert share_right(fitted.embedding_, UNSEEN) > (0.88 if loss == "ckl" else 0.9)
     assert_allclose(fitted.score(UNSEEN), share_right(fitted.embedding_, UNSEEN))
     assert_allclose(fitted.embedding_.mean(axis=0), 0.0, atol=1e-12)
@@ -181,9 +181,9 @@ def test_seeds_repeat_exactly_and_differ(solver):
         {"smoothing": 0.1, "loss": "gnmds"},
         {"reg": 0.1},
         {"tol": 0.05},
-        {"max_epochs": 3},
+        {"max_iter": 3},
         {"n_init": 3},
-        {"epsilon": 1.0, "solver": "svrg-sbb"},
+        {"sbb_epsilon": 1.0, "solver": "svrg-sbb"},
         {"batch_size": 5, "solver": "svrg-sbb"},
         {"module_epochs": 2, "solver": "svrg-sbb"},
     ],
@@ -280,12 +280,12 @@ def test_sgd_that_diverges_says_so(monkeypatch):
 
 
 def test_too_few_epochs_are_said():
-    with pytest.warns(ConvergenceWarning, match="2 iterations of solver='batch'.*max_epochs"):
-        model(solver="batch", max_epochs=2).fit(T)
+    with pytest.warns(ConvergenceWarning, match="2 iterations of solver='batch'.*max_iter"):
+        model(solver="batch", max_iter=2).fit(T)
 
 
 def test_weights_are_repetitions_and_zero_leaves_out():
-    options = {"solver": "lbfgs", "reg": 0.01, "tol": 1e-12, "max_epochs": 3000}
+    options = {"solver": "lbfgs", "reg": 0.01, "tol": 1e-12, "max_iter": 3000}
     counts = np.arange(len(T)) % 3
     init = POINTS + 0.1
     weighted = model(**options).fit(T, sample_weight=counts, init=init)
@@ -332,7 +332,7 @@ def test_negative_objects_are_refused_before_memory_is_taken():
 def test_too_small_a_number_of_objects_is_named():
     for fit in (
         lambda: model().fit(T, n_objects=10),
-        lambda: model(n_objects=10).fit(T),
+        lambda: model(objects=10).fit(T),
     ):
         with pytest.raises(ValueError, match="n_objects must be greater than every object in X"):
             fit()
@@ -350,14 +350,14 @@ def test_one_and_two_are_no_responses():
 
 def test_cross_validation_where_a_fold_lacks_the_last_object():
     rows = np.vstack([T[(T < 29).all(axis=1)], [[0, 1, 29]]])
-    for options in ({}, {"n_objects": 30}):
+    for options in ({}, {"objects": 30}):
         scores = cross_val_score(model(**options), rows, cv=5)
         assert np.isfinite(scores).all()
         assert scores.min() > 0.85
 
 
 def test_objects_that_were_never_compared_are_finite_and_tie():
-    fitted = model(n_objects=33).fit(T)
+    fitted = model(objects=33).fit(T)
     assert fitted.embedding_.shape == (33, 2)
     assert_array_equal(fitted.compared_, np.arange(33) < 30)
     assert_array_equal(fitted.embedding_[30:], 0.0)
@@ -415,7 +415,7 @@ def test_no_matrix_of_all_pairs_is_formed():
     n = 4000
     rng = np.random.default_rng(0)
     rows = np.stack([rng.permutation(n)[:3] for _ in range(2000)])
-    task = model(n_components=2, loss="tste").fit(T).set_params(max_epochs=2)
+    task = model(n_components=2, loss="tste").fit(T).set_params(max_iter=2)
     tracemalloc.start()
     with pytest.warns(ConvergenceWarning):
         task.fit(rows, n_objects=n)
@@ -441,7 +441,7 @@ def test_numbers_whose_products_overflow_are_refused():
 
 def test_a_tolerance_may_be_anything():
     for formulation in ("convex", "nonconvex"):
-        fitted = model(tol=1e300, margin=1e6, formulation=formulation, n_objects=31).fit(T[:50])
+        fitted = model(tol=1e300, margin=1e6, formulation=formulation, objects=31).fit(T[:50])
         assert np.isfinite(fitted.objective_)
 
 
@@ -450,7 +450,7 @@ def test_a_tolerance_may_be_anything():
 def test_a_start_next_to_zero(loss, size):
     """Zero is stationary: a solver's first short steps from there look like its last."""
     start = size * np.random.default_rng(0).normal(size=(30, 2))
-    fitted = model(loss=loss, solver="batch", max_epochs=3000).fit(T, init=start)
+    fitted = model(loss=loss, solver="batch", max_iter=3000).fit(T, init=start)
     assert fitted.score(UNSEEN) > 0.85
 
 

@@ -30,7 +30,7 @@ def test_new_objects_are_mapped_by_their_features():
 
 def test_features_of_objects_without_answers_are_not_learned_from():
     near, far = (
-        model(n_objects=31).fit(T).fit_features(np.vstack([POINTS, stranger])).map_features(POINTS)
+        model(objects=31).fit(T).fit_features(np.vstack([POINTS, stranger])).map_features(POINTS)
         for stranger in ([[0.0, 0.0]], [[1e6, -1e6]])
     )
     assert_array_equal(near, far)
@@ -46,7 +46,7 @@ def test_features_of_objects_without_answers_are_not_learned_from():
 
 def test_new_points_have_no_map_yet():
     """The map of features led to the points before."""
-    fitted = model(max_epochs=3).fit(T)
+    fitted = model(max_iter=3).fit(T)
     fitted.fit_features(np.random.default_rng(0).normal(size=(len(fitted.embedding_), 2)))
     fitted.fit(T)
     with pytest.raises(NotFittedError, match="has no map yet"):
@@ -54,7 +54,7 @@ def test_new_points_have_no_map_yet():
 
 
 def test_features_of_any_size():
-    fitted = model(max_epochs=3).fit(T)
+    fitted = model(max_iter=3).fit(T)
     F = np.random.default_rng(0).normal(size=(len(fitted.embedding_), 2))
     for size in (0.0, 1e-200, 1e100):
         assert np.isfinite(fitted.fit_features(size * F).map_features(size * F)).all()

@@ -47,7 +47,7 @@ def optimum(loss, weights):
 def test_the_optimum_is_that_of_an_interior_point_method(loss, weights):
     problem = EmbeddingProblem(ROWS, weights, N, loss, REG)
     X = random_start(N, 2, np.random.default_rng(0))
-    *_, last = gram_descent(problem, X, Settings(tol=1e-11, max_epochs=20_000))
+    *_, last = gram_descent(problem, X, Settings(tol=1e-11, max_iter=20_000))
     expected = optimum(loss, np.ones(60) if weights is None else weights)
     assert_allclose(last.value, expected, rtol=1e-5)
     assert last.converged

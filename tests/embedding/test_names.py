@@ -77,7 +77,7 @@ def test_numbers_that_begin_elsewhere_are_names(first, kind):
     assert_array_equal(named.embedding_, fitted.embedding_)
     if first == 1:
         # As positions they are, where their number is given.
-        assert model(n_objects=21).fit(T + 1).embedding_.shape == (21, 2)
+        assert model(objects=21).fit(T + 1).embedding_.shape == (21, 2)
 
 
 def test_objects_that_nobody_compared_are_a_warning():
@@ -89,7 +89,7 @@ def test_objects_that_nobody_compared_are_a_warning():
     word = WORDS[7]
     with pytest.warns(UserWarning, match=f"1 of 20 objects are .* the first is {word}"):
         model().fit(WORDS[T], sample_weight=zero)
-    for said in ({"n_objects": 20}, {"objects": range(20)}):
+    for said in ({"objects": 20}, {"objects": range(20)}):
         assert model(**said).fit(rows).embedding_.shape == (20, 2)
 
 
@@ -126,8 +126,7 @@ def test_tables_of_points_have_names():
         ({"objects": ["a", "b", "a"]}, [["a", "b", "a"]], ValueError, "'a' several times"),
         ({"objects": ["a"]}, [["a", "a", "a"]], ValueError, "objects must have at least 2"),
         ({"objects": ["a", "b", "c"]}, [[0, 1, 2]], ValueError, "X must name objects as the fit"),
-        ({"objects": "ab", "n_objects": 2}, [["a"]], ValueError, "'objects' parameter"),
-        ({"objects": list("abc"), "n_objects": 3}, [list("abc")], ValueError, "must not both"),
+        ({"objects": "ab"}, [["a"]], ValueError, "'objects' parameter"),
         ({"objects": list("abc")}, sparse.csr_array((3, 9)), ValueError, "objects must be None"),
     ],
 )
@@ -170,7 +169,7 @@ def test_numbers_beyond_the_given_objects_are_refused(kind):
 
 def test_names_and_their_number_do_not_go_together():
     with pytest.raises(ValueError, match="n_objects must be None where X names objects"):
-        model(n_objects=20).fit(WORDS[T])
+        model(objects=20).fit(WORDS[T])
 
 
 def test_names_of_several_types_stay_what_they_are():

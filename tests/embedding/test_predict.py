@@ -64,7 +64,7 @@ def test_wrong_formats_are_named(fitted):
 @pytest.mark.parametrize("scoring", [None, "accuracy", query_accuracy_scorer])
 def test_scorers_of_a_cross_validation(scoring):
     """With responses all three are the share of agreement."""
-    model = OrdinalEmbedding(n_objects=20, random_state=0)
+    model = OrdinalEmbedding(objects=20, random_state=0)
     y = np.where(TURNED, -1, 1)
     scores = cross_val_score(model, ASKED, y, cv=3, scoring=scoring, error_score="raise")
     assert_array_equal(scores, cross_val_score(model, ASKED, y, cv=3))

@@ -45,7 +45,7 @@ def start(seed=0):
     "solver", [name for name in SOLVERS if name not in ("gram", "convex", "sgd")]
 )
 def test_every_solver_meets_its_tolerance_and_predicts(loss, solver):
-    settings = Settings(tol=1e-4, max_epochs=2000)
+    settings = Settings(tol=1e-4, max_iter=2000)
     solution = solve(problem(loss), P, solver, settings, 0)
     assert solution.converged
     assert share_right(solution.embedding, UNSEEN) > 0.9
@@ -66,7 +66,7 @@ def test_sgd_predicts_and_its_steps_fall(loss):
 @losses
 def test_lbfgs_finds_the_minimum_that_scipy_finds(loss):
     X = start()
-    *_, last = lbfgs(problem(loss), X, Settings(tol=1e-14, max_epochs=5000))
+    *_, last = lbfgs(problem(loss), X, Settings(tol=1e-14, max_iter=5000))
     assert last.converged
 
     def value_and_gradient(x):
@@ -85,7 +85,7 @@ def test_lbfgs_finds_the_minimum_that_scipy_finds(loss):
 
 def test_lbfgs_goes_down_and_stops_at_a_minimum_at_once():
     X = start()
-    steps = list(lbfgs(problem(LOSSES["ste"]), X, Settings(tol=1e-12, max_epochs=1000)))
+    steps = list(lbfgs(problem(LOSSES["ste"]), X, Settings(tol=1e-12, max_iter=1000)))
     values = [progress.value for progress in steps]
     assert all(after <= before for before, after in pairwise(values))
     again = list(lbfgs(problem(LOSSES["ste"]), X, Settings(tol=1e-6)))
@@ -129,10 +129,10 @@ def test_an_sgd_pass_is_that_of_the_plain_formula(loss):
 def test_stochastic_ridges_have_the_same_minimum(loss):
     """The ridge enters by touches; the noise of the steps is the only difference."""
     strong = problem(loss, reg=0.3)
-    exact = solve(strong, P, "lbfgs", Settings(tol=1e-9, max_epochs=1000), 0)
+    exact = solve(strong, P, "lbfgs", Settings(tol=1e-9, max_iter=1000), 0)
     init = exact.embedding + 1e-3
     for solver in ("svrg-sbb", "sgd"):
-        found = solve(strong, P, solver, Settings(tol=1e-7, max_epochs=60), 0, init)
+        found = solve(strong, P, solver, Settings(tol=1e-7, max_iter=60), 0, init)
         assert found.objective <= 1.1 * exact.objective
 
 
@@ -143,7 +143,7 @@ def test_steps_of_svrg_sbb_keep_their_bounds(loss):
     steps = [
         progress.step
         for progress in svrg.svrg_sbb(
-            problem(loss), start(), Settings(epsilon=epsilon, max_epochs=20, tol=0.0),
+            problem(loss), start(), Settings(sbb_epsilon=epsilon, max_iter=20, tol=0.0),
             np.random.default_rng(0),
         )
     ]  # fmt: skip
@@ -151,7 +151,7 @@ def test_steps_of_svrg_sbb_keep_their_bounds(loss):
     free = [
         progress.step
         for progress in svrg.svrg_sbb(
-            problem(loss), start(), Settings(epsilon=0.0, max_epochs=20, tol=0.0),
+            problem(loss), start(), Settings(sbb_epsilon=0.0, max_iter=20, tol=0.0),
             np.random.default_rng(0),
         )
     ]  # fmt: skip
@@ -160,7 +160,7 @@ def test_steps_of_svrg_sbb_keep_their_bounds(loss):
 
 def test_modules_begin_with_the_first_step_at_the_best_point():
     def steps(module_epochs):
-        settings = Settings(module_epochs=module_epochs, max_epochs=9, tol=0.0)
+        settings = Settings(module_epochs=module_epochs, max_iter=9, tol=0.0)
         rng = np.random.default_rng(0)
         found = svrg.svrg_sbb(problem(LOSSES["ste"]), start(), settings, rng)
         return [progress.step for progress in found]
@@ -175,7 +175,7 @@ def test_modules_begin_with_the_first_step_at_the_best_point():
 def test_an_epoch_that_diverges_is_undone(loss):
     """A first step that is far too long must not ruin the result."""
     for solver in ("svrg-sbb", "svrg", "batch"):
-        settings = Settings(step=1e3, max_epochs=500, tol=1e-3)
+        settings = Settings(step=1e3, max_iter=500, tol=1e-3)
         values = [entry.loss for entry in solve(problem(loss), P, solver, settings, 0).history]
         assert np.isfinite(values).all()
         assert all(after <= before for before, after in pairwise(values))
@@ -205,7 +205,7 @@ def test_sgd_that_gives_up_has_not_converged(monkeypatch):
 def test_sgd_with_a_strong_ridge_does_not_pass_the_origin(loss):
     strong = problem(loss, reg=1e4)
     solution = solve(strong, P, "sgd", Settings(), 0)
-    exact = solve(strong, P, "lbfgs", Settings(max_epochs=1000), 0)
+    exact = solve(strong, P, "lbfgs", Settings(max_iter=1000), 0)
     assert solution.converged
     assert solution.objective <= exact.objective * (1.0 + 1e-3)
 

@@ -25,7 +25,7 @@ def model(**options):
 
 @pytest.mark.parametrize("solver", ["auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"])
 def test_every_solver_finds_the_odd_one_in_unseen_trials(solver):
-    fitted = model(solver=solver, max_epochs=2000, n_init=3).fit(TRIALS, COLUMNS)
+    fitted = model(solver=solver, max_iter=2000, n_init=3).fit(TRIALS, COLUMNS)
     assert fitted.score(*UNSEEN) > 0.9
     assert procrustes_distance(POINTS, fitted.embedding_) < 0.02
 
@@ -59,7 +59,7 @@ def test_trials_in_every_form_are_the_same():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_agreement_is_about_the_odd_one():
-    fitted = model(n_objects=4, max_epochs=1).fit([[2, 0, 1], [3, 0, 1]])
+    fitted = model(objects=4, max_iter=1).fit([[2, 0, 1], [3, 0, 1]])
     fitted.embedding_ = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [-1.0, 0.0]])
     # The last: 3 is as far from 0 as 1 is.
     assert_array_equal(fitted.predict([[2, 0, 1], [0, 1, 2], [3, 0, 1]]), [1, -1, 0])

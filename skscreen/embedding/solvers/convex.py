@@ -57,8 +57,8 @@ def convex(
     """
     points, passes, tol = X - X.mean(axis=0), 0.0, _SHARE * settings.tol
     gap = np.inf
-    for _ in range(settings.max_epochs or _ROUNDS):
-        *_, progress = lbfgs(problem, points, replace(settings, tol=tol, max_epochs=None))
+    for _ in range(settings.max_iter or _ROUNDS):
+        *_, progress = lbfgs(problem, points, replace(settings, tol=tol, max_iter=None))
         passes += progress.passes
         points, before = _principal_axes(points, min(points.shape)), gap
         value, bound, directions = _certify(problem, points)

@@ -75,11 +75,11 @@ def sgd(
 ) -> Iterator[Progress]:
     """Minimise F from X by steps on single answers, of lengths that fall linearly to zero.
 
-    The number of steps is fixed beforehand: about 6,000 for each object, or `max_epochs` passes.
+    The number of steps is fixed beforehand: about 6,000 for each object, or `max_iter` passes.
     """
     n_steps = steps_for(problem, _TOUCHES)
-    if settings.max_epochs is not None:
-        n_steps = settings.max_epochs * len(problem.answers)
+    if settings.max_iter is not None:
+        n_steps = settings.max_iter * len(problem.answers)
     first = settings.step or FIRST_STEP[problem.loss.name]
     rows = shuffled(problem, rng)
     passes, settled = yield from descend(problem, X, rows, n_steps, first, _PARTS)
@@ -95,7 +95,7 @@ def batch(
     gradient, trial_gradient = np.empty_like(X), np.empty_like(X)
     value = evaluate(X, terms, work, gradient)
     step = settings.step or _BATCH_STEP * problem.n_objects
-    for epoch in range(settings.max_epochs or _BATCH_EPOCHS):
+    for epoch in range(settings.max_iter or _BATCH_EPOCHS):
         trial, used = X - step * gradient, step
         new = evaluate(trial, terms, work, trial_gradient)
         if new <= value:

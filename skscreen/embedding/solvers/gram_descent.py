@@ -42,7 +42,7 @@ def gram_descent(
     terms, ridge = problem.terms, problem.reg / n
     value, gradient = _evaluate(G, terms, ridge)
     step = settings.step or _STEP * n
-    for epoch in range(settings.max_epochs or _EPOCHS):
+    for epoch in range(settings.max_iter or _EPOCHS):
         factor = _project(G - step * gradient)
         trial = factor @ factor.T
         new, trial_gradient = _evaluate(trial, terms, ridge)

@@ -34,7 +34,7 @@ def lbfgs(
     spare = np.empty((3, *X.shape))
     n_pairs, stopped = 0, False
     passes += 1
-    for _ in range(settings.max_epochs or _EPOCHS):
+    for _ in range(settings.max_iter or _EPOCHS):
         old = value
         value, n_pairs, evaluations, length = _iterate(
             X, value, gradient, steps, changes, curvatures, n_pairs, terms, work, spare

@@ -20,9 +20,9 @@ class Settings:
     ----------
     tol : float
         Relative decrease of the objective, in an iteration or epoch, at which to stop.
-    max_epochs : int or None
+    max_iter : int or None
         Iterations or epochs at most; None takes the solver's own number.
-    epsilon : float or None
+    sbb_epsilon : float or None
         Of SVRG-SBB, >= 0; None takes 0.1 / n_objects.
     batch_size : int
         Of SVRG and SVRG-SBB.
@@ -35,8 +35,8 @@ class Settings:
     """
 
     tol: float = 1e-4
-    max_epochs: int | None = None
-    epsilon: float | None = None
+    max_iter: int | None = None
+    sbb_epsilon: float | None = None
     batch_size: int = 1
     module_epochs: int | None = None
     step: float | None = None

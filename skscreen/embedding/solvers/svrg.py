@@ -50,7 +50,7 @@ def _epochs(problem, X, settings, rng, barzilai_borwein):
     n, p = X.shape
     m, batch = len(problem.answers), min(settings.batch_size, len(problem.answers))
     rows = shuffled(problem, rng)
-    epsilon = _EPSILON / n if settings.epsilon is None else settings.epsilon
+    epsilon = _EPSILON / n if settings.sbb_epsilon is None else settings.sbb_epsilon
     first_step = settings.step or (_FIRST_STEP if barzilai_borwein else 1.0) * n / m
     step, age, passes = first_step, 0, 1.0
     last, buffer = np.empty(n, np.int64), np.empty((batch, 3 * p))
@@ -58,7 +58,7 @@ def _epochs(problem, X, settings, rng, barzilai_borwein):
     gradient, trial_gradient = np.empty_like(X), np.empty_like(X)
     value = evaluate(X, terms, work, gradient)
     best, best_value = X.copy(), value
-    for epoch in range(settings.max_epochs or _EPOCHS):
+    for epoch in range(settings.max_iter or _EPOCHS):
         if age > 0 and age == settings.module_epochs:
             # Algorithm 2: the next module begins at the best point of this one.
             X[:], step, age = best, first_step, 0

@@ -60,7 +60,7 @@ class BootstrapMixin:
         Warns
         -----
         ConvergenceWarning
-            If refits did not reach `tol` in `max_epochs` iterations of L-BFGS, 200 by default or
+            If refits did not reach `tol` in `max_iter` iterations of L-BFGS, 200 by default or
             where the fit was by another solver; one warning for all of them.
 
         References
@@ -91,21 +91,21 @@ def _draw(model, loss: EmbeddingLoss, rng) -> tuple[np.ndarray, np.ndarray, bool
     X = model.embedding_
     problem = EmbeddingProblem(rows[drawn], totals, len(X), loss, model.reg_)
     # Epochs of other solvers are no iterations of L-BFGS.
-    max_epochs = model.max_epochs if _ends_with_lbfgs(model) else None
-    settings = Settings(tol=min(float(model.tol), 1.0), max_epochs=max_epochs)
+    max_iter = model.max_iter if _ends_with_lbfgs(model) else None
+    settings = Settings(tol=min(float(model.tol), 1.0), max_iter=max_iter)
     found = solve(problem, X.shape[1], "lbfgs", settings, 0, X)
     return nearest_similar(found.embedding, X), ~drawn, found.converged
 
 
 def _ends_with_lbfgs(model) -> bool:
-    """Whether `max_epochs` of a model counts iterations of L-BFGS."""
+    """Whether `max_iter` of a model counts iterations of L-BFGS."""
     return model.formulation == "nonconvex" and model.solver in ("auto", "lbfgs")
 
 
 def _warn_unconverged(model, count: int, n_samples: int) -> None:
     """Warn once about all refits that stopped early."""
     if count:
-        remedy = "max_epochs or tol" if _ends_with_lbfgs(model) else "tol"
+        remedy = "max_iter or tol" if _ends_with_lbfgs(model) else "tol"
         warn_user(
             f"{count} of {n_samples} refits did not reach tol={model.tol:g}: raise {remedy}.",
             ConvergenceWarning,

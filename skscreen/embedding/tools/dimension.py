@@ -143,16 +143,18 @@ def embedding_dimension_test(
         odd_last(X, y)
         # The fits of the folds expect the odd one in the first column.
         X, y = chosen_first(X, y), None
-    answers, objects = read_named_answers(X, y, sample_weight, model.objects, model.n_objects)
-    are_objects = model.objects is not None or model.n_objects is not None
-    answers = usable_answers(answers, are_objects=are_objects)
+    number = isinstance(model.objects, Integral)
+    answers, objects = read_named_answers(
+        X, y, sample_weight, *((None, model.objects) if number else (model.objects, None))
+    )
+    answers = usable_answers(answers, are_objects=model.objects is not None)
     if len(answers.rows) < cv:
         raise ValueError(
             f"cv must be at most the number of answers, {len(answers.rows)}, got {cv}."
         )
     rng = check_random_state(random_state)
     folds = RepeatedKFold(n_splits=cv, n_repeats=n_repeats, random_state=rng).split(answers.rows)
-    model = clone(model).set_params(objects=None, n_objects=len(objects), verbose=0)
+    model = clone(model).set_params(objects=len(objects), verbose=0)
     tasks = (
         delayed(_score_fold)(model, answers, dimensions, *fold, rng.randint(2**31 - 1))
         for fold in list(folds)
