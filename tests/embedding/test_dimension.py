@@ -13,7 +13,9 @@ ROWS = triplets_of(POINTS, 1200, 1, noise=0.1)
 
 
 def test_the_plane_is_found():
-    result = embedding_dimension_test(ROWS, [1, 2, 3], cv=5, random_state=0)
+    points = np.random.default_rng(2).normal(size=(20, 2))
+    rows = triplets_of(points, 1200, 1, noise=0.1)
+    result = embedding_dimension_test(rows, [1, 2, 3], cv=5, random_state=0)
     assert result.dimension_ == 2
     assert result.scores_.shape == result.train_scores_.shape == (3, 5)
     assert result.p_values_.shape == result.corrected_p_values_.shape == (2,)

@@ -27,16 +27,17 @@ _PARTS = 5
 # Ridge for r noise-free answers per coordinate: the first number over r^2, at most the second.
 _CLEAN_RIDGES = {"gnmds": (0.5, 0.3), "ste": (0.3, 0.3), "soe": (0.03, 0.1)}
 _CLEAN_RIDGES["oddoneout"] = _CLEAN_RIDGES["ste"]
-# Ridges tried for noisy answers, weakest first; the loss of CKL needs none.
+# Ridges tried for noisy answers, weakest first; the loss of CKL needs none. The first costs the map
+# nothing where answers contradict each other.
 _RIDGES = {
-    "gnmds": (0.03, 0.1, 0.3),
-    "ste": (0.03, 0.1, 0.3),
-    "oddoneout": (0.03, 0.1, 0.3, 0.5),
-    "soe": (0.03, 0.1, 0.3),
-    "tste": (0.01, 0.03, 0.1),
+    "gnmds": (0.003, 0.03, 0.1, 0.3),
+    "ste": (0.01, 0.03, 0.1, 0.3),
+    "oddoneout": (0.01, 0.03, 0.1, 0.3, 0.5),
+    "soe": (0.01, 0.03, 0.1, 0.3),
+    "tste": (0.001, 0.01, 0.03, 0.1),
     "ckl": (),
 }
-# Share of wrong unseen answers above which answers count as noisy.
+# Share of wrong answers above which answers count as noisy.
 _NOISY = 0.04
 # Share of the answers that are kept out of the start to validate it, and their least number.
 _HELD_OUT, _LEAST_HELD_OUT = 0.1, 20
@@ -100,8 +101,13 @@ def _start(problem, X, rng):
 def _choose_ridge(problem, X, held_out, settings, passes):
     """Raise the ridge of the problem while that makes fewer mistakes on the answers held out."""
     rough = replace(settings, tol=max(settings.tol, _ROUGH))
-    low, best = problem.reg, None
-    for reg in (low, *(reg for reg in _RIDGES[problem.loss.name] if reg > 2.0 * low)):
+    ridges, low, best = _RIDGES[problem.loss.name], problem.reg, None
+    fitted = problem.split(len(held_out[0]))[:2]
+    if wrong_share(X, *fitted, problem.loss) > _NOISY:
+        # Not even the answers of the start agree. Without this much of a ridge, objects with few
+        # answers are then flung far out, which the answers held out are too few to tell.
+        low = max(low, ridges[0])
+    for reg in (low, *(reg for reg in ridges if reg > 2.0 * low)):
         problem.reg = reg
         for progress in lbfgs(problem, X, rough, passes=passes):
             yield progress
