@@ -14,6 +14,16 @@ namespace nb = nanobind;
 // For loops that can take long: other threads run meanwhile.
 using ReleaseGIL = nb::call_guard<nb::gil_scoped_release>;
 
+namespace skscreen {
+
+// A struct from the tuple of its members, as a named tuple of Python arrives.
+template <class Struct, class... Parts>
+Struct as(const std::tuple<Parts...>& parts) {
+  return std::apply([](const Parts&... part) { return Struct{part...}; }, parts);
+}
+
+}  // namespace skscreen
+
 namespace nanobind::detail {
 
 // A view from an array of exactly its type, without conversion, alive during the call.

@@ -54,7 +54,7 @@ class Sequences:
 
     @property
     def rows(self) -> tuple:
-        """Data, columns and starts of rows for compiled code; see `row_loops`."""
+        """Data, columns and starts for compiled code: CSR, or all entries with two empty arrays."""
         if sparse.issparse(self.X):
             X = self.X
             return X.data, X.indices.astype(np.uint32), X.indptr.astype(np.int64)

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from skscreen.core.compiling import start_numba
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.loops import expectations
 
@@ -100,7 +99,6 @@ class LogLoss:
     """
 
     def __init__(self, chains: Chains, eta: float = 1.0):
-        start_numba()
         self.chains, self.lam, self.size, self._eta = chains, chains.lam, chains.n_weights, eta
         m, steps, weights = chains.n_labels, chains.steps, chains.position_shares
         self._at, self._weights = np.arange(chains.codes.size), weights

@@ -18,7 +18,6 @@ B. Taskar, C. Guestrin, D. Koller (2004). Max-margin Markov networks. NIPS 16.
 
 import numpy as np
 
-from skscreen.core.compiling import start_numba
 from skscreen.core.memory import check_memory
 from skscreen.sequence import clique_loops
 from skscreen.sequence.chains import Chains
@@ -47,7 +46,6 @@ class ChainRisk:
             f"{self.n_cliques:,} cliques with {m:,}^2 pairs of labels",
             "Use fewer labels or sequences, or algorithm='frank-wolfe'.",
         )
-        start_numba()
         # With zero weights the gains are the losses.
         self._losses = self.gradient(np.zeros(chains.n_weights))
         # Multipliers of the projection for a gradient of scale one, as they change little.

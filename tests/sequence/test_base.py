@@ -40,10 +40,16 @@ def test_weights_of_sequences_mean_repetitions(estimator):
     weighted = clone(estimator).fit(X, Y, sample_weight=counts)
     repeated = clone(estimator).fit(X_again, Y_again)
     assert_allclose(weighted.objective_, repeated.objective_, rtol=2.0 * estimator.tol + 1e-9)
-    assert_array_equal(np.concatenate(weighted.predict(X)), np.concatenate(repeated.predict(X)))
     assert_allclose(
         weighted.score(X, Y, sample_weight=counts), weighted.score(X_again, Y_again), rtol=1e-12
     )
+    if isinstance(estimator, MaxMarginChain):
+        # Labellings may tie at the optimum, but it is strongly convex: lam/2 |w - w*|^2 <= gap.
+        gaps = [model.objective_ * estimator.tol * counts.sum() for model in (weighted, repeated)]
+        away = np.sqrt(2.0 * np.array(gaps)).sum()
+        assert np.linalg.norm(weights(weighted) - weights(repeated)) <= away
+        return
+    assert_array_equal(np.concatenate(weighted.predict(X)), np.concatenate(repeated.predict(X)))
     if isinstance(estimator, ChainCRF):
         assert_allclose(weights(weighted), weights(repeated), atol=1e-3)
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from skscreen.core.compiling import start_numba
 from skscreen.sequence.chains import Chains
 
 
@@ -17,7 +16,6 @@ class ChainCuts:
     floor = 0.0
 
     def __init__(self, chains: Chains):
-        start_numba()
         self.chains, self.lam, self.n_weights = chains, chains.lam, chains.n_weights
         self._truth = chains.features(chains.codes)
 

@@ -35,7 +35,6 @@ from typing import Self
 
 import numpy as np
 
-from skscreen.core.compiling import start_numba
 from skscreen.core.floats import EPS
 from skscreen.pragam.follow import Iterate
 from skscreen.sequence.chains import Chains
@@ -129,7 +128,6 @@ def entropic_gap(chains: Chains) -> Iterator[Iterate]:
 
     They end where floating point allows no more.
     """
-    start_numba()
     with contextlib.suppress(_Overflow):
         yield from _from_uniform(chains)
 

@@ -19,7 +19,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from skscreen.core.compiling import start_numba
 from skscreen.core.memory import check_memory
 from skscreen.pragam.follow import Iterate
 from skscreen.sequence.chains import Chains
@@ -49,7 +48,6 @@ def frank_wolfe(chains: Chains, tol: float, seed, most: float = np.inf) -> Itera
     most : float, default=inf
         The number of iterations after which it may be left, with a gap.
     """
-    start_numba()
     rng = np.random.default_rng(seed)
     task = Task(chains.sequences.rows, chains.first, chains.codes, chains.shares, chains.losses,
                 chains.lam)  # fmt: skip
