@@ -7,9 +7,10 @@ import numpy as np
 from scipy.spatial import procrustes
 from sklearn.utils import check_array, check_consistent_length, check_scalar, column_or_1d
 
-from skscreen.embedding.problem.answers import check_total, read_answers
+from skscreen.embedding.problem.answers import Layout, check_total, read_answers
 from skscreen.embedding.problem.objective import margins
 from skscreen.embedding.problem.repeats import NoiseCeiling, ceiling_of, count_votes
+from skscreen.embedding.problem.responses import check_response
 
 # Number of distances, 8 bytes each, in a block of queries.
 _BLOCK = 2**22
@@ -18,7 +19,7 @@ _EPS = float(np.finfo(np.float64).eps)
 _SMALLEST_SQUARE = 1e-280
 
 
-def triplet_error(embedding, X, y=None, sample_weight=None) -> float:
+def triplet_error(embedding, X, y=None, sample_weight=None, *, response="auto") -> float:
     """Return the share of answers that are wrong in an embedding.
 
     Parameters
@@ -28,6 +29,8 @@ def triplet_error(embedding, X, y=None, sample_weight=None) -> float:
     X, y, sample_weight
         Answers as `skscreen.OrdinalEmbedding.fit` takes them: triplets, quadruplets or a tensor, of
         objects that are rows of `embedding`, not names.
+    response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
+        What y holds, as for `skscreen.OrdinalEmbedding`.
 
     Returns
     -------
@@ -42,11 +45,8 @@ def triplet_error(embedding, X, y=None, sample_weight=None) -> float:
     embedding = check_array(
         embedding, dtype=np.float64, order="C", ensure_all_finite=False, input_name="embedding"
     )
-    rows, weights = read_answers(X, y, sample_weight)
-    if rows.max() >= len(embedding):
-        raise ValueError(
-            f"X must name objects of the embedding, 0 to {len(embedding) - 1}, got {rows.max()}."
-        )
+    layout, objects = Layout(response=check_response(response)), np.arange(len(embedding))
+    rows, weights, _ = read_answers(X, y, sample_weight, layout, objects=objects)
     check_total(weights)
     difference = margins(embedding, rows)
     # Squares that overflow, or are so small that they lose digits, are computed again, scaled.
@@ -84,7 +84,7 @@ def query_accuracy_scorer(estimator, X, y=None) -> float:
     return estimator.score(X, y)
 
 
-def noise_ceiling(X, y=None, *, oddoneout: bool = False) -> NoiseCeiling:
+def noise_ceiling(X, y=None, *, oddoneout: bool = False, response="auto") -> NoiseCeiling:
     """Return how well answers can be predicted at best, from questions answered several times.
 
     Answers to the same question are repetitions, whoever gave them. For a question with c_k votes
@@ -101,6 +101,8 @@ def noise_ceiling(X, y=None, *, oddoneout: bool = False) -> NoiseCeiling:
     oddoneout : bool, default=False
         Whether X and y are choices of the odd one out, as for ``loss="oddoneout"``, among any
         number of objects.
+    response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
+        What y holds, as for `skscreen.OrdinalEmbedding`.
 
     Returns
     -------
@@ -120,7 +122,10 @@ def noise_ceiling(X, y=None, *, oddoneout: bool = False) -> NoiseCeiling:
     H. Nili et al. (2014). A toolbox for representational similarity analysis. PLoS Computational
     Biology 10, e1003553: the two bounds of a noise ceiling.
     """
-    return ceiling_of(count_votes(X, y, oddoneout))
+    if not isinstance(oddoneout, bool | np.bool_):
+        raise TypeError(f"oddoneout must be True or False, got {oddoneout!r}.")
+    layout = Layout(response=check_response(response), choice=bool(oddoneout))
+    return ceiling_of(count_votes(X, y, layout))
 
 
 def procrustes_distance(X, Y) -> float:

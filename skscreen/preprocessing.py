@@ -1,4 +1,4 @@
-"""Triplets from other kinds of answers: odd one out, most central, selections and rankings.
+"""Triplets from other kinds of answers: odd one out, most central, selections, rankings, ratings.
 
 Objects may be numbers, strings, or anything else that is hashable, in arrays, lists or data frames.
 The triplets of a trial are in consecutive rows. For a cross-validation that keeps each trial in one
@@ -6,22 +6,31 @@ fold, use the groups ``numpy.repeat(range(n_trials), len(triplets) // n_trials)`
 ties or NaN give different numbers of triplets: convert these trial by trial, and count.
 """
 
-from itertools import permutations
+from itertools import combinations, pairwise, permutations
 from numbers import Integral
 
 import numpy as np
 
-from skscreen.embedding.problem.names import chosen_first, read_table
+from skscreen.core.inputs import as_floats
+from skscreen.core.memory import check_memory
+from skscreen.embedding.problem.answers import Layout, read_columns, read_trials
+from skscreen.embedding.problem.responses import check_response, read_choices
+from skscreen.embedding.problem.table import Table, column_place, read_table
 
 __all__ = [
     "triplets_from_mostcentral",
     "triplets_from_multiselect",
     "triplets_from_oddoneout",
     "triplets_from_ranking",
+    "triplets_from_ratings",
+    "triplets_from_votes",
 ]
 
+# Bytes of a triplet while it is made.
+_BYTES = 72
 
-def triplets_from_oddoneout(X, y=None) -> np.ndarray:
+
+def triplets_from_oddoneout(X, y=None, *, response="auto", odd=None, columns=None) -> np.ndarray:
     """Convert choices of the odd one out to triplets.
 
     Any two other objects of a trial are nearer to each other than either is to the odd one.
@@ -31,8 +40,15 @@ def triplets_from_oddoneout(X, y=None) -> np.ndarray:
     X : array-like of shape (n_trials, n_choices)
         Objects of each trial, three or more.
     y : array-like of shape (n_trials,), optional
-        Column of the odd one or, if objects are not numbers, the odd one itself. By default it is
-        in the first column.
+        The odd one, as `response` says. By default it is in the column `odd`.
+    response : {"auto", "position", "chosen", "count"}, default="auto"
+        What y holds: "position", a column of X, counted from 0 or by label; "chosen", the object
+        itself; "count", a column of votes for each object, for which `triplets_from_votes` also
+        returns the weights. "auto" takes the only reading that is possible.
+    odd : label or int, optional
+        Column of the odd one without y; by default the first.
+    columns : list, optional
+        Columns of X that hold the objects, by label or by number; by default all.
 
     Returns
     -------
@@ -50,11 +66,11 @@ def triplets_from_oddoneout(X, y=None) -> np.ndarray:
     >>> triplets_from_oddoneout([["cat", "dog", "car"]], ["car"]).tolist()
     [['cat', 'dog', 'car'], ['dog', 'cat', 'car']]
     """
-    table = chosen_first(X, y)
-    return _rows(table, [(i, j, 0) for i, j in permutations(range(1, table.shape[1]), 2)])
+    table = _chosen_first(X, y, response, odd, columns)
+    return _odd_last(table)
 
 
-def triplets_from_mostcentral(X, y=None) -> np.ndarray:
+def triplets_from_mostcentral(X, y=None, *, response="auto", columns=None) -> np.ndarray:
     """Convert choices of the most central object to triplets.
 
     Every other object of a trial is nearer to the central one than to any other object.
@@ -64,8 +80,11 @@ def triplets_from_mostcentral(X, y=None) -> np.ndarray:
     X : array-like of shape (n_trials, n_choices)
         Objects of each trial, three or more.
     y : array-like of shape (n_trials,), optional
-        Column of the central one or, if objects are not numbers, the central one itself. By default
-        it is in the first column.
+        The central one, as `response` says. By default it is in the first column.
+    response : {"auto", "position", "chosen", "count"}, default="auto"
+        What y holds; see `triplets_from_oddoneout`.
+    columns : list, optional
+        Columns of X that hold the objects, by label or by number; by default all.
 
     Returns
     -------
@@ -83,21 +102,30 @@ def triplets_from_mostcentral(X, y=None) -> np.ndarray:
     >>> triplets_from_mostcentral([[7, 1, 4]], [2]).tolist()
     [[7, 4, 1], [1, 4, 7]]
     """
-    table = chosen_first(X, y)
+    table = _chosen_first(X, y, response, None, columns)
     return _rows(table, [(i, 0, k) for i, k in permutations(range(1, table.shape[1]), 2)])
 
 
-def triplets_from_multiselect(X, select, is_ranked: bool = False) -> np.ndarray:
+def triplets_from_multiselect(
+    X, select, is_ranked: bool = False, *, response="auto", pivot=None, columns=None
+) -> np.ndarray:
     """Convert choices of the k objects most similar to a first one to triplets.
 
     Parameters
     ----------
     X : array-like of shape (n_trials, 1 + n_choices)
         Objects of each trial. The others are compared with the first one.
-    select : int, or array-like of int of shape (n_trials, k)
-        Columns of the chosen objects, from 1 on; or their number k, if they are in columns 1 to k.
+    select : int, or array-like of shape (n_trials, k) or (n_trials,)
+        The chosen objects, as `response` says; or their number k, if they are in columns 1 to k.
     is_ranked : bool, default=False
         Whether the chosen objects are in order from the nearest to the farthest.
+    response : {"auto", "position", "chosen"}, default="auto"
+        What `select` holds: columns of X, counted from 0 or by label, or objects. "auto" takes the
+        only reading that is possible.
+    pivot : label or int, optional
+        Column of the object compared with; by default the first.
+    columns : list, optional
+        Columns of X that hold the objects, by label or by number; by default all.
 
     Returns
     -------
@@ -115,39 +143,23 @@ def triplets_from_multiselect(X, select, is_ranked: bool = False) -> np.ndarray:
     >>> triplets_from_multiselect([[0, 1, 2, 3]], [[3]]).tolist()
     [[0, 3, 1], [0, 3, 2]]
     """
-    table = _pivot_table(X)
-    width = table.shape[1]
+    table, lead = _pivot_table(X, pivot, columns)
+    n_trials, width = table.codes.shape
     if not isinstance(is_ranked, bool | np.bool_):
         raise ValueError(f"is_ranked must be True or False, got {is_ranked!r}.")
     if isinstance(select, Integral) and not isinstance(select, bool):
         if not 1 <= select < width:
             raise ValueError(f"select must be from 1 to {width - 1}, got {select}.")
-        k = int(select)
+        k, chosen = int(select), np.empty((n_trials, 0), dtype=np.int64)
     else:
-        try:
-            columns = np.asarray(select)
-        except ValueError:
-            # Rows of different lengths, which the message below names.
-            columns = np.empty(0)
-        whole = columns.dtype.kind in "iu" and columns.ndim == 2 and len(columns) == len(table)
-        if not (whole and columns.size and columns.min() > 0 and columns.max() < width):
-            raise ValueError(
-                f"select must be a number, or hold the columns, from 1 to {width - 1}, that were "
-                f"chosen in each of {len(table)} rows."
-            )
-        k = columns.shape[1]
-        # The chosen objects in order, then the others.
-        order = np.full(table.shape, k + 1)
-        np.put_along_axis(order, columns.astype(np.int64), np.arange(1, k + 1)[None], axis=1)
-        order[:, 0] = 0
-        if np.any(np.sum((order > 0) & (order <= k), axis=1) < k):
-            raise ValueError("select must not name a column twice in a row.")
-        table = np.take_along_axis(table, np.argsort(order, axis=1, kind="stable"), axis=1)
-    return _rows(table, [(0, j, l) for j in range(1, k + 1)
+        chosen = _selected(select, table, lead, response)
+        k = chosen.shape[1]
+    names = _in_front(table, np.column_stack([np.full(n_trials, lead), chosen]))
+    return _rows(names, [(0, j, l) for j in range(1, k + 1)
                          for l in range(j + 1 if is_ranked else k + 1, width)])  # fmt: skip
 
 
-def triplets_from_ranking(X, ranks=None) -> np.ndarray:
+def triplets_from_ranking(X, ranks=None, *, pivot=None, columns=None) -> np.ndarray:
     """Return the triplets that follow from ranking objects by their likeness to a first one.
 
     Parameters
@@ -158,6 +170,10 @@ def triplets_from_ranking(X, ranks=None) -> np.ndarray:
         Numbers, the smaller the nearer to the first: ranks, or ratings. Equal ones say nothing
         about each other, NaN says nothing at all. By default the others are given from the nearest
         to the farthest.
+    pivot : label or int, optional
+        Column of the object compared with; by default the first.
+    columns : list, optional
+        Columns of X that hold the objects, by label or by number; by default all.
 
     Returns
     -------
@@ -176,34 +192,210 @@ def triplets_from_ranking(X, ranks=None) -> np.ndarray:
     >>> triplets_from_ranking([["tea", "coffee", "water", "soup"]], [[1, 2, 2]]).tolist()
     [['tea', 'coffee', 'water'], ['tea', 'coffee', 'soup']]
     """
-    table = _pivot_table(X)
-    n_trials, width = table.shape
+    table, lead = _pivot_table(X, pivot, columns)
+    n_trials, width = table.codes.shape
+    names = _in_front(table, np.full((n_trials, 1), lead))
     if ranks is None:
-        return triplets_from_multiselect(table, width - 1, is_ranked=True)
-    try:
-        ranks = np.asarray(ranks, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("ranks must hold numbers.") from None
-    if ranks.shape != (n_trials, width - 1):
+        return _rows(names, [(0, j, k) for j in range(1, width) for k in range(j + 1, width)])
+    values = as_floats(ranks)
+    if values is None:
+        raise ValueError("ranks must hold numbers.")
+    if values.shape != (n_trials, width - 1):
         raise ValueError(
             f"ranks must have shape ({n_trials}, {width - 1}), one for each object of X but the "
-            f"first, got {ranks.shape}."
+            f"pivot, got {values.shape}."
         )
     # All pairs of objects of a trial; comparisons with NaN are False.
-    trial, near, far = np.nonzero(ranks[:, :, None] < ranks[:, None, :])
-    return np.stack([table[trial, 0], table[trial, near + 1], table[trial, far + 1]], axis=1)
+    trial, near, far = np.nonzero(values[:, :, None] < values[:, None, :])
+    return np.stack([names[trial, 0], names[trial, near + 1], names[trial, far + 1]], axis=1)
 
 
-def _pivot_table(X) -> np.ndarray:
+def triplets_from_votes(X, votes, *, columns=None) -> tuple[np.ndarray, np.ndarray]:
+    """Convert numbers of votes for the odd one out to triplets and their weights.
+
+    Each vote counts as one answer of `triplets_from_oddoneout`. For the likelihood of the choices
+    themselves pass the votes as y: ``OrdinalEmbedding(loss="oddoneout").fit(X, votes)``.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_trials, n_choices)
+        Objects of each trial, three or more.
+    votes : array-like of shape (n_trials, n_choices)
+        How often each of them was said to be the odd one, numbers >= 0.
+    columns : list, optional
+        Columns of X that hold the objects, by label or by number; by default all.
+
+    Returns
+    -------
+    triplets : ndarray of shape (n_triplets, 3)
+        Rows (i, j, k): i is nearer to j than to k; (n_choices - 1) (n_choices - 2) for each object
+        with votes.
+    weights : ndarray of shape (n_triplets,)
+        The `sample_weight` of the triplets.
+
+    Raises
+    ------
+    ValueError
+        For invalid arguments; the message names the argument.
+
+    Examples
+    --------
+    >>> from skscreen.preprocessing import triplets_from_votes
+    >>> triplets, weights = triplets_from_votes([["cat", "dog", "car"]], [[0, 1, 5]])
+    >>> triplets.tolist(), weights.tolist()
+    ([['cat', 'car', 'dog'], ['car', 'cat', 'dog'], ['cat', 'dog', 'car'], ['dog', 'cat', 'car']], \
+[1.0, 1.0, 5.0, 5.0])
+    """
+    values = as_floats(votes)
+    if values is None or values.ndim != 2:
+        raise ValueError("votes must hold numbers, a column for each column of objects.")
+    layout = Layout(columns, None, "count", choice=True)
+    trials = read_trials(X, values, layout, declared=False)
+    triplets = _odd_last(trials.named())
+    return triplets, np.repeat(trials.weights, len(triplets) // len(trials.weights))
+
+
+def triplets_from_ratings(X, ratings, *, groups=None, dissimilarity: bool = False) -> np.ndarray:
+    """Convert ratings of how alike two objects are to triplets.
+
+    Two ratings by the same participant that have an object in common say which of the two others
+    is nearer to it. Equal ratings say nothing. A rating is used in many triplets, which are not
+    independent.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_ratings, 2)
+        The two objects of each pair.
+    ratings : array-like of shape (n_ratings,)
+        Numbers: the larger the more alike.
+    groups : array-like of shape (n_ratings,), optional
+        Participants, whose ratings are not compared with each other; by default there is one.
+    dissimilarity : bool, default=False
+        Whether larger ratings are of pairs that are less alike.
+
+    Returns
+    -------
+    ndarray of shape (n_triplets, 3)
+        Rows (i, j, k): i is nearer to j than to k. Sorted by participant and i.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
+    MemoryError
+        If the triplets would not fit into the free memory.
+
+    Examples
+    --------
+    >>> from skscreen.preprocessing import triplets_from_ratings
+    >>> pairs = [["cat", "dog"], ["cat", "car"], ["dog", "car"]]
+    >>> triplets_from_ratings(pairs, [6, 1, 2]).tolist()
+    [['car', 'dog', 'cat'], ['cat', 'dog', 'car'], ['dog', 'cat', 'car']]
+    """
     table = read_table(X)
-    if table.ndim != 2 or table.shape[1] < 3 or not len(table):
+    if table.codes.shape[1] != 2:
+        raise ValueError(
+            f"X must have two columns, the objects of each pair, got shape {table.codes.shape}; "
+            "the ratings are an argument of their own."
+        )
+    if not isinstance(dissimilarity, bool | np.bool_):
+        raise TypeError(f"dissimilarity must be True or False, got {dissimilarity!r}.")
+    n = len(table.codes)
+    values = _one_each(ratings, n, "ratings")
+    if values.names.dtype.kind not in "iuf":
+        raise ValueError(
+            f"ratings must be numbers, got {values.names.tolist()[-1]!r}: leave other answers out."
+        )
+    rating = values.names[values.codes[:, 0]] * (-1.0 if dissimilarity else 1.0)
+    group = 0 if groups is None else _one_each(groups, n, "groups").codes[:, 0]
+    # Each rating from either of its two objects; those of one participant and object together.
+    key = np.concatenate([group * len(table.names) + column for column in table.codes.T])
+    order = np.argsort(key, kind="stable")
+    rating, other = np.tile(rating, 2)[order], table.codes[:, ::-1].T.ravel()[order]
+    this = table.codes.T.ravel()[order]
+    bounds = np.flatnonzero(np.diff(key[order], prepend=-1, append=-1))
+    sizes = np.diff(bounds).astype(np.float64)
+    check_memory(_BYTES * float(sizes @ sizes), "Triplets of all ratings", "Use fewer ratings.")
+    rows = []
+    for start, stop in pairwise(bounds):
+        near, far = np.nonzero(rating[start:stop, None] > rating[None, start:stop]) + start
+        rows.append(np.stack([this[near], other[near], other[far]], axis=1))
+    codes = np.concatenate(rows)
+    different = (codes[:, 0] != codes[:, 1]) & (codes[:, 0] != codes[:, 2])
+    return table.names[codes[different & (codes[:, 1] != codes[:, 2])]]
+
+
+def _one_each(values, n_rows: int, input_name: str) -> Table:
+    cells = list(values) if hasattr(values, "__len__") and not isinstance(values, str) else []
+    if len(cells) != n_rows:
+        raise ValueError(f"{input_name} must have one value for each of the {n_rows} rows of X.")
+    return read_table([[cell] for cell in cells], input_name=input_name)
+
+
+def _chosen_first(X, y, response, odd, columns) -> np.ndarray:
+    """Names of each trial, the chosen one first."""
+    layout = Layout(columns, odd, check_response(response), choice=True)
+    return read_trials(X, y, layout, declared=False).named()
+
+
+def _odd_last(names: np.ndarray) -> np.ndarray:
+    """Triplets of trials with the odd one in the first column."""
+    return _rows(names, [(i, j, 0) for i, j in permutations(range(1, names.shape[1]), 2)])
+
+
+def _pivot_table(X, pivot, columns) -> tuple[Table, int]:
+    """Read trials of objects compared with a first one, and the column of this one."""
+    table, *_ = read_columns(X, None, Layout(columns, choice=True), declared=False)
+    if table.codes.shape[1] < 3:
         raise ValueError(
             "X must have a row for each trial, of the object compared with and at least 2 others, "
-            f"got shape {table.shape}."
+            f"got shape {table.codes.shape}."
         )
-    return table
+    return table, 0 if pivot is None else column_place(pivot, table.labels, "pivot")
 
 
-def _rows(table: np.ndarray, columns: list[tuple[int, int, int]]) -> np.ndarray:
+def _selected(select, table: Table, lead: int, response) -> np.ndarray:
+    """Columns of the chosen objects, of shape (n_trials, k)."""
+    check_response(response)
+    options = [place for place in range(table.codes.shape[1]) if place != lead]
+    # Without np.shape, which refuses rows of different lengths.
+    if (
+        isinstance(select, str | dict)
+        or not hasattr(select, "__len__")
+        or (isinstance(select, np.ndarray) and not select.ndim)
+    ):
+        select = []
+    rows = np.asarray(select).tolist() if hasattr(select, "columns") else list(select)
+    cells = [list(row) if isinstance(row, list | tuple | np.ndarray) else [row] for row in rows]
+    if len(cells) != len(table.codes) or len({len(row) for row in cells}) != 1 or not cells[0]:
+        raise ValueError(
+            f"select must be a number, or hold as many chosen objects, or columns from {options}, "
+            f"in each of {len(table.codes)} rows."
+        )
+    readings = ("position", "chosen")
+    if response not in ("auto", *readings):
+        raise ValueError(f"response must be 'auto', 'position' or 'chosen', got {response!r}.")
+    found = []
+    for column in zip(*cells, strict=True):
+        try:
+            choices, _ = read_choices(list(column), table, options, response, readings)
+        except ValueError as error:
+            raise ValueError(f"select must hold what was chosen from the others: {error}") from None
+        found.append(choices.options)
+    if any(np.any(one == other) for one, other in combinations(found, 2)):
+        raise ValueError("select must not name a column twice in a row.")
+    return np.stack(found, axis=1)
+
+
+def _in_front(table: Table, columns: np.ndarray) -> np.ndarray:
+    """Names with some columns of each row, of shape (n_trials, k), in front."""
+    k = columns.shape[1]
+    order = np.full(table.codes.shape, k)
+    np.put_along_axis(order, columns, np.arange(k)[None], axis=1)
+    order = np.argsort(order, axis=1, kind="stable")
+    return table.names[np.take_along_axis(table.codes, order, axis=1)]
+
+
+def _rows(names: np.ndarray, columns: list[tuple[int, int, int]]) -> np.ndarray:
     """Take the same columns of each trial as triplets, trial by trial."""
-    return table[:, np.array(columns, dtype=np.int64).reshape(-1, 3)].reshape(-1, 3)
+    return names[:, np.array(columns, dtype=np.int64).reshape(-1, 3)].reshape(-1, 3)

@@ -28,7 +28,7 @@ ARROWS = {
     "distributed": GROUND | {"samples", "pragam", "metric_learning"},
     "inspection": {"svm"},
     "metrics": {"embedding"},
-    "preprocessing": {"embedding"},
+    "preprocessing": {"core", "embedding"},
     "datasets": {"core"},
 }
 

@@ -34,7 +34,7 @@ def test_triplet_error_counts_ties_and_nan_as_wrong():
     assert triplet_error(LINE, [[0, 1, 1, 2]]) == 0.0
     weights = [3.0, 1.0]
     assert triplet_error(LINE, [[0, 1, 2], [0, 2, 1]], sample_weight=weights) == 0.25
-    with pytest.raises(ValueError, match="X must name objects of the embedding, 0 to 3, got 4"):
+    with pytest.raises(ValueError, match="X names 1 objects that are not known, 4"):
         triplet_error(LINE, [[0, 1, 4]])
 
 

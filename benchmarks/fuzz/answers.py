@@ -11,6 +11,8 @@ from skscreen.preprocessing import (
     triplets_from_multiselect,
     triplets_from_oddoneout,
     triplets_from_ranking,
+    triplets_from_ratings,
+    triplets_from_votes,
 )
 
 NOISE_MODELS = ("flips", "points", "distances")
@@ -34,7 +36,8 @@ def trials(inputs: Inputs, n_trials: int, width: int):
 
 
 def fuzz_preprocessing(inputs: Inputs) -> None:
-    inputs.spoil("X", "y", "select", "is_ranked", "ranks")
+    inputs.spoil("X", "y", "select", "is_ranked", "ranks", "votes", "ratings", "groups", "response",
+                 "columns")  # fmt: skip
     n_trials, width = inputs.count(1, 8), inputs.count(3, 6)
     X, plain = trials(inputs, n_trials, width)
     rng = inputs.rng()
@@ -45,8 +48,11 @@ def fuzz_preprocessing(inputs: Inputs) -> None:
             y, column + 1, column[1:], 0.5 * column, column.astype(str), column[:, None]
         )
     n_pairs = (width - 1) * (width - 2)
+    response = "position" if y is not None else inputs.pick("auto", "chosen")
+    told = {"response": inputs.junk("response", response),
+            "columns": inputs.junk("columns", inputs.pick(None, list(range(width))))}  # fmt: skip
     for function in (triplets_from_oddoneout, triplets_from_mostcentral):
-        done = call(function, X, y)
+        done = call(function, X, y, **told)
         if not inputs.spoiled:
             expect(done.result.shape == (n_pairs * n_trials, 3), "rows of choices")
     k = inputs.count(1, width - 1)
@@ -55,6 +61,18 @@ def fuzz_preprocessing(inputs: Inputs) -> None:
     done = call(triplets_from_multiselect, X, inputs.junk("select", select), ranked)
     ranks = inputs.junk("ranks", inputs.pick(None, np.round(rng.normal(size=plain[:, 1:].shape))))
     call(triplets_from_ranking, X, ranks)
+    votes = inputs.junk(
+        "votes", inputs.pick(rng.integers(3, size=plain.shape), np.ones(plain.shape))
+    )
+    found = call(triplets_from_votes, X, votes)
+    if found.error is None:
+        expect(len(found.result[0]) == len(found.result[1]), "a weight for each triplet")
+    ratings = inputs.junk(
+        "ratings", inputs.pick(rng.integers(1, 8, n_trials), rng.random(n_trials))
+    )
+    groups = inputs.junk("groups", inputs.pick(None, rng.integers(2, size=n_trials)))
+    pairs = [list(row)[:2] for row in (plain if "X" not in inputs.spoiled else [])] or X
+    call(triplets_from_ratings, pairs, ratings, groups=groups)
     if inputs.spoiled:
         return
     n_triplets = k * (width - 1 - k) + (k * (k - 1) // 2 if ranked else 0)

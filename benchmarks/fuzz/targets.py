@@ -36,7 +36,7 @@ COVERS = {
     "make_triplets": {"make_triplets", "load_eurodist"},
     "preprocessing": {
         "triplets_from_oddoneout", "triplets_from_mostcentral", "triplets_from_multiselect",
-        "triplets_from_ranking",
+        "triplets_from_ranking", "triplets_from_ratings", "triplets_from_votes",
     },
     "MaxMarginChain": {"MaxMarginChain", "PragamChainSVC"},
     "sequence scores": {"sequence_accuracy", "span_f1"},

@@ -206,8 +206,8 @@ class DistributedPragamSVC(PragamSVC):
         """
         if not isinstance(X, da.Array):
             return super().decision_function(X)
-        n_columns = self._in_memory().classes_.size
-        if n_columns == 2:
+        n_columns = len(self._in_memory().coef_)
+        if n_columns == 1:
             return self._by_blocks("decision_function", X, np.empty(0), drop_axis=1)
         return self._by_blocks(
             "decision_function", X, np.empty((0, 0)), chunks=(X.chunks[0], (n_columns,))
@@ -249,7 +249,7 @@ class DistributedPragamSVC(PragamSVC):
         """Return a model with what predictions need, and no more, to be sent to workers."""
         check_is_fitted(self)
         model = PragamSVC()
-        for name in ("classes_", "_present", "coef_", "intercept_", "n_features_in_"):
+        for name in ("classes_", "coef_", "intercept_", "n_features_in_"):
             setattr(model, name, getattr(self, name))
         return model
 

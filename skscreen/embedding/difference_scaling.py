@@ -1,6 +1,7 @@
 """Perceptual scales from comparisons of differences, for objects in a known order."""
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -15,13 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.answers import (
     Answers,
-    check_listed,
+    Layout,
     check_total,
-    count_objects,
+    learn_answers,
     read_answers,
     usable_answers,
 )
-from skscreen.embedding.problem.names import learn_objects, positions
+from skscreen.embedding.problem.objects import learn_objects
+from skscreen.embedding.problem.responses import RESPONSES
 from skscreen.fitting.warning import warn_user
 
 _HALVINGS = 60
@@ -54,7 +56,14 @@ class DifferenceScaling(BaseEstimator):
         Strength of the ridge, from 1e-12 to 1e12, which makes the solution unique and finite.
     objects : int, array-like of shape (n_objects,) or None, default=None
         Names of the objects in their order, required if X holds names; or the number of objects 0,
-        1, 2, ... None takes the largest index in X plus one.
+        1, 2, ... None takes the numbers that occur in X, in their order.
+    columns : list or None, default=None
+        Columns of X that hold the objects, in their order, by label or by number; None is all.
+    pivot : label, int or None, default=None
+        In triplets, the column of the object that is compared with the two others; None is the
+        first.
+    response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
+        What y holds; see `OrdinalEmbedding`.
     tol : float, default=1e-8
         The fit stops when the objective is provably within this relative distance of its minimum.
     max_iter : int, default=100
@@ -123,14 +132,31 @@ class DifferenceScaling(BaseEstimator):
         "link": [StrOptions({"probit", "logit"})],
         "reg": [Interval(Real, 1e-12, 1e12, closed="both")],
         "objects": ["array-like", Interval(Integral, 1, None, closed="left"), None],
+        "columns": [list, tuple, np.ndarray, None],
+        "pivot": [object],
+        "response": [StrOptions(RESPONSES)],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, *, link="probit", reg=1e-6, objects=None, tol=1e-8, max_iter=100):
+    def __init__(
+        self,
+        *,
+        link="probit",
+        reg=1e-6,
+        objects=None,
+        columns=None,
+        pivot=None,
+        response="auto",
+        tol=1e-8,
+        max_iter=100,
+    ):
         self.link = link
         self.reg = reg
         self.objects = objects
+        self.columns = columns
+        self.pivot = pivot
+        self.response = response
         self.tol = tol
         self.max_iter = max_iter
 
@@ -178,7 +204,7 @@ class DifferenceScaling(BaseEstimator):
         ndarray of shape (n_answers,), int
         """
         check_is_fitted(self)
-        return self._agree(read_answers(positions(X, self.objects_, known=True)).rows)
+        return self._agree(read_answers(X, layout=Layout.of(self), objects=self.objects_).rows)
 
     def score(self, X, y=None, sample_weight=None) -> float:
         """Return the share of answers that agree with the scale; ties do not.
@@ -193,7 +219,8 @@ class DifferenceScaling(BaseEstimator):
         float
         """
         check_is_fitted(self)
-        rows, weights = read_answers(positions(X, self.objects_, known=True), y, sample_weight)
+        layout = Layout.of(self, self.response_)
+        rows, weights, _ = read_answers(X, y, sample_weight, layout, objects=self.objects_)
         check_total(weights)
         return float(np.average(self._agree(rows) > 0, weights=weights))
 
@@ -213,25 +240,14 @@ class DifferenceScaling(BaseEstimator):
         return agree
 
     def _read(self, X, y, sample_weight) -> Answers:
-        number = isinstance(self.objects, Integral)
-        names, n_objects = (None, self.objects) if number else (self.objects, None)
-        objects = learn_objects(X, names, n_objects)
-        if objects is not None and self.objects is None:
-            raise ValueError(
-                "objects must be given if X holds names: all names in their order, for example "
-                "DifferenceScaling(objects=['none', 'weak', 'strong'])."
-            )
-        rows = X if objects is None else positions(X, objects, known=True)
-        are_objects = self.objects is not None
-        answers = read_answers(rows, y, sample_weight)
-        answers = usable_answers(answers, equal=True, are_objects=are_objects)
-        if objects is None:
-            n = count_objects(answers.rows, n_objects)
-        else:
-            check_listed(answers.rows, objects)
-            n = len(objects)
+        learn = partial(learn_objects, objects=self.objects, ordered=True)
+        declared = self.objects is not None
+        answers, self.objects_, self.response_ = learn_answers(
+            X, y, sample_weight, Layout.of(self), learn, declared=declared
+        )
+        n = len(self.objects_)
+        answers = usable_answers(answers, equal=True)
         check_memory(_MATRICES * 8.0 * n**2, f"A Hessian of {n:,} objects", "Use fewer objects.")
-        self.objects_ = np.arange(n) if objects is None else objects
         self.n_features_in_ = answers.rows.shape[1]
         return answers
 

@@ -1,6 +1,7 @@
 """Ordinal embedding from answers about distances: the estimator."""
 
 import math
+from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -19,13 +20,15 @@ from sklearn.utils.validation import validate_data
 from skscreen.core.threads import N_JOBS
 from skscreen.embedding.problem.answers import (
     Answers,
-    read_named_answers,
+    Layout,
+    learn_answers,
     usable_answers,
     warn_uncompared,
 )
 from skscreen.embedding.problem.losses import CODES, EmbeddingLoss
-from skscreen.embedding.problem.names import odd_last
-from skscreen.embedding.problem.objective import EmbeddingProblem
+from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
+from skscreen.embedding.problem.objects import learn_objects
+from skscreen.embedding.problem.responses import RESPONSES
 from skscreen.embedding.solvers.auto import clean_ridge
 from skscreen.embedding.solvers.convex import CONVEX_LOSSES
 from skscreen.embedding.solvers.solve import (
@@ -38,6 +41,7 @@ from skscreen.embedding.solvers.solve import (
 from skscreen.embedding.solvers.state import Progress, Settings
 from skscreen.embedding.tools.bootstrap import BootstrapMixin
 from skscreen.embedding.tools.bound import BoundMixin
+from skscreen.embedding.tools.chance import warn_at_chance
 from skscreen.embedding.tools.feature_map import FeatureMapMixin
 from skscreen.embedding.tools.place import PlaceMixin
 from skscreen.embedding.tools.predict import PredictMixin
@@ -73,6 +77,8 @@ class OrdinalEmbedding(
 
         F(X) = \frac{\sum_q w_q f(a_q, c_q)}{\sum_q w_q}
         + \frac{\text{reg}}{n} \sum_i \lVert x_i \rVert^2
+
+    where n is the number of objects that are in an answer.
 
     The problem is not convex, and at best its solution is unique up to rotation, reflection and,
     without the ridge, translation. The embedding is centred.
@@ -133,9 +139,23 @@ class OrdinalEmbedding(
     objects : int, array-like of shape (n_objects,) or None, default=None
         Number of objects 0, 1, 2, ..., or names of all objects, in the order of the rows of
         `embedding_`. Needed for cross-validation, where objects may be missing from the answers of
-        a fold. None takes the largest integer plus one, or the names that
-        occur in X, sorted. Integers in X are also taken as names if `objects` is given or if the
-        smallest integer is above 0; otherwise they are the objects 0, 1, 2, ...
+        a fold. None takes whole numbers as positions from 0 to the largest one (but as names, with
+        a warning, if the smallest is larger than the number of different ones), and other names as
+        they occur, sorted.
+    columns : list or None, default=None
+        Columns of X that hold the objects, in their order, by label or by number. None takes all,
+        and refuses X if one of them seems to hold something else.
+    odd : label, int or None, default=None
+        With ``loss="oddoneout"`` and without y, the column of the odd one; None is the first.
+    pivot : label, int or None, default=None
+        In triplets, the column of the object that is compared with the two others; None is the
+        first.
+    response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
+        What y holds. "position": the column of the nearer object, or of the odd one, counted from 0
+        or by label. "chosen": this object itself. "sign": True or 1 if the row says what was
+        answered, False, -1 or 0 if it is the reverse. "count": how often it was answered, negative
+        for the reverse; or a table with a column of votes for each of the objects that could be
+        chosen. "auto" takes the only reading that is possible; where there are several it raises.
     n_jobs : int or None, default=None
         Number of threads for the random starts.
     verbose : int, default=0
@@ -158,7 +178,10 @@ class OrdinalEmbedding(
         Bound on the relative distance of F from its minimum over points in any number of
         dimensions. Only for the convex formulation with "gnmds", "ste" and "oddoneout".
     answers_ : Answers
-        The answers of the fit: `rows` of positions in `objects_`, and `weights` or None.
+        The answers of the fit: `rows` of positions in `objects_`, `weights` or None, and `trials`,
+        the rows of X that they are from.
+    response_ : str
+        How y was read; "auto" where several readings are the same, or without y.
     reg_ : float
         Strength of the ridge.
     n_iter_ : int
@@ -184,7 +207,8 @@ class OrdinalEmbedding(
         If `max_iter` did not reach `tol`, or if "sgd" diverged.
     UserWarning
         If answers are dropped because no embedding could satisfy them, if objects are in no answer,
-        if integers are taken as names, or if X looks like features of samples.
+        if integers are taken as names, if names differ in spaces or capitals only, or if the
+        answers agree with their own fit no better than random answers would.
 
     Notes
     -----
@@ -235,6 +259,8 @@ class OrdinalEmbedding(
     True
     """
 
+    # Whether fits are parts of a search, which judges the agreement itself.
+    _silent = False
     _parameter_constraints: ClassVar[dict] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "loss": [StrOptions(set(CODES))],
@@ -252,6 +278,10 @@ class OrdinalEmbedding(
         "smoothing": [Interval(Real, 0, LARGEST, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "objects": ["array-like", Interval(Integral, 1, None, closed="left"), None],
+        "columns": [list, tuple, np.ndarray, None],
+        "odd": [object],
+        "pivot": [object],
+        "response": [StrOptions(RESPONSES)],
         "n_jobs": N_JOBS,
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -276,6 +306,10 @@ class OrdinalEmbedding(
         smoothing=1.0,
         tol=1e-4,
         objects=None,
+        columns=None,
+        odd=None,
+        pivot=None,
+        response="auto",
         n_jobs=None,
         verbose=0,
         random_state=None,
@@ -296,6 +330,10 @@ class OrdinalEmbedding(
         self.smoothing = smoothing
         self.tol = tol
         self.objects = objects
+        self.columns = columns
+        self.odd = odd
+        self.pivot = pivot
+        self.response = response
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -315,9 +353,7 @@ class OrdinalEmbedding(
             (n^2, n). With ``loss="oddoneout"`` each row has three objects, and by default the first
             is the odd one.
         y : array-like of shape (n_answers,), optional
-            Responses: True and False, 1 and -1, or 1 and 0, where the second value reverses the
-            answer. Or counts of how often an answer was given, negative if it is to be reversed.
-            With ``loss="oddoneout"`` the column of the odd one, or its name.
+            What was answered, as `response` says. Of shape (n_answers, n_options) for votes.
         init : array-like of shape (n_objects, n_components), optional
             Starting points; for several starts, of shape (n_starts, n_objects, n_components). A
             start so close to zero, which is a stationary point, that F is the same is scaled up.
@@ -332,8 +368,9 @@ class OrdinalEmbedding(
         OrdinalEmbedding
         """
         forget(self)
-        answers = self._read(X, y, n_objects, sample_weight)
-        n_objects = len(self.objects_)
+        # Objects that are in no answer are no part of the problem.
+        answers, compared = self._read(X, y, n_objects, sample_weight).compact(len(self.objects_))
+        n_objects = len(compared)
         solver = self.solver
         if self.formulation == "convex":
             solver = "convex" if self.loss in CONVEX_LOSSES else "gram"
@@ -346,9 +383,10 @@ class OrdinalEmbedding(
         # `take` is several times as fast as an index, which shows in short fits.
         rows = answers.rows.take(order, axis=0)
         problem = EmbeddingProblem(rows, weights, n_objects, loss, 0.0)
+        self.answers_ = Answers(compared.astype(np.int32)[rows], weights, answers.trials[order])
         adapt = self.reg == "auto"
         problem.reg = clean_ridge(problem, self.n_components) if adapt else self.reg
-        inits = self._inits(init, n_objects)
+        inits = self._inits(init, compared)
         seeds = rng.randint(2**31 - 1, size=len(inits)).tolist()
         with Tasks(self, 0) as tasks:
             solution = solve_from(
@@ -363,7 +401,10 @@ class OrdinalEmbedding(
                     1.0 - 30.0 / (30.0 + progress.passes), _line(progress)
                 ),
             )
-        return self._store(solution, problem)
+        self._store(solution, problem, compared)
+        if not self._silent:
+            self._warn_at_chance(len(compared))
+        return self
 
     def __sklearn_tags__(self):
         """Say that indices of objects are not negative."""
@@ -385,19 +426,17 @@ class OrdinalEmbedding(
                 "solver must be 'auto' for formulation='convex', which has its own solver, got "
                 f"{self.solver!r}."
             )
-        names = self.objects
-        if n_objects is not None or isinstance(names, Integral):
-            n_objects, names = names if n_objects is None else n_objects, None
-        table = X
-        if self.loss == "oddoneout":
-            table, y = odd_last(X, y), None
-        answers, objects = read_named_answers(table, y, sample_weight, names, n_objects)
+        if n_objects is not None and not isinstance(n_objects, Integral):
+            raise ValueError(f"n_objects must be an integer or None, got {n_objects!r}.")
+        given = self.objects if n_objects is None else n_objects
+        learn, declared = partial(learn_objects, objects=given), given is not None
+        answers, self.objects_, self.response_ = learn_answers(
+            X, y, sample_weight, Layout.of(self), learn, declared=declared
+        )
         validate_data(self, answers.rows if _is_not_a_table(X) else X, skip_check_array=True)
-        are_objects = n_objects is not None or names is not None
-        answers = usable_answers(answers, are_objects=are_objects)
-        if not are_objects:
-            warn_uncompared(answers.rows, objects)
-        self.objects_ = objects
+        answers = usable_answers(answers)
+        if not declared:
+            warn_uncompared(answers.rows, self.objects_)
         return answers
 
     def _settings(self, adapt: bool) -> Settings:
@@ -411,15 +450,16 @@ class OrdinalEmbedding(
             adapt=adapt,
         )
 
-    def _inits(self, init, n_objects: int) -> list[np.ndarray | None]:
+    def _inits(self, init, compared: np.ndarray) -> list[np.ndarray | None]:
         """One start each, None for a random one."""
         if init is None:
-            few = n_objects <= _FEW_OBJECTS or self.n_components == 1
+            few = len(compared) <= _FEW_OBJECTS or self.n_components == 1
             count = (_RESTARTS if few else 1) if self.n_init == "auto" else self.n_init
             if self.formulation == "convex":
                 count = 1
             return [None] * count
-        return check_inits(init, n_objects, self.n_components)
+        inits = check_inits(init, len(self.objects_), self.n_components)
+        return [start[compared] - start[compared].mean(axis=0) for start in inits]
 
     def _unconverged(self, solution: EmbeddingSolution) -> str:
         """Return what the warning of a fit that did not converge says."""
@@ -440,14 +480,13 @@ class OrdinalEmbedding(
             "max_iter or tol."
         )
 
-    def _store(self, solution: EmbeddingSolution, problem: EmbeddingProblem) -> Self:
+    def _store(
+        self, solution: EmbeddingSolution, problem: EmbeddingProblem, compared: np.ndarray
+    ) -> None:
         """Set the fitted attributes."""
         if not solution.converged:
             warn_user(self._unconverged(solution), ConvergenceWarning)
-        X, compared = solution.embedding, np.zeros(problem.n_objects, dtype=bool)
-        compared[problem.answers] = True
-        X = X - X[compared].mean(axis=0)
-        X[~compared] = 0.0
+        X = solution.embedding - solution.embedding.mean(axis=0)
         problem.reg = 0.0
         self.stress_ = problem.evaluate(X)[0]
         self.objective_, self.reg_ = solution.objective, solution.reg
@@ -456,10 +495,23 @@ class OrdinalEmbedding(
             self.objective_ = self.stress_ + self.reg_ * float(np.vdot(X, X)) / len(X)
         if not math.isnan(solution.dual_gap):
             self.dual_gap_ = solution.dual_gap
-        self.compared_, self.answers_ = compared, Answers(problem.answers, problem.weights)
         self.n_iter_, self.history_ = solution.n_iter, solution.history
-        self.embedding_ = X
-        return self
+        self.compared_ = np.zeros(len(self.objects_), dtype=bool)
+        self.compared_[compared] = True
+        self.embedding_ = np.zeros((len(self.objects_), X.shape[1]))
+        self.embedding_[compared] = X
+
+    def _warn_at_chance(self, n_objects: int) -> None:
+        p, trials = self.n_components, self.loss == "oddoneout"
+        warn_at_chance(
+            answer_margins(self.embedding_, self.answers_.rows, EmbeddingLoss(self.loss)) > 0.0,
+            self.answers_.weights,
+            # Shifts, turns and the scale change no answer.
+            n_objects * p - p * (p + 1) // 2 - 1,
+            1.0 / 3.0 if trials else 0.5,
+            f"which column of X holds the {'odd one (odd)' if trials else 'pivot (pivot)'}, what y "
+            "holds (response), and that all columns hold objects (columns)",
+        )
 
 
 # `transform` wraps its output itself, as scikit-learn's wrapper would need an X; this makes

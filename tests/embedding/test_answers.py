@@ -13,12 +13,18 @@ from skscreen import (
     embedding_dimension_test,
     next_queries,
 )
-from skscreen.embedding.problem.answers import read_answers, usable_answers
+from skscreen.embedding.problem.answers import Layout, learn_answers, usable_answers
+from skscreen.embedding.problem.objects import learn_objects
 from skscreen.metrics import noise_ceiling
 
 T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1]])
 Q = np.array([[0, 1, 2, 3], [1, 2, 3, 0]])
 FLIPPED = T[:, [0, 2, 1]]
+
+
+def read_answers(X, y=None, sample_weight=None, **layout):
+    """As a fit does that is told no objects."""
+    return learn_answers(X, y, sample_weight, Layout(**layout), learn_objects, declared=False)[0]
 
 
 @pytest.mark.parametrize(
@@ -110,12 +116,13 @@ def test_a_part_of_a_tensor_is_refused():
     [
         ([[0, 1]], "3 columns .* or 4"),
         ([[0, 1, 2, 3, 4]], "3 columns .* or 4"),
-        ([[0, 1, -1]], "X must hold indices of objects.* got -1"),
+        ([[0, 1, -1]], "X must hold indices of objects.* got -1 in row 0, column 2.* missing"),
+        ([[0, 1, -2]], r"got -2 in row 0, column 2.*objects=numpy.unique\(X\)"),
         ([[0, 1, 2.5]], r"X must hold objects, .*make_triplets\(X\)\); if the numbers are names"),
-        ([[0, 1, np.nan]], "NaN"),
-        ([[0, 1, 2**40]], "indices up to"),
+        ([[0, 1, 2], [0, 1, np.nan]], "missing answer, NaN, in row 1 in column 2, .* 1 of 2 rows"),
+        ([[0, 1, 2**40]], "X names an object 1099511627776, but has only 1 answers"),
+        ([[0, 1, np.inf]], "infinity"),
         ([0, 1, 2], "2D array"),
-        ([["a", "b", "c"]], "numeric"),
         (np.empty((0, 3), dtype=int), "0 sample"),
     ],
 )
@@ -127,13 +134,16 @@ def test_wrong_rows_are_named(X, message):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([1, 2, 1, 2], "got 1 and 2.*sample_weight"),
-        ([1, 0, -1, 1], "y must not hold 0"),
-        ([2, 0, 1, 1], "y must not hold 0"),
-        ([1, 1, 1], "one response for each of the 4 rows, got 3"),
-        (["yes", "no", "yes", "no"], "y must be booleans or numbers"),
-        (np.array([True, None, True, True], dtype=object), "y must be booleans or numbers"),
-        ([1, np.inf, 1, 1], "y must be booleans or numbers"),
+        ([1, 2, 1, 2], "in 3 ways: pass response='position' if .*, or response='count' if"),
+        ([1, 0, -1, 1], "y must not hold 0, as in row 1"),
+        ([3, 0, 1, 1], "y must not hold 0, as in row 1"),
+        ([1, 1, 1], "one response or choice for each of the 4 rows of X, got 3"),
+        (["yes", "no", "yes", "no"], r"row 0 has \[1, 2\] and y 'yes', as 3 rows more"),
+        (
+            np.array([True, None, True, True], dtype=object),
+            "y has a missing answer, None, in row 1",
+        ),
+        ([1, np.inf, 1, 1], "Input y contains infinity"),
     ],
 )
 def test_wrong_responses_are_named(y, message):
@@ -154,7 +164,7 @@ def test_counts_times_weights_must_be_finite():
 
 def test_impossible_answers_are_left_out_with_a_warning():
     rows = [[0, 1, 2], [0, 0, 1], [0, 1, 0], [0, 1, 1]]
-    with pytest.warns(UserWarning, match=r"3 of 4 answers in X .* \[0, 0, 1\]"):
+    with pytest.warns(UserWarning, match=r"3 of 4 answers in X .* as row 1 does"):
         usable = usable_answers(read_answers(rows, sample_weight=[2, 1, 1, 1]))
     assert_array_equal(usable.rows, rows[:1])
     assert usable.weights is None
@@ -192,7 +202,6 @@ def test_entries_of_a_tensor_at_one_place_are_summed():
 
 
 @pytest.mark.parametrize("width", [3, 4])
-@pytest.mark.filterwarnings("ignore:The smallest object in X")
 def test_features_are_no_comparisons(width):
     rng = np.random.default_rng(0)
     # Grades from 0 to 4.
@@ -202,15 +211,16 @@ def test_features_are_no_comparisons(width):
     # Measures of different size.
     sizes = 100 * np.arange(width) + rng.integers(0, 30, size=(200, width))
     for X in (sizes, sizes[:, ::-1].astype(float)):
-        with pytest.warns(UserWarning, match=r"No two columns of X .* for . features of samples"):
-            usable_answers(read_answers(X))
+        with pytest.raises(ValueError, match=r"No two columns of X .* of . features of samples"):
+            read_answers(X)
 
 
 def test_groups_of_objects_are_no_features():
     rng = np.random.default_rng(0)
     rows = np.stack([rng.integers(low, low + 10, size=200) for low in (0, 10, 20)], axis=1)
-    with pytest.warns(UserWarning, match="No two columns of X have values in common"):
-        expected = OrdinalEmbedding(random_state=0).fit(rows)
+    with pytest.raises(ValueError, match=r"in common, .* pass columns=\[0, 1, 2\]"):
+        OrdinalEmbedding(random_state=0).fit(rows)
+    expected = OrdinalEmbedding(random_state=0, columns=[0, 1, 2]).fit(rows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for options in ({"objects": 30}, {"objects": range(30)}):
@@ -238,10 +248,9 @@ def test_choices_of_the_odd_one_are_no_comparisons():
     rng = np.random.default_rng(0)
     shown = rng.permuted(np.tile(np.arange(9), (60, 1)), axis=1)[:, :3]
     chosen = shown[np.arange(60), rng.integers(3, size=60)]
-    with pytest.raises(ValueError, match=r"loss='oddoneout'\).fit\(X\[:, :3\], X\[:, 3\]\)"):
+    call = r"OrdinalEmbedding\(loss='oddoneout', columns=\[0, 1, 2\]\).fit\(X, X\[:, 3\]\)"
+    with pytest.raises(ValueError, match=call):
         OrdinalEmbedding().fit(np.column_stack([shown, chosen]))
-    with pytest.raises(ValueError, match=r"Choices of the odd one out take .*oddoneout"):
-        OrdinalEmbedding().fit(shown, np.array(list("abcdefghi"))[chosen])
     # Triplets as quadruplets: d(i, j) < d(l, i).
     assert OrdinalEmbedding().fit(shown[:, [0, 1, 2, 0]]).n_features_in_ == 4
 
@@ -251,7 +260,9 @@ def test_unusual_answers_are_no_features():
     # Persons and items: two of three columns have objects in common.
     rows = np.stack([rng.integers(0, 10, 50), *rng.permuted(
         np.tile(np.arange(10, 20), (50, 1)), axis=1)[:, :2].T], axis=1)  # fmt: skip
-    assert len(usable_answers(read_answers(rows)).rows) == 50
+    with pytest.raises(ValueError, match=r"column 0 has hardly any value .* columns=\[0, 1, 2\]"):
+        read_answers(rows)
+    assert len(usable_answers(read_answers(rows, columns=[0, 1, 2])).rows) == 50
     # Each object once.
     once = np.arange(240).reshape(4, 60).T
     assert len(usable_answers(read_answers(once)).rows) == 60
@@ -259,7 +270,7 @@ def test_unusual_answers_are_no_features():
 
 def test_numbers_of_objects_end_before_they_wrap_around():
     rows = np.array([[0, 1, 2], [2**31, 3, 4]], np.float32)
-    with pytest.raises(ValueError, match="X must hold indices up to 2147483647"):
+    with pytest.raises(ValueError, match=r"greater than every object in X, got 5 .* 2147483648"):
         OrdinalEmbedding(objects=5).fit(rows)
 
 

@@ -110,5 +110,5 @@ def test_an_embedding_of_zeros_has_a_bootstrap():
     fitted.fit(rows)
     assert not fitted.embedding_.any()
     assert np.isfinite(fitted.bootstrap(2).points).all()
-    with pytest.raises(ValueError, match="objects must be objects of the fit"):
+    with pytest.raises(ValueError, match="objects names 1 objects that are not known"):
         next_queries(fitted, 2, objects=[-1])

@@ -1,5 +1,7 @@
 """Objects by name: the same points, whatever the objects are called."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,8 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from skscreen import DifferenceScaling, OrdinalEmbedding, next_queries
-from skscreen.embedding.problem.names import chosen_first, learn_objects, positions, read_table
+from skscreen.embedding.problem.objects import find, learn_objects
+from skscreen.embedding.problem.table import read_table
 from skscreen.preprocessing import triplets_from_oddoneout
 
 POINTS = np.random.default_rng(0).normal(size=(20, 2))
@@ -21,6 +24,10 @@ FRAME = pd.DataFrame(WORDS[T], columns=["head", "near", "far"])
 
 def model(**options):
     return OrdinalEmbedding(**{"random_state": 0, **options})
+
+
+def tensor():
+    return sparse.csr_array(([1], ([0], [5])), shape=(3, 9))
 
 
 class Polars:
@@ -63,11 +70,11 @@ def test_positions_are_names_too():
     assert_array_equal(model(objects=range(20)).fit(T).embedding_, fitted.embedding_)
 
 
-@pytest.mark.parametrize("first", [1, 10_001])
 @pytest.mark.parametrize("kind", [int, float, "Int64"])
-def test_numbers_that_begin_elsewhere_are_names(first, kind):
+def test_numbers_far_from_0_are_names(kind):
+    first = 10_001
     numbers = pd.DataFrame(T + first).astype(kind)
-    with pytest.warns(UserWarning, match=f"smallest object in X is {first}: .*objects_") as caught:
+    with pytest.warns(UserWarning, match=f"smallest object in X is {first}, .*objects_") as caught:
         fitted = model().fit(numbers)
     assert caught[0].filename == __file__
     assert_array_equal(fitted.objects_, np.arange(first, first + 20))
@@ -75,9 +82,28 @@ def test_numbers_that_begin_elsewhere_are_names(first, kind):
     assert fitted.score(numbers) > 0.95
     named = model(objects=np.unique(numbers)).fit(numbers)
     assert_array_equal(named.embedding_, fitted.embedding_)
-    if first == 1:
-        # As positions they are, where their number is given.
-        assert model(objects=21).fit(T + 1).embedding_.shape == (21, 2)
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_whole_numbers_are_positions_whichever_occur(first):
+    """A number is the row of its point, also where the first ones are in no answer."""
+    rows = T[(T >= first).all(axis=1)]
+    told = model(objects=20).fit(rows)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = model().fit(rows)
+    assert_array_equal(fitted.objects_, np.arange(20))
+    assert_array_equal(fitted.embedding_, told.embedding_)
+    assert_array_equal(np.flatnonzero(~fitted.compared_), np.arange(first))
+    assert len(caught) == (first > 0)
+
+
+def test_objects_that_are_never_compared_cost_nothing():
+    few, many = (model(objects=n).fit(T) for n in (20, 1_000_000))
+    assert many.embedding_.shape == (1_000_000, 2)
+    assert_array_equal(many.embedding_[:20], few.embedding_)
+    assert not many.embedding_[20:].any()
+    assert many.n_iter_ == few.n_iter_
 
 
 def test_objects_that_nobody_compared_are_a_warning():
@@ -116,10 +142,12 @@ def test_tables_of_points_have_names():
 @pytest.mark.parametrize(
     ("options", "X", "error", "message"),
     [
-        ({}, [["a", None, "b"]], ValueError, "X has missing names.* row 0"),
+        ({}, [["a", None, "b"]], ValueError, "X has a missing answer, None, in row 0 in column 1"),
         ({}, pd.DataFrame([["a", "b", "c"], ["a", pd.NA, "b"]]), ValueError, "missing .* row 1"),
+        ({}, pd.DataFrame([["a", "b", ""]], columns=list("xyz")), ValueError, "in column 'z'"),
+        ({}, np.array([["a", "b", np.nan]]), ValueError, "X has a missing answer, 'nan'"),
         ({}, [["a", "b"]], ValueError, "X must have 3 columns"),
-        ({}, [["a", "b", "c"], ["a"]], ValueError, "X must have rows of one length"),
+        ({}, [["a", "b", "c"], ["a"]], ValueError, "rows of one length: row 1 has 1 cells"),
         ({}, [[{}, "a", "b"]], TypeError, "X must hold names .* hashed"),
         ({}, [[0.5, 1.0, 2.0]], ValueError, r"objects=numpy.unique\(X\)"),
         ({"objects": ["a", "b"]}, [["a", "b", "c"]], ValueError, "not known, 'c'"),
@@ -127,7 +155,7 @@ def test_tables_of_points_have_names():
         ({"objects": ["a"]}, [["a", "a", "a"]], ValueError, "objects must have at least 2"),
         ({"objects": ["a", "b", "c"]}, [[0, 1, 2]], ValueError, "X must name objects as the fit"),
         ({"objects": "ab"}, [["a"]], ValueError, "'objects' parameter"),
-        ({"objects": list("abc")}, sparse.csr_array((3, 9)), ValueError, "objects must be None"),
+        ({"objects": list("abc")}, tensor(), ValueError, "X must name objects as the fit did"),
     ],
 )
 def test_wrong_names_are_refused(options, X, error, message):
@@ -141,34 +169,29 @@ def test_names_and_positions_are_not_mixed_up():
         by_name.predict(T)
     with pytest.raises(ValueError, match="as the fit did, such as 0, 1, 2, "):
         by_place.score(FRAME)
-    with pytest.raises(ValueError, match="X must not be a tensor where objects have names"):
-        by_name.predict(sparse.csr_array((20, 400)))
+    with pytest.raises(ValueError, match="X must name objects as the fit did"):
+        by_name.predict(tensor())
 
 
 def test_names_of_several_kinds_keep_the_order_in_which_they_occur():
     rows = [["b", 1, ("x", 2)], [1, "b", ("x", 2)]]
-    objects = learn_objects(rows)
+    table = read_table(rows)
+    objects = learn_objects(table)
     assert objects.tolist() == ["b", 1, ("x", 2)]
-    assert_array_equal(positions(rows, objects, known=True), [[0, 1, 2], [1, 0, 2]])
-    assert read_table([[1, "1", 2]]).tolist() == [[1, "1", 2]]
-
-
-def test_the_chosen_one_comes_first():
-    assert chosen_first([[4, 5, 6], [7, 8, 9]], [2, 0]).tolist() == [[6, 4, 5], [7, 8, 9]]
-    named = chosen_first([["a", "b", "c"]], pd.Series(["b"], dtype="category"))
-    assert named.tolist() == [["b", "a", "c"]]
-    assert chosen_first([[4, 5, 6]], pd.array([1])).tolist() == [[5, 4, 6]]
+    assert_array_equal(find(table.names, objects)[table.codes], [[0, 1, 2], [1, 0, 2]])
+    again = read_table([[1, "1", 2]])
+    assert again.names[again.codes].tolist() == [[1, "1", 2]]
 
 
 @pytest.mark.parametrize("kind", [OrdinalEmbedding, DifferenceScaling])
 def test_numbers_beyond_the_given_objects_are_refused(kind):
     rows = np.array([[0, 1, 2], [1, 2, 3], [3, 1, 0]])
-    with pytest.raises(ValueError, match="X names an object 3 that is not in objects"):
+    with pytest.raises(ValueError, match="X names 1 objects that are not known, 3"):
         kind(objects=range(3)).fit(rows)
 
 
 def test_names_and_their_number_do_not_go_together():
-    with pytest.raises(ValueError, match="n_objects must be None where X names objects"):
+    with pytest.raises(ValueError, match="objects must be all names in their order"):
         model(objects=20).fit(WORDS[T])
 
 

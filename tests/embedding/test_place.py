@@ -94,7 +94,7 @@ def test_what_names_nothing_new_is_refused():
     fitted = model().fit(OLD_ROWS)
     with pytest.raises(ValueError, match="X must name at least one object that was in no answer"):
         fitted.place(OLD_ROWS[:10])
-    with pytest.raises(ValueError, match="X must be a table of answers"):
+    with pytest.raises(ValueError, match="X must hold at least one answer"):
         fitted.place(sparse.csr_array((3, 9)))
     with pytest.raises(ValueError, match="X must name objects as the fit did"):
         fitted.place([["a", "b", "c"]])

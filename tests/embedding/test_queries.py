@@ -69,7 +69,7 @@ def test_wrong_arguments():
         next_queries(MODEL, 3, n_samples=1)
     with pytest.raises(ValueError, match="objects must be a list"):
         next_queries(MODEL, 3, objects=[])
-    with pytest.raises(ValueError, match="candidates must be triplets"):
+    with pytest.raises(ValueError, match="candidates names 1 objects that are not known"):
         next_queries(MODEL, 3, candidates=[[0, 1, 99]])
     with pytest.raises(NotFittedError):
         next_queries(OrdinalEmbedding(), 3)

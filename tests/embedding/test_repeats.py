@@ -68,7 +68,7 @@ def test_choices_of_the_odd_one_out():
     ("X", "options", "message"),
     [
         ([[0, 1, 2], [1, 2, 0]], {}, "answered at least twice, got none"),
-        (sparse.csr_array(np.eye(2, 4)), {}, "X must be a table"),
+        (sparse.csr_array(np.eye(2, 4)), {}, "none of its 2 rows does"),
         ([[0, 1, 2], [0, 1, 2]], {"y": [1.5, 2.5]}, "y must hold whole numbers"),
         ([[0, 1], [0, 1]], {}, "X must have 3 columns"),
     ],

@@ -70,11 +70,15 @@ def test_agreement_is_about_the_odd_one():
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([[0, 1, 2, 3]], None, "X must have 3 columns with loss='oddoneout', got 4. Make triplets"),
-        ([[0, 1, 2]], [4], r"y must hold columns of X, .* or the chosen objects\.$"),
+        (
+            [[0, 1, 2, 3]],
+            None,
+            "X must have 3 columns with loss='oddoneout', got 4: pass .* Make triplets",
+        ),
+        ([[0, 1, 2]], [4], "y must hold columns of X that can be chosen, 0, 1, 2\\. .* and y 4"),
         ([[0, 1, 2]], [-1], "y must hold columns of X"),
         ([[0, 1, 2]] * 2, [1, 3], "got 1 to 3: pass y - 1 if columns are counted from 1"),
-        ([[0, 1, 2]], [0, 1], "y must have one choice"),
+        ([[0, 1, 2]], [0, 1], "y must have one response or choice for each of the 1 rows"),
         ([[0, 1, 1]], None, "none of its 1 rows"),
         (sparse.csr_array((3, 9)), None, "X must be a table of trials"),
     ],

@@ -1,24 +1,21 @@
-"""Answers about distances: reading of all formats, and checks."""
+"""Answers about distances: any table and its responses, read in one pass to rows of positions."""
 
+from collections.abc import Callable
 from math import isqrt
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array, column_or_1d
 
 from skscreen.core.inputs import as_floats, same_pairs
-from skscreen.core.memory import check_memory
-from skscreen.embedding.problem.names import is_tensor, learn_objects, positions
+from skscreen.embedding.problem.columns import check_columns
+from skscreen.embedding.problem.objects import find_known
+from skscreen.embedding.problem.responses import read_choices
+from skscreen.embedding.problem.table import Table, column_place, read_table
 from skscreen.fitting.warning import warn_user
 
-# With more objects per entry than this, integers are taken for identifiers, not for indices.
-_OBJECTS_PER_ENTRY = 100
-_MOST_OBJECTS = 2**31 - 1
 # Fewer rows than this may look like features by chance.
 _LEAST_FEATURES = 20
-_COMPARE_FIRST = "To embed samples compare them first, OrdinalEmbedding().fit(make_triplets(X))"
 
 
 class Answers(NamedTuple):
@@ -30,105 +27,251 @@ class Answers(NamedTuple):
         (i, j, k): i is nearer to j than to k; (i, j, l, k): i is nearer to j than l to k.
     weights : ndarray of shape (m,), or None
         Positive numbers; None where all are one.
+    trials : ndarray of shape (m,), int
+        The row of X that each answer is from.
     """
 
     rows: np.ndarray
     weights: np.ndarray | None
+    trials: np.ndarray
 
     def take(self, index: np.ndarray) -> "Answers":
         """Return some of the answers, by an index or a mask."""
-        return Answers(self.rows[index], None if self.weights is None else self.weights[index])
+        weights = None if self.weights is None else self.weights[index]
+        return Answers(self.rows[index], weights, self.trials[index])
+
+    def compact(self, n_objects: int) -> tuple["Answers", np.ndarray]:
+        """Return the answers by places among the compared objects, and these objects."""
+        compared = np.zeros(n_objects, dtype=bool)
+        compared[self.rows] = True
+        if compared.all():
+            return self, np.arange(n_objects)
+        places = np.cumsum(compared, dtype=np.int32) - 1
+        return self._replace(rows=places[self.rows]), np.flatnonzero(compared)
 
 
-def read_answers(X, y=None, sample_weight=None) -> Answers:
-    """Read answers as `OrdinalEmbedding.fit` takes them; objects may be any integers >= 0.
+class Layout(NamedTuple):
+    """How answers are written in a table, as users say it.
 
     Parameters
     ----------
-    X : array-like of shape (m, 3) or (m, 4), or a sparse tensor of shape (n, n, n)
+    columns : list or None
+        Columns of the objects, by label or number.
+    lead : label, int or None
+        Column of the object that is compared with two others, or, of choices without y, of the
+        chosen one; None is the first.
+    response : str
+        What y holds; see `MEANINGS`.
+    choice : bool
+        Whether one of all objects of a row is chosen, as the odd one out is; else one of two is
+        nearer to a third, or one of two pairs nearer to each other.
+    """
+
+    columns: list | None = None
+    lead: object = None
+    response: str = "auto"
+    choice: bool = False
+
+    @classmethod
+    def of(cls, model, response: str | None = None) -> "Layout":
+        """Return what an estimator was told."""
+        choice = getattr(model, "loss", None) == "oddoneout"
+        lead = model.odd if choice else model.pivot
+        return cls(model.columns, lead, response or model.response, choice)
+
+
+AS_IT_IS = Layout()
+
+
+class Trials(NamedTuple):
+    """A table with its responses.
+
+    Parameters
+    ----------
+    table : Table
+        Columns in one order: (i, j, k) or (i, j, l, k) as in `Answers`; of choices the chosen one
+        first, and the others in their order.
+    rows : ndarray of shape (m,), int
+        The row of X that each row of the table is from.
+    weights : ndarray of shape (m,), or None
+    n_rows : int
+        Of X.
+    response : str
+        The reading of y, "auto" where it is not known.
+    layout : Layout
+    """
+
+    table: Table
+    rows: np.ndarray
+    weights: np.ndarray | None
+    n_rows: int
+    response: str
+    layout: Layout
+
+    def named(self) -> np.ndarray:
+        """Return the table with names."""
+        return self.table.names[self.table.codes]
+
+
+def read_trials(X, y=None, layout: Layout = AS_IT_IS, *, declared: bool | None = None) -> Trials:
+    """Read trials, without saying which objects there are; see `read_columns`."""
+    table, y, layout = read_columns(X, y, layout, declared=declared)
+    return _arranged(table, y, layout)
+
+
+def read_columns(X, y, layout: Layout, *, declared: bool | None) -> tuple[Table, object, Layout]:
+    """Read the columns of objects, and y and the layout where X is a tensor.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_columns), or a sparse tensor of shape (n, n, n)
         A tensor holds numbers of answers: entry (i, j, k) > 0 says how often i was nearer to j
         than to k, < 0 how often it was not. Also as a SciPy matrix of shape (n, n^2) or (n^2, n).
-    y : array-like of shape (m,), optional
-        Responses: booleans, {-1, 1} or {0, 1}; or counts, whose sign is the response.
-    sample_weight : array-like of shape (m,), optional
-        Numbers >= 0.
-
-    Returns
-    -------
-    Answers
-        Of all rows, with weights of zero too.
+    y : array-like or None
+        Responses.
+    layout : Layout
+    declared : bool or None
+        Whether objects are declared, for the check of columns; None leaves the check out.
     """
     if is_tensor(X):
-        rows, counts = _read_tensor(X)
+        if layout.choice:
+            raise ValueError("X must be a table of trials, not a tensor.")
+        table, counts = _read_tensor(X)
         if y is not None:
             raise ValueError("y must be None with a tensor of answers, which holds the responses.")
-        right, weights = counts > 0, np.abs(counts).astype(np.float64)
-    else:
-        rows = _read_rows(X)
-        right, weights = _read_responses(y, len(rows))
-    if not right.all():
-        # Reversed answers: the pair said to be nearer is the far pair.
-        flipped = [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]
-        rows = np.where(right[:, None], rows, rows[:, flipped])
+        return table, counts, Layout(response="count")
+    table = read_table(X, layout.columns)
+    if declared is not None and layout.columns is None:
+        lead = 0 if layout.choice or table.codes.shape[1] == 3 else None
+        check_columns(table, declared=declared, lead=lead)
+    return table, y, layout
+
+
+def read_answers(
+    X, y=None, sample_weight=None, layout: Layout = AS_IT_IS, *, objects: np.ndarray,
+    strangers: bool = False,
+) -> Answers:  # fmt: skip
+    """Read answers about the objects of a fit; `strangers` may be others, at n_objects."""
+    table, y, layout = read_columns(X, y, layout, declared=None)
+    places = find_known(table, objects, strangers=strangers)
+    return _answers(_arranged(table, y, layout), places, sample_weight)
+
+
+def learn_answers(
+    X,
+    y,
+    sample_weight,
+    layout: Layout,
+    learn: Callable[[Table], np.ndarray],
+    *,
+    declared: bool | None = None,
+) -> tuple[Answers, np.ndarray, str]:
+    """Read answers that tell the objects; return them, the objects, and the reading of y.
+
+    Parameters
+    ----------
+    X, y, sample_weight, layout, declared
+        See `read_columns`; weights are numbers >= 0, of the rows of X.
+    learn : callable
+        Returns the objects of a table.
+    """
+    table, y, layout = read_columns(X, y, layout, declared=declared)
+    objects = learn(table)
+    trials = _arranged(table, y, layout)
+    return _answers(trials, find_known(table, objects), sample_weight), objects, trials.response
+
+
+def _answers(trials: Trials, places: np.ndarray, sample_weight) -> Answers:
+    codes, weights = trials.table.codes, trials.weights
+    if trials.layout.choice:
+        if codes.shape[1] != 3:
+            raise ValueError(
+                f"X must have 3 columns with loss='oddoneout', got {codes.shape[1]}: pass columns, "
+                "those of objects. Make triplets of larger trials with "
+                "skscreen.preprocessing.triplets_from_oddoneout."
+            )
+        codes = codes[:, [1, 2, 0]]
     if sample_weight is not None:
-        factors = _read_weights(sample_weight, len(rows))
+        factors = _read_weights(sample_weight, trials.n_rows)[trials.rows]
         with np.errstate(over="ignore"):
             weights = factors if weights is None else weights * factors
         check_total(weights)
     if weights is not None and np.all(weights == 1.0):
         weights = None
-    return Answers(np.ascontiguousarray(rows), weights)
+    rows = places.astype(np.int32)[codes]
+    return Answers(rows, weights, trials.rows)
 
 
-def read_named_answers(
-    X, y, sample_weight, objects, n_objects: int | None
-) -> tuple[Answers, np.ndarray]:
-    """Read answers that may name objects; return them by positions, and the objects.
-
-    Parameters
-    ----------
-    X, y, sample_weight
-        See `read_answers`.
-    objects : array-like of shape (n_objects,), or None
-    n_objects : int or None
-    """
-    objects = learn_objects(X, objects, n_objects)
-    rows = X if objects is None else positions(X, objects, known=True)
-    answers = read_answers(rows, y, sample_weight)
-    if objects is None:
-        n = count_objects(answers.rows, n_objects)
-        check_memory(8.0 * n, f"{n:,} objects", "Use a smaller n_objects.")
-        objects = np.arange(n)
-    else:
-        check_listed(answers.rows, objects)
-    return answers, objects
-
-
-def check_listed(rows: np.ndarray, objects: np.ndarray) -> None:
-    """Refuse positions beyond the objects, which names 0, 1, 2, ... make possible."""
-    if rows.max() >= len(objects):
+def _arranged(table: Table, y, layout: Layout) -> Trials:
+    """Bring the columns of a table into one order, by its responses."""
+    m, width = table.codes.shape
+    labels = table.labels
+    if layout.choice:
+        if width < 3:
+            raise ValueError(
+                "X must have a row for each trial, of at least 3 objects, got shape "
+                f"{table.codes.shape}."
+            )
+        options = list(range(width))
+    elif width not in (3, 4):
         raise ValueError(
-            f"X names an object {rows.max()} that is not in objects, which has {len(objects)}."
+            "X must have 3 columns (triplets i, j, k) or 4 (quadruplets i, j, l, k), got "
+            f"{width} feature(s), shape {table.codes.shape}; pass columns, those of objects."
         )
+    given = layout.lead is not None and (layout.choice or width == 3)
+    lead = column_place(layout.lead, labels, "odd" if layout.choice else "pivot") if given else 0
+    if layout.choice and given and y is not None:
+        raise ValueError("odd must be None where y says which object is the odd one.")
+    if not layout.choice:
+        options = [0, 2] if width == 4 else [place for place in range(3) if place != lead]
+    rows, weights, response = np.arange(m), None, layout.response
+    first = lead if layout.choice else options[0]
+    if y is not None:
+        choices, response = read_choices(y, table, options, response)
+        weights, first = choices.weights, choices.options[:, None]
+        if choices.rows is not None:
+            rows = choices.rows
+            table = table._replace(codes=table.codes.take(rows, axis=0))
+    if width == 4 and not layout.choice:
+        codes = table.codes
+        if y is not None:
+            codes = np.where(first == 0, codes, codes[:, [2, 3, 0, 1]])
+    else:
+        codes = _moved(table.codes, [first] if layout.choice else [lead, first])
+    return Trials(table._replace(codes=codes), rows, weights, m, response, layout)
 
 
-def usable_answers(answers: Answers, *, equal: bool = False, are_objects: bool = False) -> Answers:
+def _moved(codes: np.ndarray, front: list) -> np.ndarray:
+    """Move columns, the same or one for each row, to the front; the others stay in order."""
+    rank = np.zeros(codes.shape[1], dtype=np.int64)
+    for place, column in enumerate(front):
+        rank = np.where(np.arange(codes.shape[1]) == column, place - len(front), rank)
+    order = np.argsort(rank, axis=-1, kind="stable")
+    if order.ndim == 2:
+        return np.take_along_axis(codes, order, axis=1)
+    return codes if np.all(np.diff(order) == 1) else codes[:, order]
+
+
+def usable_answers(answers: Answers, *, equal: bool = False) -> Answers:
     """Leave out answers of weight zero and, with a warning, those that nothing could satisfy.
 
     Weights that are all equal become None, which means the same in a mean, unless `equal` keeps
-    them. `are_objects` says that columns without common values are objects for sure.
+    them.
     """
     check_total(answers.weights)
     if answers.weights is not None:
         answers = answers.take(answers.weights > 0.0)
     rows = answers.rows
     impossible = same_pairs(rows)
-    _refuse_choices(rows)
-    _refuse_features(rows, impossible)
-    if not are_objects:
-        _warn_apart(rows)
     if impossible.any():
         count, total = int(np.count_nonzero(impossible)), len(rows)
+        if total >= _LEAST_FEATURES and 2 * count > total:
+            raise ValueError(
+                f"X must hold comparisons, got what seems to be {total} samples with "
+                f"{rows.shape[1]} features: most rows name an object twice. To embed samples "
+                "compare them first, OrdinalEmbedding().fit(make_triplets(X)); to learn a metric "
+                "from labels use ScreenedRTLM().fit(X, y)."
+            )
         if count == total:
             raise ValueError(
                 "X must compare the distances of two different pairs of different objects; none "
@@ -136,64 +279,12 @@ def usable_answers(answers: Answers, *, equal: bool = False, are_objects: bool =
             )
         warn_user(
             f"{count} of {total} answers in X compare a pair of objects with itself, or an object "
-            f"with itself, as {rows[np.argmax(impossible)].tolist()} does: they are left out.",
+            f"with itself, as row {answers.trials[np.argmax(impossible)]} does: they are left out.",
         )
         answers = answers.take(~impossible)
     if not equal and answers.weights is not None and np.ptp(answers.weights) == 0.0:
-        return Answers(answers.rows, None)
+        return answers._replace(weights=None)
     return answers
-
-
-def _refuse_choices(rows: np.ndarray) -> None:
-    """Raise where rows are three objects and which of them was chosen, not two pairs."""
-    if rows.shape[1] < 4 or len(rows) < _LEAST_FEATURES:
-        return
-    chosen = rows[:, :3] == rows[:, 3:]
-    # In quadruplets the third and the fourth object differ.
-    if (chosen.sum(axis=1) == 1).all() and chosen.any(axis=0).all():
-        raise ValueError(
-            "X must hold comparisons of two pairs in 4 columns; here the fourth object is one of "
-            "the three before in every row, as the odd one out of them is. Pass it as y: "
-            "OrdinalEmbedding(loss='oddoneout').fit(X[:, :3], X[:, 3])."
-        )
-
-
-def _refuse_features(rows: np.ndarray, impossible: np.ndarray) -> None:
-    """Raise where most rows name an object twice, as features that are whole numbers do."""
-    if len(rows) >= _LEAST_FEATURES and 2 * np.count_nonzero(impossible) > len(rows):
-        raise ValueError(
-            f"X must hold comparisons, got what seems to be {len(rows)} samples with "
-            f"{rows.shape[1]} features: most rows name an object twice. {_COMPARE_FIRST}; to learn "
-            "a metric from labels use ScreenedRTLM().fit(X, y)."
-        )
-
-
-def _warn_apart(rows: np.ndarray) -> None:
-    """Warn where values come again and again, but never in another column, as features do.
-
-    So do comparisons of the objects of a group with those of two others.
-    """
-    if len(rows) < _LEAST_FEATURES:
-        return
-    # The first rows tell most answers from features.
-    if not (_are_apart(rows[:_LEAST_FEATURES]) and _are_apart(rows)):
-        return
-    # The same question asked again and again tells nothing.
-    distinct = np.unique(rows, axis=0)
-    n_values = sum(len(np.unique(column)) for column in distinct.T)
-    if len(distinct) >= _LEAST_FEATURES and n_values < len(distinct):
-        warn_user(
-            f"No two columns of X have values in common, as is usual for {rows.shape[1]} features "
-            "of samples: they are taken as comparisons of objects. If they are, pass n_objects or "
-            f"objects. {_COMPARE_FIRST}."
-        )
-
-
-def _are_apart(rows: np.ndarray) -> bool:
-    """Whether the ranges of the columns have nothing in common."""
-    low, high = rows.min(axis=0), rows.max(axis=0)
-    order = np.argsort(low)
-    return bool(np.all(high[order][:-1] < low[order][1:]))
 
 
 def warn_uncompared(rows: np.ndarray, objects: np.ndarray) -> None:
@@ -204,8 +295,9 @@ def warn_uncompared(rows: np.ndarray, objects: np.ndarray) -> None:
     if count:
         warn_user(
             f"{count} of {len(objects)} objects are in no answer of X that counts, the first is "
-            f"{objects[np.argmin(compared)]!s}: they are placed at the origin. Pass n_objects or "
-            "objects if this is intended; objects=numpy.unique(X) if the numbers in X are names."
+            f"{objects[np.argmin(compared)]!s}: they are placed at the origin. Pass objects, their "
+            "number or names, if this is intended; objects=numpy.unique(X) if the numbers in X are "
+            "names."
         )
 
 
@@ -215,87 +307,6 @@ def check_total(weights: np.ndarray | None) -> None:
         raise ValueError("sample_weight must not be zero for all answers.")
     if weights is not None and not weights.sum() < np.inf:
         raise ValueError("sample_weight, or counts in y, must have a finite sum.")
-
-
-def count_objects(rows: np.ndarray, n_objects: int | None) -> int:
-    """Return the number of objects, given or from the rows, or raise where these do not fit."""
-    needed = int(rows.max()) + 1
-    if n_objects is None:
-        if needed > 1000 + _OBJECTS_PER_ENTRY * rows.size:
-            raise ValueError(
-                f"X names an object {needed - 1}, but has only {len(rows)} answers: number the "
-                "objects 0, 1, 2, ..., or pass n_objects, or objects=numpy.unique(X)."
-            )
-        return needed
-    if not isinstance(n_objects, Integral):
-        raise ValueError(f"n_objects must be an integer or None, got {n_objects!r}.")
-    if needed > n_objects:
-        raise ValueError(
-            f"n_objects must be greater than every object in X, got {n_objects} and an object "
-            f"{needed - 1} in X."
-        )
-    return int(n_objects)
-
-
-def _read_rows(X) -> np.ndarray:
-    """Rows of object indices as int32."""
-    rows = check_array(X, dtype="numeric", input_name="X")
-    if rows.shape[1] not in (3, 4):
-        raise ValueError(
-            "X must have 3 columns (triplets i, j, k) or 4 (quadruplets i, j, l, k), got "
-            f"{rows.shape[1]} feature(s), shape {rows.shape}."
-        )
-    if rows.dtype.kind not in "iu":
-        whole = rows.dtype.kind == "f" and np.all(rows == np.floor(rows))
-        if not whole:
-            raise ValueError(
-                f"X must hold objects, as integers or names, got dtype {rows.dtype} with other "
-                f"values: these look like features of samples. {_COMPARE_FIRST}; if the numbers "
-                "are names, pass objects=numpy.unique(X)."
-            )
-    # Checked before the cast, which would wrap around.
-    if rows.min() < 0:
-        raise ValueError(
-            f"X must hold indices of objects, 0, 1, 2, ...; got {rows.min()}. Negative values in "
-            "data passed to OrdinalEmbedding are not counted from the end."
-        )
-    # The limit itself is no number of single precision, its successor is one.
-    if rows.max() >= _MOST_OBJECTS + 1:
-        raise ValueError(f"X must hold indices up to {_MOST_OBJECTS}, got {rows.max()}.")
-    return rows.astype(np.int32)
-
-
-def _read_responses(y, n_rows: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Whether each answer is as its row says, and weights from counts."""
-    if y is None:
-        return np.ones(n_rows, dtype=bool), None
-    y = column_or_1d(y, warn=True)
-    if len(y) != n_rows:
-        raise ValueError(f"y must have one response for each of the {n_rows} rows, got {len(y)}.")
-    if y.dtype == bool:
-        return y, None
-    # A list, as NumPy leaves the booleans of pandas' nullable columns as they are.
-    values = as_floats(y.tolist() if y.dtype.kind == "O" else y)
-    if values is None or values.shape != y.shape or not np.isfinite(values).all():
-        raise ValueError(
-            "Unknown label type: y must be booleans or numbers, -1 and 1 or counts with a sign. "
-            "Choices of the odd one out take OrdinalEmbedding(loss='oddoneout')."
-        )
-    known = set(np.unique(values).tolist())
-    if known <= {0.0, 1.0}:
-        return values == 1.0, None
-    if known == {1.0, 2.0}:
-        raise ValueError(
-            "y must be booleans, -1 and 1, or counts with a sign; got 1 and 2, which may be two "
-            "classes or counts. Pass y == 1, or counts as sample_weight."
-        )
-    if 0.0 in known:
-        raise ValueError(
-            "y must not hold 0 together with numbers other than 1: undecided answers have no "
-            "order. Leave those rows out."
-        )
-    counts = np.abs(values)
-    return values > 0.0, None if np.all(counts == 1.0) else counts
 
 
 def _read_weights(sample_weight, n_rows: int) -> np.ndarray:
@@ -309,7 +320,12 @@ def _read_weights(sample_weight, n_rows: int) -> np.ndarray:
     return weights
 
 
-def _read_tensor(X) -> tuple[np.ndarray, np.ndarray]:
+def is_tensor(X) -> bool:
+    """Whether answers are a sparse tensor of counts."""
+    return sparse.issparse(X) or (hasattr(X, "coords") and getattr(X, "ndim", 0) == 3)
+
+
+def _read_tensor(X) -> tuple[Table, np.ndarray]:
     """Rows and counts of a sparse tensor."""
     shape = X.shape
     n = shape[0] if len(shape) == 3 else min(shape)
@@ -330,4 +346,4 @@ def _read_tensor(X) -> tuple[np.ndarray, np.ndarray]:
     rows, counts = rows[counts != 0], counts[counts != 0]
     if len(rows) == 0:
         raise ValueError("X must hold at least one answer, got an empty tensor.")
-    return rows.astype(np.int32), counts
+    return read_table(rows), counts

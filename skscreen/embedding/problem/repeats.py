@@ -4,14 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skscreen.embedding.problem.answers import read_answers, usable_answers
-from skscreen.embedding.problem.names import (
-    are_names,
-    chosen_first,
-    distinct_names,
-    is_tensor,
-    read_table,
-)
+from skscreen.embedding.problem.answers import Answers, Layout, read_trials, usable_answers
 
 
 class NoiseCeiling(NamedTuple):
@@ -59,39 +52,32 @@ def ceiling_of(votes: np.ndarray) -> NoiseCeiling:
     )
 
 
-def count_votes(X, y, oddoneout: bool) -> np.ndarray:
+def count_votes(X, y, layout: Layout) -> np.ndarray:
     """Return how often each question got each answer, of shape (n_questions, n_options)."""
-    if not isinstance(oddoneout, bool | np.bool_):
-        raise TypeError(f"oddoneout must be True or False, got {oddoneout!r}.")
-    if is_tensor(X):
-        raise ValueError("X must be a table of answers: a tensor only has their sums.")
-    questions, options, counts = _choices(X, y) if oddoneout else _comparisons(X, y)
+    trials = read_trials(X, y, layout, declared=True)
+    answers = Answers(trials.table.codes, trials.weights, trials.rows)
+    if not layout.choice:
+        answers = usable_answers(answers, equal=True)
+    questions, options = (_choices if layout.choice else _comparisons)(answers.rows)
+    counts = np.ones(len(options)) if answers.weights is None else answers.weights
+    if np.any(counts != np.floor(counts)):
+        raise ValueError("y must hold whole numbers if it holds counts of answers.")
     which = np.unique(questions, axis=0, return_inverse=True)[1].ravel()
-    votes = np.zeros((which.max() + 1, questions.shape[1] if oddoneout else 2), dtype=np.int64)
-    np.add.at(votes, (which, options), counts)
+    votes = np.zeros((which.max() + 1, questions.shape[1] if layout.choice else 2), dtype=np.int64)
+    np.add.at(votes, (which, options), counts.astype(np.int64))
     return votes
 
 
-def _comparisons(X, y):
+def _comparisons(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Questions about two distances: the option is which of them is the nearer one."""
-    table = read_table(X)
-    if are_names(table):
-        table = distinct_names(table)[1].reshape(table.shape)
-    rows, counts = usable_answers(read_answers(table, y), equal=True, are_objects=True)
-    counts = np.ones(len(rows)) if counts is None else counts
-    if np.any(counts != np.floor(counts)):
-        raise ValueError("y must hold whole numbers if it holds counts of answers.")
     near = np.sort(rows[:, :2], axis=1)
     far = np.sort(rows[:, -2:] if rows.shape[1] == 4 else rows[:, [0, 2]], axis=1)
     # Pairs in lexicographic order.
     first = (near[:, 0] < far[:, 0]) | ((near[:, 0] == far[:, 0]) & (near[:, 1] < far[:, 1]))
     pairs = np.where(first[:, None], np.hstack([near, far]), np.hstack([far, near]))
-    return pairs, first.astype(np.int64), counts.astype(np.int64)
+    return pairs, first.astype(np.int64)
 
 
-def _choices(X, y):
+def _choices(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Questions which object is the odd one: the option is its place among all, in order."""
-    table = chosen_first(X, y)
-    codes = distinct_names(table)[1].reshape(table.shape)
-    ranks = (codes < codes[:, :1]).sum(axis=1)
-    return np.sort(codes, axis=1), ranks, np.ones(len(codes), dtype=np.int64)
+    return np.sort(codes, axis=1), (codes < codes[:, :1]).sum(axis=1)

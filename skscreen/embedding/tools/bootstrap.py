@@ -84,7 +84,7 @@ class BootstrapMixin:
 
 def _draw(model, loss: EmbeddingLoss, rng) -> tuple[np.ndarray, np.ndarray, bool]:
     """Points of one sample, which answers are not in it, and whether the refit converged."""
-    rows, weights = model.answers_
+    rows, weights = model.answers_.rows, model.answers_.weights
     counts = np.bincount(rng.integers(len(rows), size=len(rows)), minlength=len(rows))
     drawn = counts > 0
     totals = counts[drawn] * (1.0 if weights is None else weights[drawn])

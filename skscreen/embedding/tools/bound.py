@@ -51,9 +51,11 @@ class BoundMixin:
             )
         check_scalar(tol, "tol", Real, min_val=0.0)
         loss = EmbeddingLoss.of(self)
-        problem = EmbeddingProblem(*self.answers_, len(self.embedding_), loss, self.reg_)
-        best = bound_from(problem, self.embedding_)
+        answers, compared = self.answers_.compact(len(self.embedding_))
+        problem = EmbeddingProblem(answers.rows, answers.weights, len(compared), loss, self.reg_)
+        X = self.embedding_[compared]
+        best = bound_from(problem, X)
         if not np.isinf(tol):
-            for progress in convex(problem, self.embedding_.copy(), Settings(tol=float(tol))):
+            for progress in convex(problem, X.copy(), Settings(tol=float(tol))):
                 best = max(best, progress.value * (1.0 - progress.dual_gap))
         return best

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -13,8 +14,8 @@ from sklearn.model_selection import RepeatedKFold
 from sklearn.utils import check_random_state, check_scalar
 
 from skscreen.embedding.estimator import OrdinalEmbedding
-from skscreen.embedding.problem.answers import Answers, read_named_answers, usable_answers
-from skscreen.embedding.problem.names import chosen_first, odd_last
+from skscreen.embedding.problem.answers import Answers, Layout, learn_answers, usable_answers
+from skscreen.embedding.problem.objects import learn_objects
 
 
 @dataclass(frozen=True)
@@ -139,22 +140,20 @@ def embedding_dimension_test(
     alpha = check_scalar(
         alpha, "alpha", Real, min_val=0.0, max_val=1.0, include_boundaries="neither"
     )
-    if model.loss == "oddoneout":
-        odd_last(X, y)
-        # The fits of the folds expect the odd one in the first column.
-        X, y = chosen_first(X, y), None
-    number = isinstance(model.objects, Integral)
-    answers, objects = read_named_answers(
-        X, y, sample_weight, *((None, model.objects) if number else (model.objects, None))
+    learn, declared = partial(learn_objects, objects=model.objects), model.objects is not None
+    answers, objects, _ = learn_answers(
+        X, y, sample_weight, Layout.of(model), learn, declared=declared
     )
-    answers = usable_answers(answers, are_objects=model.objects is not None)
+    answers = usable_answers(answers)
     if len(answers.rows) < cv:
         raise ValueError(
             f"cv must be at most the number of answers, {len(answers.rows)}, got {cv}."
         )
     rng = check_random_state(random_state)
     folds = RepeatedKFold(n_splits=cv, n_repeats=n_repeats, random_state=rng).split(answers.rows)
-    model = clone(model).set_params(objects=len(objects), verbose=0)
+    columns = list(range(answers.rows.shape[1]))
+    read = {"columns": columns, "odd": 2, "pivot": None, "response": "auto"}
+    model = clone(model).set_params(objects=len(objects), verbose=0, **read)
     tasks = (
         delayed(_score_fold)(model, answers, dimensions, *fold, rng.randint(2**31 - 1))
         for fold in list(folds)
@@ -192,12 +191,13 @@ def _checked_dimensions(dimensions) -> np.ndarray:
 def _score_fold(model, answers: Answers, dimensions, train, test, seed) -> list:
     """Score each dimension on the answers of the fit and on those of the fold."""
     parts = [answers.take(part) for part in (train, test)]
-    rows, weights = parts[0]
+    rows, weights, _ = parts[0]
     scores = []
     for n_components in dimensions:
         fold = clone(model).set_params(n_components=int(n_components), random_state=seed)
+        fold._silent = True
         fold.fit(rows, sample_weight=weights)
-        scores.append([fold.score(X, sample_weight=w) for X, w in parts])
+        scores.append([fold.score(X, sample_weight=w) for X, w, _ in parts])
     return scores
 
 

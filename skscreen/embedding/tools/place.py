@@ -1,5 +1,7 @@
 """Points of new objects from answers about them, with the known points where they are."""
 
+from functools import partial
+
 import numpy as np
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
@@ -7,10 +9,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.embedding.problem.answers import Answers, read_answers, usable_answers
+from skscreen.embedding.problem.answers import Answers, Layout, learn_answers, usable_answers
 from skscreen.embedding.problem.losses import EmbeddingLoss
-from skscreen.embedding.problem.names import all_objects, odd_last, positions
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
+from skscreen.embedding.problem.objects import add_objects
 from skscreen.fitting.warning import warn_user
 
 # Number of known points at which a new one is tried, and number of the best used as starts.
@@ -64,11 +66,10 @@ class PlaceMixin:
         (1, 2)
         """
         check_is_fitted(self)
-        if self.loss == "oddoneout":
-            X, y = odd_last(X, y), None
-        objects = all_objects(X, self.objects_)
-        answers = read_answers(positions(X, objects, known=True), y, sample_weight)
-        answers = usable_answers(answers, are_objects=True)
+        learn = partial(add_objects, objects=self.objects_)
+        layout = Layout.of(self, self.response_)
+        answers, objects, _ = learn_answers(X, y, sample_weight, layout, learn)
+        answers = usable_answers(answers)
         n_known = len(self.embedding_)
         compared = np.r_[self.compared_, np.zeros(len(objects) - n_known, dtype=bool)]
         free = np.zeros(len(objects), dtype=bool)
@@ -96,7 +97,7 @@ class PlaceMixin:
     def _found(self, answers: Answers, start: np.ndarray, free, compared) -> np.ndarray:
         """Return the free points with the lowest objective that the starts lead to."""
         loss = EmbeddingLoss.of(self)
-        problem = EmbeddingProblem(*answers, len(start), loss, 0.0)
+        problem = EmbeddingProblem(answers.rows, answers.weights, len(start), loss, 0.0)
         # The ridge is as strong as in the fit, relative to the number of answers about an object.
         problem.reg = self.reg_ * len(start) / (len(free) * problem.width)
 
@@ -136,7 +137,7 @@ def _beginnings(answers, start, free, compared, loss, rng):
     for v in free:
         others = np.setdiff1d(free, v)
         alone = (answers.rows == v).any(axis=1) & ~np.isin(answers.rows, others).any(axis=1)
-        rows, weights = answers.take(alone)
+        rows, weights, _ = answers.take(alone)
         shares = np.zeros(len(candidates))
         for place, at in enumerate(candidates if len(rows) else ()):
             places[v] = start[at]

@@ -5,10 +5,18 @@ from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from skscreen.core.inputs import check_format, in_format
-from skscreen.embedding.problem.answers import Answers, check_total, read_answers
+from skscreen.embedding.problem.answers import (
+    Answers,
+    Layout,
+    check_total,
+    is_tensor,
+    read_answers,
+    read_trials,
+)
 from skscreen.embedding.problem.losses import EmbeddingLoss
-from skscreen.embedding.problem.names import are_positions, odd_last, positions, read_table
 from skscreen.embedding.problem.objective import answer_margins
+from skscreen.embedding.problem.objects import are_positions
+from skscreen.fitting.warning import warn_user
 
 
 class PredictMixin:
@@ -20,7 +28,8 @@ class PredictMixin:
         Parameters
         ----------
         X : array-like of answers, optional
-            Not used, but its objects must be known.
+            Not used, but its objects must be those of the fit; a warning says if some of them were
+            in no answer.
 
         Returns
         -------
@@ -28,10 +37,13 @@ class PredictMixin:
         """
         check_is_fitted(self)
         if X is not None:
-            largest = int(self._answers(X, known=True).rows.max())
-            n = len(self.embedding_)
-            if largest >= n:
-                raise ValueError(f"X names an object {largest}, but the fit has {n} objects.")
+            named = np.unique(self._answers(X, strangers=False).rows)
+            new = self.objects_[named[~self.compared_[named]]]
+            if len(new):
+                warn_user(
+                    f"X names {len(new)} objects that were in no answer of the fit, the first is "
+                    f"{new[0]!s}: their points are not known, see place."
+                )
         points = self.embedding_.copy()
         points = _wrap_data_with_container("transform", points, points, self)
         if hasattr(points, "index") and not are_positions(self.objects_):
@@ -64,13 +76,14 @@ class PredictMixin:
         if result_format is None:
             return agree
         check_format(result_format)
-        named = result_format == "list-order" and not are_positions(self.objects_)
         if self.loss == "oddoneout" and result_format not in ("list-boolean", "list-count"):
             raise ValueError("result_format must be 'list-boolean' or 'list-count' for trials.")
         if result_format == "tensor-count" and rows.max() >= len(self.embedding_):
             raise ValueError("X must name objects of the fit for result_format='tensor-count'.")
-        table = read_table(X) if named else rows
-        rows, responses = in_format(table, agree > 0, result_format, len(self.embedding_))
+        if result_format == "list-order" and not is_tensor(X):
+            # With the names of strangers, too.
+            rows = read_trials(X, layout=Layout.of(self)).named()
+        rows, responses = in_format(rows, agree > 0, result_format, len(self.embedding_))
         return rows if responses is None else responses
 
     def score(self, X, y=None, sample_weight=None) -> float:
@@ -87,18 +100,17 @@ class PredictMixin:
             Ties and objects that were in no answer of the fit count as disagreement.
         """
         check_is_fitted(self)
-        rows, weights = self._answers(X, y, sample_weight)
+        rows, weights, _ = self._answers(X, y, sample_weight)
         check_total(weights)
         return float(np.average(self._agree(rows) > 0, weights=weights))
 
-    def _answers(self, X, y=None, sample_weight=None, *, known=False) -> Answers:
+    def _answers(self, X, y=None, sample_weight=None, *, strangers=True) -> Answers:
         """Read answers after a fit: objects by their positions in it, strangers beyond them."""
         if hasattr(X, "columns") and X.shape[1] == self.n_features_in_:
             # Columns in another order than those of the fit.
             _check_feature_names(self, X, reset=False)
-        if self.loss == "oddoneout":
-            X, y = odd_last(X, y), None
-        return read_answers(positions(X, self.objects_, known=known), y, sample_weight)
+        layout = Layout.of(self, self.response_)
+        return read_answers(X, y, sample_weight, layout, objects=self.objects_, strangers=strangers)
 
     def _agree(self, rows: np.ndarray) -> np.ndarray:
         n = len(self.embedding_)

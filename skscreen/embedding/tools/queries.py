@@ -9,10 +9,10 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
-from skscreen.embedding.problem.answers import read_answers
 from skscreen.embedding.problem.losses import EmbeddingLoss
-from skscreen.embedding.problem.names import positions, read_column
 from skscreen.embedding.problem.objective import answer_margins, margins
+from skscreen.embedding.problem.objects import find_known
+from skscreen.embedding.problem.table import read_table
 
 STRATEGIES = ("information", "uncertainty", "random")
 # Number of candidates for each question of a batch, and the least number of candidates.
@@ -125,19 +125,18 @@ def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
     """Different questions, by positions."""
     n_objects = len(model.embedding_)
     if candidates is not None:
-        rows = read_answers(positions(candidates, model.objects_, known=True)).rows
-        if rows.shape[1] != 3 or rows.max() >= n_objects:
+        table = read_table(candidates, input_name="candidates")
+        if table.codes.shape[1] != 3:
             raise ValueError("candidates must be triplets of objects of the fit.")
+        rows = find_known(table, model.objects_, input_name="candidates")[table.codes]
     else:
         check_memory(24.0 * _POOL * n, f"{n:,} questions", "Use a smaller n.")
         rows = rng.randint(n_objects, size=(max(_LEAST, _POOL * n), 3))
     if objects is not None:
-        names = read_column(objects, "objects")
-        if names.ndim != 1 or not names.size:
+        if isinstance(objects, str) or not hasattr(objects, "__len__") or not len(objects):
             raise ValueError("objects must be a list of objects of the fit.")
-        heads = positions(names[:, None], model.objects_, known=True)[:, 0]
-        if np.min(heads) < 0 or np.max(heads) >= n_objects:
-            raise ValueError("objects must be objects of the fit.")
+        table = read_table([[name] for name in objects], input_name="objects")
+        heads = find_known(table, model.objects_, input_name="objects")
         if candidates is None:
             rows[:, 0] = rng.choice(heads, size=len(rows))
         rows = rows[np.isin(rows[:, 0], heads)]

@@ -1,0 +1,142 @@
+"""Columns of a table that hold no objects: participants, times, ratings, responses, choices."""
+
+import numpy as np
+
+from skscreen.embedding.problem.table import Table
+
+# Rows looked at, evenly spaced, and the fewest different ones that tell something.
+_MOST_ROWS, _LEAST_ROWS = 4000, 20
+# A column whose cells meet those of others less than this has no objects.
+_HARDLY = 0.1
+# A column repeats others if it does so in more rows than this.
+_NEARLY_ALL = 0.95
+# Cells that two columns share by chance below which their similarity tells nothing.
+_LEAST_SHARED = 30
+
+
+def check_columns(table: Table, *, declared: bool, lead: int | None) -> None:
+    """Raise where a column seems to hold no objects.
+
+    Parameters
+    ----------
+    table : Table
+    declared : bool
+        Whether the user has said which objects there are: then columns may have none in common.
+    lead : int or None
+        The column that is compared with the others, which may have few, or other objects.
+    """
+    step = max(len(table.codes) // _MOST_ROWS, 1)
+    rows = table.codes[::step]
+    if len(rows) < _LEAST_ROWS:
+        return
+    # The same question asked again and again tells nothing.
+    rows = rows[_first_of_each(rows)]
+    if len(rows) < _LEAST_ROWS:
+        return
+    _refuse_choices(table, rows)
+    n_names = len(table.names)
+    counts = np.stack([np.bincount(column, minlength=n_names) for column in rows.T])
+    apart = _apart(counts)
+    if not declared:
+        if len(apart) == rows.shape[1]:
+            raise ValueError(
+                f"No two columns of X have values in common, as those of {rows.shape[1]} features "
+                f"of samples, or of other things than objects ({table.labels}). To embed samples "
+                "compare them first, OrdinalEmbedding().fit(make_triplets(X)); if all columns hold "
+                f"objects, pass columns={table.labels}."
+            )
+        for column in apart:
+            _refuse(table, column, "has hardly any value in common with the others")
+    for column in range(rows.shape[1]):
+        if column not in apart and column != lead and _is_unlike(rows, counts, column):
+            _refuse(table, column, "has the values of the others in other shares")
+
+
+def _first_of_each(rows: np.ndarray) -> np.ndarray:
+    """First place of each different row."""
+    size = int(rows.max()) + 1
+    # One number for a row sorts faster than rows do.
+    keys = np.zeros(len(rows), dtype=np.float64 if size ** rows.shape[1] >= 2**63 else np.int64)
+    for column in rows.T:
+        keys = keys * size + column
+    return np.unique(keys, return_index=True)[1]
+
+
+def _refuse(table: Table, column: int, what: str) -> None:
+    label = table.labels[column]
+    others = [other for place, other in enumerate(table.labels) if place != column]
+    call = f"Pass columns={others}, those of objects, and a participant as groups"
+    if len(others) == 2:
+        call = (
+            "Pass a response as y; ratings of pairs are answers after "
+            "skscreen.preprocessing.triplets_from_ratings(pairs, ratings, groups=participants)"
+        )
+    raise ValueError(
+        f"X must have columns of objects only, but column {label!r} {what}, as a participant, a "
+        f"time, a rating or a response has. {call}; or, if all columns hold objects, "
+        f"columns={table.labels}."
+    )
+
+
+def _apart(counts: np.ndarray) -> list[int]:
+    """Columns whose values hardly meet those of the others, or are nearly all different."""
+    found, n_rows = [], int(counts[0].sum())
+    for column, own in enumerate(counts):
+        others = np.delete(counts, column, axis=0)
+        elsewhere = others.sum(axis=0)
+        meets = own[elsewhere > 0].sum() / n_rows
+        met = elsewhere[own > 0].sum() / elsewhere.sum()
+        different = np.count_nonzero(own)
+        fewer = np.count_nonzero(others, axis=1).max()
+        # Each object once, or nearly so, in all columns tells nothing.
+        repeated = min(different, fewer) <= 0.5 * n_rows
+        foreign = meets <= _HARDLY and met < 1.0 - _HARDLY
+        running = different >= (1.0 - _HARDLY) * n_rows and fewer <= 0.5 * n_rows
+        if (foreign and repeated) or running:
+            found.append(column)
+    return found
+
+
+def _is_unlike(rows: np.ndarray, counts: np.ndarray, column: int) -> bool:
+    """Whether a column has other shares of the values than every other column has."""
+    if rows.shape[1] < 3:
+        return False
+    others = [place for place in range(len(counts)) if place != column]
+    shared = max(np.minimum(counts[column], counts[place]).sum() for place in others)
+    if shared > 0.5 * len(rows):
+        return False
+    # By chance: of cells that change places within their rows.
+    mixed = np.random.default_rng(0).permuted(rows, axis=1)
+    n_names = counts.shape[1]
+    one, other = (np.bincount(mixed[:, place], minlength=n_names) for place in (0, 1))
+    by_chance = np.minimum(one, other).sum()
+    return bool(by_chance >= _LEAST_SHARED and shared < 0.5 * by_chance)
+
+
+def _refuse_choices(table: Table, rows: np.ndarray) -> None:
+    """Raise where a column repeats one of the others, now this one, now that, as a choice does."""
+    width = rows.shape[1]
+    if width < 4:
+        return
+    for column in range(width):
+        same = rows == rows[:, [column]]
+        same[:, column] = False
+        shares = same.mean(axis=0)
+        chosen = np.flatnonzero(shares > 1.0 - _NEARLY_ALL)
+        # A copy of one other column is no choice.
+        if same.any(axis=1).mean() < _NEARLY_ALL or shares.max() >= _NEARLY_ALL:
+            continue
+        labels = table.labels
+        shown = [label for place, label in enumerate(labels) if place != column]
+        label, odd = labels[column], len(chosen) == width - 1
+        if not odd:
+            # The one that is never chosen is compared with the others.
+            shown.sort(key=lambda shown_label: labels.index(shown_label) in chosen)
+        call = "loss='oddoneout', " if odd else ""
+        y = f"X[{label!r}]" if isinstance(label, str) else f"X[:, {label}]"
+        raise ValueError(
+            f"X must hold objects that were shown, but column {label!r} is one of the others in "
+            "every row, as the chosen one is. Pass it as y: "
+            f"OrdinalEmbedding({call}columns={shown}).fit(X, {y}); or, if it is no choice, "
+            f"columns={labels}."
+        )

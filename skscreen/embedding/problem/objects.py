@@ -1,0 +1,196 @@
+"""Objects: which names are compared, in the order of the rows of an embedding."""
+
+from numbers import Integral
+
+import numpy as np
+
+from skscreen.core.memory import check_memory
+from skscreen.embedding.problem.table import Table, are_numbers, array_of, read_table
+from skscreen.fitting.warning import warn_user
+
+# Largest number of names in a message.
+_SHOWN = 3
+# With more objects per cell than this, whole numbers are taken for identifiers, not for positions.
+_OBJECTS_PER_CELL = 100
+# Numbers that differ by less than this share of the largest are the same object.
+_SAME = 1e-9
+
+
+def are_positions(objects: np.ndarray) -> bool:
+    """Whether names are just 0, 1, 2, ..."""
+    return objects.dtype.kind in "iu" and np.array_equal(objects, np.arange(len(objects)))
+
+
+def learn_objects(table: Table, objects=None, *, ordered: bool = False) -> np.ndarray:
+    """Return the objects of a fit.
+
+    Parameters
+    ----------
+    table : Table
+    objects : int, array-like of shape (n_objects,), or None
+        Number of objects 0, 1, 2, ..., or all names. None takes whole numbers for positions up to
+        the largest one, and other names as they occur.
+    ordered : bool
+        Whether numbers are levels, of which those that occur are the objects.
+    """
+    names = table.names
+    if objects is not None and not isinstance(objects, Integral):
+        return _given(objects)
+    if isinstance(objects, Integral):
+        return _numbered(table, int(objects))
+    if not are_numbers(names):
+        if ordered:
+            raise ValueError(
+                "objects must be given if X holds names: all names in their order, for example "
+                "DifferenceScaling(objects=['none', 'weak', 'strong'])."
+            )
+        _warn_alike(names)
+        return names
+    if names[0] == -1 and names.dtype.kind != "f":
+        _refuse_negative(table)
+    if ordered:
+        return names
+    if names.dtype.kind == "f":
+        raise ValueError(
+            f"X must hold objects, as whole numbers or names, got {_some(names.tolist())}: these "
+            "look like features of samples. To embed samples compare them first, "
+            "OrdinalEmbedding().fit(make_triplets(X)); if the numbers are names, pass "
+            "objects=numpy.unique(X)."
+        )
+    if names[0] < 0:
+        _refuse_negative(table)
+    if names[0] > len(names):
+        warn_user(
+            f"The smallest object in X is {names[0]}, and there are {len(names)}: the numbers are "
+            "taken as names, in the order of objects_. Pass objects=numpy.unique(X) if they are, "
+            "or the number of objects if they are positions counted from 0."
+        )
+        return names
+    n = int(names[-1]) + 1
+    if n > 1000 + _OBJECTS_PER_CELL * table.codes.size:
+        raise ValueError(
+            f"X names an object {n - 1}, but has only {len(table.codes)} answers: number the "
+            "objects 0, 1, 2, ..., or pass objects, their number or numpy.unique(X)."
+        )
+    return _numbered(table, n)
+
+
+def _numbered(table: Table, n_objects: int) -> np.ndarray:
+    """Objects 0, 1, 2, ..."""
+    names = table.names
+    if not are_numbers(names):
+        raise ValueError(
+            "objects must be all names in their order where X names objects, not their number; "
+            f"X has {_some(names.tolist())}."
+        )
+    if names[0] < 0:
+        _refuse_negative(table)
+    if names.dtype.kind == "f" or names[-1] >= n_objects:
+        raise ValueError(
+            "objects, or n_objects, must be greater than every object in X, got "
+            f"{n_objects} and an object {names[-1]} in X."
+        )
+    check_memory(8.0 * n_objects, f"{n_objects:,} objects", "Use fewer objects.")
+    return np.arange(n_objects)
+
+
+def _refuse_negative(table: Table) -> None:
+    row, column = np.argwhere(table.codes == 0)[0]
+    if table.names[0] == -1:
+        raise ValueError(
+            f"X must hold indices of objects, 0, 1, 2, ...; got -1 in row {row}, column "
+            f"{table.labels[column]!r}. If it stands for a missing answer, leave such rows out; if "
+            "it is an object, pass objects=numpy.unique(X)."
+        )
+    raise ValueError(
+        f"X must hold indices of objects, 0, 1, 2, ...; got {table.names[0]} in row {row}, column "
+        f"{table.labels[column]!r}. Negative values in data passed to OrdinalEmbedding are not "
+        "counted from the end; pass objects=numpy.unique(X) if they are names."
+    )
+
+
+def _given(objects) -> np.ndarray:
+    if isinstance(objects, str) or not hasattr(objects, "__len__"):
+        raise ValueError(f"objects must be their number or a list of their names, got {objects!r}.")
+    if len(objects) < 2:
+        raise ValueError(f"objects must have at least 2 names, got {len(objects)}.")
+    codes, names, _ = read_table([[name] for name in objects], input_name="objects")
+    if len(names) < len(codes):
+        twice = names.tolist()[int(np.argmax(np.bincount(codes[:, 0])))]
+        raise ValueError(f"objects must name each object once, got {twice!r} several times.")
+    return names[codes[:, 0]]
+
+
+def _warn_alike(names: np.ndarray) -> None:
+    """Warn about names that differ in nothing but spaces and capitals."""
+    seen = {}
+    for name in names.tolist():
+        plain = " ".join(name.split()).casefold() if isinstance(name, str) else name
+        if (other := seen.setdefault(plain, name)) is not name:
+            warn_user(
+                f"The objects {other!r} and {name!r} differ in spaces or capitals only, and are "
+                "taken as two objects."
+            )
+            return
+
+
+def find(names: np.ndarray, objects: np.ndarray) -> np.ndarray:
+    """Return the places of names among objects, and the number of objects for others."""
+    n = len(objects)
+    if not are_numbers(objects):
+        places = {name: place for place, name in enumerate(objects.tolist())}
+        return np.array([places.get(name, n) for name in names.tolist()], dtype=np.int64)
+    if not are_numbers(names):
+        return np.full(len(names), n)
+    if are_positions(objects):
+        return np.where((names >= 0) & (names < n) & (names == np.floor(names)), names, n).astype(
+            np.int64
+        )
+    order = np.argsort(objects, kind="stable")
+    ascending = objects[order].astype(np.float64)
+    after = np.clip(np.searchsorted(ascending, names), 1, n - 1)
+    nearest = after - (names - ascending[after - 1] < ascending[after] - names)
+    same = np.abs(ascending[nearest] - names) <= _SAME * np.abs(ascending).max()
+    return np.where(same, order[nearest], n)
+
+
+def find_known(
+    table: Table, objects: np.ndarray, *, strangers: bool = False, input_name: str = "X"
+) -> np.ndarray:
+    """Return the places of a table's names among the objects of a fit.
+
+    Parameters
+    ----------
+    table : Table
+    objects : ndarray of shape (n_objects,)
+    strangers : bool
+        Whether other names are allowed, which are at n_objects.
+    """
+    kinds = are_numbers(table.names), are_numbers(objects)
+    if kinds[0] != kinds[1] and objects.dtype.kind != "O":
+        raise ValueError(
+            f"{input_name} must name objects as the fit did, such as {_some(objects.tolist())}; "
+            f"got {_some(table.names.tolist())}."
+        )
+    places = find(table.names, objects)
+    unknown = places == len(objects)
+    if unknown.any() and not strangers:
+        raise ValueError(
+            f"{input_name} names {np.count_nonzero(unknown)} objects that are not known, "
+            f"{_some(table.names[unknown].tolist())}; those known are {_some(objects.tolist())}."
+        )
+    return places
+
+
+def add_objects(table: Table, objects: np.ndarray) -> np.ndarray:
+    """Return the objects of a fit and, after them, the further ones of a table."""
+    new = table.names[find_known(table, objects, strangers=True) == len(objects)]
+    whole = new.dtype.kind in "iu" and np.all(new >= 0)
+    if len(new) and are_positions(objects) and not whole:
+        raise ValueError("X must hold whole numbers >= 0, as those of the fit.")
+    return array_of([*objects.tolist(), *new.tolist()])
+
+
+def _some(names: list) -> str:
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    return shown + (", ..." if len(names) > _SHOWN else "")

@@ -1,0 +1,195 @@
+"""What y says: which of the options of each trial was chosen."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from skscreen.core.inputs import as_floats
+from skscreen.embedding.problem.objects import find
+from skscreen.embedding.problem.table import Table, are_numbers, read_table
+
+
+class Choices(NamedTuple):
+    """Which option was chosen.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (m,), int, or None
+        Rows of the table; None where these are all rows in their order.
+    options : ndarray of shape (m,), int
+        Columns of the chosen options.
+    weights : ndarray of shape (m,), or None
+        Numbers of answers.
+    """
+
+    rows: np.ndarray | None
+    options: np.ndarray
+    weights: np.ndarray | None = None
+
+
+class Unreadable(ValueError):
+    """y cannot be read in one way."""
+
+
+def read_choices(
+    y, table: Table, options: list[int], response: str, readings: tuple[str, ...] | None = None
+) -> tuple[Choices, str]:
+    """Return the choices that y holds, and the one reading of it, else "auto".
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,), or of shape (n_rows, n_options) for votes
+    table : Table
+    options : list of int
+        Columns between which was chosen; for quadruplets the first columns of both pairs.
+    response : str
+        One of `RESPONSES`. "auto" tries all readings, and takes what only one of them can read, or
+        all in the same way.
+    readings : tuple of str, optional
+        Those that "auto" tries, if not all.
+    """
+    values = _one_column(y)
+    if values is None:
+        if response not in ("auto", "count"):
+            raise ValueError(f"y must be one column for response={response!r}.")
+        return _votes(y, table, options), "count"
+    if len(values) != len(table.codes):
+        raise ValueError(
+            f"y must have one response or choice for each of the {len(table.codes)} rows of X, got "
+            f"{len(values)}."
+        )
+    said = read_table(values, input_name="y")
+    if response != "auto":
+        return READINGS[response](said, table, options), response
+    found, reasons = {}, []
+    for name in readings or READINGS:
+        try:
+            found[name] = READINGS[name](said, table, options)
+        except Unreadable as error:
+            reasons.append(f"With response={name!r}: {error}")
+    if not found:
+        # With scikit-learn's words for a y that is of no use.
+        raise ValueError(f"Unknown label type: y cannot be read. {' '.join(reasons)}")
+    first, *others = found.values()
+    if not all(_same(first, other) for other in others):
+        calls = ", or ".join(f"response={name!r} if it holds {MEANINGS[name]}" for name in found)
+        raise ValueError(f"y can be read in {len(found)} ways: pass {calls}.")
+    return first, "auto" if others else next(iter(found))
+
+
+def _one_column(y):
+    """Return rows of one response each, or None where there are several columns."""
+    if isinstance(y, list | tuple) and not any(isinstance(one, list | np.ndarray) for one in y):
+        return [[value] for value in y]
+    y = np.asarray(y)
+    return None if y.ndim == 2 and y.shape[1] > 1 else column_or_1d(y, warn=True)[:, None]
+
+
+def _position(y: Table, table: Table, options: list[int]) -> Choices:
+    names, labels = y.names.tolist(), table.labels
+    if not are_numbers(y.names) and set(names) <= set(labels):
+        places = [labels.index(name) for name in names]
+    else:
+        places = names if y.names.dtype.kind in "iu" else [None]
+    if not set(places) <= set(options):
+        hint = ""
+        if set(places) == {0, 1} and len(options) == 2:
+            hint = ": pass y + 1 if 0 is the first of them"
+        elif places[0] == 1 and set(places) <= {option + 1 for option in options}:
+            hint = f"; got 1 to {max(places)}: pass y - 1 if columns are counted from 1"
+        shown = ", ".join(map(str, options))
+        raise Unreadable(f"y must hold columns of X that can be chosen, {shown}{hint}.")
+    return Choices(None, np.array(places)[y.codes[:, 0]])
+
+
+def _chosen(y: Table, table: Table, options: list[int]) -> Choices:
+    if _are_pairs(table, options):
+        raise Unreadable("rows are two pairs, of which y says the one.")
+    matches = table.codes[:, options] == find(y.names, table.names)[y.codes]
+    wrong = matches.sum(axis=1) != 1
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        shown = table.names[table.codes[row, options]].tolist()
+        raise Unreadable(
+            "y must name one of the objects that can be chosen in its row of X, which names each "
+            f"once; row {row} has {shown} and y {y.names.tolist()[y.codes[row, 0]]!r}, as "
+            f"{np.count_nonzero(wrong) - 1} rows more."
+        )
+    return Choices(None, np.array(options)[matches.argmax(axis=1)])
+
+
+def _sign(y: Table, table: Table, options: list[int]) -> Choices:
+    _check_two(options)
+    said = set(y.names.tolist()) if y.names.dtype.kind in "biu" else {None}
+    if not (said <= {-1, 1} or said <= {0, 1}):
+        raise Unreadable("y must be booleans, 1 and -1, or 1 and 0.")
+    return Choices(None, np.where((y.names > 0)[y.codes[:, 0]], *options))
+
+
+def _count(y: Table, table: Table, options: list[int]) -> Choices:
+    _check_two(options)
+    if not are_numbers(y.names):
+        raise Unreadable("y must hold numbers.")
+    counts = y.names.astype(np.float64)[y.codes[:, 0]]
+    if not counts.all():
+        raise Unreadable(
+            f"y must not hold 0, as in row {int(np.argmin(counts != 0.0))}: undecided answers have "
+            "no order. Leave those rows out."
+        )
+    weights = None if np.all(np.abs(counts) == 1.0) else np.abs(counts)
+    return Choices(None, np.where(counts > 0.0, *options), weights)
+
+
+def _votes(y, table: Table, options: list[int]) -> Choices:
+    """Votes for each option."""
+    votes = as_floats(y)
+    if votes is None:
+        votes = as_floats(np.asarray(y).tolist())
+    shape = len(table.codes), len(options)
+    # Written such that NaN is out of range.
+    if votes is None or votes.shape != shape or not np.all((votes >= 0.0) & (votes < np.inf)):
+        raise ValueError(
+            f"y must be one column of responses, or votes, finite numbers >= 0 in {shape[0]} rows "
+            f"and a column for each of the {shape[1]} objects that could be chosen."
+        )
+    rows, columns = np.nonzero(votes)
+    if not len(rows):
+        raise ValueError("y must have at least one vote, got zeros only.")
+    return Choices(rows, np.array(options)[columns], votes[rows, columns])
+
+
+# The readings of y that can be asked for, and what each takes.
+READINGS = {"position": _position, "chosen": _chosen, "sign": _sign, "count": _count}
+MEANINGS = {
+    "position": "columns of X that were chosen, counted from 0 or by label",
+    "chosen": "the objects that were chosen",
+    "sign": "True or 1 where an answer is as its row says, False, -1 or 0 where it is the reverse",
+    "count": "numbers of answers, negative for the reverse",
+}
+# Values of the parameter `response`.
+RESPONSES = {"auto", *READINGS}
+
+
+def check_response(response) -> str:
+    """Return a value of the parameter `response`, or raise for another one."""
+    if not isinstance(response, str) or response not in RESPONSES:
+        raise ValueError(f"response must be one of {sorted(RESPONSES)}, got {response!r}.")
+    return response
+
+
+def _are_pairs(table: Table, options: list[int]) -> bool:
+    return table.codes.shape[1] == 4 and options == [0, 2]
+
+
+def _check_two(options: list[int]) -> None:
+    if len(options) != 2:
+        raise Unreadable(f"a row has {len(options)} options, not two: y may hold votes for each.")
+
+
+def _same(one: Choices, other: Choices) -> bool:
+    """Whether two readings give the same answers."""
+    weighted = one.weights is not None or other.weights is not None
+    if weighted and not np.array_equal(one.weights, other.weights):
+        return False
+    return np.array_equal(one.options, other.options)

@@ -1,0 +1,195 @@
+"""Tables as people have them, read once: each cell becomes the code of a distinct name."""
+
+from numbers import Integral, Number
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array
+
+# Numbers that differ by less than this share of the largest are one name: 0.3 and 3 * 0.1.
+_SAME = 1e-9
+# Larger whole numbers have no exact float.
+_LARGEST_WHOLE = 2.0**53
+
+
+class Table(NamedTuple):
+    """Cells as codes.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows, n_columns), int64
+        Places in `names`.
+    names : ndarray of shape (n_names,)
+        Distinct names that occur, sorted where they can be.
+    labels : list
+        Of the columns.
+    """
+
+    codes: np.ndarray
+    names: np.ndarray
+    labels: list
+
+
+def read_table(X, columns=None, input_name: str = "X") -> Table:
+    """Read an array, a data frame or a list of rows of numbers, strings or anything hashable.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_columns)
+    columns : list, optional
+        Labels or numbers of the columns to read, in their order; None reads all.
+    input_name : str
+        For messages.
+    """
+    values = _from_rows(X, input_name) if isinstance(X, list | tuple) else np.asarray(X)
+    values = check_array(values, dtype=None, ensure_all_finite=False, input_name=input_name)
+    labels = list(X.columns) if hasattr(X, "columns") else list(range(values.shape[1]))
+    if columns is not None:
+        places = column_places(columns, labels)
+        values, labels = values[:, places], [labels[place] for place in places]
+    codes, names, missing = _factorised(values, input_name)
+    table = Table(codes.reshape(values.shape), names, labels)
+    if missing.any():
+        refuse_missing(table, missing, input_name)
+    return table
+
+
+def refuse_missing(table: Table, missing: np.ndarray, input_name: str) -> None:
+    """Raise for cells whose names are missing ones, a mask of shape (n_names,)."""
+    cells = missing[table.codes]
+    row, column = np.argwhere(cells)[0]
+    name, count = table.names.tolist()[table.codes[row, column]], int(cells.any(axis=1).sum())
+    where = "" if input_name == "y" else f" in column {table.labels[column]!r}"
+    what = "NaN" if isinstance(name, float) else repr(name)
+    raise ValueError(
+        f"{input_name} has a missing answer, {what}, in row {row}{where}, and in {count} of "
+        f"{len(cells)} rows in all: leave these rows out of X, and of y and weights."
+    )
+
+
+def column_places(columns, labels: list) -> list[int]:
+    """Return the places of columns that are given by label or by number."""
+    if not isinstance(columns, list | tuple) and np.ndim(columns) != 1:
+        raise ValueError(f"columns must be a list of columns of X, got {columns!r}.")
+    places = [column_place(column, labels, "columns") for column in columns]
+    if len(set(places)) < len(places):
+        raise ValueError(f"columns must name each column once, got {list(columns)!r}.")
+    return places
+
+
+def column_place(column, labels: list, parameter: str) -> int:
+    """Return the place of a column that is given by label or by number."""
+    if column in labels:
+        return labels.index(column)
+    whole = isinstance(column, Integral) and not isinstance(column, bool)
+    if whole and -len(labels) <= column < len(labels):
+        return int(column) % len(labels)
+    raise ValueError(f"{parameter} must name columns of X, which are {labels}; got {column!r}.")
+
+
+def are_numbers(names: np.ndarray) -> bool:
+    """Whether names are all numbers."""
+    return names.dtype.kind in "iuf"
+
+
+def array_of(names: list) -> np.ndarray:
+    """One name an entry: of strings or numbers where all are, else of Python objects."""
+    for kind in (str, int, float):
+        if all(type(name) is kind for name in names):
+            return np.array(names)
+    array = np.empty(len(names), dtype=object)
+    # One by one: NumPy would unpack tuples.
+    for place, name in enumerate(names):
+        array[place] = name
+    return array
+
+
+def _from_rows(X, input_name: str) -> np.ndarray:
+    """Rows as they are, without turning numbers beside strings into strings."""
+    if not all(isinstance(row, list | tuple) or np.ndim(row) == 1 for row in X):
+        return np.asarray(X)
+    rows = [list(row) for row in X]
+    for place, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ValueError(
+                f"{input_name} must have rows of one length: row {place} has {len(row)} cells, row "
+                f"0 has {len(rows[0])}. Convert trials of different sizes one size at a time."
+            )
+    cells = [cell for row in rows for cell in row]
+    if all(isinstance(cell, Number) for cell in cells):
+        return np.asarray(rows)
+    table = np.empty(len(cells), dtype=object)
+    # One by one: NumPy would unpack tuples.
+    for place, cell in enumerate(cells):
+        table[place] = cell
+    return table.reshape(len(rows), len(rows[0]))
+
+
+def _factorised(values: np.ndarray, input_name: str):
+    """Codes of all cells, distinct names, and which of these are missing."""
+    kind = values.dtype.kind
+    if kind in "iu":
+        codes, names = _whole(values.ravel())
+    elif kind == "f":
+        codes, names = _floats(values.ravel(), input_name)
+    elif kind in "bUST":
+        names, codes = np.unique(values, return_inverse=True)
+    else:
+        return _hashed(values.ravel().tolist(), input_name)
+    if kind in "UST":
+        return codes, names, np.isin(names, ["", "nan"])
+    return codes, names, np.isnan(names) if kind == "f" else np.zeros(len(names), dtype=bool)
+
+
+def _whole(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    low, high = int(values.min()), int(values.max())
+    if high - low > 4 * len(values) + 1000:
+        names, codes = np.unique(values, return_inverse=True)
+        return codes, names
+    codes = values.astype(np.int64) - low
+    seen = np.zeros(high - low + 1, dtype=bool)
+    seen[codes] = True
+    return codes if seen.all() else (np.cumsum(seen) - 1)[codes], np.flatnonzero(seen) + low
+
+
+def _floats(values: np.ndarray, input_name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Whole numbers, or numbers of which nearly equal ones are one; NaN is the last."""
+    if np.isinf(values).any():
+        raise ValueError(f"Input {input_name} contains infinity, which is no object.")
+    if np.all(np.abs(values) <= _LARGEST_WHOLE) and np.all(values == np.floor(values)):
+        return _whole(values.astype(np.int64))
+    names, codes = np.unique(values, return_inverse=True)
+    apart = np.diff(names) > _SAME * np.nanmax(np.abs(names), initial=0.0)
+    first = np.append(True, apart | np.isnan(names[1:]))
+    return (np.cumsum(first) - 1)[codes], names[first]
+
+
+def _hashed(cells: list, input_name: str):
+    try:
+        names = list(dict.fromkeys(cells))
+    except TypeError as error:
+        # With the words of Python's `float` error, which scikit-learn's estimator checks look for.
+        raise TypeError(
+            f"{input_name} must hold names of objects, and such an argument must be a string, a "
+            f"number or something else that can be hashed: {error}."
+        ) from None
+    missing = [_is_missing(name) for name in names]
+    if all(isinstance(name, Number) for name in names) and not all(missing):
+        values = np.array(cells)
+        if values.dtype.kind in "biuf":
+            return _factorised(values, input_name)
+    if not any(missing):
+        try:
+            names = sorted(names)
+        except TypeError:
+            pass
+    places = {name: code for code, name in enumerate(names)}
+    codes = np.fromiter((places[cell] for cell in cells), dtype=np.int64, count=len(cells))
+    return codes, array_of(names), np.array(missing)
+
+
+def _is_missing(value) -> bool:
+    # pandas and polars have nulls of their own, which are equal to nothing or to no truth value.
+    nan = isinstance(value, float) and value != value
+    nothing = value is None or (isinstance(value, str) and not value.strip())
+    return nan or nothing or type(value).__name__ in ("NAType", "NaTType")
