@@ -13,7 +13,7 @@ from benchmarks.fuzz import checks, targets
 from benchmarks.fuzz import run as fuzz
 
 # Slow ones have fewer: a cluster, folds, chains, and what iterates long where it cannot converge.
-SLOW = ("DistributedRTLM", "DistributedPragamSVC", "MaxMarginChain", "ScreenedRTLMCV",
+SLOW = ("DistributedRTLM", "DistributedLinearSVC", "MaxMarginChain", "ScreenedRTLMCV",
         "ScreenedSVCCV", "ScreenedSVRCV", "PragamSVC")  # fmt: skip
 
 

@@ -18,7 +18,6 @@ from benchmarks.fuzz.checks import (
     expect_finite,
 )
 from benchmarks.fuzz.inputs import DENSE, Inputs
-from benchmarks.fuzz.svm import PRAGAM
 from skscreen import (
     RTLMPairsClassifier,
     RTLMQuadrupletsClassifier,
@@ -27,7 +26,7 @@ from skscreen import (
     ScreenedRTLMCV,
     rtlm_path,
 )
-from skscreen.distributed import DistributedPragamSVC, DistributedRTLM
+from skscreen.distributed import DistributedLinearSVC, DistributedRTLM
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
 
@@ -47,6 +46,16 @@ RTLM = {
     "tol": (1e-6, 1e-1, 1e-12, 1e-300, 1e300),
     "max_iter": (10_000, 1, 100),
     "n_jobs": (None, 1, 2),
+    "verbose": (0, False),
+}
+DISTRIBUTED_LINEAR = {
+    "C": (1.0, 1e-3, 1e3, np.float32(0.1)),
+    "loss": ("squared_hinge", "hinge"),
+    "fit_intercept": (True, False),
+    "intercept_scaling": (1.0, 1e-2, 1e2),
+    "tol": (1e-4, 1e-1, 1e-10),
+    "class_weight": (None, "balanced"),
+    "warm_start": (False, True),
     "verbose": (0, False),
 }
 LISTS = ("triplets", "quadruplets", "pairs", "weights")
@@ -278,11 +287,10 @@ def fuzz_distributed_rtlm(inputs: Inputs) -> None:
         check_metric(model, X, done.unconverged)
 
 
-def fuzz_distributed_pragam(inputs: Inputs) -> None:
+def fuzz_distributed_linear(inputs: Inputs) -> None:
     cluster()
-    valid = {k: v for k, v in PRAGAM.items() if k not in ("batch_size", "random_state", "max_iter")}
-    inputs.spoil("X", "y", "sample_weight", *valid)
-    options = {"max_iter": 20, **inputs.options(DistributedPragamSVC, valid)}
+    inputs.spoil("X", "y", "sample_weight", *DISTRIBUTED_LINEAR)
+    options = {"max_iter": 20, **inputs.options(DistributedLinearSVC, DISTRIBUTED_LINEAR)}
     n_classes = inputs.pick(2, 3)
     n = inputs.count(2 * n_classes, 12)
     y, codes = inputs.labels("y", n, n_classes)
@@ -293,7 +301,7 @@ def fuzz_distributed_pragam(inputs: Inputs) -> None:
     chunks = inputs.pick((n, 3), (4, 3), (3, 2))
     given = X if inputs.pick(True, False) and "X" in inputs.spoiled else da.from_array(X, chunks)
     weights = inputs.weights("sample_weight", n)[0]
-    model = DistributedPragamSVC(**options)
+    model = DistributedLinearSVC(**options)
     done = call(model.fit, given, y, sample_weight=weights, names=("labels",))
     if done.error is None:
         if not np.all(np.isfinite(np.asarray(X, dtype=float))):
@@ -311,5 +319,5 @@ TARGETS = {
     "rtlm_path": fuzz_rtlm_path,
     "ScreenedRTLMCV": fuzz_rtlm_cv,
     "DistributedRTLM": fuzz_distributed_rtlm,
-    "DistributedPragamSVC": fuzz_distributed_pragam,
+    "DistributedLinearSVC": fuzz_distributed_linear,
 }

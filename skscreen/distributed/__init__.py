@@ -8,7 +8,16 @@ except ImportError as error:
         "skscreen.distributed needs Dask, which is not installed: pip install 'skscreen[dask]'."
     ) from error
 
+from skscreen.distributed.linear import (
+    DistributedLinearSVC,
+    DistributedSVCPath,
+    distributed_svc_path,
+)
 from skscreen.distributed.metric import DistributedRTLM
-from skscreen.distributed.pragam import DistributedPragamSVC
 
-__all__ = ["DistributedPragamSVC", "DistributedRTLM"]
+__all__ = [
+    "DistributedLinearSVC",
+    "DistributedRTLM",
+    "DistributedSVCPath",
+    "distributed_svc_path",
+]

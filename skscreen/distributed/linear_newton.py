@@ -1,0 +1,391 @@
+"""Newton's method for linear large-margin problems that are known by sums over their rows.
+
+All problems (classes against the rest, values of C) are solved in the same passes. With the sums
+of `linear_passes` at w, u = C sum_i s_i a_i y_i (x_i, B), and the dual variables C s_i a_i,
+
+    squared hinge   P - D = 1/2 |w - u|^2,
+    hinge           P - D = 1/2 |w - u|^2 + C sum_i s_i (max(0, h_i) - a_i h_i),
+
+both sums of non-negative terms. The squared hinge is solved by Newton's method on P (Mangasarian
+2002), the hinge by proximal steps on the dual, each a smoothed hinge that Newton's method solves
+(Li, Sun, Toh 2018), with a width that shrinks. A
+step that is too long is tried once more, at the root of the slope along it.
+
+References
+----------
+O. L. Mangasarian (2002), A finite Newton method for classification, Optim. Methods Softw. 17.
+X. Li, D. Sun, K.-C. Toh (2018), A highly efficient semismooth Newton augmented Lagrangian method
+for solving Lasso problems, SIAM J. Optim. 28.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from skscreen.core.floats import EPS
+from skscreen.core.memory import check_memory
+from skscreen.distributed.linear_passes import (
+    LENGTHS,
+    Kept,
+    Sums,
+    Task,
+    linear_kept,
+    linear_pass,
+    linear_product,
+    linear_sums,
+)
+from skscreen.distributed.parts import Parts, sent
+from skscreen.distributed.rows import Block
+
+# Above this number of weights Newton systems are solved by conjugate gradients, a pass a product.
+WIDEST = 3000
+# Most products for a step, and the residual to reach, over that at the start.
+_MOST_PRODUCTS, _RESIDUAL = 30, 0.1
+
+# A step is too long if the slope at its end is more than this share of minus that at its start.
+_SLOPE = 0.3
+# Decrease of an objective, relative, that is more than rounding errors.
+_DECREASE = 1e-11
+
+# First widths of the smoothed hinge, in units of the margin, from a good start and from nothing;
+# its factors after a proximal step of at most so many passes, and after a longer one.
+_FIRST_WIDTH, _WIDEST_WIDTH, _FEW, _NARROWER = 0.3, 10.0, 3, (0.1, 0.3)
+# Passes of a proximal step after which its width was too small, and the factor then.
+_TOO_MANY, _WIDER = 12, 4.0
+# A proximal step is solved if the squared gradient is this share of what its zones add to the gap.
+_INEXACT = 0.3
+
+# Bytes of weights from which they are sent once, not with every task.
+_LARGE = 100_000
+
+# Passes without a smaller gap, after which only rounding errors are left.
+_MOST_FAILURES = 15
+
+
+class Rows(Protocol):
+    """Labelled rows, here or on workers."""
+
+    def evaluate(self, kept: Any, W: np.ndarray, task: Task) -> tuple[list[Sums], Any]:
+        """Return sums at W (D, n), and what the rows keep of this pass for the next one."""
+
+    def product(self, kept: Any, V: np.ndarray, variants: np.ndarray, scale: float) -> np.ndarray:
+        """Return products (D, n) of the second derivatives of a pass with V (D, n)."""
+
+
+@dataclass(frozen=True)
+class Problems:
+    """All problems that share the rows.
+
+    Parameters
+    ----------
+    positive : ndarray of int, shape (n,)
+        Code of the class against the rest.
+    Cs : ndarray of shape (n,)
+    scale : float
+        Entry of every row for the intercept; 0 for none.
+    hinge : bool
+        Or else the squared hinge.
+    width : int
+        Number of weights D, with that of the intercept.
+    """
+
+    positive: np.ndarray
+    Cs: np.ndarray
+    scale: float
+    hinge: bool
+    width: int
+
+    @property
+    def with_matrix(self) -> bool:
+        """Whether Newton systems are formed."""
+        return self.width <= WIDEST
+
+    def check_memory(self) -> None:
+        """Raise MemoryError if the Newton systems would not fit into the driver's memory."""
+        if self.with_matrix:
+            n = self.Cs.size
+            what = f"{n} Newton systems of {self.width:,} equations"
+            check_memory(40.0 * n * self.width**2, what, "Use fewer values of C at a time.")
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """The best weights (D, n) so far, with their primal and dual objectives (n,)."""
+
+    W: np.ndarray
+    primal: np.ndarray
+    dual: np.ndarray
+
+    @property
+    def gap(self) -> np.ndarray:
+        """Return the relative duality gaps (n,)."""
+        tiny = np.finfo(np.float64).tiny
+        return np.maximum(self.primal - self.dual, 0.0) / np.maximum(self.primal, tiny)
+
+
+class Newton:
+    """All problems on their way; each pass moves those that are not solved yet.
+
+    Parameters
+    ----------
+    rows : Rows
+    problems : Problems
+    W : ndarray of shape (D, n)
+        Start.
+    tol : float
+        Relative duality gap to reach.
+    """
+
+    def __init__(self, rows: Rows, problems: Problems, W: np.ndarray, tol: float):
+        self._rows, self._problems, self._tol = rows, problems, tol
+        n = problems.Cs.size
+        self._kept = None
+        self._widths = np.full(n, _FIRST_WIDTH if W.any() else _WIDEST_WIDTH)
+        # Where each problem is, its step from there, and the length that is tried.
+        self._W, self._step, self._length = W.copy(), np.zeros_like(W), np.ones(n)
+        self._objective = np.full(n, np.inf)
+        self._taken, self._moved = np.zeros(n, bool), np.zeros(n, bool)
+        self._n_passes = np.zeros(n, int)
+        self._best = Iterate(W.copy(), np.full(n, np.inf), np.full(n, -np.inf))
+
+    def passes(self, max_iter: int) -> Iterator[Iterate]:
+        """Yield the best iterate after each pass, of `max_iter` at most."""
+        failures, columns = 0, np.arange(self._problems.Cs.size)
+        for _ in range(max_iter):
+            better = self._pass(columns)
+            failures = 0 if better else failures + 1
+            yield self._best
+            columns = np.flatnonzero(self._best.gap > self._tol)
+            if columns.size == 0 or failures == _MOST_FAILURES:
+                return
+
+    def _pass(self, columns: np.ndarray) -> bool:
+        """Evaluate the trial points of some problems and choose the next; return if a gap fell."""
+        problems, C = self._problems, self._problems.Cs[columns]
+        W = self._W[:, columns] + self._length[columns] * self._step[:, columns]
+        widths = self._widths[columns]
+        narrow = widths * np.where(self._n_passes[columns] < _FEW, *_NARROWER)
+        task = Task(
+            columns, problems.positive[columns], self._taken[columns], self._moved[columns],
+            *((widths, narrow) if problems.hinge else (None, None)),
+            problems.scale, problems.Cs.size, problems.with_matrix,
+        )  # fmt: skip
+        sums, self._kept = self._rows.evaluate(self._kept, W, task)
+        self._n_passes[columns] += 1
+        points = [_Point.of(W, C, own) for own in sums]
+        better = [self._improve(columns, point) for point in points]
+        here = points[0]
+        taken, length = self._judge(columns, W, C * sums[0].slopes)
+        moves = np.zeros(columns.size, bool)
+        if problems.hinge:
+            moves = taken & here.solved(self._tol)
+            self._widths[columns] = np.where(moves, narrow, widths)
+            self._n_passes[columns[moves]] = 0
+        self._taken[columns], self._moved[columns] = taken, moves
+        fell = here.objective < (1.0 - _DECREASE) * self._objective[columns]
+        self._length[columns] = length
+        if taken.any():
+            self._go_on(columns, W, points, taken, moves)
+        return any(better) or bool(fell.any())
+
+    def _improve(self, columns: np.ndarray, point: "_Point") -> bool:
+        """Keep points with a smaller gap than the best so far; return whether there is one."""
+        best = self._best
+        better = point.gap < (best.primal - best.dual)[columns]
+        own = columns[better]
+        best.W[:, own] = point.W[:, better]
+        best.primal[own], best.dual[own] = point.primal[better], (point.primal - point.gap)[better]
+        return bool(better.any())
+
+    def _judge(self, columns, W, slopes) -> tuple[np.ndarray, np.ndarray]:
+        """Return which steps (n,) are taken, and the lengths to try of those that are too long.
+
+        `slopes` (lengths, n) are those of the losses along W - start. The slope of the objective is
+        piecewise linear and ascending: its root is found between the lengths where it is known.
+        """
+        change = W - self._W[:, columns]
+        square, linear = np.sum(change**2, axis=0), np.sum(change * self._W[:, columns], axis=0)
+        total = slopes + linear + LENGTHS[:, None] * square
+        last = self._length[columns]
+        # After a first trial a step is taken whatever it is: it is at the least of the objective.
+        taken = (total[-1] <= -_SLOPE * total[0]) | (last < 1.0)
+        taken |= ~np.isfinite(self._objective[columns])
+        lengths = np.ones(columns.size)
+        for p in np.flatnonzero(~taken):
+            k = max(int(np.argmax(total[:, p] > 0.0)), 1)
+            low, high = total[k - 1 : k + 1, p]
+            share = -low / (high - low) if high > low and low < 0.0 else 0.5
+            lengths[p] = LENGTHS[k - 1] + share * (LENGTHS[k] - LENGTHS[k - 1])
+        return taken, lengths
+
+    def _go_on(self, columns, W, points, taken, moves) -> None:
+        """Take the trial points that were accepted, and compute steps from there."""
+        chosen = columns[taken]
+        point = points[0].where(moves, points[-1]).take(taken)
+        self._W[:, chosen], self._length[chosen] = W[:, taken], 1.0
+        self._objective[chosen] = point.objective
+        variants = moves[taken]
+        if self._problems.with_matrix:
+            step = point.newton_steps()
+        else:
+            step = self._conjugate_gradients(columns, point, taken, moves)
+        self._step[:, chosen] = step
+        if self._problems.hinge:
+            self._widen(chosen[~variants])
+
+    def _widen(self, columns: np.ndarray) -> None:
+        """Begin proximal steps of too many passes again, from the same base, with wider zones."""
+        slow = columns[self._n_passes[columns] >= _TOO_MANY]
+        self._widths[slow] *= _WIDER
+        self._n_passes[slow] = 0
+        # The objective is another one: the next point is taken whatever it is.
+        self._objective[slow] = np.inf
+        self._step[:, slow] = 0.0
+
+    def _conjugate_gradients(self, columns, point, taken, moves) -> np.ndarray:
+        """Return steps of accepted points: (I + H) step = -gradient, scaled by the diagonal."""
+        C, diagonal = self._problems.Cs[columns], np.ones((point.gradient.shape[0], columns.size))
+        residual = np.zeros_like(diagonal)
+        residual[:, taken], diagonal[:, taken] = -point.gradient, 1.0 + point.curvature.T
+        x, direction, size = np.zeros_like(residual), residual / diagonal, 0.0
+        size = np.sum(residual * direction, axis=0)
+        wanted = _RESIDUAL**2 * size
+        for _ in range(_MOST_PRODUCTS):
+            if (size <= wanted).all():
+                break
+            image = direction + C * self._rows.product(
+                self._kept, direction, moves, self._problems.scale
+            )
+            curvature = np.sum(direction * image, axis=0)
+            length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0.0)
+            length[size <= wanted] = 0.0
+            x += length * direction
+            residual -= length * image
+            scaled = residual / diagonal
+            before, size = size, np.sum(residual * scaled, axis=0)
+            direction = (
+                scaled
+                + np.divide(size, before, out=np.zeros_like(size), where=before > 0.0) * direction
+            )
+        return x[:, taken]
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Problems at some weights: the smooth objective that Newton's method sees, and the gap."""
+
+    W: np.ndarray  # (D, n)
+    objective: np.ndarray  # (n,)
+    gradient: np.ndarray  # (D, n)
+    curvature: np.ndarray  # (n, D, D) or (n, D), without the identity
+    primal: np.ndarray  # (n,)
+    gap: np.ndarray  # (n,) absolute
+    slack: np.ndarray  # (n,) part of the gap that the smoothing is the reason for
+
+    @classmethod
+    def of(cls, W: np.ndarray, C: np.ndarray, sums: Sums) -> "_Point":
+        """Return problems whose sums over rows are these."""
+        gradient, half = W - C * sums.gradient, 0.5 * np.sum(W * W, axis=0)
+        gap = 0.5 * np.sum(gradient * gradient, axis=0) + C * sums.slack
+        scales = C.reshape((-1,) + (1,) * (sums.curvature.ndim - 1))
+        return cls(
+            W, half + C * sums.smooth, gradient, scales * sums.curvature, half + C * sums.loss,
+            gap, C * sums.slack,
+        )  # fmt: skip
+
+    def where(self, condition: np.ndarray, other: "_Point") -> "_Point":
+        """Return `other` for the problems that meet a condition (n,)."""
+        if not condition.any():
+            return self
+        chosen = {}
+        for name, values in vars(self).items():
+            first = name == "curvature"
+            mask = condition.reshape((-1,) + (1,) * (values.ndim - 1)) if first else condition
+            chosen[name] = np.where(mask, getattr(other, name), values)
+        return _Point(**chosen)
+
+    def take(self, mask: np.ndarray) -> "_Point":
+        """Return some of the problems."""
+        some = {
+            name: values[..., mask] for name, values in vars(self).items() if name != "curvature"
+        }
+        return _Point(**some, curvature=self.curvature[mask])
+
+    def solved(self, tol: float) -> np.ndarray:
+        """Return which gradients add little to the gap beside the smoothing."""
+        allowed = np.maximum(self.slack, tol * self.primal)
+        return 0.5 * np.sum(self.gradient * self.gradient, axis=0) <= _INEXACT * allowed
+
+    def newton_steps(self) -> np.ndarray:
+        """Return the solutions (D, n) of (I + H) step = -gradient."""
+        steps = np.empty_like(self.gradient)
+        for p, matrix in enumerate(self.curvature):
+            # Sums in single precision: a ridge of their rounding errors keeps the factor alive.
+            ridge = 1.0
+            trace = float(np.trace(matrix))
+            while True:
+                shifted = matrix.copy()
+                shifted[np.diag_indices_from(shifted)] += ridge
+                try:
+                    factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+                    break
+                except np.linalg.LinAlgError:
+                    ridge = max(10.0 * ridge, EPS * trace)
+            steps[:, p] = -cho_solve(factor, self.gradient[:, p], check_finite=False)
+        return steps
+
+
+class LocalRows:
+    """One block here, in the driver."""
+
+    def __init__(self, block: Block):
+        self._block = block
+
+    def evaluate(self, kept: Kept | None, W: np.ndarray, task: Task) -> tuple[list[Sums], Kept]:
+        """Return sums at W and what the block keeps."""
+        return linear_pass(self._block, kept, W, task)
+
+    def product(self, kept, V: np.ndarray, variants: np.ndarray, scale: float) -> np.ndarray:
+        """Return products of the second derivatives with V."""
+        return linear_product(self._block, kept, V, variants, scale)
+
+
+class ClusterRows:
+    """Blocks on workers. Sums are added in the order of the blocks.
+
+    Attributes
+    ----------
+    n_passes : int
+        How often all rows were read.
+    """
+
+    def __init__(self, blocks: Parts):
+        self._blocks, self.n_passes = blocks, 0
+
+    def evaluate(self, kept: Parts | None, W: np.ndarray, task: Task) -> tuple[list[Sums], Parts]:
+        """Return sums at W and what the blocks keep."""
+        self.n_passes += 1
+        each = [[None] * len(self._blocks) if kept is None else kept]
+        results = self._blocks.then(
+            linear_pass,
+            each=[*each, [self._shared(W)] * len(self._blocks), [task] * len(self._blocks)],
+        )
+        total, *others = results.map(linear_sums)
+        for sums in others:
+            for mine, theirs in zip(total, sums, strict=True):
+                mine.add(theirs)
+        return total, results.then(linear_kept)
+
+    def product(self, kept: Parts, V: np.ndarray, variants: np.ndarray, scale: float) -> np.ndarray:
+        """Return products of the second derivatives with V."""
+        self.n_passes += 1
+        n = len(self._blocks)
+        each = [kept, [self._shared(V)] * n, [variants] * n, [scale] * n]
+        return sum(self._blocks.map(linear_product, each=each), np.zeros_like(V))
+
+    def _shared(self, array: np.ndarray):
+        """Return the array, or a future of it where every block would get a copy of its own."""
+        return array if array.nbytes < _LARGE else sent(self._blocks.client, array)

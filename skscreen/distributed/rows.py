@@ -1,0 +1,290 @@
+"""Labelled rows in blocks on Dask workers, read from Dask arrays and frames.
+
+A block is a chunk of rows with the codes of their classes and their weights, on one worker. The
+driver learns sizes, classes and sums; rows, labels and weights stay where they are.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import dask.array as da
+import numpy as np
+from dask.sizeof import sizeof
+from scipy import sparse
+
+from skscreen.core.memory import aligned
+from skscreen.distributed.parts import Parts, sent, spread
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows (n, d), dense float32 or float64 in C order or CSR; codes (n,) int; weights (n,)."""
+
+    rows: np.ndarray | sparse.csr_array
+    codes: np.ndarray
+    weights: np.ndarray
+
+    def every(self, step: int) -> Self:
+        """Return each step-th row."""
+        return Block(self.rows[::step], self.codes[::step], self.weights[::step])
+
+
+@sizeof.register(Block)
+def _(block: Block) -> int:
+    """Tell Dask what it would have to move."""
+    rows = block.rows
+    size = rows.nbytes if isinstance(rows, np.ndarray) else rows.data.nbytes + rows.indices.nbytes
+    return size + block.codes.nbytes + block.weights.nbytes
+
+
+def joined(blocks: list[Block]) -> Block:
+    """Return the rows of all blocks in one."""
+    rows = [block.rows for block in blocks]
+    stack = sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.concatenate(rows)
+    codes = np.concatenate([block.codes for block in blocks])
+    return Block(stack, codes, np.concatenate([block.weights for block in blocks]))
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """All blocks, and what the driver knows of them.
+
+    Parameters
+    ----------
+    blocks : Parts
+        Of `Block`.
+    sizes : tuple of int
+        Rows of each block.
+    classes : ndarray of shape (n_classes,)
+        Sorted.
+    n_features : int
+    names : ndarray of str or None
+        Columns of a frame.
+    """
+
+    blocks: Parts
+    sizes: tuple[int, ...]
+    classes: np.ndarray
+    n_features: int
+    names: np.ndarray | None
+
+    @property
+    def n(self) -> int:
+        """Return the number of rows."""
+        return sum(self.sizes)
+
+
+def read_rows(client, X, y, sample_weight, class_weight) -> LabelledRows:
+    """Bring rows, labels and weights together on workers.
+
+    Parameters
+    ----------
+    client : Client
+    X : dask array or dask frame of shape (n, d)
+    y : dask array, dask series or array-like of shape (n,)
+    sample_weight : as y, or None
+    class_weight : dict, "balanced" or None
+
+    Returns
+    -------
+    LabelledRows
+    """
+    names = column_names(X)
+    X = as_array(X)
+    n_features = X.shape[1]
+    chunks = client.compute(list(X.to_delayed().ravel()))
+    rows = Parts(client, chunks).then(check_chunk, n_features, each=[range(len(chunks))])
+    sizes = rows.map(n_rows)
+    if not sum(sizes):
+        raise ValueError(f"X must have at least one row, got shape (0, {n_features}).")
+    labels = _beside("y", client, y, X, sizes)
+    if sample_weight is None:
+        weights = Parts(client, [client.submit(np.ones, size, pure=False) for size in sizes])
+    else:
+        weights = _beside("sample_weight", client, sample_weight, X, sizes)
+    weights = weights.then(check_weights, each=[range(len(sizes))])
+    classes = _all_classes(labels.map(classes_of))
+    labelled = [rows.futures, labels.futures, weights.futures]
+    blocks = [
+        client.submit(label, *parts, classes, pure=False, workers=[place], allow_other_workers=True)
+        for *parts, place in zip(*labelled, spread(client, rows.futures, sizes), strict=True)
+    ]
+    blocks = _weighted(Parts(client, blocks), classes, class_weight)
+    return LabelledRows(blocks, tuple(sizes), classes, n_features, names)
+
+
+def is_frame(values) -> bool:
+    """Whether values are a dask frame or series; dask.dataframe needs packages of its own."""
+    return hasattr(values, "to_dask_array")
+
+
+def is_collection(values) -> bool:
+    """Whether values are a dask array, frame or series."""
+    return isinstance(values, da.Array) or is_frame(values)
+
+
+def column_names(X) -> np.ndarray | None:
+    """Return the columns of a frame whose names are all strings."""
+    if not is_frame(X) or not all(isinstance(name, str) for name in X.columns):
+        return None
+    return np.array(X.columns, dtype=object)
+
+
+def as_array(X) -> da.Array:
+    """Return a dask array of real numbers, in chunks of whole rows, of a dask array or frame."""
+    if is_frame(X):
+        X = X.to_dask_array()
+    if not isinstance(X, da.Array):
+        raise TypeError(
+            f"X must be a dask array or frame, got {type(X).__name__}. Make one by "
+            "dask.array.from_array, or use ScreenedLinearSVC for data in memory."
+        )
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}.")
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold real numbers, got dtype {X.dtype}.")
+    if X.shape[1] == 0:
+        raise ValueError("X must have at least one column, got none.")
+    return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+
+
+def _beside(name: str, client, values, X: da.Array, sizes) -> Parts:
+    """Return labels or weights in the blocks of X."""
+    if is_frame(values):
+        values = values.to_dask_array()
+    if not isinstance(values, da.Array):
+        values = np.asarray(values)
+        if values.shape != (sum(sizes),):
+            raise ValueError(f"{name} must have shape ({sum(sizes)},), got {values.shape}.")
+        stops = np.cumsum(sizes)[:-1]
+        return Parts(client, [sent(client, part) for part in np.split(values, stops)])
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got {values.ndim}.")
+    known = not np.isnan(values.shape[0])
+    if known and values.shape[0] != sum(sizes):
+        raise ValueError(f"{name} must have shape ({sum(sizes)},), got {values.shape}.")
+    if known and values.chunks[0] != tuple(sizes):
+        values = values.rechunk((tuple(sizes),))
+    if values.numblocks[0] != len(sizes):
+        raise ValueError(
+            f"{name} has {values.numblocks[0]} blocks of unknown length, X has {len(sizes)}; call "
+            f"{name}.compute_chunk_sizes() or {name}.to_dask_array(lengths=True) first."
+        )
+    futures = client.compute(list(values.to_delayed().ravel()))
+    return Parts(client, futures).then(check_length, name, each=[sizes, range(len(sizes))])
+
+
+def _all_classes(found: list[np.ndarray]) -> np.ndarray:
+    """Return the sorted classes of all blocks."""
+    kinds = {part.dtype.kind in "OUS" for part in found if part.size}
+    if len(kinds) > 1:
+        raise ValueError("y mixes strings and numbers; all labels must be of one kind.")
+    classes = np.unique(np.concatenate([part for part in found if part.size]))
+    if classes.size < 2:
+        raise ValueError(f"y must have at least two classes, got {list(classes)}.")
+    return classes
+
+
+def _weighted(blocks: Parts, classes: np.ndarray, class_weight) -> Parts:
+    """Return blocks whose weights are multiplied by those of their classes."""
+    if class_weight is None:
+        return blocks
+    if class_weight == "balanced":
+        totals = sum(blocks.map(total_weights, classes.size))
+        seen = totals > 0.0
+        factors = np.ones(classes.size)
+        factors[seen] = totals.sum() / (np.count_nonzero(seen) * totals[seen])
+    else:
+        factors = np.array([float(class_weight.get(name, 1.0)) for name in classes.tolist()])
+        if not (np.isfinite(factors) & (factors >= 0.0)).all():
+            raise ValueError("class_weight must hold finite numbers >= 0.")
+        unknown = [name for name in class_weight if name not in classes.tolist()]
+        if unknown:
+            raise ValueError(f"class_weight names {unknown}, but y has {list(classes)}.")
+    return blocks.then(times_class_weights, factors)
+
+
+# What workers do with one part.
+
+
+def check_chunk(rows, n_features: int, number: int):
+    """Return a chunk as floats, C-ordered or CSR; raise where an entry is not finite."""
+    if hasattr(rows, "to_numpy"):
+        rows = rows.to_numpy()
+    if sparse.issparse(rows):
+        rows = sparse.csr_array(rows)
+    if rows.ndim != 2 or rows.shape[1] != n_features:
+        raise ValueError(
+            f"Block {number} of X has shape {rows.shape}, but X has {n_features} columns."
+        )
+    dtype = rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64
+    rows = rows.astype(dtype, copy=False)
+    if sparse.issparse(rows):
+        bad = None if np.isfinite(rows.data).all() else np.argwhere(~np.isfinite(rows.data))[0]
+        place = (
+            "" if bad is None else f" in row {np.searchsorted(rows.indptr, bad[0], 'right') - 1}"
+        )
+    else:
+        rows = aligned(rows)
+        # A sum is finite unless an entry is not, or it overflows: only then all are looked at.
+        bad = None
+        if not np.isfinite(rows.sum(dtype=np.float64)) and not np.isfinite(rows).all():
+            bad = np.argwhere(~np.isfinite(rows))[0]
+            place = f" in row {bad[0]}, column {bad[1]}"
+    if bad is not None:
+        raise ValueError(f"X has NaN or infinity in its block {number}{place} of the block.")
+    return rows
+
+
+def n_rows(rows) -> int:
+    """Return the number of rows."""
+    return rows.shape[0]
+
+
+def check_length(values, name: str, size: int, number: int) -> np.ndarray:
+    """Return the values of a block as an array of its length."""
+    values = np.asarray(values)
+    if values.shape != (size,):
+        raise ValueError(f"Block {number} of {name} has {values.size} entries, that of X {size}.")
+    return values
+
+
+def check_weights(values, number: int) -> np.ndarray:
+    """Return weights as floats; raise where one is negative or not finite."""
+    values = np.asarray(values, dtype=np.float64)
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))
+    if wrong.size:
+        raise ValueError(
+            f"sample_weight must be finite and >= 0, got {values[wrong[0]]} in row {wrong[0]} of "
+            f"block {number}."
+        )
+    return values
+
+
+def classes_of(values) -> np.ndarray:
+    """Return the classes of a block."""
+    values = np.asarray(values)
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError("y has NaN or infinity.")
+    return np.unique(values)
+
+
+def label(rows, values, weights, classes: np.ndarray) -> Block:
+    """Return a block whose labels are codes of classes."""
+    codes = np.searchsorted(classes, np.asarray(values)).astype(np.int32)
+    return Block(rows, codes, weights)
+
+
+def total_weights(block: Block, n_classes: int) -> np.ndarray:
+    """Return the total weight of each class."""
+    return np.bincount(block.codes, weights=block.weights, minlength=n_classes)
+
+
+def times_class_weights(block: Block, factors: np.ndarray) -> Block:
+    """Return the block with other weights; rows are shared."""
+    return Block(block.rows, block.codes, block.weights * factors[block.codes])
+
+
+def thinned(block: Block, step: int) -> Block:
+    """Return each step-th row."""
+    return block.every(step)
