@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 
-from skscreen import OrdinalEmbedding, PragamSVC, ScreenedLinearSVC
+from skscreen import OrdinalEmbedding, PragamSVC, ScreenedLinearSVC, ScreenedSVCCV
 from skscreen.datasets import make_triplets
 
 X, y = load_iris(return_X_y=True)
@@ -40,3 +40,32 @@ def test_restarts(client):
     model = OrdinalEmbedding(n_init=4, n_jobs=2, random_state=0)
     plain, spread = both(lambda: model.fit(answers).embedding_)
     assert_allclose(plain, spread, rtol=1e-9, atol=1e-9)
+
+
+def test_workers_share_the_solutions_of_a_store(client, tmp_path):
+    # More rows than small fits have, which keep nothing on disk.
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 5))
+    labels = (rows[:, 0] + 0.3 * rng.normal(size=400) > 0.0).astype(int)
+    grid = {"C": [0.1, 1.0, 10.0]}
+
+    def search(store):
+        model = ScreenedLinearSVC(store=store)
+        return GridSearchCV(model, grid, cv=2, n_jobs=2).fit(rows, labels).cv_results_
+
+    plain = search(None)
+    with joblib.parallel_config("dask"):
+        shared = search(str(tmp_path))
+        again = search(str(tmp_path))
+    assert any(tmp_path.rglob("*.npz"))
+    assert_allclose(shared["mean_test_score"], plain["mean_test_score"])
+    assert_allclose(again["mean_test_score"], plain["mean_test_score"])
+
+
+def test_searches_of_the_package(client, tmp_path):
+    def search(store=None):
+        return ScreenedSVCCV(Cs=[0.1, 1.0], cv=2, n_jobs=2, store=store).fit(X, y).scores_
+
+    plain = search()
+    with joblib.parallel_config("dask"):
+        assert_allclose(search(str(tmp_path)), plain)
