@@ -8,7 +8,7 @@ PEERS ?= $(VENV)-peers/bin/python
 .DELETE_ON_ERROR:
 # Two extras share one environment, and two pips must not write to it at the same time.
 .NOTPARALLEL:
-.PHONY: help demo compiled test test-matrix bench doc lint format dist clean
+.PHONY: help demo compiled test sanitize test-matrix bench doc lint format dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,24 @@ compiled: $(VENV)/.installed-test ## compile the C++ loops again after a change
 
 test: $(VENV)/.installed-test ## run the tests, on all cores
 	@$(RUN) -m pytest -q -n auto --dist worksteal
+
+# The checked modules are found before those of the environment, whose packages serve as they are.
+SANITIZED := build/sanitized
+sanitize: $(VENV)/.installed-test ## run the tests of the loops with checks of addresses, bounds and undefined behaviour
+	@rm -rf $(SANITIZED)
+	@PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) -m pip install --quiet --disable-pip-version-check \
+	  --no-build-isolation --no-deps --target $(SANITIZED) -C build-dir=build/sanitizing \
+	  -C cmake.define.SKSCREEN_SANITIZE=ON -C install.strip=false .
+	@for level in base x86-64-v3; do \
+	  SKSCREEN_PROCESSOR=$$level ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so)" \
+	  PYTHONPATH="$(abspath $(SANITIZED)):$$($(RUN) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+	  $(PYTHON) -m pytest -q -p no:cacheprovider -o pythonpath= $(LOOPS) || exit 1; \
+	done
+
+# Tests that run every loop.
+LOOPS := tests/test_compiled_levels.py tests/core tests/samples tests/embedding tests/sequence \
+  tests/metric_learning/problem tests/metric_learning/screening tests/pragam tests/svm/solvers tests/svm/screening
 
 test-matrix: dist ## test the wheel on all Pythons found: make test-matrix [PYTHONS="3.12 3.13"]
 	@$(RUN) .ci/matrix.py $(PYTHONS)
@@ -37,6 +55,7 @@ doc: $(VENV)/.installed-doc ## build the documentation, with its figures, in doc
 lint: $(VENV)/.installed-dev ## check style and format
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
+	@$(RUN) -m codespell_lib
 
 format: $(VENV)/.installed-dev ## mend what lint complains of, where it can be mended by itself
 	@$(RUN) -m ruff check --fix .

@@ -8,7 +8,7 @@ import skscreen
 ROOT = Path(__file__).parents[1]
 
 
-def read(name: str, pattern: str) -> tuple[str, str]:
+def read(name: str, pattern: str) -> tuple[str, ...]:
     found = re.search(pattern, (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
     return found.groups()
 
@@ -18,3 +18,10 @@ def test_version_and_date_agree():
     cited = read("CITATION.cff", r'^version: (.+)\ndate-released: "(.+)"$')
     assert version == skscreen.__version__
     assert cited == (version, date)
+
+
+def test_the_address_of_the_repository_is_one():
+    (address,) = read("pyproject.toml", r'Repository = "(.+)"')
+    for page in ("README.md", "doc/install.md"):
+        named = re.findall(r"git\+([^'\s]+)", (ROOT / page).read_text(encoding="utf-8"))
+        assert set(named) == {address}
