@@ -14,6 +14,7 @@ import numpy as np
 from skscreen.core.inputs import as_floats
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.answers import Layout, read_columns, read_trials
+from skscreen.embedding.problem.objects import refuse_pads
 from skscreen.embedding.problem.responses import check_response, read_choices
 from skscreen.embedding.problem.table import Table, column_place, read_table
 
@@ -346,6 +347,7 @@ def _odd_last(names: np.ndarray) -> np.ndarray:
 def _pivot_table(X, pivot, columns) -> tuple[Table, int]:
     """Read trials of objects compared with a first one, and the column of this one."""
     table, *_ = read_columns(X, None, Layout(columns, choice=True), declared=False)
+    refuse_pads(table)
     if table.codes.shape[1] < 3:
         raise ValueError(
             "X must have a row for each trial, of the object compared with and at least 2 others, "

@@ -24,9 +24,12 @@ from skscreen.embedding.problem.answers import (
 )
 from skscreen.embedding.problem.objects import learn_objects
 from skscreen.embedding.problem.responses import RESPONSES
+from skscreen.embedding.tools.chance import warn_at_chance
 from skscreen.fitting.warning import warn_user
 
 _HALVINGS = 60
+# Fewer triplets than this may all have their pivot at an end by chance.
+_LEAST_TRIADS = 20
 # Smallest total weight whose reciprocal is finite.
 _SMALLEST_TOTAL = 1e-200
 
@@ -99,8 +102,8 @@ class DifferenceScaling(BaseEstimator):
     ConvergenceWarning
         If `max_iter` steps did not reach `tol`.
     UserWarning
-        If answers that no scale could satisfy are left out, or if X looks like features of
-        samples.
+        If answers that no scale could satisfy are left out, if the pivot is never between the two
+        other objects, or if the answers agree with the scale no better than random answers would.
 
     Notes
     -----
@@ -190,6 +193,9 @@ class DifferenceScaling(BaseEstimator):
         self.standard_errors_ = np.append(0.0, np.sqrt(np.diag(covariance))) / unit
         self.log_likelihood_ = float(weights @ _log_distribution(self.link, design @ values))
         self.embedding_ = self.scale_[:, None].copy()
+        hint = "the pivot, what y holds (response) and the order of objects"
+        right = self._agree(answers.rows) > 0
+        warn_at_chance(right, answers.weights, len(self.scale_) - 2, 0.5, hint)
         return self
 
     def predict(self, X) -> np.ndarray:
@@ -247,6 +253,8 @@ class DifferenceScaling(BaseEstimator):
         )
         n = len(self.objects_)
         answers = usable_answers(answers, equal=True)
+        if self.pivot is None:
+            _warn_of_pivot(answers.rows)
         check_memory(_MATRICES * 8.0 * n**2, f"A Hessian of {n:,} objects", "Use fewer objects.")
         self.n_features_in_ = answers.rows.shape[1]
         return answers
@@ -293,6 +301,19 @@ class DifferenceScaling(BaseEstimator):
         gradient = -(design.T @ (weights * slopes)) + self.reg * values
         hessian = (design.T @ design.multiply((weights * curvatures)[:, None])).toarray()
         return objective, gradient, hessian + self.reg * np.eye(len(values))
+
+
+def _warn_of_pivot(rows: np.ndarray) -> None:
+    """Warn where the pivot of triplets is at an end in all, as in triads sorted by level."""
+    if rows.shape[1] == 4 or len(rows) < _LEAST_TRIADS:
+        return
+    pivot, others = rows[:, 0], np.sort(rows[:, 1:], axis=1)
+    if not np.any((others[:, 0] < pivot) & (pivot < others[:, 1])):
+        warn_user(
+            "The first object of a triplet is never between the two others, which its answers then "
+            "say little about. Pass pivot=1 (or its label) if the second column is compared with "
+            "both others, as in triads of MLDS, or pivot=0 if the first is."
+        )
 
 
 def _log_distribution(link: str, z: np.ndarray) -> np.ndarray:

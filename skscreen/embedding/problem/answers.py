@@ -9,7 +9,7 @@ from scipy import sparse
 
 from skscreen.core.inputs import as_floats, same_pairs
 from skscreen.embedding.problem.columns import check_columns
-from skscreen.embedding.problem.objects import find_known
+from skscreen.embedding.problem.objects import find_known, refuse_pads
 from skscreen.embedding.problem.responses import read_choices
 from skscreen.embedding.problem.table import Table, column_place, read_table
 from skscreen.fitting.warning import warn_user
@@ -116,6 +116,7 @@ class Trials(NamedTuple):
 def read_trials(X, y=None, layout: Layout = AS_IT_IS, *, declared: bool | None = None) -> Trials:
     """Read trials, without saying which objects there are; see `read_columns`."""
     table, y, layout = read_columns(X, y, layout, declared=declared)
+    refuse_pads(table)
     return _arranged(table, y, layout)
 
 

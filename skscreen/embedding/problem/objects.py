@@ -46,8 +46,7 @@ def learn_objects(table: Table, objects=None, *, ordered: bool = False) -> np.nd
             )
         _warn_alike(names)
         return names
-    if names[0] == -1 and names.dtype.kind != "f":
-        _refuse_negative(table)
+    refuse_pads(table)
     if ordered:
         return names
     if names.dtype.kind == "f":
@@ -94,14 +93,20 @@ def _numbered(table: Table, n_objects: int) -> np.ndarray:
     return np.arange(n_objects)
 
 
-def _refuse_negative(table: Table) -> None:
-    row, column = np.argwhere(table.codes == 0)[0]
-    if table.names[0] == -1:
+def refuse_pads(table: Table) -> None:
+    """Raise where -1 is the smallest whole number, as where it stands for a missing answer."""
+    if table.names.dtype.kind in "iu" and table.names[0] == -1:
+        row, column = np.argwhere(table.codes == 0)[0]
         raise ValueError(
             f"X must hold indices of objects, 0, 1, 2, ...; got -1 in row {row}, column "
             f"{table.labels[column]!r}. If it stands for a missing answer, leave such rows out; if "
-            "it is an object, pass objects=numpy.unique(X)."
+            "it is an object, name it otherwise, or pass all objects."
         )
+
+
+def _refuse_negative(table: Table) -> None:
+    refuse_pads(table)
+    row, column = np.argwhere(table.codes == 0)[0]
     raise ValueError(
         f"X must hold indices of objects, 0, 1, 2, ...; got {table.names[0]} in row {row}, column "
         f"{table.labels[column]!r}. Negative values in data passed to OrdinalEmbedding are not "
