@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.linalg import orthogonal_procrustes
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.inspection.images import draw_images, read_images
 from skscreen.inspection.labels import place_labels
 from skscreen.inspection.style import GREY, axes_for, checked_classes, legend_above, scatter_classes
 
@@ -25,8 +27,9 @@ _ELLIPSE = 72
 class EmbeddingDisplay:
     """Show the points of an embedding in the plane, with names or with colours for classes.
 
-    An embedding with more than two components is projected onto its two principal axes. Distances
-    are to scale; the axes have no unit, and directions no meaning.
+    An embedding with more than two components is projected onto its two principal axes, and the
+    share of the spread (squared distances from the centre) that this shows is written below.
+    Distances are to scale; the axes have no unit, and directions no meaning.
 
     Use :meth:`from_estimator` to create it.
 
@@ -34,8 +37,13 @@ class EmbeddingDisplay:
     ----------
     points : ndarray of shape (n_objects, 2)
     names : sequence of str, default=None
-        Names, written next to the points where there is room: no name covers another or leaves the
-        frame.
+        Names, written next to the points where there is room: no name covers another, a point or
+        the frame. How many have no room is written below.
+    every_name : bool, default=False
+        Look for room further away, and with smaller letters, until all names have it.
+    images : sequence of ndarray, default=None
+        A picture for each object, (height, width), (height, width, 3) or (height, width, 4), in
+        place of a dot.
     classes : ndarray of shape (n_objects,), default=None
         Class of each object, shown by colour and marker.
     reference : ndarray of shape (n_objects, 2), default=None
@@ -43,7 +51,9 @@ class EmbeddingDisplay:
     reference_name : str, default="reference"
         Name of the reference in the legend.
     ellipses : ndarray of shape (n_objects, 2, 2), default=None
-        Semi-axes, in columns, of an ellipse around each point.
+        Semi-axes, in columns, of an ellipse around each point; infinite ones are not drawn.
+    share : float, default=1.0
+        Share of the spread that the plane shows.
 
     Attributes
     ----------
@@ -53,6 +63,7 @@ class EmbeddingDisplay:
         One for each class, in sorted order.
     texts_ : list of matplotlib Text
         Names for which there was room when they were drawn.
+    images_ : list of matplotlib AnnotationBbox
     reference_scatter_ : matplotlib PathCollection or None
     ellipses_ : matplotlib PolyCollection or None
     """
@@ -62,24 +73,31 @@ class EmbeddingDisplay:
         *,
         points: np.ndarray,
         names: Sequence[str] | None = None,
+        every_name: bool = False,
+        images: Sequence[np.ndarray] | None = None,
         classes: np.ndarray | None = None,
         reference: np.ndarray | None = None,
         reference_name: str = "reference",
         ellipses: np.ndarray | None = None,
+        share: float = 1.0,
     ) -> None:
         self.points = points
         self.names = names
+        self.every_name = every_name
+        self.images = images
         self.classes = classes
         self.reference = reference
         self.reference_name = reference_name
         self.ellipses = ellipses
+        self.share = share
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
         *,
-        names: Sequence[str] | None = None,
+        images: str | PathLike | Sequence | None = None,
+        names: str | Sequence[str] | None = "fit",
         classes: ArrayLike | None = None,
         reference: ArrayLike | None = None,
         reference_name: str = "reference",
@@ -93,9 +111,15 @@ class EmbeddingDisplay:
         ----------
         estimator : OrdinalEmbedding
             An estimator with `embedding_`, of at least two components.
-        names : sequence of str, default=None
-            Names, written next to the points where there is room. None takes the names of the
-            objects, if the answers had names; an empty list writes none.
+        images : str, path, or sequence of ndarray or path, default=None
+            A picture for each object in place of its dot: a folder with files that are called as
+            the objects are ("cup.png" for "cup"), or pictures or their files in the order of
+            `objects_`.
+        names : {"fit", "all"}, None or sequence of str, default="fit"
+            Names next to the points. "fit" writes the names of the objects, if the answers had
+            names, for which there is room, and how many have none; "all" makes letters smaller and
+            goes further away until all have room. None writes none. A sequence gives a name for
+            each object, written as by "fit".
         classes : array-like of shape (n_objects,), default=None
             Class of each object, shown by colour and marker.
         reference : array-like of shape (n_objects, 2), default=None
@@ -123,8 +147,8 @@ class EmbeddingDisplay:
         NotFittedError
             If `estimator` is not fitted.
         ValueError
-            If there are fewer than two components, if names, classes or finite positions are
-            missing for some objects, or if `regions` has fewer than three samples.
+            If there are fewer than two components, if names, images, classes or finite positions
+            are missing for some objects, or if `regions` has fewer than three samples.
         """
         check_is_fitted(estimator, "embedding_")
         points = np.asarray(estimator.embedding_, dtype=float)
@@ -134,12 +158,17 @@ class EmbeddingDisplay:
         layers = points[None]
         if regions is not None:
             layers = np.concatenate([layers, _checked_regions(regions, points.shape, level)])
+        share = 1.0
         if points.shape[1] > 2:
-            layers = _in_plane(layers)
-        if names is None:
+            layers, share = _in_plane(layers)
+        every_name = isinstance(names, str) and names == "all"
+        if isinstance(names, str):
+            if names not in ("fit", "all"):
+                raise ValueError(
+                    f"`names` must be 'fit', 'all', None or a name for each object, got {names!r}."
+                )
             names = _names_of(estimator)
-        elif _count(names) == 0:
-            names = None
+        pictures = None if images is None else read_images(images, estimator, len(points))
         for label, values in (("names", names), ("classes", classes), ("reference", reference)):
             if values is not None and (count := _count(values)) != len(points):
                 raise ValueError(
@@ -159,10 +188,13 @@ class EmbeddingDisplay:
         return cls(
             points=layers[0],
             names=None if names is None else list(names),
+            every_name=every_name,
+            images=pictures,
             classes=classes,
             reference=reference,
             reference_name=reference_name,
             ellipses=None if regions is None else _ellipses(layers[1:], level),
+            share=share,
         ).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -200,9 +232,22 @@ class EmbeddingDisplay:
         ax.set(xticks=[], yticks=[])
         if self.classes is not None or self.reference is not None:
             legend_above(ax, ncols=8)
+        # Room for the notes, before names are placed by where everything is.
+        ax.set_xlabel(" ", fontsize="small", color=GREY)
+        notes = [] if self.share > 0.995 else [f"{self.share:.0%} of the spread is in this plane"]
+        marker = 3.0
+        self.images_ = []
+        if self.images is not None:
+            self.images_, marker = draw_images(ax, self.points, self.images)
         self.texts_ = []
         if self.names is not None:
-            self.texts_ = place_labels(ax, self.points, self.names, self.reference)
+            self.texts_ = place_labels(
+                ax, self.points, self.names, self.reference, marker=marker, every=self.every_name
+            )
+            left_out = len(self.names) - len(self.texts_)
+            if left_out:
+                notes.append(f"{left_out} of {len(self.names)} names have no room")
+        ax.set_xlabel("; ".join(notes) or " ")
         return self
 
     def _plot_ellipses(self, ax: Axes) -> Any:
@@ -237,12 +282,14 @@ def _count(values: Any) -> int | str:
         return "no"
 
 
-def _in_plane(layers: np.ndarray) -> np.ndarray:
-    """Return coordinates along the two principal axes of the first layer."""
+def _in_plane(layers: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return coordinates along the two principal axes of the first layer, and their share of it."""
     middle = layers[0].mean(axis=0)
     centred = layers[0] - middle
     # Eigenvalues are in ascending order; even one object has axes.
-    return (layers - middle) @ np.linalg.eigh(centred.T @ centred)[1][:, :-3:-1]
+    spreads, axes = np.linalg.eigh(centred.T @ centred)
+    total = float(spreads.sum())
+    return (layers - middle) @ axes[:, :-3:-1], float(spreads[-2:].sum()) / total if total else 1.0
 
 
 def _turned(layers: np.ndarray, reference: np.ndarray) -> np.ndarray:

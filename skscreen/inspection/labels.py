@@ -14,16 +14,26 @@ if TYPE_CHECKING:
 # All lengths are in points of 1/72 inch. Distances of a label from its point that are tried, and
 # in how many directions.
 _CLOSE, _FAR, _DIRECTIONS = (5.0, 9.0), (15.0, 24.0, 36.0), 16
+# Further distances, and sizes of letters, that are tried until all names have room.
+_FARTHER, _SIZES = (50.0, 70.0, 100.0), (8.3, 7.0, 6.0, 5.0)
 # A label farther away than this has a line to its point.
 _NEAR = 10.0
-# Space around a label, half the width of a marker, and distance of points that count as a crowd.
+# Space around a label, half the width of a dot, and distance of points that count as a crowd.
 _ROOM, _MARKER, _CROWD = 1.0, 3.0, 25.0
 
 
 def place_labels(
-    ax: Axes, points: np.ndarray, names: Sequence, others: np.ndarray | None = None
+    ax: Axes,
+    points: np.ndarray,
+    names: Sequence,
+    others: np.ndarray | None = None,
+    *,
+    marker: float = 3.0,
+    every: bool = False,
 ) -> list[Annotation]:
     """Write names beside points, each where there is room; those without room are left out.
+
+    No name covers a marker, another name or the frame.
 
     Parameters
     ----------
@@ -33,6 +43,10 @@ def place_labels(
     names : sequence of n objects
     others : ndarray of shape (m, 2), optional
         Further markers that are not to be covered.
+    marker : float, default=3.0
+        Half the width of a marker, in points of 1/72 inch.
+    every : bool, default=False
+        Look for room further away, and with smaller letters, until all names have it.
 
     Returns
     -------
@@ -46,8 +60,12 @@ def place_labels(
     figure.draw_without_rendering()
     markers = points if others is None else np.vstack([points, others])
     unit = 72.0 / figure.dpi
-    at = ax.transData.transform(markers) * unit
-    found = _find_room(at, _sizes(ax, names) * unit, np.array(ax.bbox.extents) * unit)
+    at, frame = ax.transData.transform(markers) * unit, np.array(ax.bbox.extents) * unit
+    rings = (_CLOSE, _FAR, _FARTHER) if every else (_CLOSE, _FAR)
+    for size in _SIZES if every else _SIZES[:1]:
+        found = _find_room(at, _sizes(ax, names, size) * unit, frame, rings, marker)
+        if None not in found:
+            break
     line = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.6, "shrinkA": 0.0, "shrinkB": 3.0}
     texts = []
     for name, point, room in zip(names, points, found, strict=True):
@@ -61,7 +79,7 @@ def place_labels(
             textcoords="offset points",
             ha="center",
             va="center",
-            fontsize="small",
+            fontsize=size,
             zorder=3,
             arrowprops=line if distance > _NEAR else None,
             # Legible over points and lines.
@@ -71,9 +89,9 @@ def place_labels(
     return texts
 
 
-def _sizes(ax: Axes, names: Sequence) -> np.ndarray:
-    """Width and height of each name in pixels."""
-    probe = ax.text(0.0, 0.0, "", fontsize="small", transform=None)
+def _sizes(ax: Axes, names: Sequence, size: float) -> np.ndarray:
+    """Width and height of each name in pixels, in letters of that size."""
+    probe = ax.text(0.0, 0.0, "", fontsize=size, transform=None)
     sizes = np.empty((len(names), 2))
     for row, name in enumerate(names):
         probe.set_text(str(name))
@@ -83,7 +101,7 @@ def _sizes(ax: Axes, names: Sequence) -> np.ndarray:
     return sizes
 
 
-def _find_room(markers: np.ndarray, sizes: np.ndarray, frame: np.ndarray) -> list:
+def _find_room(markers, sizes, frame, all_rings, marker: float) -> list:
     """Offset of the middle of each label, and its distance from its point; None without room.
 
     Parameters
@@ -93,6 +111,10 @@ def _find_room(markers: np.ndarray, sizes: np.ndarray, frame: np.ndarray) -> lis
     sizes : ndarray of shape (n, 2)
     frame : ndarray of shape (4,)
         Left, bottom, right, top.
+    all_rings : tuple of tuples of float
+        Distances to try; all names get a chance at one tuple before any tries the next.
+    marker : float
+        Half the width of a marker.
     """
     n = len(sizes)
     half = 0.5 * sizes + _ROOM
@@ -100,39 +122,35 @@ def _find_room(markers: np.ndarray, sizes: np.ndarray, frame: np.ndarray) -> lis
     near = ((markers[:n, None] - markers) ** 2).sum(axis=2) < _CROWD**2
     # Points in a crowd have the fewest places for labels, so they come first.
     order = np.argsort(-near.sum(axis=1), kind="stable")
-    for rings, covers in ((_CLOSE, False), (_FAR, False), (_CLOSE, True)):
+    for rings in all_rings:
         for v in order:
             if found[v] is not None:
                 continue
-            found[v] = _room_for(markers[v], half[v], markers, placed, frame, rings, covers)
+            found[v] = _room_for(markers[v], half[v], markers, placed, frame, rings, marker)
             if found[v] is not None:
                 middle = markers[v] + found[v][0]
                 placed = np.vstack([placed, [*(middle - half[v]), *(middle + half[v])]])
     return found
 
 
-def _room_for(point, half, markers, placed, frame, rings, covers: bool):
-    """Nearest place in which a label of this half size covers no other, and no marker or few."""
+def _room_for(point, half, markers, placed, frame, rings, marker: float):
+    """Nearest place in which a label of this half size covers neither another nor a marker."""
     angles = 2.0 * np.pi * np.arange(_DIRECTIONS) / _DIRECTIONS
     direction = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     # Distances are to the nearest side or corner of the label, not to its middle.
     beside = np.clip(1.5 * direction, -1.0, 1.0) * half
     for radius in rings:
-        offsets = radius * direction + beside
+        offsets = (radius + marker - _MARKER) * direction + beside
         low, high = point + offsets - half, point + offsets + half
         free = (low >= frame[:2]).all(axis=1) & (high <= frame[2:]).all(axis=1)
         if len(placed):
             apart = (low[:, None] >= placed[:, 2:]) | (high[:, None] <= placed[:, :2])
             free &= apart.any(axis=2).all(axis=1)
         gaps = np.maximum(low[:, None] - markers, markers - high[:, None]).max(axis=2)
-        covered = (gaps < _MARKER).sum(axis=1)
-        if not covers:
-            free &= covered == 0
+        free &= (gaps >= marker).all(axis=1)
         if free.any():
-            # Prefer labels that cover few markers and are far from the next one.
-            score = np.where(
-                free, np.clip(gaps.min(axis=1), 0.0, _CROWD) - _CROWD * covered, -np.inf
-            )
+            # Prefer labels that are far from the next marker.
+            score = np.where(free, np.clip(gaps.min(axis=1), 0.0, _CROWD), -np.inf)
             best = int(score.argmax())
             return tuple(offsets[best].tolist()), radius
     return None

@@ -181,7 +181,7 @@ def test_the_names_of_the_objects_are_written():
     display = EmbeddingDisplay.from_estimator(model)
     assert {text.get_text() for text in display.texts_} <= {"cat", "dog", "car"}
     assert len(display.texts_) >= 2
-    assert EmbeddingDisplay.from_estimator(model, names=[]).texts_ == []
+    assert EmbeddingDisplay.from_estimator(model, names=None).texts_ == []
     numbered = OrdinalEmbedding(random_state=0).fit([[0, 1, 2], [1, 0, 2]])
     assert EmbeddingDisplay.from_estimator(numbered).texts_ == []
 
@@ -243,3 +243,74 @@ def test_a_bootstrap_has_the_places():
 def test_wrong_regions(options, message):
     with pytest.raises(ValueError, match=message):
         EmbeddingDisplay.from_estimator(fitted(), **options)
+
+
+def with_names(points, names):
+    model = fitted(points)
+    model.objects_ = np.array(names)
+    return model
+
+
+def boxes(texts):
+    # Without the lines of annotations.
+    return np.array([Text.get_window_extent(text).extents for text in texts])
+
+
+def test_all_names_find_room_and_cover_no_point():
+    points = np.random.default_rng(2).normal(size=(60, 2))
+    model = with_names(points, [f"object {k}" for k in range(60)])
+    some = EmbeddingDisplay.from_estimator(model)
+    assert 0 < len(some.texts_) < 60
+    assert some.ax_.get_xlabel() == f"{60 - len(some.texts_)} of 60 names have no room"
+    every = EmbeddingDisplay.from_estimator(model, names="all")
+    assert len(every.texts_) > len(some.texts_)
+    for display in (some, every):
+        display.figure_.draw_without_rendering()
+        at = display.ax_.transData.transform(points)
+        low, high = np.split(boxes(display.texts_)[:, None], 2, axis=2)
+        inside = ((at > low) & (at < high)).all(axis=2)
+        assert not inside.any()
+    few = EmbeddingDisplay.from_estimator(with_names(POINTS, NAMES), names="all")
+    assert len(few.texts_) == 6
+    assert few.ax_.get_xlabel() == " "
+    assert EmbeddingDisplay.from_estimator(model, names=None).texts_ == []
+
+
+def test_the_share_of_a_plane_is_written():
+    points = np.random.default_rng(1).normal(size=(9, 3))
+    display = EmbeddingDisplay.from_estimator(fitted(points))
+    squares = np.linalg.svd(points - points.mean(axis=0), compute_uv=False) ** 2
+    assert_allclose(display.share, squares[:2].sum() / squares.sum())
+    assert display.ax_.get_xlabel() == f"{display.share:.0%} of the spread is in this plane"
+
+
+def test_pictures_from_arrays_files_and_a_folder(tmp_path):
+    pictures = [np.full((4, 6, 3), k / 6.0) for k in range(6)]
+    for name, picture in zip(NAMES, pictures, strict=True):
+        plt.imsave(tmp_path / f"{name}.png", picture)
+    model = with_names(POINTS, NAMES)
+    for images in (pictures, tmp_path, str(tmp_path), [tmp_path / f"{k}.png" for k in NAMES]):
+        display = EmbeddingDisplay.from_estimator(model, images=images)
+        assert len(display.images_) == 6
+        assert [box.xy for box in display.images_] == [tuple(point) for point in POINTS]
+        assert_allclose(display.images[2][0, 0, 0], 2.0 / 6.0, atol=0.01)
+
+
+def test_pictures_that_are_missing_or_none(tmp_path):
+    model = with_names(POINTS, NAMES)
+    with pytest.raises(ValueError, match=r"6 of 6 objects have no file in .*'a'"):
+        EmbeddingDisplay.from_estimator(model, images=tmp_path)
+    (tmp_path / "a.png").write_text("text")
+    with pytest.raises(ValueError, match="no picture that can be read"):
+        EmbeddingDisplay.from_estimator(model, images=[tmp_path / "a.png"] * 6)
+    with pytest.raises(ValueError, match="`images` has 2 entries, but there are 6 objects"):
+        EmbeddingDisplay.from_estimator(model, images=[np.zeros((2, 2))] * 2)
+    with pytest.raises(ValueError, match=r"entry 0 must have shape .* got \(2,\)"):
+        EmbeddingDisplay.from_estimator(model, images=[np.zeros(2)] * 6)
+    with pytest.raises(ValueError, match="`images` must be a folder"):
+        EmbeddingDisplay.from_estimator(model, images=tmp_path / "none")
+
+
+def test_names_have_a_meaning_or_are_refused():
+    with pytest.raises(ValueError, match="'fit', 'all', None or a name for each object"):
+        EmbeddingDisplay.from_estimator(fitted(), names="every")

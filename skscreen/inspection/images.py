@@ -1,0 +1,97 @@
+"""Pictures of objects on a map, in place of dots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Smallest and largest size of a picture, in points of 1/72 inch, and its size as a share of the
+# distance to the nearest other object, in the median.
+_SMALLEST, _LARGEST, _SHARE = 12.0, 48.0, 0.8
+
+
+def read_images(images: Any, estimator: Any, n: int) -> list[np.ndarray]:
+    """Return a picture for each object, from a folder, files or arrays.
+
+    Parameters
+    ----------
+    images : str, path, or sequence of ndarray or path
+    estimator : OrdinalEmbedding
+        Its `objects_` are the names of files in a folder.
+    n : int
+        Number of objects.
+
+    Raises
+    ------
+    ValueError
+        If an object has no picture, or something is none.
+    """
+    if isinstance(images, (str, PathLike)):
+        objects = getattr(estimator, "objects_", None)
+        images = _files(Path(images), range(n) if objects is None else objects)
+    if not isinstance(images, Sequence | np.ndarray) or len(images) != n:
+        count = len(images) if hasattr(images, "__len__") else "no"
+        raise ValueError(f"`images` has {count} entries, but there are {n} objects.")
+    return [_picture(image, k) for k, image in enumerate(images)]
+
+
+def _files(folder: Path, objects: Sequence) -> list[Path]:
+    """Return the file of each object in a folder."""
+    if not folder.is_dir():
+        raise ValueError(f"`images` must be a folder or a picture for each object, got {folder}.")
+    found = {path.stem: path for path in sorted(folder.iterdir()) if path.is_file()}
+    missing = [str(name) for name in objects if str(name) not in found]
+    if missing:
+        raise ValueError(
+            f"`images`: {len(missing)} of {len(objects)} objects have no file in {folder}, among "
+            f"them {missing[0]!r}; a file is called as its object is, with any ending."
+        )
+    return [found[str(name)] for name in objects]
+
+
+def _picture(image: Any, number: int) -> np.ndarray:
+    """Return a picture as an array that matplotlib draws."""
+    from matplotlib.image import imread
+
+    if isinstance(image, (str, PathLike)):
+        try:
+            image = imread(image)
+        except (OSError, SyntaxError, ValueError) as error:
+            raise ValueError(f"`images`: {image} is no picture that can be read.") from error
+    image = np.asarray(image)
+    if not (image.ndim == 2 or (image.ndim == 3 and image.shape[2] in (3, 4))) or not image.size:
+        raise ValueError(
+            f"`images`: entry {number} must have shape (height, width), (height, width, 3) or "
+            f"(height, width, 4), got {image.shape}."
+        )
+    return image
+
+
+def draw_images(
+    ax: Axes, points: np.ndarray, images: Sequence[np.ndarray]
+) -> tuple[list[Any], float]:
+    """Draw pictures around points; return them and half their width, in points of 1/72 inch."""
+    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+    figure = ax.figure.canvas.figure
+    figure.draw_without_rendering()
+    size = _LARGEST
+    if len(points) > 1:
+        at = ax.transData.transform(points) * 72.0 / figure.dpi
+        nearest = cKDTree(at).query(at, k=2)[0][:, 1]
+        size = float(np.clip(_SHARE * np.median(nearest), _SMALLEST, _LARGEST))
+    drawn = []
+    for point, image in zip(points, images, strict=True):
+        # A zoom of 1 is one pixel of the picture for each of 72 an inch.
+        box = OffsetImage(image, zoom=size / max(image.shape[:2]), cmap="gray")
+        drawn.append(AnnotationBbox(box, point, frameon=False, pad=0.0, zorder=6))
+        ax.add_artist(drawn[-1])
+    return drawn, 0.5 * size
