@@ -75,7 +75,8 @@ def fuzz_scaling(inputs: Inputs) -> None:
         "link": ("probit", "logit"), "reg": (1e-6, 1e-12, 1e12),
         "tol": (1e-8, 0.0, 1e300), "max_iter": (100, 1),
         "objects": (None, 13, list("abcdefghijkl")), "columns": (None, [0, 1, 2]),
-        "pivot": (None, 1), "response": ("auto", "sign", "count"),
+        "pivot": (None, 1), "response": ("auto", "sign", "count"), "attribute": (0, 1),
+        "model": ("difference", "difference", "independent", "additive", "full"), "verbose": (0,),
     }  # fmt: skip
     inputs.spoil("X", "y", "sample_weight", *valid)
     model = DifferenceScaling(**inputs.options(DifferenceScaling, valid))

@@ -3,33 +3,45 @@
 import warnings
 from functools import partial
 from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.special import expit, log_expit, log_ndtr
+from scipy.stats import chi2
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.inputs import same_pairs
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.answers import (
-    Answers,
     Layout,
     check_total,
     learn_answers,
     read_answers,
     usable_answers,
+    weights_of,
+)
+from skscreen.embedding.problem.conjoint import (
+    MODELS,
+    conjoint_design,
+    learn_levels,
+    read_conjoint,
+    stimulus_values,
 )
 from skscreen.embedding.problem.objects import learn_objects
 from skscreen.embedding.problem.responses import RESPONSES
+from skscreen.embedding.problem.scale import ScaleFit, design_of, fit_scale, log_distribution
+from skscreen.embedding.problem.table import read_table
 from skscreen.embedding.tools.chance import warn_at_chance
+from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.warning import warn_user
 
-_HALVINGS = 60
 # Fewer triplets than this may all have their pivot at an end by chance.
 _LEAST_TRIADS = 20
+# Largest share of rows of a file of quadruplets that compare nothing.
+_MOST_SAME = 0.1
 # Smallest total weight whose reciprocal is finite.
 _SMALLEST_TOTAL = 1e-200
 
@@ -37,8 +49,26 @@ _SMALLEST_TOTAL = 1e-200
 _MATRICES = 4
 
 
-class DifferenceScaling(BaseEstimator):
-    r"""Perceptual scale by maximum likelihood difference scaling (MLDS).
+class LikelihoodRatio(NamedTuple):
+    """Test of a model against a larger one.
+
+    Parameters
+    ----------
+    statistic : float
+        Difference of the deviances.
+    df : int
+        Difference of the numbers of parameters.
+    p_value : float
+        Probability of a larger statistic if the smaller model is true.
+    """
+
+    statistic: float
+    df: int
+    p_value: float
+
+
+class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
+    r"""Perceptual scales by maximum likelihood: of differences (MLDS) and conjoint (MLCM).
 
     The objects have a known order, such as that of their contrast, and each answer compares two
     differences. With a value s_v for each object, s_0 = 0, the answer "i and j differ less than l
@@ -51,15 +81,26 @@ class DifferenceScaling(BaseEstimator):
     where F is the normal or the logistic distribution function. The fit minimises the weighted mean
     of -log F(z) over all answers, plus reg / 2 |s|^2. This is a generalised linear model.
 
+    The conjoint models are for pairs of stimuli, each with a level of two or more attributes. The
+    answer "the first is greater than the second" has the probability F(z), where z is the
+    difference of the values of both. The value of a stimulus is that of its level of one attribute
+    ("independent"), the sum over all attributes ("additive"), or a number of its own ("full").
+    The value of the first level of each attribute, or of the first stimulus, is 0.
+
     Parameters
     ----------
+    model : {"difference", "independent", "additive", "full"}, default="difference"
+        Difference scaling, or one of the conjoint models.
+    attribute : int, default=0
+        The attribute of the model "independent", counted from 0.
     link : {"probit", "logit"}, default="probit"
         Distribution function: normal, for noise of standard deviation 1, or logistic.
-    reg : float, default=1e-6
+    reg : float, default=1e-9
         Strength of the ridge, from 1e-12 to 1e12, which makes the solution unique and finite.
     objects : int, array-like of shape (n_objects,) or None, default=None
         Names of the objects in their order, required if X holds names; or the number of objects 0,
-        1, 2, ... None takes the numbers that occur in X, in their order.
+        1, 2, ... None takes the numbers that occur in X, in their order. With a conjoint model a
+        list of that for each attribute.
     columns : list or None, default=None
         Columns of X that hold the objects, in their order, by label or by number; None is all.
     pivot : label, int or None, default=None
@@ -68,25 +109,36 @@ class DifferenceScaling(BaseEstimator):
     response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
         What y holds; see `OrdinalEmbedding`.
     tol : float, default=1e-8
-        The fit stops when the objective is provably within this relative distance of its minimum.
+        Relative duality gap at which the fit stops.
     max_iter : int, default=100
         Largest number of Newton steps.
+    verbose : int, default=0
+        1 shows a progress bar.
 
     Attributes
     ----------
     scale_ : ndarray of shape (n_objects,)
         Values of the objects: 0 for the first one, in units of the one that is largest in size,
-        which is 1, or -1 if the answers say that the order is the reverse.
+        which is 1, or -1 if the answers say that the order is the reverse. With a conjoint model
+        the values of all stimuli, of shape (n_levels_1, n_levels_2, ...), in units of the noise.
+    scales_ : list of ndarray of shape (n_levels,), or None
+        Only of the conjoint models: values of the levels of each attribute, in units of the noise;
+        None for "full".
     noise_ : float
         Standard deviation (for "logit", scale) of the noise of a judgement, in the units of
         `scale_`.
     standard_errors_ : ndarray of shape (n_objects,)
         Standard errors of `scale_` for a fixed unit, from the curvature of the likelihood; 0 for
-        the first object.
+        the first object. With a conjoint model of `scales_`, or of `scale_` for "full".
     log_likelihood_ : float
         Log-likelihood, as a weighted sum over the answers.
+    deviance_ : float
+        -2 times the log-likelihood.
+    n_parameters_ : int
+    weight_ : float
+        Number of answers, or the sum of their weights.
     dual_gap_ : float
-        Bound on the relative distance of the objective from its minimum.
+        Relative duality gap.
     embedding_ : ndarray of shape (n_objects, 1)
         `scale_` as an embedding.
     objects_ : ndarray of shape (n_objects,)
@@ -107,8 +159,8 @@ class DifferenceScaling(BaseEstimator):
 
     Notes
     -----
-    The ridge makes the objective strongly convex: if its gradient is g, it is above its minimum by
-    at most |g|^2 / (2 reg). `tol` limits this bound relative to the objective. If no answers
+    With the gradient g of the objective, the duality gap is |g|^2 / (2 reg), where the dual
+    variables are the slopes of the losses. If no answers
     contradict each other, the likelihood has no maximum, and only the ridge keeps the scale finite;
     `noise_` is then small and meaningless. The values need not be monotone in the order.
 
@@ -118,6 +170,9 @@ class DifferenceScaling(BaseEstimator):
 
     K. Knoblauch, L. T. Maloney (2008). MLDS: maximum likelihood difference scaling in R. Journal of
     Statistical Software 25(2). Section 2.3, the generalised linear model.
+
+    Y.-X. Ho, M. S. Landy, L. T. Maloney (2008). Conjoint measurement of gloss and surface texture.
+    Psychological Science 19, 196-204.
 
     Examples
     --------
@@ -132,6 +187,8 @@ class DifferenceScaling(BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict] = {
+        "model": [StrOptions({"difference", *MODELS})],
+        "attribute": [Interval(Integral, 0, None, closed="left")],
         "link": [StrOptions({"probit", "logit"})],
         "reg": [Interval(Real, 1e-12, 1e12, closed="both")],
         "objects": ["array-like", Interval(Integral, 1, None, closed="left"), None],
@@ -140,20 +197,26 @@ class DifferenceScaling(BaseEstimator):
         "response": [StrOptions(RESPONSES)],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "verbose": ["verbose"],
     }
 
     def __init__(
         self,
         *,
+        model="difference",
+        attribute=0,
         link="probit",
-        reg=1e-6,
+        reg=1e-9,
         objects=None,
         columns=None,
         pivot=None,
         response="auto",
         tol=1e-8,
         max_iter=100,
+        verbose=0,
     ):
+        self.model = model
+        self.attribute = attribute
         self.link = link
         self.reg = reg
         self.objects = objects
@@ -162,40 +225,49 @@ class DifferenceScaling(BaseEstimator):
         self.response = response
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y=None, *, sample_weight=None) -> Self:
         """Find the scale.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X : array-like of shape (n_answers, 3) or (n_answers, 4)
             Answers as `OrdinalEmbedding.fit` takes them: triplets (i, j, k), i differs less from j
-            than from k, or quadruplets (i, j, l, k), i and j differ less than l and k. Objects are
-            0, 1, 2, ... in their order, or names, whose order is given by `objects`.
+            than from k, or quadruplets (i, j, l, k), i and j differ less than l and k. With a
+            conjoint model, of shape (n_answers, 2 n_attributes): for each attribute its level in
+            the first and in the second of two stimuli.
+        y : array-like of shape (n_answers,), optional
+            What was answered, as `response` says. With a conjoint model True or 1 where the first
+            stimulus is the greater one, False, -1 or 0 where the second is.
+        sample_weight : array-like of shape (n_answers,), optional
+            Weights >= 0 of the answers.
 
         Returns
         -------
         DifferenceScaling
         """
         vars(self).pop("scale_", None)
-        answers = self._read(X, y, sample_weight)
-        design = _design(answers.rows, len(self.objects_))
-        m = len(answers.rows)
-        weights = np.ones(m) if answers.weights is None else answers.weights
-        values, hessian = self._minimise(design, weights / weights.sum())
-        unit = float(np.abs(values).max()) or 1.0
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", linalg.LinAlgWarning)
-            covariance = linalg.inv(hessian) / max(weights.sum(), _SMALLEST_TOTAL)
-        self.scale_ = np.append(0.0, values / unit)
-        self.noise_ = 1.0 / unit
-        self.standard_errors_ = np.append(0.0, np.sqrt(np.diag(covariance))) / unit
-        self.log_likelihood_ = float(weights @ _log_distribution(self.link, design @ values))
-        self.embedding_ = self.scale_[:, None].copy()
+        design, weights = self._read(X, y, sample_weight)
+        counts = np.ones(design.shape[0]) if weights is None else weights
+        with Tasks(self, None) as tasks:
+            fit = fit_scale(
+                design, counts / counts.sum(), self.link, self.reg, self.tol, self.max_iter,
+                lambda gap: tasks.end_task(_share(gap, self.tol), f"gap={gap:.1e}"),
+            )  # fmt: skip
+        self._store(fit, counts.sum())
+        z = design @ fit.values
+        self.log_likelihood_ = float(counts @ log_distribution(self.link, z))
+        self.deviance_, self.n_parameters_ = -2.0 * self.log_likelihood_, len(fit.values)
+        self.weight_ = float(counts.sum())
         hint = "the pivot, what y holds (response) and the order of objects"
-        right = self._agree(answers.rows) > 0
-        warn_at_chance(right, answers.weights, len(self.scale_) - 2, 0.5, hint)
+        if self.model != "difference":
+            hint = "the attribute, what y holds (response) and the order of the columns"
+        # The unit of the values changes no answer.
+        told = z != 0.0
+        warn_at_chance(z[told] > 0.0, counts[told], len(fit.values) - 1, 0.5, hint)
         return self
 
     def predict(self, X) -> np.ndarray:
@@ -203,14 +275,15 @@ class DifferenceScaling(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_answers, 3) or (n_answers, 4)
+        X : array-like of shape (n_answers, n_columns)
+            As in `fit`.
 
         Returns
         -------
         ndarray of shape (n_answers,), int
         """
         check_is_fitted(self)
-        return self._agree(read_answers(X, layout=Layout.of(self), objects=self.objects_).rows)
+        return self._agree(X, None, None, self.response)[0]
 
     def score(self, X, y=None, sample_weight=None) -> float:
         """Return the share of answers that agree with the scale; ties do not.
@@ -225,10 +298,50 @@ class DifferenceScaling(BaseEstimator):
         float
         """
         check_is_fitted(self)
-        layout = Layout.of(self, self.response_)
-        rows, weights, _ = read_answers(X, y, sample_weight, layout, objects=self.objects_)
+        agree, weights = self._agree(X, y, sample_weight, self.response_)
         check_total(weights)
-        return float(np.average(self._agree(rows) > 0, weights=weights))
+        return float(np.average(agree > 0, weights=weights))
+
+    def likelihood_ratio_test(self, larger: "DifferenceScaling") -> LikelihoodRatio:
+        """Test whether a model with more parameters fits the same answers better.
+
+        Under this model, and with many answers, the difference of the deviances follows a
+        chi-squared distribution with as many degrees of freedom as there are parameters more.
+
+        Parameters
+        ----------
+        larger : DifferenceScaling
+            Fitted to the same answers, with a model of which this one is a special case:
+            "independent" of "additive" of "full".
+
+        Returns
+        -------
+        LikelihoodRatio
+            `statistic`, `df` and `p_value`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skscreen import DifferenceScaling
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.integers(4, size=(600, 4))
+        >>> first_is_greater = X[:, 0] - X[:, 1] + rng.normal(size=600) > 0.0
+        >>> one = DifferenceScaling(model="independent").fit(X, first_is_greater)
+        >>> both = DifferenceScaling(model="additive").fit(X, first_is_greater)
+        >>> bool(one.likelihood_ratio_test(both).p_value > 0.05)
+        True
+        """
+        check_is_fitted(self)
+        check_is_fitted(larger)
+        df = larger.n_parameters_ - self.n_parameters_
+        if df < 1 or abs(larger.weight_ - self.weight_) > 1e-9 * self.weight_:
+            raise ValueError(
+                "larger must have more parameters and the same answers: got "
+                f"{larger.n_parameters_} parameters, where this fit has {self.n_parameters_}, and "
+                f"answers of weight {larger.weight_:g}, here {self.weight_:g}."
+            )
+        statistic = max(self.deviance_ - larger.deviance_, 0.0)
+        return LikelihoodRatio(statistic, df, float(chi2.sf(statistic, df)))
 
     def __sklearn_tags__(self):
         """Say that indices of objects are not negative."""
@@ -239,68 +352,98 @@ class DifferenceScaling(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scale_")
 
-    def _agree(self, rows: np.ndarray) -> np.ndarray:
-        known = (rows < len(self.scale_)).all(axis=1)
-        agree = np.zeros(len(rows), dtype=np.int64)
-        agree[known] = np.sign(_design(rows[known], len(self.scale_)) @ self.scale_[1:])
-        return agree
-
-    def _read(self, X, y, sample_weight) -> Answers:
+    def _read(self, X, y, sample_weight) -> tuple[sparse.csr_array, np.ndarray | None]:
+        """Read the answers of a fit to a design and weights; set what they tell."""
+        if self.model != "difference":
+            table = read_table(X, self.columns)
+            self.objects_ = learn_levels(table, self.objects)
+            self.response_ = self.response
+            design, weights = self._conjoint(table, y, sample_weight)
+            self.n_features_in_ = table.codes.shape[1]
+            return design, weights
         learn = partial(learn_objects, objects=self.objects, ordered=True)
-        declared = self.objects is not None
         answers, self.objects_, self.response_ = learn_answers(
-            X, y, sample_weight, Layout.of(self), learn, declared=declared
+            X, y, sample_weight, Layout.of(self), learn, declared=self.objects is not None
         )
         n = len(self.objects_)
+        _refuse_conjoint(answers.rows)
         answers = usable_answers(answers, equal=True)
         if self.pivot is None:
             _warn_of_pivot(answers.rows)
         check_memory(_MATRICES * 8.0 * n**2, f"A Hessian of {n:,} objects", "Use fewer objects.")
         self.n_features_in_ = answers.rows.shape[1]
-        return answers
+        return design_of(answers.rows, n), answers.weights
 
-    def _minimise(self, design, weights) -> tuple[np.ndarray, np.ndarray]:
-        """Values of all objects but the first, and the Hessian there."""
-        values, steps = np.zeros(design.shape[1]), 0
-        objective, gradient, hessian = self._evaluate(design, weights, values)
-        while True:
-            self.dual_gap_ = float(gradient @ gradient) / (2.0 * self.reg * objective)
-            if self.dual_gap_ <= self.tol or steps == self.max_iter:
-                break
-            step = linalg.solve(hessian, gradient, assume_a="pos")
-            length, before = 1.0, objective
-            for _ in range(_HALVINGS):
-                found = self._evaluate(design, weights, values - length * step)
-                if found[0] < before:
-                    break
-                length *= 0.5
-            else:
-                # Rounding errors prevent further progress.
-                break
-            values, steps = values - length * step, steps + 1
-            objective, gradient, hessian = found
-        self.n_iter_ = steps
-        if self.dual_gap_ > self.tol:
+    def _conjoint(self, table, y, sample_weight):
+        """Design and weights of conjoint trials."""
+        trials = read_conjoint(table, y, self.objects_, self.response_)
+        shape = tuple(map(len, self.objects_))
+        n = sum(shape) if self.model != "full" else int(np.prod(shape, dtype=np.float64))
+        check_memory(_MATRICES * 8.0 * n**2, f"A Hessian of {n:,} stimuli", "Use fewer levels.")
+        if self.model == "independent" and not self.attribute < len(shape):
+            raise ValueError(
+                f"attribute must be one of {len(shape)}, counted from 0, got {self.attribute}."
+            )
+        weights = weights_of(sample_weight, trials, len(table.codes))
+        check_total(weights)
+        return conjoint_design(trials, shape, self.model, self.attribute), weights
+
+    def _agree(self, X, y, sample_weight, response) -> tuple[np.ndarray, np.ndarray | None]:
+        """Whether answers agree, 1, 0 or -1, and their weights."""
+        if self.model != "difference":
+            design, weights = self._conjoint(read_table(X, self.columns), y, sample_weight)
+            return np.sign(design @ self._values).astype(np.int64), weights
+        layout = Layout.of(self, response)
+        rows, weights, _ = read_answers(
+            X, y, sample_weight, layout, objects=self.objects_, strangers=True
+        )
+        known = (rows < len(self.scale_)).all(axis=1)
+        agree = np.zeros(len(rows), dtype=np.int64)
+        agree[known] = np.sign(design_of(rows[known], len(self.scale_)) @ self.scale_[1:])
+        return agree, weights
+
+    def _store(self, fit: ScaleFit, total: float) -> None:
+        """Set the values of the scale and what is known of them."""
+        self.dual_gap_, self.n_iter_ = fit.dual_gap, fit.n_iter
+        if fit.dual_gap > self.tol:
             warn_user(
-                f"{steps} Newton steps brought the objective to within {self.dual_gap_:.3g} of its "
-                f"minimum, not to tol={self.tol:g}. Raise max_iter, tol or reg.",
+                f"{fit.n_iter} Newton steps brought the relative duality gap to "
+                f"{fit.dual_gap:.3g}, not to tol={self.tol:g}. Raise max_iter, tol or reg.",
                 ConvergenceWarning,
             )
-        return values, hessian
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", linalg.LinAlgWarning)
+            covariance = linalg.inv(fit.hessian) / max(total, _SMALLEST_TOTAL)
+        errors = np.sqrt(np.diag(covariance))
+        if self.model == "difference":
+            unit = float(np.abs(fit.values).max()) or 1.0
+            self.scale_, self.noise_ = np.append(0.0, fit.values / unit), 1.0 / unit
+            self.standard_errors_ = np.append(0.0, errors) / unit
+            self.embedding_ = self.scale_[:, None].copy()
+            return
+        shape = tuple(map(len, self.objects_))
+        self._values, self.noise_ = fit.values, 1.0
+        self.scales_, self.scale_ = stimulus_values(fit.values, shape, self.model, self.attribute)
+        of_levels, of_stimuli = stimulus_values(errors, shape, self.model, self.attribute)
+        self.standard_errors_ = of_stimuli if of_levels is None else of_levels
 
-    def _evaluate(self, design, weights, values):
-        z = design @ values
-        logs = _log_distribution(self.link, z)
-        if self.link == "probit":
-            slopes = np.exp(-0.5 * z * z - 0.5 * np.log(2.0 * np.pi) - logs)
-            curvatures = slopes * np.maximum(z + slopes, 0.0)
-        else:
-            slopes = expit(-z)
-            curvatures = slopes * expit(z)
-        objective = -float(weights @ logs) + 0.5 * self.reg * float(values @ values)
-        gradient = -(design.T @ (weights * slopes)) + self.reg * values
-        hessian = (design.T @ design.multiply((weights * curvatures)[:, None])).toarray()
-        return objective, gradient, hessian + self.reg * np.eye(len(values))
+
+def _share(gap: float, tol: float) -> float:
+    """Share of the decades between a gap of one and the tolerance that is done."""
+    decades = np.log10(max(tol, 1e-300))
+    return float(np.clip(np.log10(max(gap, 1e-300)) / decades, 0.0, 1.0)) if decades < 0.0 else 1.0
+
+
+def _refuse_conjoint(rows: np.ndarray) -> None:
+    """Raise where many quadruplets compare nothing, as levels of two attributes would."""
+    if rows.shape[1] == 4 and len(rows) >= _LEAST_TRIADS:
+        count = int(np.count_nonzero(same_pairs(rows)))
+        if count > _MOST_SAME * len(rows):
+            raise ValueError(
+                f"X must compare two pairs of different objects; {count} of its {len(rows)} rows "
+                "name an object twice. If a row has the levels of two attributes in two stimuli, "
+                "(first, second) of the one and of the other, pass model='additive'."
+            )
 
 
 def _warn_of_pivot(rows: np.ndarray) -> None:
@@ -314,17 +457,3 @@ def _warn_of_pivot(rows: np.ndarray) -> None:
             "say little about. Pass pivot=1 (or its label) if the second column is compared with "
             "both others, as in triads of MLDS, or pivot=0 if the first is."
         )
-
-
-def _log_distribution(link: str, z: np.ndarray) -> np.ndarray:
-    return log_ndtr(z) if link == "probit" else log_expit(z)
-
-
-def _design(rows: np.ndarray, n_objects: int) -> sparse.csr_array:
-    """Matrix of z in the values of all objects but the first."""
-    i, j, l, k = rows.T if rows.shape[1] == 4 else rows[:, [0, 1, 0, 2]].T
-    columns = [np.maximum(l, k), np.minimum(l, k), np.maximum(i, j), np.minimum(i, j)]
-    entries = np.repeat([1.0, -1.0, -1.0, 1.0], len(rows))
-    places = np.tile(np.arange(len(rows)), 4), np.concatenate(columns)
-    full = sparse.csr_array((entries, places), shape=(len(rows), n_objects))
-    return full[:, 1:]

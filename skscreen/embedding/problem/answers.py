@@ -183,7 +183,7 @@ def learn_answers(
 
 
 def _answers(trials: Trials, places: np.ndarray, sample_weight) -> Answers:
-    codes, weights = trials.table.codes, trials.weights
+    codes = trials.table.codes
     if trials.layout.choice:
         if codes.shape[1] != 3:
             raise ValueError(
@@ -192,15 +192,19 @@ def _answers(trials: Trials, places: np.ndarray, sample_weight) -> Answers:
                 "skscreen.preprocessing.triplets_from_oddoneout."
             )
         codes = codes[:, [1, 2, 0]]
+    weights = weights_of(sample_weight, trials, trials.n_rows)
+    return Answers(places.astype(np.int32)[codes], weights, trials.rows)
+
+
+def weights_of(sample_weight, trials, n_rows: int) -> np.ndarray | None:
+    """Return the weights of trials, which have `rows` of X and perhaps `weights` of their own."""
+    weights = trials.weights
     if sample_weight is not None:
-        factors = _read_weights(sample_weight, trials.n_rows)[trials.rows]
+        factors = _read_weights(sample_weight, n_rows)[trials.rows]
         with np.errstate(over="ignore"):
             weights = factors if weights is None else weights * factors
         check_total(weights)
-    if weights is not None and np.all(weights == 1.0):
-        weights = None
-    rows = places.astype(np.int32)[codes]
-    return Answers(rows, weights, trials.rows)
+    return None if weights is not None and np.all(weights == 1.0) else weights
 
 
 def _arranged(table: Table, y, layout: Layout) -> Trials:

@@ -28,6 +28,8 @@ def warn_at_chance(agree: np.ndarray, weights, n_parameters: int, chance: float,
     hint : str
         What to check.
     """
+    if not len(agree):
+        return
     share = float(np.average(agree, weights=weights))
     # Of weighted answers, as many as of equal weight have the same variance.
     m = len(agree) if weights is None else float(weights.sum() ** 2 / (weights @ weights))

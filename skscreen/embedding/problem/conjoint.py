@@ -1,0 +1,136 @@
+"""Conjoint trials: which of two stimuli, with levels of several attributes, is the greater."""
+
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from skscreen.embedding.problem.objects import find_known, learn_objects
+from skscreen.embedding.problem.responses import read_choices
+from skscreen.embedding.problem.table import Table, read_table
+
+MODELS = ("independent", "additive", "full")
+
+
+class Conjoint(NamedTuple):
+    """Trials of two stimuli.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (m, n_attributes), int
+        Places of the levels of the stimulus that was judged the greater, and of the other.
+    weights : ndarray of shape (m,), or None
+        Numbers of answers.
+    rows : ndarray of shape (m,), int
+        Rows of X.
+    response : str
+        The reading of y.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    weights: np.ndarray | None
+    rows: np.ndarray
+    response: str
+
+
+def learn_levels(table: Table, objects) -> list[np.ndarray]:
+    """Return the levels of each attribute: those given, else the numbers that occur."""
+    n_attributes = _n_attributes(table)
+    given = [None] * n_attributes if objects is None else objects
+    if not isinstance(given, list | tuple) or len(given) != n_attributes:
+        raise ValueError(
+            f"objects must be a list of the levels of each of {n_attributes} attributes, or None, "
+            f"with a conjoint model; got {objects!r}."
+        )
+    return [learn_objects(_part(table, a), levels, ordered=True) for a, levels in enumerate(given)]
+
+
+def read_conjoint(table: Table, y, levels: list[np.ndarray], response: str) -> Conjoint:
+    """Read trials; without y the first stimulus of each row is the greater one.
+
+    Parameters
+    ----------
+    table : Table
+        Two columns for each attribute: its level in the first and in the second stimulus.
+    y : array-like of shape (n_rows,) or None
+    levels : list of ndarray
+    response : str
+    """
+    if _n_attributes(table) != len(levels):
+        raise ValueError(
+            f"X must have {2 * len(levels)} columns, as in the fit, got {table.codes.shape[1]}."
+        )
+    parts = [_part(table, a) for a in range(len(levels))]
+    places = np.stack([find_known(part, known)[part.codes]
+                       for part, known in zip(parts, levels, strict=True)], axis=1)  # fmt: skip
+    rows, weights, chosen = np.arange(len(places)), None, np.zeros(len(places), dtype=np.int64)
+    if y is not None:
+        choices, response = read_choices(y, table, [0, 1], response, ("sign", "count"))
+        weights, chosen = choices.weights, choices.options
+        rows = rows if choices.rows is None else choices.rows
+    greater = np.take_along_axis(places[rows], chosen[:, None, None], axis=2)[:, :, 0]
+    other = np.take_along_axis(places[rows], 1 - chosen[:, None, None], axis=2)[:, :, 0]
+    return Conjoint(greater, other, weights, rows, response)
+
+
+def conjoint_design(trials: Conjoint, shape: tuple[int, ...], model: str, attribute: int):
+    """Matrix of the differences of the stimuli in the parameters of a model.
+
+    Parameters
+    ----------
+    trials : Conjoint
+    shape : tuple of int
+        Numbers of levels.
+    model : {"independent", "additive", "full"}
+    attribute : int
+        Of the independent model.
+
+    Returns
+    -------
+    csr_array of shape (m, n_parameters)
+    """
+    if model == "full":
+        blocks = [(prod(shape), *(np.ravel_multi_index(tuple(one.T), shape)
+                                  for one in (trials.first, trials.second)))]  # fmt: skip
+    else:
+        attributes = [attribute] if model == "independent" else range(len(shape))
+        blocks = [(shape[a], trials.first[:, a], trials.second[:, a]) for a in attributes]
+    # The first level of each attribute, or the first stimulus, is 0.
+    return sparse.hstack([_difference(*block)[:, 1:] for block in blocks], format="csr")
+
+
+def stimulus_values(values: np.ndarray, shape: tuple[int, ...], model: str, attribute: int):
+    """Return the values of the levels of each attribute (None for "full"), and of all stimuli."""
+    if model == "full":
+        return None, np.append(0.0, values).reshape(shape)
+    attributes = [attribute] if model == "independent" else range(len(shape))
+    scales, start = [np.zeros(size) for size in shape], 0
+    for a in attributes:
+        scales[a][1:] = values[start : start + shape[a] - 1]
+        start += shape[a] - 1
+    return scales, sum(np.meshgrid(*scales, indexing="ij"))
+
+
+def _difference(n: int, first: np.ndarray, second: np.ndarray) -> sparse.csr_array:
+    m = len(first)
+    entries, places = np.repeat([1.0, -1.0], m), np.concatenate([first, second])
+    return sparse.csr_array((entries, (np.tile(np.arange(m), 2), places)), shape=(m, n))
+
+
+def _n_attributes(table: Table) -> int:
+    width = table.codes.shape[1]
+    if width < 4 or width % 2:
+        raise ValueError(
+            "X must have two columns for each of two or more attributes with a conjoint model: its "
+            f"level in the first and in the second stimulus; got {width} feature(s). Pass columns, "
+            "those of levels, in this order."
+        )
+    return width // 2
+
+
+def _part(table: Table, attribute: int) -> Table:
+    """Columns of one attribute."""
+    columns = slice(2 * attribute, 2 * attribute + 2)
+    return read_table(table.names[table.codes[:, columns]])._replace(labels=table.labels[columns])

@@ -1,0 +1,99 @@
+"""The likelihood of a perceptual scale, a generalised linear model, and Newton's method for it."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.special import expit, log_expit, log_ndtr, ndtr
+
+_HALVINGS = 60
+
+
+class ScaleFit(NamedTuple):
+    """Values of all objects but the first, and how they were found.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_objects - 1,)
+    hessian : ndarray of shape (n_objects - 1, n_objects - 1)
+    dual_gap : float
+        (P - D) / P; with the dual variables that are the slopes of the losses, and the gradient g
+        of P, P - D = |g|^2 / (2 reg).
+    n_iter : int
+    """
+
+    values: np.ndarray
+    hessian: np.ndarray
+    dual_gap: float
+    n_iter: int
+
+
+def design_of(rows: np.ndarray, n_objects: int) -> sparse.csr_array:
+    """Matrix of z in the values of all objects but the first."""
+    i, j, l, k = rows.T if rows.shape[1] == 4 else rows[:, [0, 1, 0, 2]].T
+    columns = [np.maximum(l, k), np.minimum(l, k), np.maximum(i, j), np.minimum(i, j)]
+    entries = np.repeat([1.0, -1.0, -1.0, 1.0], len(rows))
+    places = np.tile(np.arange(len(rows)), 4), np.concatenate(columns)
+    full = sparse.csr_array((entries, places), shape=(len(rows), n_objects))
+    return full[:, 1:]
+
+
+def log_distribution(link: str, z: np.ndarray) -> np.ndarray:
+    """Logarithm of the distribution function."""
+    return log_ndtr(z) if link == "probit" else log_expit(z)
+
+
+def distribution(link: str, z: np.ndarray) -> np.ndarray:
+    """Distribution function."""
+    return ndtr(z) if link == "probit" else expit(z)
+
+
+def fit_scale(
+    design,
+    weights: np.ndarray,
+    link: str,
+    reg: float,
+    tol: float,
+    max_iter: int,
+    report: Callable[[float], bool] | None = None,
+) -> ScaleFit:
+    """Minimise the weighted mean of -log F(z), plus reg / 2 |values|^2; weights have a sum of 1.
+
+    `report` is told the gap of each step, and says whether to stop.
+    """
+    values, steps = np.zeros(design.shape[1]), 0
+    objective, gradient, hessian = _evaluate(design, weights, link, reg, values)
+    while True:
+        gap = float(gradient @ gradient) / (2.0 * reg * objective)
+        stop = report is not None and report(gap)
+        if gap <= tol or steps == max_iter or stop:
+            break
+        step = linalg.solve(hessian, gradient, assume_a="pos")
+        length, before = 1.0, objective
+        for _ in range(_HALVINGS):
+            found = _evaluate(design, weights, link, reg, values - length * step)
+            if found[0] < before:
+                break
+            length *= 0.5
+        else:
+            # Rounding errors prevent further progress.
+            break
+        values, steps = values - length * step, steps + 1
+        objective, gradient, hessian = found
+    return ScaleFit(values, hessian, gap, steps)
+
+
+def _evaluate(design, weights, link, reg, values):
+    z = design @ values
+    logs = log_distribution(link, z)
+    if link == "probit":
+        slopes = np.exp(-0.5 * z * z - 0.5 * np.log(2.0 * np.pi) - logs)
+        curvatures = slopes * np.maximum(z + slopes, 0.0)
+    else:
+        slopes = expit(-z)
+        curvatures = slopes * expit(z)
+    objective = -float(weights @ logs) + 0.5 * reg * float(values @ values)
+    gradient = -(design.T @ (weights * slopes)) + reg * values
+    hessian = (design.T @ design.multiply((weights * curvatures)[:, None])).toarray()
+    return objective, gradient, hessian + reg * np.eye(len(values))
