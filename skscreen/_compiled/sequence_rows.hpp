@@ -24,39 +24,31 @@ struct Strided {
   int64_t row, column;
 };
 
-// out(i, j) += scale sum_k A(i, k) B(k, j), for R rows and L columns: sums stay in registers.
-template <int R, int L>
-SKSCREEN_INLINE void add_product_block(Strided A, const double* B, int64_t inner, int64_t width,
-                                       double scale, double* out) {
-  double sums[R][L] = {};
-  for (int64_t k = 0; k < inner; ++k) {
-    const double *line = B + k * width, *left = A.data + k * A.column;
-    for (int r = 0; r < R; ++r)
-      for (int l = 0; l < L; ++l) sums[r][l] += left[r * A.row] * line[l];
-  }
-  for (int r = 0; r < R; ++r)
-    for (int l = 0; l < L; ++l) out[r * width + l] += scale * sums[r][l];
+// sums += the product of four entries of a row with four lines of B, or of one with one.
+SKSCREEN_INLINE void add_four_lines(const double* row, int64_t step, double scale, const double* a,
+                                    int64_t width, double* sums) {
+  const double *b = a + width, *c = b + width, *d = c + width;
+  const double p = scale * row[0], q = scale * row[step];
+  const double r = scale * row[2 * step], s = scale * row[3 * step];
+#pragma omp simd
+  for (int64_t j = 0; j < width; ++j) sums[j] += (p * a[j] + q * b[j]) + (r * c[j] + s * d[j]);
 }
-
-template <int R>
-SKSCREEN_INLINE void add_product_rows(Strided A, const double* B, int64_t inner, int64_t width,
-                                      double scale, double* out) {
-  int64_t j = 0;
-  for (; j + 8 <= width; j += 8)
-    add_product_block<R, 8>(A, B + j, inner, width, scale, out + j);
-  for (; j + 2 <= width; j += 2)
-    add_product_block<R, 2>(A, B + j, inner, width, scale, out + j);
-  for (; j < width; ++j) add_product_block<R, 1>(A, B + j, inner, width, scale, out + j);
+SKSCREEN_INLINE void add_line(double entry, const double* a, int64_t width, double* sums) {
+#pragma omp simd
+  for (int64_t j = 0; j < width; ++j) sums[j] += entry * a[j];
 }
 
 // out += scale A B, A of shape (rows, inner), B and out in C order with `width` columns.
 inline void add_product(Strided A, int64_t rows, int64_t inner, const double* B, int64_t width,
                         double scale, double* out) {
-  int64_t i = 0;
-  for (; i + 4 <= rows; i += 4, A.data += 4 * A.row)
-    add_product_rows<4>(A, B, inner, width, scale, out + i * width);
-  for (; i < rows; ++i, A.data += A.row)
-    add_product_rows<1>(A, B, inner, width, scale, out + i * width);
+  for (int64_t i = 0; i < rows; ++i) {
+    const double* row = A.data + i * A.row;
+    double* sums = out + i * width;
+    int64_t k = 0;
+    for (; k + 4 <= inner; k += 4)
+      add_four_lines(row + k * A.column, A.column, scale, B + k * width, width, sums);
+    for (; k < inner; ++k) add_line(scale * row[k * A.column], B + k * width, width, sums);
+  }
 }
 
 // Fill `out` with the products of the rows first, ..., last - 1 with W.
