@@ -8,7 +8,6 @@ from numbers import Integral
 from queue import SimpleQueue
 from threading import current_thread, main_thread
 
-import numba
 from joblib import effective_n_jobs
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 from sklearn.utils._param_validation import Interval
@@ -50,12 +49,12 @@ def at_most(n_jobs: int | None) -> AbstractContextManager:
 def n_threads() -> int:
     """Return how many threads work may be shared among: as many as scikit-learn's loops take.
 
-    Those are limited by OMP_NUM_THREADS and threadpoolctl, ours by NUMBA_NUM_THREADS too. Threads
-    other than the main one share the processors already: they get one.
+    Those are limited by OMP_NUM_THREADS and threadpoolctl. Threads other than the main one share
+    the processors already: they get one.
     """
     if current_thread() is not main_thread():
         return 1
-    return min(_openmp_effective_n_threads(), numba.config.NUMBA_NUM_THREADS)
+    return _openmp_effective_n_threads()
 
 
 def in_threads(

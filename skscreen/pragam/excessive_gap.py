@@ -29,8 +29,8 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from skscreen.core.compiling import njit
-from skscreen.core.floats import EPS, REORDER
+from skscreen._compiled import pragam
+from skscreen.core.floats import EPS
 from skscreen.pragam.follow import Iterate
 
 # Factors of L after a step that held, and after one that did not.
@@ -204,19 +204,12 @@ def _iterate(risk, iteration, w, g, dual: _Dual, promise: float) -> Iterate:
     return Iterate(iteration, w, b, primal, dual.value, dual.a, promise)
 
 
-@njit(cache=True, nogil=True)
-def mix(x, y, share):
+def mix(x: np.ndarray, y: np.ndarray, share: float) -> np.ndarray:
     """Return (1 - share) x + share y."""
     out = np.empty_like(x)
-    for i in range(x.size):
-        out[i] = (1.0 - share) * x[i] + share * y[i]
+    pragam.mix(x, y, share, out)
     return out
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def squared_distance(x, y):
-    """Return |x - y|^2."""
-    total = 0.0
-    for i in range(x.size):
-        total += (x[i] - y[i]) ** 2
-    return total
+squared_distance = pragam.squared_distance
+"""(x, y) -> |x - y|^2."""

@@ -15,10 +15,10 @@ to them; for weights of one that is the a of the paper.
 
 import numpy as np
 
-from skscreen.core.compiling import njit
-from skscreen.core.floats import EPS, REORDER
+from skscreen._compiled import pragam
+from skscreen.core.floats import EPS
 from skscreen.core.projection import project
-from skscreen.samples.intercept import balance, weighted_quantile
+from skscreen.samples.intercept import balance
 from skscreen.samples.rows import LinearSamples
 
 # Width of the first interval of the search for the best intercept, over its last change.
@@ -144,7 +144,7 @@ class HingeRisk:
     def project(self, base: np.ndarray, g: np.ndarray, scale: float) -> np.ndarray:
         """Return the feasible d nearest to base + scale g."""
         out = np.empty(self.size)
-        move(base, g, scale, out)
+        move_along(base, g, scale, out)
         if not self.free_intercept:
             return np.clip(out, 0.0, self._tops, out=out)
         # The multiplier is -scale times an intercept, which changes little from call to call.
@@ -181,41 +181,17 @@ class HingeRisk:
         return min(box, 0.5 * lighter * sum(float(side.max()) for side in sides))
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def hinge_sum(g, tops, normal, b):
-    """Sum of tops_i max(g_i - b normal_i, 0)."""
-    total = 0.0
-    for i in range(g.size):
-        total += tops[i] * max(g[i] - b * normal[i], 0.0)
-    return total
+hinge_sum = pragam.hinge_sum
+"""(g, tops, normal, b) -> sum of tops_i max(g_i - b normal_i, 0)."""
 
+shortfalls = pragam.shortfalls
+"""(margins, roots, out) -> None; fills `out`, maybe `margins`, with roots_i (1 - margins_i)."""
 
-@njit(cache=True, nogil=True)
-def shortfalls(margins, roots, out):
-    """Fill `out` (which may be `margins`) with roots_i (1 - margins_i)."""
-    for i in range(margins.size):
-        out[i] = roots[i] * (1.0 - margins[i])
+move_along = pragam.move_along
+"""(base, g, scale, out) -> None; fills `out` with base + scale g."""
 
+quantile_between = pragam.quantile_between
+"""(values, weights, level, low, high) -> `weighted_quantile`.
 
-@njit(cache=True, nogil=True)
-def move(base, g, scale, out):
-    """Fill `out` with base + scale g."""
-    for i in range(g.size):
-        out[i] = base[i] + scale * g[i]
-
-
-@njit(cache=True, nogil=True)
-def quantile_between(values, weights, level, low, high):
-    """Return `weighted_quantile`; in one pass where it is one of few values from low to high."""
-    n = values.size
-    v, u, inside, below, within = np.empty(n), np.empty(n), 0, 0.0, 0.0
-    for i in range(n):
-        if values[i] < low:
-            below += weights[i]
-        elif values[i] <= high:
-            v[inside], u[inside] = values[i], weights[i]
-            within += weights[i]
-            inside += 1
-    if below < level <= below + within:
-        return weighted_quantile(v[:inside], u[:inside], level - below)
-    return weighted_quantile(values, weights, level)
+In one pass where it is one of few values from low to high.
+"""

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from skscreen.core.compiling import njit
+from skscreen._compiled import pragam as compiled
 from skscreen.core.memory import check_memory
 from skscreen.pragam.follow import Iterate
 from skscreen.pragam.hinge_risk import HingeRisk
-from skscreen.samples.row_loops import add_row, row_dot
 from skscreen.samples.rows import LinearSamples
 
 
@@ -84,7 +83,8 @@ def stochastic_pegasos(
         n_steps = min(n_steps, most - t)
         drawn = np.searchsorted(cumulative, rng.random((n_steps, batch_size)), side="right")
         w = w.copy()
-        _steps(*samples.rows, samples.y, drawn, lam, t, projection, w, a)
+        # w is held there as a multiple of a vector: a step costs no more than its rows.
+        compiled.pegasos_steps(*samples.rows, samples.y, drawn, lam, t, projection, w, a)
         t += n_steps
         primal = 0.5 * lam * float(w @ w) + risk.value(risk.gradient(w))[0]
         primal += risk.rounding(w, 0.0)
@@ -97,43 +97,3 @@ def stochastic_pegasos(
 def _to_ball(lam: float, w: np.ndarray) -> float:
     norm = float(np.linalg.norm(w))
     return min(1.0, 1.0 / (np.sqrt(lam) * norm)) if norm > 0.0 else 1.0
-
-
-@njit(cache=True, nogil=True)
-def _steps(data, columns, starts, d, y, drawn, lam, t, projection, w, a):
-    """Make one step for each row of `drawn`, from step t on; w and a change in place.
-
-    w is held as `scale` times a vector v, whose square is kept: a step costs no more than its rows.
-    """
-    scale, square = 1.0, 0.0
-    for j in range(d):
-        square += w[j] * w[j]
-    share = 1.0 / drawn.shape[1]
-    margins = np.empty(drawn.shape[1])
-    for step in range(drawn.shape[0]):
-        t += 1
-        for k in range(margins.size):
-            i = drawn[step, k]
-            margins[k] = y[i] * scale * row_dot(data, columns, starts, d, i, w)
-        if t == 1:
-            w[:], a[:], scale, square = 0.0, 0.0, 1.0, 0.0
-        else:
-            scale *= 1.0 - 1.0 / t
-        for k in range(margins.size):
-            i = drawn[step, k]
-            if margins[k] < 1.0:
-                # v += change x_i, and what that does to |v|^2.
-                change = y[i] * share / (lam * t * scale)
-                before = row_dot(data, columns, starts, d, i, w)
-                add_row(data, columns, starts, d, i, change, w)
-                square += change * (before + row_dot(data, columns, starts, d, i, w))
-                a[i] += share / (t * scale)
-        if projection and scale * scale * square * lam > 1.0:
-            scale = 1.0 / np.sqrt(lam * square)
-        if scale < 1e-9:
-            w *= scale
-            a *= scale
-            square *= scale * scale
-            scale = 1.0
-    w *= scale
-    a *= scale

@@ -14,17 +14,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from skscreen.core.compiling import njit
+from skscreen._compiled import samples
 from skscreen.core.floats import EPS
 
 # Rounding error of a margin with an intercept, in addition to that of its bounds, in EPS.
 _ROUNDING = 8.0
 
-# Largest number of steps to a root, and rounding error of a sum, in EPS for each term.
-_MOST_ROOT_STEPS, _SUMMED = 100, 4.0
-
-# Samples within this distance of the kink are taken first to balance dual variables.
-_TIE = 1e-12
+# Rounding error of a sum, in EPS for each term.
+_SUMMED = 4.0
 
 
 def margins_with_intercept(margins: np.ndarray, b: float, y: np.ndarray | None) -> np.ndarray:
@@ -85,52 +82,7 @@ def balancing_intercepts(
     """
     if kinks.size == 0:
         return 0.0, 0.0
-    return _root(kinks, sizes, y, 1.0), _root(kinks, sizes, y, -1.0)
-
-
-@njit(cache=True, nogil=True)
-def _root(kinks, sizes, y, side):
-    """Return where the sum of y_i alpha_i is zero or, by rounding errors, just above or below.
-
-    Newton's method, which is finite, inside a bracket; `side` is 1 for above and -1 for below.
-    """
-    low, high = kinks.min(), kinks.max()
-    if not (low > -np.inf and high < np.inf):
-        # Nothing is known about infinite kinks.
-        return -side * np.inf
-    b, least = 0.5 * (low + high), EPS * (abs(low) + abs(high))
-    for _ in range(_MOST_ROOT_STEPS):
-        total = slope = size = 0.0
-        for k in range(kinks.size):
-            short = kinks[k] - b
-            if y[k] * short > 0.0:
-                total += sizes[k] * short
-                slope += sizes[k]
-                size += sizes[k] * (abs(kinks[k]) + abs(b))
-        if slope == 0.0:
-            return _end_of_gap(kinks, y, b, side)
-        aim = side * _SUMMED * EPS * kinks.size * size
-        if total > aim:
-            low = b
-        elif total < aim:
-            high = b
-        step = (total - aim) / slope
-        if abs(step) <= least:
-            break
-        b += step
-        if not low <= b <= high:
-            b = 0.5 * (low + high)
-    return b
-
-
-@njit(cache=True, nogil=True)
-def _end_of_gap(kinks, y, b, side):
-    """Return the end of the interval round b where all dual variables are 0; b without an end."""
-    end = -np.inf
-    for k in range(kinks.size):
-        if y[k] == side:
-            end = max(end, side * kinks[k])
-    return side * end if end > -np.inf else b
+    return tuple(samples.balancing_intercept(kinks, sizes, y, side) for side in (1.0, -1.0))
 
 
 def bounds_with_intercept(
@@ -189,67 +141,10 @@ def balance(short, y, caps, alpha):
     `short` is threshold minus margin, with an intercept. Where that is the best one these are the
     samples on the kink, so that <alpha, short> stays the same.
     """
-    missing = _balance_at_kink(short, y, caps, alpha)
+    missing = samples.balance_at_kink(short, y, caps, alpha)
     if missing != 0.0:
-        _balance_in(np.argsort(np.abs(short), kind="stable"), missing, y, caps, alpha)
+        samples.balance_in(np.argsort(np.abs(short), kind="stable"), missing, y, caps, alpha)
 
 
-@njit(cache=True, nogil=True)
-def _balance_at_kink(short, y, caps, alpha):
-    """Balance by the samples on the kink; return what is missing then."""
-    missing = 0.0
-    for i in range(alpha.size):
-        missing -= y[i] * alpha[i]
-    for i in range(alpha.size):
-        if missing != 0.0 and abs(short[i]) <= _TIE:
-            missing -= _move(i, missing, y, caps, alpha)
-    return missing
-
-
-@njit(cache=True, nogil=True)
-def _balance_in(order, missing, y, caps, alpha):
-    """Balance by samples in an order."""
-    for i in order:
-        missing -= _move(i, missing, y, caps, alpha)
-
-
-@njit(nogil=True)
-def _move(i, missing, y, caps, alpha):
-    """Move alpha_i as far as the box and `missing` allow; return what that adds to the sum."""
-    old = alpha[i]
-    alpha[i] = min(max(old + y[i] * missing, 0.0), caps[i])
-    return missing if alpha[i] == old + y[i] * missing else y[i] * (alpha[i] - old)
-
-
-@njit(cache=True, nogil=True)
-def weighted_quantile(values, weights, level):
-    """Return the smallest value at which the cumulative weight reaches a level, by selection."""
-    v, u = values.copy(), weights.copy()
-    first, last, below = 0, v.size, 0.0
-    while last - first > 1:
-        a, b, c = v[first], v[(first + last) // 2], v[last - 1]
-        pivot = max(min(a, b), min(max(a, b), c))
-        # Three parts: smaller [first, left), equal [left, right), larger [right, last).
-        left, k, right, smaller, equal = first, first, last, 0.0, 0.0
-        while k < right:
-            if v[k] < pivot:
-                smaller += u[k]
-                v[k], v[left] = v[left], v[k]
-                u[k], u[left] = u[left], u[k]
-                left += 1
-                k += 1
-            elif v[k] > pivot:
-                right -= 1
-                v[k], v[right] = v[right], v[k]
-                u[k], u[right] = u[right], u[k]
-            else:
-                equal += u[k]
-                k += 1
-        if left > first and below + smaller >= level:
-            last = left
-        elif right == last or below + smaller + equal >= level:
-            return pivot
-        else:
-            below += smaller + equal
-            first = right
-    return v[first]
+weighted_quantile = samples.weighted_quantile
+"""(values, weights, level) -> smallest value at which the cumulative weight reaches a level."""

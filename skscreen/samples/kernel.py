@@ -13,6 +13,7 @@ from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
 from skscreen.samples.kernel_function import KernelFunction
 from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
 from skscreen.samples.row_loops import squared_distances_from, squared_norms
+from skscreen.samples.rows import flat_rows
 
 # A variance below this share of the mean square is the rounding error of a constant.
 _NOISE = 1e-14
@@ -115,12 +116,11 @@ class Kernel:
         if not self.has_lengths or support_vectors.shape[0] == 0:
             return np.ones(n)
         if sparse.issparse(X):
-            columns = X.indices.view(f"u{X.indices.itemsize}")
-            squares = squared_norms(X.data, columns, X.indptr, X.shape[1], n)
+            squares = squared_norms(*flat_rows(X), n)
         else:
             moved = self.name == "linear" and not sparse.issparse(support_vectors)
             origin = support_vectors[0] if moved else np.zeros(X.shape[1])
-            squares = squared_distances_from(X, origin.astype(np.float64))
+            squares = squared_distances_from(np.ascontiguousarray(X), origin.astype(np.float64))
         if self.name == "linear":
             return np.sqrt(squares)
         return (self.gamma * squares + abs(self.coef0)) ** (0.5 * self.degree)

@@ -483,7 +483,7 @@ def _tile(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndarray
 def _squared_distances(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndarray:
     """Return -|a - b|^2 for all rows of both, by differences, in the memory of a tile."""
     T = _tile(left, right, memory)
-    differences(left, right, -1.0, T)
+    differences(np.ascontiguousarray(left), np.ascontiguousarray(right), -1.0, T)
     return T
 
 

@@ -5,8 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skscreen.core.compiling import njit
-from skscreen.core.decisions import hinge_slackness
+from skscreen._compiled import samples
 from skscreen.samples.intercept import margins_with_intercept
 
 
@@ -47,7 +46,7 @@ class SampleLosses:
 
     def certify(self, short: np.ndarray, alpha: np.ndarray) -> tuple[float, float]:
         """Return the sums of slacknesses, terms that are not negative, and of losses."""
-        return _certify(short, alpha, self.caps, self.shifts)
+        return samples.certify(short, alpha, self.caps, self.shifts)
 
     def gain(self, alpha: np.ndarray) -> float:
         """Return what the dual has beside -1/2 |sum_i alpha_i z_i|^2."""
@@ -115,16 +114,3 @@ def _checked(factors: np.ndarray) -> np.ndarray:
 def as_losses(losses: SampleLosses | np.ndarray) -> SampleLosses:
     """Return losses; an array stands for hinges with these C_i."""
     return losses if isinstance(losses, SampleLosses) else hinge(losses)
-
-
-@njit(cache=True, nogil=True)
-def _certify(short, alpha, caps, shifts):
-    gap, loss = 0.0, 0.0
-    for i in range(short.size):
-        slackness = hinge_slackness(short[i], alpha[i], caps[i], shifts[i])
-        gap += slackness
-        best = caps[i] if short[i] > 0.0 else 0.0
-        if shifts[i] > 0.0:
-            best = min(max(short[i] / shifts[i], 0.0), caps[i])
-        loss += best * (short[i] - 0.5 * shifts[i] * best)
-    return gap, loss

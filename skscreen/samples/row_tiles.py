@@ -12,8 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skscreen.core.compiling import njit
-from skscreen.samples.kernel_block_loops import FAST, add_sums, exp2
+from skscreen._compiled import samples
 
 # Columns at a time: least and most, and entries of them transposed, a megabyte in single precision.
 _FEWEST, _WIDTH, _TRANSPOSED = 64, 512, 2**18
@@ -21,9 +20,6 @@ _FEWEST, _WIDTH, _TRANSPOSED = 64, 512, 2**18
 # Of all entries, how many may be other than zero for products without zeros to be faster; features
 # up to which products of matrices are slower.
 _SPARSE, _FEATURES = 0.25, 20
-
-# Exponents may be fused with their products, but not reordered.
-_IN_ORDER = {"contract", "nsz"}
 
 
 @dataclass(frozen=True)
@@ -100,143 +96,17 @@ class Pattern:
         return out
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def add_tiles(left, right, width, d, I, J, weights, n_negative, own, other, bound, values, errors):
-    """Add sum_{i in I} c_i 2^-|a_i - b_j|^2 to the values of j in J, and bounds to their errors.
+add_tiles = samples.add_tiles
+"""(left, right, width, d, I, J, weights, n_negative, own, other, bound, values, errors) -> None.
 
-    Parameters
-    ----------
-    left, right : tuple of ndarray
-        See `TileRows.arrays`.
-    width, d : int
-        Columns at a time, and features.
-    I, J : ndarray
-    weights : ndarray
-        |c_i|, those of negative c_i first.
-    n_negative : int
-        How many these are.
-    own, other, bound
-        See `add_sums`.
-    values, errors : ndarray of shape (J.size,)
-        Changed.
-    """
-    kind = left[2].dtype
-    memory = np.empty((d + 7) * width, kind)
-    for start in range(0, J.size, width):
-        part = slice(start, min(start + width, J.size))
-        R, S, high, low, sums = _transposed(memory, d, right, J[part])
-        for first, last in ((0, n_negative), (n_negative, I.size)):
-            for row in range(first, last, 32):
-                end = min(row + 32, last)
-                sums[:] = 0
-                for i in range(row, end, 4):
-                    _exponents(left, I, i, end, R, high, low, S)
-                    _add_powers(S, weights, i, end, sums)
-                add_sums(
-                    sums,
-                    first < n_negative,
-                    own[row:end],
-                    other[part],
-                    bound,
-                    values[part],
-                    errors[part],
-                )
+Adds sum_{i in I} c_i 2^-|a_i - b_j|^2 to the `values` (J.size,) of j in J, and bounds to their
+`errors`. `left`, `right` are `TileRows.arrays`; `width` columns are taken at a time, of d features.
+`weights` are |c_i|, those of the `n_negative` negative c_i first; `own`, `other`, `bound` are those
+of `kernel_block_loops.add_powers`.
+"""
 
+write_tiles = samples.write_tiles
+"""(left, right, width, d, I, J, out) -> None; writes 2^-|a_i - b_j|^2 for i in I and j in J.
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def write_tiles(left, right, width, d, I, J, out):
-    """Write 2^-|a_i - b_j|^2 for i in I and j in J to the first columns of `out`."""
-    kind = left[2].dtype
-    memory = np.empty((d + 7) * width, kind)
-    for start in range(0, J.size, width):
-        part = slice(start, min(start + width, J.size))
-        R, S, high, low, _ = _transposed(memory, d, right, J[part])
-        for i in range(0, I.size, 4):
-            _exponents(left, I, i, I.size, R, high, low, S)
-            for r in range(min(4, I.size - i)):
-                row, into = S[r], out[i + r, part]
-                for j in range(into.size):
-                    into[j] = exp2(row[j])
-
-
-@njit(nogil=True)
-def _transposed(memory, d, right, J):
-    """Return what a tile of the rows J needs, its arrays next to each other, to vectorise.
-
-    Twice the rows as columns, memory for four exponents each, both parts of -|b|^2, and memory for
-    sums.
-    """
-    n = J.size
-    R, S = memory[: d * n].reshape(d, n), memory[d * n : (d + 4) * n].reshape(4, n)
-    rest = memory[(d + 4) * n : (d + 7) * n].reshape(3, n)
-    high, low = rest[0], rest[1]
-    indptr, columns, values, own_high, own_low = right
-    if columns.size:
-        R[:] = 0
-    for j in range(J.size):
-        row = J[j]
-        high[j], low[j] = own_high[row], own_low[row]
-        first = indptr[row]
-        for k in range(first, indptr[row + 1]):
-            value = values[k] + values[k]
-            if columns.size == 0:
-                R[k - first, j] = value
-            elif value != 0:
-                R[columns[k], j] = value
-    return R, S, high, low, rest[2]
-
-
-@njit(nogil=True)
-def _exponents(left, I, i, end, R, high, low, S):
-    """Write -|a - b|^2 for four rows, the last ones again where there are fewer."""
-    indptr, columns, values, own_high, own_low = left
-    for r in range(4):
-        row = I[min(i + r, end - 1)]
-        _start(own_high[row], own_low[row], high, low, S[r])
-        if columns.size:
-            _add_row(indptr[row], indptr[row + 1], columns, values, R, S[r])
-    if columns.size == 0:
-        a, b = indptr[I[i]], indptr[I[min(i + 1, end - 1)]]
-        c, d = indptr[I[min(i + 2, end - 1)]], indptr[I[min(i + 3, end - 1)]]
-        for k in range(0, R.shape[0], 4):
-            _add_four(values, a + k, b + k, c + k, d + k, R[k : k + 4], S)
-
-
-@njit(nogil=True, fastmath=_IN_ORDER)
-def _start(own_high, own_low, high, low, out):
-    for j in range(out.size):
-        out[j] = (own_high + high[j]) + (own_low + low[j])
-
-
-@njit(nogil=True, fastmath=_IN_ORDER)
-def _add_row(first, last, columns, values, R, out):
-    """Add the product of a row with all columns, four entries a pass."""
-    for k in range(first, last, 4):
-        a, b, c, d = values[k], values[k + 1], values[k + 2], values[k + 3]
-        A, B, C, D = R[columns[k]], R[columns[k + 1]], R[columns[k + 2]], R[columns[k + 3]]
-        for j in range(out.size):
-            out[j] += (a * A[j] + b * B[j]) + (c * C[j] + d * D[j])
-
-
-@njit(nogil=True, fastmath=_IN_ORDER)
-def _add_four(values, a, b, c, d, R, S):
-    """Add the products of four features of four rows with all columns."""
-    for j in range(R.shape[1]):
-        x, y, z, u = R[0, j], R[1, j], R[2, j], R[3, j]
-        S[0, j] += (values[a] * x + values[a + 1] * y) + (values[a + 2] * z + values[a + 3] * u)
-        S[1, j] += (values[b] * x + values[b + 1] * y) + (values[b + 2] * z + values[b + 3] * u)
-        S[2, j] += (values[c] * x + values[c + 1] * y) + (values[c + 2] * z + values[c + 3] * u)
-        S[3, j] += (values[d] * x + values[d + 1] * y) + (values[d + 2] * z + values[d + 3] * u)
-
-
-@njit(nogil=True, fastmath=FAST)
-def _add_powers(S, weights, i, end, sums):
-    """Add the weighted powers of two of four rows; rows that are not there have no weight."""
-    a, none = weights[i], weights.dtype.type(0)
-    b = weights[i + 1] if i + 1 < end else none
-    c = weights[i + 2] if i + 2 < end else none
-    d = weights[i + 3] if i + 3 < end else none
-    A, B, C, D = S[0], S[1], S[2], S[3]
-    for j in range(sums.size):
-        one = a * exp2(A[j]) + b * exp2(B[j])
-        sums[j] += one + (c * exp2(C[j]) + d * exp2(D[j]))
+To the first columns of `out`, of the type of the rows.
+"""

@@ -89,12 +89,12 @@ class LinearSamples:
     @property
     def rows(self) -> tuple:
         """Data, columns, starts of rows and number of columns for compiled code."""
-        return _flat_rows(self.X)
+        return flat_rows(self.X)
 
     @property
     def short_rows(self) -> tuple:
         """The same without zeros, if they are known."""
-        return self.rows if self._compressed is None else _flat_rows(self._compressed)
+        return self.rows if self._compressed is None else flat_rows(self._compressed)
 
     @property
     def row_lengths(self) -> np.ndarray:
@@ -227,6 +227,7 @@ def compress(X) -> sparse.csr_array | None:
     """Return dense data as CSR if that is half as large or less; None otherwise."""
     if sparse.issparse(X):
         return None
+    X = np.ascontiguousarray(X)
     counts = row_loops.count_entries(X)
     if 3 * int(counts.sum()) > X.size:
         return None
@@ -238,11 +239,14 @@ def compress(X) -> sparse.csr_array | None:
     return sparse.csr_array((data, columns, starts), shape=X.shape)
 
 
-def _flat_rows(X) -> tuple:
-    if sparse.issparse(X):
-        unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
-        return X.data, X.indices.view(unsigned), X.indptr, X.shape[1]
-    return X.reshape(-1), _NO_COLUMNS, _NO_STARTS, X.shape[1]
+def flat_rows(X) -> tuple:
+    """Return data, columns, starts of rows and number of columns for compiled code."""
+    if not sparse.issparse(X):
+        return X.reshape(-1), _NO_COLUMNS, _NO_STARTS, X.shape[1]
+    places = np.promote_types(X.indices.dtype, X.indptr.dtype)
+    columns, starts = (np.ascontiguousarray(part, places) for part in (X.indices, X.indptr))
+    unsigned = np.uint32 if places.itemsize == 4 else np.uint64
+    return np.ascontiguousarray(X.data), columns.view(unsigned), starts, X.shape[1]
 
 
 def _rows_of(X):

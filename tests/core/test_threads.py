@@ -83,7 +83,6 @@ def test_errors_in_threads_are_raised(two_threads, monkeypatch):
 
 
 def test_one_thread_is_used_where_a_limit_or_others_say_so(monkeypatch):
-    monkeypatch.setattr(threads.numba.config, "NUMBA_NUM_THREADS", 2)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     with threadpool_limits(2):
         if n_threads() != 2:
@@ -92,13 +91,10 @@ def test_one_thread_is_used_where_a_limit_or_others_say_so(monkeypatch):
             assert pool.submit(n_threads).result() == 1
         with threadpool_limits(1):
             assert n_threads() == 1
-        monkeypatch.setattr(threads.numba.config, "NUMBA_NUM_THREADS", 1)
-        assert n_threads() == 1
 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(None, 2), (1, 1)])
 def test_n_jobs_limits_the_threads_of_kernel_values(n_jobs, expected, monkeypatch):
-    monkeypatch.setattr(threads.numba.config, "NUMBA_NUM_THREADS", 2)
     seen, tiles = [], kernel_blocks.in_threads
     monkeypatch.setattr(
         kernel_blocks, "in_threads", lambda *a: seen.append(n_threads()) or tiles(*a)

@@ -8,7 +8,8 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import scale
 
-from skscreen.pragam.hinge_risk import HingeRisk, quantile_between, weighted_quantile
+from skscreen.pragam.hinge_risk import HingeRisk, quantile_between
+from skscreen.samples.intercept import weighted_quantile
 from skscreen.samples.rows import LinearSamples
 
 X, y = load_breast_cancer(return_X_y=True)

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 import skscreen.samples.kernel
+from skscreen._compiled import LEVELS
 from skscreen.core import threads
 from skscreen.samples.gram import BY_BLOCKS, Gram
 from skscreen.samples.kernel import Kernel
@@ -96,18 +97,31 @@ def test_nothing_to_add():
         assert blocks.dot(some, np.ones(5), none, double)[0].size == 0
 
 
-def test_powers_of_two():
-    t = np.concatenate([np.linspace(-124.0, 0.5, 10_001), [0.0, -1e30, -1e300]])[None]
-    with np.errstate(over="ignore"):
-        single = t.astype(np.float32)
-    out = np.empty_like(single)
-    powers(single, out, 0, 0)
-    np.testing.assert_allclose(out[0, :-2], 2.0 ** single[0, :-2].astype(np.float64), rtol=1.2e-7)
-    assert np.all(out[0, -2:] < 1e-37)
-    double = t.copy()
-    powers_double(double)
-    np.testing.assert_allclose(double[0, :-2], 2.0 ** t[0, :-2], rtol=5e-16)
-    assert np.all(double[0, -2:] < 1e-300)
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("dtype", "least"), [(np.float32, -125.0), (np.float64, -1021.0)])
+def test_powers_of_two_are_as_exact_as_said(level, dtype, least):
+    """Six units of rounding errors (doc/maths/svm.md), whether products are fused or not."""
+    loops = LEVELS[level].samples
+    halves = np.arange(2.0 * least, 2.0) / 2.0
+    near = [np.nextafter(dtype(halves), dtype(side)) for side in (-np.inf, np.inf)]
+    grid = np.concatenate([halves, *near, np.linspace(least, 0.5, 30_001), -np.geomspace(1e-9, 1)])
+    t = np.clip(grid, least, 0.5).astype(dtype)[None]
+    out = t.copy()
+    if dtype == np.float32:
+        loops.powers(t, out, 0, 0)
+    else:
+        loops.powers_double(out)
+    exact = np.exp2(t.astype(np.longdouble))
+    assert np.abs(out / exact - 1).max() <= 6.0 * 0.5 * np.finfo(dtype).eps
+
+
+def test_powers_too_small_for_normal_numbers_are_cut_off():
+    tiny = np.array([[-1e3, -1e30]], np.float32)
+    powers(tiny, tiny, 0, 0)
+    assert np.all(tiny == 2.0**-125)
+    tinier = np.array([[-2e3, -1e300]])
+    powers_double(tinier)
+    np.testing.assert_allclose(tinier, 2.0**-1021, rtol=1e-15)
 
 
 def test_any_kernel():

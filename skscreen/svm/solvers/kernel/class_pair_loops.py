@@ -16,7 +16,6 @@ import numpy as np
 from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS, REORDER_FINITE
 from skscreen.core.selection import select
-from skscreen.samples.intercept import weighted_quantile
 from skscreen.svm.solvers.kernel.block_smo_loops import (
     LANES,
     pairs_with_offset,
@@ -261,8 +260,8 @@ def view(target, low, high, beta, g, free):
             widths[k] = high[k] - low[k]
             size += widths[k]
         slack = 4.0 * EPS * beta.size * (size + abs(level))
-        b = 0.5 * weighted_quantile(g, widths, level - slack)
-        b += 0.5 * weighted_quantile(g, widths, level + slack)
+        b = 0.5 * _weighted_quantile(g, widths, level - slack)
+        b += 0.5 * _weighted_quantile(g, widths, level + slack)
     gap, loss, gain = 0.0, 0.0, 0.0
     for k in range(beta.size):
         slope = g[k] - b
@@ -488,3 +487,37 @@ def _add_across(AB, B, index, change, m, g):
         row, c = B[index[k]], change[k]
         for j in range(row.size):
             g[m + j] -= c * row[j]
+
+
+@njit(cache=True, nogil=True)
+def _weighted_quantile(values, weights, level):
+    """Return the smallest value at which the cumulative weight reaches a level, by selection."""
+    v, u = values.copy(), weights.copy()
+    first, last, below = 0, v.size, 0.0
+    while last - first > 1:
+        a, b, c = v[first], v[(first + last) // 2], v[last - 1]
+        pivot = max(min(a, b), min(max(a, b), c))
+        # Three parts: smaller [first, left), equal [left, right), larger [right, last).
+        left, k, right, smaller, equal = first, first, last, 0.0, 0.0
+        while k < right:
+            if v[k] < pivot:
+                smaller += u[k]
+                v[k], v[left] = v[left], v[k]
+                u[k], u[left] = u[left], u[k]
+                left += 1
+                k += 1
+            elif v[k] > pivot:
+                right -= 1
+                v[k], v[right] = v[right], v[k]
+                u[k], u[right] = u[right], u[k]
+            else:
+                equal += u[k]
+                k += 1
+        if left > first and below + smaller >= level:
+            last = left
+        elif right == last or below + smaller + equal >= level:
+            return pivot
+        else:
+            below += smaller + equal
+            first = right
+    return v[first]

@@ -36,6 +36,7 @@ from skscreen.core.decisions import LINEAR, hinge_slackness
 from skscreen.core.floats import REORDER
 from skscreen.core.memory import check_memory
 from skscreen.samples.row_loops import sparse_products
+from skscreen.samples.rows import flat_rows
 from skscreen.svm.solvers.linear.state import SampleState
 
 # Width of the first zones over the relative gap, and the largest width, in units of the margin.
@@ -182,7 +183,7 @@ def _products(A, transposed: bool) -> np.ndarray:
     if transposed:
         return np.asfortranarray((A @ A.T).toarray())
     out = np.zeros((A.shape[1], A.shape[1]))
-    sparse_products(A.data, A.indices, A.indptr, out)
+    sparse_products(*flat_rows(A), out)
     # Symmetric: the lower triangle in C order is the upper one in Fortran order.
     return np.asfortranarray(out)
 

@@ -1,0 +1,86 @@
+// Passes over rows of a Gram matrix, whose columns are read as rows: contiguous in memory.
+//
+// Sums are in double precision whatever the matrix is stored in.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "arrays.hpp"
+#include "sums.hpp"
+
+namespace skscreen {
+
+// Columns of a block of sums that stays in the first-level cache.
+constexpr int64_t GRAM_COLUMNS = 2048;
+
+// out_j += sum_k weights_k K(rows_k, place(j)); four rows a pass, to read and write out less.
+template <class T, class Place>
+SKSCREEN_INLINE void add_gram_rows_by(Matrix<const T> K, Array<const int64_t> rows,
+                                      Array<const double> weights, Array<double> out, Place place) {
+  const int64_t m = rows.size;
+  double* sums = out.data;
+  for (int64_t first = 0; first < out.size; first += GRAM_COLUMNS) {
+    const int64_t last = std::min(first + GRAM_COLUMNS, out.size);
+    int64_t k = 0;
+    for (; k + 4 <= m; k += 4) {
+      const double a = weights[k], b = weights[k + 1], c = weights[k + 2], d = weights[k + 3];
+      const T *A = K.row(rows[k]).data, *B = K.row(rows[k + 1]).data;
+      const T *C = K.row(rows[k + 2]).data, *D = K.row(rows[k + 3]).data;
+      for_all(last - first, [=](int64_t l) {
+        const int64_t i = place(first + l);
+        sums[first + l] += (a * A[i] + b * B[i]) + (c * C[i] + d * D[i]);
+      });
+    }
+    for (; k < m; ++k) {
+      const double a = weights[k];
+      const T* A = K.row(rows[k]).data;
+      for_all(last - first, [=](int64_t l) { sums[first + l] += a * A[place(first + l)]; });
+    }
+  }
+}
+
+template <class T>
+void add_gram_rows(Matrix<const T> K, Array<const int64_t> rows, Array<const double> weights,
+                   Array<double> out) {
+  add_gram_rows_by(K, rows, weights, out, [](int64_t j) { return j; });
+}
+
+template <class T>
+void add_gram_rows_at(Matrix<const T> K, Array<const int64_t> rows, Array<const double> weights,
+                      Array<const int64_t> columns, Array<double> out) {
+  const int64_t* column = columns.data;
+  add_gram_rows_by(K, rows, weights, out, [column](int64_t j) { return column[j]; });
+}
+
+// Write y_i y_j (K(i, j) + B^2), i in rows and j in columns, to out.
+template <class T>
+void signed_block(Matrix<const T> K, Array<const int64_t> rows, Array<const int64_t> columns,
+                  Array<const double> y_rows, Array<const double> y_columns, double square_bias,
+                  Matrix<double> out) {
+  for (int64_t k = 0; k < rows.size; ++k) {
+    const T* A = K.row(rows[k]).data;
+    const double y = y_rows[k];
+    double* into = out.row(k).data;
+    for (int64_t j = 0; j < columns.size; ++j)
+      into[j] = y * y_columns[j] * ((double)A[columns[j]] + square_bias);
+  }
+}
+
+// Write factor (K(i, j) - own_i - own_j), i in rows and j in columns, to columns of out.
+template <class T, class Out>
+void copy_block(Matrix<const T> K, Array<const int64_t> rows, Array<const int64_t> columns,
+                Array<const double> own, double factor, Matrix<Out> out) {
+  const std::unique_ptr<double[]> others(new double[columns.size]);
+  for (int64_t j = 0; j < columns.size; ++j) others[j] = own[columns[j]];
+  for (int64_t k = 0; k < rows.size; ++k) {
+    const T* A = K.row(rows[k]).data;
+    const double mine = own[rows[k]];
+    Out* into = out.row(k).data;
+    for (int64_t j = 0; j < columns.size; ++j)
+      into[j] = (Out)(factor * ((double)A[columns[j]] - mine - others[j]));
+  }
+}
+
+}  // namespace skscreen
