@@ -65,25 +65,6 @@ def _scaled_margins(embedding: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return ((far / unit) ** 2).sum(axis=1) - ((near / unit) ** 2).sum(axis=1)
 
 
-def query_accuracy_scorer(estimator, X, y=None) -> float:
-    """Return the share of answers that agree with a fitted embedding, as a scorer.
-
-    The equivalent of cblearn's function, for the `scoring` parameter of scikit-learn's
-    cross-validation. The `score` method of the estimator gives the same result.
-
-    Parameters
-    ----------
-    estimator : OrdinalEmbedding
-    X, y
-        Answers as `skscreen.OrdinalEmbedding.fit` takes them.
-
-    Returns
-    -------
-    float
-    """
-    return estimator.score(X, y)
-
-
 def noise_ceiling(X, y=None, *, oddoneout: bool = False, response="auto") -> NoiseCeiling:
     """Return how well answers can be predicted at best, from questions answered several times.
 

@@ -26,7 +26,7 @@ COVERS = {
     "ScreenedRTLM from comparisons": {"ScreenedRTLM"},
     "tuples": {"RTLMPairsClassifier", "RTLMTripletsClassifier", "RTLMQuadrupletsClassifier"},
     "metrics": {
-        "triplet_error", "procrustes_distance", "query_accuracy_scorer", "noise_ceiling",
+        "triplet_error", "procrustes_distance", "noise_ceiling",
         *(function.__name__ for first in ("relevant", "Z")
           for function, _ in others.measures_of(first, 1)),
     },

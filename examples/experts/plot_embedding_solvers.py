@@ -35,8 +35,8 @@ for solver, colour in [
         # A tolerance of zero is never met: all go on to the last epoch.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(answers, init=start)
-    passes = [event.epoch for event in model.history_]
-    losses = np.array([event.loss for event in model.history_])
+    passes = model.history_["passes"]
+    losses = model.history_["primal"]
     # SGD looks at the objective once, at its end.
     at_end = np.isfinite(losses).sum() == 1
     name = f"{solver}, at its end" if at_end else solver

@@ -134,8 +134,10 @@ class OrdinalEmbedding(
     smoothing : float, default=1.0
         Width of the quadratic piece of "gnmds", >= 0; 0 is the hinge.
     tol : float, default=1e-4
-        The fit stops when the relative decrease of F in an iteration is at most this (ten times
-        this in an epoch of "svrg-sbb" and "svrg"). Not used by "sgd", whose steps are fixed.
+        The problem is not convex and has no duality gap: the fit stops when the relative decrease
+        of F in an iteration is at most this (ten times this in an epoch of "svrg-sbb" and "svrg").
+        With a certified convex loss it is the relative duality gap. Not used by "sgd", whose steps
+        are fixed.
     objects : int, array-like of shape (n_objects,) or None, default=None
         Number of objects 0, 1, 2, ..., or names of all objects, in the order of the rows of
         `embedding_`. Needed for cross-validation, where objects may be missing from the answers of
@@ -175,8 +177,9 @@ class OrdinalEmbedding(
     stress_ : float
         F without the ridge, at `embedding_`.
     dual_gap_ : float
-        Bound on the relative distance of F from its minimum over points in any number of
-        dimensions. Only for the convex formulation with "gnmds", "ste" and "oddoneout".
+        Relative duality gap: bound on the relative distance of F from its minimum over points in
+        any number of dimensions, for the convex formulation with "gnmds", "ste" and "oddoneout";
+        else NaN.
     answers_ : Answers
         The answers of the fit: `rows` of positions in `objects_`, `weights` or None, and `trials`,
         the rows of X that they are from.
@@ -186,9 +189,10 @@ class OrdinalEmbedding(
         Strength of the ridge.
     n_iter_ : int
         Number of iterations or epochs, the entries of `history_`.
-    history_ : list of HistoryEntry
-        For each iteration of the best start: passes over the answers ("epoch"), seconds, objective
-        ("loss") and step length. If the ridge was chosen during the fit, objectives belong to
+    history_ : structured ndarray of shape (n_iter_,)
+        For each iteration of the best start: "iteration", "seconds", objective "primal", lower
+        bound "dual" and relative "gap" (NaN where they were not computed), "passes" over the
+        answers and "step" length. If the ridge was chosen during the fit, objectives belong to
         different ridges.
     n_features_in_ : int
         Number of columns of the answers.
@@ -493,8 +497,7 @@ class OrdinalEmbedding(
         if self.formulation == "nonconvex":
             # The ridge of the solver's points was larger, as their mean was not zero.
             self.objective_ = self.stress_ + self.reg_ * float(np.vdot(X, X)) / len(X)
-        if not math.isnan(solution.dual_gap):
-            self.dual_gap_ = solution.dual_gap
+        self.dual_gap_ = solution.dual_gap
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.compared_ = np.zeros(len(self.objects_), dtype=bool)
         self.compared_[compared] = True

@@ -116,7 +116,11 @@ def test_the_estimator_reports_the_gap():
     model = OrdinalEmbedding(2, loss="ste", formulation="convex", tol=1e-6, random_state=0)
     model.fit(ROWS)
     assert 0.0 <= model.dual_gap_ <= 1e-6
-    assert not hasattr(model.set_params(formulation="nonconvex").fit(ROWS), "dual_gap_")
+    history = model.history_
+    assert history["gap"][-1] == model.dual_gap_
+    assert np.all(history["dual"] <= history["primal"])
+    plain = model.set_params(formulation="nonconvex").fit(ROWS)
+    assert np.isnan(plain.dual_gap_) and np.isnan(plain.history_["gap"]).all()
     with pytest.warns(ConvergenceWarning, match="duality gap"):
         model.set_params(formulation="convex", reg=0.0).fit(ROWS)
     assert model.dual_gap_ == 1.0

@@ -7,7 +7,6 @@ from numpy.testing import assert_array_equal
 from sklearn.model_selection import cross_val_score
 
 from skscreen import OrdinalEmbedding
-from skscreen.metrics import query_accuracy_scorer
 
 POINTS = np.random.default_rng(0).normal(size=(20, 2))
 T = triplets_of(POINTS, 800, 1)
@@ -61,9 +60,9 @@ def test_wrong_formats_are_named(fitted):
         odd.predict(T, "list-order")
 
 
-@pytest.mark.parametrize("scoring", [None, "accuracy", query_accuracy_scorer])
+@pytest.mark.parametrize("scoring", [None, "accuracy"])
 def test_scorers_of_a_cross_validation(scoring):
-    """With responses all three are the share of agreement."""
+    """With responses both are the share of agreement."""
     model = OrdinalEmbedding(objects=20, random_state=0)
     y = np.where(TURNED, -1, 1)
     scores = cross_val_score(model, ASKED, y, cv=3, scoring=scoring, error_score="raise")

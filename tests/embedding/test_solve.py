@@ -51,7 +51,7 @@ def test_every_solver_meets_its_tolerance_and_predicts(loss, solver):
     assert share_right(solution.embedding, UNSEEN) > 0.9
     assert_allclose(solution.objective, problem(loss).evaluate(solution.embedding)[0], rtol=1e-12)
     assert solution.n_iter == len(solution.history)
-    passes = [entry.epoch for entry in solution.history]
+    passes = solution.history["passes"].tolist()
     assert passes == sorted(passes)
 
 
@@ -59,7 +59,7 @@ def test_every_solver_meets_its_tolerance_and_predicts(loss, solver):
 def test_sgd_predicts_and_its_steps_fall(loss):
     solution = solve(problem(loss), P, "sgd", Settings(), 0)
     assert share_right(solution.embedding, UNSEEN) > 0.9
-    lengths = [entry.step for entry in solution.history]
+    lengths = solution.history["step"].tolist()
     assert lengths == sorted(lengths, reverse=True)
 
 
@@ -176,7 +176,7 @@ def test_an_epoch_that_diverges_is_undone(loss):
     """A first step that is far too long must not ruin the result."""
     for solver in ("svrg-sbb", "svrg", "batch"):
         settings = Settings(step=1e3, max_iter=500, tol=1e-3)
-        values = [entry.loss for entry in solve(problem(loss), P, solver, settings, 0).history]
+        values = solve(problem(loss), P, solver, settings, 0).history["primal"].tolist()
         assert np.isfinite(values).all()
         assert all(after <= before for before, after in pairwise(values))
         assert values[-1] <= problem(loss).evaluate(start())[0]

@@ -115,7 +115,8 @@ def _refuse_negative(table: Table) -> None:
 
 
 def _given(objects) -> np.ndarray:
-    if isinstance(objects, str) or not hasattr(objects, "__len__"):
+    scalar = isinstance(objects, np.ndarray) and not objects.ndim
+    if isinstance(objects, str) or not hasattr(objects, "__len__") or scalar:
         raise ValueError(f"objects must be their number or a list of their names, got {objects!r}.")
     if len(objects) < 2:
         raise ValueError(f"objects must have at least 2 names, got {len(objects)}.")

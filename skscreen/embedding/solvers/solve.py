@@ -5,7 +5,6 @@ from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -45,25 +44,12 @@ _SAME = 1e-3
 _FEW_OBJECTS = 20
 
 
-class HistoryEntry(NamedTuple):
-    """A line of the history of a fit.
-
-    Parameters
-    ----------
-    epoch : float
-        Gradients of answers so far, divided by the number of answers.
-    seconds : float
-        Since the start.
-    loss : float
-        Objective; NaN where the solver did not compute it.
-    step : float
-        Length of the step: that of the iteration for L-BFGS, else the factor of a gradient.
-    """
-
-    epoch: float
-    seconds: float
-    loss: float
-    step: float
+# A line of the history of a fit: its number, the seconds since the start, the objective, its lower
+# bound and their relative gap (NaN where the solver did not compute them), the gradients of answers
+# so far divided by the number of answers, and the length of the step, which is that of the
+# iteration for L-BFGS, else the factor of a gradient.
+HISTORY = np.dtype([("iteration", np.int64), *((name, np.float64) for name in (
+    "seconds", "primal", "dual", "gap", "passes", "step"))])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,7 +65,7 @@ class EmbeddingSolution:
     converged : bool
     n_iter : int
         Steps that were reported: iterations of L-BFGS, epochs of SVRG, parts of an SGD pass.
-    history : list of HistoryEntry
+    history : ndarray of shape (n_iter,), of dtype HISTORY
     dual_gap : float
         Over the objective; NaN without a certificate.
     """
@@ -89,7 +75,7 @@ class EmbeddingSolution:
     reg: float
     converged: bool
     n_iter: int
-    history: list[HistoryEntry]
+    history: np.ndarray
     dual_gap: float
 
 
@@ -159,8 +145,7 @@ def solve(
     problem, rng = copy(problem), np.random.default_rng(seed)
     history, start = [], perf_counter()
     for progress in steps(problem, n_components, solver, settings, rng, init):
-        entry = progress.passes, perf_counter() - start, progress.value, progress.step
-        history.append(HistoryEntry(*entry))
+        history.append(_line(len(history) + 1, perf_counter() - start, progress))
         if report is not None:
             report(progress)
     return EmbeddingSolution(
@@ -169,9 +154,15 @@ def solve(
         reg=problem.reg,
         converged=progress.converged,
         n_iter=len(history),
-        history=history,
+        history=np.array(history, dtype=HISTORY),
         dual_gap=progress.dual_gap,
     )
+
+
+def _line(iteration: int, seconds: float, progress: Progress) -> tuple:
+    """Return an entry of a history."""
+    value, gap = progress.value, progress.dual_gap
+    return iteration, seconds, value, value * (1.0 - gap), gap, progress.passes, progress.step
 
 
 def solve_from(
@@ -218,14 +209,15 @@ def _distinct(found: list[EmbeddingSolution]) -> list[EmbeddingSolution]:
 
 def _moved(problem, solution: EmbeddingSolution, settings: Settings) -> EmbeddingSolution:
     """Return a solution on a line, or a better one to which moves of its points lead."""
-    X, history = solution.embedding.copy(), list(solution.history)
-    before, start, last = history[-1], perf_counter(), None
+    X, history = solution.embedding.copy(), solution.history.tolist()
+    before, start, last = solution.history[-1], perf_counter(), None
     for last in improve_line(problem, X, settings):
-        seconds = before.seconds + perf_counter() - start
-        history.append(HistoryEntry(before.epoch + last.passes, seconds, last.value, last.step))
+        seconds = before["seconds"] + perf_counter() - start
+        moved = last._replace(passes=before["passes"] + last.passes)
+        history.append(_line(len(history) + 1, seconds, moved))
     if last is None or not last.value < solution.objective:
         return solution
     return replace(
         solution, embedding=X, objective=last.value, converged=last.converged,
-        n_iter=len(history), history=history,
+        n_iter=len(history), history=np.array(history, dtype=HISTORY),
     )  # fmt: skip
