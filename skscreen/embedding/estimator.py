@@ -15,7 +15,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _num_samples, validate_data
 
 from skscreen.core.threads import N_JOBS
 from skscreen.embedding.problem.answers import (
@@ -183,6 +183,8 @@ class OrdinalEmbedding(
     answers_ : Answers
         The answers of the fit: `rows` of positions in `objects_`, `weights` or None, and `trials`,
         the rows of X that they are from.
+    n_trials_ : int
+        Number of rows of X.
     response_ : str
         How y was read; "auto" where several readings are the same, or without y.
     reg_ : float
@@ -437,6 +439,7 @@ class OrdinalEmbedding(
         answers, self.objects_, self.response_ = learn_answers(
             X, y, sample_weight, Layout.of(self), learn, declared=declared
         )
+        self.n_trials_ = _num_samples(X)
         validate_data(self, answers.rows if _is_not_a_table(X) else X, skip_check_array=True)
         answers = usable_answers(answers)
         if not declared:

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from skscreen import OrdinalEmbedding
+from skscreen import OrdinalEmbedding, next_queries
+from skscreen.embedding.problem.losses import EmbeddingLoss
+from skscreen.embedding.tools.bootstrap import nearest_similar
+from skscreen.embedding.tools.redraw import redraw
+from skscreen.embedding.tools.response import Response
+from skscreen.inspection import EmbeddingDisplay
 
 N, NOISE = 30, 0.1
 
@@ -35,3 +40,120 @@ def test_it_is_not_flung_out_of_the_map(n_answers, n_components):
         radii = np.linalg.norm(model.embedding_ - model.embedding_[:N].mean(axis=0), axis=1)
         flung += radii[N] > 1.5 * radii[:N].max()
     assert flung <= 1
+
+
+@pytest.mark.parametrize("loss", ["soe", "oddoneout"])
+def test_places_are_drawn_from_the_map_times_the_probability_of_the_answers(loss):
+    """Mean and covariance, by a sum over a grid."""
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(size=(12, 2)), [[0.0, 0.0]]])
+    rows = np.array([[12, 0, 1], [12, 2, 3], [4, 12, 5]])
+    weights = np.array([1.0, 2.0, 0.5])
+    counts = np.array([150.0] * 12 + [3.0])
+    response, loss = Response(2.0, 0.1), EmbeddingLoss(loss)
+    drawn = np.repeat(points[None], 4000, axis=0)
+    redraw(drawn, rows, np.tile(weights, (4000, 1)), counts, loss, response, rng)
+    assert np.array_equal(drawn[:, :12], np.repeat(points[None, :12], 4000, axis=0))
+    shares = counts / counts.sum()
+    middle = shares @ points
+    covariance = (points - middle).T @ ((points - middle) * shares[:, None]) * (1.0 + 1.0 / 13.0)
+    grid = np.stack(np.meshgrid(*[np.linspace(-5.0, 5.0, 161)] * 2), axis=-1).reshape(-1, 2)
+    off = grid - middle
+    logs = -0.5 * (off @ np.linalg.inv(covariance) * off).sum(axis=1)
+    for (i, j, k), weight in zip(rows, weights, strict=True):
+        places = [np.tile(points[v], (len(grid), 1)) if v < 12 else grid for v in (i, j, k)]
+        near, far, third = (
+            ((places[a] - places[b]) ** 2).sum(axis=1) for a, b in ((0, 1), (0, 2), (1, 2))
+        )
+        margin = np.minimum(far, third) - near if loss.of_trials else far - near
+        logs += weight * np.log(0.05 + 0.9 / (1.0 + np.exp(-2.0 * margin)))
+    density = np.exp(logs - logs.max())
+    density /= density.sum()
+    mean = density @ grid
+    expected = (grid - mean).T @ ((grid - mean) * density[:, None])
+    np.testing.assert_allclose(drawn[:, 12].mean(axis=0), mean, atol=0.06)
+    np.testing.assert_allclose(np.cov(drawn[:, 12].T), expected, atol=0.06)
+
+
+@pytest.mark.parametrize("loss", ["soe", "ste"])
+def test_regions_grow_where_answers_lack(loss):
+    sizes, inside = np.zeros(3), 0
+    for turn, n_answers in enumerate((1, 10, 40)):
+        for seed in range(5):
+            points, known, about = rare_object(seed, n_answers)
+            model = OrdinalEmbedding(2, loss=loss, random_state=0).fit(np.r_[known, about])
+            places = model.bootstrap(40, random_state=0).points
+            # The true map, brought near by the objects that are known well.
+            weights = np.append(np.ones(N), 0.0)
+            truth = nearest_similar(points, model.embedding_, weights)[N]
+            off = truth - places[:, N].mean(axis=0)
+            inside += off @ np.linalg.solve(np.cov(places[:, N].T), off) <= -2.0 * np.log(0.05)
+            sizes[turn] += places[:, N].std(axis=0).mean() / places[:, :N].std(axis=0).mean()
+    sizes /= 5
+    assert sizes[0] > sizes[1] > sizes[2] > 1.0
+    assert sizes[0] > 4.0
+    assert inside >= 11
+
+
+def test_what_answers_do_not_fix_has_no_region():
+    """Objects in no answer, and a batch that is never compared with the others."""
+    _, rows, _ = rare_object(0, 1)
+    apart = rows[(rows < 12).all(axis=1) | (rows >= 12).all(axis=1)]
+    names = np.array([f"face {v:02d}" for v in range(N + 1)])
+    model = OrdinalEmbedding(2, objects=names, random_state=0).fit(names[apart])
+    with pytest.warns(UserWarning, match=r"place of face 00, .*face 04 and 8 others"):
+        sample = model.bootstrap(10, random_state=0)
+    free = np.isinf(sample.points).any(axis=(0, 2))
+    assert free.tolist() == [True] * 12 + [False] * 18 + [True]
+    assert np.isinf(sample.points[:, free]).all()
+    display = EmbeddingDisplay.from_estimator(model, regions=sample)
+    assert len(display.ellipses_.get_paths()) == 18
+    # Most of what is to be asked is how the batches lie to each other.
+    codes = np.searchsorted(names, next_queries(model, 100, random_state=0))
+    assert np.mean((codes < 12).any(axis=1) & (codes >= 12).any(axis=1)) > 0.8
+
+
+def test_three_objects_are_asked_about_once():
+    _, rows, _ = rare_object(0, 1)
+    model = OrdinalEmbedding(2, random_state=0).fit(rows)
+    asked = {tuple(row) for row in np.sort(rows, axis=1).tolist()}
+    for strategy in ("information", "random"):
+        new = [tuple(sorted(row)) for row in next_queries(model, 200, strategy).tolist()]
+        assert len(set(new)) == 200
+        assert not asked & set(new)
+    few = rows[(rows < 8).all(axis=1)]
+    model = OrdinalEmbedding(2, random_state=0).fit(few)
+    asked = {tuple(row) for row in np.sort(few, axis=1).tolist()}
+    with pytest.warns(UserWarning, match=r"questions are about three objects that were compared"):
+        new = next_queries(model, 80, random_state=0)
+    assert {tuple(sorted(row)) for row in new.tolist()} | asked >= {
+        (i, j, k) for k in range(8) for j in range(k) for i in range(j)
+    }
+    assert len(next_queries(model, 80, repeats=True, random_state=0)) == 80
+
+
+def test_answers_of_a_person_are_drawn_together():
+    """Each person has an own map, so that single answers tell less than they seem to."""
+    rng = np.random.default_rng(1)
+    common, rows, people = rng.normal(size=(15, 2)), [], []
+    for person in range(6):
+        own = common + rng.normal(size=common.shape)
+        asked = np.array([rng.choice(15, 3, replace=False) for _ in range(400)])
+        rows.append(answers_about(own, asked, rng))
+        people += [f"person {person}"] * 400
+    rows = np.concatenate(rows)
+    model = OrdinalEmbedding(2, random_state=0).fit(rows)
+    single = model.bootstrap(40, random_state=0)
+    groups = model.bootstrap(40, groups=people, random_state=0)
+    assert groups.points.std(axis=0).mean() > 1.2 * single.points.std(axis=0).mean()
+    # All answers of a person are drawn or left out.
+    order = np.argsort(model.answers_.trials)
+    left_out = groups.left_out[:, order].reshape(40, 6, 400)
+    assert np.all(left_out == left_out[:, :, :1])
+    for wrong, message in (
+        (people[1:], "groups must have one participant for each of the 2400 rows"),
+        (["one"] * 2400, "at least two participants"),
+        ([None, *people[1:]], "missing"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.bootstrap(2, groups=wrong)

@@ -5,17 +5,26 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy import sparse
 from scipy.linalg import orthogonal_procrustes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
+from skscreen.embedding.problem.groups import draw_counts, read_groups
 from skscreen.embedding.problem.losses import EmbeddingLoss
-from skscreen.embedding.problem.objective import EmbeddingProblem
+from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
 from skscreen.embedding.solvers.solve import solve
 from skscreen.embedding.solvers.state import Settings
+from skscreen.embedding.tools.redraw import redraw
+from skscreen.embedding.tools.response import Response
 from skscreen.fitting.warning import warn_user
+
+# Names in a message.
+_SHOWN = 5
+# Draws of participants count this often, so that the noise of a drawn place adds little to theirs.
+_SHARPER = 2.0
 
 
 class Bootstrap(NamedTuple):
@@ -25,6 +34,7 @@ class Bootstrap(NamedTuple):
     ----------
     points : ndarray of shape (n_samples, n_objects, n_components)
         Points, rotated, reflected, shifted and scaled to match the embedding of all answers.
+        Infinite for objects that the answers do not fix.
     left_out : ndarray of shape (n_samples, n_answers), bool
         Rows of `answers_` that were not drawn, and so are unseen answers for that sample.
     """
@@ -33,11 +43,32 @@ class Bootstrap(NamedTuple):
     left_out: np.ndarray
 
 
+class Sample(NamedTuple):
+    """A bootstrap, and what was learned on the way.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_samples, n_objects, n_components)
+        Finite: objects that are not fixed are anywhere in the map.
+    left_out : ndarray of shape (n_samples, n_answers), bool
+    fixed : ndarray of shape (n_objects,), bool
+        Objects that answers connect with most of the others.
+    response : Response
+    """
+
+    points: np.ndarray
+    left_out: np.ndarray
+    fixed: np.ndarray
+    response: Response
+
+
 class BootstrapMixin:
     """Mixin of ordinal embeddings: refits to resampled answers."""
 
-    def bootstrap(self, n_samples: int = 100, *, n_jobs=None, random_state=None) -> Bootstrap:
-        """Refit answers drawn with replacement from those of the fit.
+    def bootstrap(
+        self, n_samples: int = 100, *, groups=None, n_jobs=None, random_state=None
+    ) -> Bootstrap:
+        """Refit answers, or participants, drawn with replacement from those of the fit.
 
         Each fit starts from `embedding_` and keeps the ridge `reg_`, so it takes a fraction of the
         time of the first fit. Its points are then aligned with `embedding_` by a similarity
@@ -45,10 +76,20 @@ class BootstrapMixin:
         which answers were given. It does not show bias, such as that of the ridge or of too few
         dimensions.
 
+        A refit does not show what few answers leave open: any place on the right side of a single
+        answer is as good. So the position of an object in fewer than 120 answers is drawn, for each
+        sample, from a normal distribution over the map times the probability of the answers about
+        it. This probability is a logistic function of the difference of the squared distances, with
+        a share of answers at random; both are learned from the answers that samples have left out.
+
         Parameters
         ----------
         n_samples : int, default=100
             At least 1.
+        groups : array-like of shape (n_rows,), default=None
+            Participant of each row of X of the fit. Participants are then drawn, each with all
+            answers, because answers of one person are more alike than those of several; None draws
+            single answers.
         n_jobs : int or None, default=None
             Threads.
         random_state : int, RandomState or None, default=None
@@ -62,39 +103,103 @@ class BootstrapMixin:
         ConvergenceWarning
             If refits did not reach `tol` in `max_iter` iterations of L-BFGS, 200 by default or
             where the fit was by another solver; one warning for all of them.
+        UserWarning
+            If answers do not fix objects: they are in none, or no chain of answers connects them
+            with most of the others. Their points are infinite.
 
         References
         ----------
         B. Efron, R. J. Tibshirani (1993). An introduction to the bootstrap. Chapter 6.
+
+        A. C. Davison, D. V. Hinkley (1997). Bootstrap methods and their application. Section 3.8,
+        resampling of groups.
         """
         check_is_fitted(self)
-        n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        needed = n_samples * (8.0 * self.embedding_.size + len(self.answers_.rows))
-        check_memory(needed, f"{n_samples:,} embeddings", "Use a smaller n_samples.")
-        loss, rng = EmbeddingLoss.of(self), check_random_state(random_state)
-        tasks = (
-            delayed(_draw)(self, loss, np.random.default_rng(seed))
-            for seed in rng.randint(2**31 - 1, size=n_samples).tolist()
-        )
-        found = Parallel(n_jobs, require="sharedmem")(tasks)
-        points, left_out, converged = zip(*found, strict=True)
-        _warn_unconverged(self, n_samples - sum(converged), n_samples)
-        return Bootstrap(np.array(points), np.array(left_out))
+        sample = draw_sample(self, n_samples, groups, n_jobs, check_random_state(random_state))
+        if not sample.fixed.all():
+            names = [str(name) for name in self.objects_[~sample.fixed][:_SHOWN]]
+            count = int(np.count_nonzero(~sample.fixed))
+            more = f" and {count - _SHOWN} others" if count > _SHOWN else ""
+            warn_user(
+                f"The answers do not fix the place of {', '.join(names)}{more}: no chain of "
+                "answers connects them with most of the objects. Their regions are infinite."
+            )
+            sample.points[:, ~sample.fixed] = np.inf
+        return Bootstrap(sample.points, sample.left_out)
 
 
-def _draw(model, loss: EmbeddingLoss, rng) -> tuple[np.ndarray, np.ndarray, bool]:
+def draw_sample(model, n_samples, groups, n_jobs, random_state) -> Sample:
+    """Refit resampled answers, and draw the objects with few answers."""
+    n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
+    rows, weights, trials = model.answers_
+    needed = n_samples * (8.0 * model.embedding_.size + 9.0 * len(rows))
+    check_memory(needed, f"{n_samples:,} embeddings", "Use a smaller n_samples.")
+    codes = None if groups is None else read_groups(groups, model.n_trials_)[trials]
+    fixed, batches = _connected(rows, len(model.embedding_))
+    counts = np.bincount(rows.ravel(), minlength=len(fixed)) * fixed.astype(float)
+    loss = EmbeddingLoss.of(model)
+    seeds = random_state.randint(2**31 - 1, size=n_samples + 1).tolist()
+    tasks = (
+        delayed(_draw)(model, loss, codes, counts, np.random.default_rng(seed))
+        for seed in seeds[:-1]
+    )
+    found = Parallel(n_jobs, require="sharedmem")(tasks)
+    points, left_out, converged = (np.array(part) for part in zip(*found, strict=True))
+    _warn_unconverged(model, int(np.count_nonzero(~converged)), n_samples)
+    seen = np.concatenate([
+        answer_margins(one, rows[out], loss) for one, out in zip(points, left_out, strict=True)
+    ])  # fmt: skip
+    rng = np.random.default_rng(seeds[-1])
+    response = Response.fit(seen, rng)
+    times = np.ones((n_samples, len(rows)))
+    if weights is not None:
+        times *= weights / weights.mean()
+    if codes is not None:
+        times *= _SHARPER * rng.exponential(size=(n_samples, codes.max() + 1))[:, codes]
+    redraw(points, rows, times, counts, loss, response, rng)
+    _scatter(points, fixed, batches, rng)
+    return Sample(points, left_out, fixed, response)
+
+
+def _connected(rows: np.ndarray, n_objects: int) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each object belongs to the largest connected batch, and the batch of each."""
+    ends = np.repeat(rows[:, 0], rows.shape[1] - 1), rows[:, 1:].ravel()
+    graph = sparse.coo_array((np.ones(len(ends[0])), ends), shape=(n_objects, n_objects))
+    batches = sparse.csgraph.connected_components(graph, directed=False)[1]
+    # Ties go to the batch with the most answers.
+    sizes = np.bincount(batches) + np.bincount(batches[rows[:, 0]], minlength=batches.max() + 1) / (
+        len(rows) + 1.0
+    )
+    return batches == np.argmax(sizes), batches
+
+
+def _scatter(points: np.ndarray, fixed: np.ndarray, batches: np.ndarray, rng) -> None:
+    """Put batches that nothing connects with the map anywhere in it, turned at random."""
+    inside, p = np.flatnonzero(fixed), points.shape[2]
+    for batch in np.unique(batches[~fixed]):
+        members = np.flatnonzero(batches == batch)
+        for places in points:
+            turn = np.linalg.qr(rng.normal(size=(p, p)))[0]
+            own = places[members]
+            places[members] = (own - own.mean(axis=0)) @ turn + places[rng.choice(inside)]
+
+
+def _draw(model, loss: EmbeddingLoss, codes, counts, rng) -> tuple[np.ndarray, np.ndarray, bool]:
     """Points of one sample, which answers are not in it, and whether the refit converged."""
-    rows, weights = model.answers_.rows, model.answers_.weights
-    counts = np.bincount(rng.integers(len(rows), size=len(rows)), minlength=len(rows))
-    drawn = counts > 0
-    totals = counts[drawn] * (1.0 if weights is None else weights[drawn])
-    X = model.embedding_
+    answers, compared = model.answers_.compact(len(model.embedding_))
+    rows, weights, _ = answers
+    times = draw_counts(np.arange(len(rows)) if codes is None else codes, rng)
+    drawn = times > 0
+    totals = times[drawn] * (1.0 if weights is None else weights[drawn])
+    X = model.embedding_[compared]
     problem = EmbeddingProblem(rows[drawn], totals, len(X), loss, model.reg_)
     # Epochs of other solvers are no iterations of L-BFGS.
     max_iter = model.max_iter if _ends_with_lbfgs(model) else None
     settings = Settings(tol=min(float(model.tol), 1.0), max_iter=max_iter)
     found = solve(problem, X.shape[1], "lbfgs", settings, 0, X)
-    return nearest_similar(found.embedding, X), ~drawn, found.converged
+    points = np.zeros_like(model.embedding_)
+    points[compared] = nearest_similar(found.embedding, X, counts[compared])
+    return points, ~drawn, found.converged
 
 
 def _ends_with_lbfgs(model) -> bool:
@@ -112,11 +217,15 @@ def _warn_unconverged(model, count: int, n_samples: int) -> None:
         )
 
 
-def nearest_similar(points: np.ndarray, target: np.ndarray) -> np.ndarray:
+def nearest_similar(
+    points: np.ndarray, target: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Return points shifted, turned, reflected and scaled towards others (Procrustes)."""
-    middle = target.mean(axis=0)
-    centred = points - points.mean(axis=0)
-    rotation, size = orthogonal_procrustes(centred, target - middle)
-    total = float(np.vdot(centred, centred))
+    shares = np.ones(len(points)) if weights is None else weights
+    shares = (shares / shares.sum())[:, None]
+    middle = (shares * target).sum(axis=0)
+    centred = points - (shares * points).sum(axis=0)
+    rotation, size = orthogonal_procrustes(shares * centred, target - middle)
+    total = float(np.vdot(shares * centred, centred))
     scale = size / total if total > 0.0 else 1.0
     return scale * centred @ rotation + middle

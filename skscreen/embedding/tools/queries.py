@@ -3,22 +3,20 @@
 from numbers import Integral
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import entr, expit
+from scipy.special import entr
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
-from skscreen.embedding.problem.losses import EmbeddingLoss
-from skscreen.embedding.problem.objective import answer_margins, margins
+from skscreen.embedding.problem.objective import margins
 from skscreen.embedding.problem.objects import find_known
 from skscreen.embedding.problem.table import read_table
+from skscreen.embedding.tools.bootstrap import draw_sample
+from skscreen.fitting.warning import warn_user
 
 STRATEGIES = ("information", "uncertainty", "random")
 # Number of candidates for each question of a batch, and the least number of candidates.
 _POOL, _LEAST = 50, 2000
-# Ratio of the steepest to the flattest response that is tried, around the inverse mean margin.
-_SLOPES = 1e3
 
 
 def next_queries(
@@ -28,6 +26,7 @@ def next_queries(
     *,
     candidates=None,
     objects=None,
+    repeats: bool = False,
     n_samples: int = 20,
     random_state=None,
 ) -> np.ndarray:
@@ -35,8 +34,9 @@ def next_queries(
 
     The model is refitted to resampled answers (`OrdinalEmbedding.bootstrap`). If these embeddings
     agree on the answer to a question, there is no need to ask it. Let p_s be the probability of an
-    answer under embedding s, a logistic function of the difference of squared distances, with a
-    slope fitted to the answers that the embedding has not seen. With the entropy H,
+    answer under embedding s, a logistic function of the difference of squared distances with a
+    share of answers at random, fitted to the answers that the embedding has not seen. With the
+    entropy H,
 
     .. math::
 
@@ -60,6 +60,10 @@ def next_queries(
     objects : array-like of shape (n_heads,), default=None
         Only ask questions whose first object is one of these, for instance new objects. Objects
         that are in no answer are assumed to be at the point of a random other object.
+    repeats : bool, default=False
+        Whether three objects that an answer of the fit, or another question, already compares may
+        be asked about. If False, they are only where there are not enough others, with a warning.
+        Not used for `candidates`.
     n_samples : int, default=20
         Number of embeddings, >= 2.
     random_state : int, RandomState or None, default=None
@@ -80,6 +84,8 @@ def next_queries(
     -----
     ConvergenceWarning
         If refits did not reach `tol` of the model; see `OrdinalEmbedding.bootstrap`.
+    UserWarning
+        If some of the questions are about three objects that were compared before.
 
     References
     ----------
@@ -118,7 +124,27 @@ def next_queries(
         scores = np.maximum(mixed - each, 0.0) if strategy == "information" else mixed
     # The largest keys are a draw without replacement, in proportion to the scores.
     keys = np.log(np.maximum(scores, 1e-300)) + rng.gumbel(size=len(pool))
-    return model.objects_[pool[np.argsort(-keys, kind="stable")[:n]]]
+    order = np.argsort(-keys, kind="stable")
+    if candidates is None and not repeats:
+        order = _new_first(pool[order], order, model.answers_.rows, n)
+    return model.objects_[pool[order[:n]]]
+
+
+def _new_first(pool: np.ndarray, order: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+    """Put questions about three objects that come for the first time before all others."""
+    # Those of quadruplets are not three.
+    asked = rows[: 0 if rows.shape[1] == 4 else None, :3]
+    trios = np.sort(np.concatenate([asked, pool]), axis=1)
+    first = np.unique(trios, axis=0, return_index=True)[1] - len(asked)
+    new = np.zeros(len(pool), dtype=bool)
+    new[first[first >= 0]] = True
+    count = int(np.count_nonzero(new))
+    if count < n:
+        warn_user(
+            f"{n - count} of {n} questions are about three objects that were compared before, as "
+            f"only {count} candidates were not. Use a smaller n, or repeats=True."
+        )
+    return np.concatenate([order[new], order[~new]])
 
 
 def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
@@ -131,13 +157,18 @@ def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
         rows = find_known(table, model.objects_, input_name="candidates")[table.codes]
     else:
         check_memory(24.0 * _POOL * n, f"{n:,} questions", "Use a smaller n.")
-        rows = rng.randint(n_objects, size=(max(_LEAST, _POOL * n), 3))
+        size = max(_LEAST, _POOL * n)
+        everything = n_objects**3 <= size
+        if everything:
+            rows = np.stack(np.unravel_index(np.arange(n_objects**3), (n_objects,) * 3), axis=1)
+        else:
+            rows = rng.randint(n_objects, size=(size, 3))
     if objects is not None:
         if isinstance(objects, str) or not hasattr(objects, "__len__") or not len(objects):
             raise ValueError("objects must be a list of objects of the fit.")
         table = read_table([[name] for name in objects], input_name="objects")
         heads = find_known(table, model.objects_, input_name="objects")
-        if candidates is None:
+        if candidates is None and not everything:
             rows[:, 0] = rng.choice(heads, size=len(rows))
         rows = rows[np.isin(rows[:, 0], heads)]
     i, j, k = rows.T
@@ -147,28 +178,8 @@ def _pool(model, n: int, candidates, objects, rng) -> np.ndarray:
 
 def _entropies(model, pool: np.ndarray, n_samples: int, rng) -> tuple[np.ndarray, np.ndarray]:
     """Entropy of the mean answer over embeddings, and mean entropy of their answers."""
-    sample = model.bootstrap(n_samples, random_state=rng)
-    rows, loss = model.answers_.rows, EmbeddingLoss.of(model)
-    seen = np.concatenate([
-        answer_margins(points, rows[left_out], loss)
-        for points, left_out in zip(*sample, strict=True)
-    ])  # fmt: skip
-    points, compared = sample.points, np.flatnonzero(model.compared_)
-    for nobody in np.flatnonzero(~model.compared_):
-        points[:, nobody] = points[np.arange(n_samples), rng.choice(compared, n_samples)]
-    asked = np.array([margins(embedding, pool.astype(np.int32)) for embedding in points])
-    p = expit(_slope(seen) * asked)
+    sample = draw_sample(model, n_samples, None, None, rng)
+    asked = np.array([margins(points, pool.astype(np.int32)) for points in sample.points])
+    p = sample.response.probability(asked)
     mean = p.mean(axis=0)
     return entr(mean) + entr(1.0 - mean), (entr(p) + entr(1.0 - p)).mean(axis=0)
-
-
-def _slope(seen: np.ndarray) -> float:
-    """Return the slope that makes right answers, whose margins are positive, likeliest."""
-    size = float(np.mean(np.abs(seen))) if seen.size else 0.0
-    if not size > 0.0:
-        return 1.0
-    found = minimize_scalar(
-        lambda log_slope: np.mean(np.logaddexp(0.0, -np.exp(log_slope) * seen / size)),
-        bounds=(-np.log(_SLOPES), np.log(_SLOPES)), method="bounded",
-    )  # fmt: skip
-    return float(np.exp(found.x)) / size

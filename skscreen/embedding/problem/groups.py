@@ -1,0 +1,24 @@
+"""Participants: their answers hang together, so they are drawn, and left out, together."""
+
+import numpy as np
+
+from skscreen.embedding.problem.table import read_table
+
+
+def read_groups(groups, n_rows: int) -> np.ndarray:
+    """Return a code from 0 on for the group of each row of X, of shape (n_rows,)."""
+    cells = list(groups) if hasattr(groups, "__len__") and not isinstance(groups, str) else []
+    if len(cells) != n_rows:
+        raise ValueError(f"groups must have one participant for each of the {n_rows} rows of X.")
+    codes = read_table([[cell] for cell in cells], input_name="groups").codes[:, 0]
+    codes = np.unique(codes, return_inverse=True)[1]
+    if codes.max() == 0:
+        raise ValueError("groups must name at least two participants, got one.")
+    return codes
+
+
+def draw_counts(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw as many groups as there are, with replacement; how often each row is drawn."""
+    n_groups = int(codes.max()) + 1
+    drawn = rng.integers(n_groups, size=n_groups)
+    return np.bincount(drawn, minlength=n_groups)[codes]

@@ -1,0 +1,134 @@
+"""Positions of objects with few answers, drawn from what the answers and the map leave open.
+
+A refit to resampled answers moves an object with one or two answers hardly at all, because any
+place on the right side is as good. So it is drawn anew, with the others where they are: from a
+normal distribution with the mean and covariance of the map, times the probabilities of the answers
+about it. The steps are those of Metropolis: first proposals from the map, then random walks.
+"""
+
+import numpy as np
+
+from skscreen.embedding.problem.losses import EmbeddingLoss
+from skscreen.embedding.tools.response import Response
+
+# Objects in fewer answers than this are drawn.
+_FEW = 120
+# Proposals from the map, and steps of random walks.
+_LEAPS, _WALKS = 16, 24
+# Change of the length of a step after one that was taken, and after one that was not.
+_LONGER, _SHORTER = 1.3, 0.85
+# Numbers in memory at a time.
+_NUMBERS = 4_000_000
+
+
+def redraw(
+    points: np.ndarray,
+    rows: np.ndarray,
+    weights: np.ndarray,
+    counts: np.ndarray,
+    loss: EmbeddingLoss,
+    response: Response,
+    rng: np.random.Generator,
+) -> None:
+    """Draw positions of objects with few answers; they are written.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_samples, n_objects, n_components)
+    rows : ndarray of shape (m, 3) or (m, 4)
+    weights : ndarray of shape (n_samples, m)
+        How often each answer counts in each sample.
+    counts : ndarray of shape (n_objects,)
+        Number of answers about each object; objects with zero are left alone.
+    loss, response
+        What a margin is, and the probability of an answer with it.
+    """
+    width = rows.shape[1]
+    order = np.argsort(rows, axis=None, kind="stable")
+    objects, about = rows.ravel()[order], order // width
+    few = np.flatnonzero((counts > 0.0) & (counts < _FEW))
+    kept = np.isin(objects, few)
+    objects, about = objects[kept], about[kept]
+    if not len(objects):
+        return
+    chunk = max(1, _NUMBERS // (len(objects) * (points.shape[2] + 2)))
+    for start in range(0, len(points), chunk):
+        part = slice(start, start + chunk)
+        sides = _Sides(points[part], rows[about], objects, few, weights[part][:, about], loss)
+        points[part, few] = _metropolis(points[part], few, counts, sides, response, rng)
+
+
+class _Sides:
+    """The answers about some objects, as functions of where these are.
+
+    A margin is a difference of two squared distances. With other objects fixed, it is constant +
+    linear x + quadratic |x|^2 in the place x of the object.
+    """
+
+    def __init__(self, points, rows, objects, few, weights, loss):
+        self.places = np.searchsorted(few, objects)
+        self.first = np.searchsorted(self.places, np.arange(len(few)))
+        self.weights = weights
+        l_column = 0 if rows.shape[1] == 3 else 2
+        pairs = [(0, 1), (l_column, rows.shape[1] - 1)] + ([(1, 2)] if loss.of_trials else [])
+        near, *far = (_squares(points, rows, objects, *pair) for pair in pairs)
+        self.margins = [[a - b for a, b in zip(one, near, strict=True)] for one in far]
+
+    def log_likelihood(self, x: np.ndarray, response: Response) -> np.ndarray:
+        """Return that of the answers about each object, of shape (n_samples, n_few)."""
+        at = x[:, self.places]
+        squares = np.einsum("bep,bep->be", at, at)
+        margins = [
+            constant + np.einsum("bep,bep->be", linear, at) + quadratic * squares
+            for constant, linear, quadratic in self.margins
+        ]
+        logs = self.weights * response.log(np.minimum.reduce(margins))
+        return np.add.reduceat(logs, self.first, axis=1)
+
+
+def _squares(points, rows, objects, first, second):
+    """Coefficients of a squared distance in the place of an object of each row."""
+    i, j = rows[:, first], rows[:, second]
+    sign = (i == objects).astype(float) - (j == objects)
+    base = points[:, i] - points[:, j] - sign[:, None] * points[:, objects]
+    return np.einsum("bep,bep->be", base, base), 2.0 * sign[:, None] * base, sign * sign
+
+
+def _metropolis(points, few, counts, sides: _Sides, response: Response, rng) -> np.ndarray:
+    """Return drawn places, of shape (n_samples, n_few, n_components)."""
+    n_samples = len(points)
+    middle, factor = _spread(points, counts)
+    # In units of the map its distribution is normal with variance 1.
+    x = np.linalg.solve(factor, (points[:, few] - middle).transpose(0, 2, 1)).transpose(0, 2, 1)
+
+    def evaluate(x):
+        at = x @ factor.transpose(0, 2, 1) + middle
+        return sides.log_likelihood(at, response), -0.5 * (x * x).sum(axis=2)
+
+    likelihood, prior = evaluate(x)
+    step = np.ones((n_samples, len(few))) * np.minimum(1.0, 3.0 / np.sqrt(1.0 + counts[few]))
+    for turn in range(_LEAPS + _WALKS):
+        walks = turn >= _LEAPS
+        normal = rng.normal(size=x.shape)
+        new = x + step[:, :, None] * normal if walks else normal
+        found = evaluate(new)
+        gain = found[0] - likelihood + (found[1] - prior if walks else 0.0)
+        taken = np.log(rng.uniform(size=gain.shape)) < gain
+        if walks:
+            step *= np.where(taken, _LONGER, _SHORTER)
+        x = np.where(taken[:, :, None], new, x)
+        likelihood, prior = (
+            np.where(taken, *both) for both in zip(found, (likelihood, prior), strict=True)
+        )
+    return x @ factor.transpose(0, 2, 1) + middle
+
+
+def _spread(points: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of each map and a square root of its covariance, objects by their answers."""
+    shares = counts / counts.sum()
+    middle = np.einsum("n,bnp->bp", shares, points)[:, None]
+    off = points - middle
+    covariance = np.einsum("n,bnp,bnq->bpq", shares, off, off) * (1.0 + 1.0 / len(counts))
+    size = np.trace(covariance, axis1=1, axis2=2)[:, None, None]
+    ridge = 1e-9 * np.where(size > 0.0, size, 1.0) * np.eye(points.shape[2])
+    return middle, np.linalg.cholesky(covariance + ridge)
