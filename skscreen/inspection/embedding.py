@@ -51,7 +51,7 @@ class EmbeddingDisplay:
     reference_name : str, default="reference"
         Name of the reference in the legend.
     ellipses : ndarray of shape (n_objects, 2, 2), default=None
-        Semi-axes, in columns, of an ellipse around each point; infinite ones are not drawn.
+        Semi-axes, in columns, of an ellipse around each point; NaN for none.
     share : float, default=1.0
         Share of the spread that the plane shows.
 
@@ -129,7 +129,8 @@ class EmbeddingDisplay:
             Name of the reference in the legend.
         regions : Bootstrap, or array-like (n_samples, n_objects, n_components), default=None
             Samples of the embedding, as returned by `OrdinalEmbedding.bootstrap`. An ellipse around
-            each point shows the covariance of its positions.
+            each point shows the covariance of its positions. Objects with infinite positions, which
+            the answers do not fix, have none.
         level : float, default=0.95
             Probability of the ellipses, in (0, 1), for a normal distribution with that covariance.
         ax : matplotlib Axes, default=None
@@ -255,7 +256,9 @@ class EmbeddingDisplay:
 
         angles = np.linspace(0.0, 2.0 * np.pi, _ELLIPSE, endpoint=False)
         circle = np.stack([np.cos(angles), np.sin(angles)])
-        outlines = self.points[:, :, None] + np.asarray(self.ellipses) @ circle
+        ellipses = np.asarray(self.ellipses)
+        known = np.isfinite(ellipses).all(axis=(1, 2))
+        outlines = self.points[known, :, None] + ellipses[known] @ circle
         faces = PolyCollection(
             outlines.transpose(0, 2, 1),
             facecolor=(0.5, 0.5, 0.5, 0.1),
@@ -306,7 +309,7 @@ def _checked_regions(regions: Any, shape: tuple[int, int], level: float) -> np.n
     """Return other places of the objects as an array."""
     check_scalar(level, "level", Real, min_val=0.0, max_val=1.0, include_boundaries="neither")
     try:
-        places = np.asarray(getattr(regions, "points", regions), dtype=float)
+        places = np.array(getattr(regions, "points", regions), dtype=float)
     except (TypeError, ValueError):
         raise ValueError("`regions` must hold numbers, as model.bootstrap() does.") from None
     if places.ndim != 3 or places.shape[1:] != shape or len(places) < 3:
@@ -314,8 +317,10 @@ def _checked_regions(regions: Any, shape: tuple[int, int], level: float) -> np.n
             f"`regions` must have shape (n_samples, {shape[0]}, {shape[1]}) with at least 3 "
             f"samples, as model.bootstrap() has, got {places.shape}."
         )
-    if not np.isfinite(places).all():
-        raise ValueError("`regions` must be finite.")
+    if np.isnan(places).any():
+        raise ValueError("`regions` must not hold NaN.")
+    # Anything else than a number would spread to other objects in what follows.
+    places[:, ~np.isfinite(places).all(axis=(0, 2))] = np.nan
     return places
 
 
@@ -326,6 +331,8 @@ def _ellipses(places: np.ndarray, level: float) -> np.ndarray:
     """
     off = places - places.mean(axis=0)
     covariances = np.einsum("sni,snj->nij", off, off) / (len(places) - 1)
-    variances, axes = np.linalg.eigh(covariances)
+    known = np.isfinite(covariances).all(axis=(1, 2))
+    variances, axes = np.full(places.shape[1:], np.nan), np.full(covariances.shape, np.nan)
+    variances[known], axes[known] = np.linalg.eigh(covariances[known])
     sizes = np.sqrt(np.maximum(variances, 0.0) * -2.0 * np.log1p(-level))
     return axes * sizes[:, None, :]

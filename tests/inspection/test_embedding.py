@@ -236,7 +236,7 @@ def test_a_bootstrap_has_the_places():
         ({"regions": POINTS}, "`regions` must have shape"),
         ({"regions": np.zeros((2, 6, 2))}, "at least 3 samples"),
         ({"regions": "many"}, "`regions` must hold numbers"),
-        ({"regions": np.full((4, 6, 2), np.nan)}, "`regions` must be finite"),
+        ({"regions": np.full((4, 6, 2), np.nan)}, "`regions` must not hold NaN"),
         ({"regions": np.zeros((4, 6, 2)), "level": 1.0}, "level == 1.0"),
     ],
 )
