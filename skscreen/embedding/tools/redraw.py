@@ -17,8 +17,8 @@ _FEW = 120
 _LEAPS, _WALKS = 16, 24
 # Change of the length of a step after one that was taken, and after one that was not.
 _LONGER, _SHORTER = 1.3, 0.85
-# Covariance of the places of objects with few answers over that of the map, whose objects may be few
-# and, under a ridge, are drawn to its middle.
+# Covariance of places of objects with few answers over that of the map, whose objects may be few
+# and are drawn to its middle by a ridge.
 _WIDER = 1.25
 # Numbers in memory at a time.
 _NUMBERS = 4_000_000
