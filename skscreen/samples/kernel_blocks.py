@@ -431,32 +431,6 @@ class ComputedBlocks:
             out[rows, : J.size] = self._compute(I[rows], J)
 
 
-class LinearBlocks:
-    """Products of the linear kernel, by weights of the features.
-
-    Parameters
-    ----------
-    X : array or CSR of shape (n, d)
-    """
-
-    def __init__(self, X):
-        self._X, self.n = X, X.shape[0]
-        squares = X.multiply(X).sum(axis=1) if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
-        self._lengths = np.sqrt(np.asarray(squares, np.float64).ravel())
-
-    def dot(self, I, c, J, double=True) -> tuple[np.ndarray, np.ndarray]:
-        """Return sum_{i in I} c_i <x_i, x_j> for j in J, and bounds on the errors."""
-        out = self._X[J] @ (self._X[I].T @ c)
-        terms = I.size + self._X.shape[1] + 2.0
-        size = float(np.abs(c) @ self._lengths[I]) * self._lengths[J]
-        return out, _SECOND_ORDER * _UNIT * terms * size
-
-    def block(self, I, J, out: np.ndarray) -> None:
-        """Write the kernel between samples to the first columns of `out`, a float32 array."""
-        values = self._X[I] @ self._X[J].T
-        out[:, : J.size] = values.toarray() if sparse.issparse(values) else values
-
-
 def _tiles(first: int, last: int, size: int) -> Iterator[slice]:
     return (slice(start, min(start + size, last)) for start in range(first, last, size))
 

@@ -15,7 +15,7 @@ import numpy as np
 from skscreen.core.compiling import start_numba
 from skscreen.samples.gram import Gram
 from skscreen.samples.gram_loops import signed_block
-from skscreen.samples.rows import LARGEST, LinearSamples
+from skscreen.samples.rows import LARGEST
 
 
 def check_intercept_scaling(bias: float) -> None:
@@ -78,8 +78,8 @@ class KernelSamples:
         """Return the size, for a sample of length 1, of what is summed up to a margin."""
         return float(np.linalg.norm(alpha * self.norms))
 
-    def rows(self, index: np.ndarray) -> np.ndarray:
-        """Return rows of Q, in float64."""
+    def products(self, index: np.ndarray) -> np.ndarray:
+        """Return <z_i, z_j> of some samples with all, in float64."""
         signs = self.y[index][:, None] * self.y
         return signs * (self.gram.rows(index).astype(np.float64) + self.bias**2)
 
@@ -102,32 +102,3 @@ class KernelSamples:
         same = rows[:, None] == columns
         out[same] = np.broadcast_to(self.diagonal[rows][:, None], same.shape)[same]
         return out
-
-
-class LinearKernelSamples(KernelSamples):
-    """Samples of a linear kernel: solvers see kernel values, margins are those of the rows.
-
-    Far from the origin kernel values have few digits, and what users get is the weights.
-
-    Parameters
-    ----------
-    gram : Gram
-    rows : LinearSamples
-        Without a bias.
-    """
-
-    def __init__(self, gram: Gram, rows: LinearSamples):
-        super().__init__(gram, rows.y)
-        self._by_rows = rows
-
-    def q_dot(self, alpha: np.ndarray) -> np.ndarray:
-        """Return the margins of the weights that belong to alpha."""
-        return self._by_rows.q_dot(alpha)
-
-    def summed(self, alpha: np.ndarray) -> float:
-        """Return the length of the weights that belong to alpha."""
-        return float(np.linalg.norm(self._by_rows.combine(alpha)))
-
-    def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-        """Return some of the margins of the weights that belong to alpha."""
-        return self._by_rows.some_margins(index, alpha)

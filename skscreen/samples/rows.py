@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from skscreen.core.compiling import start_numba
+from skscreen.core.floats import EPS
 from skscreen.core.memory import aligned
 from skscreen.samples import row_loops
 
@@ -44,9 +45,15 @@ class LinearSamples:
     n : int
     n_features : int
         Length of a vector of weights: d, or d + 1 with an intercept.
+    error : float
+        Relative errors of products beyond those of double precision: none.
     norms : ndarray of shape (n,)
         Euclidean norms of z_i, which count B.
+    far : float
+        How far the origin is from that of the rows that users have: they compute margins there.
     """
+
+    error = far = 0.0
 
     def __init__(self, X, y, bias: float = 0.0, compressed: sparse.csr_array | None = None):
         self.X, self._compressed = _rows_of(X), compressed
@@ -81,6 +88,13 @@ class LinearSamples:
         """Return the same rows with other signs; nothing is computed again."""
         out = copy(self)
         out.y = self._checked(y)
+        return out
+
+    def with_bias(self, bias: float) -> "LinearSamples":
+        """Return the same rows with a feature of another value B."""
+        out = copy(self)
+        out.bias, out.n_features = float(bias), self.n_columns + (bias != 0.0)
+        out.norms = np.sqrt(self.norms**2 - self.bias**2 + out.bias**2)
         return out
 
     def __setstate__(self, state: dict) -> None:
@@ -143,6 +157,11 @@ class LinearSamples:
         """Return Q alpha with Q_ij = <z_i, z_j>: the margins of `combine(alpha)`."""
         return self.margins(self.combine(alpha))
 
+    def rounding(self, w: np.ndarray, b: float) -> np.ndarray:
+        """Return estimates of the rounding errors of margins: twice those of a sum of products."""
+        size = float(np.linalg.norm(w))
+        return 2.0 * EPS * (size * (self.norms + 2.0 * self.far) + abs(b))
+
     def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return some of the margins of `combine(alpha)`."""
         return self.restrict(index).margins(self.combine(alpha))
@@ -153,7 +172,7 @@ class LinearSamples:
         part = object.__new__(LinearSamples)
         part.X, part.y, part.norms = self.X[index], self.y[index], self.norms[index]
         part._compressed = None
-        part.bias, part.is_sparse = self.bias, self.is_sparse
+        part.bias, part.is_sparse, part.far = self.bias, self.is_sparse, self.far
         part.n, part.n_columns, part.n_features = index.size, self.n_columns, self.n_features
         return part
 
@@ -173,11 +192,6 @@ class LinearSamples:
             out[:, -1] = self.bias * scales
         return out
 
-    @property
-    def diagonal(self) -> np.ndarray:
-        """Diagonal of Q."""
-        return self.norms**2
-
     def block(
         self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray | None = None
     ) -> np.ndarray:
@@ -195,12 +209,24 @@ class LinearSamples:
         out *= self.y[columns]
         return out
 
+    @property
+    def diagonal(self) -> np.ndarray:
+        """Diagonal of Q."""
+        return self.norms**2
+
     def add_columns(self, index, change, out, columns=None) -> None:
         """Add to margins (of the samples `columns`) what changes of alpha[index] do to them."""
         moved = np.zeros(self.n)
         moved[index] = change
         added = self.q_dot(moved)
         out += added if columns is None else added[columns]
+
+    def products(self, index: np.ndarray) -> np.ndarray:
+        """Return <z_i, z_j> of some samples with all."""
+        rows, out = self.scaled_rows(index, np.ones(index.size)), np.empty((index.size, self.n))
+        for k, row in enumerate(rows.toarray() if self.is_sparse else rows):
+            out[k] = self.margins(row)
+        return out
 
     @property
     def _by_blas(self) -> bool:

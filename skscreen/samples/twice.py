@@ -29,12 +29,14 @@ class TwiceRows:
         Of signs +1.
     """
 
+    error = 0.0
+
     def __init__(self, rows: LinearSamples):
         self._half, self.n = rows, 2 * rows.n
         self.y, self.norms = both_signs(rows.n), np.tile(rows.norms, 2)
         self.X, self.bias, self.is_sparse = rows.X, rows.bias, rows.is_sparse
         self.n_columns, self.n_features = rows.n_columns, rows.n_features
-        self.n_entries, self.width = 2 * rows.n_entries, rows.width
+        self.far, self.n_entries, self.width = rows.far, 2 * rows.n_entries, rows.width
         self.rows, self.short_rows = rows.rows, rows.short_rows
 
     @cached_property
@@ -42,10 +44,9 @@ class TwiceRows:
         """Number of entries in the row of each sample."""
         return np.tile(self._half.row_lengths, 2)
 
-    @property
-    def diagonal(self) -> np.ndarray:
-        """Diagonal of Q."""
-        return self.norms**2
+    def with_bias(self, bias: float) -> "TwiceRows":
+        """Return the same rows with a feature of another value B."""
+        return TwiceRows(self._half.with_bias(bias))
 
     def margins(self, w: np.ndarray) -> np.ndarray:
         """Return <z_i, w>."""
@@ -59,6 +60,10 @@ class TwiceRows:
     def q_dot(self, alpha: np.ndarray) -> np.ndarray:
         """Return the margins of `combine(alpha)`."""
         return self.margins(self.combine(alpha))
+
+    def rounding(self, w: np.ndarray, b: float) -> np.ndarray:
+        """Return estimates of the rounding errors of margins."""
+        return np.tile(self._half.rounding(w, b), 2)
 
     def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return some of the margins of `combine(alpha)`."""
@@ -84,12 +89,10 @@ class TwiceRows:
         out *= self.y[columns]
         return out
 
-    def add_columns(self, index, change, out, columns=None) -> None:
-        """Add to margins (of the samples `columns`) what changes of alpha[index] do to them."""
-        moved = np.zeros(self.n)
-        moved[index] = change
-        added = self.q_dot(moved)
-        out += added if columns is None else added[columns]
+    def products(self, index: np.ndarray) -> np.ndarray:
+        """Return <z_i, z_j> of some samples with all."""
+        half = self._half.products(index % self._half.n) * self.y[index][:, None]
+        return np.hstack([half, -half])
 
 
 class TwiceGram:

@@ -138,9 +138,7 @@ class ClassPaths:
                 yield self.finish(self.solve(C, tol))
             return
         problem = self._problem
-        paths = [
-            map(partial(problem.with_weights, k), problem.follow(k, Cs, tol)) for k in self._range
-        ]
+        paths = [problem.follow(k, Cs, tol) for k in self._range]
         for _ in Cs:
             yield self._joint([partial(next, path) for path in paths])
 

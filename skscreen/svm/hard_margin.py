@@ -78,8 +78,12 @@ def _feasible(
     if smallest <= 0.0:
         unknown = replace(found.certificate, gap=math.inf)
         return replace(found, C=math.inf, certificate=unknown, converged=False)
-    square = max(float(found.alpha @ found.margins), 0.0)
-    primal, dual = 0.5 * square / smallest**2, float(found.alpha.sum()) - 0.5 * square
+    square = own = max(float(found.alpha @ found.margins), 0.0)
+    if found.w is not None:
+        # |u|^2 = 2 <u, w> - |w|^2 + |w - u|^2 for the vector u of the dual variables.
+        square, own = float(found.w @ found.w), 2.0 * own - float(found.w @ found.w)
+        own += found.apart**2
+    primal, dual = 0.5 * square / smallest**2, float(found.alpha.sum()) - 0.5 * own
     unsure = 0.5 * float(found.alpha @ errors) * (1.0 + 1.0 / smallest**2)
     certificate = Certificate(primal, dual, max(primal - dual + unsure, EPS * primal))
     return replace(
@@ -88,6 +92,7 @@ def _feasible(
         margins=found.margins / smallest,
         w=None if found.w is None else found.w / smallest,
         b=found.b / smallest,
+        apart=found.apart / smallest,
         C=math.inf,
         certificate=certificate,
         converged=certificate.relative_gap <= tol,

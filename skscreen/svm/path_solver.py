@@ -13,7 +13,6 @@ from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
 from skscreen.samples.gram import INDEFINITE, indefinite_message
-from skscreen.samples.kernel_samples import LinearKernelSamples
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import check_bounds
 from skscreen.svm.first_piece import FirstPiece
@@ -170,9 +169,9 @@ class SamplePathSolver:
         known = self._reference(margins, inside, losses, b)
         self._known.append(_Known(C, inside, margins, known))
 
-    def _reference(self, margins, alpha, losses, b=0.0, rounding=0.0) -> Reference:
+    def _reference(self, margins, alpha, losses, b=0.0, rounding=0.0, apart=0.0) -> Reference:
         norms, signs = self._samples.norms, self._signs
-        return reference(norms, margins, alpha, losses, signs, b, rounding=rounding)
+        return reference(norms, margins, alpha, losses, signs, b, rounding=rounding, apart=apart)
 
     def _decide(self, extremes: Extremes, losses: SampleLosses, codes: np.ndarray | None = None):
         """Return codes by bounds on the margins without a free intercept."""
@@ -230,10 +229,8 @@ class SamplePathSolver:
             solution = replace(self._afresh(solution, losses), rounding=0.0)
             return self._with_effect(solution, losses, tol)
         solution = polish(self._samples, losses, solution, self._signs)
-        # Solvers update margins by kernel values, but users get the weights.
-        drifted = isinstance(self._samples, LinearKernelSamples)
-        harm = 0.0 if drifted or solution.w is not None else self._drift(solution, losses, tol)
-        if drifted or harm == np.inf:
+        harm = 0.0 if solution.w is not None else self._drift(solution, losses, tol)
+        if harm == np.inf:
             harm = 0.0
             claimed, solution = solution.certificate.relative_gap, self._afresh(solution, losses)
             for _ in range(_REPEATS):
@@ -271,13 +268,11 @@ class SamplePathSolver:
 
     def rounding(self, solution: SampleSolution) -> np.ndarray:
         """Return estimates of rounding errors of margins: twice those of a sum of products."""
-        norms = self._samples.norms
-        if solution.w is None:
-            size = self._samples.summed(solution.alpha)
-        else:
-            size = float(np.linalg.norm(solution.w))
-        sizes = np.abs(self._losses.thresholds) + abs(solution.b)
-        return 2.0 * EPS * (sizes + size * norms)
+        thresholds = 2.0 * EPS * np.abs(self._losses.thresholds)
+        if solution.w is not None:
+            return thresholds + self._samples.rounding(solution.w, solution.b)
+        size = self._samples.summed(solution.alpha)
+        return thresholds + 2.0 * EPS * (abs(solution.b) + size * self._samples.norms)
 
     def _effect(self, solution: SampleSolution, losses: SampleLosses, errors) -> float:
         """Return the effect of errors of margins on the gap, sum_i kappa_i."""
@@ -405,7 +400,7 @@ class SamplePathSolver:
         if square < -INDEFINITE * size**2:
             raise ValueError(indefinite_message("the square of a norm is negative"))
         last = self._reference(
-            solution.margins, solution.alpha, losses, solution.b, solution.rounding
+            solution.margins, solution.alpha, losses, solution.b, solution.rounding, solution.apart
         )
         self._on_path = True
         self._known = [_Known(C, solution.alpha, solution.margins, last)]
@@ -469,7 +464,8 @@ def eps_limit(solution: SampleSolution, eps: float) -> float:
     W, found = max(float(solution.alpha @ solution.margins), 0.0), solution.certificate
     A = found.dual + 0.5 * W
     B = max(found.primal - 0.5 * W, 0.0)
-    spare = eps * found.primal - found.gap
+    # Margins are those of w0, which may be apart from that of alpha0.
+    spare = eps * found.primal - found.gap - 2.0 * math.sqrt(W) * solution.apart
     if spare <= 0.0:
         return 1.0
     if B == 0.0 or W == 0.0:

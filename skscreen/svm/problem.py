@@ -15,13 +15,12 @@ from skscreen.fitting.kept_matrices import (
     kept_kernel_matrices,
 )
 from skscreen.fitting.store import Store, content_key
-from skscreen.samples.distances import near_origin
+from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernel import Kernel, gamma_value
-from skscreen.samples.kernel_blocks import LinearBlocks
-from skscreen.samples.kernel_function import KernelFunction, as_given, is_table
 from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.multiclass import Division, OneVsRest, divided
+from skscreen.samples.objects import Objects, as_objects
 from skscreen.samples.rows import LARGEST_SINGLE
 from skscreen.samples.targets import Targets
 from skscreen.svm.class_pairs import ClassPairs, block_bytes
@@ -78,7 +77,7 @@ class SVMProblem:
             # Small problems are solved in the time that reading and writing a file takes.
             self._stored = None if self._is_small else self._stored_fit()
         self._settings = replace(settings, once=settings.once and self._stored is None)
-        self._origin, self._moved, self._sets = None, None, {}
+        self._sets = {}
         self._pairs = self._shared_pairs()
         if self._pairs is None and isinstance(division, OneVsRest):
             self._whole = self._sample_set(self._taking_part, shared or self._kept())
@@ -97,18 +96,12 @@ class SVMProblem:
             return SmallProblems(X, self.kernel, self.division, *how, kept)
         if isinstance(self.division, OneVsRest) or not self._has_blocks:
             return None
-        if self.kernel.name == "linear":
-            # See `SampleSet`.
-            (X,) = near_origin(X)
-            if X is not self._taking_part:
-                self._origin = self._taking_part[0] - X[0]
         # The certificate of others looks at all of their values.
         if not (gram := self.kernel.gram(X, 0.0)).is_definite:
             return None
         if gram.diagonal.max(initial=0.0) + settings.bias**2 > LARGEST_SINGLE:
             return None
-        self._moved = X
-        blocks = LinearBlocks(X) if self.kernel.name == "linear" else gram.blocks or gram.tiles()
+        blocks = gram.blocks or gram.tiles()
         kept = self._kept_blocks(block_bytes(self.division))
         return ClassPairs(blocks, gram.diagonal, self.division, *how, kept)
 
@@ -125,13 +118,13 @@ class SVMProblem:
         """Whether the solvers of problems between classes are meant for these."""
         settings, kernel = self._settings, self.kernel
         meant = settings.solver == "auto" and settings.loss == "hinge" and kernel.is_definite
-        return meant and not by_rows(kernel.name, settings.free)
+        return meant and not by_rows(kernel.name)
 
     @property
     def _is_small(self) -> bool:
         """Whether one compiled call solves a problem faster than what shares work between fits."""
         n = self.labels.rows.size
-        if self.kernel.name == "linear" or not self._has_blocks:
+        if not self._has_blocks:
             return False
         if isinstance(self.division, OneVsRest):
             return self._settings.once and self.division.n_problems == 1 and n <= _SMALL
@@ -157,7 +150,7 @@ class SVMProblem:
     def thread_safe(self) -> bool:
         """Whether problems can be solved at the same time: a function may not allow it."""
         if self._whole is None:
-            return True
+            return not callable(self.kernel.name)
         return self._whole.thread_safe
 
     @property
@@ -203,7 +196,7 @@ class SVMProblem:
             return self._solve_alone(problem, C, tol, solution.alpha, solution.n_iter)
         if self._stored is not None:
             self._stored.keep(problem, C, solution)
-        return self.with_weights(problem, solution)
+        return solution
 
     def _is_final(self, solution: SampleSolution) -> bool:
         """Whether a solution of problems that share kernel values needs no other solver."""
@@ -229,7 +222,7 @@ class SVMProblem:
             return None
         solutions = self._pairs.together(C, tol)
         return [
-            self.with_weights(k, found)
+            found
             if self._is_final(found)
             else self._solve_alone(k, C, tol, found.alpha, found.n_iter)
             for k, found in enumerate(solutions)
@@ -254,8 +247,7 @@ class SVMProblem:
     ) -> Iterator[SampleSolution]:
         """Solve one of the two-class problems for one C after the other, each from the one before.
 
-        `start` are dual variables to start the first C from, where they are known. Solutions
-        may lack weights of features, see `with_weights`.
+        `start` are dual variables to start the first C from, where they are known.
         """
         if self._pairs is not None:
             found = self._pairs.follow(problem, Cs, tol, start)
@@ -277,18 +269,6 @@ class SVMProblem:
         solution = solve_hard_margin(solver, signs if self._settings.free else None, tol)
         return samples.finish(signs * solution.alpha, solution)
 
-    def with_weights(self, problem: int, solution: SampleSolution) -> SampleSolution:
-        """Return a solution with weights of features, if the kernel is linear."""
-        if self.kernel.name != "linear" or solution.w is not None:
-            return solution
-        signed = self.division.signs(problem) * solution.alpha
-        used = np.flatnonzero(signed)
-        # Far from the origin sums would lose the digits that moving the samples has saved.
-        X = self._taking_part if self._moved is None else self._moved
-        w = X[self.division.rows(problem)[used]].T @ signed[used]
-        moved = 0.0 if self._origin is None else float(w @ self._origin)
-        return replace(solution, w=w, b=solution.b - moved)
-
     def path_solver(self, problem: int) -> SamplePathSolver:
         """Return what solves one of the two-class problems for values of C."""
         signs = self.division.signs(problem)
@@ -302,7 +282,7 @@ class SVMProblem:
 def accepted(model) -> dict:
     """Return how the samples of an estimator are validated."""
     # Kernel values are computed in double precision, whatever the samples are.
-    rows = by_rows(model.kernel, has_free_intercept(model))
+    rows = by_rows(model.kernel)
     return {
         "dtype": [np.float64, np.float32] if rows else np.float64,
         "accept_sparse": False if model.kernel == "precomputed" else "csr",
@@ -344,9 +324,15 @@ def build(
     """
     if getattr(model, "probability", False):
         raise ValueError(f"probability must be False. {about_probabilities(model)}")
-    X, y, function = with_kernel(model, *validated(model, X, y))
+    objects = objects_of(model, X, y)
+    if objects is None:
+        X, y = validated(model, X, y)
+    else:
+        X = objects.matrix()
     labels = check_labels(X, y, sample_weight, model.class_weight)
-    kernel = kernel_of(model, X, labels, gamma, function)
+    kernel = kernel_of(model, X, labels, gamma)
+    if objects is not None:
+        kernel = replace(kernel, name="precomputed", objects=objects)
     settings = settings_of(model, store, once)
     return SVMProblem(X, divided(labels, model.multi_class), kernel, settings, shared)
 
@@ -359,17 +345,17 @@ def about_probabilities(model) -> str:
     )
 
 
-def validated(model, X, y, **options) -> tuple:
-    """Validate samples and labels or targets; sets the number and names of features.
+def objects_of(model, X, y) -> Objects | None:
+    """Return samples that only a function knows as kernel, if they are no rows of numbers."""
+    samples = as_objects(X) if callable(model.kernel) else None
+    if samples is None:
+        return None
+    check_consistent_length(samples, y)
+    return Objects(model.kernel, samples)
 
-    A kernel that is a function gets samples as they are, of whatever kind.
-    """
-    if callable(model.kernel):
-        X = as_given(X)
-        check_consistent_length(X, y)
-        if is_table(X):
-            validate_data(model, X, skip_check_array=True)
-        return X, y
+
+def validated(model, X, y, **options) -> tuple:
+    """Validate samples and labels or targets; sets the number and names of features."""
     X, y = validate_data(model, X, y, **accepted(model), **options)
     if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
@@ -378,38 +364,17 @@ def validated(model, X, y, **options) -> tuple:
     return X, y
 
 
-def with_kernel(model, X, y) -> tuple:
-    """Return samples, or the matrix between them of a function, and this function, or None."""
-    if not callable(model.kernel):
-        return X, y, None
-    function = KernelFunction(model.kernel, X)
-    return function.matrix(), y, function
-
-
-def asked(model, kernel: Kernel, X):
-    """Return samples to predict as the kernel of an estimator takes them."""
-    function = kernel.function
-    if function is None:
-        return validate_data(model, X, reset=False, **accepted(model))
-    if is_table(X) and hasattr(model, "n_features_in_"):
-        validate_data(model, X, reset=False, skip_check_array=True)
-    return function.to_training(X)
-
-
-def kernel_of(
-    model,
-    X,
-    known: Labels | Targets,
-    gamma: float | str | None = None,
-    function: KernelFunction | None = None,
-) -> Kernel:
+def kernel_of(model, X, known: Labels | Targets, gamma: float | str | None = None) -> Kernel:
     """Return the kernel of an estimator on samples of which some take part; see `build`."""
-    if function is not None:
-        return Kernel("precomputed", 1.0, model.degree, float(model.coef0), function)
     value = 1.0
     if model.kernel in KERNELS_WITH_GAMMA:
         gamma = model.gamma if gamma is None else gamma
         value = gamma_value(gamma, known.take(X, False), known.repetitions)
+    elif model.gamma != "scale":
+        warn_user(
+            f"gamma={model.gamma!r} has no effect with kernel={model.kernel!r}: it belongs to the "
+            f"kernels {', '.join(map(repr, KERNELS_WITH_GAMMA))}."
+        )
     return Kernel(model.kernel, value, model.degree, float(model.coef0))
 
 
@@ -419,7 +384,7 @@ def settings_of(model, store: Store | None, once: bool) -> Settings:
     seed = model.random_state or 0
     if not isinstance(seed, Integral):
         seed = int(seed.randint(2**31 - 1))
-    known = SOLVERS["linear" if by_rows(model.kernel, free) else "kernel"]
+    known = SOLVERS["linear" if by_rows(model.kernel) else "kernel"]
     if model.solver not in known:
         raise ValueError(
             f"solver must be one of {', '.join(map(repr, known))} for kernel={model.kernel!r} "

@@ -12,7 +12,7 @@ from skscreen.samples.definite import made_definite
 from skscreen.samples.distances import near_origin
 from skscreen.samples.gram import Gram, IndefiniteError
 from skscreen.samples.kernel import Kernel
-from skscreen.samples.kernel_samples import KernelSamples, LinearKernelSamples
+from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.samples.twice import TwiceGram, TwiceRows, both_signs
@@ -36,13 +36,15 @@ class SampleSet:
 
     def __init__(self, X, kernel: Kernel, settings: Settings, shared: KernelMatrices | None):
         self._X, self._kernel, self._settings, self._shared = X, kernel, settings, shared
-        self._linear, self._changed = by_rows(kernel.name, settings.free), None
+        self._linear, self._changed = by_rows(kernel.name), None
         self._rows = self._origin = None
-        if kernel.name == "linear":
+        if self._linear:
             # An unpenalised intercept takes up any shift; next to a large one digits are lost.
-            self._rows = near_origin(X)[0] if settings.free else X
+            self._rows = _near_origin(X) if settings.free else X
             if self._rows is not X:
-                self._origin = X[0] - self._rows[0]
+                first = X[[0]]
+                first = first.toarray() if sparse.issparse(X) else first
+                self._origin = (first - self._rows[0])[0]
 
     @property
     def thread_safe(self) -> bool:
@@ -51,7 +53,7 @@ class SampleSet:
 
     @cached_property
     def _gram(self) -> Gram:
-        X, settings = self._X if self._rows is None else self._rows, self._settings
+        X, settings = self._X, self._settings
         shift = settings.indefinite == "shift"
         if not shift or self._kernel.is_definite:
             try:
@@ -75,8 +77,10 @@ class SampleSet:
 
     @cached_property
     def _linear_samples(self) -> LinearSamples:
-        parts = (self._settings.bias, self._compressed) if self._linear else ()
-        return LinearSamples(self._rows, np.ones(self._rows.shape[0]), *parts)
+        signs = np.ones(self._rows.shape[0])
+        out = LinearSamples(self._rows, signs, self._settings.bias, self._compressed)
+        out.far = 0.0 if self._origin is None else float(np.linalg.norm(self._origin))
+        return out
 
     def start_together(
         self, classes: np.ndarray, losses: SampleLosses, tol: float
@@ -126,8 +130,6 @@ class SampleSet:
             gram = self._gram if signs is not None else TwiceGram(self._gram)
             known = both_signs(self._gram.n) if signs is None else signs
             samples = KernelSamples(gram, known, bias=settings.bias)
-            if self._rows is not None:
-                samples = LinearKernelSamples(gram, self._signed_samples(signs))
             solve = partial(solve_gram, samples, settings)
         return SamplePathSolver(
             samples, losses, solve, settings.screening, free=settings.free,
@@ -144,10 +146,8 @@ class SampleSet:
         `signed` are its dual variables of the rows, with signs.
         """
         settings, w, b = self._settings, solution.w, solution.b
-        if self._rows is not None and w is None:
-            w = self._linear_samples.combine(signed)
         if not settings.free:
-            rows = solution.w is not None and settings.bias
+            rows = w is not None and settings.bias
             b = settings.bias * w[-1] if rows else settings.bias**2 * math.fsum(signed)
         if w is not None:
             w = w[: self._X.shape[1]]
@@ -158,3 +158,16 @@ class SampleSet:
             shift = self._changed.shift
             b = b if self._changed.means is None else b - self._changed.means @ signed
         return replace(solution, margins=np.empty(0), w=w, b=float(b), shift=shift)
+
+
+def _near_origin(X):
+    """Return rows shifted by their mean, where that keeps digits; more than half of them is full.
+
+    Sparse rows are dense then.
+    """
+    if not sparse.issparse(X):
+        return near_origin(X)[0]
+    mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+    square = float(np.sum(X.data.astype(np.float64) ** 2)) / X.shape[0]
+    near = not square < 2.0 * float(mean @ mean) < np.inf
+    return X if near else X.toarray() - mean

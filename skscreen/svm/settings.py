@@ -29,9 +29,9 @@ class Settings:
     indefinite: str = "error"
 
 
-def by_rows(kernel_name: str | Callable, free: bool) -> bool:
-    """Whether a problem is solved on its rows: kernels alone know an unpenalised intercept."""
-    return kernel_name == "linear" and not free
+def by_rows(kernel_name: str | Callable) -> bool:
+    """Whether a problem is solved on its rows, without kernel values."""
+    return kernel_name == "linear"
 
 
 def solve_rows(samples, settings, losses, start, margins, codes, tol, left) -> SampleSolution:
@@ -46,13 +46,14 @@ def solve_gram(samples, settings, losses, start, margins, codes, tol, left) -> S
     """Solve for one C on kernel values; see `path_solver.Solve`."""
     return solve_kernel(
         samples, losses, start=start, margins=margins, fixed=codes,
-        intercept="free" if settings.free else "none", **_common(settings, tol, left),
+        **_common(settings, tol, left),
     )  # fmt: skip
 
 
 def _common(settings: Settings, tol: float, left: int | None) -> dict:
     limit = {} if left is None else {"max_iter": left}
     return {
+        "intercept": "free" if settings.free else "none",
         "solver": settings.solver,
         "screening": settings.screening is not None,
         "tol": min(tol, _LARGEST_TOL),

@@ -56,7 +56,7 @@ def check_samples(gram, Q):
     np.testing.assert_allclose(samples.q_dot(alpha), Q @ alpha, rtol=0.0, atol=1e-11 * scale)
     for _ in range(3):
         rows, columns = rng.permutation(N)[:300], rng.permutation(N)[:50]
-        np.testing.assert_allclose(samples.rows(rows), Q[rows], **close)
+        np.testing.assert_allclose(samples.products(rows), Q[rows], **close)
         np.testing.assert_allclose(samples.block(rows, columns), Q[np.ix_(rows, columns)], **close)
         for some in (columns, rng.permutation(N)[:600]):
             out = np.ones(some.size)

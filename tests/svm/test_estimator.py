@@ -236,7 +236,7 @@ def test_screening_changes_nothing_but_the_history(screening):
     [
         *(
             {"kernel": "linear", "intercept": "penalised", "solver": name}
-            for name in ("coordinate-descent", "second-order", "active-set")
+            for name in ("coordinate-descent", "second-order")
         ),
         *({"intercept": "penalised", "solver": name} for name in ("active-set", "smo")),
         {"intercept": "free", "kernel": "linear"},
@@ -516,7 +516,7 @@ def test_an_indefinite_pair_is_found_wherever_it_is():
         ScreenedSVC(kernel="precomputed", intercept="penalised").fit(K, A[:, 0] > 0.0)
     with pytest.raises(ValueError, match="not positive semi-definite"):
         ScreenedSVC(
-            kernel=lambda A, B: K,
+            kernel=lambda A, B: K[np.ix_(A[:, 0].astype(int), B[:, 0].astype(int))],
             intercept="penalised",
         ).fit(np.arange(600.0)[:, None], A[:, 0] > 0.0)
 

@@ -15,7 +15,6 @@ from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_path
 from skscreen.core.threads import n_threads
 from skscreen.inspection import PathDisplay, ScreeningDisplay
 from skscreen.svm.path_solver import SamplePathSolver
-from skscreen.svm.solvers.hinge import HingeTerms
 
 LinearHingeSVC = partial(ScreenedLinearSVC, loss="hinge")
 
@@ -287,12 +286,12 @@ def test_an_interrupted_path_keeps_what_is_done(monkeypatch):
 def test_a_contradicted_decision_is_taken_back(monkeypatch):
     """Should rounding errors ever lead to a wrong decision, the full certificate shows it."""
 
-    def wrong(self, extremes, codes=None):
-        found = np.zeros(self.losses.caps.size, dtype=np.int8)
+    def wrong(self, extremes, losses, codes=None):
+        found = np.zeros(losses.caps.size, dtype=np.int8)
         found[:40] = 1
         return found
 
-    monkeypatch.setattr(HingeTerms, "decide", wrong)
+    monkeypatch.setattr(SamplePathSolver, "_decide", wrong)
     path = svc_path(X, y, Cs=[0.01, 0.02], kernel="linear", intercept="penalised")
     assert "repair" in [event.where for event in path.screening_history]
     assert np.all(path.converged)

@@ -97,9 +97,8 @@ def test_it_agrees_with_linear_svr(loss, make, fit_intercept):
 def test_all_solvers_and_screenings_agree(loss, kernel, intercept):
     options = {"kernel": kernel, "gamma": GAMMA, "intercept": intercept, "tol": 1e-9, "loss": loss}
     wanted = ScreenedSVR(**options, screening=None).fit(X, y)
-    rows = kernel == "linear" and intercept == "penalised"
-    names = ("coordinate-descent", "second-order", "active-set") if rows else ("active-set", "smo")
-    for solver in names:
+    by_rows, by_kernel = ("coordinate-descent", "second-order"), ("active-set", "smo")
+    for solver in by_rows if kernel == "linear" else by_kernel:
         model = ScreenedSVR(**options, solver=solver).fit(X, y)
         assert model.objective_ == pytest.approx(wanted.objective_, rel=1e-8)
         np.testing.assert_allclose(model.predict(X), wanted.predict(X), atol=1e-4)

@@ -141,7 +141,7 @@ class Known:
     def __init__(self, Q):
         self.Q, self.error = Q, 1e-14
 
-    def rows(self, index):
+    def products(self, index):
         return self.Q[index]
 
 

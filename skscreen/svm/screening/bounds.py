@@ -124,6 +124,7 @@ def reference(
     b: float = 0.0,
     part: np.ndarray | None = None,
     rounding: float = 0.0,
+    apart: float = 0.0,
 ) -> Reference:
     """Make a reference from a dual point of any accuracy, in a few passes over the arrays.
 
@@ -142,6 +143,8 @@ def reference(
         `square`.
     rounding : float, default=0
         Errors that margins may have beyond those of double precision.
+    apart : float, default=0
+        Distance of the vector with these margins from sum alpha_i z_i, where they are not its own.
 
     Returns
     -------
@@ -155,7 +158,7 @@ def reference(
         signs = None if signs is None else signs[part]
     rooms = _rooms(alpha, losses.caps)
     share = _share_to_move(alpha, rooms, signs, missing)
-    shift = SLACK * EPS * length + share * float(norms @ rooms)
+    shift = apart + SLACK * EPS * length + share * float(norms @ rooms)
     if rounding:
         shift += rounding / max(float(norms.min(initial=np.inf)), _SHORT)
     return Reference(norms, margins, alpha, losses, square, length, shift, share, signs, b)

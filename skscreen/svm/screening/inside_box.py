@@ -41,12 +41,12 @@ _LIMIT_SLACK = 1.0 + 1e-6
 _ROUNDING = 8.0
 
 
-class Rows(Protocol):
+class Products(Protocol):
     """Samples with their inner products and the relative errors of these."""
 
     error: float
 
-    def rows(self, index: np.ndarray) -> np.ndarray:
+    def products(self, index: np.ndarray) -> np.ndarray:
         """Return <z_i, z_j> of some samples i with all samples j."""
 
 
@@ -66,7 +66,7 @@ class Inside:
     most: np.ndarray
 
 
-def compare_at(reference: Reference, rho: float, samples: Rows) -> Extremes:
+def compare_at(reference: Reference, rho: float, samples: Products) -> Extremes:
     """Bound the margins at bounds rho times those of a reference; see `compare`.
 
     Parameters
@@ -74,7 +74,7 @@ def compare_at(reference: Reference, rho: float, samples: Rows) -> Extremes:
     reference : Reference
         Of any accuracy, with labels.
     rho : float
-    samples : Rows
+    samples : Products
         All samples. The products of thirty with all are asked for.
     """
     losses = reference.losses.at(rho)
@@ -83,7 +83,7 @@ def compare_at(reference: Reference, rho: float, samples: Rows) -> Extremes:
     unsure = 4.0 * samples.error * size * size
     gap = path_gap(reference, rho) + unsure
     inside = furthest_inside(rho * reference.alpha, losses, gap, reference.share)
-    products = samples.rows(inside.index)
+    products = samples.products(inside.index)
     ball, shift = scaled_gap_ball(reference, rho), 0.5 * (1.0 + rho) * reference.shift
     ball = SampleBall(ball.margins, math.hypot(ball.radius, math.sqrt(unsure)))
     return compare(inside, products, ball, shift, reference.norms, reference.signs)

@@ -56,6 +56,8 @@ def polish(
     if solution.w is not None and samples.is_sparse and samples.n_entries > _MOST_ENTRIES:
         return solution
     best, alpha, margins, b = solution, solution.alpha, solution.margins, solution.b
+    if solution.apart > 0.0:
+        margins = samples.q_dot(alpha)
     caps, before = losses.caps, None
     curvature = np.maximum(samples.norms**2 + losses.shifts, 1e-300)
     for _ in range(_ROUNDS):
@@ -86,7 +88,7 @@ def polish(
     # The solver's margins have been updated step by step; users get those of w.
     w = samples.combine(best.alpha)
     best = _better(solution, best.alpha, samples.margins(w), best.b, losses, signs)
-    return best if best is solution else replace(best, w=w)
+    return best if best is solution else replace(best, w=w, apart=0.0)
 
 
 def _change(samples, E, alpha, slopes, shifts, signs) -> tuple[np.ndarray, float]:

@@ -41,6 +41,8 @@ class SampleSolution:
         nothing to the gap whatever these errors are.
     shift : float
         What was added to the diagonal of the kernel matrix; in what a path keeps.
+    apart : float
+        |w - sum_i alpha_i z_i|, where margins are those of w.
     """
 
     alpha: np.ndarray
@@ -56,6 +58,7 @@ class SampleSolution:
     n_decidable: int = 0
     rounding: float = 0.0
     shift: float = 0.0
+    apart: float = 0.0
 
     @property
     def problems(self) -> tuple["SampleSolution", ...]:

@@ -104,7 +104,7 @@ def test_free_intercept():
     alpha[peer.support_] = np.abs(peer.dual_coef_[0])
     bounds = np.ones(len(y))
     alpha = np.minimum(alpha, bounds)
-    Q = samples.rows(np.arange(len(y)))
+    Q = samples.products(np.arange(len(y)))
     margins, b = Q @ alpha, peer.intercept_[0]
     rest = 1.0 - margins - y * b
     error = np.where(rest > 0.0, (bounds - alpha) * rest, -alpha * rest).sum()

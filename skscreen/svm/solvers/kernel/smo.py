@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 
 from skscreen.samples.gram import Gram
-from skscreen.samples.kernel_samples import LinearKernelSamples
 from skscreen.svm.solvers.kernel.box import Box
 from skscreen.svm.solvers.kernel.state import KernelRun
 from skscreen.svm.solvers.kernel.working_set import LARGEST, WorkingSets, choose, row_length
@@ -40,11 +39,7 @@ class SmoRun(KernelRun):
     def _sets(self, max_steps: int) -> WorkingSets:
         """Return what solves on working sets, in units of the largest K_ii, shifts included."""
         samples, own = self.samples, np.zeros(self.samples.n)
-        if self.y is not None and isinstance(samples, LinearKernelSamples):
-            # Far from the origin single precision would leave nothing of what differs.
-            first = samples.gram.rows(np.zeros(1, np.int64))[0]
-            own = first - 0.5 * first[0]
-        diagonal = samples.diagonal - 2.0 * own + self.losses.shifts
+        diagonal = samples.diagonal + self.losses.shifts
         # A power of two: nothing is rounded. Numbers in single precision end at 1e38.
         largest = float(np.max(diagonal, where=np.isfinite(diagonal), initial=0.0))
         # The reciprocal of the smallest numbers is infinite.

@@ -54,6 +54,8 @@ _NEARLY_ALL = 1.5
 _WORTH_MOVING = 20.0
 # Least work of the sweeps after a move, in epochs, and as a share of the work of the move.
 _SWEEPING, _SHARE = 2.0, 0.25
+# See `SampleState.begin`.
+_LENGTH = 3.0
 # Curvature along the intercept over that of all samples inside the box, during sweeps.
 _LOOSE = 20.0
 # Squares of penalised intercepts that are too small for a reciprocal are left alone.
@@ -108,13 +110,13 @@ def coordinate_descent(
     bool
         Whether the tolerance is reached.
     """
+    state.begin(_LENGTH)
     samples, losses, rows = state.samples, state.losses, state.samples.short_rows
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
     whole = epoch_work(samples)
     costs, rest = samples.row_lengths + _ENTRIES_PER_VISIT, np.array([np.inf, -np.inf])
-    terms = np.column_stack(
-        [samples.y, losses.thresholds, losses.caps, losses.shifts, np.empty(samples.n), costs]
-    )
+    known = samples.y, state.thresholds, losses.caps, losses.shifts
+    terms = np.column_stack([*known, np.empty(samples.n), costs])
     faces = FaceSteps(state, costs)
     history, pause = [(0.0, state.gap)], _FIRST * whole
     stalled, held, trust, left = 0.0, state.gap, 0.5, np.inf
@@ -131,7 +133,7 @@ def coordinate_descent(
         if on_faces:
             pause = max(_SWEEPING * whole, _SHARE * on_faces)
         u = samples.combine(state.alpha) if on_faces else state.u.copy()
-        value, terms[:, 4] = _intercept_feature(state)
+        terms[:, 1], (value, terms[:, 4]) = state.thresholds, _intercept_feature(state)
         n_epochs, work, exhausted = epochs(
             *rows, samples.bias, value, terms, state.alpha, u, active, rest, factor, random, pause,
             max_iter - state.n_iter, trust * tol * state.primal, settled,
@@ -205,7 +207,7 @@ def _intercept_feature(state: SampleState) -> tuple[float, np.ndarray]:
         square = max(loose, 1e-8 * square)
     value = abs(samples.bias) if 0.0 < square == samples.bias**2 else np.sqrt(square)
     own += square + state.losses.shifts
-    return value, np.divide(1.0, own, out=np.zeros(samples.n), where=own > 0.0)
+    return value, np.divide(1.0, own, out=np.zeros(samples.n), where=own > _SMALLEST)
 
 
 def _work_left(history: list[tuple[float, float]], target: float) -> float:

@@ -28,6 +28,7 @@ from skscreen.core.memory import check_memory
 from skscreen.samples.row_loops import add_products
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
+from skscreen.svm.solvers.linear.second_order import LENGTH
 from skscreen.svm.solvers.linear.state import SampleState
 
 # A line search ends at this share of the slope, or at a whole step that leaves `_WHOLE_STEP` of it.
@@ -112,12 +113,14 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
     few = _ROWS_A_WEIGHT * state.samples.n_features > _PART * state.samples.n
     if few and not state.alpha.any():
         coordinate_descent(state, tol, min(_EPOCHS, max_iter), screening=False)
+    state.begin(LENGTH)
     part, failures = _Undecided(state, max_iter), 0
     while state.relative_gap > tol and state.n_iter < max_iter and failures < _MOST_FAILURES:
         gap = state.gap
+        part.follow(state)
         state.n_iter += part.problem.minimise(tol, max_iter - state.n_iter)
         state.alpha[part.index] = part.problem.alpha
-        state.evaluate()
+        state.evaluate(part.problem.w)
         failures += not state.gap < gap
     return state.relative_gap <= tol
 
@@ -126,12 +129,14 @@ class _Undecided:
     """The problem of the undecided samples, solved for some of them first if there is no start."""
 
     def __init__(self, state: SampleState, max_iter: int):
-        samples, losses = state.samples, state.losses
+        samples, losses, thresholds = state.samples, state.losses, state.thresholds
+        self.centre = state.centre
         self.index = np.flatnonzero(state.codes == UNDECIDED)
         if self.index.size >= _WORTH_RESTRICTING * samples.n:
             self.index = np.arange(samples.n)
         else:
             samples, losses = samples.restrict(self.index), losses.take(self.index)
+            thresholds = thresholds[self.index]
         # A cap of 0 means no loss.
         inverses = np.divide(1.0, losses.shifts, out=np.zeros(samples.n), where=losses.caps > 0.0)
         w = state.u.copy()
@@ -139,14 +144,18 @@ class _Undecided:
         if not state.alpha.any() and count >= _ROWS_A_WEIGHT * samples.n_features:
             some = np.sort(np.random.default_rng(0).choice(samples.n, count, replace=False))
             factor = samples.n / count
-            part = _Problem(
-                samples.restrict(some), losses.thresholds[some], factor * inverses[some], w
-            )
+            part = _Problem(samples.restrict(some), thresholds[some], factor * inverses[some], w)
             # A half of few steps is left for all samples.
             most = min(_MOST_ROUGH, (max_iter - state.n_iter) // 2)
             state.n_iter += part.minimise(_ROUGH, most)
             w = part.w
-        self.problem = _Problem(samples, losses.thresholds, inverses, w)
+        self.problem = _Problem(samples, thresholds, inverses, w)
+
+    def follow(self, state: SampleState) -> None:
+        """Measure a free intercept from the centre of its present proximal step."""
+        if state.centre != self.centre:
+            self.problem.w[-1] += (self.centre - state.centre) / state.samples.bias
+            self.problem.thresholds, self.centre = state.thresholds[self.index], state.centre
 
 
 class _Problem:

@@ -39,6 +39,8 @@ from skscreen.samples.row_loops import sparse_products
 from skscreen.samples.rows import flat_rows
 from skscreen.svm.solvers.linear.state import SampleState
 
+# See `SampleState.begin`.
+LENGTH = 1000.0
 # Width of the first zones over the relative gap, and the largest width, in units of the margin.
 _FIRST_WIDTH, _LARGEST_WIDTH = 50.0, 10.0
 # Largest width of the last steps: in units of the margin, and over the mean of C |z|^2.
@@ -75,6 +77,7 @@ def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bo
     bool
         Whether the tolerance is reached.
     """
+    state.begin(LENGTH)
     width = min(max(_FIRST_WIDTH * state.relative_gap, 1e-3), _LARGEST_WIDTH)
     widest = max(
         _POLISHING_WIDTHS[0],
@@ -97,6 +100,8 @@ def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bo
             state.alpha[part.index] = part.beta * part.caps
             state.apply_codes()
             state.evaluate()
+            if state.gap >= gap:
+                state.evaluate(part.w)
             if part.kappa <= 0.1 * tol * state.primal:
                 # What is left are rounding errors of the margins times C / width. Wide zones
                 # suffice this close to the optimum.
@@ -121,7 +126,7 @@ class _Undecided:
         self.caps = state.caps[index]
         full = np.where(state.codes == LINEAR, state.caps, 0.0)
         self.given = state.samples.combine(full)
-        self.thresholds = state.losses.thresholds[index]
+        self.centre = state.centre
         self.beta = state.alpha[index] / self.caps
 
     def minimise(self, state, width: float, tol: float, most: int) -> tuple[int, bool]:
@@ -131,7 +136,8 @@ class _Undecided:
         """
         target, before = tol * state.primal, np.inf
         # Both are updated in every step; this removes rounding errors.
-        short = self.thresholds - self.samples.margins(self.w)
+        self._follow(state)
+        short = state.thresholds[self.index] - self.samples.margins(self.w)
         last, total = self.beta, self.given + self.samples.combine(self.beta * self.caps)
         for steps in range(most + 1):
             beta, kappa = _duals(short, self.beta, 1.0 / width, self.caps)
@@ -162,6 +168,12 @@ class _Undecided:
             self.w += length * step
             short -= length * change
         return steps, False
+
+    def _follow(self, state) -> None:
+        """Measure a free intercept from the centre of its present proximal step."""
+        if state.centre != self.centre:
+            self.w[-1] += (self.centre - state.centre) / self.samples.bias
+            self.centre = state.centre
 
     def _newton(self, gradient: np.ndarray, zone: np.ndarray, width: float) -> np.ndarray:
         """Return -(I + A'A)^-1 gradient, A the samples in their zones scaled by (C/width)^1/2."""

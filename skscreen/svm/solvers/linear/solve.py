@@ -1,38 +1,34 @@
-"""Hinge losses over samples of a linear model: the choice between three solvers."""
+"""Hinge losses over samples of a linear model: the choice between two solvers."""
 
-import contextlib
 import time
 
 import numpy as np
 
-from skscreen.core.certificate import after_steps
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.solvers.kernel.active_set import ActiveSetRun, TooLarge
-from skscreen.svm.solvers.kernel.solve import NS_PER_MULTIPLY
-from skscreen.svm.solvers.kernel.state import State
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent, epoch_work
 from skscreen.svm.solvers.linear.newton import newton, newton_work
 from skscreen.svm.solvers.linear.second_order import second_order
 from skscreen.svm.solvers.linear.state import SampleState
 from skscreen.svm.solvers.solution import SampleSolution
 
-SOLVERS = ("auto", "coordinate-descent", "second-order", "active-set")
+SOLVERS = ("auto", "coordinate-descent", "second-order")
+INTERCEPTS = ("none", "free")
 
 # Estimated nanoseconds per entry read in coordinate descent, and in matrix-vector products.
 _NS_PER_ENTRY, _NS_PER_READ = 1.0, 0.7
-# Nanoseconds per multiplication in a product of sparse matrices.
-_NS_PER_PAIR = 3.0
+# Nanoseconds per multiplication in a product of dense and of sparse matrices.
+_NS_PER_MULTIPLY, _NS_PER_PAIR = 0.06, 3.0
 # Typical number of Newton steps of the second-order method, and fixed nanoseconds per step.
 _STEPS, _OVERHEAD = 50, 2e5
-# Typical numbers of Newton steps and outer steps of the active set.
-_NEWTON, _OUTER = 12, 6
 # "auto" begins with another method if it costs less than this many epochs of coordinate descent.
 _EPOCHS = 40.0
 # The same for losses with shifts.
 _SMOOTH_EPOCHS = 100.0
 # Largest number of epochs that polish the solution of another method.
 _POLISHING_EPOCHS = 200
+# Shares of the tolerance to aim at until also the weights of the dual variables meet it.
+_SHARES = (0.1, 1e-3)
 # Largest Newton system, limited by its memory (130 MB).
 _LARGEST_SYSTEM = 4000
 
@@ -43,6 +39,7 @@ def solve_linear(
     *,
     start: np.ndarray | None = None,
     fixed: np.ndarray | None = None,
+    intercept: str = "none",
     tol: float = 1e-6,
     max_iter: int = 100_000,
     solver: str = "auto",
@@ -54,7 +51,7 @@ def solve_linear(
     Parameters
     ----------
     samples : LinearSamples
-        The vectors z_i.
+        The vectors z_i, with a penalised intercept if their `bias` is not 0.
     losses : SampleLosses, or ndarray of shape (n,)
         Hinges; C_i >= 0, sample weights included, are those with a threshold of 1. A sample with
         C_i = 0 does not exist.
@@ -64,23 +61,23 @@ def solve_linear(
         What is known about the solution at this C: 0 nothing, 1 that alpha_i = 0, 2 that
         alpha_i = C_i. It is taken at its word; the gap, which is always that of the full problem,
         cannot reach the tolerance if it is wrong.
+    intercept : {"none", "free"}, default="none"
+        "free": an unpenalised b, m_i = <z_i, w> + y_i b, and sum y_i alpha_i = 0.
     tol : float, default=1e-6
         Duality gap to reach, as a fraction of the primal objective.
     max_iter : int, default=100000
         Most epochs of coordinate descent and steps of conjugate gradients plus Newton steps. "auto"
         spends at most half of them before it tries the second-order method.
-    solver : {"auto", "coordinate-descent", "second-order", "active-set"}, default="auto"
+    solver : {"auto", "coordinate-descent", "second-order"}, default="auto"
         Coordinate descent reads each row twice an epoch whatever their width, but the number of
-        epochs grows with C. The other two take some tens of Newton steps at any C: the
-        second-order method with systems of the size of min(d, samples of margin 1), and products
-        that make them; the active set with systems of the samples of margin 1, from a Gram matrix
-        that is computed once. "auto" begins with coordinate descent, which finds out what C means
-        for it, and goes over to one of the others, from the point reached, as soon as its
-        estimated cost is less than what coordinate descent would need at its present rate. With e
-        dual variables inside (0, C_i) these are, each term times the time that one of it takes,
+        epochs grows with C. The second-order method takes some tens of Newton steps at any C, with
+        systems of the size of min(d, samples of margin 1), and products that make them. "auto"
+        begins with coordinate descent, which finds out what C means for it, and goes over to the
+        other from the point reached, as soon as its estimated cost is less than what coordinate
+        descent would need at its present rate. With e dual variables inside (0, C_i) that is, each
+        term times the time that one of it takes,
 
-            second-order: 50 * (2 entries + e d r + r^3 / 6),    r = min(2 e, d),
-            active set:   2 e^2 d + 6 * 2 entries + 12 * e^3 / 3
+            50 * (2 entries + e d r + r^3 / 6),    r = min(2 e, d)
 
         (sparse: pairs of entries that meet, in place of products with d). It begins with the
         second-order method if, with e = n / 8, that costs less than 40 epochs. Systems wider than
@@ -104,27 +101,37 @@ def solve_linear(
     """
     began = time.perf_counter()
     losses = as_losses(losses)
-    fixed = _check(samples, losses.caps, start, fixed, solver)
-    state = SampleState(samples, losses, start, fixed)
-    state.evaluate()
+    fixed = _check(samples, losses.caps, start, fixed, intercept, solver)
+    state = SampleState(samples, losses, start, fixed, intercept == "free")
     if solver == "auto" and _is_faster_from_nothing(state):
         solver = "second-order"
+    improve = newton if losses.smooth else second_order
     method, descent = solver, {"screening": screening, "seed": random_state or 0}
     if solver == "auto":
         reached = coordinate_descent(
             state, tol, max_iter // 2, **descent,
-            give_up=lambda left: _least_work(state)[0] < _NS_PER_ENTRY * left,
+            give_up=lambda left: _second_order_work(state) < _NS_PER_ENTRY * left,
         )  # fmt: skip
-        method = "coordinate-descent" if reached else _least_work(state)[1]
+        method = "coordinate-descent" if reached else "second-order"
     if method != "coordinate-descent" and state.relative_gap > tol:
-        _method(method, losses)(state, tol, max_iter, screening=screening)
-        state.restore()
+        improve(state, tol, max_iter, screening=screening)
         # If rounding errors of margins times C exceed the tolerance, moves of single variables
         # often still find the better side of the kink.
         most = max_iter if solver == "auto" else state.n_iter + _POLISHING_EPOCHS
         max_iter = min(max_iter, most)
     if state.relative_gap > tol:
         coordinate_descent(state, tol, max_iter, **descent)
+    for share in (*_SHARES, None):
+        if state.best.apart == 0.0 or state.best.certificate.relative_gap > tol:
+            break
+        # Weights that are those of the dual variables, where these are precise enough.
+        state.begin(1.0)
+        if state.relative_gap <= tol or state.n_iter >= max_iter or share is None:
+            break
+        if method == "coordinate-descent":
+            coordinate_descent(state, share * tol, max_iter, **descent)
+        else:
+            improve(state, share * tol, max_iter, screening=screening)
     return state.solution(tol, time.perf_counter() - began)
 
 
@@ -137,38 +144,6 @@ def _is_faster_from_nothing(state: SampleState) -> bool:
     n_epochs = _SMOOTH_EPOCHS if state.losses.smooth else _EPOCHS
     few_epochs = n_epochs * _NS_PER_ENTRY * epoch_work(state.samples)
     return _second_order_work(state) < few_epochs
-
-
-def active_set(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> None:
-    """Move an evaluated state by the active set of kernel SVMs, as far as its size allows."""
-    if not state.caps.any():
-        return
-    under_way = State(
-        state.alpha.copy(), state.margins.copy(), state.codes.copy(), float(state.dual)
-    )
-    run = ActiveSetRun(
-        state.samples, state.losses, under_way, free=False, tol=tol, screening=screening
-    )
-    with contextlib.suppress(TooLarge):
-        run.run(max_iter - state.n_iter)
-    state.history += after_steps(run.history, state.n_iter)
-    state.n_iter += run.n_steps
-    state.alpha, state.codes = under_way.alpha, under_way.codes
-    state.apply_codes()
-    state.evaluate()
-
-
-METHODS = {"second-order": second_order, "active-set": active_set}
-
-
-def _method(name: str, losses: SampleLosses):
-    return newton if name == "second-order" and losses.smooth else METHODS[name]
-
-
-def _least_work(state: SampleState) -> tuple[float, str]:
-    """Return the estimated cost of the cheaper of the methods, in nanoseconds, and its name."""
-    costs = (_second_order_work(state), "second-order"), (_active_set_work(state), "active-set")
-    return min(costs, key=lambda pair: pair[0])
 
 
 def _inside(state: SampleState) -> tuple[int, int]:
@@ -194,29 +169,16 @@ def _second_order_work(state: SampleState) -> float:
         pairs = (samples.n_entries / samples.n) ** 2 * e * (1.0 if e > d else e / d)
         products = _NS_PER_PAIR * pairs + _NS_PER_READ * side**2
     else:
-        products = NS_PER_MULTIPLY * 0.5 * e * d * side
-    step = 2.0 * _NS_PER_READ * entries + products + NS_PER_MULTIPLY * side**3 / 6.0 + _OVERHEAD
+        products = _NS_PER_MULTIPLY * 0.5 * e * d * side
+    step = 2.0 * _NS_PER_READ * entries + products + _NS_PER_MULTIPLY * side**3 / 6.0 + _OVERHEAD
     return _STEPS * step
 
 
-def _active_set_work(state: SampleState) -> float:
-    samples, (e, undecided) = state.samples, _inside(state)
-    if not state.n_iter or e > min(samples.n_features, _LARGEST_SYSTEM):
-        return np.inf
-    # The Gram matrix of a working set of 1.5 e samples.
-    width = samples.n_entries / samples.n
-    if samples.is_sparse:
-        gram = 2.0 * e**2 * (_NS_PER_PAIR * width**2 / samples.n_features + _NS_PER_READ)
-    else:
-        gram = 2.0 * e**2 * NS_PER_MULTIPLY * width
-    products = 2.0 * _NS_PER_READ * width * undecided
-    return gram + _OUTER * products + _NEWTON * (NS_PER_MULTIPLY * e**3 / 3.0 + e**2 + _OVERHEAD)
-
-
-def _check(samples, C, start, fixed, solver) -> np.ndarray | None:
+def _check(samples, C, start, fixed, intercept, solver) -> np.ndarray | None:
     """Return the codes as an array; raise an error for invalid arguments."""
-    if solver not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {solver!r}.")
+    for name, value, known in (("intercept", intercept, INTERCEPTS), ("solver", solver, SOLVERS)):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
     if C.shape != (samples.n,):
         raise ValueError(f"C must have shape ({samples.n},), one bound per sample, got {C.shape}.")
     if start is not None and np.shape(start) != C.shape:

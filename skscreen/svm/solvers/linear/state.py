@@ -1,20 +1,62 @@
-"""A dual point of a problem over samples, its certificate, and the samples decided by it."""
+"""A dual point of a problem over samples, its certificate, and the samples decided by it.
+
+With an unpenalised intercept b the dual variables also have sum y_i alpha_i = 0, which solvers that
+move them one by one, or by weights of features, do not keep. These see a proximal point step for b
+instead (Rockafellar 1976), the problem with the penalty (b - b_k)^2 / (2 B^2): b is b_k plus the
+weight times the value B of a feature that all samples share, and thresholds are t_i - y_i b_k. At
+its optimum b = b_k + B^2 sum y_i alpha_i is the next b_k. As B is three times the length of a
+sample, one to five steps suffice. The state takes one whenever the last has been solved better than
+the problem itself. Certificates are always those of the problem itself.
+
+References
+----------
+R. T. Rockafellar (1976), Augmented Lagrangians and applications of the proximal point algorithm in
+convex programming, Math. Oper. Res. 1.
+"""
 
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
+from skscreen.core.ball import gap_radius
 from skscreen.core.certificate import Certificate, screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
+from skscreen.core.floats import EPS
+from skscreen._compiled import samples as loops
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.screening.bounds import gap_ball, reference
-from skscreen.svm.screening.rules import ball_test, decide
+from skscreen.svm.screening.bounds import SampleBall, reference
+from skscreen.svm.screening.rules import ball_test
+from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.solution import SampleSolution
+
+# The next proximal step begins once the gap of one is at most this share of that of the problem.
+_SOLVED = 0.3
+# Largest factor of weights, for margins that are short by rounding errors.
+_STRETCHED = 1.0 + 1e-6
+# Rounds that balance dual variables by those inside their box.
+_ROUNDS = 4
+# Rounding error of a sum of dual variables, in EPS of the sum of their sizes.
+_ROUNDED = 4.0
+
+
+class Point(NamedTuple):
+    """Weights w and feasible dual variables, with the certificate of both.
+
+    `margins` are those of w, without a free intercept b; `apart` is |w - sum_i alpha_i z_i|.
+    """
+
+    alpha: np.ndarray
+    margins: np.ndarray
+    w: np.ndarray
+    b: float
+    certificate: Certificate
+    apart: float
 
 
 class SampleState:
-    """Dual variables in the box, with the duality gap of the full problem.
+    """Dual variables in the box, evaluated, with the duality gap of the full problem.
 
     Parameters
     ----------
@@ -25,30 +67,49 @@ class SampleState:
         Dual variables, clipped to the box; None for 0.
     fixed : ndarray of shape (n,), int8, or None
         0 undecided, 1: alpha_i = 0, 2: alpha_i = C_i.
+    free : bool, default=False
+        Whether there is an unpenalised intercept; the given samples have none.
 
     Attributes
     ----------
+    samples : LinearSamples
+        With the feature of the proximal steps.
     alpha : ndarray of shape (n,)
     codes : ndarray of shape (n,), int8
         Those given and those decided here.
-    u, margins, short, primal, dual, gap
-        Of `alpha` when `evaluate` was last called; `short` is threshold minus margin.
-    best : tuple
+    u, short
+        Of `alpha` in the proximal step, when `evaluate` was last called: weights, and thresholds
+        minus margins.
+    primal, dual, gap
+        Of the problem itself.
+    best : Point
         The evaluated point of the smallest gap.
     history : list of ScreeningEvent
     """
 
-    def __init__(self, samples: LinearSamples, losses: SampleLosses, start=None, fixed=None):
+    def __init__(
+        self, samples: LinearSamples, losses: SampleLosses, start=None, fixed=None, free=False
+    ):
+        self._own, self._norms = samples, samples.norms
         self.samples, self.losses, self.caps = samples, losses, (caps := losses.caps)
+        self._signs, self.centre = samples.y if free else None, 0.0
+        self._terms = HingeTerms(losses, self._signs)
         self.alpha = np.zeros(samples.n) if start is None else np.clip(start, 0.0, caps)
         self.codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
-        # A sample of norm 0 has margin 0 for all weights.
-        nowhere = (samples.norms == 0.0) & (self.codes == UNDECIDED)
-        self.codes[nowhere & (losses.linear_below > 0.0)] = LINEAR
+        if not free:
+            # A sample of norm 0 has margin 0 for all weights.
+            nowhere = (samples.norms == 0.0) & (self.codes == UNDECIDED)
+            self.codes[nowhere & (losses.linear_below > 0.0)] = LINEAR
         self.codes[caps == 0.0] = ZERO
         self.apply_codes()
-        self.gap, self.best = np.inf, None
-        self.n_iter, self.history = 0, []
+        self.best, self.n_iter, self.history = None, 0, []
+        self.begin(1.0)
+
+    @property
+    def thresholds(self) -> np.ndarray:
+        """Thresholds of the proximal step."""
+        thresholds = self.losses.thresholds
+        return thresholds if self._signs is None else thresholds - self.centre * self._signs
 
     def apply_codes(self) -> None:
         """Move decided samples to their end of the box."""
@@ -60,45 +121,130 @@ class SampleState:
         """Return the indices of samples that no code decides."""
         return np.flatnonzero(self.codes == UNDECIDED)
 
-    def evaluate(self) -> float:
-        """Compute weights, margins and certificate of `alpha`; returns the relative gap.
+    def evaluate(self, w: np.ndarray | None = None) -> float:
+        """Compute margins and certificate of `alpha`; returns the relative gap.
+
+        With weights w of the proximal step that are not those of `alpha`, but near them: where
+        columns are of very different size, w = sum_i alpha_i z_i has lost all of its digits.
+        """
+        samples = self.samples
+        self.u = samples.combine(self.alpha)
+        w = self.u if w is None else w
+        if self._signs is None:
+            # Many solves start from 0.
+            margins = samples.margins(w) if w.any() else np.zeros(samples.n)
+            self.short = self.losses.short(margins)
+            self._last = self._point(self.alpha.copy(), margins, self.short, w, self.u)
+        else:
+            self._evaluate_free(w)
+        found = self._last.certificate
+        self.primal, self.dual, self.gap = found.primal, found.dual, found.gap
+        if self.best is None or self.gap <= self.best.certificate.gap:
+            self.best = self._last
+        return self.relative_gap
+
+    def _evaluate_free(self, weights: np.ndarray) -> None:
+        """Evaluate the proximal step and the problem; the next step begins if this one is solved.
+
+        For the problem: the best b for its w, and dual variables that balance.
+        """
+        samples, y, w = self.samples, self._signs, weights[:-1]
+        margins, move = samples.margins(np.append(w, 0.0)), weights[-1] * samples.bias
+        self.short = self.thresholds - margins - move * y
+        gap, _ = self.losses.certify(self.short, self.alpha)
+        gap += 0.5 * float(np.sum((weights - self.u) ** 2))
+        b = self._terms.best_intercept(margins)
+        short = self._terms.short(margins, b)
+        alpha = self._balanced(short)
+        moved = alpha - self.alpha
+        own = self.u[:-1]
+        if moved.any():
+            own = own + samples.combine(moved)[:-1]
+        elif weights is self.u:
+            own = w
+        self._last = self._point(alpha, margins, short, w, own, b)
+        if gap <= _SOLVED * self._last.certificate.gap:
+            self.centre += move
+            self.short -= move * y
+
+    def _point(self, alpha, margins, short, w, own, b=0.0) -> Point:
+        """Return a point with its certificate; `own` are the weights of the dual variables.
 
         The gap is the sum of all slacknesses, which are not negative, so nothing cancels.
         """
-        self.u = self.samples.combine(self.alpha)
-        # Many solves start from 0.
-        self.margins = self.samples.margins(self.u) if self.u.any() else np.zeros(self.samples.n)
-        self.short = self.losses.short(self.margins)
-        self.gap, loss = self.losses.certify(self.short, self.alpha)
-        size = float(self.u @ self.u)
-        self.primal = 0.5 * size + loss
-        self.dual = self.losses.gain(self.alpha) - 0.5 * size
-        if self.best is None or self.gap <= self.best[-1]:
-            self.best = (
-                self.alpha.copy(), self.margins, self.short, self.u, self.primal, self.dual,
-                self.gap,
-            )  # fmt: skip
-        return self.relative_gap
+        dual = self.losses.gain(alpha) - 0.5 * float(own @ own)
+
+        def certified(margins, short, w, b) -> Point:
+            slackness, loss = self.losses.certify(short, alpha)
+            apart = 0.0 if own is w else float(np.linalg.norm(w - own))
+            primal = 0.5 * float(w @ w) + loss
+            certificate = Certificate(primal, dual, slackness + 0.5 * apart**2)
+            return Point(alpha, margins, w, b, certificate, apart)
+
+        point, thresholds = certified(margins, short, w, b), self.losses.thresholds
+        # With a huge C a margin that is short by a rounding error costs more than the tolerance,
+        # while slightly longer weights cost nothing.
+        least = thresholds - np.maximum(short, 0.0) - 2.0 * self._own.rounding(w, b)
+        if point.certificate.gap > 0.0 and (least > 0.0).all() and (short > 0.0).any():
+            factor = float((thresholds / least).max())
+            if factor <= _STRETCHED:
+                more = self.losses.thresholds - factor * (self.losses.thresholds - short)
+                longer = certified(factor * margins, more, factor * w, factor * b)
+                return min(point, longer, key=lambda each: each.certificate.gap)
+        return point
+
+    def _balanced(self, short: np.ndarray) -> np.ndarray:
+        """Return dual variables with sum y_i alpha_i = 0: all inside their box move a little.
+
+        What they do not make up for is taken from the samples nearest to the kink. `short` is what
+        margins lack.
+        """
+        y, alpha, undecided = self._signs, self.alpha.copy(), self.undecided()
+        rounding = _ROUNDED * EPS * float(alpha.sum())
+        inside = undecided[((alpha > 0.0) & (alpha < self.caps))[undecided]]
+        # A shift of the intercept moves dual variables by the inverse shifts of their losses.
+        share = 1.0 / self.losses.shifts[inside] if self.losses.smooth else np.ones(inside.size)
+        missing = -float((y * alpha).sum())
+        for _ in range(_ROUNDS):
+            if abs(missing) <= rounding or not inside.size:
+                break
+            moved = alpha[inside] + missing * y[inside] * share / float(share.sum())
+            alpha[inside] = np.clip(moved, 0.0, self.caps[inside])
+            missing = -float((y * alpha).sum())
+        if abs(missing) > rounding:
+            order = undecided[np.argsort(np.abs(short[undecided]))]
+            loops.balance_in(order, missing, y, self.caps, alpha)
+        return alpha
 
     @property
     def relative_gap(self) -> float:
         """Gap of the last evaluation as a fraction of its primal objective."""
         return Certificate(self.primal, self.dual, self.gap).relative_gap
 
-    def restore(self) -> None:
-        """Go back to the best point evaluated; codes stay."""
-        self.alpha = self.best[0].copy()
-        self.margins, self.short, self.u, self.primal, self.dual, self.gap = self.best[1:]
+    def begin(self, length: float) -> None:
+        """Evaluate the best point so far, in a proximal step from its intercept.
+
+        `length` is the value B of the feature of a free intercept, in lengths of samples. Some
+        epochs of coordinate descent find the intercept with a short one, Newton's method with any.
+        """
+        if self._signs is not None:
+            size = float(np.sqrt(np.mean(self._norms**2)))
+            self.samples = self._own.with_bias(length * size if size > 0.0 else 1.0)
+        if self.best is not None:
+            self.alpha, self.centre = self.best.alpha.copy(), self.best.b
+        self.evaluate()
 
     def screen(self) -> int:
-        """Decide samples by the gap ball around `u`; return the number of new decisions.
+        """Decide samples by the gap ball of the last point; return the number of new decisions.
 
-        Ball: |w* - u|^2 <= gap (P is 1-strongly convex and D is quadratic in u). The dual
-        variables of decided samples move to their end of the box.
+        Ball: |w* - (w + u)/2|^2 <= sum_i kappa_i + |w - u|^2 / 4, u that of the dual variables. The
+        dual variables of decided samples move to their end of the box.
         """
-        began, norms = perf_counter(), self.samples.norms
-        ball = gap_ball(reference(norms, self.margins, self.alpha, self.losses))
-        codes = decide(*ball_test(ball, norms), self.codes, self.losses)
+        began, norms, last = perf_counter(), self._norms, self._last
+        known = reference(norms, last.margins, last.alpha, self.losses, self._signs, last.b)
+        radius = gap_radius(known.gap, last.apart, 1.0, known.shift + 0.5 * last.apart)
+        extremes = ball_test(SampleBall(last.margins, float(radius)), norms)
+        codes = self._terms.decide(extremes, self.codes)
         count = int(np.count_nonzero(codes != self.codes))
         self.codes = codes
         self.apply_codes()
@@ -106,10 +252,10 @@ class SampleState:
         return count
 
     def solution(self, tol: float, seconds: float) -> SampleSolution:
-        """Return the best point evaluated, and go back to it."""
-        self.restore()
-        certificate = Certificate(self.primal, self.dual, self.gap)
+        """Return the last point, if it meets the tolerance, or else the best one."""
+        best = self.best if self.relative_gap > tol else self._last
         return SampleSolution(
-            self.alpha, self.margins, self.u, certificate, self.n_iter,
-            certificate.relative_gap <= tol, seconds, tuple(self.history),
+            best.alpha, best.margins, best.w, best.certificate, self.n_iter,
+            best.certificate.relative_gap <= tol, seconds, tuple(self.history), b=best.b,
+            apart=best.apart,
         )  # fmt: skip

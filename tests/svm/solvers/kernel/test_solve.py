@@ -51,7 +51,7 @@ CASES = ("cancer", "cancer, bias", "cancer, weights", "wine, poly", "precomputed
 def optimum(name, C, free=False):
     """Return the optimal value by Clarabel, from a factor of Q."""
     samples, weights = case(name)
-    Q = samples.rows(np.arange(samples.n))
+    Q = samples.products(np.arange(samples.n))
     values, vectors = np.linalg.eigh(Q)
     factor = vectors * np.sqrt(np.maximum(values, 0.0))
     # In units of C, so that the tolerances of Clarabel mean the same for every C.
@@ -68,7 +68,7 @@ def optimum(name, C, free=False):
 
 def check_certificate(samples, C, solution, free):
     """Recompute everything from alpha."""
-    Q = samples.rows(np.arange(samples.n))
+    Q = samples.products(np.arange(samples.n))
     alpha = solution.alpha
     assert np.all((alpha >= 0.0) & (alpha <= C))
     margins = Q @ alpha

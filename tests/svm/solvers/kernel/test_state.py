@@ -51,7 +51,7 @@ def test_a_point_out_of_balance_has_a_larger_ball(delta):
     too_small = decided = 0
     for seed in range(5):
         samples, C = between_two_optima(seed, delta)
-        Q, y, norms = samples.rows(np.arange(samples.n)), samples.y, samples.norms
+        Q, y, norms = samples.products(np.arange(samples.n)), samples.y, samples.norms
         best, low, high = free_optimum(Q, C, y)
         alpha = free_optimum(Q, C, y, delta)[0]
         state = State(alpha, Q @ alpha, np.zeros(samples.n, np.int8), 0.0)
