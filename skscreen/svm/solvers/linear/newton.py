@@ -9,7 +9,8 @@ finds its minimum in about ten steps (Mangasarian 2002; Keerthi and DeCoste 2005
 matrix is I + sum_A z_i z_i' / s_i, as wide as the number of features; in each step only the rows of
 samples that have entered or left A are added or subtracted. The dual variables of w are alpha_i =
 (t_i - m_i)_+ / s_i, whose slackness at w is 0, so the gap of (w, alpha) is
-|grad P(w)|^2 / 2. It returns sum_i alpha_i z_i, which is w at the minimum, with its own gap.
+|grad P(w)|^2 / 2. It returns sum_i alpha_i z_i, which is w at the minimum, with its own gap, or w
+where that is better.
 
 References
 ----------
@@ -120,7 +121,9 @@ def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = T
         part.follow(state)
         state.n_iter += part.problem.minimise(tol, max_iter - state.n_iter)
         state.alpha[part.index] = part.problem.alpha
-        state.evaluate(part.problem.w)
+        state.evaluate()
+        if state.relative_gap > tol:
+            state.evaluate(part.problem.w)
         failures += not state.gap < gap
     return state.relative_gap <= tol
 
@@ -177,8 +180,10 @@ class _Problem:
             before, slope = float(np.linalg.norm(gradient)), before
             if not changed and before > _INEXACT * slope:
                 self.hessian.to_double()
-            # That of (sum_i alpha_i z_i, alpha), if the same samples have a loss there.
+            # That of (w, alpha), and of (sum_i alpha_i z_i, alpha) if the same samples have a loss
+            # there. There may be none at the start.
             gap = 0.5 * float(gradient @ self.hessian.times(gradient))
+            gap = max(gap, 0.5 * before**2)
             if n_steps == most or gap <= _SHARE * tol * primal:
                 return n_steps
             step = self.hessian.solve(gradient)

@@ -50,6 +50,10 @@ _NARROWER = (0.1, 0.4, 0.6)
 _FEW, _MANY = 4, 15
 # Largest number of Newton steps for one proximal step.
 _TOO_MANY = 60
+# Systems of so few weights are solved for the weights, whatever the number of samples.
+_NARROW = 64
+# Ratio of the sizes of two columns, squared, from which on the largest is eliminated first.
+_UNEQUAL = 1e8
 # Rows of undecided samples are copied if they are less than this share of all rows.
 _WORTH_RESTRICTING = 0.7
 # Squared gradient at which an inner problem is solved, over the gap that the step leaves anyway.
@@ -177,11 +181,11 @@ class _Undecided:
 
     def _newton(self, gradient: np.ndarray, zone: np.ndarray, width: float) -> np.ndarray:
         """Return -(I + A'A)^-1 gradient, A the samples in their zones scaled by (C/width)^1/2."""
-        side = min(zone.size, gradient.size)
+        side = min(max(zone.size, _NARROW), gradient.size)
         what = f"A Newton system of {side:,} equations"
         check_memory(16.0 * side**2, what, "Use solver='coordinate-descent'.")
         A = self.samples.scaled_rows(zone, np.sqrt(self.caps[zone] / width))
-        if zone.size > gradient.size:
+        if zone.size > gradient.size or gradient.size <= _NARROW:
             return -_solve_shifted(_products(A, transposed=False), gradient)
         if zone.size == 0:
             return -gradient
@@ -201,8 +205,20 @@ def _products(A, transposed: bool) -> np.ndarray:
 
 
 def _solve_shifted(M: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Solve (I + M) x = b, M positive semidefinite and known by its lower triangle."""
+    """Solve (I + M) x = b, M positive semidefinite and known by its lower triangle.
+
+    Where columns are of very different size the identity is lost next to the largest. It still
+    counts in the others, whose pivots are the last then.
+    """
     M[np.diag_indices_from(M)] += 1.0
+    sizes = M.diagonal()
+    if sizes.max() > _UNEQUAL * sizes.min():
+        order = np.argsort(-sizes)
+        M = np.asfortranarray(np.where(np.tri(len(M)), M, M.T)[np.ix_(order, order)])
+        x = np.empty(b.size)
+        factor = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+        x[order] = cho_solve(factor, b[order], check_finite=False)
+        return x
     factor = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
     return cho_solve(factor, b, check_finite=False)
 
