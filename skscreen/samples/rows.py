@@ -21,6 +21,9 @@ LARGEST = 1e40
 # Largest kernel value for solvers in single precision, whose numbers end at 3e38.
 LARGEST_SINGLE = 1e37
 
+# Rows that are copied in extended precision together.
+_TOGETHER = 256
+
 # Largest caps of dual variables, so that their squares times inner products do not overflow.
 _SMALLEST_CAP, _LARGEST_CAP = 1e-80, 1e80
 
@@ -49,11 +52,11 @@ class LinearSamples:
         Relative errors of products beyond those of double precision: none.
     norms : ndarray of shape (n,)
         Euclidean norms of z_i, which count B.
-    far : float
-        How far the origin is from that of the rows that users have: they compute margins there.
+    given : tuple of X and ndarray of shape (d,), or None
+        The rows that users have, if those here are these minus a vector, and that vector.
     """
 
-    error = far = 0.0
+    error, given = 0.0, None
 
     def __init__(self, X, y, bias: float = 0.0, compressed: sparse.csr_array | None = None):
         self.X, self._compressed = _rows_of(X), compressed
@@ -160,7 +163,23 @@ class LinearSamples:
     def rounding(self, w: np.ndarray, b: float) -> np.ndarray:
         """Return estimates of the rounding errors of margins: twice those of a sum of products."""
         size = float(np.linalg.norm(w))
-        return 2.0 * EPS * (size * (self.norms + 2.0 * self.far) + abs(b))
+        far = 0.0 if self.given is None else float(np.linalg.norm(self.given[1]))
+        return 2.0 * EPS * (size * (self.norms + 2.0 * far) + abs(b))
+
+    def intercept(self, w: np.ndarray, b: float) -> float:
+        """Return the intercept of the rows that users have, for weights and a free b here."""
+        b = b + self.bias * w[-1] if self.bias != 0.0 else b
+        return b if self.given is None else b - float(w[: self.n_columns] @ self.given[1])
+
+    def exact_margins(self, w: np.ndarray, b: float) -> np.ndarray:
+        """Return the margins, in extended precision, of weights and intercept that users have."""
+        X = self.X if self.given is None else self.given[0]
+        wide, out = w[: self.n_columns].astype(np.longdouble), np.empty(self.n, np.longdouble)
+        for first in range(0, self.n, _TOGETHER):
+            part = X[first : first + _TOGETHER]
+            part = part.toarray() if sparse.issparse(part) else part
+            out[first : first + _TOGETHER] = part @ wide
+        return self.y * (out + self.intercept(w, b))
 
     def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return some of the margins of `combine(alpha)`."""
@@ -172,7 +191,7 @@ class LinearSamples:
         part = object.__new__(LinearSamples)
         part.X, part.y, part.norms = self.X[index], self.y[index], self.norms[index]
         part._compressed = None
-        part.bias, part.is_sparse, part.far = self.bias, self.is_sparse, self.far
+        part.bias, part.is_sparse, part.given = self.bias, self.is_sparse, None
         part.n, part.n_columns, part.n_features = index.size, self.n_columns, self.n_features
         return part
 

@@ -36,7 +36,7 @@ class TwiceRows:
         self.y, self.norms = both_signs(rows.n), np.tile(rows.norms, 2)
         self.X, self.bias, self.is_sparse = rows.X, rows.bias, rows.is_sparse
         self.n_columns, self.n_features = rows.n_columns, rows.n_features
-        self.far, self.n_entries, self.width = rows.far, 2 * rows.n_entries, rows.width
+        self.n_entries, self.width = 2 * rows.n_entries, rows.width
         self.rows, self.short_rows = rows.rows, rows.short_rows
 
     @cached_property
@@ -64,6 +64,11 @@ class TwiceRows:
     def rounding(self, w: np.ndarray, b: float) -> np.ndarray:
         """Return estimates of the rounding errors of margins."""
         return np.tile(self._half.rounding(w, b), 2)
+
+    def exact_margins(self, w: np.ndarray, b: float) -> np.ndarray:
+        """Return the margins, in extended precision, of weights and intercept that users have."""
+        margins = self._half.exact_margins(w, b)
+        return np.concatenate([margins, -margins])
 
     def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return some of the margins of `combine(alpha)`."""

@@ -40,6 +40,9 @@ _HARMLESS = 1e-3
 # Largest number of solves that continue from recomputed margins.
 _REPEATS = 3
 
+# Rounding errors of the sums of a certificate, relative to the objective, in EPS.
+_SUMMED = 4.0
+
 # Tiny length, or square, that avoids division by zero.
 _TINY = 1e-300
 
@@ -256,6 +259,9 @@ class SamplePathSolver:
         """
         found, errors = solution.certificate, self.rounding(solution)
         gap = found.gap + self._effect(solution, losses, errors) + harm
+        if solution.w is not None and gap > tol * found.primal:
+            solution = self._measured(solution, losses)
+            found, gap = solution.certificate, solution.certificate.gap
         if gap > tol * found.primal:
             longer = stretched(solution, losses, self._signs, errors)
             more = longer.certificate.gap + self._effect(longer, losses, errors) + harm
@@ -265,6 +271,21 @@ class SamplePathSolver:
         if solution.w is None or gap > tol * found.primal:
             found = replace(found, gap=gap)
         return replace(solution, certificate=found, converged=found.relative_gap <= tol)
+
+    def _measured(self, solution: SampleSolution, losses: SampleLosses) -> SampleSolution:
+        """Return the solution with the certificate of the weights that users have.
+
+        Their margins, computed in extended precision, have no rounding errors to speak of.
+        """
+        w, alpha = solution.w, solution.alpha
+        short = losses.thresholds - self._samples.exact_margins(w, solution.b)
+        slackness, loss = losses.certify(short.astype(np.float64), alpha)
+        own = self._samples.combine(alpha)
+        apart = float(np.linalg.norm(w - own))
+        primal, dual = 0.5 * float(w @ w) + loss, losses.gain(alpha) - 0.5 * float(own @ own)
+        gap = slackness + 0.5 * apart**2 + _SUMMED * EPS * primal
+        certificate = Certificate(primal, dual, gap)
+        return replace(solution, certificate=certificate, apart=apart)
 
     def rounding(self, solution: SampleSolution) -> np.ndarray:
         """Return estimates of rounding errors of margins: twice those of a sum of products."""

@@ -79,7 +79,7 @@ class SampleSet:
     def _linear_samples(self) -> LinearSamples:
         signs = np.ones(self._rows.shape[0])
         out = LinearSamples(self._rows, signs, self._settings.bias, self._compressed)
-        out.far = 0.0 if self._origin is None else float(np.linalg.norm(self._origin))
+        out.given = None if self._origin is None else (self._X, self._origin)
         return out
 
     def start_together(
@@ -146,13 +146,11 @@ class SampleSet:
         `signed` are its dual variables of the rows, with signs.
         """
         settings, w, b = self._settings, solution.w, solution.b
-        if not settings.free:
-            rows = w is not None and settings.bias
-            b = settings.bias * w[-1] if rows else settings.bias**2 * math.fsum(signed)
         if w is not None:
+            b = self._linear_samples.intercept(w, b)
             w = w[: self._X.shape[1]]
-        if self._origin is not None:
-            b -= w @ self._origin
+        elif not settings.free:
+            b = settings.bias**2 * math.fsum(signed)
         shift = 0.0
         if self._changed is not None:
             shift = self._changed.shift

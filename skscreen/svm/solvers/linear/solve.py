@@ -115,14 +115,16 @@ def solve_linear(
         method = "coordinate-descent" if reached else "second-order"
     if method != "coordinate-descent" and state.relative_gap > tol:
         improve(state, tol, max_iter, screening=screening)
+        state.stretch(tol)
         # If rounding errors of margins times C exceed the tolerance, moves of single variables
         # often still find the better side of the kink.
         most = max_iter if solver == "auto" else state.n_iter + _POLISHING_EPOCHS
         max_iter = min(max_iter, most)
     if state.relative_gap > tol:
         coordinate_descent(state, tol, max_iter, **descent)
+        state.stretch(tol)
     for share in (*_SHARES, None):
-        if state.best.apart == 0.0 or state.best.certificate.relative_gap > tol:
+        if state.best.apart == 0.0 or state.stretched or state.relative_gap > tol:
             break
         # Weights that are those of the dual variables, where these are precise enough.
         state.begin(1.0)

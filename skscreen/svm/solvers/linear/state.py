@@ -37,7 +37,7 @@ _SOLVED = 0.3
 _STRETCHED = 1.0 + 1e-6
 # Rounds that balance dual variables by those inside their box.
 _ROUNDS = 4
-# Rounding error of a sum of dual variables, in EPS of the sum of their sizes.
+# Rounding error of a sum, in EPS of the sum of the sizes of its terms.
 _ROUNDED = 4.0
 
 
@@ -85,6 +85,8 @@ class SampleState:
     best : Point
         The evaluated point of the smallest gap.
     history : list of ScreeningEvent
+    stretched : bool
+        Whether `stretch` has found the best point.
     """
 
     def __init__(
@@ -102,7 +104,7 @@ class SampleState:
             self.codes[nowhere & (losses.linear_below > 0.0)] = LINEAR
         self.codes[caps == 0.0] = ZERO
         self.apply_codes()
-        self.best, self.n_iter, self.history = None, 0, []
+        self.best, self.n_iter, self.history, self.stretched = None, 0, [], False
         self.begin(1.0)
 
     @property
@@ -134,13 +136,9 @@ class SampleState:
             # Many solves start from 0.
             margins = samples.margins(w) if w.any() else np.zeros(samples.n)
             self.short = self.losses.short(margins)
-            self._last = self._point(self.alpha.copy(), margins, self.short, w, self.u)
+            self._see(self._point(self.alpha.copy(), margins, self.short, w, self.u))
         else:
             self._evaluate_free(w)
-        found = self._last.certificate
-        self.primal, self.dual, self.gap = found.primal, found.dual, found.gap
-        if self.best is None or self.gap <= self.best.certificate.gap:
-            self.best = self._last
         return self.relative_gap
 
     def _evaluate_free(self, weights: np.ndarray) -> None:
@@ -162,8 +160,8 @@ class SampleState:
             own = own + samples.combine(moved)[:-1]
         elif weights is self.u:
             own = w
-        self._last = self._point(alpha, margins, short, w, own, b)
-        if gap <= _SOLVED * self._last.certificate.gap:
+        self._see(self._point(alpha, margins, short, w, own, b))
+        if gap <= _SOLVED * self.gap:
             self.centre += move
             self.short -= move * y
 
@@ -172,26 +170,43 @@ class SampleState:
 
         The gap is the sum of all slacknesses, which are not negative, so nothing cancels.
         """
-        dual = self.losses.gain(alpha) - 0.5 * float(own @ own)
+        slackness, loss = self.losses.certify(short, alpha)
+        primal, apart = 0.5 * float(w @ w) + loss, 0.0
+        gap, dual = slackness, self.losses.gain(alpha) - 0.5 * float(own @ own)
+        if own is not w:
+            apart = float(np.linalg.norm(w - own))
+            gap += 0.5 * apart**2 + _ROUNDED * EPS * primal
+        return Point(alpha, margins, w, b, Certificate(primal, dual, gap), apart)
 
-        def certified(margins, short, w, b) -> Point:
-            slackness, loss = self.losses.certify(short, alpha)
-            apart = 0.0 if own is w else float(np.linalg.norm(w - own))
-            primal = 0.5 * float(w @ w) + loss
-            certificate = Certificate(primal, dual, slackness + 0.5 * apart**2)
-            return Point(alpha, margins, w, b, certificate, apart)
+    def stretch(self, tol: float) -> None:
+        """If the tolerance is not met, scale weights up until no margin is below its threshold.
 
-        point, thresholds = certified(margins, short, w, b), self.losses.thresholds
-        # With a huge C a margin that is short by a rounding error costs more than the tolerance,
-        # while slightly longer weights cost nothing.
-        least = thresholds - np.maximum(short, 0.0) - 2.0 * self._own.rounding(w, b)
-        if point.certificate.gap > 0.0 and (least > 0.0).all() and (short > 0.0).any():
-            factor = float((thresholds / least).max())
-            if factor <= _STRETCHED:
-                more = self.losses.thresholds - factor * (self.losses.thresholds - short)
-                longer = certified(factor * margins, more, factor * w, factor * b)
-                return min(point, longer, key=lambda each: each.certificate.gap)
-        return point
+        With a huge C a margin that is short by a rounding error costs more than the tolerance,
+        while slightly longer weights cost nothing.
+        """
+        best, thresholds = self.best, self.losses.thresholds
+        if self.relative_gap <= tol:
+            return
+        margins = thresholds - self._terms.short(best.margins, best.b)
+        least = margins - 2.0 * self._own.rounding(best.w, best.b)
+        if not ((least > 0.0).all() and (thresholds > 0.0).all()):
+            return
+        factor = float((thresholds / least).max())
+        if not 1.0 < factor <= _STRETCHED:
+            return
+        w, short = factor * best.w, thresholds - factor * margins
+        own = self._own.combine(best.alpha)
+        longer = self._point(best.alpha, factor * best.margins, short, w, own, factor * best.b)
+        if longer.certificate.gap < best.certificate.gap:
+            self.stretched = True
+            self._see(longer)
+
+    def _see(self, point: Point) -> None:
+        """Make a point the last one, and the best one if it is."""
+        self._last, found = point, point.certificate
+        self.primal, self.dual, self.gap = found.primal, found.dual, found.gap
+        if self.best is None or self.gap <= self.best.certificate.gap:
+            self.best = point
 
     def _balanced(self, short: np.ndarray) -> np.ndarray:
         """Return dual variables with sum y_i alpha_i = 0: all inside their box move a little.
