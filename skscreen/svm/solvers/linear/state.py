@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skscreen._compiled import samples as loops
 from skscreen.core.ball import gap_radius
 from skscreen.core.certificate import Certificate, screening_event
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.core.floats import EPS
-from skscreen._compiled import samples as loops
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.screening.bounds import SampleBall, reference
