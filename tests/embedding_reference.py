@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skscreen.embedding.problem.losses import answer, choice
+from skscreen.embedding.problem.losses import answer_loss
 
 
 def columns(rows):
@@ -40,8 +40,13 @@ def trials_of(points, size, seed, noise=0.0):
 
 def loss_values(loss, a, c):
     """f, df/da and df/dc for arrays of squared distances."""
-    linear, factor, near, far = np.vectorize(answer, otypes="dddd")(loss.code, loss.shape, a, c)
-    return linear + np.log(factor), near, far
+    return np.vectorize(lambda *d: of_answer(loss, *d)[:3], otypes="ddd")(a, c)
+
+
+def of_answer(loss, *distances):
+    """f and its slopes for the two or three squared distances of an answer."""
+    slopes = np.empty(len(distances))
+    return answer_loss(loss.code, loss.shape, np.array(distances, dtype=float), slopes), *slopes
 
 
 def gradient(loss, rows, X, reg=0.0):
@@ -50,9 +55,9 @@ def gradient(loss, rows, X, reg=0.0):
     for i, j, l, k in columns(rows).T:
         a, c, e = (np.sum((X[u] - X[v]) ** 2) for u, v in ((i, j), (l, k), (j, k)))
         if loss.of_trials:
-            near, far, third = choice(a, c, e)[2:]
+            _, near, far, third = of_answer(loss, a, c, e)
         else:
-            (_, near, far), third = loss_values(loss, a, c), 0.0
+            (_, near, far), third = of_answer(loss, a, c), 0.0
         for u, v, slope in ((i, j, near), (l, k, far), (j, k, third)):
             push = 2.0 * slope * (X[u] - X[v]) / len(rows)
             result[u] += push

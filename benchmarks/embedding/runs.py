@@ -10,10 +10,9 @@ from skscreen.datasets import make_triplets
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import clean_ridge, random_start
-from skscreen.embedding.solvers.descent import diverged
+from skscreen.embedding.solvers.descent import diverged, sgd_pass
 from skscreen.embedding.solvers.solve import SOLVERS
 from skscreen.embedding.solvers.state import Progress, Settings
-from skscreen.embedding.solvers.stochastic_loops import sgd_pass
 from skscreen.metrics import triplet_error
 
 PEER = "benchmarks.embedding.peer_side"
@@ -51,7 +50,7 @@ def constant_sgd(problem, X, settings, rng, decay=0.0) -> Iterator[Progress]:
         for part in range(5):
             size = m * (part + 1) // 5 - m * part // 5
             row = sgd_pass(
-                X, problem.answers, row, size, step, step, terms.loss, terms.shape, terms.reg, None
+                X, problem.answers, row, size, step, step, terms.loss, terms.shape, terms.reg
             )
             yield Progress(epoch + (part + 1) / 5, np.nan, step, X, False)
         if diverged(X):

@@ -25,12 +25,11 @@ from skscreen.embedding.problem.answers import (
     usable_answers,
     warn_uncompared,
 )
-from skscreen.embedding.problem.losses import CODES, EmbeddingLoss
+from skscreen.embedding.problem.losses import CONVEX_LOSSES, TRAITS, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
 from skscreen.embedding.problem.objects import learn_objects
 from skscreen.embedding.problem.responses import RESPONSES
 from skscreen.embedding.solvers.auto import clean_ridge
-from skscreen.embedding.solvers.convex import CONVEX_LOSSES
 from skscreen.embedding.solvers.solve import (
     LARGEST,
     EmbeddingSolution,
@@ -269,7 +268,7 @@ class OrdinalEmbedding(
     _silent = False
     _parameter_constraints: ClassVar[dict] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "loss": [StrOptions(set(CODES))],
+        "loss": [StrOptions(set(TRAITS))],
         "solver": [StrOptions({"auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"})],
         "formulation": [StrOptions({"nonconvex", "convex"})],
         "reg": [StrOptions({"auto"}), Interval(Real, 0, LARGEST, closed="both")],

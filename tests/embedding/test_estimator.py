@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.fixes import parse_version
 
 from skscreen import OrdinalEmbedding
-from skscreen.embedding.solvers.descent import FIRST_STEP
+from skscreen.embedding.problem.losses import TRAITS
 from skscreen.metrics import procrustes_distance
 
 POINTS = np.random.default_rng(0).normal(size=(30, 2))
@@ -274,7 +275,7 @@ def test_verbose_writes_to_stderr_only(capsys):
 
 
 def test_sgd_that_diverges_says_so(monkeypatch):
-    monkeypatch.setitem(FIRST_STEP, "gnmds", 1e9)
+    monkeypatch.setitem(TRAITS, "gnmds", replace(TRAITS["gnmds"], first_step=1e9))
     with pytest.warns(ConvergenceWarning, match="steps of solver='sgd' diverged.* start"):
         model(loss="gnmds", solver="sgd", reg=0.0).fit(T)
 

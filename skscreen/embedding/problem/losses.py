@@ -1,25 +1,60 @@
 """Losses of ordinal embedding: how badly a squared distance a < c is violated.
 
 An answer "i and j are nearer to each other than l and k" is right where a = |x_i - x_j|^2 is below
-c = |x_l - x_k|^2. Each loss f(a, c) is handed out as numbers u, v >= 0, df/da and df/dc with
-f = u + log v: sums of logarithms become one logarithm of a product (see `objective.py`).
+c = |x_l - x_k|^2. The formulas are in `_compiled/embedding_losses.hpp`, once for all solvers; here
+is what Python has to know of each.
 
 A choice of the odd one out among three compares three distances: the one between the two others is
 right where it is the smallest. It is a row (i, j, k) like that of a triplet, with k the odd one.
 """
 
 from dataclasses import dataclass
-from math import exp, log, sqrt
 
-from skscreen.core.compiling import njit
+import numpy as np
 
-GNMDS, CKL, STE, TSTE, SOE, ODD = range(6)
-CODES = {"gnmds": GNMDS, "ckl": CKL, "ste": STE, "tste": TSTE, "soe": SOE, "oddoneout": ODD}
+from skscreen._compiled import embedding
 
-# Below this a distance counts as this one: the square root has no slope at 0.
-SMALLEST = 1e-12
-# Smallest number whose reciprocal may be a factor.
-_TINY = 1e-100
+
+@dataclass(frozen=True)
+class Traits:
+    """What solvers know of a loss beyond its values.
+
+    Parameters
+    ----------
+    parameter : str or None
+        The parameter of the estimator that is the parameter of the loss.
+    first_step : float
+        Of SGD, in squared distance per unit of slope; longer ones diverge on noisy answers.
+    clean_ridge : tuple of (float, int, float, float)
+        For r noise-free answers per coordinate and a loss with parameter s the ridge is the first
+        number over r to the power of the second and s to that of the third, at most the fourth.
+    ridges : tuple of float
+        Tried for noisy answers, weakest first. The first costs the map nothing where answers
+        contradict each other.
+    lift_up_to : int
+        Largest number of dimensions in which the default start has extra ones.
+    """
+
+    parameter: str | None = None
+    first_step: float = 0.1
+    clean_ridge: tuple[float, int, int, float] = (0.3, 2, 0, 0.3)
+    ridges: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3)
+    lift_up_to: int = 3
+
+
+TRAITS = {
+    "gnmds": Traits("smoothing", 0.1, (0.5, 2, 0, 0.3), (0.003, 0.03, 0.1, 0.3)),
+    # CKL has local minima in more dimensions; its value needs no other ridge.
+    "ckl": Traits("mu", 0.2, (0.01, 0, 0, 0.01), (), lift_up_to=5),
+    "ste": Traits(),
+    "tste": Traits("alpha", 0.2, (0.001, 0, 1, np.inf), (0.001, 0.01, 0.03, 0.1)),
+    "soe": Traits("margin", 0.2, (0.03, 2, 0, 0.1)),
+    "oddoneout": Traits(ridges=(0.01, 0.03, 0.1, 0.3, 0.5)),
+}
+_CODES = {name: code for code, (name, *_) in enumerate(embedding.LOSSES)}
+_SIDES = {name: sides for name, sides, _ in embedding.LOSSES}
+# Losses that are convex in the Gram matrix of the points.
+CONVEX_LOSSES = tuple(name for name, _, is_convex in embedding.LOSSES if is_convex)
 
 
 @dataclass(frozen=True)
@@ -45,109 +80,32 @@ class EmbeddingLoss:
     @classmethod
     def of(cls, estimator) -> "EmbeddingLoss":
         """Return the loss that the parameters of an estimator name."""
-        alpha = estimator.alpha
-        if alpha is None:
-            alpha = max(estimator.n_components - 1, 1)
-        shapes = {
-            "gnmds": estimator.smoothing,
-            "ckl": estimator.mu,
-            "tste": alpha,
-            "soe": estimator.margin,
-        }
-        return cls(estimator.loss, float(shapes.get(estimator.loss, 1.0)))
+        name = TRAITS[estimator.loss].parameter
+        shape = 1.0 if name is None else getattr(estimator, name)
+        if shape is None:  # alpha
+            shape = max(estimator.n_components - 1, 1)
+        return cls(estimator.loss, float(shape))
+
+    @property
+    def traits(self) -> Traits:
+        """What solvers know of the loss."""
+        return TRAITS[self.name]
 
     @property
     def code(self) -> int:
         """The number by which kernels know the loss."""
-        return CODES[self.name]
+        return _CODES[self.name]
+
+    @property
+    def sides(self) -> int:
+        """Number of distances that an answer compares."""
+        return _SIDES[self.name]
 
     @property
     def of_trials(self) -> bool:
         """Whether answers are choices of the odd one out, not of the nearer pair."""
-        return self.name == "oddoneout"
+        return self.sides == 3
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def squared_distance(X, i, j):
-    """Squared distance of two objects."""
-    total = 0.0
-    for d in range(X.shape[1]):
-        difference = X[i, d] - X[j, d]
-        total += difference * difference
-    return total
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def power(x, h):
-    """x^h for 0 < x <= 1, by multiplications where 2 h is a whole number."""
-    # A number beyond the range of integers must not be converted.
-    if not 2.0 * h <= 64.0 or int(2.0 * h) != 2.0 * h:
-        return exp(h * log(x))
-    twice = int(2.0 * h)
-    result = sqrt(x) if twice & 1 else 1.0
-    n = twice >> 1
-    while n:
-        if n & 1:
-            result *= x
-        x *= x
-        n >>= 1
-    return result
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def answer(loss, shape, a, c):
-    """u, v, df/da, df/dc of one answer, with f = u + log v and 1 <= v."""
-    if loss == GNMDS:
-        s = 1.0 + a - c
-        if s <= 0.0:
-            return 0.0, 1.0, 0.0, 0.0
-        if s < shape:
-            return s * s / (2.0 * shape), 1.0, s / shape, -s / shape
-        return s - 0.5 * shape, 1.0, 1.0, -1.0
-    if loss == STE:
-        z = a - c
-        e = exp(-abs(z))
-        if z > 0.0:
-            slope = 1.0 / (1.0 + e)
-            return z, 1.0 + e, slope, -slope
-        slope = e / (1.0 + e)
-        return 0.0, 1.0 + e, slope, -slope
-    if loss == TSTE:
-        h = 0.5 * (shape + 1.0)
-        near, far = shape + a, shape + c
-        if a > c:
-            x = far / near
-            e = power(x, h)
-            slope = h / (1.0 + e)
-            if e < _TINY:
-                return -h * log(x), 1.0, slope / near, -slope / far
-            return 0.0, 1.0 + 1.0 / e, slope / near, -slope / far
-        e = power(near / far, h)
-        slope = h * e / (1.0 + e)
-        return 0.0, 1.0 + e, slope / near, -slope / far
-    if loss == CKL:
-        both = a + c + 2.0 * shape
-        near, far = 1.0 / both, 1.0 / (c + shape)
-        # Not far / near, which saves callers without slopes a division.
-        return 0.0, both * far, near, near - far
-    root_a, root_c = sqrt(max(a, SMALLEST)), sqrt(max(c, SMALLEST))
-    s = root_a + shape - root_c
-    if s <= 0.0:
-        return 0.0, 1.0, 0.0, 0.0
-    return s * s, 1.0, s / root_a, -s / root_c
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def choice(a, c, e):
-    """u, v and the slopes of f = -log(exp(-a) / (exp(-a) + exp(-c) + exp(-e))) = u + log v.
-
-    Of the odd one out: a is the squared distance of the two others, c and e are those from each of
-    them to it. The likelihood is that of Zheng, Pereira, Baker and Hebart (2019, SPoSE) and of
-    Muttenthaler et al. (2022, VICE), with the similarity -|x_i - x_j|^2 in place of a product.
-    """
-    largest = max(0.0, a - c, a - e)
-    right, first, second = exp(-largest), exp(a - c - largest), exp(a - e - largest)
-    total = right + first + second
-    first /= total
-    second /= total
-    return largest, total, first + second, -first, -second
+answer_loss = embedding.answer_loss
+"""(code, shape, distances (2,) or (3,), slopes) -> loss of one answer; `slopes` is filled."""

@@ -12,7 +12,7 @@ from math import nan
 import numpy as np
 
 from skscreen.embedding.problem.objective import EmbeddingProblem, wrong_share
-from skscreen.embedding.solvers.descent import FIRST_STEP, descend, steps_for
+from skscreen.embedding.solvers.descent import descend, steps_for
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.state import Progress, Settings, shuffled
 
@@ -20,23 +20,8 @@ from skscreen.embedding.solvers.state import Progress, Settings, shuffled
 _TOUCHES = 1500
 # Extra dimensions of the start, in which points pass each other; they are projected away after it.
 _LIFT = 2
-# Largest number of dimensions whose start has extra ones; CKL has local minima in more.
-_LIFT_UP_TO, _LIFT_CKL_UP_TO = 3, 5
 # Parts of a start after each of which its loss is reported.
 _PARTS = 5
-# Ridge for r noise-free answers per coordinate: the first number over r^2, at most the second.
-_CLEAN_RIDGES = {"gnmds": (0.5, 0.3), "ste": (0.3, 0.3), "soe": (0.03, 0.1)}
-_CLEAN_RIDGES["oddoneout"] = _CLEAN_RIDGES["ste"]
-# Ridges tried for noisy answers, weakest first; the loss of CKL needs none. The first costs the map
-# nothing where answers contradict each other.
-_RIDGES = {
-    "gnmds": (0.003, 0.03, 0.1, 0.3),
-    "ste": (0.01, 0.03, 0.1, 0.3),
-    "oddoneout": (0.01, 0.03, 0.1, 0.3, 0.5),
-    "soe": (0.01, 0.03, 0.1, 0.3),
-    "tste": (0.001, 0.01, 0.03, 0.1),
-    "ckl": (),
-}
 # Share of wrong answers above which answers count as noisy.
 _NOISY = 0.04
 # Share of the answers that are kept out of the start to validate it, and their least number.
@@ -47,14 +32,9 @@ _ROUGH = 1e-3
 
 def clean_ridge(problem: EmbeddingProblem, n_components: int) -> float:
     """Return the strength of the ridge for answers without noise, as measured on made ones."""
-    loss = problem.loss
-    if loss.name == "tste":
-        return 0.001 / loss.shape
-    if loss.name == "ckl":
-        return 0.01
+    scale, power, of_shape, most = problem.loss.traits.clean_ridge
     r = len(problem.answers) / (problem.n_objects * n_components)
-    scale, most = _CLEAN_RIDGES[loss.name]
-    return min(scale / r**2, most)
+    return min(scale / r**power / problem.loss.shape**of_shape, most)
 
 
 def auto(
@@ -65,7 +45,7 @@ def auto(
     Where `settings.adapt` says so the ridge of `problem` is set anew after the start.
     """
     n_held_out = int(_HELD_OUT * len(problem.answers)) if settings.adapt else 0
-    if n_held_out < _LEAST_HELD_OUT or not _RIDGES[problem.loss.name]:
+    if n_held_out < _LEAST_HELD_OUT or not problem.loss.traits.ridges:
         passes = yield from _start(problem, X, rng)
     else:
         *held_out, part = problem.split(n_held_out)
@@ -79,11 +59,10 @@ def auto(
 def _start(problem, X, rng):
     """Descend along single answers, at first in more dimensions where X has few."""
     p = X.shape[1]
-    most = _LIFT_CKL_UP_TO if problem.loss.name == "ckl" else _LIFT_UP_TO
-    lift = _LIFT if p <= most else 0
+    lift = _LIFT if p <= problem.loss.traits.lift_up_to else 0
     n_steps = steps_for(problem, _TOUCHES)
     rows = shuffled(problem, rng)
-    first = FIRST_STEP[problem.loss.name]
+    first = problem.loss.traits.first_step
     points = random_start(problem.n_objects, p + lift, rng)
     passes, _ = yield from descend(problem, points, rows, n_steps, first, _PARTS)
     if lift:
@@ -101,7 +80,7 @@ def _start(problem, X, rng):
 def _choose_ridge(problem, X, held_out, settings, passes):
     """Raise the ridge of the problem while that makes fewer mistakes on the answers held out."""
     rough = replace(settings, tol=max(settings.tol, _ROUGH))
-    ridges, low, best = _RIDGES[problem.loss.name], problem.reg, None
+    ridges, low, best = problem.loss.traits.ridges, problem.reg, None
     fitted = problem.split(len(held_out[0]))[:2]
     if wrong_share(X, *fitted, problem.loss) > _NOISY:
         # Not even the answers of the start agree. Without this much of a ridge, objects with few

@@ -21,16 +21,13 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.special import entr
 
-from skscreen.core.compiling import njit
+from skscreen._compiled import embedding
 from skscreen.core.floats import EPS
-from skscreen.embedding.problem.losses import GNMDS, ODD, answer, choice
-from skscreen.embedding.problem.objective import EmbeddingProblem, margins
+from skscreen.embedding.problem.objective import EmbeddingProblem, Terms, margins
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.state import Progress, Settings
 
-CONVEX_LOSSES = ("gnmds", "ste", "oddoneout")
 _ROUNDS = 100
 # Largest number of dimensions that are added at once.
 _ADDED = 4
@@ -87,7 +84,7 @@ def _certify(problem, X) -> tuple[float, float, np.ndarray]:
     terms, n = problem.terms, problem.n_objects
     value = problem.evaluate(X)[0]
     z = [-margins(X, terms.answers)]
-    if terms.loss == ODD:
+    if problem.loss.of_trials:
         z.append(-margins(X, terms.answers[:, [1, 0, 2]]))
     t, S = _slopes(np.stack(z, axis=1), terms, n)
     ridge = terms.reg / n
@@ -103,43 +100,18 @@ def _certify(problem, X) -> tuple[float, float, np.ndarray]:
     return value, bound, vectors[:, eigenvalues < -ridge]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _slopes(z, terms, n_objects):
+def _slopes(z: np.ndarray, terms: Terms, n_objects: int) -> tuple[np.ndarray, np.ndarray]:
     """f'(z_q), of as many columns as z has, and the weighted mean of their sums with H_q."""
-    rows, width = terms.answers, terms.answers.shape[1]
-    l_column = 0 if width == 3 else 2
     t, S = np.empty(z.shape), np.zeros((n_objects, n_objects))
-    for q in range(len(z)):
-        if terms.loss == ODD:
-            # Only differences count.
-            _, _, _, first, second = choice(0.0, -z[q, 0], -z[q, 1])
-            t[q, 0], t[q, 1] = -first, -second
-        else:
-            near, far = max(z[q, 0], 0.0), max(-z[q, 0], 0.0)
-            _, _, t[q, 0], _ = answer(terms.loss, terms.shape, near, far)
-        share = (terms.weights[q] if terms.weights.size else 1.0) / terms.total
-        for r in range(z.shape[1]):
-            pull = share * t[q, r]
-            add_pair(S, rows[q, 0], rows[q, 1], pull)
-            add_pair(S, rows[q, l_column if r == 0 else 1], rows[q, width - 1], -pull)
+    embedding.convex_slopes(z, terms, t, S)
     return t, S
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def add_pair(S, i, j, factor):
-    """Add the gradient of g_ii - 2 g_ij + g_jj in G times a factor."""
-    S[i, i] += factor
-    S[j, j] += factor
-    S[i, j] -= factor
-    S[j, i] -= factor
-
-
 def _conjugates(t: np.ndarray, loss: int, shape: float) -> np.ndarray:
-    """-f*(t) for rows t >= 0 with sums up to 1: t - shape t^2 / 2 for GNMDS, else entropies."""
-    if loss == GNMDS:
-        return (t - 0.5 * shape * t * t)[:, 0]
-    rest = np.maximum(1.0 - t.sum(axis=1), 0.0)
-    return entr(t).sum(axis=1) + entr(rest)
+    """-f*(t) for rows t >= 0 with sums up to 1."""
+    result = np.empty(len(t))
+    embedding.conjugates(loss, shape, t, result)
+    return result
 
 
 def _widened(problem, points, directions, value) -> np.ndarray | None:

@@ -5,12 +5,10 @@ from math import ceil, nan
 
 import numpy as np
 
+from skscreen._compiled import embedding
 from skscreen.embedding.problem.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.solvers.state import Progress, Settings, shuffled
-from skscreen.embedding.solvers.stochastic_loops import room_for_third, sgd_pass
 
-# First step of SGD, in squared distance per unit of slope; longer ones diverge on noisy answers.
-FIRST_STEP = {"gnmds": 0.1, "ste": 0.1, "oddoneout": 0.1, "tste": 0.2, "soe": 0.2, "ckl": 0.2}
 # SGD steps per object.
 _TOUCHES = 6000
 # Parts of a descent after each of which its loss is reported.
@@ -49,7 +47,6 @@ def descend(
     Returns how often it went through the answers, and whether the steps did not diverge.
     """
     terms, start = problem.terms, X.copy()
-    third = room_for_third(problem.loss, X.shape[1])
     far = _FAR * max(1.0, float(np.abs(X).max()))
     if problem.reg > 0.0:
         # A longer step along the ridge alone goes past the origin.
@@ -59,9 +56,7 @@ def descend(
         for part in range(parts):
             end = n_steps * (part + 1) // parts
             steps = [first * (1.0 - at / n_steps) for at in (done, end)]
-            row = sgd_pass(
-                X, rows, row, end - done, *steps, terms.loss, terms.shape, terms.reg, third
-            )
+            row = sgd_pass(X, rows, row, end - done, *steps, terms.loss, terms.shape, terms.reg)
             done = end
             yield Progress(done / len(problem.answers), nan, steps[0], X, False)
         if not diverged(X, far):
@@ -80,7 +75,7 @@ def sgd(
     n_steps = steps_for(problem, _TOUCHES)
     if settings.max_iter is not None:
         n_steps = settings.max_iter * len(problem.answers)
-    first = settings.step or FIRST_STEP[problem.loss.name]
+    first = settings.step or problem.loss.traits.first_step
     rows = shuffled(problem, rng)
     passes, settled = yield from descend(problem, X, rows, n_steps, first, _PARTS)
     value = evaluate(X, problem.terms, problem.workspace(), np.empty_like(X))
@@ -109,3 +104,11 @@ def batch(
         yield Progress(epoch + 2.0, value, used, X, done)
         if done:
             return
+
+
+sgd_pass = embedding.sgd_pass
+"""Steps on single answers, with lengths that go linearly from first to last -> the next row.
+
+(X, rows, start, n_steps, first_step, last_step, code, shape, reg). Rows are taken in order, from
+`start` on and round the end: they are shuffled beforehand.
+"""

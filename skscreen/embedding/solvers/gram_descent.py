@@ -9,10 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from skscreen.core.compiling import njit
-from skscreen.embedding.problem.losses import ODD, answer, choice
+from skscreen._compiled import embedding
 from skscreen.embedding.problem.objective import EmbeddingProblem
-from skscreen.embedding.solvers.convex import add_pair
 from skscreen.embedding.solvers.state import Progress, Settings
 
 # Most steps, each a pass over all answers.
@@ -70,35 +68,12 @@ def _project(G: np.ndarray) -> np.ndarray:
 
 def _evaluate(G, terms, ridge):
     gradient = np.zeros_like(G)
-    value = _sum_losses(G, terms, gradient) / terms.total
+    value = sum_losses(G, terms, gradient) / terms.total
     gradient /= terms.total
     # The projection leaves it in the space of centred matrices, where I and the centring agree.
     gradient[np.diag_indices_from(gradient)] += ridge
     return value + ridge * np.trace(G), gradient
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _sum_losses(G, terms, gradient):
-    answers, weights = terms.answers, terms.weights
-    m, width = answers.shape
-    l_column = 0 if width == 3 else 2
-    total = 0.0
-    for q in range(m):
-        i, j = answers[q, 0], answers[q, 1]
-        l, k = answers[q, l_column], answers[q, width - 1]
-        # Rounding can make the distance of equal points negative.
-        a = max(G[i, i] - 2.0 * G[i, j] + G[j, j], 0.0)
-        c = max(G[l, l] - 2.0 * G[l, k] + G[k, k], 0.0)
-        slope_e = 0.0
-        if terms.loss == ODD:
-            e = max(G[j, j] - 2.0 * G[j, k] + G[k, k], 0.0)
-            linear, factor, slope_a, slope_c, slope_e = choice(a, c, e)
-        else:
-            linear, factor, slope_a, slope_c = answer(terms.loss, terms.shape, a, c)
-        weight = weights[q] if weights.size else 1.0
-        total += weight * (linear + np.log(factor))
-        add_pair(gradient, i, j, weight * slope_a)
-        add_pair(gradient, l, k, weight * slope_c)
-        if slope_e != 0.0:
-            add_pair(gradient, j, k, weight * slope_e)
-    return total
+sum_losses = embedding.by_gram
+"""(G (n, n), terms, gradient) -> weighted sum of the losses; its gradient is added."""

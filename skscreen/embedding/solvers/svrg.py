@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from skscreen._compiled import embedding
 from skscreen.embedding.problem.objective import EmbeddingProblem, evaluate
 from skscreen.embedding.solvers.state import Progress, Settings, shuffled
-from skscreen.embedding.solvers.stochastic_loops import room_for_third, svrg_epoch
 
 # Most epochs.
 _EPOCHS = 50
@@ -47,14 +47,12 @@ def svrg(
 
 def _epochs(problem, X, settings, rng, barzilai_borwein):
     terms, work = problem.terms, problem.workspace()
-    n, p = X.shape
+    n = len(X)
     m, batch = len(problem.answers), min(settings.batch_size, len(problem.answers))
     rows = shuffled(problem, rng)
     epsilon = _EPSILON / n if settings.sbb_epsilon is None else settings.sbb_epsilon
     first_step = settings.step or (_FIRST_STEP if barzilai_borwein else 1.0) * n / m
     step, age, passes = first_step, 0, 1.0
-    last, buffer = np.empty(n, np.int64), np.empty((batch, 3 * p))
-    third = room_for_third(problem.loss, p)
     gradient, trial_gradient = np.empty_like(X), np.empty_like(X)
     value = evaluate(X, terms, work, gradient)
     best, best_value = X.copy(), value
@@ -66,7 +64,7 @@ def _epochs(problem, X, settings, rng, barzilai_borwein):
         trial, used = X.copy(), step
         svrg_epoch(
             trial, X, gradient, rows, rng.integers(len(rows)), m // batch, batch, step,
-            terms.loss, terms.shape, terms.reg, last, buffer, third,
+            terms.loss, terms.shape, terms.reg,
         )  # fmt: skip
         new = evaluate(trial, terms, work, trial_gradient)
         passes += 3.0
@@ -92,3 +90,11 @@ def _epochs(problem, X, settings, rng, barzilai_borwein):
         yield Progress(passes, best_value, used, best, done)
         if done:
             return
+
+
+svrg_epoch = embedding.svrg_epoch
+"""`n_steps` steps of SVRG on `batch` answers each, from X = snapshot; X is moved.
+
+(X, snapshot, gradient, rows, start, n_steps, batch, step, code, shape, reg), with the gradient of F
+at the snapshot.
+"""

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.embedding.problem.losses import EmbeddingLoss
+from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
-from skscreen.embedding.solvers.convex import CONVEX_LOSSES, convex
+from skscreen.embedding.solvers.convex import convex
 from skscreen.embedding.solvers.convex import lower_bound as bound_from
 from skscreen.embedding.solvers.state import Settings
 
