@@ -12,7 +12,6 @@ from scipy import sparse
 from skscreen import (
     ChainCRF,
     KernelChainClassifier,
-    OrdinalEmbedding,
     MaxMarginChain,
     PragamSVC,
     svc_path,
@@ -69,17 +68,6 @@ for matrix in (X, wide, X.astype(np.float32), sparse.csr_array(X), sparse.csr_ma
         for C in (1e-3, 1.0, 1e3):
             for name in SOLVERS:
                 solve_linear(samples, np.full(30, C), solver=name, tol=1e-9, max_iter=500)
-answers = np.stack([rng.permutation(30)[:4] for _ in range(300)])
-weights = rng.choice([0.5, 2.0], 300)
-for rows in (answers, answers[:, 1:]):
-    for loss in ("gnmds", "ckl", "ste", "tste", "soe"):
-        for solver in ("auto", "svrg-sbb", "svrg", "sgd", "batch"):
-            for n_objects in (30, 60):
-                model = OrdinalEmbedding(loss=loss, solver=solver, batch_size=7, n_init=1)
-                model.fit(rows, n_objects=n_objects, sample_weight=weights)
-                model.set_params(max_iter=3).fit(rows, n_objects=n_objects).score(rows)
-        OrdinalEmbedding(loss=loss, formulation="convex", max_iter=3).fit(rows)
-
 for kernel in ("linear", "rbf"):
     svc_path(X, signs, Cs=np.geomspace(1e-4, 1e2, 15), kernel=kernel)
 
