@@ -226,7 +226,7 @@ def test_groups_of_objects_are_no_features():
         for options in ({"objects": 30}, {"objects": range(30)}):
             model = OrdinalEmbedding(random_state=0, **options).fit(rows)
             assert_array_equal(model.embedding_, expected.embedding_)
-            DifferenceScaling(**options).fit(rows)
+            DifferenceScaling(pivot=0, **options).fit(rows)
             rough = OrdinalEmbedding(tol=0.1, n_init=1, **options)
             embedding_dimension_test(rows, [1, 2], 2, estimator=rough, random_state=0)
         noise_ceiling(np.tile(rows, (2, 1)))

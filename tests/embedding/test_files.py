@@ -123,6 +123,8 @@ def test_votes_are_weights_of_choices():
 
 EXTRA = {
     "participant": WORKER,
+    "many participants": RNG.integers(17, size=900),
+    "more participants than objects": RNG.integers(40, size=900),
     "name of a participant": np.array([f"P{k}" for k in WORKER]),
     "one participant": np.full(900, "P1"),
     "trial": np.arange(900),
@@ -180,12 +182,14 @@ def test_usual_designs_are_answers():
     heads = np.hstack(
         [few, (few + rng.permuted(np.tile(np.arange(1, N), (300, 1)), axis=1)[:, :2]) % N]
     )
+    # A grid: which four of twelve are most like the first?
+    grid = triplets_from_multiselect(np.arange(13)[None], 4)
     ordered = np.sort([rng.permutation(10)[:4] for _ in range(300)], axis=1)
     once = np.arange(99).reshape(3, 33).T
     as_pairs = SHOWN[:, [0, 1, 0, 2]]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for rows in (landmarks, heads, ordered, as_pairs, once[:, :3], T[:30]):
+        for rows in (landmarks, heads, grid, ordered, as_pairs, once[:, :3], T[:30]):
             noise_ceiling(np.repeat(rows, 2, axis=0))
             triplets_from_oddoneout(rows)
 

@@ -10,6 +10,11 @@ _MOST_ROWS, _LEAST_ROWS = 4000, 20
 _HARDLY = 0.1
 # A column repeats others if it does so in more rows than this.
 _NEARLY_ALL = 0.95
+# With fewer objects that are compared with others than this, columns may be apart.
+_FEW_HEADS = 5
+# A column has all values if it has this share of them. A value that is so often in a column would
+# be in the others by chance.
+_COMPLETE, _MANY = 0.95, 20
 # Cells that two columns share by chance below which their similarity tells nothing.
 _LEAST_SHARED = 30
 
@@ -36,7 +41,8 @@ def check_columns(table: Table, *, declared: bool, lead: int | None) -> None:
     _refuse_choices(table, rows)
     n_names = len(table.names)
     counts = np.stack([np.bincount(column, minlength=n_names) for column in rows.T])
-    apart = _apart(counts)
+    kinds = {isinstance(name, str) for name in table.names.tolist()}
+    apart = _apart(counts, lead, len(kinds) > 1)
     if not declared:
         if len(apart) == rows.shape[1]:
             raise ValueError(
@@ -78,9 +84,11 @@ def _refuse(table: Table, column: int, what: str) -> None:
     )
 
 
-def _apart(counts: np.ndarray) -> list[int]:
+def _apart(counts: np.ndarray, lead: int | None, mixed: bool) -> list[int]:
     """Columns whose values hardly meet those of the others, or are nearly all different."""
     found, n_rows = [], int(counts[0].sum())
+    # What is near or far to a few objects may be different things.
+    many_heads = lead is None or np.count_nonzero(counts[lead]) >= _FEW_HEADS
     for column, own in enumerate(counts):
         others = np.delete(counts, column, axis=0)
         elsewhere = others.sum(axis=0)
@@ -92,24 +100,28 @@ def _apart(counts: np.ndarray) -> list[int]:
         repeated = min(different, fewer) <= 0.5 * n_rows
         foreign = meets <= _HARDLY and met < 1.0 - _HARDLY
         running = different >= (1.0 - _HARDLY) * n_rows and fewer <= 0.5 * n_rows
-        if (foreign and repeated) or running:
+        if (foreign and repeated and (many_heads or mixed)) or running:
             found.append(column)
     return found
 
 
 def _is_unlike(rows: np.ndarray, counts: np.ndarray, column: int) -> bool:
-    """Whether a column has other shares of the values than every other column has."""
-    if rows.shape[1] < 3:
-        return False
-    others = [place for place in range(len(counts)) if place != column]
-    shared = max(np.minimum(counts[column], counts[place]).sum() for place in others)
-    if shared > 0.5 * len(rows):
+    """Whether a column has a few of the values of the others, or not quite the same values."""
+    own, others = counts[column], np.delete(counts, column, axis=0)
+    elsewhere = others.sum(axis=0)
+    n_values, different = np.count_nonzero(elsewhere), np.count_nonzero(others, axis=1).min()
+    # Of triplets the near, or the far objects may be few.
+    if len(counts) > 3 and different >= _COMPLETE * n_values:
+        absent = (own == 0) & (elsewhere >= _MANY * len(others))
+        added = (elsewhere == 0) & (own >= _MANY)
+        return bool(np.count_nonzero(absent | added) > _HARDLY * n_values)
+    if len(counts) < 3 or 2 * np.count_nonzero(own) > different:
         return False
     # By chance: of cells that change places within their rows.
     mixed = np.random.default_rng(0).permuted(rows, axis=1)
-    n_names = counts.shape[1]
-    one, other = (np.bincount(mixed[:, place], minlength=n_names) for place in (0, 1))
+    one, other = (np.bincount(mixed[:, place], minlength=len(own)) for place in (0, 1))
     by_chance = np.minimum(one, other).sum()
+    shared = np.minimum(counts[column], others).sum(axis=1).max()
     return bool(by_chance >= _LEAST_SHARED and shared < 0.5 * by_chance)
 
 
