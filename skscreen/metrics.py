@@ -9,7 +9,7 @@ from sklearn.utils import check_array, check_consistent_length, check_scalar, co
 
 from skscreen.embedding.problem.answers import Layout, check_total, read_answers
 from skscreen.embedding.problem.objective import margins
-from skscreen.embedding.problem.repeats import NoiseCeiling, ceiling_of, count_votes
+from skscreen.embedding.problem.repeats import NoiseCeiling, ceiling_of, read_votes
 from skscreen.embedding.problem.responses import check_response
 
 # Number of distances, 8 bytes each, in a block of queries.
@@ -65,7 +65,9 @@ def _scaled_margins(embedding: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return ((far / unit) ** 2).sum(axis=1) - ((near / unit) ** 2).sum(axis=1)
 
 
-def noise_ceiling(X, y=None, *, oddoneout: bool = False, response="auto") -> NoiseCeiling:
+def noise_ceiling(
+    X, y=None, *, oddoneout: bool = False, response="auto", sample_weight=None, groups=None
+) -> NoiseCeiling:
     """Return how well answers can be predicted at best, from questions answered several times.
 
     Answers to the same question are repetitions, whoever gave them. For a question with c_k votes
@@ -73,7 +75,8 @@ def noise_ceiling(X, y=None, *, oddoneout: bool = False, response="auto") -> Noi
     (n (n - 1)); `upper` is the share of the most frequent answer, which no prediction can exceed on
     these answers; and `lower` is how often an answer equals the most frequent one of the *other*
     answers, with ties broken at random. On average, the accuracy of a predictor that knows all
-    probabilities is between `lower` and `upper`.
+    probabilities is between `lower` and `upper`. With groups, the other answers are those of other
+    groups: somebody who agrees with himself says nothing about others.
 
     Parameters
     ----------
@@ -84,6 +87,10 @@ def noise_ceiling(X, y=None, *, oddoneout: bool = False, response="auto") -> Noi
         number of objects.
     response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
         What y holds, as for `skscreen.OrdinalEmbedding`.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights >= 0 of the rows: of the answers in all sums, also where they are the other ones.
+    groups : array-like of shape (n_rows,), default=None
+        Participant of each row. Only questions that at least two have answered count.
 
     Returns
     -------
@@ -106,7 +113,7 @@ def noise_ceiling(X, y=None, *, oddoneout: bool = False, response="auto") -> Noi
     if not isinstance(oddoneout, bool | np.bool_):
         raise TypeError(f"oddoneout must be True or False, got {oddoneout!r}.")
     layout = Layout(response=check_response(response), choice=bool(oddoneout))
-    return ceiling_of(count_votes(X, y, layout))
+    return ceiling_of(read_votes(X, y, layout, sample_weight, groups))
 
 
 def procrustes_distance(X, Y) -> float:

@@ -6,7 +6,7 @@ from scipy import stats
 from sklearn.model_selection import RepeatedKFold, cross_val_score
 
 from skscreen import OrdinalEmbedding, embedding_dimension_test
-from skscreen.embedding.tools.dimension import _holm, _rise_p_values
+from skscreen.embedding.tools.dimension import _chance_p_value, _holm, _rise_p_values
 
 POINTS = np.random.default_rng(0).normal(size=(20, 2))
 ROWS = triplets_of(POINTS, 1200, 1, noise=0.1)
@@ -116,3 +116,40 @@ def test_trials_with_the_odd_one_out(named):
     found = embedding_dimension_test(trials, [1, 2], y=columns, **options)
     assert_array_equal(found.scores_, expected.scores_)
     assert found.scores_[1].mean() > 0.8
+
+
+def test_random_answers_have_no_dimension():
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.choice(12, 3, replace=False) for _ in range(600)])
+    found = [
+        embedding_dimension_test(rows, [1, 2], cv=5, random_state=seed, estimator=model)
+        for model in (OrdinalEmbedding(n_init=1), OrdinalEmbedding(loss="oddoneout", n_init=1))
+        for seed in range(2)
+    ]
+    assert [result.dimension_ for result in found] == [0] * 4
+    assert min(result.chance_p_value_ for result in found) > 0.05
+    clear = embedding_dimension_test(ROWS, [1, 2], cv=5, random_state=0)
+    assert clear.dimension_ > 0
+    assert clear.chance_p_value_ < 1e-3
+
+
+def test_the_p_value_of_chance_by_hand():
+    scores = np.array([[0.6, 0.7], [0.5, 0.7], [0.6, 0.65]])
+    expected = []
+    for one in scores.T - 0.5:
+        t = one.mean() / (one.std(ddof=1) * np.sqrt(1.0 / 3.0 + 0.5))
+        expected.append(stats.t.sf(t, 2))
+    assert_allclose(_chance_p_value(scores, 0.5, 0.5), 2.0 * min(expected))
+
+
+def test_participants_are_not_in_two_folds():
+    people = np.arange(len(ROWS)) % 7
+    # A person who answers the reverse is predicted by nobody.
+    turned = np.where((people == 3)[:, None], ROWS[:, [0, 2, 1]], ROWS)
+    scores = embedding_dimension_test(turned, [1, 2], cv=7, groups=people, random_state=0).scores_
+    assert scores.shape == (2, 7)
+    assert np.sort(scores[1])[0] < 0.3 < 0.7 < np.sort(scores[1])[1]
+    with pytest.raises(ValueError, match="cv must be at most the number of groups, 7"):
+        embedding_dimension_test(ROWS, [1, 2], cv=8, groups=people)
+    with pytest.raises(ValueError, match="groups must have one participant for each of the 1200"):
+        embedding_dimension_test(ROWS, [1, 2], groups=people[1:])

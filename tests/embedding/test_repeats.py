@@ -5,8 +5,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from skscreen.embedding.problem.repeats import ceiling_of
+from skscreen.embedding.problem.repeats import Votes, ceiling_of
 from skscreen.metrics import noise_ceiling
+
+
+def from_table(votes):
+    questions, options = np.nonzero(votes)
+    counts = votes[questions, options].astype(float)
+    return ceiling_of(Votes(questions, options, votes.shape[1], counts, np.ones(len(counts))))
 
 
 def by_hand(votes):
@@ -27,7 +33,7 @@ def by_hand(votes):
 @pytest.mark.parametrize("options", [2, 3])
 def test_votes_by_hand(options):
     votes = np.random.default_rng(0).integers(0, 5, size=(40, options))
-    found = ceiling_of(votes)
+    found = from_table(votes)
     assert_allclose(found, by_hand(votes.tolist()))
     assert found.lower <= found.agreement or options > 2
     assert found.lower <= found.upper
@@ -37,7 +43,7 @@ def test_who_knows_the_probabilities_is_between_the_bounds():
     rng = np.random.default_rng(1)
     chance = rng.uniform(0.5, 1.0, size=3000)
     first = rng.binomial(9, chance)
-    found = ceiling_of(np.stack([first, 9 - first], axis=1))
+    found = from_table(np.stack([first, 9 - first], axis=1))
     assert found.lower < chance.mean() < found.upper
     assert_allclose(found.agreement, np.mean(chance**2 + (1.0 - chance) ** 2), atol=0.01)
 
@@ -90,3 +96,41 @@ def test_equal_counts_are_counts():
     assert_allclose(found.agreement, 1.0 / 3.0)
     with pytest.raises(ValueError, match="y must hold whole numbers"):
         noise_ceiling([[0, 1, 2], [0, 1, 2]], y=[1.5, 1.5])
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_weights_and_participants_by_hand(grouped):
+    """One answer after the other is compared with those of others."""
+    rng = np.random.default_rng(3)
+    m = 150
+    rows = np.array([rng.choice(5, 3, replace=False) for _ in range(m)])
+    weights, people = rng.integers(0, 4, m) / 2.0, rng.integers(4, size=m)
+    found = noise_ceiling(rows, sample_weight=weights, groups=people if grouped else None)
+    keys = [(i, *sorted((j, k))) for i, j, k in rows.tolist()]
+    sums, agreement, lower, questions = 0.0, 0.0, 0.0, set()
+    for a in np.flatnonzero(weights):
+        votes = [0.0, 0.0]
+        for b in np.flatnonzero(weights):
+            other = people[b] != people[a] if grouped else a != b
+            if keys[a] == keys[b] and other:
+                votes[int(rows[a, 1] != rows[b, 1])] += weights[b]
+        if sum(votes):
+            sums += weights[a]
+            agreement += weights[a] * votes[0] / sum(votes)
+            lower += weights[a] * (0.5 if votes[0] == votes[1] else votes[0] > votes[1])
+            questions.add(keys[a])
+    upper = 0.0
+    for key in questions:
+        same = np.array([k == key for k in keys])
+        upper += max(weights[same & (rows[:, 1] == j)].sum() for j in key[1:])
+    assert_allclose(found[:3], np.array([agreement, lower, upper]) / sums)
+    assert found.n_questions == len(questions)
+
+
+def test_somebody_alone_is_no_ceiling():
+    rows = [[0, 1, 2]] * 3 + [[1, 0, 2]]
+    assert noise_ceiling(rows).agreement == 1.0
+    with pytest.raises(ValueError, match="answered by at least two groups"):
+        noise_ceiling(rows, groups=["a", "a", "a", "b"])
+    with pytest.raises(ValueError, match="sample_weight must be one number for each of 4 rows"):
+        noise_ceiling(rows, sample_weight=[1.0])

@@ -200,7 +200,7 @@ def weights_of(sample_weight, trials, n_rows: int) -> np.ndarray | None:
     """Return the weights of trials, which have `rows` of X and perhaps `weights` of their own."""
     weights = trials.weights
     if sample_weight is not None:
-        factors = _read_weights(sample_weight, n_rows)[trials.rows]
+        factors = read_weights(sample_weight, n_rows)[trials.rows]
         with np.errstate(over="ignore"):
             weights = factors if weights is None else weights * factors
         check_total(weights)
@@ -314,7 +314,8 @@ def check_total(weights: np.ndarray | None) -> None:
         raise ValueError("sample_weight, or counts in y, must have a finite sum.")
 
 
-def _read_weights(sample_weight, n_rows: int) -> np.ndarray:
+def read_weights(sample_weight, n_rows: int) -> np.ndarray:
+    """Read a weight >= 0 for each row of X."""
     weights = as_floats(sample_weight)
     if weights is None or weights.shape != (n_rows,):
         got = "something else" if weights is None else f"shape {weights.shape}"

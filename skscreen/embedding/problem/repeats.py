@@ -4,7 +4,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skscreen.embedding.problem.answers import Answers, Layout, read_trials, usable_answers
+from skscreen.embedding.problem.answers import (
+    Answers,
+    Layout,
+    check_total,
+    read_trials,
+    read_weights,
+    usable_answers,
+)
+from skscreen.embedding.problem.groups import read_groups
+
+# Sums of weights that differ by less than this share are equal.
+_ROUNDING = 1e-12
 
 
 class NoiseCeiling(NamedTuple):
@@ -17,7 +28,7 @@ class NoiseCeiling(NamedTuple):
     lower, upper : float
         Accuracies between which that of the best predictor is expected.
     n_questions, n_answers : int
-        Questions with at least two answers, and all answers to them.
+        Questions with at least two answers, or two groups, and all answers to them.
     """
 
     agreement: float
@@ -27,45 +38,94 @@ class NoiseCeiling(NamedTuple):
     n_answers: int
 
 
-def ceiling_of(votes: np.ndarray) -> NoiseCeiling:
-    """Return the ceiling of votes, of shape (n_questions, n_options), whole numbers."""
-    totals = votes.sum(axis=1)
-    votes, totals = votes[totals >= 2], totals[totals >= 2]
-    if not len(votes):
-        raise ValueError("X must have questions that were answered at least twice, got none.")
-    n_answers = totals.sum()
-    # Sum over answers of the share of the other answers that agree.
-    agreement = (votes * (votes - 1)).sum(axis=1) / (totals - 1)
-    right = 0.0
-    for option in range(votes.shape[1]):
-        others = votes.copy()
-        others[:, option] -= 1
-        most = others == others.max(axis=1, keepdims=True)
-        # One of the tied answers is guessed.
-        right += (votes[:, option] * most[:, option] / most.sum(axis=1)).sum()
+class Votes(NamedTuple):
+    """Answers to questions.
+
+    Parameters
+    ----------
+    questions, options : ndarray of shape (m,), int
+        Which question each row answers, and what the answer is.
+    n_options : int
+    counts : ndarray of shape (m,)
+        How many answers a row stands for, whole numbers.
+    weights : ndarray of shape (m,)
+        Of each of these answers.
+    groups : ndarray of shape (m,), or None
+        Who answered.
+    """
+
+    questions: np.ndarray
+    options: np.ndarray
+    n_options: int
+    counts: np.ndarray
+    weights: np.ndarray
+    groups: np.ndarray | None = None
+
+
+def ceiling_of(votes: Votes) -> NoiseCeiling:
+    """Return the ceiling of questions that at least two answers, or two groups, are about."""
+    totals = votes.counts * votes.weights
+    table = np.zeros((votes.questions.max() + 1, votes.n_options))
+    np.add.at(table, (votes.questions, votes.options), totals)
+    if votes.groups is None:
+        # An answer is compared with all others, those of its own row too.
+        own = np.zeros((len(totals), votes.n_options))
+        own[np.arange(len(totals)), votes.options] = votes.weights
+        sources = np.bincount(votes.questions, votes.counts)
+    else:
+        pairs = np.stack([votes.questions, votes.groups], axis=1)
+        pairs, places = np.unique(pairs, axis=0, return_inverse=True)
+        places = places.ravel()
+        by_group = np.zeros((len(pairs), votes.n_options))
+        np.add.at(by_group, (places, votes.options), totals)
+        own = by_group[places]
+        sources = np.bincount(pairs[:, 0])
+    repeated = sources >= 2
+    if not repeated.any():
+        who = "by at least two groups" if votes.groups is not None else "at least twice"
+        raise ValueError(f"X must have questions that were answered {who}, got none.")
+    used = repeated[votes.questions]
+    totals, options = totals[used], votes.options[used]
+    others = table[votes.questions[used]] - own[used]
+    same = others[np.arange(len(options)), options]
+    most = others >= others.max(axis=1, keepdims=True) * (1.0 - _ROUNDING)
+    # One of the tied answers is guessed.
+    right = most[np.arange(len(options)), options] / most.sum(axis=1)
+    total = totals.sum()
     return NoiseCeiling(
-        agreement=float(agreement.sum() / n_answers),
-        lower=float(right / n_answers),
-        upper=float(votes.max(axis=1).sum() / n_answers),
-        n_questions=len(votes),
-        n_answers=int(n_answers),
+        agreement=float(totals @ (same / others.sum(axis=1)) / total),
+        lower=float(totals @ right / total),
+        upper=float(table[repeated].max(axis=1).sum() / total),
+        n_questions=int(np.count_nonzero(repeated)),
+        n_answers=int(votes.counts[used].sum()),
     )
 
 
-def count_votes(X, y, layout: Layout) -> np.ndarray:
-    """Return how often each question got each answer, of shape (n_questions, n_options)."""
+def read_votes(X, y, layout: Layout, sample_weight=None, groups=None) -> Votes:
+    """Read who answered which question how."""
     trials = read_trials(X, y, layout, declared=True)
+    codes = None if groups is None else read_groups(groups, trials.n_rows)
     answers = Answers(trials.table.codes, trials.weights, trials.rows)
     if not layout.choice:
         answers = usable_answers(answers, equal=True)
+    weights = np.ones(len(answers.rows))
+    if sample_weight is not None:
+        weights = read_weights(sample_weight, trials.n_rows)[answers.trials]
+        check_total(weights)
+    kept = weights > 0.0
+    answers, weights = answers.take(kept), weights[kept]
     questions, options = (_choices if layout.choice else _comparisons)(answers.rows)
     counts = np.ones(len(options)) if answers.weights is None else answers.weights
     if np.any(counts != np.floor(counts)):
         raise ValueError("y must hold whole numbers if it holds counts of answers.")
-    which = np.unique(questions, axis=0, return_inverse=True)[1].ravel()
-    votes = np.zeros((which.max() + 1, questions.shape[1] if layout.choice else 2), dtype=np.int64)
-    np.add.at(votes, (which, options), counts.astype(np.int64))
-    return votes
+    return Votes(
+        questions=np.unique(questions, axis=0, return_inverse=True)[1].ravel(),
+        options=options,
+        n_options=questions.shape[1] if layout.choice else 2,
+        counts=counts,
+        weights=weights,
+        groups=None if codes is None else codes[answers.trials],
+    )
 
 
 def _comparisons(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,11 +10,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy import stats
 from sklearn.base import clone
-from sklearn.model_selection import RepeatedKFold
+from sklearn.model_selection import GroupKFold, RepeatedKFold
 from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils.validation import _num_samples
 
 from skscreen.embedding.estimator import OrdinalEmbedding
 from skscreen.embedding.problem.answers import Answers, Layout, learn_answers, usable_answers
+from skscreen.embedding.problem.groups import read_groups
 from skscreen.embedding.problem.objects import learn_objects
 
 
@@ -26,7 +28,7 @@ class DimensionTest:
     ----------
     dimension_ : int
         The estimate: the first dimension from which the accuracy does not rise significantly to the
-        next.
+        next; 0 if no dimension predicts unseen answers significantly better than chance.
     dimensions_ : ndarray of shape (n_dimensions,), int
         Tested dimensions.
     scores_, train_scores_ : ndarray of shape (n_dimensions, n_folds)
@@ -35,6 +37,8 @@ class DimensionTest:
         p-value of the rise from each dimension to the next.
     corrected_p_values_ : ndarray of shape (n_dimensions - 1,)
         p-values after Holm's correction; rises with a value of at most `alpha` are significant.
+    chance_p_value_ : float
+        p-value of the test that some dimension predicts unseen answers better than chance.
     alpha : float
     cv : int
         Number of folds of each repetition.
@@ -46,6 +50,7 @@ class DimensionTest:
     train_scores_: np.ndarray
     p_values_: np.ndarray
     corrected_p_values_: np.ndarray
+    chance_p_value_: float
     alpha: float
     cv: int
 
@@ -58,6 +63,7 @@ def embedding_dimension_test(
     *,
     y=None,
     sample_weight=None,
+    groups=None,
     estimator: OrdinalEmbedding | None = None,
     n_repeats: int = 1,
     n_jobs: int | None = None,
@@ -69,12 +75,16 @@ def embedding_dimension_test(
     t-test then tells whether the mean rise of the accuracy from each dimension to the next is
     significant; its variance is corrected for overlapping training sets, and its p-value for
     multiple tests by Holm's method. The estimate is the first dimension whose rise to the next is
-    not significant.
+    not significant. It is 0 if the same test, of the accuracies themselves, does not tell any of
+    them from chance, which is 1/2, or 1/3 for choices of the odd one out.
 
     Parameters
     ----------
     X, y, sample_weight
         Answers as `OrdinalEmbedding.fit` takes them.
+    groups : array-like of shape (n_rows,), default=None
+        Participant of each row of X. Folds then are of whole participants: how well answers of new
+        people are predicted. None makes folds of single answers.
     dimensions : sequence of int, default=(1, 2, 3, 4, 5)
         Dimensions to test, at least two, ascending. They should go beyond the expected dimension:
         if every rise is significant, the last one is returned. Each additional dimension reduces
@@ -110,8 +120,8 @@ def embedding_dimension_test(
     Starting from the points of fewer dimensions would save at most a third of the time, but would
     end in worse optima: above the true dimension the accuracy was up to 0.04 lower.
 
-    Answers to the same question by the same person should not be in different folds: pass each
-    question once, with its number of answers as `sample_weight`.
+    Answers to the same question by the same person should not be in different folds: pass the
+    person as `groups`, or each question once, with its number of answers as `sample_weight`.
 
     References
     ----------
@@ -150,26 +160,30 @@ def embedding_dimension_test(
             f"cv must be at most the number of answers, {len(answers.rows)}, got {cv}."
         )
     rng = check_random_state(random_state)
-    folds = RepeatedKFold(n_splits=cv, n_repeats=n_repeats, random_state=rng).split(answers.rows)
+    folds = _folds(answers, groups, _num_samples(X), cv, n_repeats, rng)
     columns = list(range(answers.rows.shape[1]))
     read = {"columns": columns, "odd": 2, "pivot": None, "response": "auto"}
     model = clone(model).set_params(objects=len(objects), verbose=0, **read)
     tasks = (
         delayed(_score_fold)(model, answers, dimensions, *fold, rng.randint(2**31 - 1))
-        for fold in list(folds)
+        for fold in folds
     )
     # Axes: folds, dimensions, training and test.
     scores = np.array(Parallel(n_jobs, require="sharedmem")(tasks))
     p_values = _rise_p_values(scores[:, :, 1], 1.0 / (cv - 1))
     corrected = _holm(p_values)
     flat = np.flatnonzero(corrected > alpha)
+    chance = 1.0 / 3.0 if model.loss == "oddoneout" else 0.5
+    by_chance = _chance_p_value(scores[:, :, 1], chance, 1.0 / (cv - 1))
+    estimate = int(dimensions[flat[0] if flat.size else -1])
     return DimensionTest(
-        dimension_=int(dimensions[flat[0] if flat.size else -1]),
+        dimension_=estimate if by_chance <= alpha else 0,
         dimensions_=dimensions,
         scores_=scores[:, :, 1].T.copy(),
         train_scores_=scores[:, :, 0].T.copy(),
         p_values_=p_values,
         corrected_p_values_=corrected,
+        chance_p_value_=by_chance,
         alpha=float(alpha),
         cv=int(cv),
     )
@@ -186,6 +200,22 @@ def _checked_dimensions(dimensions) -> np.ndarray:
             f"{dimensions!r}."
         )
     return np.array(values)
+
+
+def _folds(answers: Answers, groups, n_rows: int, cv: int, n_repeats: int, rng) -> list:
+    """Rows of answers to fit and to test, of single answers or of whole groups."""
+    if groups is None:
+        folds = RepeatedKFold(n_splits=cv, n_repeats=n_repeats, random_state=rng)
+        return list(folds.split(answers.rows))
+    codes = read_groups(groups, n_rows)[answers.trials]
+    n_groups = len(np.unique(codes))
+    if n_groups < cv:
+        raise ValueError(f"cv must be at most the number of groups, {n_groups}, got {cv}.")
+    return [
+        fold
+        for _ in range(n_repeats)
+        for fold in GroupKFold(cv, shuffle=True, random_state=rng).split(codes, groups=codes)
+    ]
 
 
 def _score_fold(model, answers: Answers, dimensions, train, test, seed) -> list:
@@ -215,6 +245,15 @@ def _rise_p_values(scores: np.ndarray, test_share: float) -> np.ndarray:
     t = np.where(mean > 0.0, np.inf, -np.inf)
     np.divide(mean, error, out=t, where=error > 0.0)
     return stats.t.sf(t, n_folds - 1)
+
+
+def _chance_p_value(scores: np.ndarray, chance: float, test_share: float) -> float:
+    """Test that any of the scores, of shape (n_folds, n_dimensions), is above chance."""
+    p_values = [
+        _rise_p_values(np.stack([np.full(len(scores), chance), one], axis=1), test_share)[0]
+        for one in scores.T
+    ]
+    return float(_holm(np.array(p_values)).min())
 
 
 def _holm(p_values: np.ndarray) -> np.ndarray:
