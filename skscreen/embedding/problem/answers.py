@@ -193,6 +193,8 @@ def _answers(trials: Trials, places: np.ndarray, sample_weight) -> Answers:
             )
         codes = codes[:, [1, 2, 0]]
     weights = weights_of(sample_weight, trials, trials.n_rows)
+    if np.array_equal(places, np.arange(len(places))):
+        return Answers(codes.astype(np.int32), weights, trials.rows)
     return Answers(places.astype(np.int32)[codes], weights, trials.rows)
 
 
@@ -209,52 +211,62 @@ def weights_of(sample_weight, trials, n_rows: int) -> np.ndarray | None:
 
 def _arranged(table: Table, y, layout: Layout) -> Trials:
     """Bring the columns of a table into one order, by its responses."""
-    m, width = table.codes.shape
-    labels = table.labels
-    if layout.choice:
-        if width < 3:
-            raise ValueError(
-                "X must have a row for each trial, of at least 3 objects, got shape "
-                f"{table.codes.shape}."
-            )
-        options = list(range(width))
-    elif width not in (3, 4):
-        raise ValueError(
-            "X must have 3 columns (triplets i, j, k) or 4 (quadruplets i, j, l, k), got "
-            f"{width} feature(s), shape {table.codes.shape}; pass columns, those of objects."
-        )
-    given = layout.lead is not None and (layout.choice or width == 3)
-    lead = column_place(layout.lead, labels, "odd" if layout.choice else "pivot") if given else 0
-    if layout.choice and given and y is not None:
-        raise ValueError("odd must be None where y says which object is the odd one.")
-    if not layout.choice:
-        options = [0, 2] if width == 4 else [place for place in range(3) if place != lead]
-    rows, weights, response = np.arange(m), None, layout.response
-    first = lead if layout.choice else options[0]
+    lead, options = _roles(table, layout, said=y is not None)
+    n_rows, weights, response = len(table.codes), None, layout.response
+    rows = np.arange(n_rows)
+    chosen = lead if layout.choice else options[0]
     if y is not None:
         choices, response = read_choices(y, table, options, response)
-        weights, first = choices.weights, choices.options[:, None]
+        weights, chosen = choices.weights, choices.options[:, None]
         if choices.rows is not None:
             rows = choices.rows
             table = table._replace(codes=table.codes.take(rows, axis=0))
-    if width == 4 and not layout.choice:
-        codes = table.codes
-        if y is not None:
-            codes = np.where(first == 0, codes, codes[:, [2, 3, 0, 1]])
+    codes = table.codes
+    if layout.choice:
+        codes = _chosen_first(codes, chosen)
     else:
-        codes = _moved(table.codes, [first] if layout.choice else [lead, first])
-    return Trials(table._replace(codes=codes), rows, weights, m, response, layout)
+        right = [0, 1, 2, 3] if codes.shape[1] == 4 else [lead, *options]
+        wrong = [2, 3, 0, 1] if codes.shape[1] == 4 else [lead, *options[::-1]]
+        turned = None if y is None else chosen != options[0]
+        codes = codes if right == sorted(right) else codes[:, right]
+        codes = codes if turned is None else np.where(turned, table.codes[:, wrong], codes)
+    return Trials(table._replace(codes=codes), rows, weights, n_rows, response, layout)
 
 
-def _moved(codes: np.ndarray, front: list) -> np.ndarray:
-    """Move columns, the same or one for each row, to the front; the others stay in order."""
-    rank = np.zeros(codes.shape[1], dtype=np.int64)
-    for place, column in enumerate(front):
-        rank = np.where(np.arange(codes.shape[1]) == column, place - len(front), rank)
-    order = np.argsort(rank, axis=-1, kind="stable")
-    if order.ndim == 2:
-        return np.take_along_axis(codes, order, axis=1)
-    return codes if np.all(np.diff(order) == 1) else codes[:, order]
+def _roles(table: Table, layout: Layout, *, said: bool) -> tuple[int, list[int]]:
+    """Return the leading column, and the columns between which was chosen.
+
+    Of quadruplets these are the first columns of both pairs. `said` says if y tells the choice.
+    """
+    width = table.codes.shape[1]
+    if layout.choice and width < 3:
+        raise ValueError(
+            "X must have a row for each trial, of at least 3 objects, got shape "
+            f"{table.codes.shape}."
+        )
+    if not layout.choice and width not in (3, 4):
+        ratings = " Ratings of pairs go to skscreen.preprocessing.triplets_from_ratings."
+        raise ValueError(
+            "X must have 3 columns (triplets i, j, k) or 4 (quadruplets i, j, l, k), got "
+            f"{width} feature(s), shape {table.codes.shape}; pass columns, those of objects."
+            f"{ratings if width == 2 else ''}"
+        )
+    if layout.lead is None or (width == 4 and not layout.choice):
+        lead = 0
+    else:
+        if layout.choice and said:
+            raise ValueError("odd must be None where y says which object is the odd one.")
+        lead = column_place(layout.lead, table.labels, "odd" if layout.choice else "pivot")
+    if layout.choice:
+        return lead, list(range(width))
+    return lead, [0, 2] if width == 4 else [place for place in range(3) if place != lead]
+
+
+def _chosen_first(codes: np.ndarray, column) -> np.ndarray:
+    """Move a column, one for all rows or one for each, to the front; the others stay in order."""
+    others = np.arange(codes.shape[1]) != column
+    order = np.argsort(others, axis=-1, kind="stable")
+    return codes[:, order] if order.ndim == 1 else np.take_along_axis(codes, order, axis=1)
 
 
 def usable_answers(answers: Answers, *, equal: bool = False) -> Answers:

@@ -62,6 +62,8 @@ def read_choices(
     said = read_table(values, input_name="y")
     if response != "auto":
         return READINGS[response](said, table, options), response
+    if said.names.dtype.kind == "b" and len(options) == 2:
+        return _sign(said, table, options), "sign"
     found, reasons = {}, []
     for name in readings or READINGS:
         try:

@@ -42,7 +42,9 @@ def read_table(X, columns=None, input_name: str = "X") -> Table:
         For messages.
     """
     values = _from_rows(X, input_name) if isinstance(X, list | tuple) else np.asarray(X)
-    values = check_array(values, dtype=None, ensure_all_finite=False, input_name=input_name)
+    if values.ndim != 2 or not values.size or values.dtype.kind == "c":
+        # For its messages; where nothing is wrong its checks take as long as a short fit.
+        check_array(values, dtype=None, ensure_all_finite=False, input_name=input_name)
     labels = list(X.columns) if hasattr(X, "columns") else list(range(values.shape[1]))
     if columns is not None:
         places = column_places(columns, labels)
