@@ -9,7 +9,7 @@ from scipy import sparse
 
 from skscreen.core.inputs import as_floats, same_pairs
 from skscreen.embedding.problem.columns import check_columns
-from skscreen.embedding.problem.objects import find_known, refuse_pads
+from skscreen.embedding.problem.objects import are_positions, find_known, refuse_pads
 from skscreen.embedding.problem.responses import read_choices
 from skscreen.embedding.problem.table import Table, column_place, read_table
 from skscreen.fitting.warning import warn_user
@@ -305,11 +305,13 @@ def usable_answers(answers: Answers, *, equal: bool = False) -> Answers:
 
 
 def warn_uncompared(rows: np.ndarray, objects: np.ndarray) -> None:
-    """Warn about objects that are in no answer."""
+    """Warn about objects that are in no answer, but not where numbers begin at 1."""
     compared = np.zeros(len(objects), dtype=bool)
     compared[rows] = True
     count = int(np.count_nonzero(~compared))
-    if count:
+    # The point of a number is in the row of that number, wherever the numbers begin.
+    begin_at_1 = are_positions(objects) and count == 1 and not compared[0]
+    if count and not begin_at_1:
         warn_user(
             f"{count} of {len(objects)} objects are in no answer of X that counts, the first is "
             f"{objects[np.argmin(compared)]!s}: they are placed at the origin. Pass objects, their "
