@@ -1,12 +1,17 @@
 """Cross-validation over a grid of values, one path for each fold."""
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from inspect import signature
+from itertools import product
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.stats import rankdata
+from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import column_or_1d, indexable
@@ -102,9 +107,13 @@ def score_folds(
     splits: list,
     sample_weight,
     tasks: Tasks,
-    shape: tuple[int, ...] = (-1,),
+    grid: dict[str, Sequence],
 ) -> tuple[int, list, Any]:
-    """Score all values on all folds, and set `scores_` and `best_score_`.
+    """Score all values on all folds, and set what `GridSearchCV` has, and `scores_`.
+
+    These are `cv_results_`, `best_index_`, `best_score_`, `best_params_` and `n_splits_`. A fold
+    whose training samples cannot be learned from, as with a single class, has the score NaN and
+    does not count; a warning names it.
 
     Parameters
     ----------
@@ -119,8 +128,8 @@ def score_folds(
         See `split`.
     sample_weight : ndarray of shape (n_samples,), or None
     tasks : Tasks
-    shape : tuple of int, default=(-1,)
-        Shape of the grid, if there are several parameters; the last one varies fastest.
+    grid : dict of str to sequence
+        Parameters and their values, in the order of the axes of `scores_`; the last varies fastest.
 
     Returns
     -------
@@ -130,28 +139,31 @@ def score_folds(
     failed : list
         The solutions that missed their tolerance.
     start : object
-        Start for a refit, from the first fold.
+        Start for a refit, from the first fold; None where that could not be learned from.
 
     Raises
     ------
     ValueError
-        All means are NaN.
+        All means are NaN, or no fold could be learned from.
     """
     if sample_weight is not None and _takes_weights(scorer):
         check_weights_of_folds(sample_weight, splits)
-    scores, failed, starts = [], [], []
-    folds = (
+    shape = tuple(len(values) for values in grid.values())
+    folds, failed = [], []
+    tasks_of_folds = (
         delayed(_score_fold)(path, scorer, model, X, y, *rows, sample_weight, keep=k == 0)
         for k, rows in enumerate(splits)
     )
-    for fold, missed, kept in Parallel(search.n_jobs, return_as="generator")(folds):
-        scores.append(fold)
-        failed += missed
-        starts += kept
-        tasks.end_task(len(scores) / len(splits), f"{len(scores)} of {len(splits)} folds")
+    for fold in Parallel(search.n_jobs, return_as="generator")(tasks_of_folds):
+        folds.append(fold)
+        failed += fold.failed
+        tasks.end_task(len(folds) / len(splits), f"{len(folds)} of {len(splits)} folds")
     tasks.bar.end()
-    search.scores_ = np.array(scores).reshape(len(scores), *shape)
-    means = search.scores_.mean(axis=0)
+    _tell_of_errors([fold.error for fold in folds])
+    nothing = [np.nan] * int(np.prod(shape))
+    scores = np.array([fold.scores if fold.error is None else nothing for fold in folds])
+    counted = [fold.error is None for fold in folds]
+    means = scores[counted].mean(axis=0)
     unknown = np.isnan(means)
     if unknown.all():
         raise ValueError("scoring must give a number: on some fold each value has the score NaN.")
@@ -160,27 +172,95 @@ def score_folds(
             f"{np.count_nonzero(unknown)} of {means.size} values have the score NaN on some fold "
             "and are not chosen."
         )
-    best = np.unravel_index(np.nanargmax(means.T), means.T.shape)[::-1]
-    search.best_score_ = float(means[best])
-    place = int(np.ravel_multi_index(best, means.shape))
-    return place, failed, starts[place]
+    table = means.reshape(shape)
+    first = np.unravel_index(np.nanargmax(table.T), table.T.shape)[::-1]
+    best = int(np.ravel_multi_index(first, shape))
+    search.scores_ = scores.reshape(len(scores), *shape)
+    search.cv_results_ = _results(grid, folds, scores, counted)
+    search.best_index_, search.n_splits_ = best, len(splits)
+    search.best_score_, search.best_params_ = float(means[best]), search.cv_results_["params"][best]
+    starts = folds[0].starts
+    return best, failed, starts[best] if starts else None
+
+
+@dataclass
+class _Fold:
+    """Scores of one fold, times, solutions that failed, starts that are kept, what went wrong."""
+
+    scores: list[float] = field(default_factory=list)
+    fit_times: list[float] = field(default_factory=list)
+    score_times: list[float] = field(default_factory=list)
+    failed: list = field(default_factory=list)
+    starts: list = field(default_factory=list)
+    error: ValueError | None = None
+
+
+def _tell_of_errors(errors: list[ValueError | None]) -> None:
+    """Raise what went wrong on all folds, warn of what did on some."""
+    if None not in errors:
+        raise errors[0]
+    for k, error in enumerate(errors):
+        if error is not None:
+            warn_user(
+                f"Fold {k} of cv could not be learned from and does not count; its scores are NaN: "
+                f"{error}",
+                FitFailedWarning,
+            )
+
+
+def _results(grid: dict, folds: list[_Fold], scores: np.ndarray, counted: list[bool]) -> dict:
+    """Return `cv_results_` as `GridSearchCV` has it."""
+    params = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    known = [fold for fold in folds if fold.error is None]
+    out = {}
+    for name in ("fit", "score"):
+        times = np.array([getattr(fold, f"{name}_times") for fold in known])
+        out |= {f"mean_{name}_time": times.mean(axis=0), f"std_{name}_time": times.std(axis=0)}
+    for name in grid:
+        out[f"param_{name}"] = np.ma.array([point[name] for point in params])
+    out["params"] = params
+    out |= {f"split{k}_test_score": row for k, row in enumerate(scores)}
+    means = scores[counted].mean(axis=0)
+    out |= {"mean_test_score": means, "std_test_score": scores[counted].std(axis=0)}
+    ranks = rankdata(-np.nan_to_num(means, nan=-np.inf), method="min")
+    return out | {"rank_test_score": ranks.astype(np.int32)}
+
+
+def as_best(search, kind: type, **chosen):
+    """Return the refitted search as an estimator of the kind that it searches for."""
+    out = model_of_folds(search, kind, **chosen)
+    names = set(vars(search)) - set(search.get_params(deep=False))
+    searched = {"scores_", "cv_results_", "best_index_", "best_score_", "best_params_", "n_splits_"}
+    vars(out).update({name: getattr(search, name) for name in names - searched})
+    return out
 
 
 def _score_fold(
     path: FoldPath, scorer: Callable, model, X, y, train, test, sample_weight, keep: bool
-) -> tuple[list[float], list, list]:
-    """Follow the path of one fold; return scores, failed solutions and, to be kept, starts."""
+) -> _Fold:
+    """Follow the path of one fold."""
     training, (X_val, y_val), weights = cut(model, X, y, train, test, sample_weight)
-    weighted = {}
+    weighted, fold = {}, _Fold()
     if weights[1] is not None and _takes_weights(scorer):
         weighted["sample_weight"] = weights[1]
-    scores, failed, starts = [], [], []
-    for predictor, shown, missed, start in path(training, weights[0], X_val):
-        scores.append(float(scorer(predictor, shown, y_val, **weighted)))
-        failed += missed
+    steps = path(training, weights[0], X_val)
+    while True:
+        began = time.perf_counter()
+        try:
+            step = next(steps, None)
+        except ValueError as error:
+            fold.error = error
+            return fold
+        if step is None:
+            return fold
+        predictor, shown, missed, start = step
+        solved = time.perf_counter()
+        fold.scores.append(float(scorer(predictor, shown, y_val, **weighted)))
+        fold.fit_times.append(solved - began)
+        fold.score_times.append(time.perf_counter() - solved)
+        fold.failed += missed
         if keep:
-            starts.append(start)
-    return scores, failed, starts
+            fold.starts.append(start)
 
 
 def _takes_weights(scorer) -> bool:

@@ -190,7 +190,9 @@ class ScreenedRTLMCV(ScreenedRTLM):
         model = model_of_folds(self, ScreenedRTLM, n_neighbors=counts[0])
         path = partial(_follow_fold, model, classifier, counts, self.lams_)
         with Tasks(self, len(splits), "fold") as tasks:
-            best, failed, start = score_folds(self, model, path, scorer, X, y, splits, None, tasks)
+            best, failed, start = score_folds(
+                self, model, path, scorer, X, y, splits, None, tasks, {"lam": self.lams_}
+            )
             if isinstance(self.n_neighbors, list | tuple):
                 self.scores_ = self.scores_.reshape(len(splits), len(counts), -1)
             warn_unless_converged(failed, self.tol, self.max_iter, ADVICE)

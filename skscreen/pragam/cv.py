@@ -165,7 +165,7 @@ class PragamSVCCV(PragamSVC):
         scorer, path = check_scoring(model, self.scoring), partial(_follow_fold, model, self.Cs_)
         with Tasks(self, len(splits), "fold") as tasks:
             best, failed, start = score_folds(
-                self, model, path, scorer, X, y, splits, sample_weight, tasks
+                self, model, path, scorer, X, y, splits, sample_weight, tasks, {"C": self.Cs_}
             )
             warn_unless_converged(self, failed)
             self.C_ = float(self.Cs_[best])
@@ -180,7 +180,9 @@ class PragamSVCCV(PragamSVC):
 def _of_all(start: dict, train: np.ndarray, labels: Labels, n_samples: int) -> dict:
     """Return what a fold knows as a start for all samples."""
     # A class that is missing in the fold has no solution there.
-    if not np.array_equal(start.get("classes_"), labels.classes):
+    if start is None or not np.array_equal(start.get("classes_"), labels.all_classes):
+        return {}
+    if len(start["coef_"]) != labels.n_problems:
         return {}
     duals = start.get("dual_coef_")
     if duals is None:

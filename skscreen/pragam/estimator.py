@@ -22,7 +22,7 @@ from skscreen.pragam.algorithms import LIMITS, Algorithm, Start, solve_hinge
 from skscreen.pragam.follow import Certified, Watch
 from skscreen.samples.labels import Labels, check_labels, check_problems
 from skscreen.samples.rows import LinearSamples, check_bounds
-from skscreen.samples.score_classifier import ScoreClassifierMixin
+from skscreen.samples.score_classifier import ScoreClassifierMixin, with_absent
 
 # Parameters that only one algorithm uses, with their defaults, which all accept.
 _OPTIONS = {
@@ -100,6 +100,8 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Classes whose samples all have weight zero are among them and never predicted: coefficients
+        are those of the fit without them, and `decision_function` has smaller values for them.
     coef_ : ndarray of shape (n_problems, n_features_in_)
         There is one problem for two classes, otherwise one for each class.
     intercept_ : ndarray of shape (n_problems,)
@@ -254,7 +256,8 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        scores = scores[:, 0] if scores.shape[1] == 1 else scores
+        return with_absent(scores, self._present, self.classes_.size)
 
     def __sklearn_tags__(self):
         """Sparse data are accepted."""
@@ -360,7 +363,8 @@ def starts_at(old: dict, labels: Labels, shape: tuple[int, int]) -> list[Start |
         return [None] * labels.n_problems
     w, duals = old["coef_"], old.get("dual_coef_")
     n_before = shape[0] if duals is None else duals.shape[1]
-    if (n_before, w.shape[1]) != shape or not np.array_equal(old["classes_"], labels.classes):
+    same = np.array_equal(old["classes_"], labels.all_classes) and len(w) == labels.n_problems
+    if (n_before, w.shape[1]) != shape or not same:
         raise ValueError(
             "warm_start=True needs the samples of the previous fit, got other numbers of "
             "samples or features, or other classes. Set warm_start=False."
@@ -389,7 +393,7 @@ def set_fit(
     model: PragamSVC, C: float, labels: Labels, n_samples: int, fits: list[Certified]
 ) -> PragamSVC:
     """Set the fitted attributes."""
-    model.classes_ = labels.classes
+    model.classes_, model._present = labels.all_classes, labels.present
     model.intercept_ = np.array([found.b for found in fits])
     model.objective_ = np.array([found.primal for found in fits])
     model.dual_gap_ = max(found.gap for found in fits)

@@ -9,8 +9,8 @@ The problem is J(w) = lam/2 |w|^2 + R(w), its dual D(a) = sum_i a_i - |Z'a|^2 / 
 1 / (C sum s), J = lam (1/2 |w|^2 + C sum_i s_i loss_i) and a = lam alpha for the alpha in [0, C s].
 
 First-order methods measure distances between dual variables. Here they see a_i / s_i^(1/2) =: d_i
-in place of a_i, so that a sample of weight 2 and two equal samples are the same to them; for
-weights of one that is the a of the paper.
+in place of a_i, with s of mean 1, so that a sample of weight 2 and two equal samples are the same
+to them; for weights of one that is the a of the paper.
 """
 
 import numpy as np
@@ -67,7 +67,8 @@ class HingeRisk:
         self.caps = weights / weights.sum()
         self.free_intercept = free_intercept
         self._samples, self._b, self._around = samples, 0.0, (-np.inf, np.inf)
-        self._roots = np.sqrt(weights)
+        # Of mean 1: the problem knows products of C and weights only.
+        self._roots = np.sqrt(self.caps * samples.n)
         self._tops, self._zeros = self.caps / self._roots, np.zeros(samples.n)
         self._normal = self._roots * samples.y
         self._positive = float(self.caps[samples.y > 0.0].sum())
@@ -81,14 +82,16 @@ class HingeRisk:
     def curvatures(self) -> tuple[float, float]:
         """A lower and an upper bound of the Lipschitz constant of the gradient of D in d."""
         weights, samples = self._roots**2, self._samples
-        total, size = float((weights * samples.norms**2).sum()), float(weights.sum())
+        total = float((weights * samples.norms**2).sum())
         if self.free_intercept:
             # Changes of d have sum_i y_i a_i = 0, so that the mean of the samples cancels.
             middle = samples.combine(weights * samples.y)
-            total = max(total - float(middle @ middle) / size, _CANCELLED * total)
+            total = max(total - float(middle @ middle) / weights.sum(), _CANCELLED * total)
         total /= self.lam
+        # The largest of n_weights eigenvalues is at least their mean.
+        smallest = total / max(self.n_weights, 1)
         # If all samples are practically at the origin, D is linear, and any constant will do.
-        return (total / size, total) if total / size > _TINY else (1.0, 1.0)
+        return (smallest, total) if smallest > _TINY else (1.0, 1.0)
 
     def variables(self, d: np.ndarray) -> np.ndarray:
         """Return a for d."""

@@ -147,7 +147,7 @@ class Gram:
                 self._lost = lost_digits(far, gamma)
                 check_sparse_rows(far, gamma)
         elif kernel == "precomputed":
-            _check_symmetric(self.X, "X, as a kernel matrix,")
+            check_symmetric(self.X, "X, as a kernel matrix,")
             _check_minors(self.X, np.diagonal(self.X))
         # Overflow is checked below.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -389,7 +389,7 @@ class Gram:
         probe = self._probe
         block = self.compute(probe, probe)
         if callable(self.kernel):
-            _check_symmetric(block, "The matrix of a callable kernel")
+            check_symmetric(block, "The matrix of a callable kernel")
         if not np.all(np.isfinite(block)):
             raise ValueError("the kernel has values that are not finite on X")
         smallest, largest = np.linalg.eigvalsh(block)[[0, -1]]
@@ -440,6 +440,11 @@ def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray
         return rbf_of_distances(D, gamma, D)
     if not callable(kernel):
         return pairwise_kernels(A, B, metric=kernel, filter_params=True, **settings)
+    return matrix_of(kernel, A, B, shape)
+
+
+def matrix_of(kernel: Callable, A, B, shape: tuple[int, int]) -> np.ndarray:
+    """Return what a function says is the kernel matrix between two sets of samples."""
     K = kernel(A, B)
     # The matrix may be sparse for sparse samples.
     K = np.asarray(K.toarray() if sparse.issparse(K) else K, np.float64)
@@ -451,11 +456,16 @@ def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray
     return K
 
 
-def _check_symmetric(K: np.ndarray, what: str) -> None:
+def check_symmetric(K: np.ndarray, what: str) -> None:
+    """Refuse a matrix that is not square and symmetric; `what` it is begins the message."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"{what} must be square, got shape {K.shape}.")
     largest = max(K.max(initial=0.0), -K.min(initial=0.0))
     for first in range(0, len(K), _BLOCK):
         part = slice(first, first + _BLOCK)
         if np.abs(K[part] - K[:, part].T).max() > INDEFINITE * largest:
-            raise ValueError(f"{what} must be symmetric.")
+            raise ValueError(
+                f"{what} must be symmetric. SVC would take it, and end at a point that is "
+                "optimal for no problem, as it reads rows as columns: pass the symmetric part, "
+                "(K + K.T) / 2."
+            )

@@ -10,13 +10,10 @@ from sklearn.utils import gen_batches
 
 from skscreen.samples.gram import Gram, Shared, is_definite, kernel_values
 from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
-from skscreen.samples.objects import Objects
+from skscreen.samples.kernel_function import KernelFunction
 from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
 from skscreen.samples.row_loops import squared_distances_from, squared_norms
 from skscreen.samples.rows import flat_rows
-
-# Number of samples that determine the scale of a kernel that is a function.
-_FEW = 16
 
 # A variance below this share of the mean square is the rounding error of a constant.
 _NOISE = 1e-14
@@ -34,15 +31,15 @@ class Kernel:
     ----------
     name : str or callable
     gamma, degree, coef0 : float
-    objects : Objects, optional
-        What the samples of a "precomputed" kernel are.
+    function : KernelFunction, optional
+        What computes the matrices of a "precomputed" kernel.
     """
 
     name: str | Callable
     gamma: float
     degree: float
     coef0: float
-    objects: Objects | None = None
+    function: KernelFunction | None = None
 
     def scores(self, X, support_vectors, dual_coef: np.ndarray) -> np.ndarray:
         """Return sum_j K(x, x_j) dual_coef_j for the rows of X, by blocks of limited size."""
@@ -116,9 +113,6 @@ class Kernel:
         takes up the rest.
         """
         n = X.shape[0]
-        if callable(self.name) and support_vectors.shape[0]:
-            some = support_vectors[: min(support_vectors.shape[0], _FEW)]
-            return np.full(n, np.sqrt(np.abs(self.between(some, some)).max()))
         if not self.has_lengths or support_vectors.shape[0] == 0:
             return np.ones(n)
         if sparse.issparse(X):

@@ -18,27 +18,36 @@ class Labels:
 
     Parameters
     ----------
-    classes : ndarray of shape (n_classes,)
+    all_classes : ndarray of shape (n_all_classes,)
+        Also those whose samples all have weight zero.
+    present : ndarray of shape (n_classes,)
+        Indices of the others.
     rows : ndarray of shape (n,)
         Indices of the samples of positive weight.
     codes : ndarray of shape (n,)
-        Their classes, as indices.
+        Their classes, as indices of `classes`.
     weights : ndarray of shape (n,)
         Products of sample and class weights, > 0.
     repetitions : ndarray of shape (n,)
         Sample weights.
     """
 
-    classes: np.ndarray
+    all_classes: np.ndarray
+    present: np.ndarray
     rows: np.ndarray
     codes: np.ndarray
     weights: np.ndarray
     repetitions: np.ndarray
 
     @property
+    def classes(self) -> np.ndarray:
+        """Classes that take part, (n_classes,)."""
+        return self.all_classes[self.present]
+
+    @property
     def n_problems(self) -> int:
         """Number of two-class problems: one, or one for each of more than two classes."""
-        return 1 if self.classes.size == 2 else self.classes.size
+        return 1 if self.present.size == 2 else self.present.size
 
     def take(self, X, pairwise: bool):
         """Return the rows of X that take part, of a kernel matrix the columns too."""
@@ -46,7 +55,7 @@ class Labels:
 
     def signs(self, problem: int) -> np.ndarray:
         """Return +1 for the class that a problem tells from the rest, -1 for these."""
-        positive = 1 if self.classes.size == 2 else problem
+        positive = 1 if self.present.size == 2 else problem
         return np.where(self.codes == positive, 1.0, -1.0)
 
 
@@ -55,20 +64,24 @@ def check_labels(X, y, sample_weight, class_weight) -> Labels:
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
     rows, weights = taking_part(X, y.size, sample_weight)
-    classes, codes = _classes(y[rows])
-    repetitions = weights
+    classes = np.unique(y)
+    # The few classes are sorted; the inverse of `unique` would sort all labels.
+    codes, repetitions = np.searchsorted(classes, y[rows]), weights
     if class_weight is not None:
         weights = weights * _class_factors(class_weight, classes, codes, weights)[codes]
         positive = np.flatnonzero(weights)
         rows, weights, repetitions = rows[positive], weights[positive], repetitions[positive]
-        classes, codes = _classes(y[rows])
-    if classes.size < 2:
+        codes = codes[positive]
+    present = np.flatnonzero(np.bincount(codes, minlength=classes.size))
+    if present.size < 2:
         raise ValueError(
             "The number of classes in y has to be greater than one; got "
-            f"{classes.size} class{'' if classes.size == 1 else 'es'}"
+            f"{present.size} class{'' if present.size == 1 else 'es'}"
             f"{'' if rows.size == y.size else ' among the samples of positive weight'}."
         )
-    return Labels(classes, rows, codes, weights, repetitions)
+    if present.size < classes.size:
+        codes = np.searchsorted(present, codes)
+    return Labels(classes, present, rows, codes, weights, repetitions)
 
 
 def of_rows(X, rows: np.ndarray, pairwise: bool):
@@ -91,17 +104,14 @@ def taking_part(X, n: int, sample_weight) -> tuple[np.ndarray, np.ndarray]:
     return rows, weights[rows]
 
 
-def _classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sorted classes and which of them each label is."""
-    classes = np.unique(y)
-    # The few classes are sorted; the inverse of `unique` would sort all labels.
-    return classes, np.searchsorted(classes, y)
-
-
 def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
     if isinstance(class_weight, str):
         # Sums of weights, so that weights still mean repetitions.
-        return weights.sum() / (classes.size * np.bincount(codes, weights))
+        totals = np.bincount(codes, weights, minlength=classes.size)
+        return np.divide(
+            weights.sum(), np.count_nonzero(totals) * totals, np.ones(classes.size),
+            where=totals > 0.0,
+        )  # fmt: skip
     try:
         factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
     except (TypeError, ValueError):

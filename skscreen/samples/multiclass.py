@@ -63,7 +63,7 @@ class OneVsOne:
     """
 
     def __init__(self, labels: Labels):
-        self.labels, self.pairs = labels, list(combinations(range(labels.classes.size), 2))
+        self.labels, self.pairs = labels, list(combinations(range(labels.present.size), 2))
         self.n_problems = len(self.pairs)
 
     @cached_property
@@ -76,7 +76,7 @@ class OneVsOne:
     @property
     def n_variables(self) -> int:
         """Number of dual variables of all problems."""
-        return (self.labels.classes.size - 1) * self.labels.rows.size
+        return (self.labels.present.size - 1) * self.labels.rows.size
 
     def rows(self, problem: int) -> np.ndarray:
         """Return which of the samples take part in a problem: class by class, each ascending."""
@@ -96,7 +96,7 @@ class OneVsOne:
         A sample of class c has a row for each other class: the row of class o is o if o < c, else
         o - 1.
         """
-        out = np.zeros((self.labels.classes.size - 1, self.labels.rows.size))
+        out = np.zeros((self.labels.present.size - 1, self.labels.rows.size))
         for (i, j), alpha in zip(self.pairs, alphas, strict=True):
             out[j - 1, self.members[i]] = alpha[: self.members[i].size]
             out[i, self.members[j]] = -alpha[self.members[i].size :]
@@ -112,7 +112,7 @@ Division = OneVsRest | OneVsOne
 
 def divided(labels: Labels, multi_class: str) -> Division:
     """Return the problems of a training set; `multi_class` is "ovr" or "ovo"."""
-    several = labels.classes.size > 2
+    several = labels.present.size > 2
     return OneVsOne(labels) if several and multi_class == "ovo" else OneVsRest(labels)
 
 
@@ -135,6 +135,33 @@ def pair_scores(parts: Sequence[np.ndarray], intercepts: np.ndarray) -> np.ndarr
     for k, (i, j) in enumerate(combinations(range(len(parts)), 2)):
         out[:, k] = parts[i][:, j - 1] + parts[j][:, i] + intercepts[k]
     return out
+
+
+def with_absent_pairs(scores: np.ndarray, present: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return scores with columns of pairs with a class that no sample of the fit had.
+
+    These are for the other class of the pair, or zero.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_problems)
+        Of the pairs of present classes.
+    present : ndarray of shape (n_present,)
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes (n_classes - 1) / 2)
+    """
+    if present.size == n_classes:
+        return scores
+    known = dict(zip(combinations(present.tolist(), 2), scores.T, strict=True))
+    there = np.isin(np.arange(n_classes), present).astype(float)
+    columns = [
+        known.get((i, j), np.full(len(scores), there[i] - there[j]))
+        for i, j in combinations(range(n_classes), 2)
+    ]
+    return np.stack(columns, axis=1)
 
 
 def vote(scores: np.ndarray, n_classes: int) -> np.ndarray:

@@ -29,6 +29,29 @@ def equal_to_best(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
     return np.where(scores >= best - errors - errors.max(axis=1, keepdims=True), best, scores)
 
 
+def with_absent(scores: np.ndarray, present: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return scores with columns of classes that no sample of the fit had: smaller than others.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,) or (n, n_present)
+    present : ndarray of shape (n_present,)
+        Places of the other classes.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n,) or (n, n_classes)
+    """
+    if present.size == n_classes:
+        return scores
+    if scores.ndim == 1:
+        scores = np.stack([-scores, scores], axis=1)
+    out = np.repeat(scores.min(axis=1, keepdims=True) - 1.0, n_classes, axis=1)
+    out[:, present] = scores
+    return out
+
+
 class ScoreClassifierMixin(ClassifierMixin):
     """Prediction from `decision_function` and `classes_`."""
 

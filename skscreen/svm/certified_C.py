@@ -13,7 +13,6 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     column_or_1d,
-    validate_data,
 )
 
 from skscreen.core.threads import at_most
@@ -24,9 +23,9 @@ from skscreen.samples.multiclass import OneVsOne
 from skscreen.svm.certified_classes import not_ahead, surely_ahead
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds, Fold, Mistakes, ScoredPath
 from skscreen.svm.estimator import fitted
-from skscreen.svm.problem import LOSSES, accepted, build, has_free_intercept
+from skscreen.svm.problem import LOSSES, asked, build, has_free_intercept
 from skscreen.svm.regression import ScreenedSVR
-from skscreen.svm.scored_views import scored_view
+from skscreen.svm.scored_views import diagonal_of, scored_view
 from skscreen.svm.screening.score_bounds import Between
 from skscreen.svm.svc import ScreenedSVC
 
@@ -123,7 +122,8 @@ def svc_certified_C(
     sample_weight_val : array-like of shape (n_validation,), optional
         Weights >= 0 of the validation samples in E.
     diagonal_val : array-like of shape (n_validation,), optional
-        Kernel values K(x, x) of the validation samples, for ``kernel="precomputed"`` only.
+        Kernel values K(x, x) of the validation samples, for ``kernel="precomputed"`` only, and for
+        a callable whose values depend on more than two samples.
     n_grid : int, default=20
         Number of values of C, in geometric progression, to start with.
     max_solves : int, default=1000
@@ -311,7 +311,8 @@ class Training:
         """Return the search's view of the training set with some validation samples."""
         model, problem = self.model, self._problem
         labels = problem.labels
-        X_val = validate_data(model, X_val, reset=False, **accepted(model))
+        diagonal = diagonal_of(problem.kernel, X_val, diagonal)
+        X_val = asked(model, problem.kernel, X_val)
         y_val = None if y_val is None else column_or_1d(y_val, warn=True)
         weights = check_validation_weights(weights, X_val)
         counts = np.flatnonzero(weights)
@@ -320,7 +321,7 @@ class Training:
             X_val, y_val, weights = X_val[counts], y_val[counts], weights[counts]
             diagonal = None if diagonal is None else np.asarray(diagonal)[counts]
         codes = _codes_of(y_val, labels.classes, X_val)
-        taken = labels.take(problem.X, model.kernel == "precomputed")
+        taken = labels.take(problem.X, problem.kernel.name == "precomputed")
         view = scored_view(model, problem.kernel, taken, X_val, labels.rows, diagonal)
         # For two classes scores are compared with zero, for more with those of other classes.
         several = labels.n_problems > 1

@@ -11,7 +11,6 @@ from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
     column_or_1d,
-    validate_data,
 )
 
 from skscreen.core.floats import EPS, WIDER
@@ -24,10 +23,10 @@ from skscreen.svm.certified_C import (
     check_validation_weights,
 )
 from skscreen.svm.certified_search import Fold, ScoredPath
-from skscreen.svm.problem import accepted
+from skscreen.svm.problem import asked
 from skscreen.svm.regression import ScreenedSVR, fitted
 from skscreen.svm.regression_problem import build_regression
-from skscreen.svm.scored_views import of_both_signs, scored_view
+from skscreen.svm.scored_views import diagonal_of, of_both_signs, scored_view
 from skscreen.svm.screening.score_bounds import Between
 
 
@@ -80,7 +79,8 @@ def svr_certified_C(
     sample_weight_val : array-like of shape (n_validation,), optional
         Weights >= 0 of the validation samples in E.
     diagonal_val : array-like of shape (n_validation,), optional
-        Kernel values K(x, x) of the validation samples, for ``kernel="precomputed"`` only.
+        Kernel values K(x, x) of the validation samples, for ``kernel="precomputed"`` only, and for
+        a callable whose values depend on more than two samples.
     n_grid : int, default=20
         Number of values of C, in geometric progression, to start with.
     max_solves : int, default=1000
@@ -153,7 +153,8 @@ class _Training:
     def fold(self, X_val, y_val, weights, diagonal) -> Fold:
         """Return the search's view of the training set with some validation samples."""
         model, problem = self.model, self._problem
-        X_val = validate_data(model, X_val, reset=False, **accepted(model))
+        diagonal = diagonal_of(problem.kernel, X_val, diagonal)
+        X_val = asked(model, problem.kernel, X_val)
         if y_val is None:
             raise ValueError("y_val must hold the targets of the validation samples, got None.")
         y_val = check_array(
@@ -161,7 +162,7 @@ class _Training:
         )
         check_consistent_length(X_val, y_val)
         targets = problem.targets
-        taken = targets.take(problem.X, model.kernel == "precomputed")
+        taken = targets.take(problem.X, problem.kernel.name == "precomputed")
         view = scored_view(model, problem.kernel, taken, X_val, targets.rows, diagonal)
         path = ScoredPath(problem.path_solver, *of_both_signs(view, problem.losses, y_val.size))
         return Fold([path], AbsoluteErrors(y_val, check_validation_weights(weights, X_val)))

@@ -16,6 +16,7 @@ from skscreen.core.threads import at_most
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import (
     C_grid,
+    as_best,
     check_weights_of_folds,
     cut,
     model_of_folds,
@@ -37,7 +38,6 @@ from skscreen.svm.problem import (
     KERNELS_WITH_GAMMA,
     SVMProblem,
     build,
-    objects_of,
     validated,
 )
 from skscreen.svm.svc import ScreenedSVC
@@ -113,6 +113,11 @@ class ScreenedSVCCV(ScreenedSVC):
         The second shape with `gammas`.
     best_score_ : float
         Mean score over the folds for `C_` and `gamma_`.
+    best_params_, best_index_, cv_results_, n_splits_
+        As in `GridSearchCV`; the second and third not with `certify`. A fold that cannot be learned
+        from, as with a single class, has scores NaN and does not count.
+    best_estimator_ : ScreenedSVC
+        Fitted to all samples with the chosen values. Only with `refit`.
     bounds_ : ErrorBounds
         Lower and upper bounds on the mean validation error over the folds for every C in the range,
         and the solved values of C. Only with `certify`.
@@ -127,7 +132,7 @@ class ScreenedSVCCV(ScreenedSVC):
     ------
     ValueError
         For invalid parameters, data, labels or weights; the message names the argument. Also if all
-        scores are NaN.
+        scores are NaN, or no fold can be learned from.
     MemoryError
         As in `ScreenedSVC`, or if the stored starts of the refit, one for each C, would not fit
         into memory.
@@ -137,6 +142,8 @@ class ScreenedSVCCV(ScreenedSVC):
     ConvergenceWarning
         If `max_iter` steps did not reach `tol` in some fold, or the precision `certify` was not
         proven.
+    FitFailedWarning
+        If a fold cannot be learned from; names it.
 
     References
     ----------
@@ -247,13 +254,12 @@ class ScreenedSVCCV(ScreenedSVC):
         """
         forget(self)
         self.Cs_ = C_grid(self.Cs)
-        objects = objects_of(self, X, y)
-        checked, y_checked = (objects.samples, y) if objects else validated(self, X, y)
+        checked, y_checked = validated(self, X, y)
         labels = check_labels(checked, y_checked, sample_weight, self.class_weight)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
         # Data frames cannot be indexed along both axes.
-        X = checked if self.kernel == "precomputed" else X
+        X = checked if self.kernel == "precomputed" or callable(self.kernel) else X
         X, y, splits = split(self.cv, X, y, y_checked, groups)
         if self.gammas is not None and self.certify is not None:
             raise ValueError(
@@ -278,15 +284,26 @@ class ScreenedSVCCV(ScreenedSVC):
                 problem = build(self, X, y, sample_weight, store, once=True, gamma=gamma)
                 starts = _of_all(starts, splits[0][0], problem.division, len(y))
                 learn(self, self.C_, problem, starts)
+                chosen = {"C": self.C_} if gamma is None else {"C": self.C_, "gamma": gamma}
+                self.best_estimator_ = as_best(self, ScreenedSVC, **chosen)
         return self
 
     def _search(self, gammas, X, y, splits, sample_weight, tasks: Tasks) -> Start:
         """Score the grid; return the start of the first fold for the chosen C and gamma."""
         model = model_of_folds(self, ScreenedSVC)
         scorer, path = check_scoring(model, self.scoring), partial(_follow_fold, model, self.Cs_)
-        shape = (-1,) if gammas is None else (-1, self.Cs_.size)
+        grid = {} if gammas is None else {"gamma": gammas}
         best, failed, start = score_folds(
-            self, model, partial(path, gammas), scorer, X, y, splits, sample_weight, tasks, shape
+            self,
+            model,
+            partial(path, gammas),
+            scorer,
+            X,
+            y,
+            splits,
+            sample_weight,
+            tasks,
+            {**grid, "C": self.Cs_.tolist()},
         )
         at_gamma, at_C = divmod(best, self.Cs_.size)
         self.C_ = float(self.Cs_[at_C])
@@ -332,6 +349,7 @@ class ScreenedSVCCV(ScreenedSVC):
         progress.bar.end()
         self.C_ = float(self.bounds_.Cs[self.bounds_.best])
         self.best_score_ = 1.0 - float(self.bounds_.errors[self.bounds_.best])
+        self.best_params_, self.n_splits_ = {"C": self.C_}, len(splits)
         self.scores_ = 1.0 - np.array([[fold.error(C) for C in self.Cs_] for fold in folds])
         stopped = self.bounds_.Cs.size >= _MAX_SOLVES
         warn_if_less(self.bounds_.eps, float(self.certify), stopped)
@@ -402,8 +420,8 @@ def _follow_path(model, problem: SVMProblem, Cs: list, X_val, before: list | Non
     # Kernel values between the classes of a problem are freed before the next one.
     paths = [list(problem.follow(k, Cs, model.tol, start)) for k, start in enumerate(starts)]
     path = list(zip(*paths, strict=True))
-    known, of_rows = [None] * len(Cs), problem.kernel.objects is None
-    if of_rows and problem.kernel.name not in ("linear", "precomputed"):
+    known = [None] * len(Cs)
+    if model.kernel not in ("linear", "precomputed"):
         scores = scores_on_path(model, problem.X, division, problem.kernel, path, X_val)
         known = [(X_val, found) for found in scores]
     for solutions, scored in zip(path, known, strict=True):

@@ -9,7 +9,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.floats import EPS
 from skscreen.core.threads import at_most, blas_threads_for
@@ -17,13 +17,21 @@ from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbac
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import check_store
 from skscreen.samples.kernel import Kernel
-from skscreen.samples.multiclass import Division, OneVsOne, class_scores, pair_scores, vote
+from skscreen.samples.multiclass import (
+    Division,
+    OneVsOne,
+    class_scores,
+    pair_scores,
+    vote,
+    with_absent_pairs,
+)
 from skscreen.samples.score_classifier import (
     ScoreClassifierMixin,
     equal_to_best,
+    with_absent,
     without_noise,
 )
-from skscreen.svm.problem import SVMProblem, about_probabilities, accepted, build
+from skscreen.svm.problem import SVMProblem, about_probabilities, asked, build
 from skscreen.svm.solvers.solution import SampleSolution
 
 # Advice if a solve ended at `max_iter`, and if it was ended by rounding errors.
@@ -90,10 +98,15 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_problems)
         """
-        scores = self._scores(X)
-        if self._one_against_one and self.decision_function_shape == "ovr":
-            return class_scores(scores, self.classes_.size)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        scores, present, n_classes = self._scores(X), self._present, self.classes_.size
+        if n_classes > 2 and self.multi_class == self.decision_function_shape == "ovo":
+            # Two classes are a problem in which the second one is positive.
+            pairs = scores if self._one_against_one else -scores
+            return with_absent_pairs(pairs, present, n_classes)
+        if self._one_against_one:
+            scores = class_scores(scores, present.size)
+        scores = scores[:, 0] if scores.shape[1] == 1 else scores
+        return with_absent(scores, present, n_classes)
 
     def predict(self, X) -> np.ndarray:
         """Return the class of each sample.
@@ -118,19 +131,24 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
                 "decision_function_shape='ovr'."
             )
         if self._kernel.name not in ("linear", "precomputed") and self.dual_coef_.shape[0] == 1:
-            return self.classes_[(self._decisive_scores(X) > 0.0).astype(np.intp)]
+            return self._seen[(self._decisive_scores(X) > 0.0).astype(np.intp)]
         if not self._one_against_one:
             return super().predict(X)
-        scores, n_classes = self._scores(X), self.classes_.size
+        scores, n_classes = self._scores(X), self._present.size
         if self.break_ties:
-            return self.classes_[class_scores(scores, n_classes).argmax(axis=1)]
-        return self.classes_[vote(scores, n_classes)]
+            return self._seen[class_scores(scores, n_classes).argmax(axis=1)]
+        return self._seen[vote(scores, n_classes)]
+
+    @property
+    def _seen(self) -> np.ndarray:
+        """The classes of samples with weight."""
+        return self.classes_[self._present]
 
     def _decisive_scores(self, X) -> np.ndarray:
         """Return the scores of two classes, precise enough for their signs."""
         if self._known is not None and X is self._known[0]:
             return self._scores(X)[:, 0]
-        X = validate_data(self, X, reset=False, **accepted(self))
+        X = asked(self, self._kernel, X)
         b, coef = float(self.intercept_[0]), self._dense_dual_coef[0]
         with at_most(self.n_jobs):
             scores = self._kernel.decisive_scores(X, self.support_vectors_, coef, b)
@@ -147,10 +165,8 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         """Return the scores of all problems, one column each; equal up to rounding means equal."""
         check_is_fitted(self)
         known = self._known[1] if self._known is not None and X is self._known[0] else None
-        if known is None and self._kernel.objects is not None:
-            X = self._kernel.objects.to_training(X)
-        elif known is None or self._kernel.has_lengths:
-            X = validate_data(self, X, reset=False, **accepted(self))
+        if known is None or self._kernel.has_lengths:
+            X = asked(self, self._kernel, X)
         with at_most(self.n_jobs):
             scores = self._raw_scores(X) if known is None else known
         errors = self._rounding(X)
@@ -187,8 +203,8 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         if not self._one_against_one:
             scores = self._kernel.scores(X, self.support_vectors_, coefs.T)
             return scores + self.intercept_
-        ends = self.n_support_.cumsum()
-        parts = (slice(end - size, end) for size, end in zip(self.n_support_, ends, strict=True))
+        sizes = self.n_support_[self._present]
+        parts = (slice(end - size, end) for size, end in zip(sizes, sizes.cumsum(), strict=True))
         precomputed = self._kernel.name == "precomputed"
         return pair_scores(
             [
@@ -300,7 +316,6 @@ def scores_on_path(
     model, X, division
         See `fitted`.
     kernel : Kernel
-        Of rows of numbers.
     path : sequence of sequence of SampleSolution
         For each C the solutions of all problems.
     X_new : array-like or sparse matrix of shape (n, n_features)
@@ -309,16 +324,19 @@ def scores_on_path(
     -------
     list of ndarray of shape (n, n_problems)
     """
-    X_new = validate_data(model, X_new, reset=False, **accepted(model))
+    X_new = asked(model, kernel, X_new)
     alphas = [[found.alpha for found in solutions] for solutions in path]
     signed = np.concatenate([division.dual_coefs(each) for each in alphas])
     one_against_one = isinstance(division, OneVsOne)
     parts, out = [], []
     for members in division.members if one_against_one else [division.everyone]:
         used = members[signed[:, members].any(axis=0)]
-        vectors = X[division.labels.rows[used]]
+        rows = division.labels.rows[used]
         # For each C the scores of its problems.
-        scores = kernel.scores(X_new, vectors, signed[:, used].T)
+        if kernel.name == "precomputed":
+            scores = X_new[:, rows] @ signed[:, used].T
+        else:
+            scores = kernel.scores(X_new, X[rows], signed[:, used].T)
         parts.append(np.split(scores, len(path), axis=1))
     for found, solutions in zip(zip(*parts, strict=True), path, strict=True):
         intercepts = np.array([solution.b for solution in solutions])
@@ -326,18 +344,25 @@ def scores_on_path(
     return out
 
 
+def support_vectors(kernel: Kernel, X, rows: np.ndarray):
+    """Return some of the training samples, an empty array where they are not rows of numbers."""
+    if kernel.name == "precomputed":
+        X = None if kernel.function is None else kernel.function.rows
+    return np.empty((0, 0)) if X is None else X[rows]
+
+
 def _set(
     model: BaseSVC, X, division: Division, kernel: Kernel, solutions: Sequence[SampleSolution]
 ) -> BaseSVC:
     """Set all fitted attributes in one step, so that an interrupt leaves all or none."""
-    as_samples = sparse.issparse(X) and model.sparse_coefs and not callable(kernel.name)
+    as_samples = sparse.issparse(X) and model.sparse_coefs
     shown = type(X) if as_samples else np.asarray
     labels, signed = division.labels, division.dual_coefs([found.alpha for found in solutions])
     found = np.flatnonzero(signed.any(axis=0))
     found = found[np.argsort(labels.codes[found], kind="stable")]
     rows, precomputed = labels.rows[found], kernel.name == "precomputed"
     intercepts = np.array([solution.b for solution in solutions])
-    vectors = np.empty((0, 0)) if precomputed else X[rows]
+    vectors = support_vectors(kernel, X, rows)
     lengths = np.zeros(labels.rows.size)
     if precomputed:
         lengths[found] = np.abs(X[rows, rows]).max(initial=0.0)
@@ -349,11 +374,14 @@ def _set(
     certificates = [solution.certificate for solution in solutions]
     n_iter = np.array([max(solution.n_iter, model.fewest) for solution in solutions])
     model._kernel, model._one_against_one = kernel, isinstance(division, OneVsOne)
+    model._present = labels.present
     model._sums, model._longest = np.array(sums), lengths.max()
     learned = {
-        "classes_": labels.classes,
+        "classes_": labels.all_classes,
         "support_": rows,
-        "n_support_": np.bincount(labels.codes[found], minlength=labels.classes.size),
+        "n_support_": np.bincount(
+            labels.present[labels.codes[found]], minlength=labels.all_classes.size
+        ),
         "intercept_": intercepts,
         "support_vectors_": vectors,
         "objective_": np.array([certificate.primal for certificate in certificates]),

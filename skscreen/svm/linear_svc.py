@@ -70,6 +70,8 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Classes whose samples all have weight zero are among them and never predicted: coefficients
+        are those of the fit without them, and `decision_function` has smaller values for them.
     coef_ : ndarray of shape (n_problems, n_features_in_), or CSR after `sparsify`
         Weights of the features. There is one problem for two classes, otherwise one for each class.
     intercept_ : ndarray of shape (n_problems,)

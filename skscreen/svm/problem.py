@@ -15,12 +15,11 @@ from skscreen.fitting.kept_matrices import (
     kept_kernel_matrices,
 )
 from skscreen.fitting.store import Store, content_key
-from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernel import Kernel, gamma_value
+from skscreen.samples.kernel_function import KernelFunction, as_given, is_table
 from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.multiclass import Division, OneVsRest, divided
-from skscreen.samples.objects import Objects, as_objects
 from skscreen.samples.rows import LARGEST_SINGLE
 from skscreen.samples.targets import Targets
 from skscreen.svm.class_pairs import ClassPairs, block_bytes
@@ -150,7 +149,7 @@ class SVMProblem:
     def thread_safe(self) -> bool:
         """Whether problems can be solved at the same time: a function may not allow it."""
         if self._whole is None:
-            return not callable(self.kernel.name)
+            return True
         return self._whole.thread_safe
 
     @property
@@ -324,15 +323,9 @@ def build(
     """
     if getattr(model, "probability", False):
         raise ValueError(f"probability must be False. {about_probabilities(model)}")
-    objects = objects_of(model, X, y)
-    if objects is None:
-        X, y = validated(model, X, y)
-    else:
-        X = objects.matrix()
+    X, y, function = with_kernel(model, *validated(model, X, y))
     labels = check_labels(X, y, sample_weight, model.class_weight)
-    kernel = kernel_of(model, X, labels, gamma)
-    if objects is not None:
-        kernel = replace(kernel, name="precomputed", objects=objects)
+    kernel = kernel_of(model, X, labels, gamma, function)
     settings = settings_of(model, store, once)
     return SVMProblem(X, divided(labels, model.multi_class), kernel, settings, shared)
 
@@ -345,17 +338,17 @@ def about_probabilities(model) -> str:
     )
 
 
-def objects_of(model, X, y) -> Objects | None:
-    """Return samples that only a function knows as kernel, if they are no rows of numbers."""
-    samples = as_objects(X) if callable(model.kernel) else None
-    if samples is None:
-        return None
-    check_consistent_length(samples, y)
-    return Objects(model.kernel, samples)
-
-
 def validated(model, X, y, **options) -> tuple:
-    """Validate samples and labels or targets; sets the number and names of features."""
+    """Validate samples and labels or targets; sets the number and names of features.
+
+    A kernel that is a function gets samples as they are, of whatever kind.
+    """
+    if callable(model.kernel):
+        X = as_given(X)
+        check_consistent_length(X, y)
+        if is_table(X):
+            validate_data(model, X, skip_check_array=True)
+        return X, y
     X, y = validate_data(model, X, y, **accepted(model), **options)
     if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
@@ -364,17 +357,38 @@ def validated(model, X, y, **options) -> tuple:
     return X, y
 
 
-def kernel_of(model, X, known: Labels | Targets, gamma: float | str | None = None) -> Kernel:
+def with_kernel(model, X, y) -> tuple:
+    """Return samples, or the matrix between them of a function, and this function, or None."""
+    if not callable(model.kernel):
+        return X, y, None
+    function = KernelFunction(model.kernel, X)
+    return function.matrix(), y, function
+
+
+def asked(model, kernel: Kernel, X):
+    """Return samples to predict as the kernel of an estimator takes them."""
+    function = kernel.function
+    if function is None:
+        return validate_data(model, X, reset=False, **accepted(model))
+    if is_table(X) and hasattr(model, "n_features_in_"):
+        validate_data(model, X, reset=False, skip_check_array=True)
+    return function.to_training(X)
+
+
+def kernel_of(
+    model,
+    X,
+    known: Labels | Targets,
+    gamma: float | str | None = None,
+    function: KernelFunction | None = None,
+) -> Kernel:
     """Return the kernel of an estimator on samples of which some take part; see `build`."""
+    if function is not None:
+        return Kernel("precomputed", 1.0, model.degree, float(model.coef0), function)
     value = 1.0
     if model.kernel in KERNELS_WITH_GAMMA:
         gamma = model.gamma if gamma is None else gamma
         value = gamma_value(gamma, known.take(X, False), known.repetitions)
-    elif model.gamma != "scale":
-        warn_user(
-            f"gamma={model.gamma!r} has no effect with kernel={model.kernel!r}: it belongs to the "
-            f"kernels {', '.join(map(repr, KERNELS_WITH_GAMMA))}."
-        )
     return Kernel(model.kernel, value, model.degree, float(model.coef0))
 
 

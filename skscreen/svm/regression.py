@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.threads import blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
@@ -17,8 +17,8 @@ from skscreen.fitting.store import Store, check_store
 from skscreen.samples.gram import KERNELS
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.targets import LOSSES, Targets
-from skscreen.svm.estimator import ADVICE
-from skscreen.svm.problem import SOLVERS, accepted
+from skscreen.svm.estimator import ADVICE, support_vectors
+from skscreen.svm.problem import SOLVERS, asked
 from skscreen.svm.regression_problem import RegressionProblem, build_regression, signed
 from skscreen.svm.screening.rules import BOUNDS
 from skscreen.svm.solvers.solution import SampleSolution
@@ -50,7 +50,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         The loss in P, or its square C s_i max(0, |y_i - f(x_i)| - epsilon)^2. The dual variables of
         the square have no upper bound, so screening can only prove that they are 0.
     kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        See `ScreenedSVC`; samples for a callable must be rows of numbers.
+        See `ScreenedSVC`.
     gamma, degree, coef0
         See `ScreenedSVC`.
     fit_intercept : bool, default=True
@@ -245,7 +245,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **accepted(self))
+        X = asked(self, self._kernel, X)
         if self._kernel.name == "linear":
             return safe_sparse_dot(X, self.coef_[0], dense_output=True) + self.intercept_[0]
         X = X[:, self.support_] if self._kernel.name == "precomputed" else X
@@ -315,7 +315,7 @@ def _set(
         "support_": rows,
         "n_support_": np.array([found.size]),
         "intercept_": np.array([solution.b]),
-        "support_vectors_": np.empty((0, 0)) if kernel.name == "precomputed" else X[rows],
+        "support_vectors_": support_vectors(kernel, X, rows),
         "objective_": solution.certificate.primal,
         "dual_gap_": solution.certificate.relative_gap,
         "kernel_shift_": solution.shift,

@@ -7,13 +7,14 @@ from typing import ClassVar, Self
 import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.metrics import check_scoring
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from skscreen.core.memory import check_memory
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import (
     C_grid,
+    as_best,
     model_of_folds,
     score_folds,
     search_constraints,
@@ -26,7 +27,7 @@ from skscreen.fitting.store import check_store
 from skscreen.samples.targets import check_targets
 from skscreen.svm.cv import gammas_of
 from skscreen.svm.estimator import ADVICE
-from skscreen.svm.problem import accepted
+from skscreen.svm.problem import validated
 from skscreen.svm.regression import ScreenedSVR, fitted, learn
 from skscreen.svm.regression_problem import RegressionProblem, build_regression
 
@@ -82,6 +83,10 @@ class ScreenedSVRCV(ScreenedSVR):
         Axes in brackets exist only if these values were given.
     best_score_ : float
         Mean score over the folds for the chosen values.
+    best_params_, best_index_, cv_results_, n_splits_
+        As in `GridSearchCV`.
+    best_estimator_ : ScreenedSVR
+        Fitted to all samples with the chosen values. Only with `refit`.
     support_, support_vectors_, dual_coef_, coef_, intercept_, n_support_
         As for `ScreenedSVR`.
     objective_, dual_gap_, n_iter_, kernel_shift_, screening_history_
@@ -204,12 +209,12 @@ class ScreenedSVRCV(ScreenedSVR):
         """
         forget(self)
         self.Cs_ = C_grid(self.Cs)
-        checked, y_checked = validate_data(self, X, y, y_numeric=True, **accepted(self))
+        checked, y_checked = validated(self, X, y, y_numeric=True)
         targets = check_targets(checked, y_checked, sample_weight)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, checked, dtype=np.float64)
         # Data frames cannot be indexed along both axes.
-        X = checked if self.kernel == "precomputed" else X
+        X = checked if self.kernel == "precomputed" or callable(self.kernel) else X
         X, y, splits = split(self.cv, X, y, y_checked, groups, classifier=False)
         if self.epsilons is not None:
             self.epsilons_ = values_from_zero("epsilons", self.epsilons)
@@ -230,18 +235,20 @@ class ScreenedSVRCV(ScreenedSVR):
 
     def _search(self, gammas, X, y, splits, sample_weight, tasks: Tasks) -> Start:
         """Score the grid; return the start of the first fold for the chosen parameters."""
-        model, grid = model_of_folds(self, ScreenedSVR), self._grid(gammas)
-        epsilons = grid[1] if grid[1] is not None else [self.epsilon]
+        model, names = model_of_folds(self, ScreenedSVR), ("gamma", "epsilon", "C")
+        values = dict(zip(names, self._grid(gammas), strict=True))
+        values = {name: known for name, known in values.items() if known is not None}
+        epsilons = values.get("epsilon", [self.epsilon])
         scorer = check_scoring(model, self.scoring)
         path = partial(_follow_fold, model, self.Cs_, epsilons, gammas)
-        shape = tuple(part.size for part in grid if part is not None)
+        grid = {name: known.tolist() for name, known in values.items()}
+        grid |= {} if gammas is None else {"gamma": gammas}
         best, failed, start = score_folds(
-            self, model, path, scorer, X, y, splits, sample_weight, tasks, shape
+            self, model, path, scorer, X, y, splits, sample_weight, tasks, grid
         )
-        chosen = iter(np.unravel_index(best, shape))
-        for name, values in zip(("gamma_", "epsilon_", "C_"), grid, strict=True):
-            if values is not None:
-                setattr(self, name, float(values[next(chosen)]))
+        chosen = np.unravel_index(best, tuple(known.size for known in values.values()))
+        for (name, known), place in zip(values.items(), chosen, strict=True):
+            setattr(self, f"{name}_", float(known[place]))
         warn_unless_converged(failed, self.tol, self.max_iter, ADVICE)
         return start
 
@@ -250,10 +257,15 @@ class ScreenedSVRCV(ScreenedSVR):
         chosen = {name: getattr(self, f"{name}_", None) for name in ("gamma", "epsilon")}
         store = check_store(self.store)
         problem = build_regression(self, X, y, sample_weight, store, once=True, **chosen)
-        rows, alpha = start
-        known = np.zeros((2, len(y)))
-        known[:, train[rows]] = alpha.reshape(2, -1)
-        learn(self, self.C_, problem, known[:, problem.targets.rows].ravel())
+        known = None
+        if start is not None:
+            rows, alpha = start
+            known = np.zeros((2, len(y)))
+            known[:, train[rows]] = alpha.reshape(2, -1)
+            known = known[:, problem.targets.rows].ravel()
+        learn(self, self.C_, problem, known)
+        chosen = {name: value for name, value in chosen.items() if value is not None}
+        self.best_estimator_ = as_best(self, ScreenedSVR, C=self.C_, **chosen)
 
 
 def _follow_fold(

@@ -9,7 +9,7 @@ from skscreen.fitting.store import Store, content_key
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.targets import LOSSES, Targets, check_targets
 from skscreen.svm.path_solver import SamplePathSolver
-from skscreen.svm.problem import kernel_of, settings_of, validated
+from skscreen.svm.problem import kernel_of, settings_of, validated, with_kernel
 from skscreen.svm.sample_set import SampleSet
 from skscreen.svm.settings import Settings
 from skscreen.svm.solvers.solution import SampleSolution
@@ -117,8 +117,9 @@ def build_regression(
     shared : KernelMatrices, optional
         Of the same samples, for this gamma and others.
     """
-    X, y = validated(model, X, y, y_numeric=True)
+    X, y, function = with_kernel(model, *validated(model, X, y, y_numeric=True))
     targets = check_targets(X, y, sample_weight)
-    kernel, settings = kernel_of(model, X, targets, gamma), settings_of(model, store, once)
+    kernel = kernel_of(model, X, targets, gamma, function)
+    settings = settings_of(model, store, once)
     epsilon = float(model.epsilon if epsilon is None else epsilon)
     return RegressionProblem(X, targets, kernel, settings, epsilon, shared)

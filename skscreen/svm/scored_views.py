@@ -7,11 +7,15 @@ from scipy import sparse
 
 from skscreen.core.memory import check_kernel_memory
 from skscreen.samples.kernel import Kernel
+from skscreen.samples.kernel_function import KernelFunction
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.samples.twice import both_signs
 from skscreen.svm.screening.score_bounds import Geometry
 from skscreen.svm.settings import by_rows
+
+# Relative difference of kernel values that rounding errors explain.
+_SAME = 1e-9
 
 # Takes losses and the signs of training and validation samples; returns the bounds on scores and a
 # function that computes scores.
@@ -35,14 +39,28 @@ def scored_view(model, kernel: Kernel, X, X_val, rows: np.ndarray, diagonal) -> 
         K(x, x) of the validation samples, for a precomputed kernel.
     """
     bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
-    if model.kernel != "precomputed" and diagonal is not None:
-        raise ValueError("diagonal_val is for kernel='precomputed' only.")
-    if by_rows(model.kernel):
+    if kernel.name != "precomputed" and diagonal is not None:
+        raise ValueError("diagonal_val is for kernel='precomputed' and callables only.")
+    if by_rows(kernel.name):
         return _of_rows(X, X_val, bias)
-    if model.kernel == "precomputed":
+    if kernel.name == "precomputed":
         X_val = X_val[:, rows]
         diagonal = _check_diagonal(diagonal, X_val.shape[0])
     return _of_kernel(kernel, X, X_val, bias, diagonal, model.cache_size)
+
+
+def diagonal_of(kernel: Kernel, X_val, diagonal):
+    """Return K(x, x) of validation samples for a function, if it is one of two samples."""
+    if kernel.function is None or diagonal is not None:
+        return diagonal
+    function, to_validation = kernel.function, KernelFunction(kernel.function.kernel, X_val)
+    there, back = function.to_training(X_val), to_validation.to_training(function.samples)
+    if not np.allclose(there, back.T, rtol=_SAME, atol=_SAME * np.abs(there).max(initial=0.0)):
+        raise ValueError(
+            "diagonal_val is needed for this callable kernel, whose values depend on more than two "
+            "samples: K(x, x) of X_val."
+        )
+    return np.diagonal(to_validation.matrix())
 
 
 def of_both_signs(view: View, losses: SampleLosses, n_val: int) -> tuple[Geometry, Callable]:

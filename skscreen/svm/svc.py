@@ -41,16 +41,15 @@ class ScreenedSVC(BaseSVC):
         can only prove alpha_i = 0.
     kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         The same formulas as in scikit-learn. With a penalised intercept "linear" works on the rows
-        of `X`, without a kernel matrix. A callable takes two arrays of samples and returns the
-        kernel matrix between them. Samples that are not rows of numbers, such as strings, are
-        passed to it as they are, and its second argument is the array of all training samples. A
-        kernel must be positive semi-definite, which "sigmoid" seldom is; see `indefinite`. This is
+        of `X`, without a kernel matrix. A callable takes two sets of samples and returns the kernel
+        matrix between them; it is called as by `SVC`, with the samples as they are given, of
+        whatever kind, and its second argument is always the set of all training samples. A kernel
+        should be positive semi-definite, which "sigmoid" seldom is; see `indefinite`. This is
         checked before the fit on 256 samples and, if the matrix fits into `cache_size`, on all
         pairs, and again by the certificate.
     gamma : {"scale", "auto"} or float, default="scale"
         Of "rbf", "poly" and "sigmoid": 1 / (n_features * X.var()), 1 / n_features, or a number >=
-        0. The variance is weighted by the sample weights. Other kernels ignore a value, with a
-        warning.
+        0. The variance is weighted by the sample weights. Ignored by other kernels.
     degree : int, default=3
         Of "poly", >= 0.
     coef0 : float, default=0.0
@@ -126,6 +125,8 @@ class ScreenedSVC(BaseSVC):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Classes whose samples all have weight zero are among them and never predicted: coefficients
+        are those of the fit without them, and `decision_function` has smaller values for them.
     coef_ : ndarray of shape (n_problems, n_features_in_)
         Weights of the features, for the linear kernel. There is one problem for two classes,
         otherwise one for each class or for each pair of classes (0, 1), (0, 2), ..., (1, 2), ...;

@@ -365,3 +365,19 @@ def test_rounding_errors_of_margins_are_no_proof():
     loss = shares @ np.maximum(1.0 - signs * (X.astype(np.longdouble) @ w + b), 0.0)
     value = loss + w @ w / (2.0 * weights.sum() * 1e20)
     assert value <= model.objective_[0] * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_only_products_of_C_and_weights_count(algorithm, fit_intercept):
+    weights = np.random.default_rng(0).random(len(y))
+    options = {"algorithm": algorithm, "fit_intercept": fit_intercept, "tol": 1e-2}
+    options["max_iter"] = 200
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = PragamSVC(0.01, **options).fit(X, y, weights)
+        for factor in (2.0**-30, 1e-12, 1e12):
+            other = PragamSVC(0.01 / factor, **options).fit(X, y, weights * factor)
+            assert abs(other.n_iter_[0] - model.n_iter_[0]) <= 1
+            assert_allclose(other.coef_, model.coef_, rtol=1e-6, atol=1e-8)
+            assert_allclose(other.objective_, model.objective_, rtol=1e-6)

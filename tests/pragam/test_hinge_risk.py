@@ -76,10 +76,12 @@ def test_products_and_projection_belong_together(name, free):
     assert_allclose(risk.combine(d), Z.T @ a, rtol=1e-12)
     assert_allclose(risk.gain(d), a.sum())
     smallest, largest = risk.curvatures
-    exact = np.linalg.norm(np.sqrt(WEIGHTS[name])[:, None] * X, 2) ** 2 / LAM
+    shares = N * WEIGHTS[name] / WEIGHTS[name].sum()
+    middle = shares @ X / N if free else 0.0
+    exact = np.linalg.norm(np.sqrt(shares)[:, None] * (X - middle), 2) ** 2 / LAM
     assert 0.0 < smallest <= exact <= largest
     low = risk.reach(risk.centre)
-    assert low <= 0.5 / WEIGHTS[name].sum() * (1.0 + 1e-12)
+    assert low <= 0.5 / N * (1.0 + 1e-12)
     for _ in range(20):
         base, centre = rng.normal(size=(2, N)) / N
         near = risk.project(base, risk.gradient(w), 0.3 / N)

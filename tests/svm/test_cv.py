@@ -10,7 +10,12 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
-from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
+from sklearn.exceptions import (
+    ConvergenceWarning,
+    DataConversionWarning,
+    FitFailedWarning,
+    NotFittedError,
+)
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -407,3 +412,39 @@ def test_an_iterator_of_folds_that_is_used_up_is_named():
     search = ScreenedSVCCV(2, cv=StratifiedKFold(3).split(X, y), **LINEAR).fit(X, y)
     with pytest.raises(ValueError, match="cv must give folds, got none"):
         search.fit(X, y)
+
+
+def test_a_fold_of_one_class_has_no_scores_and_is_named():
+    X, y = data("cancer")
+    order = np.r_[np.flatnonzero(y == 1)[:60], np.arange(len(y))]
+    X, y = X[order], y[order]
+    cv = [(np.arange(50), np.arange(50, 90)), *StratifiedKFold(3).split(X, y)]
+    model = ScreenedSVCCV([0.1, 1.0], cv=cv)
+    with pytest.warns(FitFailedWarning, match="Fold 0 of cv.*greater than one; got 1 class"):
+        model.fit(X, y)
+    assert np.isnan(model.scores_[0]).all() and not np.isnan(model.scores_[1:]).any()
+    plain = ScreenedSVCCV([0.1, 1.0], cv=cv[1:]).fit(X, y)
+    assert_array_equal(model.scores_[1:], plain.scores_)
+    assert model.C_ == plain.C_ and model.best_score_ == plain.best_score_
+    with pytest.raises(ValueError, match="greater than one; got 1 class"):
+        ScreenedSVCCV([0.1, 1.0], cv=cv[:1]).fit(X, y)
+
+
+def test_what_grid_search_has():
+    X, y = data("wine")
+    grid = {"gamma": [0.01, "scale"], "C": [0.1, 1.0, 10.0]}
+    own = ScreenedSVCCV(grid["C"], gammas=grid["gamma"], cv=3).fit(X, y)
+    peer = GridSearchCV(ScreenedSVC(), grid, cv=3).fit(X, y)
+    assert own.n_splits_ == peer.n_splits_ == 3
+    assert set(own.cv_results_) == set(peer.cv_results_)
+    where = [own.cv_results_["params"].index(point) for point in peer.cv_results_["params"]]
+    for name in ("split1_test_score", "mean_test_score", "std_test_score", "rank_test_score"):
+        assert_allclose(own.cv_results_[name][where], peer.cv_results_[name])
+    assert_array_equal(own.cv_results_["param_C"][where], peer.cv_results_["param_C"])
+    assert own.cv_results_["params"][own.best_index_] == own.best_params_
+    assert own.cv_results_["mean_test_score"][own.best_index_] == own.best_score_
+    assert own.cv_results_["rank_test_score"][own.best_index_] == 1
+    best = own.best_estimator_
+    assert type(best) is ScreenedSVC and (best.C, best.gamma) == (own.C_, own.gamma_)
+    assert_array_equal(best.decision_function(X), own.decision_function(X))
+    assert not hasattr(best, "scores_") and not hasattr(best, "cv_results_")

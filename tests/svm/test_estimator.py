@@ -516,7 +516,7 @@ def test_an_indefinite_pair_is_found_wherever_it_is():
         ScreenedSVC(kernel="precomputed", intercept="penalised").fit(K, A[:, 0] > 0.0)
     with pytest.raises(ValueError, match="not positive semi-definite"):
         ScreenedSVC(
-            kernel=lambda A, B: K[np.ix_(A[:, 0].astype(int), B[:, 0].astype(int))],
+            kernel=lambda A, B: K,
             intercept="penalised",
         ).fit(np.arange(600.0)[:, None], A[:, 0] > 0.0)
 
