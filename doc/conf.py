@@ -67,8 +67,6 @@ numpydoc_validation_exclude = {
     r"\.SVRPath",
     r"\.CertifiedC",
     r"\.DimensionTest",
-    # The former name of a class, for one release.
-    r"\.PragamChainSVC",
     # What kinds of chains define for each other.
     r"\.stacked_scores",
 }

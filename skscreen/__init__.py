@@ -14,11 +14,10 @@ from skscreen.metric_learning.tuples import (
     RTLMQuadrupletsClassifier,
     RTLMTripletsClassifier,
 )
-from skscreen.pragam.cv import PragamSVCCV
 from skscreen.pragam.estimator import PragamSVC
 from skscreen.sequence.crf import ChainCRF
 from skscreen.sequence.kernel_chain import KernelChainClassifier
-from skscreen.sequence.max_margin import MaxMarginChain, PragamChainSVC
+from skscreen.sequence.max_margin import MaxMarginChain
 from skscreen.sequence.transformer import SequenceTransformer
 from skscreen.svm.certified_C import CertifiedC, svc_certified_C
 from skscreen.svm.certified_regression import svr_certified_C
@@ -38,9 +37,7 @@ __all__ = [
     "KernelChainClassifier",
     "MaxMarginChain",
     "OrdinalEmbedding",
-    "PragamChainSVC",
     "PragamSVC",
-    "PragamSVCCV",
     "RTLMPairsClassifier",
     "RTLMPath",
     "RTLMQuadrupletsClassifier",

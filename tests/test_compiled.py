@@ -74,15 +74,15 @@ for kernel in ("linear", "rbf"):
 weights = rng.integers(0, 3, 30)
 for matrix in (X, sparse.csr_array(X)):
     for intercept in (False, True):
-        for algorithm in ("pragam", "bmrm", "ls-bmrm", "pegasos"):
-            options = {"fit_intercept": intercept, "algorithm": algorithm, "max_iter": 50}
+        for solver in ("pragam", "bmrm", "ls-bmrm", "pegasos"):
+            options = {"fit_intercept": intercept, "solver": solver, "max_iter": 50}
             PragamSVC(**options).fit(matrix, signs, weights)
-    options = {"fit_intercept": False, "algorithm": "pegasos", "max_iter": 100}
+    options = {"fit_intercept": False, "solver": "pegasos", "max_iter": 100}
     PragamSVC(batch_size=2, **options).fit(matrix, signs, weights)
 chains = np.split(X, [1, 3, 10, 22])
 chain_labels = np.split(y, [1, 3, 10, 22])
-for algorithm in ("frank-wolfe", "pragam", "pragam-euclidean", "bmrm"):
-    MaxMarginChain(algorithm=algorithm, max_iter=50).fit(chains, chain_labels)
+for solver in ("frank-wolfe", "pragam", "pragam-euclidean", "bmrm"):
+    MaxMarginChain(solver=solver, max_iter=50).fit(chains, chain_labels)
 for form in (np.asarray, sparse.csr_array):
     rows = [form(chain) for chain in chains]
     for chain in (MaxMarginChain(30.0), ChainCRF(), KernelChainClassifier()):

@@ -12,7 +12,6 @@ from skscreen import (
     MaxMarginChain,
     OrdinalEmbedding,
     PragamSVC,
-    PragamSVCCV,
     ScreenedLinearSVC,
     ScreenedRTLM,
     ScreenedRTLMCV,
@@ -56,8 +55,7 @@ JOBS = {
         *TWO, Cs=np.geomspace(0.1, 10.0, 6), kernel="linear", intercept="penalised"
     ),
     "pragam, classes": lambda: PragamSVC().fit(X, y),
-    "pragam, folds": lambda: PragamSVCCV(2, cv=2).fit(X, y),
-    "bundle": lambda: PragamSVC(10.0, algorithm="bmrm").fit(*TWO),
+    "bundle": lambda: PragamSVC(10.0, solver="bmrm").fit(*TWO),
     "chain": lambda: MaxMarginChain().fit(SEQUENCES, LABELS),
     "crf": lambda: ChainCRF().fit(SEQUENCES, LABELS),
     "kernel chain": lambda: KernelChainClassifier().fit(SEQUENCES, LABELS),

@@ -15,7 +15,7 @@ from skscreen.metrics import sequence_accuracy, span_f1
 def fuzz_max_margin(inputs: Inputs) -> None:
     valid = {
         "C": (1.0, 1e-12, 1e3, 1e300), "fit_intercept": (True, False),
-        "algorithm": ("auto", "frank-wolfe", "pragam", "pragam-euclidean", "bmrm"),
+        "solver": ("auto", "frank-wolfe", "pragam", "pragam-euclidean", "bmrm"),
         "fit_start_end": (False, True), "class_weight": (None, "balanced"),
         "tol": (1e-3, 1e-12, 1e300), "max_iter": (300, 1), "verbose": (0,),
         "random_state": (None, 3),

@@ -38,7 +38,7 @@ COVERS = {
         "triplets_from_oddoneout", "triplets_from_mostcentral", "triplets_from_multiselect",
         "triplets_from_ranking", "triplets_from_ratings", "triplets_from_votes",
     },
-    "MaxMarginChain": {"MaxMarginChain", "PragamChainSVC"},
+    "MaxMarginChain": {"MaxMarginChain"},
     "sequence scores": {"sequence_accuracy", "span_f1"},
     "displays": {
         "PathDisplay", "ScreeningDisplay", "CertifiedPathDisplay", "EmbeddingDisplay",

@@ -29,23 +29,23 @@ from benchmarks.pragam.runs import Split, exact_lipschitz, liblinear_trace, matv
 from benchmarks.support.data import Data
 from benchmarks.support.environment import environment
 from benchmarks.support.tables import table
-from skscreen.pragam.algorithms import Algorithm
 from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.follow import follow
 from skscreen.pragam.hinge_risk import HingeRisk
+from skscreen.pragam.solvers import Solver
 from skscreen.samples.rows import LinearSamples
 
 SETS = ("a9a", "w8a", "news20_binary", "reuters_money", "covtype")
 # The paper's range of lambda, every second power of two.
 LAMBDAS = 2.0 ** np.arange(-20, 1, 2)
 ARMS = {
-    "Pragam": (Algorithm(), False),
-    "Pragam-b": (Algorithm(), True),
-    "Pragam as published": (Algorithm(restart=False), False),
-    "BMRM": (Algorithm("bmrm"), False),
-    "ls-BMRM": (Algorithm("ls-bmrm"), False),
-    "Pegasos-n": (Algorithm("pegasos"), False),
-    "Pegasos-1": (Algorithm("pegasos", batch_size=1), False),
+    "Pragam": (Solver(), False),
+    "Pragam-b": (Solver(), True),
+    "Pragam as published": (Solver(restart=False), False),
+    "BMRM": (Solver("bmrm"), False),
+    "ls-BMRM": (Solver("ls-bmrm"), False),
+    "Pegasos-n": (Solver("pegasos"), False),
+    "Pegasos-1": (Solver("pegasos", batch_size=1), False),
 }
 
 
@@ -120,8 +120,8 @@ def curves(bench: Bench) -> None:
     for name in bench.sets:
         split = bench.split(name)
         traces = {
-            label: trace(split, algorithm, free, bench.seconds)
-            for label, (algorithm, free) in ARMS.items()
+            label: trace(split, solver, free, bench.seconds)
+            for label, (solver, free) in ARMS.items()
         }
         traces["LIBLINEAR"] = liblinear_trace(split, liblinear, bench.seconds)
         best = {False: np.inf, True: np.inf}

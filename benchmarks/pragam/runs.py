@@ -8,9 +8,9 @@ from itertools import islice
 import numpy as np
 from scipy.sparse.linalg import svds
 
-from skscreen.pragam.algorithms import Algorithm
 from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.hinge_risk import HingeRisk
+from skscreen.pragam.solvers import Solver
 from skscreen.samples.rows import LinearSamples
 
 
@@ -47,19 +47,19 @@ class Trace:
     accuracy: np.ndarray
 
 
-def trace(split: Split, algorithm: Algorithm, free: bool, seconds: float) -> Trace:
-    """Run an algorithm for some CPU seconds; looking at the test samples does not count."""
+def trace(split: Split, solver: Solver, free: bool, seconds: float) -> Trace:
+    """Run a solver for some CPU seconds; looking at the test samples does not count."""
     for budget in (0.05, seconds):
         # The first run is for the compiler.
-        rows = list(_rows(split, algorithm, free, budget))
+        rows = list(_rows(split, solver, free, budget))
     return Trace(free, *(np.array(column) for column in zip(*rows, strict=True)))
 
 
-def _rows(split, algorithm, free, seconds):
+def _rows(split, solver, free, seconds):
     risk = split.risk(split.lam, free)
     primal, dual, accuracy, looked, spent = np.inf, 0.0, 0.0, -1, 0.0
     began = time.process_time()
-    for iterate in algorithm.iterates(risk, LinearSamples(split.X, split.y)):
+    for iterate in solver.iterates(risk, LinearSamples(split.X, split.y)):
         now = time.process_time() - began - spent
         paused = time.process_time()
         dual = max(dual, iterate.dual)

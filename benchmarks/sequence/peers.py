@@ -36,8 +36,8 @@ PEER = "benchmarks.sequence.peer_side"
 LETTERS = [
     *(MaxMarginChain(0.1, tol=tol) for tol in (1e-2, 1e-3, 1e-4)),
     MaxMarginChain(1.0),
-    MaxMarginChain(0.1, algorithm="pragam", tol=1e-2),
-    MaxMarginChain(0.1, algorithm="bmrm", tol=1e-2),
+    MaxMarginChain(0.1, solver="pragam", tol=1e-2),
+    MaxMarginChain(0.1, solver="bmrm", tol=1e-2),
     ChainCRF(0.5), ChainCRF(0.05), KernelChainClassifier(10.0),
 ]  # fmt: skip
 MANY = [MaxMarginChain(0.1, tol=1e-2), MaxMarginChain(0.1), ChainCRF(0.5)]

@@ -9,9 +9,8 @@ quantity grows, the others keep the values that are printed. A point is the fast
 the slope is that of a line through the half of the values where more is asked for (large n, small
 tolerance), in logarithms, so that what a fit of any size costs has little part in it. CPU seconds
 with one thread, compilation excluded. A missed tolerance is marked. Of metrics C is lambda_max /
-lambda, and triplets grow with the number k of neighbours. Of Pragam the tolerance is absolute, and
-C is given times n, so that the problem stays the same while n grows; longer sequences have a larger
-objective, so that the same tolerance is a smaller part of it. The figure, growth.png, goes to DIR.
+lambda, and triplets grow with the number k of neighbours. Of Pragam C is given times n, so that the
+problem stays the same while n grows. The figure, growth.png, goes to DIR.
 """
 
 import argparse

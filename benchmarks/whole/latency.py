@@ -53,7 +53,6 @@ FITS = {
     "ScreenedSVC, 3 classes": "ScreenedSVC().fit(X, y)",
     "ScreenedSVR, rbf": "ScreenedSVR().fit(X[:, 1:], X[:, 0])",
     "PragamSVC": "PragamSVC().fit(X, b)",
-    "PragamSVCCV": "PragamSVCCV().fit(X, b)",
     "MaxMarginChain": "MaxMarginChain().fit(seqs, labels)",
     "ChainCRF": "ChainCRF().fit(seqs, labels)",
     "KernelChainClassifier": "KernelChainClassifier().fit(seqs, labels)",

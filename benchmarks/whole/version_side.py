@@ -56,7 +56,7 @@ def embedding(X, y, options):
 
 
 def pragam(X, y, options):
-    return float(PragamSVC(**options).fit(X, y).objective_[0])
+    return float(np.ravel(PragamSVC(**options).fit(X, y).objective_)[0])
 
 
 JOBS = {job.__name__: job for job in (

@@ -20,9 +20,9 @@ X = scale(X)
 arms = [
     ("pragam", {}, "#0072B2"),
     ("pragam as published", {"restart": False}, "#56B4E9"),
-    ("bmrm", {"algorithm": "bmrm"}, "#E69F00"),
-    ("ls-bmrm", {"algorithm": "ls-bmrm"}, "#009E73"),
-    ("pegasos", {"algorithm": "pegasos"}, "#D55E00"),
+    ("bmrm", {"solver": "bmrm"}, "#E69F00"),
+    ("ls-bmrm", {"solver": "ls-bmrm"}, "#009E73"),
+    ("pegasos", {"solver": "pegasos"}, "#D55E00"),
 ]
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10.0, 4.0), sharey=True, layout="constrained")
@@ -38,7 +38,7 @@ for name, options, colour in arms:
     gaps = history["primal"] - history["dual"]
     for ax, times in ((left, history["iteration"] + 1), (right, 1e3 * history["seconds"])):
         ax.plot(times[1:], gaps[1:], color=colour, label=name)
-    print(f"{name:20} {int(model.n_iter_[0]):5} iterations, gap {model.dual_gap_:.0e}")
+    print(f"{name:20} {model.n_iter_:5} iterations, gap {model.dual_gap_:.0e}")
 left.set(xscale="log", yscale="log", xlabel="Iterations", ylabel="Certified duality gap J - D")
 right.set(xscale="log", xlabel="Milliseconds")
 for ax in (left, right):

@@ -10,8 +10,9 @@ stays.
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
+from sklearn.model_selection import GridSearchCV
 
-from skscreen import KernelChainClassifier, MaxMarginChain, PragamSVCCV
+from skscreen import KernelChainClassifier, MaxMarginChain, ScreenedLinearSVC
 
 rng = np.random.default_rng(0)
 n_sequences, length, n_labels, stays = 50, 40, 3, 0.9
@@ -28,8 +29,9 @@ def draw():
 X, y = zip(*(draw() for _ in range(n_sequences)), strict=True)
 X, X_test, y, y_test = X[:20], X[20:], y[:20], y[20:]
 
-chain = MaxMarginChain(C=0.1).fit(X, y)
-single = PragamSVCCV([0.01, 0.1, 1.0]).fit(np.concatenate(X), np.concatenate(y))
+chain = MaxMarginChain(C=0.1, random_state=0).fit(X, y)
+search = GridSearchCV(ScreenedLinearSVC(), {"C": [0.01, 0.1, 1.0]})
+single = search.fit(np.concatenate(X), np.concatenate(y))
 kernel = KernelChainClassifier(C=1.0).fit(X, y)
 accuracy_chain = chain.score(X_test, y_test)
 accuracy_kernel = kernel.score(X_test, y_test)

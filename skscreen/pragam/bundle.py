@@ -56,7 +56,7 @@ def bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
             check_memory(
                 24.0 * t * slope.size,
                 f"{2 * t:,} planes of {slope.size:,} weights",
-                "Use a smaller max_iter, or algorithm='ls-bmrm'.",
+                "Use a smaller max_iter, or solver='ls-bmrm'.",
             )
             planes, offsets = (
                 np.concatenate([old, np.empty_like(old)]) for old in (planes, offsets)

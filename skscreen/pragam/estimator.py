@@ -9,6 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,19 +19,11 @@ from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbac
 from skscreen.fitting.path import forget
 from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.warning import warn_user
-from skscreen.pragam.algorithms import LIMITS, Algorithm, Start, solve_hinge
-from skscreen.pragam.follow import Certified, Watch
+from skscreen.pragam.follow import HISTORY, Certified, Watch
+from skscreen.pragam.solvers import LIMITS, Solver, Start, solve_hinge
 from skscreen.samples.labels import Labels, check_labels, check_problems
 from skscreen.samples.rows import LinearSamples, check_bounds
 from skscreen.samples.score_classifier import ScoreClassifierMixin, with_absent
-
-# Parameters that only one algorithm uses, with their defaults, which all accept.
-_OPTIONS = {
-    "lipschitz": ("pragam", "auto"),
-    "restart": ("pragam", True),
-    "batch_size": ("pegasos", None),
-    "projection": ("pegasos", True),
-}
 
 # How samples are validated.
 ACCEPTED = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
@@ -48,8 +41,8 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         \qquad \lambda = \frac{1}{C S}, \quad S = \sum_i s_i,
 
     with sample weights s_i, 1 by default. This is lam times the objective of the linear `SVC`, with
-    the same solution. The fit stops when a lower bound D on the optimum proves that J is within
-    `tol` of it. More than two classes are handled one-vs-rest.
+    the same solution. The fit stops when a lower bound D on the optimum proves that J is within the
+    share `tol` of it. More than two classes are handled one-vs-rest.
 
     Parameters
     ----------
@@ -57,12 +50,12 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         Weight of the losses, > 0; lam = 1 / (C S).
     fit_intercept : bool, default=True
         Whether to fit an intercept b, which is not penalised; otherwise b = 0.
-    algorithm : {"pragam", "bmrm", "ls-bmrm", "pegasos"}, default="pragam"
-        "pragam" is Nesterov's excessive gap technique; J - D <= tol after O(1 / sqrt(lam tol))
-        iterations. "bmrm" is a cutting-plane method with a quadratic programme, "ls-bmrm" the same
-        with a line search, and "pegasos" takes subgradient steps. The last three are meant for
-        comparison. BMRM is fast for a moderate accuracy, but stores n_features numbers in each
-        iteration.
+    solver : {"auto", "pragam", "bmrm", "ls-bmrm", "pegasos"}, default="auto"
+        "auto" is "pragam", Nesterov's excessive gap technique; J - D <= eps after
+        O(1 / sqrt(lam eps)) iterations. "bmrm" is a cutting-plane method with a quadratic
+        programme, "ls-bmrm" the same with a line search, and "pegasos" takes subgradient steps. The
+        last three are meant for comparison. BMRM is fast for a moderate accuracy, but stores
+        n_features numbers in each iteration.
     lipschitz : "auto" or float, default="auto"
         For "pragam", the Lipschitz constant L of the gradient of D, which determines the step
         length. "auto" adapts it in every step, to values far below the global bound |X|_2^2 / lam.
@@ -73,11 +66,12 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         a tenth. False is a single run, as published.
     batch_size : int or None, default=None
         For "pegasos", the number of samples in a step, drawn by their weights; needs
-        ``fit_intercept=False``. None takes all samples, which also allows an intercept.
+        ``fit_intercept=False``. None takes all samples, which also allows an intercept. Ignored by
+        other solvers, as are the parameters above that are for one solver.
     projection : bool, default=True
         For "pegasos", whether to project onto the ball of radius 1 / sqrt(lam) after each step.
     tol : float, default=1e-4
-        Absolute duality gap J - D at which the fit stops, > 0. J is at most 1.
+        Relative duality gap (J - D) / J at which the fit stops, > 0.
     max_iter : int or None, default=None
         Largest number of iterations (steps) for each problem. None is 2000 for "bmrm", 1000 passes
         over the data for small batches, else 100000.
@@ -86,16 +80,16 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         the dict. "balanced" gives all classes the same total weight.
     warm_start : bool, default=False
         Whether to start from the previous fit, which must have had the same samples, for instance
-        after changing C or `tol`. Not for "pegasos", whose first step ignores the start.
+        after changing C or `tol`. No effect on "pegasos", whose first step forgets the start.
     store : str, path, Store or None, default=None
         A folder for solutions. Fits of the same data with other values of C start from the nearest
-        stored one. Not for "pegasos", nor with `warm_start`. See `Store`.
+        stored one. No effect on "pegasos", nor with `warm_start`. See `Store`.
     n_jobs : int or None, default=None
         Threads for the two-class problems of a multiclass fit.
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None
-        Seed for drawing the samples of small batches; None is the same as 0.
+        Seed for drawing the samples of small batches.
 
     Attributes
     ----------
@@ -108,24 +102,23 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         Intercepts; each is the middle of the interval of optimal intercepts.
     dual_coef_ : ndarray of shape (n_problems, n_samples)
         y_i alpha_i with 0 <= alpha_i <= C s_i, the dual variables of the best D. Only for "pragam".
-    objective_ : ndarray of shape (n_problems,)
+    objective_ : float, or ndarray of shape (n_problems,) for several problems
         J.
     dual_gap_ : float
-        Absolute duality gap J - D; the largest of all problems.
-    n_iter_ : ndarray of shape (n_problems,)
-        Iterations.
-    history_ : structured ndarray, or list of them for more than two classes
-        Fields "iteration", "seconds", "primal", "dual": the smallest J and the largest D so far.
-        Iteration 0 is the start. Pegasos with small batches has an entry for each pass over the
-        data.
+        Relative duality gap (J - D) / J; the largest of all problems.
+    n_iter_ : int
+        Iterations; the largest number of all problems.
+    history_ : structured ndarray
+        Fields "iteration", "seconds", "primal", "dual", "gap": the smallest J and the largest D so
+        far. Iteration 0 is the start. Pegasos with small batches has an entry for each pass over
+        the data. For several problems a field "problem" says which one, in the order of `coef_`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
     Raises
     ------
     ValueError
-        For invalid parameters, data, labels or weights, and for parameters without effect; the
-        message names the argument.
+        For invalid parameters, data, labels or weights; the message names the argument.
     MemoryError
         If the solutions of many classes, or the planes of "bmrm", would not fit into the free
         memory; names the numbers and bytes.
@@ -165,7 +158,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
-        "algorithm": [StrOptions(set(LIMITS))],
+        "solver": [StrOptions({"auto", *LIMITS})],
         "lipschitz": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "restart": ["boolean"],
         "batch_size": [Interval(Integral, 1, None, closed="left"), None],
@@ -185,7 +178,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         C=1.0,
         *,
         fit_intercept=True,
-        algorithm="pragam",
+        solver="auto",
         lipschitz="auto",
         restart=True,
         batch_size=None,
@@ -201,7 +194,7 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     ):
         self.C = C
         self.fit_intercept = fit_intercept
-        self.algorithm = algorithm
+        self.solver = solver
         self.lipschitz = lipschitz
         self.restart = restart
         self.batch_size = batch_size
@@ -233,11 +226,11 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         -------
         PragamSVC
         """
-        check_options(self, self.warm_start, self.store)
         old = forget(self)
+        store = None if self.warm_start or self.solver == "pegasos" else check_store(self.store)
         labels, n, fits = solve(
             self, float(self.C), X, y, sample_weight,
-            old=old if self.warm_start else {}, store=check_store(self.store),
+            old=old if self.warm_start and self.solver != "pegasos" else {}, store=store,
         )  # fmt: skip
         warn_unless_converged(self, fits)
         return set_fit(self, float(self.C), labels, n, fits)
@@ -267,31 +260,6 @@ class PragamSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
-
-
-def check_options(model: PragamSVC, warm_start: bool = False, store=None) -> None:
-    """Refuse parameters that would have no effect."""
-    for name, (algorithm, silent) in _OPTIONS.items():
-        value = getattr(model, name)
-        if value != silent and algorithm != model.algorithm:
-            raise ValueError(
-                f"{name}={value!r} only has an effect for algorithm={algorithm!r}, got "
-                f"algorithm={model.algorithm!r}."
-            )
-    if model.batch_size is not None and model.fit_intercept:
-        raise ValueError(
-            f"batch_size={model.batch_size} needs fit_intercept=False, because the best intercept "
-            "of a batch is not that of all samples. Use batch_size=None with an intercept."
-        )
-    if warm_start and model.algorithm == "pegasos":
-        raise ValueError(
-            "warm_start=True has no effect for algorithm='pegasos', which forgets its start."
-        )
-    if store is not None and (warm_start or model.algorithm == "pegasos"):
-        raise ValueError(
-            "store has no effect for algorithm='pegasos', which forgets its start, or with "
-            "warm_start=True, which starts from the previous fit. Set store=None."
-        )
 
 
 def solve(
@@ -337,7 +305,7 @@ def solve_problems(
     starts: list[Start | None],
 ) -> list[Certified]:
     """Solve the problem of each class; `samples` makes those of positive weight, from signs."""
-    n_problems, fits, algorithm = labels.n_problems, [], _algorithm(model)
+    n_problems, fits, solver = labels.n_problems, [], _solver(model)
     check_problems(n_problems, "class", n_problems * shape[0], shape[1])
     check_bounds(C, labels.weights)
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
@@ -346,7 +314,7 @@ def solve_problems(
         watch = Watch(tasks.bar, model.tol, n_problems)
         for found in Parallel(model.n_jobs, require="sharedmem", return_as="generator")(
             delayed(solve_hinge)(
-                samples(labels.signs(k)), labels.weights, C, algorithm,
+                samples(labels.signs(k)), labels.weights, C, solver,
                 fit_intercept=model.fit_intercept, tol=model.tol, max_iter=model.max_iter,
                 start=starts[k], watch=watch.problem(k) if model.verbose > 0 else None,
             )
@@ -382,7 +350,7 @@ def warn_unless_converged(model: PragamSVC, fits: list[Certified]) -> None:
     if failed:
         worst = max(failed, key=lambda found: found.gap)
         warn_user(
-            f"{worst.n_iter} iterations of {model.algorithm!r} reached a duality gap of "
+            f"{worst.n_iter} iterations of {_name(model)!r} reached a relative duality gap of "
             f"{worst.gap:.2e} > tol={model.tol:g}. Standardise X, use a smaller C, or raise "
             "max_iter or tol.",
             ConvergenceWarning,
@@ -395,10 +363,11 @@ def set_fit(
     """Set the fitted attributes."""
     model.classes_, model._present = labels.all_classes, labels.present
     model.intercept_ = np.array([found.b for found in fits])
-    model.objective_ = np.array([found.primal for found in fits])
+    objectives = np.array([found.primal for found in fits])
+    model.objective_ = objectives if len(fits) > 1 else float(objectives[0])
     model.dual_gap_ = max(found.gap for found in fits)
-    model.n_iter_ = np.array([found.n_iter for found in fits])
-    model.history_ = fits[0].history if len(fits) == 1 else [found.history for found in fits]
+    model.n_iter_ = max(found.n_iter for found in fits)
+    model.history_ = _history(fits)
     if fits[0].a is not None:
         model.dual_coef_ = np.zeros((len(fits), n_samples))
         scale = C * labels.weights.sum()
@@ -408,15 +377,35 @@ def set_fit(
     return model
 
 
-def _algorithm(model: PragamSVC) -> Algorithm:
-    seed = model.random_state or 0
-    if not isinstance(seed, Integral):
-        seed = int(seed.randint(2**31 - 1))
-    return Algorithm(
-        model.algorithm,
+def _history(fits: list[Certified]) -> np.ndarray:
+    """Return the history of one problem, or those of several one after the other, numbered."""
+    if len(fits) == 1:
+        return fits[0].history
+    sizes = [found.history.size for found in fits]
+    out = np.empty(sum(sizes), np.dtype([("problem", np.int64), *HISTORY.descr]))
+    out["problem"] = np.repeat(np.arange(len(fits)), sizes)
+    for name in HISTORY.names:
+        out[name] = np.concatenate([found.history[name] for found in fits])
+    return out
+
+
+def _name(model: PragamSVC) -> str:
+    return "pragam" if model.solver == "auto" else model.solver
+
+
+def _solver(model: PragamSVC) -> Solver:
+    small_batches = model.solver == "pegasos" and model.batch_size is not None
+    if small_batches and model.fit_intercept:
+        raise ValueError(
+            f"batch_size={model.batch_size} needs fit_intercept=False, because the best intercept "
+            "of a batch is not that of all samples. Use batch_size=None with an intercept."
+        )
+    seed = int(check_random_state(model.random_state).randint(2**31 - 1)) if small_batches else 0
+    return Solver(
+        _name(model),
         None if model.lipschitz == "auto" else float(model.lipschitz),
         model.restart,
-        model.batch_size,
+        model.batch_size if small_batches else None,
         model.projection,
         seed,
     )

@@ -1,6 +1,6 @@
 """Iterates with bounds from both sides, and the loop that follows them to a tolerance.
 
-Every algorithm for J(w) = lam/2 |w|^2 + R(w) is a generator of `Iterate`s; what is common to all,
+Every solver for J(w) = lam/2 |w|^2 + R(w) is a generator of `Iterate`s; what is common to all,
 the best bounds, the stopping rule and the history, is here.
 """
 
@@ -20,25 +20,26 @@ HISTORY = np.dtype(
         ("seconds", np.float64),
         ("primal", np.float64),
         ("dual", np.float64),
+        ("gap", np.float64),
     ]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Iterate:
-    """A point of an algorithm with the bounds on the optimum that it gives.
+    """A point of a solver with the bounds on the optimum that it gives.
 
     Parameters
     ----------
     iteration : int
     w : ndarray
-        Not changed by the algorithm afterwards.
+        Not changed by the solver afterwards.
     b : float
         Best intercept for w, 0 where there is none.
     primal, dual : float
         J(w) and a lower bound of the optimum.
     a : ndarray, or None
-        Dual variables of that lower bound, where the algorithm has them.
+        Dual variables of that lower bound, where the solver has them.
     promise : float
         A bound of primal - dual that theory gives; infinite where it gives none.
     """
@@ -63,10 +64,9 @@ class Certified:
     primal, dual : float
         The smallest J and the largest lower bound.
     history : structured ndarray of shape (n_iterates,)
-        Fields "iteration", "seconds", "primal", "dual": the best values so far.
+        Fields "iteration", "seconds", "primal", "dual", "gap": the best values so far.
     tol : float
-    relative : bool, default=False
-        Whether the gap counts in units of the primal value.
+        Of the relative gap.
     """
 
     w: np.ndarray
@@ -76,12 +76,11 @@ class Certified:
     dual: float
     history: np.ndarray
     tol: float
-    relative: bool = False
 
     @property
     def gap(self) -> float:
-        """Primal - dual, >= 0 but for rounding errors, which are cut off."""
-        return duality_gap(self.primal, self.dual, self.relative)
+        """The relative duality gap."""
+        return relative_gap(self.primal, self.dual)
 
     @property
     def converged(self) -> bool:
@@ -94,10 +93,10 @@ class Certified:
         return int(self.history["iteration"][-1])
 
 
-def duality_gap(primal: float, dual: float, relative: bool) -> float:
-    """Return primal - dual, at least 0, or its share of the primal value."""
+def relative_gap(primal: float, dual: float) -> float:
+    """Return (primal - dual) / primal, 0 where rounding errors make it negative."""
     gap = max(primal - dual, 0.0)
-    return gap / primal if relative and gap > 0.0 else gap
+    return gap / primal if gap > 0.0 else gap
 
 
 class Bar(Protocol):
@@ -115,22 +114,18 @@ class Watch:
     bar : Bar
     tol : float
     n_problems : int
-    relative : bool, default=False
     """
 
-    def __init__(self, bar: Bar, tol: float, n_problems: int, relative: bool = False):
-        self._bar, self._tol, self._drawn, self._relative = bar, tol, -np.inf, relative
+    def __init__(self, bar: Bar, tol: float, n_problems: int):
+        self._bar, self._tol, self._drawn = bar, tol, -np.inf
         self._fractions = np.zeros(n_problems)
 
-    def problem(self, index: int) -> Callable[[Iterate], None]:
-        """Return what is to be called with the iterates of a problem."""
-        first = lowest = highest = None
+    def problem(self, index: int) -> Callable[[int, float], None]:
+        """Return what is to be called with iterations and gaps of a problem."""
+        first = None
 
-        def show(iterate: Iterate) -> None:
-            nonlocal first, lowest, highest
-            lowest = iterate.primal if lowest is None else min(lowest, iterate.primal)
-            highest = iterate.dual if highest is None else max(highest, iterate.dual)
-            reached = duality_gap(lowest, highest, self._relative)
+        def show(iteration: int, reached: float) -> None:
+            nonlocal first
             gap = max(reached, self._tol)
             first = gap if first is None else first
             share = np.log(first / gap) / np.log(first / self._tol) if first > self._tol else 1.0
@@ -138,48 +133,76 @@ class Watch:
             now = time.perf_counter()
             if now - self._drawn > _REDRAW or gap <= self._tol:
                 self._drawn = now
-                message = f"gap={reached:.1e} iterations={iterate.iteration}"
+                message = f"gap={reached:.1e} iterations={iteration}"
                 self._bar.update(float(self._fractions.mean()), message)
 
         return show
+
+
+class Record:
+    """The best bounds so far, and their history.
+
+    Parameters
+    ----------
+    tol : float
+        Of the relative gap.
+    watch : callable, optional
+        Called with each iteration and its gap; its time does not count.
+    """
+
+    def __init__(self, tol: float, watch: Callable[[int, float], None] | None = None):
+        self._tol, self._watch = tol, watch
+        self._best = self._highest = None
+        self._rows, self._paused, self._began = [], 0.0, time.perf_counter()
+
+    def see(self, iterate: Iterate) -> None:
+        """Keep an iterate where it is the best so far."""
+        if self._best is None or iterate.primal < self._best.primal:
+            self._best = iterate
+        if self._highest is None or iterate.dual > self._highest.dual:
+            self._highest = iterate
+
+    def end_iteration(self, iteration: int) -> bool:
+        """Write a line of the history; return whether the tolerance is reached."""
+        seconds = time.perf_counter() - self._began - self._paused
+        primal, dual = self._best.primal, self._highest.dual
+        gap = relative_gap(primal, dual)
+        self._rows.append((iteration, seconds, primal, dual, gap))
+        if self._watch is not None:
+            now = time.perf_counter()
+            self._watch(iteration, gap)
+            self._paused += time.perf_counter() - now
+        return gap <= self._tol
+
+    @property
+    def result(self) -> Certified:
+        """The best points, with the history."""
+        best, highest = self._best, self._highest
+        history = np.array(self._rows, dtype=HISTORY)
+        return Certified(best.w, best.b, highest.a, best.primal, highest.dual, history, self._tol)
 
 
 def follow(
     iterates: Iterable[Iterate],
     tol: float,
     max_iter: int,
-    watch: Callable[[Iterate], None] | None = None,
-    relative: bool = False,
+    watch: Callable[[int, float], None] | None = None,
 ) -> Certified:
-    """Follow an algorithm until the gap between its best bounds is within a tolerance.
+    """Follow a solver until the relative gap between its best bounds is within a tolerance.
 
     Parameters
     ----------
     iterates : iterable of Iterate
         If it ends, there is nothing more to gain in floating point.
     tol : float
-        Of J - D.
+        Of (J - D) / J.
     max_iter : int
     watch : callable, optional
-        Called with every iterate; its time does not count.
-    relative : bool, default=False
-        Whether J - D counts in units of J.
+        See `Record`.
     """
-    best = highest = None
-    rows, spent, began = [], 0.0, time.perf_counter()
+    record = Record(tol, watch)
     for iterate in iterates:
-        if best is None or iterate.primal < best.primal:
-            best = iterate
-        if highest is None or iterate.dual > highest.dual:
-            highest = iterate
-        seconds = time.perf_counter() - began - spent
-        rows.append((iterate.iteration, seconds, best.primal, highest.dual))
-        if watch is not None:
-            paused = time.perf_counter()
-            watch(iterate)
-            spent += time.perf_counter() - paused
-        gap = duality_gap(best.primal, highest.dual, relative)
-        if gap <= tol or iterate.iteration >= max_iter:
+        record.see(iterate)
+        if record.end_iteration(iterate.iteration) or iterate.iteration >= max_iter:
             break
-    history = np.array(rows, dtype=HISTORY)
-    return Certified(best.w, best.b, highest.a, best.primal, highest.dual, history, tol, relative)
+    return record.result

@@ -1,18 +1,24 @@
 """Base of the sequence labellers: reading data, prediction and score."""
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks
 from skscreen.fitting.path import forget
+from skscreen.fitting.warning import warn_user
+from skscreen.pragam.follow import Certified, Watch
 from skscreen.samples.rows import LARGEST, check_bounds
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import Sequences, check_labels, check_sequences, check_weights
 from skscreen.sequence.loops import best_labels, expectations
 
 
-class ChainClassifier(BaseEstimator):
+class ChainClassifier(CallbackSupportMixin, BaseEstimator):
     """Prediction and score from the scores of labels and of transitions.
 
     A subclass has `C`, learns `transition_` and defines `stacked_scores`.
@@ -85,6 +91,34 @@ def begin_fit(
             f"{'.' if sample_weight is None else ' among the sequences of positive weight.'}"
         )
     return sequences, codes.astype(np.int64), weights
+
+
+def solve(
+    model: ChainClassifier, run: Callable[[Callable | None], Certified], advice: str
+) -> Certified:
+    """Solve under the eyes of the bar of `verbose` and of callbacks; set what certifies the result.
+
+    Parameters
+    ----------
+    model : ChainClassifier
+        With `tol` and `verbose`.
+    run : callable
+        Solves, with a `watch` of `follow.Record`.
+    advice : str
+        What to do where the tolerance is missed.
+    """
+    with Tasks(model, 0) as tasks:
+        watch = Watch(tasks.bar, model.tol, 1).problem(0) if model.verbose > 0 else None
+        found = run(watch)
+    if not found.converged:
+        warn_user(
+            f"{found.n_iter} iterations reached a relative duality gap of {found.gap:.2e} > "
+            f"tol={model.tol:g}. {advice}",
+            ConvergenceWarning,
+        )
+    model.objective_, model.dual_gap_ = found.primal, found.gap
+    model.n_iter_, model.history_ = found.n_iter, found.history
+    return found
 
 
 class MarginalsMixin:

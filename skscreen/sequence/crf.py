@@ -4,12 +4,17 @@ from numbers import Integral, Real
 from typing import ClassVar, Self
 
 from sklearn.base import _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from skscreen.core.threads import blas_threads_for
-from skscreen.fitting.warning import warn_user
-from skscreen.sequence.base import LinearChain, MarginalsMixin, keep_weights, linear_chains
+from skscreen.fitting.callbacks import with_callbacks
+from skscreen.sequence.base import (
+    LinearChain,
+    MarginalsMixin,
+    keep_weights,
+    linear_chains,
+    solve,
+)
 from skscreen.sequence.likelihood import LogLoss
 from skscreen.sequence.solvers.lbfgs import minimise
 
@@ -50,6 +55,8 @@ class ChainCRF(MarginalsMixin, LinearChain):
         Relative duality gap (P - D) / P at which the fit stops, > 0.
     max_iter : int, default=1000
         Largest number of iterations of L-BFGS.
+    verbose : int, default=0
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -68,6 +75,9 @@ class ChainCRF(MarginalsMixin, LinearChain):
         Relative duality gap (P - D) / P.
     n_iter_ : int
         Iterations of L-BFGS.
+    history_ : structured ndarray
+        Fields "iteration", "seconds", "primal", "dual", "gap": the smallest P and the largest D so
+        far, after each iteration.
     n_features_in_ : int
 
     Raises
@@ -113,16 +123,28 @@ class ChainCRF(MarginalsMixin, LinearChain):
         "fit_start_end": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "verbose": ["verbose"],
     }
 
-    def __init__(self, C=1.0, *, fit_intercept=True, fit_start_end=False, tol=1e-3, max_iter=1000):
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        fit_intercept=True,
+        fit_start_end=False,
+        tol=1e-3,
+        max_iter=1000,
+        verbose=0,
+    ):
         self.C = C
         self.fit_intercept = fit_intercept
         self.fit_start_end = fit_start_end
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y, sample_weight=None) -> Self:
         """Learn the weights.
 
@@ -141,13 +163,10 @@ class ChainCRF(MarginalsMixin, LinearChain):
         """
         chains = linear_chains(self, X, y, sample_weight)
         with blas_threads_for(chains.n_labels):
-            found = minimise(LogLoss(chains), self.tol, self.max_iter, relative=True)
-        if found.gap > self.tol:
-            warn_user(
-                f"{found.n_iter} iterations reached a relative duality gap of {found.gap:.2e} > "
-                f"tol={self.tol:g}. Standardise X, use a smaller C, or raise max_iter or tol.",
-                ConvergenceWarning,
-            )
-        self.objective_, self.dual_gap_, self.n_iter_ = found.value, found.gap, found.n_iter
-        keep_weights(self, chains, found.x)
+            problem = LogLoss(chains)
+            found = solve(
+                self, lambda watch: minimise(problem, self.tol, self.max_iter, watch),
+                "Standardise X, use a smaller C, or raise max_iter or tol.",
+            )  # fmt: skip
+        keep_weights(self, chains, found.w)
         return self

@@ -5,15 +5,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skscreen.core.memory import check_kernel_memory
-from skscreen.fitting.warning import warn_user
+from skscreen.fitting.callbacks import with_callbacks
 from skscreen.samples.gram import KERNELS
 from skscreen.samples.kernel import Kernel, gamma_value
 from skscreen.samples.rows import LARGEST
-from skscreen.sequence.base import ChainClassifier, MarginalsMixin, begin_fit
+from skscreen.sequence.base import ChainClassifier, MarginalsMixin, begin_fit, solve
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import Sequences
 from skscreen.sequence.likelihood import MATRICES, KernelFactor, LogLoss
@@ -37,8 +36,8 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         P = \frac{\lambda}{2} (\lVert U \rVert^2 + \lVert E \rVert^2 / \eta^2)
         - \frac1S \sum_c s_c \log p(y_c \mid x_c)
 
-    by L-BFGS. P is strongly convex, so a small gradient proves that its value is close to the
-    optimum.
+    by L-BFGS. As in `ChainCRF`, the marginals are a dual point with
+    :math:`P - D = \lVert \nabla P \rVert^2 / (2 \lambda)`.
 
     Parameters
     ----------
@@ -54,10 +53,11 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
     transition_scale : float, default=1.0
         eta > 0; the larger, the weaker the penalty on E.
     tol : float, default=1e-4
-        The fit stops when P is provably within this distance of its optimum, > 0. The proof is the
-        bound |gradient|^2 / (2 lam).
+        Relative duality gap (P - D) / P at which the fit stops, > 0.
     max_iter : int, default=1000
         Largest number of iterations of L-BFGS.
+    verbose : int, default=0
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -71,9 +71,12 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
     objective_ : float
         P.
     dual_gap_ : float
-        |gradient|^2 / (2 lam), a bound on the distance of P from its optimum.
+        Relative duality gap (P - D) / P.
     n_iter_ : int
         Iterations of L-BFGS.
+    history_ : structured ndarray
+        Fields "iteration", "seconds", "primal", "dual", "gap": the smallest P and the largest D so
+        far, after each iteration.
     n_features_in_ : int
 
     Raises
@@ -86,7 +89,7 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
     Warns
     -----
     ConvergenceWarning
-        If the fit did not reach `tol`; names the bound that was reached.
+        If the fit did not reach `tol`; names the gap that was reached.
 
     Notes
     -----
@@ -120,6 +123,7 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         "transition_scale": [Interval(Real, 0, LARGEST, closed="right")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -133,6 +137,7 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         transition_scale=1.0,
         tol=1e-4,
         max_iter=1000,
+        verbose=0,
     ):
         self.C = C
         self.kernel = kernel
@@ -142,8 +147,10 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         self.transition_scale = transition_scale
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
     def fit(self, X, y, sample_weight=None) -> Self:
         """Learn the coefficients.
 
@@ -168,15 +175,12 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
             1.0 / (float(self.C) * float(weights.sum())),
         )  # fmt: skip
         eta = float(self.transition_scale)
-        found = minimise(LogLoss(chains, eta), self.tol, self.max_iter, relative=False)
-        self.objective_, self.dual_gap_, self.n_iter_ = found.value, found.gap, found.n_iter
-        if found.gap > self.tol:
-            warn_user(
-                f"{self.n_iter_} iterations reached a distance of at most {self.dual_gap_:.2e} > "
-                f"tol={self.tol:g} from the optimum. Use a smaller C, or raise max_iter or tol.",
-                ConvergenceWarning,
-            )
-        V, E = chains.tables(found.x)
+        problem = LogLoss(chains, eta)
+        found = solve(
+            self, lambda watch: minimise(problem, self.tol, self.max_iter, watch),
+            "Use a smaller C, or raise max_iter or tol.",
+        )  # fmt: skip
+        V, E = chains.tables(found.w)
         self.observations_ = sequences.X
         self.dual_coef_ = factor.coefficients(V)
         self.transition_ = eta * E

@@ -1,4 +1,4 @@
-"""Max-margin Markov chains: the estimator and its algorithms by name."""
+"""Max-margin Markov chains: the estimator and its solvers by name."""
 
 from collections.abc import Iterator
 from numbers import Integral, Real
@@ -6,17 +6,15 @@ from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skscreen.core.threads import blas_threads_for
-from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.fitting.warning import warn_user
+from skscreen.fitting.callbacks import with_callbacks
 from skscreen.pragam.bundle import bmrm
 from skscreen.pragam.excessive_gap import excessive_gap
-from skscreen.pragam.follow import Iterate, Watch, follow
-from skscreen.sequence.base import LinearChain, keep_weights, linear_chains
+from skscreen.pragam.follow import Iterate, follow
+from skscreen.sequence.base import LinearChain, keep_weights, linear_chains, solve
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.risk import ChainRisk
 from skscreen.sequence.solvers.cutting_planes import ChainCuts
@@ -27,7 +25,7 @@ from skscreen.sequence.solvers.frank_wolfe import frank_wolfe
 LIMITS = {"frank-wolfe": 10_000, "pragam": 10_000, "pragam-euclidean": 10_000, "bmrm": 1_000}
 
 
-class MaxMarginChain(CallbackSupportMixin, LinearChain):
+class MaxMarginChain(LinearChain):
     r"""Max-margin Markov chain for labelling sequences, with a certified optimum.
 
     A labelling y of a sequence x of feature vectors has the score
@@ -52,7 +50,7 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
     ----------
     C : float, default=1.0
         Weight of the losses, > 0.
-    algorithm : {"auto", "frank-wolfe", "pragam", "pragam-euclidean", "bmrm"}, default="auto"
+    solver : {"auto", "frank-wolfe", "pragam", "pragam-euclidean", "bmrm"}, default="auto"
         "frank-wolfe" updates one sequence after the other and caches the labellings that it finds;
         it is by far the fastest, and what "auto" uses. "pragam" is Nesterov's excessive gap
         technique with the entropy as prox function; it stores no labellings, and its rate is
@@ -74,7 +72,7 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None
-        Seed of the order in which "frank-wolfe" visits the sequences; None is the same as 0.
+        Seed of the order in which "frank-wolfe" visits the sequences.
 
     Attributes
     ----------
@@ -95,9 +93,9 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
         Number of iterations; for "frank-wolfe", of sweeps over all sequences that search for new
         labellings.
     history_ : structured ndarray
-        Fields "iteration", "seconds", "primal", "dual": the smallest P and the largest D so far, at
-        the iterations where they were computed. "frank-wolfe" computes them near the end, and
-        occasionally before.
+        Fields "iteration", "seconds", "primal", "dual", "gap": the smallest P and the largest D so
+        far, at the iterations where they were computed. "frank-wolfe" computes them near the end,
+        and occasionally before.
     n_features_in_ : int
 
     Raises
@@ -143,7 +141,7 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
 
     _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
-        "algorithm": [StrOptions({"auto", *LIMITS})],
+        "solver": [StrOptions({"auto", *LIMITS})],
         "fit_intercept": ["boolean"],
         "fit_start_end": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
@@ -157,7 +155,7 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
         self,
         C=1.0,
         *,
-        algorithm="auto",
+        solver="auto",
         fit_intercept=True,
         fit_start_end=False,
         class_weight=None,
@@ -167,7 +165,7 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
         random_state=None,
     ):
         self.C = C
-        self.algorithm = algorithm
+        self.solver = solver
         self.fit_intercept = fit_intercept
         self.fit_start_end = fit_start_end
         self.class_weight = class_weight
@@ -195,51 +193,24 @@ class MaxMarginChain(CallbackSupportMixin, LinearChain):
         MaxMarginChain
         """
         chains = linear_chains(self, X, y, sample_weight, self.class_weight)
-        algorithm = "frank-wolfe" if self.algorithm == "auto" else self.algorithm
-        limit = LIMITS[algorithm] if self.max_iter is None else self.max_iter
-        with Tasks(self, 0) as tasks, blas_threads_for(chains.n_labels):
-            watch = Watch(tasks.bar, self.tol, 1, relative=True).problem(0)
-            iterates = self._iterates(chains, algorithm, limit)
-            found = follow(
-                iterates, self.tol, limit, watch if self.verbose > 0 else None, relative=True
-            )
-        if not found.converged:
-            warn_user(
-                f"{found.n_iter} iterations reached a relative duality gap of {found.gap:.2e} > "
-                f"tol={self.tol:g}. Standardise X, use a smaller C, or raise max_iter or tol.",
-                ConvergenceWarning,
-            )
-        self.objective_, self.dual_gap_ = found.primal, found.gap
-        self.n_iter_, self.history_ = found.n_iter, found.history
+        solver = "frank-wolfe" if self.solver == "auto" else self.solver
+        limit = LIMITS[solver] if self.max_iter is None else self.max_iter
+        iterates = self._iterates(chains, solver, limit)
+        with blas_threads_for(chains.n_labels):
+            found = solve(
+                self, lambda watch: follow(iterates, self.tol, limit, watch),
+                "Standardise X, use a smaller C, or raise max_iter or tol.",
+            )  # fmt: skip
         keep_weights(self, chains, found.w)
         return self
 
-    def _iterates(self, chains: Chains, algorithm: str, limit: int) -> Iterator[Iterate]:
-        if algorithm == "frank-wolfe":
-            seed = 0 if self.random_state is None else self.random_state
-            seed = int(check_random_state(seed).randint(2**31 - 1))
+    def _iterates(self, chains: Chains, solver: str, limit: int) -> Iterator[Iterate]:
+        if solver == "frank-wolfe":
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             return frank_wolfe(chains, self.tol, seed, limit)
-        if algorithm == "pragam":
+        if solver == "pragam":
             return entropic_gap(chains)
-        if algorithm == "bmrm":
+        if solver == "bmrm":
             return bmrm(ChainCuts(chains))
         # On badly scaled data the weights of uniform marginals are worse than zero.
         return excessive_gap(ChainRisk(chains), w=np.zeros(chains.n_weights))
-
-
-class PragamChainSVC(MaxMarginChain):
-    """Former name of `MaxMarginChain`, deprecated.
-
-    See Also
-    --------
-    MaxMarginChain
-    """
-
-    def fit(self, X, y, sample_weight=None) -> Self:
-        """Learn the weights; see `MaxMarginChain`."""
-        warn_user(
-            "PragamChainSVC has been renamed MaxMarginChain and will be removed in skscreen 0.3. "
-            "In MaxMarginChain tol is relative, and there is no lipschitz, restart or n_jobs.",
-            FutureWarning,
-        )
-        return super().fit(X, y, sample_weight)

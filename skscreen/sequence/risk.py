@@ -44,7 +44,7 @@ class ChainRisk:
         check_memory(
             8.0 * _ARRAYS * self.n_cliques * m**2,
             f"{self.n_cliques:,} cliques with {m:,}^2 pairs of labels",
-            "Use fewer labels or sequences, or algorithm='frank-wolfe'.",
+            "Use fewer labels or sequences, or solver='frank-wolfe'.",
         )
         # With zero weights the gains are the losses.
         self._losses = self.gradient(np.zeros(chains.n_weights))

@@ -10,7 +10,6 @@ from sklearn.preprocessing import scale
 from sklearn.utils.fixes import parse_version
 
 from skscreen import (
-    PragamSVCCV,
     ScreenedLinearSVC,
     ScreenedRTLM,
     ScreenedRTLMCV,
@@ -103,7 +102,6 @@ def test_a_fit_that_fails_tears_its_callbacks_down():
     "model",
     [
         ScreenedSVCCV(3, kernel="linear", intercept="penalised"),
-        PragamSVCCV(3, tol=1e-2),
         ScreenedRTLMCV(3),
     ],
 )

@@ -20,7 +20,7 @@ from skscreen import ChainCRF, KernelChainClassifier, MaxMarginChain, SequenceTr
 
 ALL = [
     MaxMarginChain(tol=1e-7),
-    MaxMarginChain(algorithm="pragam", tol=1e-2),
+    MaxMarginChain(solver="pragam", tol=1e-2),
     ChainCRF(tol=1e-9),
     KernelChainClassifier(tol=1e-9),
 ]

@@ -88,7 +88,7 @@ def _new_cache(room: np.ndarray, lengths: np.ndarray) -> Cache:
     check_memory(
         8.0 * square[-1] + 4.0 * label[-1],
         f"{int(slot[-1]):,} cached labellings of {lengths.size:,} sequences",
-        "Use a larger tol, or algorithm='pragam', which keeps none.",
+        "Use a larger tol, or solver='pragam', which keeps none.",
     )
     return Cache(
         room.astype(np.int64), np.zeros(room.size, np.int64), slot, label, square,

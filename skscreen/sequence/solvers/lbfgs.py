@@ -1,12 +1,13 @@
 """L-BFGS for strongly convex objectives, stopped by what the gradient proves."""
 
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 from scipy.optimize import minimize
 
-from skscreen.pragam.follow import duality_gap
+from skscreen.pragam.follow import Certified, Iterate, Record
 
 
 class Objective(Protocol):
@@ -19,48 +20,31 @@ class Objective(Protocol):
         """Return P and its gradient."""
 
 
-@dataclass(frozen=True)
-class Minimum:
-    """The best point of L-BFGS.
-
-    Parameters
-    ----------
-    x : ndarray
-    value : float
-        P(x).
-    gap : float
-        |gradient|^2 / (2 lam), or its share of P.
-    n_iter : int
-    """
-
-    x: np.ndarray
-    value: float
-    gap: float
-    n_iter: int
-
-
-def minimise(objective: Objective, tol: float, max_iter: int, relative: bool) -> Minimum:
-    """Minimise from x = 0 until |gradient|^2 / (2 lam), a bound of P - min P, is within `tol`.
+def minimise(
+    objective: Objective,
+    tol: float,
+    max_iter: int,
+    watch: Callable[[int, float], None] | None = None,
+) -> Certified:
+    """Minimise from x = 0; |gradient|^2 / (2 lam) bounds P - min P.
 
     Parameters
     ----------
     objective : Objective
     tol : float
+        Of this bound as a share of P.
     max_iter : int
-    relative : bool
-        Whether the bound counts in units of P.
+    watch : callable, optional
+        See `follow.Record`.
     """
-    found = _Run(objective, tol, relative)
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):
-            minimize(
-                found.value_and_gradient, np.zeros(objective.size), jac=True, method="L-BFGS-B",
-                callback=found.iterated,
-                options={"maxiter": max_iter, "maxfun": 10 * max_iter, "gtol": 0.0, "ftol": 0.0},
-            )  # fmt: skip
-    except _BrokenDown:
-        pass
-    return Minimum(found.best.x, found.best.value, found.best.gap, found.n_iter)
+    run = _Run(objective, Record(tol, watch))
+    with contextlib.suppress(_BrokenDown), np.errstate(over="ignore", invalid="ignore"):
+        minimize(
+            run.value_and_gradient, np.zeros(objective.size), jac=True, method="L-BFGS-B",
+            callback=run.iterated,
+            options={"maxiter": max_iter, "maxfun": 10 * max_iter, "gtol": 0.0, "ftol": 0.0},
+        )  # fmt: skip
+    return run.record.result
 
 
 class _BrokenDown(ArithmeticError):
@@ -70,9 +54,8 @@ class _BrokenDown(ArithmeticError):
 class _Run:
     """The objective for SciPy; keeps the best point, as line searches may break down."""
 
-    def __init__(self, objective: Objective, tol: float, relative: bool):
-        self._objective, self._tol, self._relative = objective, tol, relative
-        self.best, self.n_iter = None, 0
+    def __init__(self, objective: Objective, record: Record):
+        self._objective, self.record, self._n_iter = objective, record, -1
 
     def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """Return P and its gradient, and keep the point if it is the best."""
@@ -81,14 +64,14 @@ class _Run:
         value, gradient = self._objective.value_and_gradient(x)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             raise _BrokenDown
-        if self.best is None or value <= self.best.value:
-            bound = 0.5 * float(gradient @ gradient) / self._objective.lam
-            gap = duality_gap(value, value - bound, self._relative)
-            self.best = Minimum(x.copy(), value, gap, self.n_iter)
+        bound = 0.5 * float(gradient @ gradient) / self._objective.lam
+        self.record.see(Iterate(self._n_iter + 1, x.copy(), 0.0, value, value - bound))
+        if self._n_iter < 0:
+            self.iterated(x)
         return value, gradient
 
     def iterated(self, x: np.ndarray) -> None:
         """Count an iteration; end after the tolerance is reached."""
-        self.n_iter += 1
-        if self.best.gap <= self._tol:
+        self._n_iter += 1
+        if self.record.end_iteration(self._n_iter) and self._n_iter > 0:
             raise StopIteration

@@ -1,4 +1,4 @@
-"""The algorithms for the mean hinge loss over samples of a linear classifier, by name."""
+"""The solvers for the mean hinge loss over samples of a linear classifier, by name."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -20,8 +20,8 @@ _PASSES = 1_000
 
 
 @dataclass(frozen=True)
-class Algorithm:
-    """An algorithm with its options; see `PragamSVC` for their meaning.
+class Solver:
+    """A solver with its options; see `PragamSVC` for their meaning.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Algorithm:
         start: "Start | None" = None,
         most: float = np.inf,
     ) -> Iterator[Iterate]:
-        """Return the algorithm at work on a problem, which will take at most so many iterations."""
+        """Return the solver at work on a problem, which will take at most so many iterations."""
         start = start or Start()
         if self.name == "pragam":
             a = None if start.a is None else risk.start(start.a)
@@ -80,13 +80,13 @@ def solve_hinge(
     samples: LinearSamples,
     weights: np.ndarray,
     C: float,
-    algorithm: Algorithm,
+    solver: Solver,
     *,
     fit_intercept: bool,
     tol: float,
     max_iter: int | None = None,
     start: Start | None = None,
-    watch: Callable[[Iterate], None] | None = None,
+    watch: Callable[[int, float], None] | None = None,
 ) -> Certified:
     """Minimise lam/2 |w|^2 + 1/S sum_i s_i (1 - <z_i, w> - y_i b)_+, S = sum s, lam = 1 / (C S).
 
@@ -96,15 +96,15 @@ def solve_hinge(
     weights : ndarray of shape (n,)
         s > 0.
     C : float
-    algorithm : Algorithm
+    solver : Solver
     fit_intercept : bool
         Else b = 0.
     tol : float
-        Absolute duality gap.
+        Relative duality gap.
     max_iter : int, optional
     start : Start, optional
     watch : callable, optional
-        Called with every iterate.
+        See `follow.Record`.
 
     Returns
     -------
@@ -112,8 +112,8 @@ def solve_hinge(
         With the middle one of the best intercepts, and a as in the dual problem.
     """
     risk = HingeRisk(samples, weights, 1.0 / (C * float(weights.sum())), fit_intercept)
-    max_iter = algorithm.limit(samples.n) if max_iter is None else max_iter
-    found = follow(algorithm.iterates(risk, samples, start, max_iter), tol, max_iter, watch)
+    max_iter = solver.limit(samples.n) if max_iter is None else max_iter
+    found = follow(solver.iterates(risk, samples, start, max_iter), tol, max_iter, watch)
     b = 0.0
     if fit_intercept:
         kinks, level = (
