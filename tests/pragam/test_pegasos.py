@@ -92,6 +92,6 @@ def test_small_batches_end_in_the_middle_of_a_pass(most):
 
 
 def test_batches_larger_than_memory_are_refused():
-    model = PragamSVC(algorithm="pegasos", fit_intercept=False, batch_size=10**13)
+    model = PragamSVC(solver="pegasos", fit_intercept=False, batch_size=10**13)
     with pytest.raises(MemoryError, match="Use a smaller batch_size"):
         model.fit(X, SIGNS)
