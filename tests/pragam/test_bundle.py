@@ -106,9 +106,9 @@ def test_conic_solver(free, solver, lam):
         # From one plane to the next the lower bound does not fall; before them it is the floor.
         assert duals[0] == 0.0
         assert np.all(np.diff(duals[1:]) >= -1e-12)
-    tol = 1e-6 if solver is bmrm else 3e-3
+    tol = 1e-6 if solver is bmrm else 5e-2
     found = follow(solver(risk), tol, 3000)
-    assert found.converged and best - 1e-10 <= found.primal <= best + tol
+    assert found.converged and best - 1e-10 <= found.primal <= best / (1.0 - tol) + 1e-10
 
 
 def test_first_step_is_at_the_start():
