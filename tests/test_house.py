@@ -27,7 +27,8 @@ ARROWS = {
     "sequence": GROUND | {"samples", "pragam"},
     "distributed": GROUND | {"samples", "pragam", "metric_learning"},
     "inspection": {"svm"},
-    "metrics": {"embedding"},
+    "metrics": {"embedding", "sequence"},
+    "model_selection": {"metrics", "sequence"},
     "preprocessing": {"core", "embedding"},
     "datasets": {"core"},
 }

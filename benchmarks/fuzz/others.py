@@ -35,6 +35,7 @@ from skscreen.inspection import (
     PathDisplay,
     ScreeningDisplay,
     SearchDisplay,
+    TransitionDisplay,
 )
 from skscreen.metrics import (
     noise_ceiling,
@@ -307,6 +308,7 @@ def fuzz_displays(inputs: Inputs) -> None:
     grid = SimpleNamespace(Cs_=edges, gammas_=edges[:2], C_=edges[0], gamma_=edges[1],
                            scores_=rng.random((2, 2, n + 1)))  # fmt: skip
     call(SearchDisplay.from_estimator, inputs.junk("search", grid))
+    call(TransitionDisplay.from_estimator, inputs.junk("model", grid))
     metric = ScreenedRTLM()
     metric.components_ = rng.normal(size=(inputs.count(1, 4), 3)) * inputs.pick(1.0, 0.0, 1e-200)
     X = inputs.matrix("X", max(n, 2), 3, forms=DENSE)[0]

@@ -9,7 +9,9 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.fuzz.checks import call, expect, expect_certified, expect_close, expect_finite
 from benchmarks.fuzz.inputs import Inputs, dress
 from skscreen import ChainCRF, KernelChainClassifier, MaxMarginChain, SequenceTransformer
-from skscreen.metrics import sequence_accuracy, span_f1
+from skscreen.datasets import load_conll
+from skscreen.metrics import sequence_accuracy, span_f1, span_report
+from skscreen.model_selection import cross_val_predict_sequences
 
 
 def fuzz_max_margin(inputs: Inputs) -> None:
@@ -103,9 +105,28 @@ def fuzz_scores(inputs: Inputs) -> None:
     _, y, _ = sequences(inputs)
     given = {name: inputs.junk(name, y) for name in ("y_true", "y_pred")}
     for function in (sequence_accuracy, span_f1):
-        done = call(function, *given.values(), names=("sequences",))
+        done = call(function, *given.values(), names=("sequences", "lists"))
         if done.error is None:
             expect(0.0 <= done.result <= 1.0, "not a share")
+    scheme = inputs.pick(None, "IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU", "IOB")
+    tags = ["O", "B-a", "I-a", "E-b", "S-", "U-b", "L-a", "B", "-", "O-a"]
+    taggings = [[inputs.pick(*tags) for _ in range(4)] for _ in range(2)]
+    done = call(span_report, *[[t] for t in taggings], scheme=scheme, output_dict=True)
+    if done.error is None:
+        expect(all(0.0 <= row["f1-score"] <= 1.0 for row in done.result.values()), "no share")
+
+
+def fuzz_cross_val_predict(inputs: Inputs) -> None:
+    inputs.spoil("X", "y", "cv", "method")
+    X, y, _ = sequences(inputs)
+    method = inputs.junk("method", inputs.pick("predict", "predict_marginals", "predict_proba"))
+    cv = inputs.junk("cv", 2)
+    done = call(
+        cross_val_predict_sequences, ChainCRF(max_iter=20), X, y, cv=cv, method=method,
+        names=("classes", "sequences", "n_splits", "cross-validation", "number of splits"),
+    )  # fmt: skip
+    if done.error is None and not inputs.spoiled:
+        expect([len(part) for part in done.result] == [len(part) for part in y], "lengths")
 
 
 def fuzz_kernel_chain(inputs: Inputs) -> None:
@@ -177,10 +198,26 @@ def check_labels(model, X, y) -> None:
     expect(score.error is not None or 0.0 <= score.result <= 1.0, "score")
 
 
+def fuzz_conll(inputs: Inputs) -> None:
+    inputs.spoil("source", "columns")
+    parts = ["word", "O", "\t", " ", "\n", "\n\n", "#", "-DOCSTART- ", "1-2"]
+    text = "a O\n" + "".join(inputs.pick(*parts) for _ in range(20))
+    columns = inputs.pick(None, ("word", "label"), ("id", None, "label"), ())
+    done = call(
+        load_conll, inputs.junk("source", text), columns=inputs.junk("columns", columns),
+        names=("source", "columns", "line"),
+    )  # fmt: skip
+    if done.error is None and done.result[1] is not None:
+        X, y = done.result
+        expect([*map(len, X)] == [*map(len, y)], "lengths")
+
+
 TARGETS = {
+    "load_conll": fuzz_conll,
     "MaxMarginChain": fuzz_max_margin,
     "ChainCRF": fuzz_crf,
     "KernelChainClassifier": fuzz_kernel_chain,
     "SequenceTransformer": fuzz_transformer,
     "sequence scores": fuzz_scores,
+    "cross_val_predict_sequences": fuzz_cross_val_predict,
 }

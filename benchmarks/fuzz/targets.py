@@ -39,13 +39,14 @@ COVERS = {
         "triplets_from_ranking", "triplets_from_ratings", "triplets_from_votes",
     },
     "MaxMarginChain": {"MaxMarginChain"},
-    "sequence scores": {"sequence_accuracy", "span_f1"},
+    "sequence scores": {"sequence_accuracy", "span_f1", "span_report"},
     "displays": {
         "PathDisplay", "ScreeningDisplay", "CertifiedPathDisplay", "EmbeddingDisplay",
-        "LearnedSpaceDisplay", "SearchDisplay",
+        "LearnedSpaceDisplay", "SearchDisplay", "TransitionDisplay",
     },
 }  # fmt: skip
-MODULES = ("", ".datasets", ".distributed", ".inspection", ".metrics", ".preprocessing")
+MODULES = ("", ".datasets", ".distributed", ".inspection", ".metrics",
+           ".model_selection", ".preprocessing")  # fmt: skip
 
 
 def public_names() -> set[str]:

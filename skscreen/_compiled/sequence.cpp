@@ -11,7 +11,7 @@ using namespace skscreen;
 // The named tuples of sequence/solvers/frank_wolfe_loops.py.
 using Rows = std::tuple<Array<const double>, Array<const uint32_t>, Array<const int64_t>>;
 using Task = std::tuple<Rows, Array<const int64_t>, Array<const int64_t>, Array<const double>,
-                        Array<const double>, double>;
+                        Array<const double>, Array<const double>, double>;
 using Cache = std::tuple<Array<const int64_t>, Array<int64_t>, Array<const int64_t>,
                          Array<const int64_t>, Array<const int64_t>, Array<int32_t>,
                          Array<double>, Array<double>, Array<double>, Array<bool>>;
@@ -24,6 +24,7 @@ static ChainTask task_of(const Task& task) {
 void bind_sequence(nb::module_& m) {
   m.def("best_labels", &best_labels, ReleaseGIL());
   m.def("expectations", &expectations, ReleaseGIL());
+  m.def("weighted_likelihoods", &weighted_likelihoods, ReleaseGIL());
   m.def("clique_gains", &clique_gains, ReleaseGIL());
   m.def("collect", &collect, ReleaseGIL());
   m.def("best_sums", &best_sums, ReleaseGIL());

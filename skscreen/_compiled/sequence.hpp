@@ -56,18 +56,35 @@ inline bool are_near(Array<const double> values) {
   return ends.high - ends.low <= SPREAD;
 }
 
+// The scales of the steps into the positions of a part; no entries where all are one.
+inline Array<const double> scales_of(Array<const double> scales, int64_t first, int64_t last) {
+  return scales.size ? scales.slice(first, last) : scales;
+}
+
+// The scores of the steps into position t: E itself, or a scaled copy in `space`.
+inline Matrix<const double> steps_into(int64_t t, Matrix<const double> E,
+                                       Array<const double> scales, std::vector<double>& space) {
+  if (!scales.size || scales[t] == 1.0) return E;
+  space.resize(E.rows * E.columns);
+  for (int64_t k = 0; k < E.rows * E.columns; ++k) space[k] = scales[t] * E.data[k];
+  return {space.data(), E.rows, E.columns};
+}
+
 template <class Label>
-double path_score(Matrix<const double> U, Matrix<const double> E, Array<const Label> labels) {
+double path_score(Matrix<const double> U, Matrix<const double> E, Array<const Label> labels,
+                  Array<const double> scales = {}) {
   double total = U(0, labels[0]);
-  for (int64_t t = 1; t < labels.size; ++t)
-    total += U(t, labels[t]) + E(labels[t - 1], labels[t]);
+  for (int64_t t = 1; t < labels.size; ++t) {
+    const double step = E(labels[t - 1], labels[t]);
+    total += U(t, labels[t]) + (scales.size ? scales[t] * step : step);
+  }
   return total;
 }
 
 // Work space of `best_path`, for chains of some length.
 struct PathSpace {
   int64_t m;
-  std::vector<double> best;
+  std::vector<double> best, scaled;
   std::vector<int32_t> back;
 
   PathSpace(int64_t longest, int64_t m) : m(m), best(2 * m), back(longest * m) {}
@@ -77,15 +94,16 @@ struct PathSpace {
 //
 // A label that differs from `truth` loses `losses` of its position.
 inline double best_path(Matrix<const double> U, Matrix<const double> E,
-                        Array<const int64_t> truth, Array<const double> losses, PathSpace& space,
-                        Array<int32_t> out) {
+                        Array<const int64_t> truth, Array<const double> losses,
+                        Array<const double> scales, PathSpace& space, Array<int32_t> out) {
   const int64_t m = E.rows, length = U.rows;
   double *now = space.best.data(), *then = now + m;
   for (int64_t j = 0; j < m; ++j) now[j] = U(0, j) + losses[0];
   now[truth[0]] -= losses[0];
   for (int64_t t = 1; t < length; ++t) {
     int32_t* source = space.back.data() + t * m;
-    const double* steps = E.row(0).data;
+    const Matrix<const double> table = steps_into(t, E, scales, space.scaled);
+    const double* steps = table.row(0).data;
     double so_far = now[0];
     for (int64_t j = 0; j < m; ++j) {
       then[j] = so_far + steps[j];
@@ -93,7 +111,7 @@ inline double best_path(Matrix<const double> U, Matrix<const double> E,
     }
     for (int64_t i = 1; i < m; ++i) {
       so_far = now[i];
-      steps = E.row(i).data;
+      steps = table.row(i).data;
       const int32_t label = (int32_t)i;
 #pragma omp simd
       for (int64_t j = 0; j < m; ++j) {
@@ -121,12 +139,13 @@ inline double best_path(Matrix<const double> U, Matrix<const double> E,
 
 inline void best_labels(Matrix<const double> U, Matrix<const double> E,
                         Array<const int64_t> first, Array<const int64_t> truth,
-                        Array<const double> losses, Array<int32_t> out) {
+                        Array<const double> losses, Array<const double> scales,
+                        Array<int32_t> out) {
   PathSpace space(longest_chain(first), E.rows);
   for (int64_t c = 0; c + 1 < first.size; ++c) {
     const int64_t start = first[c], end = first[c + 1];
-    best_path(rows_of(U, start, end), E, truth.slice(start, end), losses.slice(start, end), space,
-              out.slice(start, end));
+    best_path(rows_of(U, start, end), E, truth.slice(start, end), losses.slice(start, end),
+              scales_of(scales, start, end), space, out.slice(start, end));
   }
 }
 
@@ -223,10 +242,11 @@ inline double log_sum(Array<const double> values) {
 }
 
 // The same as `scaled_sums` with logarithms, for scores of any size; adds to `edges` itself.
-inline double log_sums_of(Matrix<const double> U, Matrix<const double> E, double weight,
-                          Matrix<double> nodes, Matrix<double> edges, Matrix<double> forward,
-                          Matrix<double> backward) {
+inline double log_sums_of(Matrix<const double> U, Matrix<const double> E,
+                          Array<const double> scales, double weight, Matrix<double> nodes,
+                          Matrix<double> edges, Matrix<double> forward, Matrix<double> backward) {
   const int64_t m = E.rows, length = U.rows;
+  const auto scale = [&](int64_t t) { return scales.size ? scales[t] : 1.0; };
   std::vector<double> terms(m), transposed(m * m);
   const Array<double> work{terms.data(), m};
   for (int64_t i = 0; i < m; ++i)
@@ -238,12 +258,13 @@ inline double log_sums_of(Matrix<const double> U, Matrix<const double> E, double
   for (int64_t t = 1; t < length; ++t)
     for (int64_t j = 0; j < m; ++j) {
       const double *before = forward.row(t - 1).data, *steps = transposed.data() + j * m;
-      for (int64_t i = 0; i < m; ++i) work[i] = before[i] + steps[i];
+      for (int64_t i = 0; i < m; ++i) work[i] = before[i] + scale(t) * steps[i];
       forward(t, j) = U(t, j) + log_sum(work);
     }
   for (int64_t t = length - 2; t >= 0; --t)
     for (int64_t i = 0; i < m; ++i) {
-      for (int64_t j = 0; j < m; ++j) work[j] = E(i, j) + U(t + 1, j) + backward(t + 1, j);
+      for (int64_t j = 0; j < m; ++j)
+        work[j] = scale(t + 1) * E(i, j) + U(t + 1, j) + backward(t + 1, j);
       backward(t, i) = log_sum(work);
     }
   const double whole = log_sum(forward.row(length - 1));
@@ -253,8 +274,8 @@ inline double log_sums_of(Matrix<const double> U, Matrix<const double> E, double
       if (t == 0 || !(nodes(t, j) > 0.0)) continue;
       const double rest = U(t, j) + backward(t, j) - whole;
       for (int64_t i = 0; i < m; ++i) {
-        const double share = forward(t - 1, i) + transposed[j * m + i] + rest;
-        if (share > -NEGLIGIBLE) edges(i, j) += weight * std::exp(share);
+        const double share = forward(t - 1, i) + scale(t) * transposed[j * m + i] + rest;
+        if (share > -NEGLIGIBLE) edges(i, j) += weight * scale(t) * std::exp(share);
       }
     }
   return whole;
@@ -263,7 +284,8 @@ inline double log_sums_of(Matrix<const double> U, Matrix<const double> E, double
 // Probabilities of labels into `nodes`, expected steps of chains times `weights` onto `edges`.
 inline void expectations(Matrix<const double> U, Matrix<const double> E,
                          Array<const int64_t> first, Matrix<double> nodes, Matrix<double> edges,
-                         Array<double> log_sums, Array<const double> weights) {
+                         Array<double> log_sums, Array<const double> weights,
+                         Array<const double> scales) {
   const int64_t m = E.rows, longest = longest_chain(first);
   const Array<const double> all{E.data, m * m};
   const double top = ends_of(all).high;
@@ -272,7 +294,7 @@ inline void expectations(Matrix<const double> U, Matrix<const double> E,
   const Matrix<const double> F{factors.data(), m, m};
   const Matrix<double> forward{memory.data(), longest, m};
   const Matrix<double> backward{memory.data() + longest * m, longest, m};
-  const bool narrow = are_near(all);
+  const bool narrow = !scales.size && are_near(all);
   for (int64_t c = 0; c + 1 < first.size; ++c) {
     const auto part = rows_of(U, first[c], first[c + 1]);
     const auto labels = rows_of(nodes, first[c], first[c + 1]);
@@ -282,9 +304,73 @@ inline void expectations(Matrix<const double> U, Matrix<const double> E,
       log_sums[c] = (part.rows - 1) * top + scaled_sums(part, F, weights[c], labels,
                                                         {counts.data(), m, m}, forward, backward);
     else
-      log_sums[c] = log_sums_of(part, E, weights[c], labels, edges, forward, backward);
+      log_sums[c] = log_sums_of(part, E, scales_of(scales, first[c], first[c + 1]), weights[c],
+                                labels, edges, forward, backward);
   }
   for (int64_t k = 0; k < m * m; ++k) edges.data[k] += counts[k] * factors[k];
+}
+
+// The weighted log-likelihood sum_t k_t log p(y_t | y_{t-1}) of a chain, with a weight k_t > 0 for
+// each position, and its gradient: onto `nodes` and `edges` for U and E. See likelihood.py.
+//
+// p(y_t = j | y_{t-1} = i) is proportional to exp(U(t, j) + s_t / k_t E(i, j) + later(t, j) / k_t),
+// s_t the scale of the step, with later(t - 1, i) = k_t times the logarithm of the sum over j.
+inline double weighted_likelihood(Matrix<const double> U, Matrix<const double> E,
+                                  Array<const int64_t> truth, Array<const double> weights,
+                                  Array<const double> scales, double share, Matrix<double> nodes,
+                                  Matrix<double> edges, Matrix<double> later) {
+  const int64_t m = E.rows, length = U.rows;
+  std::vector<double> terms(m), now(m), next(m);
+  const Array<double> work{terms.data(), m};
+  double total = 0.0;
+  const auto fill = [&](int64_t t, int64_t i) {
+    const double k = weights[t], s = t > 0 ? scales[t] / k : 0.0;
+    for (int64_t j = 0; j < m; ++j)
+      work[j] = U(t, j) + (t > 0 ? s * E(i, j) : 0.0) + later(t, j) / k;
+    return log_sum(work);
+  };
+  std::fill_n(later.row(length - 1).data, m, 0.0);
+  for (int64_t t = length - 1; t > 0; --t)
+    for (int64_t i = 0; i < m; ++i) later(t - 1, i) = weights[t] * fill(t, i);
+  // Probabilities forward, from those of the first position on.
+  for (int64_t t = 0; t < length; ++t) {
+    std::fill_n(next.data(), m, 0.0);
+    for (int64_t i = 0; i < (t > 0 ? m : 1); ++i) {
+      const double mass = t > 0 ? now[i] : 1.0;
+      const bool is_true = t == 0 || i == truth[t - 1];
+      if (!is_true && mass < 1e-20) continue;
+      const double sum = fill(t, i);
+      if (is_true) total += weights[t] * (work[truth[t]] - sum);
+      for (int64_t j = 0; j < m; ++j) {
+        const double p = mass * std::exp(work[j] - sum);
+        next[j] += p;
+        if (t > 0) edges(i, j) -= share * scales[t] * p;
+      }
+    }
+    for (int64_t j = 0; j < m; ++j) nodes(t, j) = -share * weights[t] * next[j];
+    nodes(t, truth[t]) += share * weights[t];
+    if (t > 0) edges(truth[t - 1], truth[t]) += share * scales[t];
+    std::swap(now, next);
+  }
+  return total;
+}
+
+// The sum over chains of their shares times `weighted_likelihood`, with its gradient.
+inline double weighted_likelihoods(Matrix<const double> U, Matrix<const double> E,
+                                   Array<const int64_t> first, Array<const int64_t> truth,
+                                   Array<const double> weights, Array<const double> scales,
+                                   Array<const double> shares, Matrix<double> nodes,
+                                   Matrix<double> edges) {
+  std::vector<double> memory(longest_chain(first) * E.rows);
+  double total = 0.0;
+  for (int64_t c = 0; c + 1 < first.size; ++c) {
+    const int64_t start = first[c], end = first[c + 1];
+    total += shares[c] * weighted_likelihood(
+                             rows_of(U, start, end), E, truth.slice(start, end),
+                             weights.slice(start, end), scales.slice(start, end), shares[c],
+                             rows_of(nodes, start, end), edges, {memory.data(), end - start, E.rows});
+  }
+  return total;
 }
 
 }  // namespace skscreen

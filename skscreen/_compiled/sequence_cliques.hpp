@@ -18,8 +18,9 @@ namespace skscreen {
 // A wrong label has the loss of its position: on the right, in the first clique also on the left.
 inline void clique_gains(Matrix<const double> U, Matrix<const double> E,
                          Array<const int64_t> codes, Array<const double> losses,
-                         Array<const double> shares, Array<const int64_t> first,
-                         Array<const int64_t> first_cliques, Stack<double> out) {
+                         Array<const double> shares, Array<const double> scales,
+                         Array<const int64_t> first, Array<const int64_t> first_cliques,
+                         Stack<double> out) {
   const int64_t m = E.rows;
   for (int64_t c = 0; c + 1 < first.size; ++c) {
     const int64_t start = first[c];
@@ -38,9 +39,10 @@ inline void clique_gains(Matrix<const double> U, Matrix<const double> E,
         const int64_t z = codes[t + 1];
         const double *scores = U.row(t + 1).data, *steps = E.row(i).data;
         const double score = scores[z], step = E(y, z), loss = losses[t + 1];
+        const double scale = scales.size ? scales[t + 1] : 1.0;
 #pragma omp simd
         for (int64_t j = 0; j < m; ++j) {
-          const double gain = left + (scores[j] - score + steps[j] - step);
+          const double gain = left + (scores[j] - score + scale * (steps[j] - step));
           gains[j] = share * (gain + (j != z ? loss : 0.0));
         }
       }
@@ -50,7 +52,7 @@ inline void clique_gains(Matrix<const double> U, Matrix<const double> E,
 
 // Add to `nodes` and `edges` what true minus expected labels weigh: the adjoint of the scores.
 inline void collect(Stack<const double> a, Array<const int64_t> codes, Array<const double> shares,
-                    Array<const int64_t> first, Array<const int64_t> first_cliques,
+                    Array<const double> scales, Array<const int64_t> first, Array<const int64_t> first_cliques,
                     Matrix<double> nodes, Matrix<double> edges) {
   const int64_t m = edges.rows;
   for (int64_t c = 0; c + 1 < first.size; ++c) {
@@ -59,6 +61,7 @@ inline void collect(Stack<const double> a, Array<const int64_t> codes, Array<con
     const double share = shares[c];
     for (int64_t k = first_cliques[c]; k < first_cliques[c + 1]; ++k) {
       const int64_t t = start + k - first_cliques[c], y = codes[t];
+      const double scale = scales.size && !single ? scales[t + 1] : 1.0;
       double total = 0.0;
       for (int64_t i = 0; i < m; ++i) {
         const double* row = a[k].row(i).data;
@@ -72,7 +75,7 @@ inline void collect(Stack<const double> a, Array<const int64_t> codes, Array<con
             const double value = share * row[j];
             sum += value;
             right[j] -= value;
-            step[j] -= value;
+            step[j] -= scale * value;
           }
         }
         total += sum;
@@ -81,7 +84,7 @@ inline void collect(Stack<const double> a, Array<const int64_t> codes, Array<con
       if (t == start) nodes(t, y) += total;
       if (!single) {
         nodes(t + 1, codes[t + 1]) += total;
-        edges(y, codes[t + 1]) += total;
+        edges(y, codes[t + 1]) += scale * total;
       }
     }
   }

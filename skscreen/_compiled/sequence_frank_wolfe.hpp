@@ -22,7 +22,7 @@ namespace skscreen {
 struct ChainTask {
   ChainRows rows;
   Array<const int64_t> first, codes;
-  Array<const double> shares, losses;
+  Array<const double> shares, losses, scales;
   double lam;
 };
 
@@ -88,18 +88,19 @@ class ChainSweep {
     const Matrix<double> U{scores_.data(), length, m};
     const auto truth = task.codes.slice(begin, end);
     row_scores(task.rows, begin, end, W, U);
-    const double level = path_score<int64_t>(U, E, truth);
+    const auto scales = scales_of(task.scales, begin, end);
+    const double level = path_score<int64_t>(U, E, truth, scales);
     double mean = 0.0, top = -std::numeric_limits<double>::infinity();
     for (int64_t q = 0; q < k; ++q) {
       gains_[q] = cache.loss[slot + q] - level;
-      gains_[q] += path_score<int32_t>(U, E, cache.labelling(c, q, length));
+      gains_[q] += path_score<int32_t>(U, E, cache.labelling(c, q, length), scales);
       mean += cache.alpha[slot + q] * gains_[q];
       top = std::max(top, gains_[q]);
     }
     if (search) {
       const Array<int32_t> path{path_.data(), length};
       const double value =
-          best_path(U, E, truth, task.losses.slice(begin, end), space, path) - level;
+          best_path(U, E, truth, task.losses.slice(begin, end), scales, space, path) - level;
       if (value - top > ROUNDING * (std::abs(value) + std::abs(level))) {
         const int64_t q = free_slot(c, k);
         if (q >= 0) {
@@ -141,6 +142,7 @@ class ChainSweep {
     const auto truth = task.codes.slice(begin, end);
     const Matrix<double> changes{changes_.data(), length, m}, steps{steps_.data(), m, m};
     const auto mine = cache.labelling(c, q, length);
+    const auto scales = scales_of(task.scales, begin, end);
     std::fill_n(changes.data, length * m, 0.0);
     double loss = 0.0;
     for (int64_t t = 0; t < length; ++t) {
@@ -149,8 +151,9 @@ class ChainSweep {
       changes(t, truth[t]) += 1.0;
       changes(t, mine[t]) -= 1.0;
       if (t > 0) {
-        steps(truth[t - 1], truth[t]) += 1.0;
-        steps(mine[t - 1], mine[t]) -= 1.0;
+        const double scale = scales.size ? scales[t] : 1.0;
+        steps(truth[t - 1], truth[t]) += scale;
+        steps(mine[t - 1], mine[t]) -= scale;
       }
     }
     cache.loss[cache.slot[c] + q] = loss;
@@ -159,12 +162,12 @@ class ChainSweep {
     add_rows(task.rows, begin, end, changes, 1.0, table);
     row_scores(task.rows, begin, end, table, U);
     clear_rows(task.rows, begin, end, changes, table);
-    const double level = path_score<int64_t>(U, steps, truth);
+    const double level = path_score<int64_t>(U, steps, truth, scales);
     const int64_t room = cache.room[c];
     const Matrix<double> gram{cache.gram.data + cache.square[c], room, room};
     for (int64_t p = 0; p < cache.count[c]; ++p)
       gram(p, q) = gram(q, p) =
-          level - path_score<int32_t>(U, steps, cache.labelling(c, p, length));
+          level - path_score<int32_t>(U, steps, cache.labelling(c, p, length), scales);
     for (int64_t t = 1; t < length; ++t)
       steps(truth[t - 1], truth[t]) = steps(mine[t - 1], mine[t]) = 0.0;
   }
@@ -204,6 +207,7 @@ class ChainSweep {
     const int64_t begin = task.first[c], end = task.first[c + 1], length = end - begin;
     const auto truth = task.codes.slice(begin, end);
     const Matrix<double> changes{changes_.data(), length, m};
+    const auto scales = scales_of(task.scales, begin, end);
     std::fill_n(changes.data, length * m, 0.0);
     for (int64_t q = 0; q < cache.count[c]; ++q) {
       const double moved = cache.alpha[cache.slot[c] + q] - old_[q];
@@ -215,8 +219,9 @@ class ChainSweep {
           changes(t, truth[t]) += moved;
         }
         if (t > 0) {
-          E(mine[t - 1], mine[t]) -= scale * moved;
-          E(truth[t - 1], truth[t]) += scale * moved;
+          const double change = scale * moved * (scales.size ? scales[t] : 1.0);
+          E(mine[t - 1], mine[t]) -= change;
+          E(truth[t - 1], truth[t]) += change;
         }
       }
     }
@@ -246,8 +251,9 @@ inline double mixture(const ChainTask& task, const ChainCache& cache, Matrix<dou
         nodes(begin + t, mine[t]) -= weight;
         nodes(begin + t, truth[t]) += weight;
         if (t > 0) {
-          edges(mine[t - 1], mine[t]) -= weight;
-          edges(truth[t - 1], truth[t]) += weight;
+          const double step = task.scales.size ? weight * task.scales[begin + t] : weight;
+          edges(mine[t - 1], mine[t]) -= step;
+          edges(truth[t - 1], truth[t]) += step;
         }
       }
     }

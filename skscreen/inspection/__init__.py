@@ -11,6 +11,7 @@ from skscreen.inspection.embedding import EmbeddingDisplay
 from skscreen.inspection.learned_space import LearnedSpaceDisplay
 from skscreen.inspection.paths import PathDisplay, ScreeningDisplay
 from skscreen.inspection.search import SearchDisplay
+from skscreen.inspection.transitions import TransitionDisplay
 
 __all__ = [
     "CertifiedPathDisplay",
@@ -20,4 +21,5 @@ __all__ = [
     "PathDisplay",
     "ScreeningDisplay",
     "SearchDisplay",
+    "TransitionDisplay",
 ]

@@ -1,20 +1,28 @@
 """Base of the sequence labellers: reading data, prediction and score."""
 
 from collections.abc import Callable
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils import check_scalar, compute_class_weight
+from sklearn.utils.validation import check_is_fitted
 
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks
 from skscreen.fitting.path import forget
 from skscreen.fitting.warning import warn_user
 from skscreen.pragam.follow import Certified, Watch
 from skscreen.samples.rows import LARGEST, check_bounds
-from skscreen.sequence.chains import Chains
-from skscreen.sequence.data import Sequences, check_labels, check_sequences, check_weights
+from skscreen.sequence.chains import ONE, Chains
+from skscreen.sequence.data import (
+    Sequences,
+    check_names,
+    check_sequences,
+    check_weights,
+    list_of_sequences,
+)
+from skscreen.sequence.labels import check_lists, expect_kind, kind_of, stack_labels
 from skscreen.sequence.loops import best_labels, expectations
 
 
@@ -29,17 +37,17 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : list of array-likes or sparse matrices of shape (length, n_features)
+        X : list of array-likes, frames or sparse matrices of shape (length, n_features)
+            A sequence may be empty, or `[]`: its labels are, too.
 
         Returns
         -------
         list of ndarrays of shape (length,)
         """
-        check_is_fitted(self)
-        sequences = check_sequences(X, self.n_features_in_)
+        sequences = read_sequences(self, X)
         n = sequences.X.shape[0]
         U, codes, no_truth = self.stacked_scores(sequences), np.empty(n, np.int32), np.zeros(n, int)
-        best_labels(U, self.transition_, sequences.first, no_truth, np.zeros(n), codes)
+        best_labels(U, self.transition_, sequences.filled, no_truth, np.zeros(n), ONE, codes)
         return sequences.split(self.classes_[codes])
 
     def score(self, X, y, sample_weight=None) -> float:
@@ -47,20 +55,41 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : list of array-likes or sparse matrices of shape (length, n_features)
+        X : list of array-likes, frames or sparse matrices of shape (length, n_features)
         y : list of array-likes of shape (length,)
         sample_weight : array-like of shape (n_sequences,), optional
 
         Returns
         -------
         float
+            NaN where there are no labels at all.
         """
-        found, y = self.predict(X), list(y)
-        if len(found) != len(y) or any(len(a) != len(b) for a, b in zip(found, y, strict=True)):
+        found, (truth, kind) = self.predict(X), check_lists(y, "y")
+        expect_kind(kind_of(self.classes_), kind, "y in fit", "y")
+        if [*map(len, found)] != [*map(len, truth)]:
             raise ValueError("y must hold one sequence of labels of the same length for each of X.")
-        weights = np.repeat(check_weights(sample_weight, len(y)), [len(part) for part in found])
-        right = np.concatenate(found) == np.concatenate([column_or_1d(part) for part in y])
+        weights = np.repeat(check_weights(sample_weight, len(truth)), [*map(len, found)])
+        if not weights.size:
+            return np.nan
+        right = np.concatenate(found) == stack_labels(truth)
         return float(np.average(right, weights=weights))
+
+    def transitions_frame(self):
+        """Return the scores of transitions with the names of the labels.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_classes, n_classes)
+            From the label of the row to that of the column.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        return pd.DataFrame(
+            self.transition_,
+            index=pd.Index(self.classes_, name="from"),
+            columns=pd.Index(self.classes_, name="to"),
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "transition_")
@@ -70,18 +99,37 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
         raise NotImplementedError
 
 
+def read_sequences(model: ChainClassifier, X) -> Sequences:
+    """Return the sequences that a fitted model is asked about."""
+    check_is_fitted(model)
+    parts = list_of_sequences(X)
+    check_names(model, parts, reset=False)
+    return check_sequences(parts, model.n_features_in_)
+
+
 def begin_fit(
     model: ChainClassifier, X, y, sample_weight
 ) -> tuple[Sequences, np.ndarray, np.ndarray]:
     """Validate the data; return sequences of positive weight, codes of labels, and weights."""
     forget(model)
-    sequences = check_sequences(X)
-    labels = check_labels(sequences, y)
-    weights = check_weights(sample_weight, sequences.first.size - 1)
+    given = list_of_sequences(X)
+    check_names(model, given, reset=True)
+    sequences = check_sequences(given)
+    lengths = np.diff(sequences.first)
+    if not lengths.any():
+        raise ValueError("X must hold at least one sequence that is not empty, got none.")
+    labels = _check_labels(y, lengths)
+    weights = check_weights(sample_weight, lengths.size)
     check_bounds(float(model.C), weights[weights > 0.0])
     model.n_features_in_ = sequences.X.shape[1]
-    if not weights.all():
-        kept = np.flatnonzero(weights)
+    if not lengths.all():
+        places = ", ".join(f"X[{c}]" for c in np.flatnonzero(lengths == 0)[:5])
+        more = f" and {extra} more" if (extra := int((lengths == 0).sum()) - 5) > 0 else ""
+        warn_user(f"Empty sequences have nothing to learn from and are skipped: {places}{more}.")
+    kept = np.flatnonzero((weights > 0.0) & (lengths > 0))
+    if kept.size < lengths.size:
+        if not kept.size:
+            raise ValueError("sample_weight is zero for all sequences that are not empty.")
         labels = labels[sequences.positions(kept)]
         sequences, weights = sequences.take(kept), weights[kept]
     model.classes_, codes = np.unique(labels, return_inverse=True)
@@ -91,6 +139,18 @@ def begin_fit(
             f"{'.' if sample_weight is None else ' among the sequences of positive weight.'}"
         )
     return sequences, codes.astype(np.int64), weights
+
+
+def _check_labels(y, lengths: np.ndarray) -> np.ndarray:
+    """Return the labels of all positions."""
+    parts, _ = check_lists(y, "y")
+    if len(parts) != len(lengths):
+        raise ValueError(f"y must hold {len(lengths)} sequences, as X does, got {len(parts)}.")
+    for c, (part, length) in enumerate(zip(parts, lengths, strict=True)):
+        if len(part) != length:
+            raise ValueError(f"y[{c}] must have {length} labels, one for each row of X[{c}], got "
+                             f"{len(part)}.")  # fmt: skip
+    return stack_labels(parts)
 
 
 def solve(
@@ -124,24 +184,99 @@ def solve(
 class MarginalsMixin:
     """Probabilities of labels, for labellings with probabilities proportional to exp(score)."""
 
-    def predict_marginals(self, X) -> list[np.ndarray]:
+    def predict_marginals(self, X, *, as_frame: bool = False) -> list:
         """Return the probabilities of the labels at each position, given the whole sequence.
 
         Parameters
         ----------
-        X : list of array-likes or sparse matrices of shape (length, n_features)
+        X : list of array-likes, frames or sparse matrices of shape (length, n_features)
+        as_frame : bool, default=False
+            Whether to return pandas frames, whose columns are named by the labels.
 
         Returns
         -------
-        list of ndarrays of shape (length, n_classes)
+        list of ndarrays or frames of shape (length, n_classes)
             With columns in the order of `classes_`.
         """
-        check_is_fitted(self)
-        sequences = check_sequences(X, self.n_features_in_)
-        U, E = self.stacked_scores(sequences), self.transition_
-        n, nodes = sequences.first.size - 1, np.empty(U.shape)
-        expectations(U, E, sequences.first, nodes, np.zeros(E.shape), np.empty(n), np.ones(n))
-        return sequences.split(nodes)
+        sequences = read_sequences(self, X)
+        nodes, _ = self._probabilities(sequences.filled, self.stacked_scores(sequences))
+        if not as_frame:
+            return sequences.split(nodes)
+        import pandas as pd
+
+        return [pd.DataFrame(part, columns=self.classes_) for part in sequences.split(nodes)]
+
+    def predict_proba(self, X, *, as_frame: bool = False) -> list:
+        """Return what `predict_marginals` does, by the name that pipelines pass on.
+
+        Parameters
+        ----------
+        X : list of array-likes, frames or sparse matrices of shape (length, n_features)
+        as_frame : bool, default=False
+            Whether to return pandas frames, whose columns are named by the labels.
+
+        Returns
+        -------
+        list of ndarrays or frames of shape (length, n_classes)
+        """
+        return self.predict_marginals(X, as_frame=as_frame)
+
+    def labelling_probability(self, X, y, *, log: bool = False) -> np.ndarray:
+        """Return the probability that each sequence has certain labels, at all positions or some.
+
+        Parameters
+        ----------
+        X : list of array-likes, frames or sparse matrices of shape (length, n_features)
+        y : list of array-likes of shape (length,)
+            Labels; None is any label. All of them given, it is the probability of the whole
+            labelling; a pair or a span of them, with None elsewhere, that of the pair or the span.
+        log : bool, default=False
+            Whether to return logarithms, which do not become zero for long sequences.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            1 for an empty sequence.
+
+        Raises
+        ------
+        ValueError
+            If y does not have the lengths of X, or a label that is not among `classes_`.
+        """
+        sequences = read_sequences(self, X)
+        codes = np.concatenate([np.empty(0, int), *self._codes(y, np.diff(sequences.first))])
+        U, first, known = self.stacked_scores(sequences), sequences.filled, codes >= 0
+        allowed = U.copy()
+        allowed[known] = -np.inf
+        allowed[known, codes[known]] = U[known, codes[known]]
+        lengths, out = np.diff(sequences.first), np.zeros(sequences.first.size - 1)
+        out[lengths > 0] = self._probabilities(first, allowed)[1] - self._probabilities(first, U)[1]
+        out = np.minimum(out, 0.0)
+        return out if log else np.exp(out)
+
+    def _probabilities(self, first: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return marginals (n, m) and logarithms of sums over labellings, of filled sequences."""
+        E, n = self.transition_, first.size - 1
+        nodes, log_sums = np.empty(U.shape), np.empty(n)
+        expectations(U, E, first, nodes, np.zeros(E.shape), log_sums, np.ones(n), ONE)
+        return nodes, log_sums
+
+    def _codes(self, y, lengths: np.ndarray) -> list[np.ndarray]:
+        """Return places in `classes_` of the labels of each sequence, -1 for None."""
+        places, parts = {label: k for k, label in enumerate(self.classes_.tolist())}, list(y)
+        if [*map(len, parts)] != lengths.tolist():
+            raise ValueError("y must hold one sequence of labels of the same length for each of X.")
+        out = []
+        for c, part in enumerate(parts):
+            labels = np.asarray(part, dtype=object).tolist()
+            for t, label in enumerate(labels):
+                if label is not None and label not in places:
+                    raise ValueError(
+                        f"y[{c}][{t}] must be None or one of the labels of the fit, "
+                        f"{self.classes_.tolist()}, got {label!r}."
+                    )
+            out.append(np.array([places.get(label, -1) for label in labels], int))
+        return out
 
 
 class LinearChain(ChainClassifier):
@@ -152,22 +287,63 @@ class LinearChain(ChainClassifier):
 
     def stacked_scores(self, sequences: Sequences) -> np.ndarray:
         """Return the scores of labels at all positions, one sequence after the other."""
-        U = np.ascontiguousarray(sequences.X @ self.coef_.T)
+        U, first = np.ascontiguousarray(sequences.X @ self.coef_.T), sequences.filled
         U += self.intercept_
-        U[sequences.first[:-1]] += self.start_
-        U[sequences.first[1:] - 1] += self.end_
+        U[first[:-1]] += self.start_
+        U[first[1:] - 1] += self.end_
         return U
 
+    def state_features(self, n: int = 10, feature_names=None):
+        """Return the strongest features of each label.
 
-def linear_chains(model: LinearChain, X, y, sample_weight, class_weight=None) -> Chains:
-    """Validate the data of a fit and return its problem."""
+        Parameters
+        ----------
+        n : int, default=10
+            How many of each label.
+        feature_names : array-like of str of shape (n_features_in_,), optional
+            Names; of a pipeline, ``model[:-1].get_feature_names_out()``. By default those of the
+            frames of the fit, else "x0", "x1" and so on.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns "label", "feature" and "coefficient": for each label the n features with the
+            largest absolute coefficients, the largest first.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        check_scalar(n, "n", Integral, min_val=1)
+        names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
+        names = np.array(
+            [f"x{k}" for k in range(self.n_features_in_)] if names is None else names, dtype=object
+        )
+        if names.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"feature_names must hold {self.n_features_in_} names, got {names.shape}."
+            )
+        order = np.argsort(-np.abs(self.coef_), axis=1, kind="stable")[:, :n]
+        return pd.DataFrame({
+            "label": np.repeat(self.classes_, order.shape[1]),
+            "feature": names[order].ravel(),
+            "coefficient": np.take_along_axis(self.coef_, order, axis=1).ravel(),
+        })  # fmt: skip
+
+
+def linear_chains(model: LinearChain, X, y, sample_weight) -> Chains:
+    """Validate the data of a fit and return its problem, with rows that are not weighted yet."""
+    class_weight = model.class_weight
     sequences, codes, weights = begin_fit(model, X, y, sample_weight)
-    lengths = np.diff(sequences.first)
-    losses = _class_losses(class_weight, model.classes_, codes, np.repeat(weights, lengths))
+    position_weights = np.repeat(weights, np.diff(sequences.first))
+    costs = _class_costs(class_weight, model.classes_, codes, position_weights)[codes]
+    scales = ONE
+    if class_weight is not None:
+        scales = np.concatenate([[1.0], np.maximum(costs[1:], costs[:-1])])
+        scales[sequences.first[:-1]] = 1.0
     return Chains(
         sequences.with_constants(model.fit_intercept, model.fit_start_end), codes,
-        model.classes_.size, weights / weights.sum(), losses[codes],
-        1.0 / (float(model.C) * float(weights.sum())),
+        model.classes_.size, weights / weights.sum(), costs,
+        1.0 / (float(model.C) * float(weights.sum())), scales,
     )  # fmt: skip
 
 
@@ -181,7 +357,7 @@ def keep_weights(model: LinearChain, chains: Chains, w: np.ndarray) -> None:
     model.transition_ = E.copy()
 
 
-def _class_losses(class_weight, classes, codes, weights) -> np.ndarray:
+def _class_costs(class_weight, classes, codes, weights) -> np.ndarray:
     """Return what a wrong label costs where each class is the true one."""
     if class_weight is None:
         return np.ones(classes.size)

@@ -5,17 +5,22 @@ for each label, and E for the steps from label to label:
 
     w . f(x, y) = sum_t <W[:, y_t], x_t> + sum_t E[y_t, y_{t+1}].
 
-Chain c counts with its share s_c of all, sum_c s_c = 1.
+Chain c counts with its share s_c of all, sum_c s_c = 1. Where positions have weights k_t, rows of
+features are k_t x_t, losses k_t, and the score of the step into t is multiplied by its scale, the
+larger one of the weights of its ends: what a labelling gains where it is wrong is weighted.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy import sparse
 
 from skscreen.core.memory import check_memory
 from skscreen.sequence.data import Sequences
 from skscreen.sequence.loops import best_labels
 
+# Scales of steps that are all one.
+ONE = np.empty(0)
 # Measured number of vectors of weights in memory at the same time in a solve.
 _VECTORS = 12
 
@@ -35,6 +40,8 @@ class Chains:
     losses : ndarray of shape (n_positions,)
         What a wrong label costs, >= 0.
     lam : float
+    scales : ndarray of shape (n_positions,)
+        Scales of the steps into the positions; empty where all are one.
     """
 
     sequences: Sequences
@@ -43,6 +50,7 @@ class Chains:
     shares: np.ndarray
     losses: np.ndarray
     lam: float
+    scales: np.ndarray = field(default_factory=lambda: ONE)
 
     def __post_init__(self):
         check_memory(
@@ -51,6 +59,16 @@ class Chains:
             "labels",
             "Use fewer labels or features, for instance by a FeatureHasher.",
         )
+
+    def weighted(self) -> "Chains":
+        """Return them with rows of features that are multiplied by the losses, if these differ."""
+        if not self.scales.size:
+            return self
+        if sparse.issparse(self.X):
+            rows = sparse.csr_array(self.X.multiply(self.losses[:, None]))
+        else:
+            rows = self.X * self.losses[:, None]
+        return replace(self, sequences=Sequences(rows, self.first))
 
     @property
     def X(self):
@@ -79,6 +97,11 @@ class Chains:
         inner[self.first[1:] - 1] = False
         return np.flatnonzero(inner)
 
+    @property
+    def step_scales(self) -> np.ndarray | float:
+        """The scales of `steps`."""
+        return self.scales[self.steps + 1] if self.scales.size else 1.0
+
     def tables(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return W and E, views of the flat vector."""
         n_nodes = self.X.shape[1] * self.n_labels
@@ -99,7 +122,7 @@ class Chains:
         nodes = np.zeros((labels.size, self.n_labels))
         nodes[np.arange(labels.size), labels] = weights
         edges = np.zeros((self.n_labels, self.n_labels))
-        np.add.at(edges, (labels[steps], labels[steps + 1]), weights[steps])
+        np.add.at(edges, (labels[steps], labels[steps + 1]), weights[steps] * self.step_scales)
         return self.combine(nodes, edges)
 
     def risk(self, w: np.ndarray) -> float:
@@ -109,12 +132,13 @@ class Chains:
     def worst(self, w: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the labels with the largest loss + score of each chain, and the risk of w."""
         labels, (U, E) = np.empty(self.codes.size, np.int32), self.scores(w)
-        best_labels(U, E, self.first, self.codes, self.losses, labels)
+        best_labels(U, E, self.first, self.codes, self.losses, self.scales, labels)
         # Summed over differences: small where labels agree.
         at, weights, steps = np.arange(labels.size), self.position_shares, self.steps
         gains = self.losses * (labels != self.codes) + U[at, labels] - U[at, self.codes]
         true_steps = E[self.codes[steps], self.codes[steps + 1]]
-        gains[steps] += E[labels[steps], labels[steps + 1]] - true_steps
+        found_steps = E[labels[steps], labels[steps + 1]]
+        gains[steps] += self.step_scales * (found_steps - true_steps)
         return labels, max(float(weights @ gains), 0.0)
 
     def loss(self, labels: np.ndarray) -> float:

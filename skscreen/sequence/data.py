@@ -5,10 +5,24 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import validate_data
 
 from skscreen.samples.rows import LARGEST
+
+
+class ByPosition(list):
+    """A list with an array for each sequence.
+
+    NumPy makes an array of objects of it, of whatever lengths its arrays are; so scikit-learn's
+    `cross_val_predict` can join lists.
+    """
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        """Return the arrays as objects."""
+        out = np.empty(len(self), dtype=object)
+        for c, part in enumerate(self):
+            out[c] = part
+        return out
 
 
 @dataclass(frozen=True)
@@ -19,15 +33,20 @@ class Sequences:
     ----------
     X : ndarray or CSR array of shape (n_positions, n_features)
     first : ndarray of shape (n_sequences + 1,)
-        Sequence c has the positions first[c] to first[c + 1] - 1.
+        Sequence c has the positions first[c] to first[c + 1] - 1, perhaps none.
     """
 
     X: np.ndarray | sparse.csr_array
     first: np.ndarray
 
+    @property
+    def filled(self) -> np.ndarray:
+        """First positions as above, of the sequences that have any."""
+        return np.unique(self.first)
+
     def split(self, values: np.ndarray) -> list[np.ndarray]:
         """Return the part of each sequence."""
-        return np.split(values, self.first[1:-1])
+        return ByPosition(np.split(values, self.first[1:-1]) if self.first.size > 1 else [])
 
     def take(self, index: np.ndarray) -> "Sequences":
         """Return some of the sequences."""
@@ -54,60 +73,132 @@ class Sequences:
 
     @property
     def rows(self) -> tuple:
-        """Data, columns and starts for compiled code: CSR, or all entries with two empty arrays."""
+        """Data, columns and starts of rows for compiled code; see `frank_wolfe_loops`."""
         if sparse.issparse(self.X):
             X = self.X
             return X.data, X.indices.astype(np.uint32), X.indptr.astype(np.int64)
         return self.X.reshape(-1), np.empty(0, np.uint32), np.empty(0, np.int64)
 
 
-def starts_of(lengths: np.ndarray) -> np.ndarray:
+def starts_of(lengths) -> np.ndarray:
     """Return where parts of these lengths begin, and the end of the last."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def check_sequences(X, n_features: int | None = None) -> Sequences:
-    """Bring a list of matrices of shape (length, n_features), dense or CSR, to one form."""
+def list_of_sequences(X) -> list:
+    """Return the sequences as a list; those that are iterators become lists."""
     if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype != object):
         raise ValueError(
             "X must be a list of arrays of shape (length, n_features), one for each sequence, got "
             f"one array of shape {X.shape}. Put a single sequence into a list: [X]."
         )
+    if isinstance(X, (str, bytes, dict)) or hasattr(X, "columns"):
+        raise ValueError(
+            "X must be a list of sequences, each a matrix or a list of what belongs to its "
+            f"positions, got {type(X).__name__}. Put a single sequence into a list: [X]."
+        )
     try:
         parts = list(X)
     except TypeError as error:
         raise ValueError(f"X must be a list of arrays, got {type(X).__name__}.") from error
-    parts = [_as_matrix(part, f"X[{c}]") for c, part in enumerate(parts)]
+    return [list(part) if hasattr(part, "__next__") else part for part in parts]
+
+
+def length_of(part) -> int:
+    """Return the number of positions of a sequence."""
+    shape = getattr(part, "shape", None)
+    return shape[0] if shape else len(part) if hasattr(part, "__len__") else 1
+
+
+def check_names(estimator, parts: list, reset: bool) -> None:
+    """Remember the names of the columns of the first frame, and refuse others anywhere.
+
+    Like scikit-learn, in its words, but for each sequence.
+    """
+    framed = [hasattr(part, "columns") for part in parts]
+    if reset and any(framed):
+        first = parts[framed.index(True)]
+        validate_data(estimator, first, reset=True, skip_check_array=True)
+    bare = framed.index(False) if not all(framed) else -1
+    known = hasattr(estimator, "feature_names_in_")
+    for c, part in enumerate(parts):
+        # An array among frames is warned of once.
+        if framed[c] or (known and c == bare and length_of(part)):
+            try:
+                validate_data(estimator, part, reset=False, skip_check_array=True)
+            except ValueError as error:
+                raise ValueError(f"{str(error).rstrip()}\nThese are the columns of X[{c}].") from (
+                    error
+                )
+
+
+def check_sequences(X: list, n_features: int | None = None) -> Sequences:
+    """Bring a list of matrices of shape (length, n_features), dense or CSR, to one form."""
+    lengths = [length_of(part) for part in X]
+    parts = {c: _as_matrix(X[c], f"X[{c}]") for c, length in enumerate(lengths) if length}
     if not parts:
-        raise ValueError("X must hold at least one sequence, got none.")
-    widths = sorted({part.shape[1] for part in parts})
-    if len(widths) > 1:
-        raise ValueError(f"X must have the same features in all sequences, got {widths} of them.")
-    if n_features is not None and widths[0] != n_features:
-        raise ValueError(f"X has {widths[0]} features, but was fitted with {n_features}.")
-    stacked = _stack(parts)
+        return Sequences(np.empty((0, n_features or 0)), starts_of(lengths))
+    widths = {c: part.shape[1] for c, part in parts.items()}
+    first = next(iter(widths))
+    for c, width in widths.items():
+        if width != widths[first]:
+            raise ValueError(
+                f"X must have the same features in all sequences, got {widths[first]} of them in "
+                f"X[{first}] and {width} in X[{c}]."
+            )
+    if n_features is not None and widths[first] != n_features:
+        raise ValueError(f"X has {widths[first]} features, but was fitted with {n_features}.")
+    stacked = _stack(list(parts.values()))
     values = stacked.data if sparse.issparse(stacked) else stacked
     largest = max(values.max(initial=0.0), -values.min(initial=0.0))
     if not largest < np.inf:
-        for c, part in enumerate(parts):
-            check_array(part, accept_sparse="csr", input_name=f"X[{c}]")
+        for c, part in parts.items():
+            _refuse_not_finite(part, c)
     if largest > LARGEST:
         raise ValueError(f"X holds numbers up to {largest:g}, whose products overflow: rescale it.")
-    return Sequences(stacked, starts_of([part.shape[0] for part in parts]))
+    return Sequences(stacked, starts_of(lengths))
 
 
 def _as_matrix(part, name: str):
     if not sparse.issparse(part):
-        if isinstance(part, (list, tuple)) and part and isinstance(part[0], dict):
+        if isinstance(part, (list, tuple)) and isinstance(part[0], dict):
             raise ValueError(
                 f"{name} holds dicts of features: turn them into numbers first, by "
                 "make_pipeline(SequenceTransformer(DictVectorizer()), ...)."
             )
-        if np.ndim(part) != 2:
-            raise ValueError(f"{name} must have shape (length, n_features), got {np.shape(part)}.")
+        if isinstance(part, (list, tuple)) and isinstance(part[0], (list, tuple, set)) and any(
+            isinstance(value, str) for value in part[0]
+        ):  # fmt: skip
+            raise ValueError(
+                f"{name} holds lists of strings: turn them into numbers first, by "
+                "make_pipeline(SequenceTransformer(DictVectorizer()), ...)."
+            )
+        try:
+            shape = np.shape(part)
+        except ValueError as error:
+            raise ValueError(f"{name} must have rows of equal length.") from error
+        if len(shape) != 2:
+            raise ValueError(f"{name} must have shape (length, n_features), got {shape}.")
     if isinstance(part, np.ndarray) and part.dtype == np.float64 and part.size:
         return part
-    return check_array(part, accept_sparse="csr", dtype=np.float64, input_name=name)
+    return check_array(
+        part, accept_sparse="csr", dtype=np.float64, input_name=name, ensure_all_finite=False
+    )
+
+
+def _refuse_not_finite(part, c: int) -> None:
+    """Refuse NaN and infinity, and say where they are."""
+    if sparse.issparse(part):
+        part = part.tocoo()
+        rows = part.coords[0][~np.isfinite(part.data)]
+    else:
+        rows = np.flatnonzero(~np.isfinite(part).all(axis=1))
+    if rows.size:
+        try:
+            check_array(part, accept_sparse="coo", input_name=f"X[{c}]")
+        except ValueError as error:
+            text = str(error).split("\n")[0]
+            raise ValueError(f"{text} It is in row {rows.min()} of X[{c}].") from error
 
 
 def _stack(parts: list):
@@ -117,24 +208,6 @@ def _stack(parts: list):
     out = sparse.csr_array(sparse.vstack(parts, format="csr"))
     out.sum_duplicates()
     return out
-
-
-def check_labels(sequences: Sequences, y) -> np.ndarray:
-    """Return the labels of all positions."""
-    lengths = np.diff(sequences.first)
-    try:
-        parts = [column_or_1d(part) for part in y]
-    except TypeError as error:
-        raise ValueError(f"y must be a list of arrays, as X is, got {type(y).__name__}.") from error
-    if len(parts) != len(lengths):
-        raise ValueError(f"y must hold {len(lengths)} sequences, as X does, got {len(parts)}.")
-    for c, (part, length) in enumerate(zip(parts, lengths, strict=True)):
-        if len(part) != length:
-            raise ValueError(f"y[{c}] must have {length} labels, one for each row of X[{c}], got "
-                             f"{len(part)}.")  # fmt: skip
-    labels = np.concatenate(parts)
-    check_classification_targets(labels)
-    return labels
 
 
 def check_weights(sample_weight, n_sequences: int) -> np.ndarray:

@@ -78,6 +78,8 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         Fields "iteration", "seconds", "primal", "dual", "gap": the smallest P and the largest D so
         far, after each iteration.
     n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Columns of the first frame, where sequences are frames; all must have the same, in order.
 
     Raises
     ------
@@ -156,10 +158,10 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
 
         Parameters
         ----------
-        X : list of array-likes or sparse matrices of shape (length, n_features)
-            Sequences of any length >= 1.
+        X : list of array-likes, frames or sparse matrices of shape (length, n_features)
+            Sequences; any iterable of them. Empty ones are skipped, with a warning.
         y : list of array-likes of shape (length,)
-            Their labels: numbers or strings.
+            Their labels: all numbers or all strings.
         sample_weight : array-like of shape (n_sequences,), optional
             Weights >= 0 of the sequences.
 
@@ -202,4 +204,6 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
 
     def stacked_scores(self, sequences: Sequences) -> np.ndarray:
         """Return the scores of labels at all positions, one sequence after the other."""
+        if not sequences.X.shape[0]:
+            return np.empty((0, self.classes_.size))
         return self._kernel.scores(sequences.X, self.observations_, self.dual_coef_)

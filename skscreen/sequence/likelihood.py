@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from skscreen.sequence.chains import Chains
-from skscreen.sequence.loops import expectations
+from skscreen.sequence.chains import ONE, Chains
+from skscreen.sequence.loops import expectations, weighted_likelihoods
 
 # Measured number of matrices of the size of K in memory at the same time, including the caller's.
 MATRICES = 3
@@ -111,7 +111,7 @@ class LogLoss:
         U, E = chains.scores(w)
         E = self._eta * E
         nodes, edges, log_sums = np.empty(U.shape), np.zeros(E.shape), np.empty(chains.shares.size)
-        expectations(U, E, chains.first, nodes, edges, log_sums, chains.shares)
+        expectations(U, E, chains.first, nodes, edges, log_sums, chains.shares, ONE)
         true_nodes = np.add.reduceat(U[self._at, chains.codes], chains.first[:-1])
         loss = float(chains.shares @ (log_sums - true_nodes)) - float((self._steps * E).sum())
         # If all labellings but the true one are improbable, only rounding errors are left.
@@ -122,3 +122,46 @@ class LogLoss:
         gradient = chains.combine(nodes, self._eta * edges)
         gradient += self.lam * w
         return 0.5 * self.lam * float(w @ w) + loss, gradient
+
+
+class WeightedLogLoss:
+    """The log loss with a weight k_t for each position, as a function of the flat vector w.
+
+    With U and E the scores of w, and s_t = max(k_{t-1}, k_t) the scale of the step into t,
+
+        P(w) = lam/2 |w|^2 - sum_c s_c sum_t k_t log p(y_t | y_{t-1}),
+        log p(j | i) = U[t, j] + s_t/k_t E[i, j] + m_t(j)/k_t - m_{t-1}(i)/k_t,
+        m_{t-1}(i) = k_t log sum_j exp(U[t, j] + s_t/k_t E[i, j] + m_t(j)/k_t),
+
+    m = 0 at the last position. The sum over t telescopes to the score of the true labelling, with
+    potentials k_t U and s_t E, minus a nested sum of exponentials with temperatures k_t: the
+    weighted log partition function, which is convex as it is a maximum over marginals of
+    <potentials, marginals> + sum_t k_t H(y_t | y_{t-1}). These marginals are a dual point, as they
+    are for the log loss, and |gradient|^2 / (2 lam) bounds P - min P. With equal weights k this is
+    k times the log loss; for sequences of length one it is that of weighted logistic regression.
+
+    Parameters
+    ----------
+    chains : Chains
+        With positive losses k.
+
+    References
+    ----------
+    Q. Liu, A. Ihler (2011). Bounding the partition function using Hoelder's inequality. ICML.
+    Section 3: the weighted log partition function.
+    """
+
+    def __init__(self, chains: Chains):
+        self.chains, self.lam, self.size = chains, chains.lam, chains.n_weights
+
+    def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return P and its gradient."""
+        chains = self.chains
+        U, E = chains.scores(w)
+        nodes, edges = np.empty(U.shape), np.zeros(E.shape)
+        likelihood = weighted_likelihoods(
+            U, E, chains.first, chains.codes, chains.losses, chains.scales, chains.shares, nodes,
+            edges,
+        )  # fmt: skip
+        gradient = self.lam * w - chains.combine(nodes, edges)
+        return 0.5 * self.lam * float(w @ w) + max(-likelihood, 0.0), gradient

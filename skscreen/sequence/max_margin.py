@@ -63,8 +63,8 @@ class MaxMarginChain(LinearChain):
         Whether to fit scores of each label at the first and at the last position of a sequence,
         also penalised.
     class_weight : dict, "balanced" or None, default=None
-        Cost >= 0 of a wrong label, by true class, instead of 1. "balanced" is inversely
-        proportional to the frequency of the class, and 1 on average.
+        Weights k >= 0 of the positions, by true class; "balanced" is inversely proportional to the
+        frequency of the class, and 1 on average. See Notes.
     tol : float, default=1e-3
         Relative duality gap (P - D) / P at which the fit stops, > 0.
     max_iter : int or None, default=None
@@ -97,6 +97,8 @@ class MaxMarginChain(LinearChain):
         far, at the iterations where they were computed. "frank-wolfe" computes them near the end,
         and occasionally before.
     n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Columns of the first frame, where sequences are frames; all must have the same, in order.
 
     Raises
     ------
@@ -112,6 +114,23 @@ class MaxMarginChain(LinearChain):
 
     Notes
     -----
+    With `class_weight`, position t of true label y_t counts k(y_t) times: its loss, its scores
+    :math:`\langle W_j, x_t \rangle + b_j` and those of its transitions, those by the larger weight
+    of their two ends, are multiplied by it in the maximum above, that of sequence c then being
+
+    .. math::
+
+        \max_y \sum_t k_t ([y_t \ne y_{c,t}] + U_t(y_t) - U_t(y_{c,t}))
+        + \sum_t \max(k_t, k_{t+1}) (E_{y_t, y_{t+1}} - E_{y_{c,t}, y_{c,t+1}}).
+
+    A cost without the scores would only move the margin: the minimiser of :math:`p \max(0, k_1 - f)
+    + (1 - p) \max(0, k_0 + f)` has the sign of p - 1/2 whatever the k. With them it has that of
+    :math:`p k_1 - (1 - p) k_0`, as for sequences of length one, where this is the weighted
+    multiclass hinge loss. A transition takes the larger weight, because any smaller one would be
+    outweighed by the scores of a rare label where that is true, but not in prediction, where
+    nothing is weighted. The problem is convex, equal weights k are a factor of C, and the
+    certificate is that of the weighted problem.
+
     An iteration costs n_positions n_classes (n_features + n_classes) operations; for sparse
     sequences n_features is the number of non-zeros per row.
     ``SequenceTransformer(DictVectorizer())`` converts lists of dicts of features.
@@ -181,10 +200,10 @@ class MaxMarginChain(LinearChain):
 
         Parameters
         ----------
-        X : list of array-likes or sparse matrices of shape (length, n_features)
-            Sequences of any length >= 1.
+        X : list of array-likes, frames or sparse matrices of shape (length, n_features)
+            Sequences; any iterable of them. Empty ones are skipped, with a warning.
         y : list of array-likes of shape (length,)
-            Their labels: numbers or strings.
+            Their labels: all numbers or all strings.
         sample_weight : array-like of shape (n_sequences,), optional
             Weights >= 0 of the sequences.
 
@@ -192,7 +211,7 @@ class MaxMarginChain(LinearChain):
         -------
         MaxMarginChain
         """
-        chains = linear_chains(self, X, y, sample_weight, self.class_weight)
+        chains = linear_chains(self, X, y, sample_weight).weighted()
         solver = "frank-wolfe" if self.solver == "auto" else self.solver
         limit = LIMITS[solver] if self.max_iter is None else self.max_iter
         iterates = self._iterates(chains, solver, limit)

@@ -65,7 +65,8 @@ class ChainRisk:
         squares = np.asarray((X * X).sum(axis=1))
         # |f(y) - f(z)|^2 for a clique: 2 |x|^2 for a wrong label, twice that if two labels add up.
         wrong = 4.0 * float(chains.position_shares**2 @ squares) * m * (m - 1.0)
-        steps = 2.0 * float(chains.shares**2 @ np.diff(self.first_cliques)) * m**2
+        largest = float(chains.scales.max(initial=1.0))
+        steps = 2.0 * float(chains.shares**2 @ np.diff(self.first_cliques)) * (largest * m) ** 2
         bound = (wrong + steps) / self.lam
         return bound / (2.0 * self.n_cliques * m**2), bound
 
@@ -74,7 +75,15 @@ class ChainRisk:
         chains, out = self.chains, np.empty(self.shape)
         U, E = chains.scores(w)
         clique_loops.clique_gains(
-            U, E, chains.codes, chains.losses, chains.shares, chains.first, self.first_cliques, out
+            U,
+            E,
+            chains.codes,
+            chains.losses,
+            chains.shares,
+            chains.scales,
+            chains.first,
+            self.first_cliques,
+            out,
         )
         return out.ravel()
 
@@ -83,8 +92,8 @@ class ChainRisk:
         chains, m = self.chains, self.chains.n_labels
         nodes, edges = np.zeros((chains.codes.size, m)), np.zeros((m, m))
         clique_loops.collect(
-            a.reshape(self.shape), chains.codes, chains.shares, chains.first, self.first_cliques,
-            nodes, edges,
+            a.reshape(self.shape), chains.codes, chains.shares, chains.scales, chains.first,
+            self.first_cliques, nodes, edges,
         )  # fmt: skip
         return chains.combine(nodes, edges)
 

@@ -1,23 +1,30 @@
 """Transformers of scikit-learn, applied to the positions of sequences."""
 
+import sys
 from itertools import chain, pairwise
 from typing import ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
+from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.sequence.data import starts_of
+from skscreen.sequence.data import check_names, length_of, list_of_sequences, starts_of
+from skscreen.sequence.items import plain_items
+from skscreen.sequence.labels import check_lists, stack_labels
 
 
 class SequenceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Apply a scikit-learn transformer to all positions of sequences.
 
-    The transformer is fitted to the positions of all sequences stacked together, and its result is
-    split into sequences again. ``SequenceTransformer(DictVectorizer())`` converts lists of dicts of
-    features to sparse rows, and ``SequenceTransformer(StandardScaler())`` scales arrays.
+    The transformer is fitted to the positions of all sequences stacked together, and to their
+    labels if there are any, and its result is split into sequences again.
+    ``SequenceTransformer(DictVectorizer())`` converts lists of dicts of features to sparse rows,
+    ``SequenceTransformer(StandardScaler())`` scales arrays, and
+    ``SequenceTransformer(make_pipeline(DictVectorizer(), SelectKBest(chi2, k=1000)))`` selects
+    features by their labels.
 
     Parameters
     ----------
@@ -28,11 +35,21 @@ class SequenceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
     ----------
     transformer_ : transformer
         Fitted.
+    feature_names_in_ : ndarray of str
+        Columns of the first frame, where sequences are frames; all must have the same, in order.
 
     Raises
     ------
     ValueError
-        If X is not a list of sequences, or if the transformer refuses its positions.
+        If X is not a list of sequences, or if the transformer refuses its positions; names the
+        sequence and the position of an item that is no dict of features.
+
+    Notes
+    -----
+    A `DictVectorizer`, alone or first in a pipeline, gets the items that crfsuite takes as well:
+    lists of strings, ``["word=the", "bias"]``, are dicts of ones. In a dict, a nested dict
+    ``{"suffix": {"3": "the"}}`` is a feature "suffix=3=the", a list or set of strings a feature for
+    each, and a value of NaN is no feature.
 
     Examples
     --------
@@ -60,25 +77,47 @@ class SequenceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
 
         Parameters
         ----------
-        X : list of sequences
-            Each sequence is an array or sparse matrix of shape (length, n_features), or a list of
-            objects that the transformer accepts.
-        y : ignored
+        X : iterable of sequences
+            Each sequence is an array, a frame or a sparse matrix of shape (length, n_features), or
+            a list of objects that the transformer accepts.
+        y : list of array-likes of shape (length,), optional
+            Labels, for transformers that learn from them.
 
         Returns
         -------
         SequenceTransformer
         """
-        vars(self).pop("transformer_", None)
-        self.transformer_ = clone(self.transformer).fit(_positions(_parts(X)))
+        positions, labels, _ = self._begin(X, y)
+        self.transformer_.fit(positions, *labels)
         return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(self, X, y=None) -> list:
+        """Fit the transformer to all positions, and return the transformed sequences.
+
+        Parameters
+        ----------
+        X : iterable of sequences
+            As in `fit`.
+        y : list of array-likes of shape (length,), optional
+
+        Returns
+        -------
+        list of ndarrays or CSR arrays of shape (length, n_features_out)
+        """
+        positions, labels, first = self._begin(X, y)
+        if hasattr(self.transformer_, "fit_transform"):
+            out = self.transformer_.fit_transform(positions, *labels)
+        else:
+            out = self.transformer_.fit(positions, *labels).transform(positions)
+        return _split(out, first)
 
     def transform(self, X) -> list:
         """Return the transformed sequences.
 
         Parameters
         ----------
-        X : list of sequences
+        X : iterable of sequences
 
         Returns
         -------
@@ -86,12 +125,11 @@ class SequenceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         """
         check_is_fitted(self)
         parts = _parts(X)
-        first = starts_of([_shape(part)[0] for part in parts])
-        out = self.transformer_.transform(_positions(parts))
-        if sparse.issparse(out):
-            out = sparse.csr_array(out)
-            return [out[begin:end] for begin, end in pairwise(first)]
-        return np.split(np.asarray(out), first[1:-1])
+        check_names(self, parts, reset=False)
+        first = starts_of([length_of(part) for part in parts])
+        if not first[-1]:
+            return [np.empty((0, 0)) for _ in parts]
+        return _split(self.transformer_.transform(self._positions(parts)), first)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Return the names of the features that the transformer makes.
@@ -107,36 +145,96 @@ class SequenceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         check_is_fitted(self)
         return self.transformer_.get_feature_names_out(input_features)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "transformer_")
+
+    def _begin(self, X, y) -> tuple:
+        """Return all positions, the labels if there are any, and first positions of sequences."""
+        for name in ("transformer_", "feature_names_in_", "n_features_in_"):
+            vars(self).pop(name, None)
+        parts = _parts(X)
+        check_names(self, parts, reset=True)
+        lengths = [length_of(part) for part in parts]
+        if not sum(lengths):
+            raise ValueError("X must hold at least one sequence that is not empty, got none.")
+        labels = () if y is None else (_labels(y, lengths),)
+        transformer = clone(self.transformer)
+        self.transformer_ = transformer
+        try:
+            positions = self._positions(parts)
+        except ValueError:
+            del self.transformer_
+            raise
+        return positions, labels, starts_of(lengths)
+
+    def _positions(self, parts: list):
+        """Return all positions one after the other, as the transformer takes them."""
+        separator = _separator(self.transformer_)
+        filled = [(c, part) for c, part in enumerate(parts) if length_of(part)]
+        if separator is not None and not any(_is_matrix(part) for _, part in filled):
+            items = (plain_items(part, f"X[{c}]", separator) for c, part in filled)
+            return list(chain.from_iterable(items))
+        return _stack([part for _, part in filled])
+
+
+def _labels(y, lengths: list[int]) -> np.ndarray:
+    """Return the labels of all positions."""
+    labels, _ = check_lists(y, "y")
+    if [*map(len, labels)] != lengths:
+        raise ValueError("y must hold one sequence of labels of the same length for each of X.")
+    return stack_labels(labels)
+
 
 def _parts(X) -> list:
     """Return the sequences of a list of them."""
-    try:
-        parts = list(X) if not sparse.issparse(X) else None
-    except TypeError:
-        parts = None
-    if parts:
-        parts = [part.to_numpy() if hasattr(part, "columns") else part for part in parts]
-    if not parts or any(isinstance(part, (str, dict)) or not _shape(part) for part in parts):
-        raise ValueError(
-            "X must be a list of sequences, each a matrix or a list of what belongs to its "
-            f"positions, got {type(X).__name__}. Put a single sequence into a list: [X]."
-        )
+    parts = list_of_sequences(X)
+    for c, part in enumerate(parts):
+        # A bare number has no length, and an array of no dimension either.
+        if isinstance(part, (str, bytes, dict)) or not hasattr(part, "__len__") or (
+            getattr(part, "shape", None) == ()
+        ):  # fmt: skip
+            raise ValueError(
+                "X must be a list of sequences, each a matrix or a list of what belongs to its "
+                f"positions, got {type(part).__name__} as X[{c}]. Put a single sequence into a "
+                "list: [X]."
+            )
     return parts
 
 
-def _shape(part) -> tuple:
-    """Return the shape of a sequence; of a list, whose items may be of any length, its length."""
-    if hasattr(part, "shape"):
-        return part.shape
-    return (len(part),) if hasattr(part, "__len__") else ()
+def _separator(transformer) -> str | None:
+    """Return what joins names and values of features, for a transformer that takes dicts."""
+    while hasattr(transformer, "steps"):
+        transformer = transformer.steps[0][1]
+    if isinstance(transformer, DictVectorizer):
+        return transformer.separator
+    return "=" if isinstance(transformer, FeatureHasher) and (
+        transformer.input_type == "dict"
+    ) else None  # fmt: skip
 
 
-def _positions(parts: list):
-    """Return all positions one after the other."""
+def _is_matrix(part) -> bool:
+    return sparse.issparse(part) or hasattr(part, "columns") or getattr(part, "ndim", 1) == 2
+
+
+def _split(out, first: np.ndarray) -> list:
+    """Return the rows of each sequence."""
+    if sparse.issparse(out):
+        out = sparse.csr_array(out)
+        return [out[begin:end] for begin, end in pairwise(first)]
+    return np.split(np.asarray(out), first[1:-1])
+
+
+def _stack(parts: list):
+    """Return sequences one below the other: a list, a matrix or a frame."""
+    if all(hasattr(part, "columns") for part in parts):
+        # Of pandas, polars and their like.
+        frame = sys.modules[type(parts[0]).__module__.partition(".")[0]].concat(parts)
+        return frame.reset_index(drop=True) if hasattr(frame, "reset_index") else frame
+    parts = [np.asarray(part) if hasattr(part, "columns") else part for part in parts]
     matrices = [part for part in parts if sparse.issparse(part) or isinstance(part, np.ndarray)]
     if not matrices or all(part.ndim == 1 for part in matrices):
         return list(chain.from_iterable(parts))
-    shapes = [_shape(part) for part in parts]
+    shapes = [getattr(part, "shape", (len(part),)) for part in parts]
     if len(matrices) < len(parts) or any(len(s) != 2 or s[1:] != shapes[0][1:] for s in shapes):
         raise ValueError(
             "X must hold matrices of shape (length, n_features) with the same features in all "

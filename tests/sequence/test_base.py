@@ -136,7 +136,6 @@ def test_marginals_are_probabilities(estimator):
         (X, [np.full(length, 0.5) for length in LENGTHS], "continuous"),
         ([1e200 * part for part in X], Y, "X holds numbers up to .* rescale it"),
         (X, None, "y must be a list of arrays"),
-        ([np.empty((0, 2)), *X[1:]], [[], *Y[1:]], "0 sample"),
     ],
 )
 def test_bad_sequences(estimator, X, y, message):

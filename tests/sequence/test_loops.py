@@ -4,6 +4,7 @@ from chain_cases import CODES, LENGTHS, X
 from chain_reference import features, labellings, log_marginals
 from numpy.testing import assert_allclose, assert_array_equal
 
+from skscreen.sequence.chains import ONE
 from skscreen.sequence.loops import best_labels, expectations
 
 M, P = 3, 2
@@ -24,7 +25,7 @@ def test_best_labels_are_those_of_enumeration(lost):
     losses = np.full(len(STACKED), lost)
     for _ in range(5):
         w, out = rng.normal(size=M * P + M * M), np.empty(len(STACKED), np.int32)
-        best_labels(*scores(w), FIRST, ALL_CODES, losses, out)
+        best_labels(*scores(w), FIRST, ALL_CODES, losses, ONE, out)
         for x, truth, found in zip(X, CODES, np.split(out, FIRST[1:-1]), strict=True):
             paths = labellings(len(x), M)
             values = [w @ features(x, path, M) + lost * np.sum(path != truth) for path in paths]
@@ -38,7 +39,7 @@ def test_expectations_are_those_of_enumeration(size):
         w = size * rng.normal(size=M * P + M * M)
         nodes, edges = np.empty((len(STACKED), M)), np.zeros((M, M))
         log_sums = np.empty(len(X))
-        expectations(*scores(w), FIRST, nodes, edges, log_sums, WEIGHTS)
+        expectations(*scores(w), FIRST, nodes, edges, log_sums, WEIGHTS, ONE)
         means = np.zeros(M * M)
         for c, x in enumerate(X):
             paths = labellings(len(x), M)
@@ -61,6 +62,6 @@ def test_scaled_sums_and_logarithms_agree_at_the_border_between_them():
     for low in (-150.0, -250.0):
         U[20, 1] = low
         nodes, edges, log_sums = np.empty(U.shape), np.zeros(E.shape), np.empty(1)
-        expectations(U, E, first, nodes, edges, log_sums, np.ones(1))
+        expectations(U, E, first, nodes, edges, log_sums, np.ones(1), ONE)
         out.append(np.concatenate([nodes.ravel(), edges.ravel(), log_sums]))
     assert_allclose(out[0], out[1], rtol=1e-12, atol=1e-30)

@@ -107,7 +107,9 @@ class _Distributions:
         U[self._at, chains.codes] -= scores.losses * chains.losses
         nodes, edges = np.empty(U.shape), np.zeros((m, m))
         log_sums = np.empty(chains.shares.size)
-        expectations(U, scores.E, chains.first, nodes, edges, log_sums, chains.shares)
+        expectations(
+            U, scores.E, chains.first, nodes, edges, log_sums, chains.shares, chains.scales
+        )
         wrong = 1.0 - nodes[self._at, chains.codes]
         nodes *= self._weights[:, None]
         p = self.truth - chains.combine(nodes, edges)

@@ -50,7 +50,7 @@ def frank_wolfe(chains: Chains, tol: float, seed, most: float = np.inf) -> Itera
     """
     rng = np.random.default_rng(seed)
     task = Task(chains.sequences.rows, chains.first, chains.codes, chains.shares, chains.losses,
-                chains.lam)  # fmt: skip
+                chains.scales, chains.lam)  # fmt: skip
     n, lengths = chains.shares.size, np.diff(chains.first)
     cache = _new_cache(np.full(n, _ROOM), lengths)
     cache.labels[_firsts(cache, lengths)] = chains.codes

@@ -21,6 +21,7 @@ class Task(NamedTuple):
     codes: np.ndarray
     shares: np.ndarray
     losses: np.ndarray
+    scales: np.ndarray
     lam: float
 
 

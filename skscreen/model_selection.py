@@ -1,0 +1,160 @@
+"""Cross-validation of models whose samples are sequences, and names of their scores."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.metrics import check_scoring, make_scorer
+from sklearn.metrics._scorer import _SCORERS
+from sklearn.model_selection import (
+    GridSearchCV,
+    check_cv,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+    permutation_test_score,
+    validation_curve,
+)
+from sklearn.pipeline import Pipeline
+from sklearn.utils._param_validation import StrOptions
+
+from skscreen.metrics import sequence_accuracy, span_f1
+from skscreen.sequence.data import list_of_sequences
+from skscreen.sequence.labels import check_lists, stack_labels
+
+__all__ = ["cross_val_predict_sequences"]
+
+
+def cross_val_predict_sequences(
+    estimator,
+    X,
+    y,
+    *,
+    cv=None,
+    groups=None,
+    method: str = "predict",
+    params: dict | None = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> list:
+    """Return what is predicted for each sequence by a model that has not seen it.
+
+    Like `sklearn.model_selection.cross_val_predict`, which takes sequences of equal length only.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A sequence labeller, or a pipeline that ends in one.
+    X : iterable of sequences
+    y : list of array-likes of shape (length,)
+        Labels.
+    cv : int, splitter, iterable or None, default=None
+        As in scikit-learn; None is 5 folds. Each sequence must be in one test set.
+    groups : array-like of shape (n_sequences,), optional
+        For splitters that keep groups together.
+    method : {"predict", "predict_marginals", "predict_proba"}, default="predict"
+        Method to call. Marginals have a column for each label in y, in sorted order; labels that
+        the model has not seen have probability 0.
+    params : dict, optional
+        Parameters of `fit`. Those with an entry for each sequence, as `sample_weight`, are split.
+    n_jobs : int or None, default=None
+        Folds to process in parallel.
+    verbose : int, default=0
+        See `joblib.Parallel`.
+
+    Returns
+    -------
+    list
+        For each sequence what the method returns for it.
+
+    Raises
+    ------
+    ValueError
+        For invalid sequences, labels or splits; the message names the argument.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skscreen import ChainCRF
+    >>> from skscreen.model_selection import cross_val_predict_sequences
+    >>> y = [list(labels) for labels in ("aab", "abbba", "ba", "aaabb")]
+    >>> X = [np.array([[label == "a"] for label in labels], dtype=float) for labels in y]
+    >>> [len(labels) for labels in cross_val_predict_sequences(ChainCRF(), X, y, cv=2)]
+    [3, 5, 2, 5]
+    """
+    methods = ("predict", "predict_marginals", "predict_proba")
+    if method not in methods:
+        raise ValueError(f"method must be one of {', '.join(map(repr, methods))}, got {method!r}.")
+    X, y = list_of_sequences(X), list(y)
+    labels, _ = check_lists(y, "y")
+    if len(X) != len(y):
+        raise ValueError(f"y must hold {len(X)} sequences, as X does, got {len(y)}.")
+    splits = list(check_cv(cv).split(np.zeros(len(X)), None, groups))
+    tested = np.concatenate([test for _, test in splits])
+    if not np.array_equal(np.sort(tested), np.arange(len(X))):
+        raise ValueError("cv must put each sequence into one test set, as KFold does.")
+    classes = np.unique(stack_labels(labels))
+    found = Parallel(n_jobs=n_jobs, verbose=verbose)(
+        delayed(_predict_fold)(clone(estimator), X, y, train, test, method, params or {}, classes)
+        for train, test in splits
+    )
+    out = [None] * len(X)
+    for (_, test), parts in zip(splits, found, strict=True):
+        for c, part in zip(test, parts, strict=True):
+            out[c] = part
+    return out
+
+
+def _predict_fold(estimator, X, y, train, test, method, params, classes) -> list:
+    """Fit to some sequences and predict others."""
+    n = len(X)
+    params = {name: _taken(value, train) if _has_length(value, n) else value
+              for name, value in params.items()}  # fmt: skip
+    model = estimator.fit(_taken(X, train), _taken(y, train), **params)
+    parts = _method(model, method)(_taken(X, test))
+    if method == "predict":
+        return parts
+    columns, out = np.searchsorted(classes, model.classes_), []
+    for part in parts:
+        whole = np.zeros((len(part), classes.size))
+        whole[:, columns] = part
+        out.append(whole)
+    return out
+
+
+def _method(model, name: str):
+    """Return a method of a model, or of the last step of a pipeline after the others."""
+    if hasattr(model, name) or not isinstance(model, Pipeline):
+        return getattr(model, name)
+    return lambda X: getattr(model[-1], name)(model[:-1].transform(X))
+
+
+def _has_length(value, n: int) -> bool:
+    return not isinstance(value, (str, dict)) and hasattr(value, "__len__") and len(value) == n
+
+
+def _taken(values: Iterable, index: np.ndarray) -> list:
+    return [values[k] for k in index]
+
+
+def _register_scorers() -> None:
+    """Give measures of sequences names for the `scoring` of scikit-learn."""
+    known = {
+        "sequence_accuracy": make_scorer(sequence_accuracy),
+        "span_f1": make_scorer(span_f1),
+        "span_f1_macro": make_scorer(span_f1, average="macro"),
+        "span_f1_weighted": make_scorer(span_f1, average="weighted"),
+    }
+    _SCORERS.update(known)
+    # Names are also checked against lists that scikit-learn has made when it was imported.
+    functions = (check_scoring, cross_val_score, cross_validate, learning_curve, permutation_test_score,
+                 validation_curve)  # fmt: skip
+    checks = [getattr(function, "_skl_parameter_constraints", {}) for function in functions]
+    for accepted in (*checks, GridSearchCV._parameter_constraints):
+        for kind in accepted.get("scoring", []):
+            if isinstance(kind, StrOptions):
+                kind.options.update(known)
+
+
+_register_scorers()

@@ -1,0 +1,72 @@
+"""Items of text as crfsuite takes them, turned into dicts of features."""
+
+from collections.abc import Iterable, Mapping
+from numbers import Number
+
+import numpy as np
+
+# What a dict may hold as it is.
+_PLAIN = {str, int, bool, np.str_}
+
+
+def plain_items(items, name: str, separator: str) -> list[dict]:
+    """Return the items of a sequence as dicts of numbers, strings and lists of strings."""
+    return [_plain_item(item, name, t, separator) for t, item in enumerate(items)]
+
+
+def _plain_item(item, name: str, t: int, separator: str) -> Mapping:
+    if isinstance(item, Mapping):
+        if {type(value) for value in item.values()} <= _PLAIN:
+            return item
+        out = {}
+        for key, value in item.items():
+            _add(out, _text(key), value, f"{name}[{t}]", separator)
+        return out
+    if isinstance(item, (str, bytes)) or not isinstance(item, Iterable):
+        raise ValueError(
+            f"{name}[{t}] must be a dict of features or a list of strings, got {item!r}."
+        )
+    counts = {}
+    for value in item:
+        if not isinstance(value, (str, bytes)):
+            raise ValueError(
+                f"{name}[{t}] must be a dict of features or a list of strings, got {value!r} in "
+                "the list."
+            )
+        counts[_text(value)] = counts.get(_text(value), 0.0) + 1.0
+    return counts
+
+
+def _add(out: dict, key: str, value, name: str, separator: str) -> None:
+    """Add the features of a value to those of an item."""
+    if isinstance(value, (str, bytes)):
+        out[key] = _text(value)
+    elif isinstance(value, (Number, np.bool_)) and not isinstance(value, complex):
+        # No number is no feature, as in crfsuite.
+        if value == value:
+            out[key] = float(value)
+    elif isinstance(value, Mapping):
+        for inner, part in value.items():
+            # The name of the string becomes part of that of the feature.
+            if isinstance(part, (str, bytes)):
+                out[f"{key}{separator}{_text(inner)}{separator}{_text(part)}"] = 1.0
+            else:
+                _add(out, f"{key}{separator}{_text(inner)}", part, name, separator)
+    elif isinstance(value, Iterable):
+        texts = list(value)
+        wrong = next((text for text in texts if not isinstance(text, (str, bytes))), None)
+        if wrong is not None:
+            raise ValueError(
+                f"{name}[{key!r}] must be a number, a string, or a list or dict of them, got "
+                f"{wrong!r} in a list: give each number a name of its own."
+            )
+        for text in texts:
+            out[f"{key}{separator}{_text(text)}"] = 1.0
+    else:
+        raise ValueError(
+            f"{name}[{key!r}] must be a number, a string, or a list or dict of them, got {value!r}."
+        )
+
+
+def _text(value) -> str:
+    return value.decode() if isinstance(value, bytes) else value

@@ -1,0 +1,104 @@
+"""Labels of sequences, checked to be of one kind."""
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+
+def check_lists(y, name: str) -> tuple[list[np.ndarray], str]:
+    """Return the labels of each sequence as an array, and of what kind they are all.
+
+    The kind is "string", "number" or "bytes", or "" where there is no label.
+    """
+    try:
+        given = list(y)
+    except TypeError as error:
+        raise ValueError(f"{name} must be a list of arrays, got {type(y).__name__}.") from error
+    parts, kind, first = [], "", 0
+    for c, part in enumerate(given):
+        labels, own = _check_labels(part, f"{name}[{c}]")
+        if own and kind and own != kind:
+            raise ValueError(
+                f"Mix of label input types ({kind} and {own}): {name}[{c}] holds {_plural(own)}, "
+                f"{name}[{first}] {_plural(kind)}. Convert all labels to one type."
+            )
+        if own and not kind:
+            kind, first = own, c
+        parts.append(labels)
+    return parts, kind
+
+
+def expect_kind(kind: str, other: str, name: str, other_name: str) -> None:
+    """Refuse labels of another kind."""
+    if kind and other and kind != other:
+        raise ValueError(
+            f"Mix of label input types ({kind} and {other}): {name} holds {_plural(kind)}, "
+            f"{other_name} {_plural(other)}. Convert all labels to one type."
+        )
+
+
+def kind_of(labels: np.ndarray) -> str:
+    """Return the kind of an array of labels that are all of one."""
+    return next(iter(_kinds(labels)), "")
+
+
+def stack_labels(parts: list[np.ndarray]) -> np.ndarray:
+    """Return the labels of all sequences one after the other."""
+    filled = [part for part in parts if part.size]
+    labels = np.concatenate(filled) if filled else np.empty(0)
+    check_classification_targets(labels)
+    return labels
+
+
+def _check_labels(part, name: str) -> tuple[np.ndarray, str]:
+    """Return the labels of one sequence, and their kind."""
+    if hasattr(part, "__next__"):
+        part = list(part)
+    if isinstance(part, (list, tuple)):
+        # NumPy would make strings of a mixture.
+        _expect_one_kind(part, name)
+    labels = np.asarray(part)
+    labels = column_or_1d(labels) if labels.ndim else labels
+    if labels.ndim != 1:
+        raise ValueError(f"{name} must be an array of labels, got {part!r}.")
+    if labels.dtype == object:
+        _expect_one_kind(labels, name)
+        labels = np.array(labels.tolist()) if labels.size else labels
+    return labels, kind_of(labels)
+
+
+def _expect_one_kind(labels, name: str) -> None:
+    """Refuse labels that are not all strings, all numbers or all bytes."""
+    kinds = [_kind_of_type(kind) for kind in map(type, labels)]
+    if "" in kinds:
+        t = kinds.index("")
+        raise ValueError(f"{name} must hold strings or numbers, got {labels[t]!r} at position {t}.")
+    if len(set(kinds)) > 1:
+        t = next(t for t, kind in enumerate(kinds) if kind != kinds[0])
+        raise ValueError(
+            f"Mix of label input types ({kinds[0]} and {kinds[t]}): {name} holds {labels[0]!r} and "
+            f"{labels[t]!r} (position {t}). Convert all labels to one type."
+        )
+
+
+def _kind_of_type(kind: type) -> str:
+    if issubclass(kind, str):
+        return "string"
+    if issubclass(kind, bytes):
+        return "bytes"
+    # Lists of columns, as of shape (length, 1), are told apart by NumPy.
+    if issubclass(kind, (bool, int, float, np.number, np.bool_, list, np.ndarray)):
+        return "number" if not issubclass(kind, (list, np.ndarray)) else "column"
+    return ""
+
+
+def _kinds(labels: np.ndarray) -> set[str]:
+    if not labels.size:
+        return set()
+    if labels.dtype == object:
+        return {_kind_of_type(kind) for kind in set(map(type, labels))}
+    return {{"U": "string", "T": "string", "S": "bytes"}.get(labels.dtype.kind, "number")}
+
+
+def _plural(kind: str) -> str:
+    return kind if kind == "bytes" else kind + "s"

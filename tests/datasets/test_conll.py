@@ -1,0 +1,67 @@
+import io
+
+import pytest
+
+from skscreen.datasets import load_conll
+
+CONLL_2003 = """-DOCSTART- -X- -X- O
+
+EU NNP B-NP B-ORG
+rejects VBZ B-VP O
+# SYM O O
+
+Peter NNP B-NP B-PER
+"""
+CONLL_U = """\ufeff# sent_id = 1
+# text = Vámonos al mar
+1-2\tVámonos\t_\t_
+1\tVamos\tVERB\tB
+2\tnos\tPRON\tO
+2.1\tvamos\tVERB\tO
+
+# text = New York is big
+1\tNew York\tPROPN\tB
+"""
+
+
+def test_the_format_of_2003():
+    X, y = load_conll(CONLL_2003)
+    assert [part.tolist() for part in y] == [["B-ORG", "O", "O"], ["B-PER"]]
+    assert X[0][0] == {"word": "EU", "pos": "NNP", "chunk": "B-NP"}
+    # A token, as it has all fields, not a comment.
+    assert X[0][2]["word"] == "#"
+
+
+def test_universal_dependencies():
+    X, y = load_conll(CONLL_U, columns=("id", "word", None, "label"))
+    assert X == [[{"word": "Vamos"}, {"word": "nos"}], [{"word": "New York"}]]
+    assert [part.tolist() for part in y] == [["B", "O"], ["B"]]
+    assert load_conll(CONLL_U, columns=("id", "word", "pos", "ner"))[1] is None
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_files_paths_and_text(tmp_path, ends):
+    text = ends.join(["ã O", "b\tB-X", "", "", "c O"])
+    path = tmp_path / "part.conll"
+    path.write_bytes(text.encode("latin-1"))
+    wanted = [[{"word": "ã"}, {"word": "b"}], [{"word": "c"}]]
+    for source in (path, str(path), io.StringIO(text), io.BytesIO(text.encode()), text):
+        X, y = load_conll(source, encoding="latin-1" if source in (path, str(path)) else "utf-8")
+        assert X == wanted and y[0].tolist() == ["O", "B-X"]
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        ("a O\nb\n", {}, r"line 2 of source has 1 fields, but there are 2 columns"),
+        ("a b c d e O\n", {}, r"line 1 of source has 6 fields: name them by columns="),
+        ("\n\n", {}, "at least one sentence"),
+        (3, {}, "source must be a path, an open file or text"),
+        ("a O\n", {"columns": ("word", "pos", "label")}, "line 1 of source has 2 fields"),
+    ],
+)
+def test_bad_files(source, options, message):
+    with pytest.raises(ValueError, match=message):
+        load_conll(source, **options)
+    with pytest.raises(FileNotFoundError):
+        load_conll("nowhere.conll")

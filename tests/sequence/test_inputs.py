@@ -1,0 +1,209 @@
+"""What sequences may be: frames with names, iterators, empty ones; labels of one kind."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from chain_cases import LENGTHS, X, Y
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_extraction import DictVectorizer, FeatureHasher
+from sklearn.feature_selection import SelectKBest, chi2
+from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
+
+from skscreen import ChainCRF, KernelChainClassifier, MaxMarginChain, SequenceTransformer
+from skscreen.metrics import sequence_accuracy
+
+MODELS = [ChainCRF(), MaxMarginChain(random_state=0), KernelChainClassifier()]
+every = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+libraries = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+
+
+def frames(frame, names=("a", "b"), parts=X):
+    return [frame({name: part[:, k] for k, name in enumerate(names)}) for part in parts]
+
+
+@every
+@libraries
+def test_columns_in_another_order_are_refused_everywhere(model, frame):
+    given = frames(frame)
+    swapped = [part[["b", "a"]] for part in given]
+    fitted = clone(model).fit(given, Y)
+    assert_array_equal(fitted.feature_names_in_, ["a", "b"])
+    assert fitted.score(given, Y) == clone(model).fit(X, Y).score(X, Y)
+    piped = make_pipeline(SequenceTransformer(StandardScaler()), clone(model)).fit(given, Y)
+    order = "Feature names must be in the same order as they were in fit"
+    for labeller in (fitted, piped):
+        with pytest.raises(ValueError, match=rf"(?s){order}.*X\[0\]"):
+            labeller.predict(swapped)
+        # From one sentence to the next.
+        with pytest.raises(ValueError, match=rf"(?s){order}.*X\[2\]"):
+            labeller.score([*given[:2], *swapped[2:]], Y)
+        with pytest.raises(ValueError, match=r"(?s)unseen at fit time:\n- c\n.*missing:\n- b\n"):
+            labeller.predict(frames(frame, ("a", "c")))
+        with pytest.raises(ValueError, match=rf"(?s){order}.*X\[4\]"):
+            clone(labeller).fit([*given[:4], swapped[4], given[5]], Y)
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but"):
+        fitted.predict(X)
+    assert not hasattr(clone(model).fit(given, Y).fit(X, Y), "feature_names_in_")
+
+
+@libraries
+def test_columns_by_name_in_a_transformer(frame):
+    given = [part.assign(word="w") if frame is pd.DataFrame else part.with_columns(
+        pl.lit("w").alias("word")) for part in frames(frame)]  # fmt: skip
+    columns = make_column_transformer((StandardScaler(), ["b"]), (OneHotEncoder(), ["word"]))
+    rows = SequenceTransformer(columns).fit_transform(given)
+    wanted = StandardScaler().fit_transform(np.concatenate(X)[:, 1:])
+    assert_allclose(np.concatenate([np.asarray(part)[:, :1] for part in rows]), wanted)
+    model = make_pipeline(SequenceTransformer(columns), ChainCRF()).fit(given, Y)
+    with pytest.raises(ValueError, match="must be in the same order"):
+        model.predict([part[["word", "b", "a"]] for part in given])
+
+
+@every
+def test_labels_of_mixed_kinds_are_refused(model):
+    numbers = [np.searchsorted(["x", "y", "z"], labels) for labels in Y]
+    mixture = r"Mix of label input types \((string|number|bytes) and (string|number|bytes)\)"
+    fitted, coded = clone(model).fit(X, Y), clone(model).fit(X, numbers)
+    byte_labels = [np.char.encode(labels) for labels in Y]
+    for labeller, other in ((fitted, numbers), (coded, Y), (fitted, byte_labels)):
+        with pytest.raises(ValueError, match=mixture):
+            labeller.score(X, other)
+        with pytest.raises(ValueError, match=mixture):
+            sequence_accuracy(labeller.predict(X), other)
+    for parts in ([*Y[:3], *numbers[3:]], [*Y[:3], *byte_labels[3:]]):
+        with pytest.raises(ValueError, match=mixture + r": y\[3\] holds .*y\[0\]"):
+            clone(model).fit(X, parts)
+    with pytest.raises(ValueError, match=r"y\[2\] holds 'x' and 1 \(position 1\)"):
+        clone(model).fit(X, [*Y[:2], ["x", 1, "y", "z"], *Y[3:]])
+    with pytest.raises(ValueError, match=r"y\[0\] must hold strings or numbers, got None"):
+        clone(model).fit(X, [[None, "x", "y"], *Y[1:]])
+    with pytest.raises(TypeError, match="Support for labels represented as bytes"):
+        clone(model).fit(X, byte_labels)
+    objects = [pd.Series(labels) for labels in Y]
+    assert clone(model).fit(X, objects).score(X, objects) == fitted.score(X, Y)
+    # Whole numbers are labels as booleans and floats are.
+    coded.score(X, [labels.astype(float) for labels in numbers])
+
+
+@every
+@pytest.mark.parametrize("nothing", [[], np.empty((0, 2)), sparse.csr_array((0, 2)), np.empty(0)])
+def test_empty_sequences(model, nothing):
+    fitted = clone(model).fit(X, Y)
+    given, labels = [nothing, *X[:2], nothing, *X[2:], nothing], [[], *Y[:2], [], *Y[2:], []]
+    found = fitted.predict(given)
+    assert [*map(len, found)] == [0, *LENGTHS[:2], 0, *LENGTHS[2:], 0]
+    for part, whole in zip([f for f in found if len(f)], fitted.predict(X), strict=True):
+        assert_array_equal(part, whole)
+    assert fitted.score(given, labels) == fitted.score(X, Y)
+    assert [*map(len, fitted.predict([nothing]))] == [0] and len(fitted.predict([])) == 0
+    assert np.isnan(fitted.score([nothing], [[]]))
+    if hasattr(fitted, "predict_marginals"):
+        assert [part.shape for part in fitted.predict_marginals([nothing, X[0]])] == [
+            (0, 3), (LENGTHS[0], 3)
+        ]  # fmt: skip
+        assert fitted.labelling_probability([nothing], [[]])[0] == 1.0
+    with pytest.warns(UserWarning, match=r"skipped: X\[0\], X\[3\], X\[8\]"):
+        again = clone(model).fit(given, labels)
+    assert_allclose(again.objective_, fitted.objective_, rtol=2e-3)
+    with pytest.raises(ValueError, match="at least one sequence that is not empty"):
+        clone(model).fit([nothing], [[]])
+
+
+def test_ends_of_empty_sequences_are_no_ends():
+    model = ChainCRF(fit_start_end=True).fit(X, Y)
+    found = model.predict_marginals([[], X[0], [], X[2], []])
+    assert_allclose(found[1], model.predict_marginals(X)[0])
+    assert_allclose(found[3], model.predict_marginals(X)[2])
+
+
+WORDS = [["the", "cat", "ran"], ["a", "dog", "sat"], ["the", "dog", "ran"]]
+TAGS = [["D", "N", "V"]] * 3
+
+
+def test_iterators_are_read_once():
+    dicts = [[{"w": word} for word in sentence] for sentence in WORDS]
+    wanted = make_pipeline(SequenceTransformer(DictVectorizer()), ChainCRF()).fit(dicts, TAGS)
+    for given in (
+        lambda: (sentence for sentence in dicts),
+        lambda: map(list, dicts),
+        lambda: [iter(sentence) for sentence in dicts],
+        lambda: ((item for item in sentence) for sentence in dicts),
+    ):
+        model = clone(wanted).fit(given(), TAGS)
+        assert_array_equal(model[-1].coef_, wanted[-1].coef_)
+        assert model.score(given(), TAGS) == 1.0
+    assert (
+        len(ChainCRF().fit((np.eye(3) for _ in WORDS), TAGS).predict(np.eye(3) for _ in "ab")) == 2
+    )
+
+
+@pytest.mark.parametrize("vectorizer", [DictVectorizer(), FeatureHasher(2**10)])
+def test_items_that_crfsuite_takes(vectorizer):
+    lists = [[[f"w={word}", "bias"] for word in sentence] for sentence in WORDS]
+    dicts = [[dict.fromkeys(item, 1.0) for item in sentence] for sentence in lists]
+    rows, wanted = (SequenceTransformer(vectorizer).fit_transform(part) for part in (lists, dicts))
+    for a, b in zip(rows, wanted, strict=True):
+        assert_array_equal(a.toarray(), b.toarray())
+
+
+def test_values_of_features():
+    values = {
+        "n": np.float32(2.0), "t": np.True_, "b": b"q", "s": {"a"}, "d": {"a": {"b": 2, "c": "z"}},
+        "nan": np.nan, "f": False, "l": ["a", b"b"],
+    }  # fmt: skip
+    transformer = SequenceTransformer(DictVectorizer()).fit([[values]])
+    found = dict(zip(transformer.get_feature_names_out(),
+                     transformer.transform([[values]])[0].toarray()[0], strict=True))  # fmt: skip
+    assert found == {"n": 2.0, "t": 1.0, "b=q": 1.0, "s=a": 1.0, "d=a=b": 2.0, "d=a=c=z": 1.0,
+                     "f": 0.0, "l=a": 1.0, "l=b": 1.0}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        ("the", r"X\[1\]\[2\] must be a dict of features or a list of strings, got 'the'"),
+        (["w", 1], r"X\[1\]\[2\] must be .* got 1 in the list"),
+        ({"f": None}, r"X\[1\]\[2\]\['f'\] must be a number, a string, .* got None"),
+        ({"f": [1.5, 2.0]}, r"X\[1\]\[2\]\['f'\] .* got 1.5 in a list: give each number a name"),
+    ],
+)
+def test_wrong_items_are_named(item, message):
+    with pytest.raises(ValueError, match=message):
+        SequenceTransformer(DictVectorizer()).fit([[{"a": 1}], [{"a": 1}, {"a": 2}, item]])
+
+
+def test_numbers_that_are_none_are_placed():
+    bad = [part.copy() for part in X]
+    bad[2][3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"Input X\[2\] contains NaN. It is in row 3 of X\[2\]"):
+        ChainCRF().fit(bad, Y)
+
+
+@pytest.mark.parametrize(
+    "last", [SelectKBest(chi2, k=4), LinearDiscriminantAnalysis(), None], ids=["chi2", "LDA", "TE"]
+)
+def test_transformers_learn_from_the_labels(last):
+    if last is None:
+        given = [np.array(sentence)[:, None] for sentence in WORDS]
+        transformer, flat = TargetEncoder(cv=2, random_state=0), np.concatenate(given)
+    else:
+        given = [[{"w": word, "l": len(word)} for word in sentence] for sentence in WORDS]
+        transformer = make_pipeline(DictVectorizer(sparse=False), last)
+        flat = [item for sentence in given for item in sentence]
+    rows = SequenceTransformer(clone(transformer)).fit_transform(given, TAGS)
+    wanted = clone(transformer).fit_transform(flat, np.concatenate(TAGS))
+    assert_allclose(np.concatenate(rows), wanted)
+    with pytest.raises(ValueError, match="y must hold one sequence of labels"):
+        SequenceTransformer(clone(transformer)).fit(given, TAGS[:2])
+
+
+def test_predictions_are_joined_by_scikit_learn():
+    found = cross_val_predict(ChainCRF(), X, Y, cv=2)
+    assert [*map(len, found)] == LENGTHS and isinstance(ChainCRF().fit(X, Y).predict(X), list)
