@@ -148,8 +148,8 @@ def _register_scorers() -> None:
     }
     _SCORERS.update(known)
     # Names are also checked against lists that scikit-learn has made when it was imported.
-    functions = (check_scoring, cross_val_score, cross_validate, learning_curve, permutation_test_score,
-                 validation_curve)  # fmt: skip
+    functions = (check_scoring, cross_val_score, cross_validate, learning_curve,
+                 permutation_test_score, validation_curve)  # fmt: skip
     checks = [getattr(function, "_skl_parameter_constraints", {}) for function in functions]
     for accepted in (*checks, GridSearchCV._parameter_constraints):
         for kind in accepted.get("scoring", []):
