@@ -19,7 +19,6 @@ __all__ = [
     "noise_ceiling",
     "precision_at_k",
     "procrustes_distance",
-    "query_accuracy_scorer",
     "r_precision",
     "recall_at_k",
     "retrieval_recall_at_k",
