@@ -50,7 +50,7 @@ LINEAR = {
         "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "solver",
     )},
     "dual": ("auto", True, False),
-    "solver": ("auto", "coordinate-descent", "second-order", "active-set"),
+    "solver": ("auto", "coordinate-descent", "second-order"),
 }  # fmt: skip
 PRAGAM = {
     "C": SVC["C"],

@@ -49,7 +49,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         B > 0; the larger, the weaker the penalty on b.
     screening : {"intersection", "ball1", "ball2", "gap"} or None, default="intersection"
         Which bounds prove that samples can be dropped, see `ScreenedSVC`.
-    solver : {"auto", "coordinate-descent", "second-order", "active-set"}, default="auto"
+    solver : {"auto", "coordinate-descent", "second-order"}, default="auto"
         Algorithm, see the notes. "auto" chooses, and switches during the fit.
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops, > 0.
@@ -114,7 +114,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     and coordinate descent for wide data. Multiclass problems on wide sparse data are first solved
     together, in single precision, and then each continues in double precision. For the hinge,
     "auto" starts with coordinate descent, and switches to a second-order method (smoothed Newton)
-    or, on wide data, to an active-set method when that is estimated to be cheaper, for large C.
+    when that is estimated to be cheaper, for narrow data or large C.
 
     If at most 500 samples have a margin of 1, or below 1 with the squared hinge, a final linear
     solve usually brings the gap below 1e-12, far below `tol`; not for sparse data with more than

@@ -43,6 +43,9 @@ _REPEATS = 3
 # Rounding errors of the sums of a certificate, relative to the objective, in EPS.
 _SUMMED = 4.0
 
+# Relative error of an objective, by margins, from which on these are computed more precisely.
+_LAST_DIGIT = 1e-9
+
 # Tiny length, or square, that avoids division by zero.
 _TINY = 1e-300
 
@@ -258,8 +261,10 @@ class SamplePathSolver:
         values have larger errors than products with weights.
         """
         found, errors = solution.certificate, self.rounding(solution)
-        gap = found.gap + self._effect(solution, losses, errors) + harm
-        if solution.w is not None and gap > tol * found.primal:
+        effect = self._effect(solution, losses, errors)
+        gap = found.gap + effect + harm
+        unsure = gap > tol * found.primal or effect > _LAST_DIGIT * found.primal
+        if solution.w is not None and unsure:
             solution = self._measured(solution, losses)
             found, gap = solution.certificate, solution.certificate.gap
         if gap > tol * found.primal:

@@ -69,9 +69,8 @@ class ScreenedSVC(BaseSVC):
         intersection of both ("intersection"), which decides most. These are the tests BT1, BT2 and
         IT of the paper. With `store`, and for the squared hinge, all three are "ball1".
     solver : str, default="auto"
-        Algorithm, see the notes: "coordinate-descent", "second-order" or "active-set" for the
-        linear kernel with a penalised intercept, otherwise "active-set" or "smo". "auto" chooses,
-        and switches during the fit.
+        Algorithm, see the notes: "coordinate-descent" or "second-order" for the linear kernel,
+        otherwise "active-set" or "smo". "auto" chooses, and switches during the fit.
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops, > 0.
     max_iter : int or None, default=None
@@ -175,11 +174,11 @@ class ScreenedSVC(BaseSVC):
 
     Notes
     -----
-    For the linear kernel "auto" starts with coordinate descent, and switches to a second-order
-    method (smoothed Newton) or, on wide data, to an active-set method when that is estimated to be
-    cheaper, for large C. With other kernels, and with a free intercept, it starts with SMO and
-    finishes with the active-set method. Both need kernel values, even for the linear kernel; those
-    that do not fit into `cache_size` are recomputed.
+    The linear kernel is solved on the rows of `X`, without kernel values: "auto" starts with
+    coordinate descent, and switches to a second-order method (smoothed Newton) when that is
+    estimated to be cheaper, for narrow data or large C. A free intercept takes proximal point steps
+    around either. With other kernels "auto" starts with SMO and finishes with the active-set
+    method; kernel values that do not fit into `cache_size` are recomputed.
 
     With an RBF or polynomial kernel, the hinge and "auto", up to 2,000 samples one-vs-one, or 1,000
     of two classes, are solved in one compiled call by SMO and Newton's method in double precision,

@@ -1,0 +1,95 @@
+"""Inputs that linear solvers failed on: each with the optimum of an independent solver."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVR, svc_path
+from skscreen.samples.losses import squared_hinge
+from skscreen.samples.rows import LinearSamples
+from skscreen.svm.solvers.linear.solve import solve_linear
+
+
+def noisy(n=200, d=8, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0.0, 1.0, -1.0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+@pytest.mark.parametrize("factor", [1e-3, 10.0, 1e4])
+def test_a_start_without_any_loss_is_left(intercept, factor):
+    """Newton's method ended at once, at w = 0, where no sample had a loss at the start."""
+    X, y = noisy()
+    samples = LinearSamples(X, y, 1.0 if intercept == "penalised" else 0.0)
+    how = {"intercept": "free" if intercept == "free" else "none", "tol": 1e-9}
+    cold = solve_linear(samples, squared_hinge(np.full(200, factor)), **how)
+    known = solve_linear(samples, squared_hinge(np.ones(200)), **how)
+    for start in (factor * known.alpha, 1e6 * known.alpha, np.full(200, 1e3)):
+        warm = solve_linear(samples, squared_hinge(np.full(200, factor)), start=start, **how)
+        assert warm.converged
+        assert warm.certificate.primal == pytest.approx(cold.certificate.primal, rel=3e-9)
+    Cs = [1.0, factor, 30.0 * factor]
+    path = svc_path(X, y, Cs=sorted(Cs), kernel="linear", loss="squared_hinge", intercept=intercept)
+    assert path.converged.all()
+
+
+UNEQUAL = {
+    "large": [1.0, 1.0, 1e7, 1.0, 5e7],
+    "small": [1.0, 1.0, 1e-7, 1.0, 1e-9],
+    "both": [1.0, 1e-5, 1e6, 1.0, 1e3],
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scales", UNEQUAL.values(), ids=UNEQUAL)
+@pytest.mark.parametrize("offset", [0.0, 4.0])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_columns_of_very_unequal_size(scales, offset, form):
+    """Where some columns were 1e7 times as large as others fits ended at gaps near 1."""
+    Z, y = noisy(150, 5)
+    Z, scales = Z + offset, np.array(scales)
+    w, b = cp.Variable(5), cp.Variable()
+    size = 0.5 * cp.sum_squares(cp.multiply(1.0 / scales, w))
+    loss = cp.sum(cp.pos(1.0 - cp.multiply(y, Z @ w + b)))
+    best = cp.Problem(cp.Minimize(size + loss)).solve(solver=cp.CLARABEL)
+    model = ScreenedSVC(kernel="linear").fit(form(Z * scales), y)
+    assert model.objective_[0] == pytest.approx(best, rel=1e-5)
+    assert model.dual_gap_ <= 1e-6
+    penalised = ScreenedLinearSVC(loss="hinge").fit(form(Z * scales), y)
+    loss = cp.sum(cp.pos(1.0 - cp.multiply(y, Z @ w + b)))
+    best = cp.Problem(cp.Minimize(size + 0.5 * cp.square(b) + loss)).solve(solver=cp.CLARABEL)
+    assert penalised.objective_[0] == pytest.approx(best, rel=1e-5)
+    targets = Z[:, 0] + 0.1 * Z[:, 3]
+    assert ScreenedSVR(kernel="linear").fit(form(Z * scales), targets).dual_gap_ <= 1e-6
+    assert ScreenedLinearSVC().fit(form(Z * scales), y).dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("far", [0.0, 1e3, 1e5])
+@pytest.mark.parametrize("C", [1e4, 1e7, 1e10])
+@pytest.mark.parametrize("apart", [True, False])
+def test_certificates_are_those_of_the_weights_in_extended_precision(far, C, apart):
+    """With a large C and data far from zero a gap of 4e-12 was claimed where it was 0.7."""
+    rng = np.random.default_rng(1)
+    y = np.where(np.arange(120) % 2, 1.0, -1.0)
+    X = rng.normal(size=(120, 4)) * [1.0, 30.0, 0.1, 5.0] + far
+    X[:, 0] += (8.0 if apart else 1.0) * (y > 0.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = ScreenedSVC(C, kernel="linear").fit(X, y)
+    wide = np.longdouble
+    w, coefs = model.coef_[0].astype(wide), model.dual_coef_[0].astype(wide)
+    short = np.maximum(1.0 - y * (X.astype(wide) @ w + wide(model.intercept_[0])), 0.0)
+    primal = w @ w / 2 + wide(C) * short.sum()
+    # Where dual variables balance but for rounding errors, the origin of the rows does not matter.
+    u = coefs @ (model.support_vectors_.astype(wide) - X.astype(wide).mean(axis=0))
+    gap = (primal - np.abs(coefs).sum() + u @ u / 2) / primal
+    assert caught or model.objective_[0] == pytest.approx(float(primal), rel=1e-9)
+    assert gap <= model.dual_gap_ + 1e-9
+    assert bool(caught) == (model.dual_gap_ > 1e-6)
+    if far < 1e5:
+        assert not caught
