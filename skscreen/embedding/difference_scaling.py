@@ -6,12 +6,12 @@ from numbers import Integral, Real
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 from scipy.stats import chi2
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skscreen.core.inputs import same_pairs
 from skscreen.core.memory import check_memory
@@ -32,9 +32,18 @@ from skscreen.embedding.problem.conjoint import (
 )
 from skscreen.embedding.problem.objects import learn_objects
 from skscreen.embedding.problem.responses import RESPONSES
-from skscreen.embedding.problem.scale import ScaleFit, design_of, fit_scale, log_distribution
+from skscreen.embedding.problem.scale import (
+    Judgements,
+    ScaleFit,
+    design_of,
+    fit_scale,
+    judgements_of,
+    log_distribution,
+    sides_of,
+)
 from skscreen.embedding.problem.table import read_table
 from skscreen.embedding.tools.chance import warn_at_chance
+from skscreen.embedding.tools.scale_checks import ScaleChecksMixin
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.warning import warn_user
 
@@ -67,7 +76,7 @@ class LikelihoodRatio(NamedTuple):
     p_value: float
 
 
-class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
+class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
     r"""Perceptual scales by maximum likelihood: of differences (MLDS) and conjoint (MLCM).
 
     The objects have a known order, such as that of their contrast, and each answer compares two
@@ -135,6 +144,8 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
     deviance_ : float
         -2 times the log-likelihood.
     n_parameters_ : int
+    n_trials_ : int
+        Number of rows of X.
     weight_ : float
         Number of answers, or the sum of their weights.
     dual_gap_ : float
@@ -250,7 +261,8 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
         DifferenceScaling
         """
         vars(self).pop("scale_", None)
-        design, weights = self._read(X, y, sample_weight)
+        judged = self._read(X, y, sample_weight)
+        design, weights = judged.design, judged.weights
         counts = np.ones(design.shape[0]) if weights is None else weights
         with Tasks(self, None) as tasks:
             fit = fit_scale(
@@ -258,6 +270,9 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
                 lambda gap: tasks.end_task(_share(gap, self.tol), f"gap={gap:.1e}"),
             )  # fmt: skip
         self._store(fit, counts.sum())
+        # For simulations.
+        self._judged, self._values = judged._replace(weights=counts), fit.values
+        self.n_trials_ = _num_samples(X)
         z = design @ fit.values
         self.log_likelihood_ = float(counts @ log_distribution(self.link, z))
         self.deviance_, self.n_parameters_ = -2.0 * self.log_likelihood_, len(fit.values)
@@ -352,15 +367,14 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scale_")
 
-    def _read(self, X, y, sample_weight) -> tuple[sparse.csr_array, np.ndarray | None]:
-        """Read the answers of a fit to a design and weights; set what they tell."""
+    def _read(self, X, y, sample_weight) -> Judgements:
+        """Read the answers of a fit; set what they tell."""
         if self.model != "difference":
             table = read_table(X, self.columns)
             self.objects_ = learn_levels(table, self.objects)
             self.response_ = self.response
-            design, weights = self._conjoint(table, y, sample_weight)
             self.n_features_in_ = table.codes.shape[1]
-            return design, weights
+            return self._conjoint(table, y, sample_weight)
         learn = partial(learn_objects, objects=self.objects, ordered=True)
         answers, self.objects_, self.response_ = learn_answers(
             X, y, sample_weight, Layout.of(self), learn, declared=self.objects is not None
@@ -372,10 +386,10 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
             _warn_of_pivot(answers.rows)
         check_memory(_MATRICES * 8.0 * n**2, f"A Hessian of {n:,} objects", "Use fewer objects.")
         self.n_features_in_ = answers.rows.shape[1]
-        return design_of(answers.rows, n), answers.weights
+        return judgements_of(answers, n)
 
-    def _conjoint(self, table, y, sample_weight):
-        """Design and weights of conjoint trials."""
+    def _conjoint(self, table, y, sample_weight) -> Judgements:
+        """Read conjoint trials."""
         trials = read_conjoint(table, y, self.objects_, self.response_)
         shape = tuple(map(len, self.objects_))
         n = sum(shape) if self.model != "full" else int(np.prod(shape, dtype=np.float64))
@@ -386,13 +400,14 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
             )
         weights = weights_of(sample_weight, trials, len(table.codes))
         check_total(weights)
-        return conjoint_design(trials, shape, self.model, self.attribute), weights
+        design = conjoint_design(trials, shape, self.model, self.attribute)
+        return Judgements(design, weights, sides_of(trials.first, trials.second), trials.rows)
 
     def _agree(self, X, y, sample_weight, response) -> tuple[np.ndarray, np.ndarray | None]:
         """Whether answers agree, 1, 0 or -1, and their weights."""
         if self.model != "difference":
-            design, weights = self._conjoint(read_table(X, self.columns), y, sample_weight)
-            return np.sign(design @ self._values).astype(np.int64), weights
+            judged = self._conjoint(read_table(X, self.columns), y, sample_weight)
+            return np.sign(judged.design @ self._values).astype(np.int64), judged.weights
         layout = Layout.of(self, response)
         rows, weights, _ = read_answers(
             X, y, sample_weight, layout, objects=self.objects_, strangers=True
@@ -401,6 +416,11 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
         agree = np.zeros(len(rows), dtype=np.int64)
         agree[known] = np.sign(design_of(rows[known], len(self.scale_)) @ self.scale_[1:])
         return agree, weights
+
+    def _stimuli(self, values: np.ndarray):
+        """Values of levels and of stimuli of a conjoint model."""
+        shape = tuple(map(len, self.objects_))
+        return stimulus_values(values, shape, self.model, self.attribute)
 
     def _store(self, fit: ScaleFit, total: float) -> None:
         """Set the values of the scale and what is known of them."""
@@ -421,10 +441,9 @@ class DifferenceScaling(CallbackSupportMixin, BaseEstimator):
             self.standard_errors_ = np.append(0.0, errors) / unit
             self.embedding_ = self.scale_[:, None].copy()
             return
-        shape = tuple(map(len, self.objects_))
-        self._values, self.noise_ = fit.values, 1.0
-        self.scales_, self.scale_ = stimulus_values(fit.values, shape, self.model, self.attribute)
-        of_levels, of_stimuli = stimulus_values(errors, shape, self.model, self.attribute)
+        self.noise_ = 1.0
+        self.scales_, self.scale_ = self._stimuli(fit.values)
+        of_levels, of_stimuli = self._stimuli(errors)
         self.standard_errors_ = of_stimuli if of_levels is None else of_levels
 
 

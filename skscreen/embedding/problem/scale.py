@@ -7,6 +7,8 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.special import expit, log_expit, log_ndtr, ndtr
 
+from skscreen.embedding.problem.answers import Answers
+
 _HALVINGS = 60
 
 
@@ -27,6 +29,44 @@ class ScaleFit(NamedTuple):
     hessian: np.ndarray
     dual_gap: float
     n_iter: int
+
+
+class Judgements(NamedTuple):
+    """Answers of a generalised linear model; each says that its z is positive.
+
+    Parameters
+    ----------
+    design : sparse array of shape (m, n_values)
+        Matrix of z in the values.
+    weights : ndarray of shape (m,), or None
+    sides : ndarray of shape (m,)
+        1 where the greater pair of objects, or stimulus, is the second of the two in the order of
+        objects, else -1: what was answered, whatever the order in X.
+    trials : ndarray of shape (m,), int
+        The rows of X.
+    """
+
+    design: sparse.csr_array
+    weights: np.ndarray | None
+    sides: np.ndarray
+    trials: np.ndarray
+
+
+def sides_of(greater: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """1 where the first of two rows of numbers comes later in lexicographic order, else -1."""
+    differ = greater != other
+    column = np.argmax(differ, axis=1)[:, None]
+    later = np.take_along_axis(greater, column, 1) > np.take_along_axis(other, column, 1)
+    return np.where(later[:, 0], 1.0, -1.0)
+
+
+def judgements_of(answers: Answers, n_objects: int) -> Judgements:
+    """Return the answers about differences for the model."""
+    rows = answers.rows
+    near = np.sort(rows[:, :2], axis=1)
+    far = np.sort(rows[:, -2:] if rows.shape[1] == 4 else rows[:, [0, 2]], axis=1)
+    design = design_of(rows, n_objects)
+    return Judgements(design, answers.weights, sides_of(far, near), answers.trials)
 
 
 def design_of(rows: np.ndarray, n_objects: int) -> sparse.csr_array:
