@@ -144,6 +144,12 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
     deviance_ : float
         -2 times the log-likelihood.
     n_parameters_ : int
+    coef_ : ndarray of shape (n_parameters_,)
+        Coefficients of the generalised linear model: the values in units of the noise, without
+        those that are 0 by definition.
+    judgements_ : Judgements
+        The answers of the fit as rows of this model: `design`, `weights`, `sides` and `trials`, the
+        rows of X.
     n_trials_ : int
         Number of rows of X.
     weight_ : float
@@ -270,8 +276,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
                 lambda gap: tasks.end_task(_share(gap, self.tol), f"gap={gap:.1e}"),
             )  # fmt: skip
         self._store(fit, counts.sum())
-        # For simulations.
-        self._judged, self._values = judged._replace(weights=counts), fit.values
+        self.judgements_, self.coef_ = judged._replace(weights=counts), fit.values
         self.n_trials_ = _num_samples(X)
         z = design @ fit.values
         self.log_likelihood_ = float(counts @ log_distribution(self.link, z))
@@ -407,7 +412,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         """Whether answers agree, 1, 0 or -1, and their weights."""
         if self.model != "difference":
             judged = self._conjoint(read_table(X, self.columns), y, sample_weight)
-            return np.sign(judged.design @ self._values).astype(np.int64), judged.weights
+            return np.sign(judged.design @ self.coef_).astype(np.int64), judged.weights
         layout = Layout.of(self, response)
         rows, weights, _ = read_answers(
             X, y, sample_weight, layout, objects=self.objects_, strangers=True
@@ -416,11 +421,6 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         agree = np.zeros(len(rows), dtype=np.int64)
         agree[known] = np.sign(design_of(rows[known], len(self.scale_)) @ self.scale_[1:])
         return agree, weights
-
-    def _stimuli(self, values: np.ndarray):
-        """Values of levels and of stimuli of a conjoint model."""
-        shape = tuple(map(len, self.objects_))
-        return stimulus_values(values, shape, self.model, self.attribute)
 
     def _store(self, fit: ScaleFit, total: float) -> None:
         """Set the values of the scale and what is known of them."""
@@ -442,8 +442,9 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
             self.embedding_ = self.scale_[:, None].copy()
             return
         self.noise_ = 1.0
-        self.scales_, self.scale_ = self._stimuli(fit.values)
-        of_levels, of_stimuli = self._stimuli(errors)
+        shape = tuple(map(len, self.objects_))
+        self.scales_, self.scale_ = stimulus_values(fit.values, shape, self.model, self.attribute)
+        of_levels, of_stimuli = stimulus_values(errors, shape, self.model, self.attribute)
         self.standard_errors_ = of_stimuli if of_levels is None else of_levels
 
 

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
+from skscreen.embedding.problem.conjoint import stimulus_values
 from skscreen.embedding.problem.groups import draw_counts, read_groups
 from skscreen.embedding.problem.scale import distribution, fit_scale, log_distribution
 from skscreen.fitting.warning import warn_user
@@ -130,7 +131,7 @@ class ScaleChecksMixin:
         needed = 8.0 * n_samples * self.scale_.size
         check_memory(needed, f"{n_samples:,} scales", "Use a smaller n_samples.")
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-        judged, codes = self._judged, None
+        judged, codes = self.judgements_, None
         if groups is not None:
             codes = read_groups(groups, self.n_trials_)[judged.trials]
         found = []
@@ -143,7 +144,10 @@ class ScaleChecksMixin:
                 found.append(self._refit(judged.design, counts))
         _warn_unconverged(found, max(self.tol, _ROUGH))
         if self.model != "difference":
-            scales = [self._stimuli(fit.values)[1] for fit in found]
+            shape = tuple(map(len, self.objects_))
+            scales = [
+                stimulus_values(fit.values, shape, self.model, self.attribute)[1] for fit in found
+            ]
             return ScaleBootstrap(np.array(scales), np.ones(n_samples))
         scales = np.array([np.append(0.0, fit.values) for fit in found])
         units = np.abs(scales).max(axis=1)
@@ -174,7 +178,7 @@ class ScaleChecksMixin:
         """
         check_is_fitted(self)
         n_samples = check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        judged, values = self._judged, self._values
+        judged, values = self.judgements_, self.coef_
         needed = 8.0 * n_samples * len(judged.weights)
         check_memory(needed, f"{n_samples:,} sets of residuals", "Use a smaller n_samples.")
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
@@ -205,11 +209,13 @@ class ScaleChecksMixin:
 
     def _sizes(self, design, values) -> np.ndarray:
         """Sizes of the deviance residuals."""
-        return np.sqrt(-2.0 * self._judged.weights * log_distribution(self.link, design @ values))
+        return np.sqrt(
+            -2.0 * self.judgements_.weights * log_distribution(self.link, design @ values)
+        )
 
     def _simulated(self, rng) -> np.ndarray:
         """1 for a simulated answer that is as its row says, else -1."""
-        z = self._judged.design @ self._values
+        z = self.judgements_.design @ self.coef_
         return np.where(rng.uniform(size=len(z)) < distribution(self.link, z), 1.0, -1.0)
 
     def _refit(self, design, weights):
