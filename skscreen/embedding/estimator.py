@@ -105,7 +105,7 @@ class OrdinalEmbedding(
         and keeps the largest `n_components` eigenpairs. For "gnmds", "ste" and "oddoneout" this
         problem is convex. It is solved until the relative duality gap is at most `tol`, and needs
         eigenvectors of an n x n matrix every few steps. The other losses are not convex; they use
-        projected gradients, without a certificate. It needs ``solver="auto"``.
+        projected gradients, without a certificate. `solver` is not used.
     reg : float or "auto", default="auto"
         Strength >= 0 of the ridge. "auto" starts from a small value, which decreases with the
         number of answers per coordinate. With the solver "auto" it then increases it for noisy
@@ -425,12 +425,7 @@ class OrdinalEmbedding(
         return self.embedding_.shape[1]
 
     def _read(self, X, y, n_objects, sample_weight) -> Answers:
-        """Validate answers and parameters that depend on each other; set `objects_`."""
-        if self.formulation == "convex" and self.solver != "auto":
-            raise ValueError(
-                "solver must be 'auto' for formulation='convex', which has its own solver, got "
-                f"{self.solver!r}."
-            )
+        """Read answers; set what they tell about objects."""
         if n_objects is not None and not isinstance(n_objects, Integral):
             raise ValueError(f"n_objects must be an integer or None, got {n_objects!r}.")
         given = self.objects if n_objects is None else n_objects
@@ -474,7 +469,7 @@ class OrdinalEmbedding(
                 f"The duality gap, {solution.dual_gap:.3g} of the objective, is above "
                 f"tol={self.tol:g}. Raise max_iter, tol, or reg, which must not be 0."
             )
-        if self.solver == "sgd":
+        if self.solver == "sgd" and self.formulation == "nonconvex":
             return (
                 "The steps of solver='sgd' diverged, the shortest tried too: the points are those "
                 f"of the start, with the objective {solution.objective:.6g}. Use solver='lbfgs' or "

@@ -176,7 +176,11 @@ def _connected(rows: np.ndarray, n_objects: int) -> tuple[np.ndarray, np.ndarray
 def _scatter(points: np.ndarray, fixed: np.ndarray, batches: np.ndarray, rng) -> None:
     """Put batches that nothing connects with the map anywhere in it, turned at random."""
     inside, p = np.flatnonzero(fixed), points.shape[2]
-    for batch in np.unique(batches[~fixed]):
+    # At once, as there may be a million objects that are in no answer.
+    alone = ~fixed & (np.bincount(batches)[batches] == 1)
+    drawn = rng.choice(inside, size=(len(points), np.count_nonzero(alone)))
+    points[:, alone] = np.take_along_axis(points, drawn[:, :, None], axis=1)
+    for batch in np.unique(batches[~fixed & ~alone]):
         members = np.flatnonzero(batches == batch)
         for places in points:
             turn = np.linalg.qr(rng.normal(size=(p, p)))[0]
