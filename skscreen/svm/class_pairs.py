@@ -320,7 +320,7 @@ class _Pair:
 
     def __init__(self, values, blocks: KernelBlocks, rows, relative, square_bias: float):
         self._values, self._blocks, self._rows = values, blocks, rows
-        self._square_bias, self._relative = square_bias, relative
+        self._square_bias, self._relative = square_bias, np.ascontiguousarray(relative)
         self._known = bool(np.isfinite(relative[0]).all())
 
     def solve(self, box: Box, beta, tol: float, limit: int) -> tuple[float, float, float, int]:

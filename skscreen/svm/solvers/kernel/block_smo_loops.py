@@ -16,222 +16,28 @@ training support vector machines. JMLR 6, 2005.
 I. Steinwart, D. Hush, C. Scovel. Training SVMs without offset. JMLR 12, 2011.
 """
 
-import numpy as np
+from skscreen._compiled import svm
 
-from skscreen.core.compiling import njit
-from skscreen.core.floats import REORDER_FINITE
+LANES = svm.SMO_LANES
+"""Number of lanes in which maxima are taken; arrays are padded with samples that cannot move."""
 
-# Number of lanes in which maxima are taken; arrays are padded with samples that cannot move.
-LANES = 128
+pairs_with_offset = svm.pairs_with_offset
+"""(K, diagonal, low, high, beta, g, eps, steps) -> steps taken; beta and its gradient g change.
 
-# Number of steps between two checks of the largest violation.
-_LOOK = 16
+Moves pairs that keep the sum of beta until no two slopes differ by more than eps, or for so many
+steps. K is float32 of shape (m, n), m <= n: columns from m on are padding. `diagonal` (n,) is
+K_ii + s_i, float32; `low`, `high`, `beta`, `g` (n,) are float64.
+"""
 
-# Least curvature of a pair, relative to the diagonal, because of rounding in single precision.
-_LEAST = np.float32(1e-7)
-_NONE, _ZERO, _TINIEST = np.float32(-np.inf), np.float32(0.0), np.finfo(np.float32).tiny
+pairs_without_offset = svm.pairs_without_offset
+"""The same, free of an equality, until no sample can move along a slope above eps.
 
+The first of a pair has the largest slope, the second one the largest gain together with it. Both
+move to the optimum of their problem.
+"""
 
-@njit(cache=True, nogil=True)
-def pairs_with_offset(K, diagonal, low, high, beta, g, eps, steps):
-    """Move pairs that keep the sum of beta until no two slopes differ by more than eps.
+pair_optimum = svm.pair_optimum
+"""(q, d_i, g_i, low_i, high_i, d_j, g_j, low_j, high_j, least) -> moves of two samples.
 
-    Parameters
-    ----------
-    K : float32 ndarray of shape (m, n)
-        m <= n: columns from m on are padding.
-    diagonal : float32 ndarray of shape (n,)
-        K_ii + s_i.
-    low, high, beta, g : ndarray of shape (n,)
-        beta and the gradient g are changed.
-    eps : float
-    steps : int
-        Most steps.
-
-    Returns
-    -------
-    int
-        Steps taken.
-    """
-    n = beta.size
-    up, down = np.empty(n, np.float32), np.empty(n, np.float32)
-    values, lanes = np.empty(n, np.float32), np.empty(LANES, np.float32)
-    for k in range(n):
-        _mark(k, beta, low, high, up, down)
-    _rising(g, up, values)
-    for step in range(steps):
-        i = _largest(values, lanes)
-        if up[i] < _ZERO:
-            return step
-        if step % _LOOK == 0:
-            _falling(g, down, values)
-            if g[i] - g[_largest(values, lanes)] <= eps:
-                return step
-        _pair_gains(K[i], g, down, diagonal, np.float32(g[i]), diagonal[i], values)
-        j = _largest(values, lanes)
-        if down[j] < _ZERO or g[i] <= g[j]:
-            return step
-        curvature = max(diagonal[i] + diagonal[j] - 2.0 * K[i, j], _LEAST * diagonal[i])
-        room_i, room_j = high[i] - beta[i], beta[j] - low[j]
-        move = min((g[i] - g[j]) / curvature, room_i, room_j)
-        beta[i] = high[i] if move == room_i else beta[i] + move
-        beta[j] = low[j] if move == room_j else beta[j] - move
-        _mark(i, beta, low, high, up, down)
-        _mark(j, beta, low, high, up, down)
-        # The part of the diagonal that is not from the kernel.
-        g[i] -= move * (diagonal[i] - K[i, i])
-        g[j] += move * (diagonal[j] - K[j, j])
-        _move(g, K[i], K[j], move, -move)
-        _rising(g, up, values)
-    return steps
-
-
-@njit(cache=True, nogil=True)
-def pairs_without_offset(K, diagonal, low, high, beta, g, eps, steps):
-    """Move pairs, free of an equality, until no sample can move along a slope above eps.
-
-    The first of a pair has the largest slope, the second one the largest gain together with it.
-    Both move to the optimum of their problem. See `pairs_with_offset`.
-    """
-    n = beta.size
-    up, down = np.empty(n, np.float32), np.empty(n, np.float32)
-    values, lanes = np.empty(n, np.float32), np.empty(LANES, np.float32)
-    for k in range(n):
-        _measure(k, beta, low, high, up, down)
-    for step in range(steps):
-        _slopes(g, up, down, values)
-        i = _largest(values, lanes)
-        if values[i] <= eps:
-            return step
-        _joint_gains(K[i], g, diagonal, up, down, i, values)
-        values[i] = _NONE
-        j = _largest(values, lanes)
-        change, other = _pair_optimum(
-            np.float64(K[i, j]), diagonal[i], g[i], low[i] - beta[i], high[i] - beta[i],
-            diagonal[j], g[j], low[j] - beta[j], high[j] - beta[j], _LEAST * diagonal[j],
-        )  # fmt: skip
-        for k, move in ((i, change), (j, other)):
-            # Padding, the second of a pair where no other gains, never moves and has no row.
-            if move != 0.0:
-                beta[k] = _clipped(beta[k] + move, low[k], high[k])
-                _measure(k, beta, low, high, up, down)
-                g[k] -= move * (diagonal[k] - K[k, k])
-        _move(g, K[i], K[min(j, len(K) - 1)], change, other)
-    return steps
-
-
-@njit(nogil=True, inline="always")
-def _mark(k, beta, low, high, up, down):
-    """Mark whether beta_k can rise and fall: 0 if it can, -inf if not."""
-    up[k] = _ZERO if beta[k] < high[k] else _NONE
-    down[k] = _ZERO if beta[k] > low[k] else _NONE
-
-
-@njit(nogil=True, inline="always")
-def _measure(k, beta, low, high, up, down):
-    """Measure how far beta_k can rise and fall: not 0 if it can."""
-    up[k] = max(np.float32(high[k] - beta[k]), _TINIEST) if beta[k] < high[k] else _ZERO
-    down[k] = min(np.float32(low[k] - beta[k]), -_TINIEST) if beta[k] > low[k] else _ZERO
-
-
-@njit(nogil=True, inline="always")
-def _clipped(value, low, high):
-    return min(max(value, low), high)
-
-
-# Division by zero is not checked ("numpy"), as the branch would prevent vectorisation.
-
-
-@njit(nogil=True, fastmath=REORDER_FINITE)
-def _rising(g, up, values):
-    """Write the slopes along which beta may rise."""
-    for k in range(values.size):
-        values[k] = np.float32(g[k]) + up[k]
-
-
-@njit(nogil=True, fastmath=REORDER_FINITE)
-def _falling(g, down, values):
-    """Write the slopes along which beta may fall."""
-    for k in range(values.size):
-        values[k] = down[k] - np.float32(g[k])
-
-
-@njit(nogil=True, fastmath=REORDER_FINITE, error_model="numpy")
-def _pair_gains(row, g, down, diagonal, top, own, values):
-    """Write twice the gain of each sample together with i, if its beta falls."""
-    least = _LEAST * own
-    for k in range(values.size):
-        slope = max(top - np.float32(g[k]) + down[k], _ZERO)
-        curvature = max(own + diagonal[k] - (row[k] + row[k]), least)
-        values[k] = slope * slope / curvature
-
-
-@njit(nogil=True, inline="always", error_model="numpy")
-def _pair_optimum(q, d_i, g_i, low_i, high_i, d_j, g_j, low_j, high_j, least):
-    """Return the moves of two samples that gain most, within bounds of the moves.
-
-    j moves as if i could follow freely, then i within its bounds. Where i stops at a bound it does
-    so at the optimum, as the objective is concave, and j moves as is best next to that.
-    """
-    q_i = q / d_i
-    slope, schur = g_j - q_i * g_i, max(d_j - q_i * q, least)
-    other = _clipped(slope / schur, low_j, high_j)
-    change = _clipped((g_i - q * other) / d_i, low_i, high_i)
-    slope = g_j - q * change
-    other = _clipped(slope / d_j, low_j, high_j)
-    return change, other
-
-
-@njit(nogil=True, fastmath=REORDER_FINITE, error_model="numpy")
-def _joint_gains(row, g, diagonal, up, down, i, values):
-    """Write the gain of each sample together with i, see `_pair_optimum`."""
-    g_i, d_i, low_i, high_i = np.float32(g[i]), np.float32(diagonal[i]), down[i], up[i]
-    half, inverse = np.float32(0.5), np.float32(1.0) / d_i
-    for k in range(values.size):
-        q, d_k, g_k = np.float32(row[k]), np.float32(diagonal[k]), np.float32(g[k])
-        q_i = q * inverse
-        schur = max(d_k - q_i * q, _LEAST * d_k)
-        other = min(max((g_k - q_i * g_i) / schur, down[k]), up[k])
-        change = min(max((g_i - q * other) * inverse, low_i), high_i)
-        slope = g_k - q * change
-        other = min(max(slope / d_k, down[k]), up[k])
-        values[k] = change * (g_i - half * d_i * change) + other * (slope - half * d_k * other)
-
-
-@njit(nogil=True, fastmath=REORDER_FINITE)
-def _slopes(g, up, down, values):
-    """Write the slopes along which each sample may move."""
-    for k in range(values.size):
-        slope = np.float32(g[k])
-        rise = slope if up[k] > _ZERO else _ZERO
-        fall = -slope if down[k] < _ZERO else _ZERO
-        values[k] = max(rise, fall)
-
-
-@njit(nogil=True, fastmath=REORDER_FINITE)
-def _move(g, A, B, u, v):
-    """Subtract u A + v B from the gradient."""
-    for k in range(g.size):
-        g[k] -= u * A[k] + v * B[k]
-
-
-@njit(nogil=True, fastmath=REORDER_FINITE)
-def _largest(values, lanes):
-    """Return the index of the largest value.
-
-    Maxima over parallel lanes vectorise, a maximum along an array does not.
-    """
-    for k in range(LANES):
-        lanes[k] = values[k]
-    for start in range(LANES, values.size, LANES):
-        part = values[start : start + LANES]
-        for k in range(LANES):
-            lanes[k] = max(lanes[k], part[k])
-    lane = 0
-    for k in range(LANES):
-        if lanes[k] > lanes[lane]:
-            lane = k
-    for k in range(lane, values.size, LANES):
-        if values[k] == lanes[lane]:
-            return k
-    return lane
+Those that gain most, within bounds of the moves; `least` is the least curvature.
+"""

@@ -11,8 +11,12 @@ import numpy as np
 
 from skscreen.core.compiling import njit
 from skscreen.core.floats import EPS, REORDER_FINITE
-from skscreen.svm.solvers.kernel.block_smo_loops import pairs_with_offset, pairs_without_offset
-from skscreen.svm.solvers.kernel.class_pair_loops import balance, certificate
+from skscreen.svm.solvers.kernel.small_pairs import (
+    balance,
+    certificate,
+    pairs_with_offset,
+    pairs_without_offset,
+)
 
 # Limit of rounds of SMO.
 _ROUNDS = 20

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skscreen.svm.solvers.kernel.block_smo_loops import LANES, _pair_optimum, pairs_without_offset
+from skscreen.svm.solvers.kernel.block_smo_loops import LANES, pair_optimum, pairs_without_offset
 
 M = 100
 
@@ -87,9 +87,7 @@ def test_two_samples_move_to_the_optimum_of_their_box(cosine):
         low[rng.random(2) < 0.2] = 0.0
         # The first one has a slope along which it can move.
         g[0] = abs(g[0])
-        p = np.array(
-            _pair_optimum(q, d_i, g[0], low[0], high[0], d_j, g[1], low[1], high[1], 1e-12)
-        )
+        p = np.array(pair_optimum(q, d_i, g[0], low[0], high[0], d_j, g[1], low[1], high[1], 1e-12))
         assert np.all((low <= p) & (p <= high))
         value = g @ p - 0.5 * p @ H @ p
         assert value == pytest.approx(best_of_two(H, g, low, high), rel=1e-9, abs=1e-12)
