@@ -22,6 +22,7 @@ SVMs. arXiv:0909.1334. Appendix E.2, equation (32).
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import blas, lapack
 
 from skscreen.sequence.chains import ONE, Chains
@@ -29,6 +30,26 @@ from skscreen.sequence.loops import expectations, weighted_likelihoods
 
 # Measured number of matrices of the size of K in memory at the same time, including the caller's.
 MATRICES = 3
+
+
+# Columns of features whose curvatures differ by more than the square of this have units.
+_UNEVEN = 1e3
+
+
+def units_of(chains: Chains) -> np.ndarray | float:
+    """Return a unit for each weight, in which P bends about equally at w = 0; 1 if all are near.
+
+    In these units the penalty of a column of large numbers is next to nothing, and L-BFGS takes as
+    many steps as for standardised columns.
+    """
+    X, m, shares = chains.X, chains.n_labels, chains.position_shares
+    if sparse.issparse(X):
+        squares = np.asarray(X.multiply(X).T @ shares).ravel()
+    else:
+        squares = np.square(X).T @ shares
+    bends = np.concatenate([squares, np.full(m, shares.sum() / m)]) * (m - 1.0) / m**2
+    units = 1.0 / np.sqrt(chains.lam + bends)
+    return np.repeat(units, m) if units.max() > _UNEVEN * units[:-m].min() else 1.0
 
 
 class KernelFactor:
@@ -100,6 +121,8 @@ class LogLoss:
 
     def __init__(self, chains: Chains, eta: float = 1.0):
         self.chains, self.lam, self.size, self._eta = chains, chains.lam, chains.n_weights, eta
+        # Factors of kernel matrices have no columns of features.
+        self.units = 1.0 if isinstance(chains.X, KernelFactor) else units_of(chains)
         m, steps, weights = chains.n_labels, chains.steps, chains.position_shares
         self._at, self._weights = np.arange(chains.codes.size), weights
         self._steps = np.zeros((m, m))
@@ -153,6 +176,7 @@ class WeightedLogLoss:
 
     def __init__(self, chains: Chains):
         self.chains, self.lam, self.size = chains, chains.lam, chains.n_weights
+        self.units = units_of(chains)
 
     def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Return P and its gradient."""

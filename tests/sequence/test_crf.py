@@ -1,14 +1,18 @@
+import warnings
+
 import numpy as np
 import pytest
 from chain_cases import CODES, X, Y, weights_of, with_constants
 from chain_reference import log_loss, log_marginals, log_optimum
 from numpy.testing import assert_allclose
+from scipy import sparse
 from scipy.optimize import check_grad
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from skscreen import ChainCRF
+from skscreen import ChainCRF, KernelChainClassifier
+from skscreen.fitting.callbacks import CallbackSupportMixin
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import check_sequences
 from skscreen.sequence.likelihood import LogLoss
@@ -60,3 +64,49 @@ def test_single_labels_are_logistic_regression():
 def test_few_iterations_warn_with_the_gap():
     with pytest.warns(ConvergenceWarning, match=r"duality gap of \d.*e.* > tol=1e-09"):
         ChainCRF(tol=1e-9, max_iter=2).fit(X, Y)
+
+
+UNEVEN = {
+    "time stamps": lambda x: np.c_[x, 1.7e9 + np.arange(len(x))],
+    "one of 1e8": lambda x: x * [1.0, 1e8],
+    "all of 1e6": lambda x: x * 1e6,
+}
+
+
+@pytest.mark.parametrize("make", UNEVEN.values(), ids=UNEVEN)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_columns_of_very_unequal_scale_are_solved(make, container):
+    rng = np.random.default_rng(0)
+    y = [rng.integers(2, size=20) for _ in range(30)]
+    plain = [np.c_[b + rng.normal(scale=0.4, size=20), rng.normal(size=20)] for b in y]
+    X = [make(x) for x in plain]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = ChainCRF().fit([container(x) for x in X], y)
+    assert model.dual_gap_ <= 1e-3
+    assert model.score(X, y) == pytest.approx(ChainCRF().fit(plain, y).score(plain, y), abs=0.02)
+    # The certificate is that of the weights, in more digits.
+    W, b, E = (part.astype(np.longdouble) for part in
+               (model.coef_, model.intercept_, model.transition_))  # fmt: skip
+    loss = np.longdouble(0.0)
+    for x, labels in zip(X, y, strict=True):
+        U = x.astype(np.longdouble) @ W.T + b
+        sums = U[0]
+        for t in range(1, len(x)):
+            sums = U[t] + np.logaddexp.reduce(sums[:, None] + E, axis=0)
+        loss += np.logaddexp.reduce(sums) - U[np.arange(20), labels].sum()
+        loss -= E[labels[:-1], labels[1:]].sum()
+    value = loss / 30 + sum((part**2).sum() for part in (W, b, E)) / (2.0 * 30)
+    assert abs(value - model.objective_) <= 1e-8 * model.objective_
+
+
+@pytest.mark.parametrize("kind", [ChainCRF, KernelChainClassifier])
+def test_progress_history_and_callbacks(kind, capsys):
+    model = kind(verbose=1).fit(X, Y)
+    assert "100% gap=" in capsys.readouterr().err
+    history = model.history_
+    assert history.dtype.names == ("iteration", "seconds", "primal", "dual", "gap")
+    assert history["iteration"].tolist() == [*range(model.n_iter_ + 1)]
+    assert history["gap"][-1] == model.dual_gap_ and history["primal"][-1] == model.objective_
+    assert np.all(np.diff(history["gap"]) <= 0.0) and np.all(np.diff(history["dual"]) >= 0.0)
+    assert hasattr(model, "set_callbacks") == hasattr(CallbackSupportMixin, "set_callbacks")

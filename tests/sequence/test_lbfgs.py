@@ -7,7 +7,7 @@ from skscreen.sequence.solvers.lbfgs import minimise
 class Quadratic:
     """lam/2 |x|^2 + 1/2 |x - 1|^2, without numbers in some places."""
 
-    lam, size = 0.5, 3
+    lam, size, units = 0.5, 3, 1.0
 
     def __init__(self, broken_after=np.inf):
         self.calls, self.broken_after = 0, broken_after

@@ -1,6 +1,7 @@
 """L-BFGS for strongly convex objectives, stopped by what the gradient proves."""
 
 import contextlib
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -9,14 +10,23 @@ from scipy.optimize import minimize
 
 from skscreen.pragam.follow import Certified, Iterate, Record
 
+# Largest number of differences that the steps after the last line search remember, and smallest
+# step that they try.
+_MEMORY, _LEAST = 20, 1e-4
+
 
 class Objective(Protocol):
-    """lam/2 |x|^2 + a convex function."""
+    """lam/2 |w|^2 + a convex function.
+
+    `units` are 1 or an array with one for each variable: w is units times variables on which the
+    function depends about equally.
+    """
 
     lam: float
     size: int
+    units: np.ndarray | float
 
-    def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+    def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Return P and its gradient."""
 
 
@@ -26,7 +36,7 @@ def minimise(
     max_iter: int,
     watch: Callable[[int, float], None] | None = None,
 ) -> Certified:
-    """Minimise from x = 0; |gradient|^2 / (2 lam) bounds P - min P.
+    """Minimise from w = 0; |gradient|^2 / (2 lam) bounds P - min P.
 
     Parameters
     ----------
@@ -44,6 +54,8 @@ def minimise(
             callback=run.iterated,
             options={"maxiter": max_iter, "maxfun": 10 * max_iter, "gtol": 0.0, "ftol": 0.0},
         )  # fmt: skip
+        if not run.ended and np.ndim(objective.units):
+            run.go_on(max_iter)
     return run.record.result
 
 
@@ -56,22 +68,69 @@ class _Run:
 
     def __init__(self, objective: Objective, record: Record):
         self._objective, self.record, self._n_iter = objective, record, -1
+        self.ended, self._lowest = False, np.inf
 
     def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return P and its gradient, and keep the point if it is the best."""
-        if not np.isfinite(x).all():
+        """Return P and its gradient for variables x, and keep the point if it is the best."""
+        w = self._objective.units * x
+        if not np.isfinite(w).all():
             raise _BrokenDown
-        value, gradient = self._objective.value_and_gradient(x)
+        value, gradient = self._objective.value_and_gradient(w)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             raise _BrokenDown
         bound = 0.5 * float(gradient @ gradient) / self._objective.lam
-        self.record.see(Iterate(self._n_iter + 1, x.copy(), 0.0, value, value - bound))
+        self.record.see(Iterate(self._n_iter + 1, w.copy(), 0.0, value, value - bound))
         if self._n_iter < 0:
             self.iterated(x)
+        gradient = self._objective.units * gradient
+        if value <= self._lowest:
+            self._lowest, self._best = value, (x.copy(), gradient)
         return value, gradient
 
     def iterated(self, x: np.ndarray) -> None:
         """Count an iteration; end after the tolerance is reached."""
         self._n_iter += 1
         if self.record.end_iteration(self._n_iter) and self._n_iter > 0:
+            self.ended = True
             raise StopIteration
+
+    def go_on(self, max_iter: int) -> None:
+        """Take steps of L-BFGS that shorten the gradient, where P has no more digits to tell."""
+        (x, g), pairs = self._best, deque(maxlen=_MEMORY)
+        while self._n_iter < max_iter and not self.ended:
+            change, new = self._shorter(x, g, _descent(g, pairs))
+            if new is None and not pairs:
+                return
+            if new is None:
+                # Rounding errors of old differences may have spoilt the direction.
+                pairs.clear()
+                continue
+            if change @ (new - g) > 0.0:
+                pairs.append((change, new - g))
+            x, g = x + change, new
+            with contextlib.suppress(StopIteration):
+                self.iterated(x)
+
+    def _shorter(self, x: np.ndarray, g: np.ndarray, direction: np.ndarray) -> tuple:
+        """Return a change of x along a direction with a shorter gradient, and that, or None."""
+        step = 1.0
+        while step >= _LEAST:
+            new = self.value_and_gradient(x + step * direction)[1]
+            if np.linalg.norm(new) < np.linalg.norm(g):
+                return step * direction, new
+            step *= 0.25
+        return None, None
+
+
+def _descent(gradient: np.ndarray, pairs) -> np.ndarray:
+    """Return the direction of L-BFGS, by its two loops over changes of x and of the gradient."""
+    direction, shares = -gradient, []
+    for change, bend in reversed(pairs):
+        shares.append(change @ direction / (change @ bend))
+        direction = direction - shares[-1] * bend
+    if pairs:
+        change, bend = pairs[-1]
+        direction = direction * (change @ bend / (bend @ bend))
+    for (change, bend), share in zip(pairs, reversed(shares), strict=True):
+        direction = direction + (share - bend @ direction / (change @ bend)) * change
+    return direction
