@@ -274,7 +274,7 @@ def retrieval_recall_at_k(Z, labels, k: int) -> float:
     --------
     >>> from skscreen.metrics import retrieval_recall_at_k
     >>> retrieval_recall_at_k([[0.0], [1.0], [1.4], [5.0]], ["a", "a", "b", "b"], k=1)
-    0.25
+    0.5
     """
     Z, codes, sizes = _embedded(Z, labels)
     check_scalar(k, "k", Integral)
@@ -554,7 +554,7 @@ def span_report(
             for name, row in {**rows, **averages}.items()
         }
     width = max(map(len, [*rows, "weighted avg"]))
-    lines = [" ".join([" " * width, *(f" {column:>9}" for column in columns)]), ""]
+    lines = [" " * (width + 1) + "".join(f" {column:>9}" for column in columns), ""]
     for block in (rows, averages):
         for name, (*shares, total) in block.items():
             cells = "".join(f" {share:>9.{digits}f}" for share in shares)
