@@ -36,7 +36,7 @@ def fuzz_dimension(inputs: Inputs) -> None:
     if done.error is not None:
         return
     result = done.result
-    expect(result.dimension_ in result.dimensions_, "a dimension that was not tried")
+    expect(result.dimension_ in (0, *result.dimensions_), "a dimension that was not tried")
     for p_values in (result.p_values_, result.corrected_p_values_):
         expect(np.all((p_values >= 0.0) & (p_values <= 1.0)), "probabilities")
     for scores in (result.scores_, result.train_scores_):
@@ -67,7 +67,7 @@ def fuzz_queries(inputs: Inputs) -> None:
     expect(all(len(set(row)) == 3 for row in asked.tolist()), "three objects")
     count = inputs.pick(1, 3, 0, -1, None, "two")
     drawn = call(model.bootstrap, count)
-    expect(drawn.error is not None or np.all(np.isfinite(drawn.result.points)), "points")
+    expect(drawn.error is not None or not np.isnan(drawn.result.points).any(), "points")
 
 
 def fuzz_scaling(inputs: Inputs) -> None:
