@@ -16,13 +16,11 @@ import sklearn.svm
 from skscreen import ScreenedLinearSVC, ScreenedSVC
 
 INTERNALS = "reads what libsvm keeps inside"
-PROBABILITY = "probabilities are those of CalibratedClassifierCV"
 NEGATIVE = "negative weights are refused, where SVC leaves such samples out"
 MESSAGE = "an error as well, in other words"
 L1 = 'penalty="l1" and Crammer and Singer are other problems'
 MORE = "more is accepted: what SVC or LinearSVC refuses has a solution"
 STEPS = "converges in so few steps, where libsvm and liblinear warn"
-SIGMOID = 'the sigmoid kernel is indefinite: refused, or shifted with indefinite="shift"'
 TIE = "all scores are tied, and ties go to the first class whatever the rounding errors"
 WEIGHTS = "coef_ is what decision_function uses, and may be changed"
 
@@ -31,12 +29,6 @@ DIFFERENT = {
     r"test_tweak_params": INTERNALS,
     r"test_gamma_scale": INTERNALS,
     r"test_svc_raises_error_internal_representation": INTERNALS,
-    r"test_probability\[.*": PROBABILITY,
-    r"test_hasattr_predict_proba.*": PROBABILITY,
-    r"test_probability_raises_futurewarning\[.*-SVC-SVC\]": PROBABILITY,
-    r"test_svc_nusvc_probA_probB_deprecated\[SVC\]": PROBABILITY,
-    r"test_unsorted_indices.*": PROBABILITY,
-    r"test_sparse_svc_clone_with_callable_kernel.*": PROBABILITY,
     r"test_negative_sample_weights_mask_all_samples\[weights-are-zero-SVC\]": MESSAGE,
     r"test_negative_sample_weights_mask_all_samples\[weights-are-negative-SVC\]": NEGATIVE,
     r"test_negative_weights_svc_leave_just_one_label\[.*-SVC\]": NEGATIVE,
@@ -58,17 +50,12 @@ DIFFERENT = {
     r"test_linear_svm_convergence_warnings.*": STEPS,
     r"test_timeout.*": STEPS,
     r"test_svc_ovr_tie_breaking\[.*-SVC\]": TIE,
-    r"test_svc\[.*-sigmoid-X_train[012]-.*": SIGMOID,
-    r"test_check_estimator_pairwise": SIGMOID,
-    r"test_conditional_attrs_not_in_dir": PROBABILITY,
     r"test_multi_output_delegate_predict_proba": MESSAGE,
 }
 
 
 class SVC(ScreenedSVC):
-    """Without `probability`, which scikit-learn is about to remove; tests go on without it."""
-
-    probability = property(lambda self: False, lambda self, value: None)
+    """With the name that tests expect in messages."""
 
 
 class LinearSVC(ScreenedLinearSVC):

@@ -16,7 +16,7 @@ from benchmarks.fuzz.svm import (
     sizes_of_terms,
     squared,
 )
-from skscreen import ScreenedSVR, ScreenedSVRCV, svr_certified_C, svr_path
+from skscreen import ScreenedLinearSVR, ScreenedSVR, ScreenedSVRCV, svr_certified_C, svr_path
 
 SVR = {
     **{name: values for name, values in SVC.items() if name not in ("class_weight", "n_jobs")},
@@ -63,6 +63,22 @@ def fuzz_svr(inputs: Inputs) -> None:
         np.testing.assert_allclose(again, found, rtol=0.0, atol=rounding)
 
 
+def fuzz_linear_svr(inputs: Inputs) -> None:
+    inputs.spoil("X", "y", "sample_weight", *SVR)
+    options = inputs.options(ScreenedLinearSVR, SVR)
+    given, (X, weights) = regression(inputs)
+    settle(inputs, options)
+    model = ScreenedLinearSVR(**options)
+    done = call(
+        model.fit, given[0], given[1], sample_weight=given[2], names=("targets",),
+        must_work=inputs.mild and "solver" not in options and 0.0 < weights.min(),
+    )  # fmt: skip
+    if done.error is None:
+        expect_finite(model)
+        expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
+        expect(model.coef_.shape == (X.shape[1],), "coef_ is not a vector")
+
+
 def fuzz_svr_path(inputs: Inputs) -> None:
     inputs.spoil("X", "y", "sample_weight", "Cs", "eps", "C_max", *SVR)
     options = inputs.options(ScreenedSVR, {k: v for k, v in SVR.items() if k != "C"})
@@ -79,13 +95,13 @@ def fuzz_svr_path(inputs: Inputs) -> None:
     if done.error is not None:
         return
     path = done.result
-    for name in ("Cs", "intercepts", "dual_coefs", "objectives", "dual_gaps", "screening_rates"):
+    for name in ("Cs", "intercepts", "dual_coefs", "objectives", "dual_gaps", "rates"):
         expect(np.all(np.isfinite(getattr(path, name))), f"{name} is not finite")
     expect(np.all(np.diff(path.Cs) > 0.0), "C does not ascend")
     for k, converged in enumerate(path.converged):
         tol = path.model.tol if options.get("Cs") is not None else 1.0
         expect_certified(path.dual_gaps[k], tol, done.unconverged or not converged)
-    expect(np.all(np.isfinite(call(path.estimator(0).predict, X).result)), "predictions")
+    expect(np.all(np.isfinite(call(path[0].predict, X).result)), "predictions")
 
 
 def fuzz_svr_cv(inputs: Inputs) -> None:
@@ -124,6 +140,7 @@ def fuzz_certified_c(inputs: Inputs) -> None:
 
 TARGETS = {
     "ScreenedSVR": fuzz_svr,
+    "ScreenedLinearSVR": fuzz_linear_svr,
     "svr_path": fuzz_svr_path,
     "ScreenedSVRCV": fuzz_svr_cv,
     "svr_certified_C": fuzz_certified_c,

@@ -35,7 +35,7 @@ SVC = {
     "fit_intercept": (True, False),
     "intercept": ("penalised", "free"),
     "intercept_scaling": (1.0, 1e-8, 1e8, 1e200),
-    "screening": ("intersection", "ball1", "ball2", "gap", None),
+    "screening": (True, "ball1", "ball2", "gap", False),
     "solver": ("auto", "coordinate-descent", "second-order", "active-set", "smo"),
     "tol": (1e-6, 1e-1, 1e-12, 1e-300, 1e300),
     "max_iter": (None, 1, 7, 1000),
@@ -201,7 +201,7 @@ def fuzz_svc_path(inputs: Inputs) -> None:
         return
     path = done.result
     for name in ("Cs", "lams", "intercepts", "dual_coefs", "objectives", "dual_gaps", "n_iters",
-                 "screening_rates", "path_screening_rates", "seconds", "converged"):  # fmt: skip
+                 "rates", "path_rates", "seconds", "converged"):  # fmt: skip
         values = getattr(path, name)
         expect(len(values) == len(path), name)
         expect(np.all(np.isfinite(values)), f"{name} is not finite")
@@ -209,7 +209,7 @@ def fuzz_svc_path(inputs: Inputs) -> None:
     for k, converged in enumerate(path.converged):
         tol = path.model.tol if options.get("Cs") is not None else 1.0
         expect_certified(path.dual_gaps[k], tol, done.unconverged or not converged)
-    model = path.estimator(len(path) - 1)
+    model = path[len(path) - 1]
     expect_finite(model)
     expect(np.all(np.isfinite(call(model.decision_function, X).result)), "scores")
 

@@ -19,9 +19,6 @@ TARGETS = {
 }  # fmt: skip
 # Where a target's name is not that of the one thing it calls.
 COVERS = {
-    "svc_path": {"svc_path", "SVCPath"},
-    "svr_path": {"svr_path", "SVRPath"},
-    "svc_certified_C": {"svc_certified_C", "CertifiedC"},
     "rtlm_path": {"rtlm_path", "RTLMPath"},
     "ScreenedRTLM from comparisons": {"ScreenedRTLM"},
     "tuples": {"RTLMPairsClassifier", "RTLMTripletsClassifier", "RTLMQuadrupletsClassifier"},

@@ -138,9 +138,9 @@ class Problem:
             solve = squared_optimum if known.squared else optimum
             alphas = [solve(Q, C * self.factors, known.y, known.t) for C in Cs]
         else:
-            path = self.path(self.X, self.y, Cs=Cs, sample_weight=self.weights, screening=None,
+            path = self.path(self.X, self.y, Cs=Cs, sample_weight=self.weights, screening=False,
                              tol=TIGHT, max_iter=MOST_STEPS, **self.options)  # fmt: skip
-            alphas = [solution.alpha for solution in path]
+            alphas = [solution.alpha for solution in path.solutions]
         return [known.interval(C * self.factors, a) for C, a in zip(Cs, alphas, strict=True)]
 
     def solver(self, rng) -> str:

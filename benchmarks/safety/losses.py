@@ -82,9 +82,9 @@ def problem_with(family: str, kind: str, rng, n: int) -> samples.Problem:
             return [best(Q, C * factors, labels, losses.thresholds) for C in Cs]
         path = svr_path(
             K, y, Cs=Cs, sample_weight=weights, kernel="precomputed", fit_intercept=free,
-            epsilon=epsilon, loss=family, screening=None, tol=TIGHT, max_iter=MOST_STEPS,
+            epsilon=epsilon, loss=family, screening=False, tol=TIGHT, max_iter=MOST_STEPS,
         )  # fmt: skip
-        return [solution.alpha for solution in path]
+        return [solution.alpha for solution in path.solutions]
 
     tests = samples.FREE_TESTS if free else samples.TESTS
     tests = _smooth(labels) if losses.smooth else tests

@@ -147,7 +147,7 @@ def dual_variables(Q, Cs, weights, y, loss="hinge"):
     signs = np.where(np.arange(len(Q)) % 2, 1.0, -1.0) if y is None else y
     path = svc_path(
         signs[:, None] * Q * signs, signs, Cs=Cs, sample_weight=weights, kernel="precomputed",
-        fit_intercept=y is not None, intercept="free", screening=None, tol=TIGHT,
+        fit_intercept=y is not None, intercept="free", screening=False, tol=TIGHT,
         max_iter=MOST_STEPS, loss=loss,
     )  # fmt: skip
     return list(signs * path.dual_coefs)

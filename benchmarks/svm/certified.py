@@ -108,7 +108,7 @@ def row(name: str, X, y, options: dict, args) -> None:
 
 def errors_along(path, X, y) -> np.ndarray:
     """Return the validation error for each C of a path."""
-    return np.array([1.0 - path.estimator(k).score(X[1], y[1]) for k in range(len(path))])
+    return np.array([1.0 - path[k].score(X[1], y[1]) for k in range(len(path))])
 
 
 def against_brute_force(bounds, X, y, options: dict, n: int) -> None:

@@ -25,7 +25,7 @@ from benchmarks.support.data import Sets
 from benchmarks.support.environment import environment
 from benchmarks.svm.paper_tables import tables
 from benchmarks.svm.peers_here import linear_svc, svc
-from skscreen import ScreenedLinearSVC, ScreenedSVC, SVCPath, svc_path
+from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_path
 
 GAP = 1e-6
 DENSE = {"mnist": (0.1, 10.0, 1000.0), "shuttle": (1.0, 1000.0)}
@@ -58,7 +58,7 @@ def compile_all() -> float:
     started = time.process_time()
     X, y = make_classification(300, 20, random_state=0)
     for kernel in ("linear", "rbf"):
-        for screening in (None, "ball1", "intersection"):
+        for screening in (False, "ball1", "intersection"):
             svc_path(X, y, Cs=[0.1, 1.0], kernel=kernel, screening=screening, intercept="penalised")
         solvers = ("coordinate-descent", "second-order") if kernel == "linear" else ("smo",)
         for solver in solvers:
@@ -94,7 +94,7 @@ def linear_table(name: str, X, y, Cs, args) -> None:
         model, seconds = fastest(
             args.repeats, lambda C=C: ScreenedLinearSVC(C=C, loss="hinge").fit(X, y)
         )
-        dual = model.screening_history_ and certified_dual(X, y, C)
+        dual = model.screening_history_.size and certified_dual(X, y, C)
         peer = linear_svc(X, y, C, dual, GAP, args.limit, args.repeats)
         reached = "not reached" if peer.tol is None else f"{peer.gap:.0e} ({peer.tol:g})"
         print(
@@ -124,7 +124,7 @@ def sparse_fits(data: Sets, wanted: set, args) -> None:
             lambda X=X, y=y, Cs=Cs: svc_path(X, y, Cs=Cs, kernel="linear", intercept="penalised"),
         )
         peers = []
-        for point in path:
+        for point in path.solutions:
             dual = point.certificate.dual
             peer = linear_svc(X, y, point.C, dual, GAP, args.limit, args.repeats)
             peers.append(peer)
@@ -139,10 +139,10 @@ def sparse_fits(data: Sets, wanted: set, args) -> None:
         )
 
 
-def shares(path: SVCPath) -> str:
+def shares(path) -> str:
     """Return the share of samples that path screening left undecided, a value a C."""
-    events = [event for event in path.screening_history if event.where == "path"]
-    return " ".join(f"{e.undecided / (e.zero + e.linear + e.undecided):.2f}" for e in events)
+    events = [event for event in path.screening_history if event["where"] == "path"]
+    return " ".join(f"{1.0 - e['rate']:.2f}" for e in events)
 
 
 def paths(data: Sets, wanted: set, args) -> None:
@@ -173,7 +173,7 @@ def paths(data: Sets, wanted: set, args) -> None:
         ratios.append(total / seconds)
         gains.append(best[None][1] / seconds)
         ball = best["ball1"][0]
-        worse = int((path.path_screening_rates < ball.path_screening_rates - 0.01).sum())
+        worse = int((path.path_rates < ball.path_rates - 0.01).sum())
         print(
             f"{name} {X.shape}, RBF gamma=1/d, 31 C from {Cs[0]:.1e} to 1e3\n"
             f"    screened {seconds:.2f} s, gap {path.dual_gaps.max():.0e}; unscreened "

@@ -99,7 +99,7 @@ def svc(rng, folder):
     model = ScreenedSVC(
         10.0 ** rng.uniform(-3, 3), kernel=str(rng.choice(["linear", "rbf", "poly"])), coef0=1.0,
         intercept=str(rng.choice(["penalised", "free"])), n_jobs=int(rng.integers(1, 3)),
-        screening=[None, "gap", "ball1", "intersection"][rng.integers(4)],
+        screening=[False, "gap", "ball1", "intersection"][rng.integers(4)],
         class_weight=[None, "balanced"][rng.integers(2)],
     )  # fmt: skip
     X = sparse.csr_array(np.where(X > 0.5, X, 0.0)) if rng.random() < 0.3 else X
@@ -224,7 +224,7 @@ def grids(rng, folder):
 def stored(rng, folder):
     X, y = labelled(rng, 200, n_classes=2)
     C = 10.0 ** rng.uniform(-2, 1)
-    kept = [ScreenedSVC(C, store=folder).fit(X, y).objective_[0],
+    kept = [ScreenedSVC(C, store=folder).fit(X, y).objective_,
             PragamSVC(C, store=folder, tol=1e-5).fit(X, y).objective_,
             ScreenedRTLM(0.1, store=folder).fit(X, y).objective_]  # fmt: skip
     search = GridSearchCV(ScreenedLinearSVC(store=folder), {"C": [0.1, C]}, cv=3).fit(X, y)

@@ -20,7 +20,7 @@ X = rng.normal(0.5 * y[:, None], 1.5, size=(1000, 2))
 Cs = np.geomspace(0.005, 20.0, 25)
 path = svc_path(X, y, Cs=Cs, kernel="linear", intercept="penalised")
 reference = svc_path(X, y, Cs=[5.0, 10.0], kernel="linear", intercept="penalised")
-model = reference.estimator(1)
+model = reference[1]
 duals = np.abs(reference.dual_coefs[1])
 states = [
     ("dual variable 0", duals <= 1e-9, "#56B4E9", "o", 10),
@@ -43,5 +43,5 @@ left.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0
 display = ScreeningDisplay.from_path(path, ax=right)
 display.ax_.set_xlabel("1 / C (log scale)")
 
-print(f"Decided at C = 10 from C = 5: {reference.path_screening_rates[1]:.1%}")
+print(f"Decided at C = 10 from C = 5: {reference.path_rates[1]:.1%}")
 plt.show()

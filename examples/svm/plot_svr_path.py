@@ -34,7 +34,7 @@ figure.suptitle("A moderate C errs least on new samples", fontweight="bold")
 line = np.linspace(-3.0, 3.0, 300)
 left.plot(x, y, ".", color="0.6")
 for index, colour in ((10, "C0"), (26, "C1")):
-    model = path.estimator(index)
+    model = path[index]
     values = model.predict(line[:, None])
     left.plot(line, values, colour, label=f"C = {model.C:.2g}")
     left.fill_between(line, values - epsilon, values + epsilon, color=colour, alpha=0.15, lw=0.0)
@@ -42,9 +42,7 @@ left.set(xlabel="x", ylabel="y")
 left.legend()
 
 for found, colour, name in ((path, "C0", "epsilon = 0.1"), (absolute, "C2", "epsilon = 0")):
-    errors = [
-        np.abs(found.estimator(k).predict(new[:, None]) - wanted).mean() for k in range(len(found))
-    ]
+    errors = [np.abs(found[k].predict(new[:, None]) - wanted).mean() for k in range(len(found))]
     right.semilogx(found.Cs, errors, colour, label=f"mean absolute error, {name}")
 right.set(xlabel="C", ylabel="mean absolute error", ylim=(0.0, None))
 support = right.twinx()

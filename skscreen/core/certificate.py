@@ -1,6 +1,6 @@
 """Proofs that solvers return, and the screening steps they took."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,6 +34,32 @@ class ScreeningEvent(NamedTuple):
     linear: int
     undecided: int
     seconds: float
+
+
+# Rows of `screening_history_`; "rate" is the share of all items that are decided.
+STEPS = np.dtype(
+    [
+        ("where", "U7"),
+        ("parameter", np.float64),
+        ("iteration", np.int64),
+        ("zero", np.int64),
+        ("at_bound", np.int64),
+        ("undecided", np.int64),
+        ("rate", np.float64),
+        ("seconds", np.float64),
+    ]
+)
+
+
+def steps_table(events: Iterable[tuple[float, ScreeningEvent]]) -> np.ndarray:
+    """Return screening steps, each with the value of the parameter, as a structured array."""
+    rows = []
+    for value, event in events:
+        known = event.zero + event.linear
+        rate = known / max(known + event.undecided, 1)
+        rows.append((event.where, value, event.iteration, event.zero, event.linear,
+                     event.undecided, rate, event.seconds))  # fmt: skip
+    return np.array(rows, dtype=STEPS)
 
 
 def n_screened(history: Sequence[ScreeningEvent], where: str | None = None) -> int:

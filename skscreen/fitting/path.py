@@ -1,7 +1,10 @@
 """Results of regularisation paths, and the loop that computes them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -36,8 +39,8 @@ class PathResult(Generic[S]):
     def __repr__(self) -> str:
         """Summarise in a line; the data would fill pages."""
         return (
-            f"{type(self).__name__}({len(self)} solutions from {self[0].place} to "
-            f"{self[-1].place}, relative duality gaps <= {self.dual_gaps.max():.1e})"
+            f"{type(self).__name__}({len(self)} solutions from {self.solutions[0].place} to "
+            f"{self.solutions[-1].place}, relative duality gaps <= {self.dual_gaps.max():.1e})"
         )
 
     def __len__(self) -> int:
@@ -55,32 +58,71 @@ class PathResult(Generic[S]):
     @property
     def objectives(self) -> np.ndarray:
         """Primal objectives of the full problem."""
-        return np.array([solution.certificate.primal for solution in self])
+        return np.array([solution.certificate.primal for solution in self.solutions])
 
     @property
     def dual_gaps(self) -> np.ndarray:
         """Relative duality gaps of the full problem."""
-        return np.array([solution.certificate.relative_gap for solution in self])
+        return np.array([solution.certificate.relative_gap for solution in self.solutions])
 
     @property
     def n_iters(self) -> np.ndarray:
         """Steps of the solvers."""
-        return np.array([solution.n_iter for solution in self])
+        return np.array([solution.n_iter for solution in self.solutions])
 
     @property
     def seconds(self) -> np.ndarray:
         """Time of each solve."""
-        return np.array([solution.seconds for solution in self])
+        return np.array([solution.seconds for solution in self.solutions])
 
     @property
     def converged(self) -> np.ndarray:
         """Whether each duality gap met the tolerance."""
-        return np.array([solution.converged for solution in self])
+        return np.array([solution.converged for solution in self.solutions])
 
     @property
     def screening_history(self) -> list[ScreeningEvent]:
         """All screening steps."""
-        return [event for solution in self for event in solution.history]
+        return [event for solution in self.solutions for event in solution.history]
+
+
+def with_options(kind: type, *omitted: str, **defaults) -> Callable:
+    """Give a function that takes `options` the parameters of an estimator in its signature.
+
+    Parameters
+    ----------
+    kind : type
+        Of the estimator.
+    *omitted : str
+        Its parameters that the function does not take.
+    **defaults
+        Defaults of the function that are not those of the estimator.
+    """
+
+    def decorated(function: Callable) -> Callable:
+        own = [p for p in signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        options = [
+            p.replace(kind=p.KEYWORD_ONLY, default=defaults.get(p.name, p.default))
+            for p in signature(kind).parameters.values()
+            if p.name not in omitted
+        ]
+        names = [p.name for p in own + options]
+
+        @wraps(function)
+        def run(*args, **kwargs):
+            for name in kwargs:
+                if name not in names:
+                    near = get_close_matches(name, names, 1)
+                    advice = f"; did you mean {near[0]!r}?" if near else ""
+                    raise TypeError(
+                        f"{function.__name__}() got an unexpected keyword argument {name!r}{advice}"
+                    )
+            return function(*args, **defaults | kwargs)
+
+        run.__signature__ = signature(function).replace(parameters=own + options)
+        return run
+
+    return decorated
 
 
 @with_callbacks

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-_LAMBDA_LABEL = "Regularisation parameter λ (log scale)"
+# Labels of the axis, by the parameter that differs along the path.
+_LABELS = {"lam": "Regularisation parameter λ (log scale)", "C": "C (log scale)"}
+_SYMBOLS = {"lam": "λ", "C": "C"}
 
 # With fewer points than this, markers show the values on the line.
 _FEW_POINTS = 30
@@ -40,20 +42,22 @@ _ROUNDING = 1e-12
 class ScreeningDisplay:
     """Show the screening rates along a regularisation path.
 
-    One line shows the share of the decidable items (triplets or samples) that were decided by the
-    solution at the previous λ, before the first iteration. The other shows the share that were
-    decided when the solve ended. λ decreases from left to right.
+    One line shows the share of the items (triplets or samples) that were decided by the solution at
+    the previous λ or C, before the first iteration. The other shows the share that were decided
+    when the solve ended. λ decreases, and C increases, from left to right.
 
     Use :meth:`from_path` to create it.
 
     Parameters
     ----------
     lams : ndarray of shape (n_lams,)
-        Regularisation parameters λ > 0.
+        Regularisation parameters λ > 0, or values of C.
     path_screening_rates : ndarray of shape (n_lams,)
         Rates before the first iteration, in [0, 1]. NaN leaves a gap in the line.
     screening_rates : ndarray of shape (n_lams,)
         Rates at the end of the solve, in [0, 1]. NaN leaves a gap in the line.
+    parameter : {"lam", "C"}, default="lam"
+        What `lams` are.
 
     Attributes
     ----------
@@ -74,9 +78,14 @@ class ScreeningDisplay:
     """
 
     def __init__(
-        self, *, lams: np.ndarray, path_screening_rates: np.ndarray, screening_rates: np.ndarray
+        self,
+        *,
+        lams: np.ndarray,
+        path_screening_rates: np.ndarray,
+        screening_rates: np.ndarray,
+        parameter: str = "lam",
     ) -> None:
-        self.lams = lams
+        self.lams, self.parameter = lams, parameter
         self.path_screening_rates = path_screening_rates
         self.screening_rates = screening_rates
 
@@ -86,8 +95,7 @@ class ScreeningDisplay:
 
         Parameters
         ----------
-        path : RTLMPath or SVCPath
-            A path with the arrays `lams`, `path_screening_rates` and `screening_rates`.
+        path : RTLMPath, SVCPath or SVRPath
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a new figure.
 
@@ -105,13 +113,13 @@ class ScreeningDisplay:
         ValueError
             If the length of an array of the path is not that of `path.lams`.
         """
-        lams = _lams(path)
+        lams, parameter = _values(path)
+        names = ("path_screening_rates", "screening_rates")
+        if parameter == "C":
+            names = ("path_rates", "rates")
+        first, last = (_along_path(getattr(path, name), lams, f"path.{name}") for name in names)
         return cls(
-            lams=lams,
-            path_screening_rates=_along_path(
-                path.path_screening_rates, lams, "path.path_screening_rates"
-            ),
-            screening_rates=_along_path(path.screening_rates, lams, "path.screening_rates"),
+            lams=lams, path_screening_rates=first, screening_rates=last, parameter=parameter
         ).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -149,12 +157,13 @@ class ScreeningDisplay:
                 ax.fill_between(self.lams, lower, upper, color=colour, alpha=0.2, linewidth=0)
             )
 
-        _style_axes(ax, self.lams)
-        ax.set_xlabel(_LAMBDA_LABEL)
+        _style_axes(ax, self.lams, self.parameter)
+        ax.set_xlabel(_LABELS[self.parameter])
         # Rates of 0 and 1 are common, and the frame must not hide half of the line.
         ax.set_ylim(-0.02, 1.02)
         ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
-        ax.set_ylabel("Screening rate (% of decidable items)")
+        of = "samples" if self.parameter == "C" else "decidable items"
+        ax.set_ylabel(f"Screening rate (% of {of})")
         legend_above(ax)
         return self
 
@@ -162,14 +171,14 @@ class ScreeningDisplay:
 class PathDisplay:
     """Show the objective, the duality gap and optionally a score along a regularisation path.
 
-    The panels share one λ axis, on which λ decreases from left to right.
+    The panels share one axis, on which λ decreases, or C increases, from left to right.
 
     Use :meth:`from_path` to create it.
 
     Parameters
     ----------
     lams : ndarray of shape (n_lams,)
-        Regularisation parameters λ > 0.
+        Regularisation parameters λ > 0, or values of C.
     objectives : ndarray of shape (n_lams,)
         Primal objectives. The axis is logarithmic if all values are positive.
     dual_gaps : ndarray of shape (n_lams,)
@@ -186,6 +195,8 @@ class PathDisplay:
         Score of a baseline, drawn as a dashed line.
     baseline_name : str, default="Baseline"
         Label of this line.
+    parameter : {"lam", "C"}, default="lam"
+        What `lams` are.
 
     Attributes
     ----------
@@ -219,8 +230,9 @@ class PathDisplay:
         score_name: str = "Validation accuracy",
         baseline: float | None = None,
         baseline_name: str = "Baseline",
+        parameter: str = "lam",
     ) -> None:
-        self.lams = lams
+        self.lams, self.parameter = lams, parameter
         self.objectives = objectives
         self.dual_gaps = dual_gaps
         self.tol = tol
@@ -245,8 +257,7 @@ class PathDisplay:
 
         Parameters
         ----------
-        path : RTLMPath or SVCPath
-            A path with the arrays `lams`, `objectives` and `dual_gaps`.
+        path : RTLMPath, SVCPath or SVRPath
         tol : float, default=None
             Tolerance on the relative duality gap, drawn as a line.
         scores : array-like of shape (n_lams,), default=None
@@ -283,7 +294,7 @@ class PathDisplay:
             raise ValueError(f"`tol` must be positive, for a logarithmic axis, got {tol!r}.")
         if baseline is not None and scores is None:
             raise ValueError("`baseline` is compared with `scores`: give both, or neither.")
-        lams = _lams(path)
+        lams, parameter = _values(path)
         if scores is not None:
             scores = _along_path(scores, lams, "scores")
             if np.isnan(scores).all():
@@ -297,6 +308,7 @@ class PathDisplay:
             score_name=score_name,
             baseline=baseline,
             baseline_name=baseline_name,
+            parameter=parameter,
         ).plot(ax=ax)
 
     def plot(self, ax: Sequence[Axes] | None = None) -> Self:
@@ -339,8 +351,8 @@ class PathDisplay:
         if self.scores is not None:
             self._plot_scores(self.axes_[2])
         for panel in self.axes_:
-            _style_axes(panel, self.lams)
-        self.axes_[-1].set_xlabel(_LAMBDA_LABEL)
+            _style_axes(panel, self.lams, self.parameter)
+        self.axes_[-1].set_xlabel(_LABELS[self.parameter])
         self.figure_.align_ylabels(self.axes_)
         return self
 
@@ -395,19 +407,20 @@ class PathDisplay:
             markersize=7,
             markeredgecolor="white",
             linestyle="none",
-            label=f"best ({best_score:.3g} at λ = {best_lam:.3g})",
+            label=f"best ({best_score:.3g} at {_SYMBOLS[self.parameter]} = {best_lam:.3g})",
         )
         ax.set_ylabel(self.score_name)
         legend_above(ax)
 
 
-def _lams(path: Any) -> np.ndarray:
-    """Return the values of λ of a path."""
-    if not hasattr(path, "lams"):
-        raise TypeError(
-            f"`path` must be what rtlm_path or svc_path returns, got {type(path).__name__}."
-        )
-    return np.asarray(path.lams, dtype=float)
+def _values(path: Any) -> tuple[np.ndarray, str]:
+    """Return the values of λ or C of a path, and which of both they are."""
+    for name, parameter in (("lams", "lam"), ("Cs", "C")):
+        if hasattr(path, name):
+            return np.asarray(getattr(path, name), dtype=float), parameter
+    raise TypeError(
+        f"`path` must be what rtlm_path or svc_path returns, got {type(path).__name__}."
+    )
 
 
 def _along_path(values: ArrayLike, lams: np.ndarray, name: str, holes: bool = True) -> np.ndarray:
@@ -418,7 +431,7 @@ def _along_path(values: ArrayLike, lams: np.ndarray, name: str, holes: bool = Tr
         raise ValueError(f"`{name}` must hold numbers: {error}.") from error
     if values.shape != lams.shape:
         raise ValueError(
-            f"`{name}` has shape {values.shape}, but the path has {lams.size} values of λ: "
+            f"`{name}` has shape {values.shape}, but the path has {lams.size} values: "
             "one value is needed for each."
         )
     if np.isinf(values).any() or np.isnan(values).any() > holes:
@@ -431,11 +444,11 @@ def _line_style(n_points: int) -> dict[str, Any]:
     return {"linewidth": 1.6, "marker": marker, "markersize": 3.5}
 
 
-def _style_axes(ax: Axes, lams: np.ndarray) -> None:
+def _style_axes(ax: Axes, lams: np.ndarray, parameter: str) -> None:
     open_axes(ax)
     ax.set_xscale("log")
     _label_log_axis(ax.xaxis, lams)
-    ax.xaxis.set_inverted(True)
+    ax.xaxis.set_inverted(parameter == "lam")
     ax.margins(x=0.01)
 
 

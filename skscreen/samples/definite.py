@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from skscreen.core.memory import check_memory
-from skscreen.samples.gram import INDEFINITE, Gram, indefinite_message
+from skscreen.samples.gram import INDEFINITE, Gram, IndefiniteError, indefinite_message
 
 # Number of samples whose eigenvalues are checked first, to refuse a wrong matrix early.
 _PROBE = 256
@@ -54,7 +54,7 @@ def made_definite(K: np.ndarray, *, free: bool, shift: bool) -> DefiniteGram:
 
     Raises
     ------
-    ValueError
+    IndefiniteError
         If it is not positive semi-definite, and the diagonal may not be added to.
     """
     check_memory(3.0 * K.nbytes, f"The eigenvalues of {len(K):,} samples", "Use fewer samples.")
@@ -82,5 +82,5 @@ def _missing(K: np.ndarray, shift: bool) -> float:
     if smallest >= -INDEFINITE * size:
         return 0.0
     if not shift:
-        raise ValueError(indefinite_message(f"eigenvalue {smallest:.3g} on {len(K)} samples"))
+        raise IndefiniteError(indefinite_message(f"eigenvalue {smallest:.3g} on {len(K)} samples"))
     return -smallest + _MARGIN * size

@@ -421,7 +421,8 @@ def indefinite_message(found: str) -> str:
     return (
         f"the kernel is not positive semi-definite ({found}): the problem is not convex and no "
         "solution could be certified; choose another kernel or other parameters, or let "
-        "ScreenedSVC(indefinite='shift') add to the diagonal what is missing"
+        "indefinite='shift' add to the diagonal what is missing, or take the solution without a "
+        "certificate, with indefinite='warn'"
     )
 
 

@@ -15,6 +15,8 @@ from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
 from skscreen.samples.row_loops import squared_distances_from, squared_norms
 from skscreen.samples.rows import flat_rows
 
+KERNELS_WITH_GAMMA = ("rbf", "poly", "sigmoid")
+
 # A variance below this share of the mean square is the rounding error of a constant.
 _NOISE = 1e-14
 
@@ -100,6 +102,11 @@ class Kernel:
     def width(self) -> float:
         """Width of products, for the choice of BLAS threads; see `KernelSamples.width`."""
         return np.inf if self.name == "linear" else 0.0
+
+    @property
+    def has_gamma(self) -> bool:
+        """Whether gamma is a parameter of the kernel."""
+        return self.name in KERNELS_WITH_GAMMA
 
     @property
     def has_lengths(self) -> bool:

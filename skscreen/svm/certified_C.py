@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 
 from skscreen.core.threads import at_most
 from skscreen.fitting.grid import MOST_VALUES
+from skscreen.fitting.path import with_options
 from skscreen.fitting.progress import ProgressBar
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.multiclass import OneVsOne
@@ -24,10 +25,10 @@ from skscreen.svm.certified_classes import not_ahead, surely_ahead
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds, Fold, Mistakes, ScoredPath
 from skscreen.svm.estimator import fitted
 from skscreen.svm.problem import LOSSES, asked, build, has_free_intercept
-from skscreen.svm.regression import ScreenedSVR
 from skscreen.svm.scored_views import diagonal_of, scored_view
 from skscreen.svm.screening.score_bounds import Between
 from skscreen.svm.svc import ScreenedSVC
+from skscreen.svm.svr import ScreenedSVR
 
 # Allowance for rounding errors of sums of weights.
 _ROUNDING = 1e-10
@@ -73,6 +74,10 @@ class CertifiedC:
     seconds: float
 
 
+@with_options(
+    ScreenedSVC, "C", "store", "shrinking", "probability", "indefinite",
+    intercept="penalised", multi_class="ovr",
+)  # fmt: skip
 @validate_params(
     {
         "eps": [Interval(Real, 0, 1, closed="neither")],
@@ -129,9 +134,9 @@ def svc_certified_C(
     max_solves : int, default=1000
         Largest number of values of C to solve.
     **options
-        Parameters of `ScreenedSVC`, except `C` and `store`. Here `intercept` is "penalised" by
-        default and `multi_class` is "ovr", because there is no proof for a free intercept or for
-        one-vs-one; `fit_intercept=False` is possible, too. `indefinite` must be "error". Solutions
+        Parameters of `ScreenedSVC`, except `C`, `store` and some. Here `intercept` is "penalised"
+        by default and `multi_class` is "ovr", because there is no proof for a free intercept or for
+        one-vs-one; `fit_intercept=False` is possible, too. Solutions
         have a relative gap of 1e-9 at most, whatever `tol` is. Samples must be rows of numbers.
 
     Returns
@@ -179,23 +184,14 @@ def svc_certified_C(
     True
     """
     began = time.perf_counter()
-    first, last = check_search("svc_certified_C", C_range, options)
-    model = ScreenedSVC(**{"intercept": "penalised", "multi_class": "ovr", **options})
+    first, last = check_C_range(C_range)
+    model = ScreenedSVC(indefinite="error", **options)
     model._validate_params()
     training = Training(model, X, y, sample_weight)
     fold = training.fold(X_val, y_val, sample_weight_val, diagonal_val)
     grid = np.geomspace(first, last, min(n_grid, max_solves))
     grid[0], grid[-1] = first, last
     return certified(training, fold, grid, eps, max_solves, began)
-
-
-def check_search(name: str, C_range, options: dict) -> tuple[float, float]:
-    """Check the options of a certified choice; return the ends of its range."""
-    if "C" in options:
-        raise TypeError(f"{name}() takes C_range, not C.")
-    if options.get("store") is not None:
-        raise ValueError("store has no use here: the search keeps its own references.")
-    return check_C_range(C_range)
 
 
 def certified(training, fold: Fold, grid, eps: float, max_solves: int, began: float) -> CertifiedC:
@@ -271,10 +267,10 @@ def check_searchable(model) -> None:
             "intercept must be 'penalised', or fit_intercept=False, for a certified choice of "
             "C: the bounds know no free intercept. Pass intercept='penalised'."
         )
-    if model.indefinite != "error":
-        raise ValueError(
-            f"indefinite must be 'error' for a certified choice of C, got {model.indefinite!r}."
-        )
+    if model.indefinite == "shift":
+        raise ValueError("indefinite must be 'error' for a certified choice of C, got 'shift'.")
+    # There is nothing to prove without certificates.
+    model.indefinite = "error"
 
 
 def check_validation_weights(weights, X_val) -> np.ndarray:

@@ -15,21 +15,24 @@ from sklearn.utils.validation import (
 
 from skscreen.core.floats import EPS, WIDER
 from skscreen.fitting.grid import MOST_VALUES
+from skscreen.fitting.path import with_options
 from skscreen.svm.certified_C import (
     CertifiedC,
     certified,
-    check_search,
+    check_C_range,
     check_searchable,
     check_validation_weights,
 )
 from skscreen.svm.certified_search import Fold, ScoredPath
 from skscreen.svm.problem import asked
-from skscreen.svm.regression import ScreenedSVR, fitted
 from skscreen.svm.regression_problem import build_regression
+from skscreen.svm.regressor import fitted
 from skscreen.svm.scored_views import diagonal_of, of_both_signs, scored_view
 from skscreen.svm.screening.score_bounds import Between
+from skscreen.svm.svr import ScreenedSVR
 
 
+@with_options(ScreenedSVR, "C", "store", "shrinking", "indefinite", intercept="penalised")
 @validate_params(
     {
         "eps": [Interval(Real, 0, None, closed="neither")],
@@ -86,9 +89,9 @@ def svr_certified_C(
     max_solves : int, default=1000
         Largest number of values of C to solve.
     **options
-        Parameters of `ScreenedSVR`, except `C` and `store`. Here `intercept` is "penalised" by
-        default, because there is no proof for a free intercept; `fit_intercept=False` is possible,
-        too.
+        Parameters of `ScreenedSVR`, except `C`, `store` and some. Here `intercept` is "penalised"
+        by default, because there is no proof for a free intercept; `fit_intercept=False` is
+        possible, too.
 
     Returns
     -------
@@ -133,8 +136,8 @@ def svr_certified_C(
     True
     """
     began = time.perf_counter()
-    first, last = check_search("svr_certified_C", C_range, options)
-    model = ScreenedSVR(**{"intercept": "penalised", **options})
+    first, last = check_C_range(C_range)
+    model = ScreenedSVR(indefinite="error", **options)
     model._validate_params()
     training = _Training(model, X, y, sample_weight)
     fold = training.fold(X_val, y_val, sample_weight_val, diagonal_val)

@@ -79,9 +79,9 @@ class JointSolution:
         return f"{self.place} gap={gap:.1e} problems={len(self.problems)} iterations={self.n_iter}"
 
     def screening_rate(self, where: str | None = None) -> float:
-        """Return the share of decidable samples fixed at the end, or after the step `where`."""
+        """Return the share of all samples decided at the end, or after the step `where`."""
         screened = sum(n_screened(found.history, where) for found in self.problems)
-        return min(screened / max(sum(found.n_decidable for found in self.problems), 1), 1.0)
+        return screened / max(sum(found.alpha.size for found in self.problems), 1)
 
 
 class ClassPaths:
@@ -100,7 +100,7 @@ class ClassPaths:
 
     def __init__(self, problem: SVMProblem, with_margins: bool, n_jobs: int | None):
         self._problem, self._range = problem, range(problem.division.n_problems)
-        self._n_jobs = n_jobs if problem.thread_safe else 1
+        self._n_jobs = n_jobs
         self._n_threads = min(effective_n_jobs(n_jobs), len(self._range))
         problem.division.check(problem.X.shape[1])
         self._solvers = None

@@ -25,17 +25,16 @@ from skscreen.fitting.folds import (
     split,
 )
 from skscreen.fitting.kept_matrices import KernelMatrices
-from skscreen.fitting.path import forget, warn_unless_converged
+from skscreen.fitting.path import forget
 from skscreen.fitting.store import check_store
-from skscreen.samples.kernel import gamma_grid, gamma_value
+from skscreen.samples.kernel import KERNELS_WITH_GAMMA, gamma_grid, gamma_value
 from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.multiclass import Division, divided
 from skscreen.samples.targets import Targets
 from skscreen.svm.certified_C import Training, warn_if_less
 from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds
-from skscreen.svm.estimator import ADVICE, fitted, learn, scores_on_path
+from skscreen.svm.estimator import fitted, learn, scores_on_path, warn_of_flaws
 from skscreen.svm.problem import (
-    KERNELS_WITH_GAMMA,
     SVMProblem,
     build,
     validated,
@@ -71,7 +70,7 @@ class ScreenedSVCCV(ScreenedSVC):
         progression.
     gammas : array-like of shape (n_gammas,), default=None
         Values of gamma for "rbf", "poly" and "sigmoid": positive numbers, "scale" or "auto". None
-        uses the single value `gamma`, which is ignored otherwise.
+        uses the single value `gamma`, which is ignored otherwise. Other kernels ignore both.
     cv : int, cross-validation generator or iterable, default=None
         Cross-validation splitting as in scikit-learn; None is 5 stratified folds.
     scoring : str or callable, default=None
@@ -83,7 +82,7 @@ class ScreenedSVCCV(ScreenedSVC):
         Precision of a certified choice as a share of the validation samples, in (0, 1). It needs
         ``intercept="penalised"`` or ``fit_intercept=False``, as there is no proof for a free
         intercept, for more than two classes ``multi_class="ovr"``, at least two `Cs`, no `gammas`,
-        ``indefinite="error"``, and samples that are rows of numbers.
+        `indefinite` other than "shift", and samples that are rows of numbers.
     loss, kernel, gamma, degree, coef0, fit_intercept, intercept, intercept_scaling, screening
         See `ScreenedSVC`.
     solver, tol, max_iter, multi_class, decision_function_shape, break_ties, class_weight
@@ -163,7 +162,7 @@ class ScreenedSVCCV(ScreenedSVC):
 
     # The refit may need no step at all, as it starts from a fold, but scikit-learn expects at least
     # 1.
-    fewest = 1
+    fewest, probability = 1, "deprecated"
 
     _parameter_constraints: ClassVar[dict] = {
         **search_constraints(ScreenedSVC, "Cs", "C", "shrinking", "probability"),
@@ -188,7 +187,7 @@ class ScreenedSVCCV(ScreenedSVC):
         fit_intercept=True,
         intercept="free",
         intercept_scaling=1.0,
-        screening="intersection",
+        screening=True,
         solver="auto",
         tol=1e-6,
         max_iter=None,
@@ -196,7 +195,7 @@ class ScreenedSVCCV(ScreenedSVC):
         decision_function_shape="ovr",
         break_ties=False,
         class_weight=None,
-        indefinite="error",
+        indefinite="warn",
         cache_size=1000,
         store=None,
         n_jobs=None,
@@ -309,7 +308,7 @@ class ScreenedSVCCV(ScreenedSVC):
         self.C_ = float(self.Cs_[at_C])
         if gammas is not None:
             self.gamma_ = float(self.gammas_[at_gamma])
-        warn_unless_converged(failed, self.tol, self.max_iter, ADVICE)
+        warn_of_flaws(self, failed)
         return start
 
     def _search_with_proof(self, X, y, splits, sample_weight, progress: Tasks) -> None:
@@ -362,13 +361,8 @@ def _labels(y, weights) -> set:
 
 def gammas_of(search, X, known: Labels | Targets) -> list[float | str] | None:
     """Return the distinct values of gamma of a search in ascending order, and set its `gammas_`."""
-    if search.gammas is None:
+    if search.gammas is None or search.kernel not in KERNELS_WITH_GAMMA:
         return None
-    if search.kernel not in KERNELS_WITH_GAMMA:
-        raise ValueError(
-            f"gammas must be None for kernel={search.kernel!r}, which has no gamma; the kernels "
-            f"that have one are {', '.join(map(repr, KERNELS_WITH_GAMMA))}."
-        )
     used, values = known.take(X, False), {}
     for given in gamma_grid(search.gammas):
         value = gamma_value(given, used, known.repetitions)
@@ -425,7 +419,7 @@ def _follow_path(model, problem: SVMProblem, Cs: list, X_val, before: list | Non
         scores = scores_on_path(model, problem.X, division, problem.kernel, path, X_val)
         known = [(X_val, found) for found in scores]
     for solutions, scored in zip(path, known, strict=True):
-        failed = [solution for solution in solutions if not solution.converged]
+        failed = [solution for solution in solutions if not solution.flawless]
         start = [(rows, found.alpha) for rows, found in zip(places, solutions, strict=True)]
         found = fitted(model, problem.X, division, problem.kernel, solutions, scored)
         yield found, X_val, failed, start

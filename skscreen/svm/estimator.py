@@ -7,8 +7,11 @@ from typing import Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import deprecated
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.floats import EPS
@@ -16,6 +19,7 @@ from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import check_store
+from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.multiclass import (
     Division,
@@ -31,8 +35,10 @@ from skscreen.samples.score_classifier import (
     with_absent,
     without_noise,
 )
-from skscreen.svm.problem import SVMProblem, about_probabilities, asked, build
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.probabilities import probabilities, sigmoids
+from skscreen.svm.problem import SVMProblem, asked, build
+from skscreen.svm.solvers.solution import SampleSolution, steps_of
+from skscreen.svm.uncertified import NO_CERTIFICATE, SHIFTED
 
 # Advice if a solve ended at `max_iter`, and if it was ended by rounding errors.
 ADVICE = (
@@ -40,6 +46,16 @@ ADVICE = (
     "Rounding errors may allow no less: standardise X, use a smaller C or intercept_scaling, or "
     "raise tol.",
 )
+
+
+def warn_of_flaws(model, solutions: Sequence[SampleSolution]) -> None:
+    """Warn of solutions without a certificate, of other problems, and above the tolerance."""
+    certified = [found for found in solutions if not np.isnan(found.certificate.gap)]
+    if len(certified) < len(solutions):
+        warn_user(NO_CERTIFICATE)
+    elif getattr(model, "indefinite", "") == "warn" and any(found.shift for found in certified):
+        warn_user(SHIFTED)
+    warn_unless_converged(certified, model.tol, model.max_iter, ADVICE)
 
 
 # Rounding errors of scores, relative to the size of their terms, and the largest that may hide a
@@ -53,9 +69,8 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     The parameters are those of `ScreenedSVC`; subclasses may fix some of them as class attributes.
     """
 
-    # Whether coefficients are sparse if samples are, as in `SVC`; whether `n_iter_` is one number
-    # for all problems, as in `LinearSVC`; the least value of `n_iter_`.
-    sparse_coefs, counts_together, fewest = True, False, 0
+    # Whether coefficients are sparse if samples are, as in `SVC`; the least value of `n_iter_`.
+    sparse_coefs, fewest = True, 0
 
     # Samples with known scores, and these scores, with a column for each problem.
     _known: tuple | None = None
@@ -80,7 +95,21 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
         """
         forget(self)
         problem = build(self, X, y, sample_weight, check_store(self.store), once=True)
-        return learn(self, float(self.C), problem)
+        learn(self, float(self.C), problem)
+        self._sigmoids = None
+        if self.probability != "deprecated":
+            warn_user(
+                "The `probability` parameter was deprecated in scikit-learn 1.9 and goes with that "
+                "of SVC. Use `CalibratedClassifierCV(ScreenedSVC(), ensemble=False)` instead of "
+                "`ScreenedSVC(probability=True)`.",
+                FutureWarning,
+            )
+        if self.probability not in ("deprecated", False):
+            kernel, fixed = problem.kernel, {"probability": "deprecated", "store": None}
+            fixed |= {"kernel": kernel.name, "gamma": kernel.gamma, "class_weight": None}
+            fold = clone(self).set_params(verbose=0, decision_function_shape="ovr", **fixed)
+            self._sigmoids = sigmoids(fold, problem)
+        return self
 
     def decision_function(self, X) -> np.ndarray:
         """Return f(x): positive for the second of two classes, otherwise one column for each class.
@@ -154,11 +183,57 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
             scores = self._kernel.decisive_scores(X, self.support_vectors_, coef, b)
         return without_noise(scores[:, None], self._rounding(X))[:, 0]
 
+    def _has_probabilities(self) -> bool:
+        """Whether there are probabilities; otherwise the error names what has them."""
+        return self.probability not in ("deprecated", False)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X) -> np.ndarray:
+        """Return the probabilities of classes, by Platt scaling and coupling of pairs.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        if getattr(self, "_sigmoids", None) is None:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False"
+            )
+        found = probabilities(self._scores(X), self._sigmoids, self._one_against_one)
+        out = np.zeros((len(found), self.classes_.size))
+        out[:, self._present] = found
+        return out
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X) -> np.ndarray:
+        """Return the logarithms of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    @deprecated("Attribute `probA_` was deprecated in scikit-learn 1.9, as `probability` was.")
+    @property
+    def probA_(self) -> np.ndarray:
+        """Factors of scores in the sigmoids of `predict_proba`, (n_problems,) or empty."""
+        return self._sigmoids[:, 0] if self._sigmoids is not None else np.empty(0)
+
+    @deprecated("Attribute `probB_` was deprecated in scikit-learn 1.9, as `probability` was.")
+    @property
+    def probB_(self) -> np.ndarray:
+        """Constants in the sigmoids of `predict_proba`, (n_problems,) or empty."""
+        return self._sigmoids[:, 1] if self._sigmoids is not None else np.empty(0)
+
     def __getattr__(self, name: str):
         """Name an alternative in the error about missing probabilities."""
         text = f"{type(self).__name__!r} object has no attribute {name!r}"
         if name in ("predict_proba", "predict_log_proba"):
-            text = f"{text}. {about_probabilities(self)}"
+            text = (
+                f"{text}. Use CalibratedClassifierCV({type(self).__name__}(...), ensemble=False)"
+                ".fit(X, y).predict_proba(X), of sklearn.calibration."
+            )
         raise AttributeError(text)
 
     def _scores(self, X) -> np.ndarray:
@@ -257,7 +332,7 @@ def learn(
                 solution = replace(solution, n_iter=solution.n_iter + int(steps))
             solutions.append(solution)
             tasks.end_task(len(solutions) / n_problems, solution.line)
-    warn_unless_converged(solutions, model.tol, model.max_iter, ADVICE)
+    warn_of_flaws(model, solutions)
     return _set(model, problem.X, problem.division, problem.kernel, solutions)
 
 
@@ -267,8 +342,7 @@ def _solved(
     """Return the solutions of all problems for one C, one after the other."""
     if starts is None and (together := problem.solve_together(C, model.tol)) is not None:
         return together
-    n_jobs = n_threads if problem.thread_safe else 1
-    return Parallel(n_jobs, require="sharedmem", return_as="generator")(
+    return Parallel(n_threads, require="sharedmem", return_as="generator")(
         delayed(problem.solve)(k, C, model.tol, None if starts is None else starts[k])
         for k in range(problem.division.n_problems)
     )
@@ -372,7 +446,7 @@ def _set(
         lengths = lengths if kernel.has_lengths else lengths**2
     sums = [s.alpha @ lengths[division.rows(k)] for k, s in enumerate(solutions)]
     certificates = [solution.certificate for solution in solutions]
-    n_iter = np.array([max(solution.n_iter, model.fewest) for solution in solutions])
+    primals = [float(certificate.primal) for certificate in certificates]
     model._kernel, model._one_against_one = kernel, isinstance(division, OneVsOne)
     model._present = labels.present
     model._sums, model._longest = np.array(sums), lengths.max()
@@ -384,13 +458,16 @@ def _set(
         ),
         "intercept_": intercepts,
         "support_vectors_": vectors,
-        "objective_": np.array([certificate.primal for certificate in certificates]),
-        "dual_gap_": max(certificate.relative_gap for certificate in certificates),
-        "n_iter_": int(n_iter.max()) if model.counts_together else n_iter,
-        "screening_history_": [event for solution in solutions for event in solution.history],
+        "objective_": primals[0] if len(primals) == 1 else np.array(primals),
+        "dual_gap_": float(np.max([each.relative_gap for each in certificates])),
+        "n_iter_": max(model.fewest, *(int(solution.n_iter) for solution in solutions)),
+        "screening_history_": steps_of(solutions),
+        "screening_parameter_": "C",
         "dual_coef_": shown(signed[:, found]),
         "kernel_shift_": np.array([solution.shift for solution in solutions]),
     }
+    if kernel.has_gamma:
+        learned["gamma_"] = kernel.gamma
     if kernel.name == "linear":
         learned["coef_"] = shown(np.stack([solution.w for solution in solutions]))
     vars(model).update(learned)

@@ -25,6 +25,9 @@ from skscreen.svm.solvers.solution import SampleSolution
 # Factor from one C to the next, and first and last C in units of 1 / |z|^2.
 _STEP, _LAST = 100.0, 1e16
 
+# Share of their bounds that dual variables without losses stay below.
+_INSIDE = 0.5
+
 # Margin, relative to the length of the samples, that double precision cannot tell from zero.
 _NONE = 1e-7
 
@@ -62,6 +65,33 @@ def solve_hard_margin(
             raise ValueError(
                 "C=inf needs classes that can be separated, and X and y cannot: no margin is above "
                 f"{_NONE:g} of the length of the samples. Use a finite C, or another kernel."
+            )
+        C = min(C * _STEP, last)
+
+
+def solve_hard_tube(solver: SamplePathSolver, caps: np.ndarray, tol: float) -> SampleSolution:
+    """Return the solution of a regression for C = inf, without any loss.
+
+    It is the solution for every C whose dual variables are below their bounds `caps` C: there the
+    losses cost more than they save.
+
+    Raises
+    ------
+    ValueError
+        If no function is near enough to all targets.
+    """
+    C, last = (factor / max(solver.longest**2, EPS) for factor in (1.0, _LAST))
+    n_iter, history = 0, []
+    while True:
+        found = solver.solve(C, tol)
+        n_iter, history = n_iter + found.n_iter, [*history, *found.history]
+        if np.all(found.alpha <= _INSIDE * C * caps):
+            return replace(found, C=math.inf, n_iter=n_iter, history=tuple(history))
+        if C >= last:
+            raise ValueError(
+                "C=inf needs a function within epsilon of all targets, and there is none for this "
+                "X and y, or none that double precision can find. Use a finite C, a larger epsilon "
+                "or another kernel."
             )
         C = min(C * _STEP, last)
 

@@ -47,8 +47,8 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         Whether to fit an intercept b; otherwise b = 0.
     intercept_scaling : float, default=1.0
         B > 0; the larger, the weaker the penalty on b.
-    screening : {"intersection", "ball1", "ball2", "gap"} or None, default="intersection"
-        Which bounds prove that samples can be dropped, see `ScreenedSVC`.
+    screening : bool or {"intersection", "ball1", "ball2", "gap"}, default=True
+        Whether samples are dropped, and which bounds prove that they can be, see `ScreenedSVC`.
     solver : {"auto", "coordinate-descent", "second-order"}, default="auto"
         Algorithm, see the notes. "auto" chooses, and switches during the fit.
     tol : float, default=1e-6
@@ -65,7 +65,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None
-        Seed of the order in which coordinate descent visits the samples; None is the same as 0.
+        Seed of the order in which coordinate descent visits the samples.
 
     Attributes
     ----------
@@ -78,15 +78,14 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     support_, support_vectors_, dual_coef_, n_support_
         Support vectors, the samples with a dual variable > 0 in some problem, as in `ScreenedSVC`;
         `dual_coef_` is always dense, of shape (n_problems, n_SV).
-    objective_ : ndarray of shape (n_problems,)
-        P(w, b).
+    objective_ : float or ndarray of shape (n_problems,)
+        P(w, b); an array for more than two classes.
     dual_gap_ : float
         Relative duality gap (P - D) / P of the full problem; the largest of all problems.
     n_iter_ : int
         Steps of the solver; the largest number of all problems.
-    screening_history_ : list of ScreeningEvent
-        For each screening step, how many samples are proven to have alpha_i = 0 ("zero") and
-        alpha_i = C s_i ("linear", of the hinge only); lam = 1 / C.
+    screening_history_ : structured ndarray of shape (n_steps,)
+        A row for each screening step, see `ScreenedSVC`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -148,7 +147,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         "multi_class": [StrOptions({"ovr"})],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "screening": [StrOptions(BOUNDS.keys()), None],
+        "screening": ["boolean", StrOptions(BOUNDS.keys())],
         "solver": [StrOptions(set(SOLVERS["linear"]))],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
@@ -162,7 +161,8 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     # Parameters of `ScreenedSVC` that are fixed here.
     kernel, gamma, degree, coef0, cache_size = "linear", "scale", 3, 0.0, 1000
     intercept, decision_function_shape, break_ties = "penalised", "ovr", False
-    sparse_coefs, counts_together = False, True
+    probability = "deprecated"
+    sparse_coefs = False
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         multi_class="ovr",
         fit_intercept=True,
         intercept_scaling=1.0,
-        screening="intersection",
+        screening=True,
         solver="auto",
         tol=1e-6,
         max_iter=None,

@@ -12,15 +12,15 @@ from sklearn.utils._param_validation import Interval, validate_params
 from skscreen.core.memory import check_memory
 from skscreen.core.threads import at_most
 from skscreen.fitting.grid import MOST_VALUES, positive_values
-from skscreen.fitting.path import PathResult, follow, warn_unless_converged
+from skscreen.fitting.path import PathResult, follow, with_options
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.labels import Labels
 from skscreen.samples.multiclass import Division, divided
 from skscreen.svm.class_paths import ClassPaths
-from skscreen.svm.estimator import ADVICE, fitted
+from skscreen.svm.estimator import fitted, warn_of_flaws
 from skscreen.svm.path_solver import SamplePathSolver, eps_limit
 from skscreen.svm.problem import build
-from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.solvers.solution import SampleSolution, steps_of
 from skscreen.svm.svc import ScreenedSVC
 
 # Share of `eps` that the duality gap of the solutions may use up.
@@ -36,37 +36,47 @@ class PathOverC(PathResult[SampleSolution]):
     @property
     def Cs(self) -> np.ndarray:
         """Values of C, ascending."""
-        return np.array([solution.C for solution in self])
+        return np.array([solution.C for solution in self.solutions])
 
     @property
-    def lams(self) -> np.ndarray:
-        """1 / C, as `inspection` draws paths."""
-        return 1.0 / self.Cs
+    def screening_parameter(self) -> str:
+        """The parameter that differs along the path."""
+        return "C"
 
     @property
     def coefs(self) -> np.ndarray:
         """Weights of the features, (n_Cs, n_features); linear kernel only."""
-        if self[0].w is None:
+        if self.solutions[0].w is None:
             raise AttributeError(
                 f"coefs exist for kernel='linear' only, not for {self.model.kernel!r}; use "
                 "dual_coefs."
             )
-        return np.stack([solution.w for solution in self])
+        return np.stack([solution.w for solution in self.solutions])
 
     @property
     def intercepts(self) -> np.ndarray:
         """Intercepts."""
-        return np.array([solution.b for solution in self])
+        return np.array([solution.b for solution in self.solutions])
 
     @property
-    def screening_rates(self) -> np.ndarray:
-        """Share of the decidable samples that were proven to be at a bound at the end."""
-        return np.array([solution.screening_rate() for solution in self])
+    def rates(self) -> np.ndarray:
+        """Share of all samples that were proven to be at a bound at the end."""
+        return np.array([solution.screening_rate() for solution in self.solutions])
 
     @property
-    def path_screening_rates(self) -> np.ndarray:
+    def path_rates(self) -> np.ndarray:
         """The same before the first step, by the solution at the previous C."""
-        return np.array([solution.screening_rate("path") for solution in self])
+        return np.array([solution.screening_rate("path") for solution in self.solutions])
+
+    @property
+    def screening_history(self) -> np.ndarray:
+        """All screening steps, as in `screening_history_`."""
+        each = [found for solution in self.solutions for found in solution.problems]
+        return steps_of(each)
+
+    def __iter__(self) -> Iterator:
+        """Iterate over the fitted estimators."""
+        return (self[k] for k in range(len(self)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,15 +85,15 @@ class SVCPath(PathOverC):
 
     Screening rates are 0 where one-vs-one problems share kernel values: these are not screened.
 
-    Iterate over it or index it to get the solutions. The arrays below have one entry for each C.
-    For more than two classes each solution has a list `problems` with the solution and certificate
-    of every two-class problem; `objectives`, `n_iters` and `seconds` are then sums over the
-    problems, and `dual_gaps` is the largest gap.
+    Iterate over it or index it to get the fitted estimators; `solutions` are what the solvers
+    found. The arrays below have one entry for each C. For more than two classes each solution has a
+    list `problems` with the solution and certificate of every two-class problem; `objectives`,
+    `n_iters` and `seconds` are then sums over the problems, and `dual_gaps` is the largest gap.
 
     Attributes
     ----------
     model : ScreenedSVC
-        The parameters of the path. It is not fitted; see the method `estimator`.
+        The parameters of the path. It is not fitted.
     solutions : tuple of SampleSolution or JointSolution
     X : ndarray or CSR of shape (n_samples, n_features)
         Training samples.
@@ -108,8 +118,11 @@ class SVCPath(PathOverC):
     @property
     def dual_gaps(self) -> np.ndarray:
         """Relative duality gaps of the full problem, the largest of all problems."""
-        found = [[each.certificate.relative_gap for each in solution.problems] for solution in self]
-        return np.max(found, axis=1)
+        gaps = [
+            [each.certificate.relative_gap for each in solution.problems]
+            for solution in self.solutions
+        ]
+        return np.max(gaps, axis=1)
 
     @property
     def coefs(self) -> np.ndarray:
@@ -133,33 +146,20 @@ class SVCPath(PathOverC):
         """
         division = self.division
         rows = [
-            division.dual_coefs([found.alpha for found in solution.problems]) for solution in self
+            division.dual_coefs([found.alpha for found in solution.problems])
+            for solution in self.solutions
         ]
         out = np.zeros((len(self), len(rows[0]), self.X.shape[0]))
         out[:, :, self.labels.rows] = rows
         return out[:, 0] if division.n_problems == 1 else out
 
-    def estimator(self, index: int) -> ScreenedSVC:
-        """Return the fitted estimator of one value of C.
-
-        Parameters
-        ----------
-        index : int
-            Place of the value in `Cs`.
-
-        Returns
-        -------
-        ScreenedSVC
-
-        Raises
-        ------
-        IndexError
-            If the path has no such place.
-        """
+    def __getitem__(self, index: int) -> ScreenedSVC:
+        """Return the fitted estimator of the value of C at a place in `Cs`."""
         solution = self.solutions[index]
         return fitted(self.model, self.X, self.division, self.kernel, solution.problems)
 
 
+@with_options(ScreenedSVC, "C", "store", "shrinking", "probability")
 @validate_params(
     {
         "eps": [Interval(Real, 0, 1, closed="neither"), None],
@@ -168,7 +168,7 @@ class SVCPath(PathOverC):
     prefer_skip_nested_validation=False,
 )
 def svc_path(
-    X, y, *, Cs=None, eps=None, C_max=1e4, sample_weight=None, callbacks=(), **options
+    X, y, Cs=None, *, eps=None, C_max=1e4, sample_weight=None, callbacks=(), **options
 ) -> SVCPath:
     """Fit support vector machines for a path of values of C, each with a certificate.
 
@@ -197,7 +197,7 @@ def svc_path(
         Callbacks of scikit-learn >= 1.9. Each value of C is a task; a callback that asks to stop
         ends the path.
     **options
-        Parameters of `ScreenedSVC`, except `C` and `store`.
+        Parameters of `ScreenedSVC`, except `C`, `store`, `shrinking` and `probability`.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def svc_path(
     >>> bool(path.dual_gaps.max() <= 1e-6)
     True
     """
-    grid = check_path_options("svc_path", Cs, eps, options)
+    grid = check_grid(Cs, eps)
     model = ScreenedSVC(**options)
     model._validate_params()
     problem = build(model, X, y, sample_weight)
@@ -246,12 +246,8 @@ def svc_path(
     return SVCPath(model, solutions, problem.X, problem.labels, problem.kernel, paths.C_min)
 
 
-def check_path_options(name: str, Cs, eps: float | None, options: dict) -> np.ndarray | None:
-    """Check the arguments of a path; return the values of a grid."""
-    if "C" in options:
-        raise TypeError(f"{name}() takes Cs, not C.")
-    if options.get("store") is not None:
-        raise ValueError("store has no use on a path, which keeps its own references.")
+def check_grid(Cs, eps: float | None) -> np.ndarray | None:
+    """Return the values of a grid, or None for a path with `eps`."""
     if Cs is not None and eps is not None:
         raise ValueError("Cs and eps were both given; pass a grid, or the precision of one.")
     return None if Cs is None else positive_values("Cs", Cs)
@@ -305,7 +301,7 @@ def follow_C(model, paths: OnePath | ClassPaths, grid, eps, C_max: float, callba
     with at_most(getattr(model, "n_jobs", None)):
         solutions = tuple(follow(model, steps, total, "C"))
     problems = [found for solution in solutions for found in solution.problems]
-    warn_unless_converged(problems, model.tol, model.max_iter, ADVICE)
+    warn_of_flaws(model, problems)
     return solutions
 
 

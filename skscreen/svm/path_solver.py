@@ -12,7 +12,7 @@ from skscreen.core.certificate import Certificate, ScreeningEvent, after_steps, 
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
-from skscreen.samples.gram import INDEFINITE, indefinite_message
+from skscreen.samples.gram import INDEFINITE, IndefiniteError, indefinite_message
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import check_bounds
 from skscreen.svm.first_piece import FirstPiece
@@ -22,10 +22,6 @@ from skscreen.svm.screening.rules import BOUNDS, Extremes, ball_test, decide
 from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.polish import certified, polish, stretched
 from skscreen.svm.solvers.solution import SampleSolution
-
-# Samples whose margin is this close to the kink (relative to the threshold or 1), or whose dual
-# variable is not this close to a bound (relative to C_i), do not count in screening rates.
-_KINK = 1e-6
 
 # Number of samples whose margins are recomputed to estimate the errors of all.
 _LOOKED_AT = 64
@@ -424,7 +420,7 @@ class SamplePathSolver:
         """Make the solution the next reference, and screen by its own gap ball."""
         square, size = solution.alpha @ solution.margins, solution.alpha @ self._samples.norms
         if square < -INDEFINITE * size**2:
-            raise ValueError(indefinite_message("the square of a norm is negative"))
+            raise IndefiniteError(indefinite_message("the square of a norm is negative"))
         last = self._reference(
             solution.margins, solution.alpha, losses, solution.b, solution.rounding, solution.apart
         )
@@ -435,14 +431,7 @@ class SamplePathSolver:
             codes = self._decide(ball_test(gap_ball(last), last.norms), losses, codes)
             seconds = time.perf_counter() - start
             history.append(screening_event("dynamic", solution.n_iter, codes, seconds, 1.0 / C))
-        at_bound = np.minimum(solution.alpha, losses.caps - solution.alpha) <= _KINK * losses.sizes
-        short = losses.short(solution.margins, solution.b, self._signs)
-        off_kink = np.abs(short) > _KINK * np.maximum(np.abs(losses.thresholds), 1.0)
-        n_decidable = int(np.count_nonzero(at_bound & off_kink))
-        return replace(
-            solution, C=C, history=tuple(history), n_decidable=n_decidable,
-            seconds=time.perf_counter() - began,
-        )  # fmt: skip
+        return replace(solution, C=C, history=tuple(history), seconds=time.perf_counter() - began)
 
 
 class _TargetMargins:

@@ -6,6 +6,8 @@ from dataclasses import astuple, replace
 from numbers import Integral
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from skscreen.fitting.kept_matrices import (
@@ -15,7 +17,7 @@ from skscreen.fitting.kept_matrices import (
     kept_kernel_matrices,
 )
 from skscreen.fitting.store import Store, content_key
-from skscreen.samples.kernel import Kernel, gamma_value
+from skscreen.samples.kernel import KERNELS_WITH_GAMMA, Kernel, gamma_value
 from skscreen.samples.kernel_function import KernelFunction, as_given, is_table
 from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
@@ -26,6 +28,7 @@ from skscreen.svm.class_pairs import ClassPairs, block_bytes
 from skscreen.svm.hard_margin import solve_hard_margin
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.sample_set import SampleSet
+from skscreen.svm.screening.rules import BEST
 from skscreen.svm.settings import Settings, by_rows
 from skscreen.svm.small_problems import SmallProblems
 from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
@@ -35,10 +38,12 @@ from skscreen.svm.stored import StoredFit, is_worth_keeping, solve_with_store
 
 LOSSES = {"hinge": hinge, "squared_hinge": squared_hinge}
 
+# Entries of sparse samples up to which they are made dense, for kernels and for rows.
+_FEW_ENTRIES = (2**18, 2**14)
+
 # Samples up to which one call solves all one-vs-one problems, and that of two classes.
 _FEW, _SMALL = 2000, 1000
 
-KERNELS_WITH_GAMMA = ("rbf", "poly", "sigmoid")
 SOLVERS = {"linear": LINEAR_SOLVERS, "kernel": KERNEL_SOLVERS}
 
 
@@ -69,7 +74,7 @@ class SVMProblem:
     ):
         self.X, self.division, self.kernel, self._settings = X, division, kernel, settings
         self.labels = division.labels
-        self._taking_part = self.labels.take(X, kernel.name == "precomputed")
+        self._taking_part = as_solved(self.labels.take(X, kernel.name == "precomputed"), kernel)
         self._whole = self._content = self._stored = None
         if settings.store is not None and is_worth_keeping(self._taking_part):
             self._content = content_key(self._taking_part)
@@ -144,13 +149,6 @@ class SVMProblem:
         # Which samples a problem has depends on the labels.
         key = content_key(self._content, self.labels.codes, *problem) if problem else self._content
         return kept_kernel_matrices(key, self._settings.store.max_bytes)
-
-    @property
-    def thread_safe(self) -> bool:
-        """Whether problems can be solved at the same time: a function may not allow it."""
-        if self._whole is None:
-            return True
-        return self._whole.thread_safe
 
     @property
     def shares_pairs(self) -> bool:
@@ -278,6 +276,12 @@ class SVMProblem:
         return LOSSES[self._settings.loss](self.division.weights(problem))
 
 
+def as_solved(X, kernel: Kernel):
+    """Return samples, few sparse ones dense: for the same solution as of dense samples."""
+    most = _FEW_ENTRIES[by_rows(kernel.name)]
+    return X.toarray() if sparse.issparse(X) and X.shape[0] * X.shape[1] <= most else X
+
+
 def accepted(model) -> dict:
     """Return how the samples of an estimator are validated."""
     # Kernel values are computed in double precision, whatever the samples are.
@@ -321,21 +325,11 @@ def build(
     shared : KernelMatrices, optional
         Of the same samples, for this gamma and others.
     """
-    if getattr(model, "probability", False):
-        raise ValueError(f"probability must be False. {about_probabilities(model)}")
     X, y, function = with_kernel(model, *validated(model, X, y))
     labels = check_labels(X, y, sample_weight, model.class_weight)
     kernel = kernel_of(model, X, labels, gamma, function)
     settings = settings_of(model, store, once)
     return SVMProblem(X, divided(labels, model.multi_class), kernel, settings, shared)
-
-
-def about_probabilities(model) -> str:
-    """Return which call has probabilities."""
-    return (
-        f"Use CalibratedClassifierCV({type(model).__name__}(...), ensemble=False).fit(X, y)"
-        ".predict_proba(X), of sklearn.calibration."
-    )
 
 
 def validated(model, X, y, **options) -> tuple:
@@ -395,15 +389,10 @@ def kernel_of(
 def settings_of(model, store: Store | None, once: bool) -> Settings:
     """Return how the problems of an estimator are solved; see `build`."""
     free = has_free_intercept(model)
-    seed = model.random_state or 0
+    seed = model.random_state
     if not isinstance(seed, Integral):
-        seed = int(seed.randint(2**31 - 1))
+        seed = int(check_random_state(seed).randint(2**31 - 1))
     known = SOLVERS["linear" if by_rows(model.kernel) else "kernel"]
-    if model.solver not in known:
-        raise ValueError(
-            f"solver must be one of {', '.join(map(repr, known))} for kernel={model.kernel!r} "
-            f"with this intercept, got {model.solver!r}."
-        )
     if store is not None and callable(model.kernel):
         raise ValueError(
             "store needs a kernel with a name: the content of a function is not known."
@@ -412,8 +401,9 @@ def settings_of(model, store: Store | None, once: bool) -> Settings:
         loss=model.loss,
         bias=float(model.intercept_scaling) if model.fit_intercept and not free else 0.0,
         free=free,
-        screening=model.screening,
-        solver=model.solver,
+        screening={True: BEST, False: None}.get(model.screening, model.screening),
+        # Those of other kernels have no effect.
+        solver=model.solver if model.solver in known else "auto",
         max_iter=None if model.max_iter == -1 else model.max_iter,
         random_state=seed,
         cache_size=model.cache_size,

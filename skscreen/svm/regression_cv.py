@@ -22,14 +22,15 @@ from skscreen.fitting.folds import (
 )
 from skscreen.fitting.grid import values_from_zero
 from skscreen.fitting.kept_matrices import KernelMatrices
-from skscreen.fitting.path import forget, warn_unless_converged
+from skscreen.fitting.path import forget
 from skscreen.fitting.store import check_store
 from skscreen.samples.targets import check_targets
 from skscreen.svm.cv import gammas_of
-from skscreen.svm.estimator import ADVICE
+from skscreen.svm.estimator import warn_of_flaws
 from skscreen.svm.problem import validated
-from skscreen.svm.regression import ScreenedSVR, fitted, learn
 from skscreen.svm.regression_problem import RegressionProblem, build_regression
+from skscreen.svm.regressor import fitted, learn
+from skscreen.svm.svr import ScreenedSVR
 
 # The samples of a fold that take part, and the dual variables of both sides.
 Start = tuple[np.ndarray, np.ndarray]
@@ -148,12 +149,12 @@ class ScreenedSVRCV(ScreenedSVR):
         fit_intercept=True,
         intercept="free",
         intercept_scaling=1.0,
-        screening="intersection",
+        screening=True,
         solver="auto",
         tol=1e-6,
         max_iter=None,
         shrinking=True,
-        indefinite="error",
+        indefinite="warn",
         cache_size=1000,
         store=None,
         n_jobs=None,
@@ -249,7 +250,7 @@ class ScreenedSVRCV(ScreenedSVR):
         chosen = np.unravel_index(best, tuple(known.size for known in values.values()))
         for (name, known), place in zip(values.items(), chosen, strict=True):
             setattr(self, f"{name}_", float(known[place]))
-        warn_unless_converged(failed, self.tol, self.max_iter, ADVICE)
+        warn_of_flaws(self, failed)
         return start
 
     def _refit(self, X, y, sample_weight, start: Start, train: np.ndarray) -> None:
@@ -299,5 +300,5 @@ def _follow_path(
         first = found.alpha if first is None else first
         predictor = fitted(model, problem.X, problem.targets, problem.kernel, found)
         start = problem.targets.rows, found.alpha
-        yield predictor, X_val, [] if found.converged else [found], start
+        yield predictor, X_val, [] if found.flawless else [found], start
     return first

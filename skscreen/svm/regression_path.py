@@ -6,25 +6,27 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
 
+from skscreen.fitting.path import with_options
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.targets import Targets
-from skscreen.svm.path import OnePath, PathOverC, check_path_options, follow_C
-from skscreen.svm.regression import ScreenedSVR, fitted
+from skscreen.svm.path import OnePath, PathOverC, check_grid, follow_C
 from skscreen.svm.regression_problem import build_regression, signed
+from skscreen.svm.regressor import fitted
+from skscreen.svm.svr import ScreenedSVR
 
 
 @dataclass(frozen=True, repr=False)
 class SVRPath(PathOverC):
     """Solutions along a path of regressions, C ascending.
 
-    Iterate over it or index it to get the solutions. The arrays below have one entry for each C.
-    The solutions have two dual variables for each sample of positive weight, see the notes of
-    `ScreenedSVR`.
+    Iterate over it or index it to get the fitted estimators; `solutions` are what the solvers
+    found. The arrays below have one entry for each C. The solutions have two dual variables for
+    each sample of positive weight, see the notes of `ScreenedSVR`.
 
     Attributes
     ----------
     model : ScreenedSVR
-        The parameters of the path. It is not fitted; see the method `estimator`.
+        The parameters of the path. It is not fitted.
     solutions : tuple of SampleSolution
     X : ndarray or CSR of shape (n_samples, n_features)
         Training samples.
@@ -44,29 +46,15 @@ class SVRPath(PathOverC):
     def dual_coefs(self) -> np.ndarray:
         """Dual variables with signs, (n_Cs, n_samples); zero for samples of weight zero."""
         out = np.zeros((len(self), self.X.shape[0]))
-        out[:, self.targets.rows] = [signed(solution) for solution in self]
+        out[:, self.targets.rows] = [signed(solution) for solution in self.solutions]
         return out
 
-    def estimator(self, index: int) -> ScreenedSVR:
-        """Return the fitted estimator of one value of C.
-
-        Parameters
-        ----------
-        index : int
-            Place of the value in `Cs`.
-
-        Returns
-        -------
-        ScreenedSVR
-
-        Raises
-        ------
-        IndexError
-            If the path has no such place.
-        """
+    def __getitem__(self, index: int) -> ScreenedSVR:
+        """Return the fitted estimator of the value of C at a place in `Cs`."""
         return fitted(self.model, self.X, self.targets, self.kernel, self.solutions[index])
 
 
+@with_options(ScreenedSVR, "C", "store", "shrinking")
 @validate_params(
     {
         "eps": [Interval(Real, 0, 1, closed="neither"), None],
@@ -75,7 +63,7 @@ class SVRPath(PathOverC):
     prefer_skip_nested_validation=False,
 )
 def svr_path(
-    X, y, *, Cs=None, eps=None, C_max=1e4, sample_weight=None, callbacks=(), **options
+    X, y, Cs=None, *, eps=None, C_max=1e4, sample_weight=None, callbacks=(), **options
 ) -> SVRPath:
     """Fit support vector regressions for a path of values of C, each with a certificate.
 
@@ -103,7 +91,7 @@ def svr_path(
         Callbacks of scikit-learn >= 1.9. Each value of C is a task; a callback that asks to stop
         ends the path.
     **options
-        Parameters of `ScreenedSVR`, except `C` and `store`.
+        Parameters of `ScreenedSVR`, except `C`, `store` and `shrinking`.
 
     Returns
     -------
@@ -140,7 +128,7 @@ def svr_path(
     >>> bool(path.dual_gaps.max() <= 1e-6)
     True
     """
-    grid = check_path_options("svr_path", Cs, eps, options)
+    grid = check_grid(Cs, eps)
     model = ScreenedSVR(**options)
     model._validate_params()
     # With many samples, kernel values in tiles are cheaper than the matrix, even for all C

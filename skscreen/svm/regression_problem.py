@@ -1,5 +1,6 @@
 """The problem of a support vector regression: targets, weights and a kernel, checked."""
 
+import math
 from dataclasses import astuple, replace
 
 import numpy as np
@@ -8,8 +9,9 @@ from skscreen.fitting.kept_matrices import KernelMatrices, kept_kernel_matrices
 from skscreen.fitting.store import Store, content_key
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.targets import LOSSES, Targets, check_targets
+from skscreen.svm.hard_margin import solve_hard_tube
 from skscreen.svm.path_solver import SamplePathSolver
-from skscreen.svm.problem import kernel_of, settings_of, validated, with_kernel
+from skscreen.svm.problem import as_solved, kernel_of, settings_of, validated, with_kernel
 from skscreen.svm.sample_set import SampleSet
 from skscreen.svm.settings import Settings
 from skscreen.svm.solvers.solution import SampleSolution
@@ -49,8 +51,10 @@ class RegressionProblem:
         # A free intercept absorbs any shift of the targets; a large shift would cost digits.
         self._shift = float(np.median(targets.values)) if settings.free else 0.0
         values = targets.values - self._shift
-        self.losses = LOSSES[settings.loss](values, targets.repetitions, epsilon)
-        taking_part, store = targets.take(X, kernel.name == "precomputed"), settings.store
+        self._given = values, targets.repetitions, epsilon
+        self.losses = LOSSES[settings.loss](*self._given)
+        taking_part = as_solved(targets.take(X, kernel.name == "precomputed"), kernel)
+        store = settings.store
         self._stored = None
         if store is not None:
             content = content_key(taking_part)
@@ -69,8 +73,16 @@ class RegressionProblem:
 
         `start` are dual variables to start from, where they are known.
         """
+        if math.isinf(C):
+            return self._hard_tube(tol)
         solver = self._samples.path_solver(None, self.losses, exact=not self._settings.once)
         return self.finish(solve_with_store(solver, self._stored, 0, C, tol, start))
+
+    def _hard_tube(self, tol: float) -> SampleSolution:
+        """Solve for C = inf: no residual is above epsilon."""
+        losses = LOSSES["epsilon_insensitive"](*self._given)
+        solver = self._samples.path_solver(None, losses)
+        return self.finish(solve_hard_tube(solver, losses.caps, tol))
 
     def path_solver(self) -> SamplePathSolver:
         """Return what solves the problem for values of C."""

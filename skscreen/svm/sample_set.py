@@ -7,13 +7,14 @@ from functools import cached_property, partial
 import numpy as np
 from scipy import sparse
 
+from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.kept_matrices import KernelMatrices
 from skscreen.samples.definite import made_definite
 from skscreen.samples.distances import near_origin
 from skscreen.samples.gram import Gram, IndefiniteError
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.kernel_samples import KernelSamples
-from skscreen.samples.losses import SampleLosses
+from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.samples.twice import TwiceGram, TwiceRows, both_signs
 from skscreen.svm.path_solver import SamplePathSolver
@@ -21,6 +22,7 @@ from skscreen.svm.settings import Settings, by_rows, solve_gram, solve_rows
 from skscreen.svm.solvers.linear.classes_together import start_together
 from skscreen.svm.solvers.linear.solve import is_narrow
 from skscreen.svm.solvers.solution import SampleSolution
+from skscreen.svm.uncertified import GuardedSolver, UncertifiedSolver
 
 
 class SampleSet:
@@ -46,25 +48,37 @@ class SampleSet:
                 first = first.toarray() if sparse.issparse(X) else first
                 self._origin = (first - self._rows[0])[0]
 
-    @property
-    def thread_safe(self) -> bool:
-        """Whether problems can be solved at the same time: a function may not allow it."""
-        return self._linear or self._gram.whole is not None or not callable(self._gram.kernel)
-
     @cached_property
     def _gram(self) -> Gram:
         X, settings = self._X, self._settings
-        shift = settings.indefinite == "shift"
-        if not shift or self._kernel.is_definite:
+        how = settings.indefinite
+        if how != "shift" or self._kernel.is_definite:
             try:
                 return self._kernel.gram(X, settings.cache_size, self._shared, settings.once)
             except IndefiniteError:
                 # A conditionally definite kernel is convex all the same.
-                if not settings.free:
+                if not settings.free and how == "error":
                     raise
-        K = X if self._kernel.name == "precomputed" else self._kernel.between(X, X)
-        self._changed = made_definite(K, free=settings.free, shift=shift)
+        shift = how == "shift" or (how == "warn" and not self._is_for_libsvm)
+        self._changed = made_definite(self._matrix(), free=settings.free, shift=shift)
         return self._changed.gram
+
+    @property
+    def _is_for_libsvm(self) -> bool:
+        """Whether LIBSVM solves such problems."""
+        hinges = ("hinge", "epsilon_insensitive")
+        return self._settings.free and self._settings.loss in hinges
+
+    def _matrix(self) -> np.ndarray:
+        """Return the whole kernel matrix."""
+        if self._kernel.name == "precomputed":
+            return self._X
+        check_kernel_memory(self._X.shape[0], self._X.shape[0], 2, "Use fewer samples.")
+        return self._kernel.between(self._X, self._X)
+
+    def _uncertified(self, signs, losses) -> UncertifiedSolver:
+        limit = self._settings.max_iter
+        return UncertifiedSolver(self._matrix(), signs, as_losses(losses), limit)
 
     @property
     def by_rows(self) -> bool:
@@ -102,7 +116,25 @@ class SampleSet:
 
     def prepare(self) -> None:
         """Make what problems share, before threads ask for it."""
-        _ = self._linear_samples if self._linear else self._gram
+        if not self._is_left_to_libsvm:
+            _ = self._linear_samples if self._linear else self._gram
+
+    @property
+    def _may_warn(self) -> bool:
+        """Whether a kernel that turns out to be indefinite is left to LIBSVM."""
+        warns = self._settings.indefinite == "warn" and self._is_for_libsvm
+        return warns and not self._kernel.is_definite
+
+    @cached_property
+    def _is_left_to_libsvm(self) -> bool:
+        """Whether a first look tells that the kernel is indefinite."""
+        if not self._may_warn:
+            return False
+        try:
+            _ = self._gram
+        except IndefiniteError:
+            return True
+        return False
 
     def path_solver(
         self,
@@ -122,6 +154,22 @@ class SampleSet:
         spent : int
             Steps for one value of C that others have taken already.
         """
+        if self._is_left_to_libsvm:
+            return self._uncertified(signs, losses)
+        solver = self._certified(signs, losses, exact, spent)
+        if self._settings.indefinite != "warn" or self._kernel.is_definite:
+            return solver
+        if self._is_for_libsvm:
+            return GuardedSolver(solver, partial(self._uncertified, signs, losses))
+        return GuardedSolver(solver, partial(self._shifted, signs, losses, exact, spent))
+
+    def _shifted(self, signs, losses, exact: bool, spent: int) -> SamplePathSolver:
+        """Return the solver of a problem whose kernel turned out to be indefinite."""
+        changed = made_definite(self._matrix(), free=self._settings.free, shift=True)
+        self._changed, self._gram = changed, changed.gram
+        return self._certified(signs, losses, exact, spent)
+
+    def _certified(self, signs, losses, exact: bool, spent: int) -> SamplePathSolver:
         settings = self._settings
         if self._linear:
             samples = self._signed_samples(signs)

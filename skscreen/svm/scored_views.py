@@ -39,8 +39,6 @@ def scored_view(model, kernel: Kernel, X, X_val, rows: np.ndarray, diagonal) -> 
         K(x, x) of the validation samples, for a precomputed kernel.
     """
     bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
-    if kernel.name != "precomputed" and diagonal is not None:
-        raise ValueError("diagonal_val is for kernel='precomputed' and callables only.")
     if by_rows(kernel.name):
         return _of_rows(X, X_val, bias)
     if kernel.name == "precomputed":

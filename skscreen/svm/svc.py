@@ -61,13 +61,14 @@ class ScreenedSVC(BaseSVC):
         `LinearSVC`; this is the same as a constant feature of value B, or the kernel K + B^2.
     intercept_scaling : float, default=1.0
         B > 0; the larger, the weaker the penalty on b. Not used by a free intercept.
-    screening : {"intersection", "ball1", "ball2", "gap"} or None, default="intersection"
-        Which bounds prove that samples can be dropped; the solution does not depend on it. "gap"
-        uses the duality gap during the solve. The others also use the solution at another C, if a
-        path or `store` provides one: it bounds the margins within the ball of the scaled solution
-        ("ball1"), the ball of dual variables that its margins suggest ("ball2"), or the
-        intersection of both ("intersection"), which decides most. These are the tests BT1, BT2 and
-        IT of the paper. With `store`, and for the squared hinge, all three are "ball1".
+    screening : bool or {"intersection", "ball1", "ball2", "gap"}, default=True
+        Whether samples are dropped, and which bounds prove that they can be; the solution does not
+        depend on it. True is the best known, "intersection". "gap" uses the duality gap during the
+        solve. The others also use the solution at another C, if a path or `store` provides one: it
+        bounds the margins within the ball of the scaled solution ("ball1"), the ball of dual
+        variables that its margins suggest ("ball2"), or the intersection of both ("intersection"),
+        which decides most. These are the tests BT1, BT2 and IT of the paper. With `store`, and for
+        the squared hinge, all three are "ball1".
     solver : str, default="auto"
         Algorithm, see the notes: "coordinate-descent" or "second-order" for the linear kernel,
         otherwise "active-set" or "smo". "auto" chooses, and switches during the fit.
@@ -79,8 +80,9 @@ class ScreenedSVC(BaseSVC):
     shrinking : bool, default=True
         Has no effect: screening takes its place, see `screening`.
     probability : bool, default=False
-        True is an error. Use ``CalibratedClassifierCV(ScreenedSVC(), ensemble=False)`` instead of
-        ``SVC(probability=True)``.
+        Whether to have `predict_proba`, for which samples are scored in 5 folds, as in `SVC`; with
+        the warning of scikit-learn 1.9 that such a parameter goes. Better use
+        ``CalibratedClassifierCV(ScreenedSVC(), ensemble=False)``.
     multi_class : {"ovo", "ovr"}, default="ovo"
         How to handle more than two classes: one-vs-one, a problem for each pair of classes as in
         `SVC`, or one-vs-rest, a problem for each class.
@@ -94,13 +96,15 @@ class ScreenedSVC(BaseSVC):
     class_weight : dict, "balanced" or None, default=None
         Factors >= 0 that multiply the weights of the samples of each class, 1 for classes not in
         the dict. "balanced" gives all classes the same total weight.
-    indefinite : {"error", "shift"}, default="error"
-        What to do if the kernel matrix is not positive semi-definite: raise an error, or add a
-        constant to its diagonal that makes the smallest eigenvalue zero, see `kernel_shift_`.
-        Kernel values with other samples are not changed. For kernels that may be indefinite this
-        takes an eigenvalue decomposition. With a free intercept only the centred matrix must be
-        positive semi-definite, so conditionally positive definite kernels such as -|x - x'| are no
-        error.
+    indefinite : {"warn", "error", "shift"}, default="warn"
+        What to do if the kernel matrix is not positive semi-definite. "warn" warns and takes the
+        solution of LIBSVM, as `SVC` does; nothing certifies it, and `dual_gap_` is nan. LIBSVM
+        solves problems with the hinge and a free intercept; for others "warn" warns and is "shift".
+        "error" raises an error. "shift" adds a constant to the diagonal that makes the smallest
+        eigenvalue zero, see `kernel_shift_`; kernel values with other samples are not changed. For
+        kernels that may be indefinite this takes an eigenvalue decomposition. With a free intercept
+        only the centred matrix must be positive semi-definite, so conditionally positive definite
+        kernels such as -|x - x'| are solved as others.
     cache_size : float, default=1000
         Megabytes for a kernel matrix, > 0. If it is larger, values are recomputed as needed, and
         each thread keeps up to that much of them. Single fits of more than 2,000 samples with the
@@ -119,7 +123,8 @@ class ScreenedSVC(BaseSVC):
     verbose : int, default=0
         1 shows a progress bar.
     random_state : int, RandomState or None, default=None
-        Seed of the order in which coordinate descent visits the samples; None is the same as 0.
+        Seed of the order in which coordinate descent visits the samples, and of the folds of
+        `probability`.
 
     Attributes
     ----------
@@ -142,16 +147,21 @@ class ScreenedSVC(BaseSVC):
         Number of support vectors of each class.
     kernel_shift_ : ndarray of shape (n_problems,)
         Constant added to the diagonal of the kernel matrix of each problem; 0 for definite kernels.
-    objective_ : ndarray of shape (n_problems,)
-        P(w, b).
+    objective_ : float or ndarray of shape (n_problems,)
+        P(w, b); an array for more than two classes.
     dual_gap_ : float
-        Relative duality gap (P - D) / P of the full problem; the largest of all problems.
-    n_iter_ : ndarray of shape (n_problems,)
-        Steps of the solver.
-    screening_history_ : list of ScreeningEvent
-        For each screening step, how many samples are proven to have alpha_i = 0 ("zero") and
-        alpha_i = C s_i ("linear"); lam = 1 / C. Empty for one-vs-one problems that share kernel
-        values, and for small problems, see the notes.
+        Relative duality gap (P - D) / P of the full problem; the largest of all problems, nan
+        where there is no certificate, see `indefinite`.
+    gamma_ : float
+        The value of gamma. Only for kernels with a gamma.
+    n_iter_ : int
+        Steps of the solver; the largest number of all problems.
+    screening_history_ : structured ndarray of shape (n_steps,)
+        For each screening step: "where" it happened, the value of C ("parameter", see
+        `screening_parameter_`), the "iteration", how many samples are proven to have alpha_i = 0
+        ("zero") and alpha_i = C s_i ("at_bound"), how many are "undecided", the "rate", which is
+        the share of all samples that are decided, and "seconds". Empty for one-vs-one problems that
+        share kernel values, and for small problems, see the notes.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -167,6 +177,8 @@ class ScreenedSVC(BaseSVC):
     -----
     ConvergenceWarning
         If `max_iter` steps did not reach `tol`; names the gap that was reached.
+    UserWarning
+        If the kernel is not positive semi-definite, with ``indefinite="warn"``.
 
     See Also
     --------
@@ -217,17 +229,17 @@ class ScreenedSVC(BaseSVC):
         "fit_intercept": ["boolean"],
         "intercept": [StrOptions({"penalised", "free"})],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "screening": [StrOptions(BOUNDS.keys()), None],
+        "screening": ["boolean", StrOptions(BOUNDS.keys())],
         "solver": [StrOptions({*SOLVERS["linear"], *SOLVERS["kernel"]})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
         "shrinking": ["boolean"],
-        "probability": ["boolean"],
+        "probability": ["boolean", StrOptions({"deprecated"})],
         "multi_class": [StrOptions({"ovr", "ovo"})],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
         "break_ties": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "indefinite": [StrOptions({"error", "shift"})],
+        "indefinite": [StrOptions({"warn", "error", "shift"})],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "store": [str, os.PathLike, Store, None],
         "n_jobs": N_JOBS,
@@ -247,17 +259,17 @@ class ScreenedSVC(BaseSVC):
         fit_intercept=True,
         intercept="free",
         intercept_scaling=1.0,
-        screening="intersection",
+        screening=True,
         solver="auto",
         tol=1e-6,
         max_iter=None,
         shrinking=True,
-        probability=False,
+        probability="deprecated",
         multi_class="ovo",
         decision_function_shape="ovr",
         break_ties=False,
         class_weight=None,
-        indefinite="error",
+        indefinite="warn",
         cache_size=1000,
         store=None,
         n_jobs=None,

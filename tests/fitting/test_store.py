@@ -86,7 +86,7 @@ def test_the_problems_of_a_fit_are_one_file(tmp_path, as_of_more_samples):
         ScreenedSVC(C, kernel="rbf", store=tmp_path).fit(data, labels)
     assert len(list(tmp_path.rglob("*.npz"))) == 2
     again = ScreenedSVC(0.1, kernel="rbf", store=tmp_path).fit(data, labels)
-    assert not again.n_iter_.any()
+    assert not again.n_iter_
 
 
 def test_an_abandoned_file_is_removed_a_young_one_is_not(tmp_path):
@@ -188,7 +188,7 @@ MODELS = {
     "linear": ScreenedLinearSVC(tol=1e-8),
     "rbf": ScreenedSVC(kernel="rbf", tol=1e-8, intercept="penalised"),
     "gap": ScreenedSVC(kernel="rbf", screening="gap", tol=1e-8, intercept="penalised"),
-    "unscreened": ScreenedSVC(kernel="rbf", screening=None, tol=1e-8, intercept="penalised"),
+    "unscreened": ScreenedSVC(kernel="rbf", screening=False, tol=1e-8, intercept="penalised"),
     "free": ScreenedSVC(kernel="rbf", intercept="free", tol=1e-8),
     "precomputed": ScreenedSVC(kernel="precomputed", tol=1e-8, intercept="penalised"),
 }

@@ -141,7 +141,7 @@ def test_samples_of_any_kind(name):
     peer = SVC(kernel=kernel, tol=1e-8).fit(samples, LABELS)
     expected = peer.decision_function(samples)
     path = svc_path(samples, LABELS, Cs=[0.5, 1.0], kernel=kernel)
-    for model in (ScreenedSVC(kernel=kernel).fit(samples, LABELS), path.estimator(1)):
+    for model in (ScreenedSVC(kernel=kernel).fit(samples, LABELS), path[1]):
         assert_allclose(model.decision_function(samples), expected, atol=1e-3)
         assert_allclose(model.decision_function(few), expected[:2], atol=1e-3)
     grid = GridSearchCV(ScreenedSVC(kernel=kernel), {"C": [0.1, 1.0]}, cv=3, error_score="raise")
@@ -150,7 +150,7 @@ def test_samples_of_any_kind(name):
     targets = np.sin(np.arange(20.0))
     expected = SVR(kernel=kernel, tol=1e-8).fit(samples, targets).predict(samples)
     path = svr_path(samples, targets, Cs=[1.0], kernel=kernel)
-    for model in (ScreenedSVR(kernel=kernel).fit(samples, targets), path.estimator(0)):
+    for model in (ScreenedSVR(kernel=kernel).fit(samples, targets), path[0]):
         assert_allclose(model.predict(samples), expected, atol=1e-3)
     own = ScreenedSVRCV([0.1, 1.0], kernel=kernel, cv=3).fit(samples, targets)
     assert own.predict(few).shape == (2,)

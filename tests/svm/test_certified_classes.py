@@ -54,7 +54,7 @@ def test_brute_force_is_never_outside_the_bounds(name, options):
 def brute_force(bounds, X, y, X_val, y_val, options):
     """Return errors along a fine grid, none of them outside the bounds."""
     path = svc_path(X, y, Cs=np.geomspace(*RANGE, 100), tol=1e-10, **options)
-    errors = [1.0 - path.estimator(k).score(X_val, y_val) for k in range(len(path))]
+    errors = [1.0 - path[k].score(X_val, y_val) for k in range(len(path))]
     for C, error in zip(path.Cs, errors, strict=True):
         assert inside(bounds, C, error)
     return errors

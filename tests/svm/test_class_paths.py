@@ -27,7 +27,7 @@ def test_the_path_has_what_single_fits_have(options, intercept, multi_class):
     assert_array_equal(path.Cs, CS)
     assert path.converged.all() and path.dual_gaps.max() <= 1e-8
     for k, C in enumerate(CS):
-        single, found = ScreenedSVC(C, **options).fit(X, y), path.estimator(k)
+        single, found = ScreenedSVC(C, **options).fit(X, y), path[k]
         assert found.get_params() == single.get_params()
         assert_allclose(found.objective_, single.objective_, rtol=4e-8)
         assert found.dual_gap_ == path.dual_gaps[k]
@@ -43,22 +43,23 @@ def test_attributes():
     assert path.coefs.shape == (4, 4, 64) and path.intercepts.shape == (4, 4)
     assert path.dual_coefs.shape == (4, 4, len(y))
     assert_allclose(path.dual_coefs @ X, path.coefs, atol=1e-8)
-    for name in ("objectives", "dual_gaps", "seconds", "screening_rates", "n_iters", "converged"):
+    for name in ("objectives", "dual_gaps", "seconds", "rates", "n_iters", "converged"):
         assert getattr(path, name).shape == (4,)
     singles = [svc_path(X, y == k, Cs=[1.0], **PENALISED) for k in range(4)]
     assert_allclose(path.C_min, min(single.C_min for single in singles))
-    assert path.screening_rates.min() > 0.5
-    first = path[0]
+    assert path.rates.min() > 0.5
+    first = path.solutions[0]
     assert len(first.problems) == 4
     assert_allclose(first.certificate.primal, sum(p.certificate.primal for p in first.problems))
-    assert len(path.screening_history) == sum(len(p.history) for s in path for p in s.problems)
+    counts = [len(found.history) for s in path.solutions for found in s.problems]
+    assert len(path.screening_history) == sum(counts)
     assert repr(path).startswith("SVCPath(4 solutions from C=0.01 to C=10, relative duality gaps")
     pairs = svc_path(X, y, Cs=CS, kernel="linear")
     assert pairs.coefs.shape == (4, 6, 64) and pairs.dual_coefs.shape == (4, 3, len(y))
     with pytest.raises(AttributeError, match="use dual_coefs"):
         svc_path(X, y, Cs=[1.0]).coefs  # noqa: B018
     with pytest.raises(IndexError):
-        path.estimator(4)
+        path[4]
 
 
 @pytest.mark.parametrize("options", [OVO, OVR])
@@ -74,8 +75,8 @@ def test_data_of_all_kinds_and_threads_agree(options):
     known = svc_path(K, names[y], **{**options, "kernel": "precomputed", "gamma": "scale"})
     for other, samples in ((thin, sparse.csr_array(X)), (threads, X), (known, K)):
         assert_allclose(other.objectives, path.objectives, rtol=4e-9)
-        found = other.estimator(2).predict(samples)
-        assert_array_equal(found, path.estimator(2).predict(X))
+        found = other[2].predict(samples)
+        assert_array_equal(found, path[2].predict(X))
     again = svc_path(X, names[y], **options)
     assert_array_equal(again.dual_coefs, path.dual_coefs)
 
@@ -89,7 +90,7 @@ def test_the_eps_path_keeps_its_promise_for_each_problem(options):
     for k in range(0, len(path) - 1, 5):
         C = 0.999 * path.Cs[k + 1]
         optimal = ScreenedSVC(C, **options).fit(data, labels)
-        for found, value in zip(path[k].problems, optimal.objective_, strict=True):
+        for found, value in zip(path.solutions[k].problems, optimal.objective_, strict=True):
             # P = W / 2 + losses and D = sum(alpha) - W / 2 give both terms.
             square = found.alpha.sum() - found.certificate.dual
             there = square + (found.certificate.primal - square) * C / path.Cs[k]
@@ -108,4 +109,4 @@ def test_displays():
     display = PathDisplay.from_path(path, tol=1e-6)
     assert_allclose(display.objectives, path.objectives)
     display = ScreeningDisplay.from_path(path)
-    assert_allclose(display.screening_rates, path.screening_rates)
+    assert_allclose(display.screening_rates, path.rates)

@@ -10,13 +10,14 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from svm_reference import box_qp, dual, free_optimum
 
-from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV
+from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV, ScreenedSVR
+from skscreen.svm.probabilities import coupled
 
 X, y = load_iris(return_X_y=True)
 X = scale(X)
@@ -40,15 +41,61 @@ def test_parameters_without_effect():
         assert_array_equal(model.dual_coef_, expected.dual_coef_)
 
 
-def test_probabilities_are_refused_with_what_has_them():
-    with pytest.raises(ValueError, match=r"probability must be False.*CalibratedClassifierCV\("):
-        ScreenedSVC(probability=True).fit(X, y)
+@pytest.mark.parametrize("options", [{}, {"kernel": "linear"}, {"multi_class": "ovr"}], ids=str)
+@pytest.mark.parametrize("labels", [y, y > 0, np.where(y == 1, 5, y)], ids=["3", "2", "names"])
+def test_probabilities_of_svc(options, labels):
+    # Folds and with them sigmoids differ.
+    rows = np.random.default_rng(0).permutation(150)
+    data, labels = X[rows], labels[rows]
+    with pytest.warns(FutureWarning, match="`probability` parameter was deprecated"):
+        model = ScreenedSVC(probability=True, random_state=0, **options).fit(data, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kernel = {name: value for name, value in options.items() if name == "kernel"}
+        peer = SVC(probability=True, random_state=0, **kernel).fit(data, labels)
+    found, expected = model.predict_proba(data), peer.predict_proba(data)
+    assert_allclose(found.sum(axis=1), 1.0)
+    if "multi_class" not in options:
+        assert np.abs(found - expected).mean() < 0.02
+    assert np.mean(model.classes_[found.argmax(axis=1)] == labels) > 0.9
+    assert_allclose(model.predict_log_proba(data), np.log(found))
+    again = pickle.loads(pickle.dumps(model)).predict_proba(data)
+    assert_array_equal(again, found)
+
+
+def test_coupled_probabilities_are_the_optimum():
+    rng = np.random.default_rng(0)
+    for k in (3, 5):
+        p = rng.uniform(0.05, 0.95, (20, k * (k - 1) // 2))
+        for found, row in zip(coupled(p), p, strict=True):
+            Q, places = np.zeros((k, k)), zip(*np.triu_indices(k, 1), strict=True)
+            for (i, j), r in zip(places, row, strict=True):
+                term = np.zeros(k)
+                term[i], term[j] = 1.0 - r, -r
+                Q += 2.0 * np.outer(term, term)
+            # The minimum of q'Qq over sums of 1, which has no negative entry.
+            best = np.linalg.solve(Q, np.ones(k))
+            assert_allclose(found, best / best.sum(), atol=1e-4)
+
+
+def test_without_probabilities_it_is_said_what_has_them():
     model = ScreenedSVC().fit(X, y)
-    assert not hasattr(model, "predict_proba")
+    assert not hasattr(model, "predict_proba") and not hasattr(ScreenedSVCCV(), "predict_proba")
     with pytest.raises(AttributeError, match=r"CalibratedClassifierCV\(ScreenedSVC\(\.\.\.\)"):
         model.predict_proba(X)
     chances = CalibratedClassifierCV(ScreenedSVC(), ensemble=False).fit(X, y).predict_proba(X)
     assert np.mean(chances.argmax(axis=1) == y) > 0.9
+    with pytest.raises(NotFittedError, match="fitted with probability=False"):
+        model.set_params(probability=True).predict_proba(X)
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto", 0.3])
+def test_gamma_is_public(gamma):
+    expected = SVC(gamma=gamma).fit(X, y)._gamma
+    for data in (X, sparse.csr_array(X)):
+        for model in (ScreenedSVC(gamma=gamma), ScreenedSVR(gamma=gamma)):
+            assert_allclose(model.fit(data, y).gamma_, expected)
+    assert not hasattr(ScreenedSVC(kernel="linear").fit(X, y), "gamma_")
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
@@ -63,7 +110,10 @@ def test_gamma_of_another_kernel_is_ignored(kernel):
     data = X @ X.T if kernel == "precomputed" else X
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        models = [ScreenedSVC(kernel=kernel, gamma=g).fit(data, y) for g in (0.1, "scale")]
+        models = [
+            ScreenedSVC(kernel=kernel, gamma=gamma, random_state=0).fit(data, y)
+            for gamma in (0.1, "scale")
+        ]
     assert_array_equal(models[0].dual_coef_, models[1].dual_coef_)
 
 

@@ -1,15 +1,18 @@
 """Kernels that are not positive semi-definite."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from svm_reference import dual, free_gap, free_optimum, gap, optimum
 
-from skscreen import ScreenedSVC, ScreenedSVCCV, svc_certified_C, svc_path
+from skscreen import ScreenedSVC, ScreenedSVCCV, ScreenedSVR, svc_certified_C, svc_path
 
 X, y = load_breast_cancer(return_X_y=True)
 X, y = scale(X)[::5], y[::5]
@@ -83,7 +86,7 @@ def test_more_classes_by_a_conditionally_definite_function():
 
 @pytest.mark.parametrize("options", [{"intercept": "penalised"}, {"fit_intercept": False}])
 def test_without_a_free_intercept_it_is_refused(options):
-    model = ScreenedSVC(kernel="precomputed", **options)
+    model = ScreenedSVC(kernel="precomputed", indefinite="error", **options)
     with pytest.raises(ValueError, match=r"not positive semi-definite.*indefinite='shift'"):
         model.fit(CONDITIONAL, y)
 
@@ -96,7 +99,7 @@ def test_a_shift_against_clarabel(options, bias):
     smallest = np.linalg.eigvalsh(ROUNDED)[0]
     assert smallest < -1e-3
     with pytest.raises(ValueError, match="indefinite='shift'"):
-        ScreenedSVC(kernel="precomputed", **options).fit(ROUNDED, y)
+        ScreenedSVC(kernel="precomputed", indefinite="error", **options).fit(ROUNDED, y)
     model = ScreenedSVC(kernel="precomputed", indefinite="shift", tol=1e-9, **options)
     model.fit(ROUNDED, y)
     (shift,) = model.kernel_shift_
@@ -119,8 +122,8 @@ def test_a_shift_against_clarabel(options, bias):
 
 def test_a_definite_kernel_is_left_alone():
     for options in ({}, {"kernel": "linear"}, {"kernel": "poly", "coef0": 1.0}):
-        model, same = (ScreenedSVC(indefinite=name, **options).fit(X, y)
-                       for name in ("shift", "error"))  # fmt: skip
+        model, same = (ScreenedSVC(indefinite=name, random_state=0, **options).fit(X, y)
+                       for name in ("shift", "warn"))  # fmt: skip
         assert_array_equal(model.dual_coef_, same.dual_coef_)
         assert_array_equal(model.kernel_shift_, [0.0])
 
@@ -136,4 +139,64 @@ def test_a_sigmoid_and_a_store(tmp_path):
 
 def test_certified_choices_know_no_shift():
     with pytest.raises(ValueError, match="indefinite must be 'error'"):
+        ScreenedSVCCV(certify=0.1, intercept="penalised", indefinite="shift").fit(X, y)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'indefinite'"):
         svc_certified_C(X, y, X, y, (0.1, 1.0), indefinite="shift")
+
+
+@pytest.mark.parametrize("labels", [IRIS_Y, IRIS_Y > 0], ids=["3", "2"])
+def test_a_sigmoid_is_solved_as_by_svc_with_a_warning(labels):
+    weights = np.random.default_rng(0).choice([0.5, 1.0, 2.0], labels.size)
+    for options in ({"gamma": 1.0}, {"gamma": 0.2, "coef0": -0.5, "C": 10.0}):
+        model = ScreenedSVC(kernel="sigmoid", decision_function_shape="ovo", **options)
+        peer = SVC(kernel="sigmoid", decision_function_shape="ovo", **options)
+        peer.fit(IRIS_X, labels, weights)
+        with pytest.warns(
+            UserWarning, match=r"not positive semi-definite.*nothing certifies"
+        ) as seen:
+            model.fit(IRIS_X, labels, weights)
+        assert len(seen) == 1 and np.isnan(model.dual_gap_)
+        assert_allclose(model.decision_function(IRIS_X), peer.decision_function(IRIS_X), atol=1e-10)
+        assert_array_equal(model.support_, peer.support_)
+        beta, K = model.dual_coef_, np.tanh(model.gamma_ * IRIS_X @ IRIS_X.T + model.coef0)
+        if labels is not IRIS_Y:
+            scores = K[:, model.support_] @ beta[0] + model.intercept_[0]
+            signs = np.where(labels, 1.0, -1.0)
+            lost = model.C * weights @ np.maximum(1.0 - signs * scores, 0.0)
+            norm = beta[0] @ K[np.ix_(model.support_, model.support_)] @ beta[0]
+            assert_allclose(model.objective_, lost + 0.5 * norm)
+
+
+def test_a_sigmoid_in_a_grid_a_path_a_search_and_a_regression():
+    grid = {"kernel": ["rbf", "sigmoid"], "C": [0.1, 1.0]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        own, peer = (
+            GridSearchCV(model, grid, cv=3, error_score="raise").fit(IRIS_X, IRIS_Y)
+            for model in (ScreenedSVC(), SVC())
+        )
+        both = [found.cv_results_["mean_test_score"] for found in (own, peer)]
+        assert_allclose(*both)
+        search = ScreenedSVCCV([0.1, 1.0], kernel="sigmoid", cv=3).fit(IRIS_X, IRIS_Y)
+        assert_allclose(search.scores_.mean(axis=0), both[0][[1, 3]])
+        path = svc_path(IRIS_X, IRIS_Y, Cs=[0.1, 1.0], kernel="sigmoid")
+        assert np.isnan(path.dual_gaps).all()
+        with pytest.raises(ValueError, match=r"eps needs certificates.*pass Cs"):
+            svc_path(IRIS_X, IRIS_Y, kernel="sigmoid")
+        targets = X[:, 0] + X[:, 3]
+        found = ScreenedSVR(kernel="sigmoid").fit(X, targets)
+        assert_allclose(found.predict(X), SVR(kernel="sigmoid").fit(X, targets).predict(X))
+    with pytest.warns(UserWarning, match="diagonal was added to"):
+        model = ScreenedSVC(kernel="sigmoid", intercept="penalised").fit(IRIS_X, IRIS_Y)
+    assert model.kernel_shift_.max() > 0.0 and model.dual_gap_ <= 1e-6
+
+
+def test_what_the_first_look_does_not_see_is_left_to_libsvm_too():
+    n, hidden = 400, np.setdiff1d(np.arange(400), np.linspace(0, 399, 256).astype(int))[:60]
+    K = np.eye(n)
+    K[np.ix_(hidden, hidden)] = 1.9 * np.eye(60) - 0.9
+    labels = np.isin(np.arange(n), np.linspace(0, 399, 256).astype(int)[:100])
+    with pytest.warns(UserWarning, match="nothing certifies"):
+        model = ScreenedSVC(kernel="precomputed").fit(K, labels)
+    peer = SVC(kernel="precomputed").fit(K, labels)
+    assert_allclose(model.decision_function(K), peer.decision_function(K), atol=1e-10)

@@ -144,7 +144,7 @@ def test_a_store_knows_pairs(tmp_path, monkeypatch):
     many, classes = np.vstack((X, X + 0.1)), np.tile(y, 2)
     first = pairs(1.0, kernel="rbf", store=tmp_path, tol=1e-6).fit(many, classes)
     again = pairs(1.0, kernel="rbf", store=tmp_path, tol=1e-6).fit(many, classes)
-    assert again.n_iter_.sum() == 0 < first.n_iter_.sum()
+    assert again.n_iter_ == 0 < first.n_iter_
     assert_allclose(again.decision_function(X), first.decision_function(X), atol=1e-6)
 
 

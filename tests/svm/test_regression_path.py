@@ -25,10 +25,10 @@ def test_a_path_has_the_solutions_of_single_fits(loss, kernel, intercept, epsilo
     np.testing.assert_array_equal(path.Cs, CS)
     assert path.converged.all() and path.dual_gaps.max() <= 1e-9
     # Only where there are bounds, or samples inside a tube, is there much to decide.
-    assert epsilon == 0.0 or "squared" in loss or path.path_screening_rates[1:].max() > 0.0
+    assert epsilon == 0.0 or "squared" in loss or path.path_rates[1:].max() > 0.0
     for k, C in enumerate(CS):
         alone = ScreenedSVR(C, **options).fit(X, y, WEIGHTS)
-        model = path.estimator(k)
+        model = path[k]
         assert model.C == C and model.objective_ == pytest.approx(alone.objective_, rel=3e-9)
         np.testing.assert_allclose(model.predict(X), alone.predict(X), atol=1e-4)
         np.testing.assert_array_equal(path.dual_coefs[k][model.support_], model.dual_coef_[0])
@@ -46,7 +46,7 @@ def test_an_eps_path_keeps_its_promise(intercept):
     K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / (5.0 * X.var()))
     for k in range(0, len(path) - 1, 5):
         C = 0.999 * path.Cs[k + 1]
-        model = path.estimator(k)
+        model = path[k]
         beta = path.dual_coefs[k]
         loss = np.maximum(np.abs(y - model.predict(X)) - 0.3, 0.0).sum()
         b = 0.0 if intercept == "free" else model.intercept_[0]
@@ -58,7 +58,7 @@ def test_an_eps_path_keeps_its_promise(intercept):
 def test_a_path_ends_where_there_are_no_losses_any_more():
     path = svr_path(X[:20], y[:20], eps=0.1, epsilon=0.5, gamma=1.0, C_max=1e6)
     assert path.Cs[-1] < 1e6
-    model = path.estimator(len(path) - 1)
+    model = path[len(path) - 1]
     assert np.abs(y[:20] - model.predict(X[:20])).max() <= 0.5 + 1e-3
 
 

@@ -139,3 +139,6 @@ BOUNDS: dict[str, Bound | None] = {
     "intersection": _intersection,
     "gap": None,
 }
+
+# The best known.
+BEST = "intersection"

@@ -1,10 +1,16 @@
 """Solutions of hinge-loss problems, returned by solvers and yielded by paths."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
+from skscreen.core.certificate import (
+    Certificate,
+    ScreeningEvent,
+    n_screened,
+    steps_table,
+)
 
 
 @dataclass(frozen=True)
@@ -34,8 +40,6 @@ class SampleSolution:
         intercept of the decision function, penalised or not.
     C : float
         NaN from solvers.
-    n_decidable : int
-        Samples off the kink at the solution, |R| + |L|; counted by paths.
     rounding : float
         Errors, beyond those of double precision, that margins may have of samples which add
         nothing to the gap whatever these errors are.
@@ -55,10 +59,14 @@ class SampleSolution:
     history: tuple[ScreeningEvent, ...] = ()
     b: float = 0.0
     C: float = np.nan
-    n_decidable: int = 0
     rounding: float = 0.0
     shift: float = 0.0
     apart: float = 0.0
+
+    @property
+    def flawless(self) -> bool:
+        """Whether it is a certified solution of the problem as it was given."""
+        return self.converged and self.shift == 0.0 and not np.isnan(self.certificate.gap)
 
     @property
     def problems(self) -> tuple["SampleSolution", ...]:
@@ -79,8 +87,13 @@ class SampleSolution:
         )
 
     def screening_rate(self, where: str | None = None) -> float:
-        """Return the share of decidable samples fixed at the end, or after the step `where`."""
-        return min(n_screened(self.history, where) / max(self.n_decidable, 1), 1.0)
+        """Return the share of all samples decided at the end, or after the step `where`."""
+        return n_screened(self.history, where) / max(self.alpha.size, 1)
+
+
+def steps_of(solutions: Iterable[SampleSolution]) -> np.ndarray:
+    """Return the screening steps of solutions as a structured array, see `certificate.STEPS`."""
+    return steps_table((found.C, event) for found in solutions for event in found.history)
 
 
 def growth(alpha: np.ndarray, caps: np.ndarray, ratio: float) -> float:

@@ -168,4 +168,4 @@ def test_hard_margins_lack_no_rounding_error(kernel, intercept, far):
     peer = SVC(C=1e8, kernel=kernel, tol=1e-6).fit(X, y)
     if intercept == "free":
         dual = np.abs(peer.dual_coef_).sum() / 2.0
-        assert models[0].objective_[0] == pytest.approx(dual, rel=1e-4)
+        assert models[0].objective_ == pytest.approx(dual, rel=1e-4)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from skscreen.core.memory import Pool
-from skscreen.samples.gram import indefinite_message
+from skscreen.samples.gram import IndefiniteError, indefinite_message
 from skscreen.svm.solvers.kernel.newton_loops import newton_system
 
 # Least number of samples whose factor is kept, and the largest share of them that may change.
@@ -25,7 +25,7 @@ _SMALLEST, _LARGEST_CHANGE = 128, 0.125
 _LEAST_DELTA = 1e-7
 
 
-class BrokenDown(ValueError):
+class BrokenDown(IndefiniteError):
     """A matrix is not positive definite."""
 
     def __init__(self):

@@ -1,30 +1,20 @@
-"""Support vector regression, exact and with screening: the estimator."""
+"""Support vector regressions with kernels, exact and with screening: `SVR` as users know it."""
 
 import os
 from numbers import Integral, Real
-from typing import ClassVar, Self
+from typing import ClassVar
 
-import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.threads import blas_threads_for
-from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.fitting.path import clone_for, forget, warn_unless_converged
-from skscreen.fitting.store import Store, check_store
+from skscreen.fitting.store import Store
 from skscreen.samples.gram import KERNELS
-from skscreen.samples.kernel import Kernel
-from skscreen.samples.targets import LOSSES, Targets
-from skscreen.svm.estimator import ADVICE, support_vectors
-from skscreen.svm.problem import SOLVERS, asked
-from skscreen.svm.regression_problem import RegressionProblem, build_regression, signed
+from skscreen.samples.targets import LOSSES
+from skscreen.svm.problem import SOLVERS
+from skscreen.svm.regressor import BaseSVR
 from skscreen.svm.screening.rules import BOUNDS
-from skscreen.svm.solvers.solution import SampleSolution
 
 
-class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
+class ScreenedSVR(BaseSVR):
     r"""Support vector regression, solved exactly with safe screening and a certificate.
 
     With :math:`f(x) = \langle w, \phi(x) \rangle + b` and targets :math:`y_i` the fit minimises
@@ -42,7 +32,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses, > 0.
+        Weight of the losses, > 0. `np.inf` is a tube that all targets lie in: no loss at all.
     epsilon : float, default=0.1
         Residuals up to this size cost nothing; >= 0, in the units of the target. 0 means least
         absolute deviations.
@@ -70,7 +60,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     support_ : ndarray of shape (n_SV,)
         Indices of the samples with a dual variable that is not 0, ascending.
     support_vectors_ : ndarray or CSR of shape (n_SV, n_features_in_)
-        Empty for a precomputed kernel.
+        Empty for a precomputed kernel. CSR for sparse samples, and so are `coef_` and `dual_coef_`.
     dual_coef_ : ndarray of shape (1, n_SV)
         Positive where the target is above f(x).
     coef_ : ndarray of shape (1, n_features_in_)
@@ -81,14 +71,16 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     objective_ : float
         P(w, b).
     dual_gap_ : float
-        Relative duality gap (P - D) / P of the full problem.
+        Relative duality gap (P - D) / P of the full problem; nan where there is no certificate, see
+        `indefinite` of `ScreenedSVC`.
+    gamma_ : float
+        The value of gamma. Only for kernels with a gamma.
     kernel_shift_ : float
         Constant added to the diagonal of the kernel matrix, see `indefinite`; otherwise 0.
     n_iter_ : int
         Steps of the solver.
-    screening_history_ : list of ScreeningEvent
-        For each screening step, how many dual variables (two for each sample) are proven to be 0
-        ("zero") and C s_i ("linear"); lam = 1 / C.
+    screening_history_ : structured ndarray of shape (n_steps,)
+        A row for each screening step, see `ScreenedSVC`; of dual variables, two for each sample.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -108,6 +100,7 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     See Also
     --------
     svr_path : The solutions for many values of C.
+    ScreenedLinearSVR : Linear regression on the rows of `X`, with a penalised intercept.
     ScreenedSVC : Classification.
 
     Notes
@@ -139,11 +132,8 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    # The least value of `n_iter_`.
-    fewest = 0
-
     _parameter_constraints: ClassVar[dict] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="right")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "loss": [StrOptions(set(LOSSES))],
         "kernel": [StrOptions(set(KERNELS)), callable],
@@ -153,12 +143,12 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         "fit_intercept": ["boolean"],
         "intercept": [StrOptions({"free", "penalised"})],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "screening": [StrOptions(BOUNDS.keys()), None],
+        "screening": ["boolean", StrOptions(BOUNDS.keys())],
         "solver": [StrOptions({*SOLVERS["linear"], *SOLVERS["kernel"]})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
         "shrinking": ["boolean"],
-        "indefinite": [StrOptions({"error", "shift"})],
+        "indefinite": [StrOptions({"warn", "error", "shift"})],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "store": [str, os.PathLike, Store, None],
         "verbose": ["verbose"],
@@ -178,12 +168,12 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         fit_intercept=True,
         intercept="free",
         intercept_scaling=1.0,
-        screening="intersection",
+        screening=True,
         solver="auto",
         tol=1e-6,
         max_iter=None,
         shrinking=True,
-        indefinite="error",
+        indefinite="warn",
         cache_size=1000,
         store=None,
         verbose=0,
@@ -209,121 +199,3 @@ class ScreenedSVR(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         self.store = store
         self.verbose = verbose
         self.random_state = random_state
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
-    def fit(self, X, y, sample_weight=None) -> Self:
-        """Learn the regression function.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Best standardised. The square kernel matrix for ``kernel="precomputed"``.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights >= 0, which multiply C.
-
-        Returns
-        -------
-        ScreenedSVR
-        """
-        forget(self)
-        problem = build_regression(self, X, y, sample_weight, check_store(self.store), once=True)
-        return learn(self, float(self.C), problem)
-
-    def predict(self, X) -> np.ndarray:
-        """Return f(x).
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Kernel values with all training samples for ``kernel="precomputed"``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        X = asked(self, self._kernel, X)
-        if self._kernel.name == "linear":
-            return safe_sparse_dot(X, self.coef_[0], dense_output=True) + self.intercept_[0]
-        X = X[:, self.support_] if self._kernel.name == "precomputed" else X
-        scores = self._kernel.scores(X, self.support_vectors_, self.dual_coef_.T)
-        return scores[:, 0] + self.intercept_[0]
-
-    def __sklearn_tags__(self):
-        """Sparse data are accepted; a precomputed kernel is cut along both axes."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "dual_coef_")
-
-
-def learn(
-    model: ScreenedSVR, C: float, problem: RegressionProblem, start: np.ndarray | None = None
-) -> ScreenedSVR:
-    """Solve the problem for one C and set the attributes of the estimator.
-
-    Parameters
-    ----------
-    model : ScreenedSVR
-    C : float
-    problem : RegressionProblem
-        Built for `model`.
-    start : ndarray, optional
-        Dual variables to start from.
-    """
-    with Tasks(model, 1, "fit") as tasks, blas_threads_for(problem.kernel.width):
-        solution = problem.solve(C, model.tol, start)
-        tasks.end_task(1.0, solution.line)
-    warn_unless_converged([solution], model.tol, model.max_iter, ADVICE)
-    return _set(model, problem.X, problem.targets, problem.kernel, solution)
-
-
-def fitted(
-    model: ScreenedSVR, X, targets: Targets, kernel: Kernel, solution: SampleSolution
-) -> ScreenedSVR:
-    """Return the fitted estimator of one value of C.
-
-    Parameters
-    ----------
-    model : ScreenedSVR
-        For which the problem was built.
-    X : array or CSR of shape (n_samples, n_features)
-    targets : Targets
-    kernel : Kernel
-    solution : SampleSolution
-        Finished, see `RegressionProblem.finish`.
-    """
-    out = clone_for(model, C=solution.C)
-    return _set(out, X, targets, kernel, solution)
-
-
-def _set(
-    model: ScreenedSVR, X, targets: Targets, kernel: Kernel, solution: SampleSolution
-) -> ScreenedSVR:
-    """Set all fitted attributes in one step, so that an interrupt leaves all or none."""
-    coefs = signed(solution)
-    found = np.flatnonzero(coefs)
-    rows = targets.rows[found]
-    model._kernel = kernel
-    learned = {
-        "support_": rows,
-        "n_support_": np.array([found.size]),
-        "intercept_": np.array([solution.b]),
-        "support_vectors_": support_vectors(kernel, X, rows),
-        "objective_": solution.certificate.primal,
-        "dual_gap_": solution.certificate.relative_gap,
-        "kernel_shift_": solution.shift,
-        "n_iter_": max(solution.n_iter, model.fewest),
-        "screening_history_": list(solution.history),
-        "dual_coef_": coefs[found][None],
-    }
-    if kernel.name == "linear":
-        learned["coef_"] = solution.w[None]
-    vars(model).update(learned)
-    return model

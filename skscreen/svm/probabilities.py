@@ -1,0 +1,89 @@
+"""Probabilities of classes by Platt scaling, and by coupling those of pairs, as in LIBSVM."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.calibration import _sigmoid_calibration
+from sklearn.utils import check_random_state
+
+from skscreen.samples.labels import of_rows
+from skscreen.svm.problem import SVMProblem
+
+# Folds whose scores a sigmoid is fitted to; range of probabilities; steps and change of coupling.
+_FOLDS, _LEAST, _STEPS, _CHANGE = 5, 1e-7, 100, 1e-5
+
+
+def sigmoids(model, problem: SVMProblem) -> np.ndarray:
+    """Return A and B of 1 / (1 + exp(A f + B)) for the scores of each problem, (n_problems, 2).
+
+    `model` is what scores held-out samples; its problems have two classes.
+    """
+    division, rng = problem.division, check_random_state(model.random_state)
+    out = np.empty((division.n_problems, 2))
+    for k in range(division.n_problems):
+        rows, signs = problem.labels.rows[division.rows(k)], division.signs(k)
+        weights = division.weights(k)
+        out[k] = _sigmoid_of(model, problem.X, rows, signs, weights, rng)
+    return out
+
+
+def _sigmoid_of(model, X, rows, signs, weights, rng) -> Sequence[float]:
+    scores, pairwise = np.empty(rows.size), model.kernel == "precomputed"
+    for held in np.array_split(rng.permutation(rows.size), _FOLDS):
+        rest = np.setdiff1d(np.arange(rows.size), held)
+        if held.size == 0:
+            continue
+        if rest.size == 0 or np.all(signs[rest] == signs[rest[0]]):
+            scores[held] = signs[rest[0]] if rest.size else 0.0
+            continue
+        fold = clone(model).fit(of_rows(X, rows[rest], pairwise), signs[rest], weights[rest])
+        given = X[rows[held]]
+        scores[held] = fold.decision_function(given[:, rows[rest]] if pairwise else given)
+    return _sigmoid_calibration(scores, signs)
+
+
+def probabilities(scores: np.ndarray, of: np.ndarray, one_against_one: bool) -> np.ndarray:
+    """Return the probabilities of classes, (n, n_classes).
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_problems)
+        Positive for the second of two classes, for the first of a pair, or for a class.
+    of : ndarray of shape (n_problems, 2)
+        See `sigmoids`.
+    one_against_one : bool
+    """
+    p = np.clip(expit(-(of[:, 0] * scores + of[:, 1])), _LEAST, 1.0 - _LEAST)
+    if p.shape[1] == 1:
+        return np.hstack([1.0 - p, p])
+    return coupled(p) if one_against_one else p / p.sum(axis=1, keepdims=True)
+
+
+def coupled(p: np.ndarray) -> np.ndarray:
+    """Return probabilities of classes from those of the first of each pair, (n, k (k - 1) / 2).
+
+    The second method of T.-F. Wu, C.-J. Lin, R. C. Weng (2004), Probability estimates for
+    multi-class classification by pairwise coupling, JMLR 5: minimises the sum of
+    (r_ji q_i - r_ij q_j)^2 over q of sum 1, by Algorithm 2 with equation (47).
+    """
+    n, k = len(p), int(0.5 + np.sqrt(0.25 + 2.0 * p.shape[1]))
+    first, second = np.triu_indices(k, 1)
+    r = np.zeros((n, k, k))
+    r[:, first, second], r[:, second, first] = p, 1.0 - p
+    Q = -r.transpose(0, 2, 1) * r
+    Q[:, np.arange(k), np.arange(k)] = (r**2).sum(axis=1)
+    q = np.full((n, k), 1.0 / k)
+    for _ in range(max(_STEPS, k)):
+        Qq = np.einsum("nij,nj->ni", Q, q)
+        square = (q * Qq).sum(axis=1)
+        if np.abs(Qq - square[:, None]).max(initial=0.0) < _CHANGE / k:
+            break
+        for i in range(k):
+            step = (square - Qq[:, i]) / Q[:, i, i]
+            q[:, i] += step
+            square = (square + step * (step * Q[:, i, i] + 2.0 * Qq[:, i])) / (1.0 + step) ** 2
+            Qq = (Qq + step[:, None] * Q[:, i]) / (1.0 + step)[:, None]
+            q /= (1.0 + step)[:, None]
+    return q

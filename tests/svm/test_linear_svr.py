@@ -1,0 +1,47 @@
+"""`ScreenedLinearSVR` against `LinearSVR`."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.datasets import load_diabetes
+from sklearn.preprocessing import scale
+from sklearn.svm import LinearSVR
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skscreen import ScreenedLinearSVR, ScreenedSVR
+
+X, y = load_diabetes(return_X_y=True)
+X, y = scale(X)[:150], scale(y)[:150]
+
+
+@parametrize_with_checks([ScreenedLinearSVR()])
+def test_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"epsilon": 0.3, "C": 5.0}, {"fit_intercept": False}, {"intercept_scaling": 3.0}],
+    ids=str,
+)
+def test_solutions_of_linear_svr(loss, options):
+    weights = np.random.default_rng(0).choice([0.0, 1.0, 2.5], y.size)
+    peer = LinearSVR(loss=loss, tol=1e-9, max_iter=10**6, random_state=0, **options)
+    peer.fit(X, y, weights)
+    for data in (X, sparse.csr_array(X)):
+        model = ScreenedLinearSVR(loss=loss, tol=1e-9, **options).fit(data, y, weights)
+        assert model.coef_.shape == (X.shape[1],) and model.intercept_.shape == (1,)
+        assert isinstance(model.coef_, np.ndarray) and isinstance(model.n_iter_, int)
+        assert model.dual_gap_ <= 1e-9
+        assert_allclose(model.predict(data), peer.predict(X), atol=2e-3)
+    same = ScreenedSVR(kernel="linear", intercept="penalised", loss=loss, tol=1e-9)
+    same.set_params(**{"epsilon": 0.0, **options}).fit(X, y, weights)
+    assert_allclose(model.coef_, same.coef_[0], atol=1e-5)
+
+
+def test_parameters_are_those_of_linear_svr():
+    theirs, ours = LinearSVR().get_params(), ScreenedLinearSVR().get_params()
+    assert set(theirs) <= set(ours)
+    assert all(ours[name] == theirs[name] for name in set(theirs) - {"tol", "max_iter"})
