@@ -305,7 +305,8 @@ def triplets_from_ratings(X, ratings, *, groups=None, dissimilarity: bool = Fals
     values = _one_each(ratings, n, "ratings")
     if values.names.dtype.kind not in "iuf":
         raise ValueError(
-            f"ratings must be numbers, got {values.names.tolist()[-1]!r}: leave other answers out."
+            f"ratings must be numbers, got {values.names.tolist()[-1]!r}: leave other answers out, "
+            "and convert strings, as ratings.astype(float) does."
         )
     rating = values.names[values.codes[:, 0]] * (-1.0 if dissimilarity else 1.0)
     group = 0 if groups is None else _one_each(groups, n, "groups").codes[:, 0]

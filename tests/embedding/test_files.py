@@ -166,6 +166,18 @@ def test_a_column_with_the_choice_is_refused(order):
     assert_array_equal(told.embedding_, PLAIN.embedding_)
 
 
+def test_an_answer_that_copies_a_column_is_refused():
+    """Of files that list the chosen object on the left; beside a column of something else too."""
+    frame = pd.DataFrame(NAMES[T], columns=["centre", "left", "right"]).assign(answer=NAMES[CHOSEN])
+    for X in (frame, frame.assign(split=np.where(SWAP, "train", "test"))):
+        with pytest.raises(
+            ValueError, match=r"column 'answer' .*columns=\['centre', 'right', 'left'"
+        ):
+            model().fit(X)
+    told = model(columns=["centre", "left", "right"]).fit(frame, frame["answer"])
+    assert_array_equal(told.embedding_, PLAIN.embedding_)
+
+
 def test_pairs_with_a_rating_go_to_the_converter():
     films = pd.DataFrame(SHOWN[:, :2], columns=["film", "other"])
     for rating in (EXTRA["rating"], EXTRA["rating"].astype(str)):

@@ -38,11 +38,14 @@ def check_columns(table: Table, *, declared: bool, lead: int | None) -> None:
     rows = rows[_first_of_each(rows)]
     if len(rows) < _LEAST_ROWS:
         return
-    _refuse_choices(table, rows)
     n_names = len(table.names)
     counts = np.stack([np.bincount(column, minlength=n_names) for column in rows.T])
     kinds = {isinstance(name, str) for name in table.names.tolist()}
     apart = _apart(counts, lead, len(kinds) > 1)
+    judged = [column for column in range(rows.shape[1]) if column not in apart and column != lead]
+    unlike = [column for column in judged if _is_unlike(rows, counts, column)]
+    suspects = {*apart, *unlike}
+    _refuse_choices(table, rows, suspects)
     if not declared:
         if len(apart) == rows.shape[1]:
             raise ValueError(
@@ -52,10 +55,9 @@ def check_columns(table: Table, *, declared: bool, lead: int | None) -> None:
                 f"objects, pass columns={table.labels}."
             )
         for column in apart:
-            _refuse(table, column, "has hardly any value in common with the others")
-    for column in range(rows.shape[1]):
-        if column not in apart and column != lead and _is_unlike(rows, counts, column):
-            _refuse(table, column, "has the values of the others in other shares")
+            _refuse(table, column, suspects, "has hardly any value in common with the others")
+    for column in unlike:
+        _refuse(table, column, suspects, "has the values of the others in other shares")
 
 
 def _first_of_each(rows: np.ndarray) -> np.ndarray:
@@ -68,9 +70,9 @@ def _first_of_each(rows: np.ndarray) -> np.ndarray:
     return np.unique(keys, return_index=True)[1]
 
 
-def _refuse(table: Table, column: int, what: str) -> None:
+def _refuse(table: Table, column: int, suspects: set[int], what: str) -> None:
     label = table.labels[column]
-    others = [other for place, other in enumerate(table.labels) if place != column]
+    others = [other for place, other in enumerate(table.labels) if place not in suspects]
     call = f"Pass columns={others}, those of objects, and a participant as groups"
     if len(others) == 2:
         call = (
@@ -125,25 +127,31 @@ def _is_unlike(rows: np.ndarray, counts: np.ndarray, column: int) -> bool:
     return bool(by_chance >= _LEAST_SHARED and shared < 0.5 * by_chance)
 
 
-def _refuse_choices(table: Table, rows: np.ndarray) -> None:
-    """Raise where a column repeats one of the others, now this one, now that, as a choice does."""
-    width = rows.shape[1]
+def _refuse_choices(table: Table, rows: np.ndarray, suspects: set[int]) -> None:
+    """Raise where a column repeats one of the others, now this one, now that, as a choice does.
+
+    `suspects` are columns that seem to hold no objects.
+    """
+    width, labels = rows.shape[1], table.labels
     if width < 4:
         return
-    for column in range(width):
+    # The answer is rather to the right of what was shown.
+    for column in reversed(range(width)):
         same = rows == rows[:, [column]]
         same[:, column] = False
         shares = same.mean(axis=0)
         chosen = np.flatnonzero(shares > 1.0 - _NEARLY_ALL)
-        # A copy of one other column is no choice.
-        if same.any(axis=1).mean() < _NEARLY_ALL or shares.max() >= _NEARLY_ALL:
+        # Triplets as quadruplets have a column twice, but not these: there it is the first one.
+        twice = shares.max() >= _NEARLY_ALL
+        answer = width > 4 or (column == 3 and np.argmax(shares) == 1)
+        if same.any(axis=1).mean() < _NEARLY_ALL or (twice and not answer):
             continue
-        labels = table.labels
-        shown = [label for place, label in enumerate(labels) if place != column]
-        label, odd = labels[column], len(chosen) == width - 1
+        shown = [place for place in range(width) if place != column and place not in suspects]
+        odd = len(chosen) == len(shown)
         if not odd:
-            # The one that is never chosen is compared with the others.
-            shown.sort(key=lambda shown_label: labels.index(shown_label) in chosen)
+            # One that is never chosen is compared with the others.
+            shown.sort(key=lambda place: place in chosen)
+        shown, label = [labels[place] for place in shown], labels[column]
         call = "loss='oddoneout', " if odd else ""
         y = f"X[{label!r}]" if isinstance(label, str) else f"X[:, {label}]"
         raise ValueError(
