@@ -82,6 +82,10 @@ def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bo
         Whether the tolerance is reached.
     """
     state.begin(LENGTH)
+    w, centre = state.best_multiple(), state.centre
+    state.evaluate(w)
+    if state.centre != centre:
+        w[-1] += (centre - state.centre) / state.samples.bias
     width = min(max(_FIRST_WIDTH * state.relative_gap, 1e-3), _LARGEST_WIDTH)
     widest = max(
         _POLISHING_WIDTHS[0],
@@ -96,7 +100,7 @@ def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bo
             state.evaluate()
             break
         if part is None or undecided.size < _WORTH_RESTRICTING * part.index.size:
-            part = _Undecided(state, undecided, state.u if part is None else part.w)
+            part = _Undecided(state, undecided, w if part is None else part.w)
         gap = state.gap
         steps, solved = part.minimise(state, width, tol, min(_TOO_MANY, max_iter - state.n_iter))
         state.n_iter += max(steps, 1)

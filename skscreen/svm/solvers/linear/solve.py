@@ -19,8 +19,9 @@ INTERCEPTS = ("none", "free")
 _NS_PER_ENTRY, _NS_PER_READ = 1.0, 0.7
 # Nanoseconds per multiplication in a product of dense and of sparse matrices.
 _NS_PER_MULTIPLY, _NS_PER_PAIR = 0.06, 3.0
-# Typical number of Newton steps of the second-order method, and fixed nanoseconds per step.
-_STEPS, _OVERHEAD = 50, 2e5
+# Typical numbers of Newton steps of the second-order method, from nothing and from another start,
+# and fixed nanoseconds per step.
+_STEPS, _FEWER_STEPS, _OVERHEAD = 50, 15, 2e5
 # "auto" begins with another method if it costs less than this many epochs of coordinate descent.
 _EPOCHS = 40.0
 # The same for losses with shifts.
@@ -160,7 +161,7 @@ def _second_order_work(state: SampleState) -> float:
         wide = state.samples.n_features > _LARGEST_SYSTEM
         return np.inf if wide else newton_work(state)
     samples, (inside, undecided) = state.samples, _inside(state)
-    e = min(2 * inside if state.n_iter else samples.n // 4, undecided)
+    e = min(2 * inside if state.alpha.any() else samples.n // 4, undecided)
     d = samples.n_features
     side = min(e, d)
     if side > _LARGEST_SYSTEM:
@@ -173,7 +174,8 @@ def _second_order_work(state: SampleState) -> float:
     else:
         products = _NS_PER_MULTIPLY * 0.5 * e * d * side
     step = 2.0 * _NS_PER_READ * entries + products + _NS_PER_MULTIPLY * side**3 / 6.0 + _OVERHEAD
-    return _STEPS * step
+    known = state.alpha.any() and not state.n_iter
+    return (_FEWER_STEPS if known else _STEPS) * step
 
 
 def _check(samples, C, start, fixed, intercept, solver) -> np.ndarray | None:

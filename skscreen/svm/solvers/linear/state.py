@@ -28,7 +28,7 @@ from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.screening.bounds import SampleBall, reference
 from skscreen.svm.screening.rules import ball_test
-from skscreen.svm.solvers.hinge import HingeTerms
+from skscreen.svm.solvers.hinge import HingeTerms, best_multiple
 from skscreen.svm.solvers.solution import SampleSolution
 
 # The next proximal step begins once the gap of one is at most this share of that of the problem.
@@ -248,6 +248,18 @@ class SampleState:
         if self.best is not None:
             self.alpha, self.centre = self.best.alpha.copy(), self.best.b
         self.evaluate()
+
+    def best_multiple(self) -> np.ndarray:
+        """Return the multiple of the last weights, in the proximal step, with the least objective.
+
+        Dual variables for another C are scaled with the box, but weights change far less.
+        """
+        last, w = self._last, self.u.copy()
+        factor, b = best_multiple(self._terms, float(last.w @ last.w), last.margins)
+        w *= factor
+        if self._signs is not None:
+            w[-1] = (b - self.centre) / self.samples.bias
+        return w
 
     def screen(self) -> int:
         """Decide samples by the gap ball of the last point; return the number of new decisions.

@@ -414,3 +414,14 @@ def test_screening_with_a_free_intercept_decides_nothing_wrong(loss):
     fixed = solve_linear(samples, losses, intercept="free", fixed=state.codes, tol=1e-10)
     assert fixed.converged
     assert fixed.certificate.primal == pytest.approx(best.certificate.primal, rel=1e-9)
+
+
+@pytest.mark.parametrize("intercept", ["none", "free"])
+def test_a_start_from_another_C_takes_few_newton_steps(intercept):
+    X, y = data("cancer")
+    samples = LinearSamples(X, y)
+    how = {"intercept": intercept, "solver": "second-order"}
+    known = solve_linear(samples, np.full(y.size, 1.0), tol=1e-8, **how)
+    cold = solve_linear(samples, np.full(y.size, 1.3), **how)
+    warm = solve_linear(samples, np.full(y.size, 1.3), start=1.3 * known.alpha, **how)
+    assert warm.converged and 3 * warm.n_iter < 2 * cold.n_iter
