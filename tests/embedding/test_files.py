@@ -91,6 +91,9 @@ def test_a_choice_that_was_not_shown_is_named_by_its_row():
     chosen[[5, 8]] = SHOWN[[5, 8], 0]
     with pytest.raises(ValueError, match=r"row 5 has \[.*\] and y .*, as 1 rows more"):
         model(response="chosen").fit(SHOWN, chosen)
+    # Nor are ids from 1 on counts because of two rows.
+    with pytest.raises(ValueError, match=r"seems to hold objects. .* row 5 has \[.*\] and y"):
+        model().fit(SHOWN + 1, chosen + 1)
 
 
 def test_tests_of_dimension_read_as_fits_do():

@@ -9,6 +9,9 @@ from skscreen.core.inputs import as_floats
 from skscreen.embedding.problem.objects import find
 from skscreen.embedding.problem.table import Table, are_numbers, read_table
 
+# If y names an option in a larger share of rows, it is not taken for counts.
+_MOST = 0.9
+
 
 class Choices(NamedTuple):
     """Which option was chosen.
@@ -73,6 +76,10 @@ def read_choices(
     if not found:
         # With scikit-learn's words for a y that is of no use.
         raise ValueError(f"Unknown label type: y cannot be read. {' '.join(reasons)}")
+    only_counts = list(found) == ["count"] and not _are_pairs(table, options)
+    if only_counts and _matches(said, table, options).any(axis=1).mean() > _MOST:
+        # A few choices that were not shown do not make counts of objects.
+        raise ValueError(f"y can be read as counts, but seems to hold objects. {' '.join(reasons)}")
     first, *others = found.values()
     if not all(_same(first, other) for other in others):
         calls = ", or ".join(f"response={name!r} if it holds {MEANINGS[name]}" for name in found)
@@ -108,7 +115,7 @@ def _position(y: Table, table: Table, options: list[int]) -> Choices:
 def _chosen(y: Table, table: Table, options: list[int]) -> Choices:
     if _are_pairs(table, options):
         raise Unreadable("rows are two pairs, of which y says the one.")
-    matches = table.codes[:, options] == find(y.names, table.names)[y.codes]
+    matches = _matches(y, table, options)
     wrong = matches.sum(axis=1) != 1
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -119,6 +126,11 @@ def _chosen(y: Table, table: Table, options: list[int]) -> Choices:
             f"{np.count_nonzero(wrong) - 1} rows more."
         )
     return Choices(None, np.array(options)[matches.argmax(axis=1)])
+
+
+def _matches(y: Table, table: Table, options: list[int]) -> np.ndarray:
+    """Which options of each row are the object that y names."""
+    return table.codes[:, options] == find(y.names, table.names)[y.codes]
 
 
 def _sign(y: Table, table: Table, options: list[int]) -> Choices:
