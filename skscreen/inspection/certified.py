@@ -11,7 +11,7 @@ from skscreen.inspection.style import BLUE, GREY, VERMILION, axes_for, legend_ab
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from skscreen.svm.certified_search import ErrorBounds
+    from skscreen.svm.certified.search import ErrorBounds
 
 __all__ = ["CertifiedPathDisplay"]
 

@@ -1,5 +1,6 @@
-"""Paths over C for more than two classes."""
+"""Solves problems for one C after the other: along a grid, or to a relative error."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
@@ -8,9 +9,20 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from skscreen.core.certificate import Certificate, ScreeningEvent, n_screened
-from skscreen.core.threads import blas_threads_for
+from skscreen.core.memory import check_memory
+from skscreen.core.threads import at_most, blas_threads_for
+from skscreen.fitting.grid import MOST_VALUES
+from skscreen.fitting.path import follow
+from skscreen.svm.estimator import warn_of_flaws
+from skscreen.svm.path_solver import SamplePathSolver, eps_limit
 from skscreen.svm.problem import SVMProblem
 from skscreen.svm.solvers.solution import SampleSolution
+
+# Share of `eps` that the duality gap of the solutions may use up.
+_GAP_SHARE = 0.01
+
+# Bytes that are kept for each sample and C: a dual variable.
+_KEPT = 8.0
 
 
 @dataclass(frozen=True)
@@ -148,3 +160,90 @@ class ClassPaths:
                 delayed(solve)() for solve in solves
             )
         return JointSolution(tuple(found))
+
+
+class OnePath:
+    """Solves one problem for one C after the other, and finishes the solutions.
+
+    Parameters
+    ----------
+    solver : SamplePathSolver
+    finish : callable
+    """
+
+    def __init__(self, solver: SamplePathSolver, finish: Callable):
+        self.n_variables, self.solve, self.finish = solver.n_variables, solver.solve, finish
+        self._solver = solver
+
+    @property
+    def C_min(self) -> float:
+        """Largest C up to which the solution is proportional to C; 0 if not known."""
+        return self._solver.C_min
+
+    @property
+    def C_start(self) -> float:
+        """A C up to which, at least, the solution is proportional to C."""
+        return self._solver.C_start
+
+    def follow(self, Cs: Sequence[float], tol: float) -> Iterator[SampleSolution]:
+        """Solve for one C after the other; yields finished solutions."""
+        return (self.finish(self.solve(C, tol)) for C in Cs)
+
+
+def follow_C(model, paths: OnePath | ClassPaths, grid, eps, C_max: float, callbacks) -> tuple:
+    """Solve for the values of a grid, or of a path with `eps`, and warn about missed tolerances.
+
+    The arguments are those of `svc_path`; returns finished solutions.
+    """
+    total = None if grid is None else len(grid)
+    if grid is None:
+        steps = _eps_steps(paths, eps or 1e-3, float(C_max), model.tol)
+        steps = ((paths.finish(solution), done) for solution, done in steps)
+    else:
+        n = paths.n_variables
+        what = f"{n:,} dual variables for {total:,} values of C"
+        check_memory(_KEPT * n * total, what, "Use fewer values.")
+        found = enumerate(paths.follow([float(C) for C in grid], model.tol))
+        steps = ((solution, (t + 1) / total) for t, solution in found)
+    if callbacks:
+        model.set_callbacks(*callbacks)
+    with at_most(getattr(model, "n_jobs", None)):
+        solutions = tuple(follow(model, steps, total, "C"))
+    problems = [found for solution in solutions for found in solution.problems]
+    warn_of_flaws(model, problems)
+    return solutions
+
+
+def _eps_steps(
+    paths: OnePath | ClassPaths, eps: float, C_max: float, tol: float
+) -> Iterator[tuple]:
+    """Solve along a path with `eps`; yields solutions, and the share of the path that is done."""
+    C, tol = min(paths.C_start, C_max), min(tol, _GAP_SHARE * eps)
+    way, shortest = math.log(C_max / C), 1.0 + 0.5 * math.sqrt(eps)
+    # An accurate solution is good up to (1 + sqrt(eps)) C and further, see `eps_limit`.
+    if way / math.log1p(math.sqrt(eps)) > MOST_VALUES:
+        raise ValueError(
+            f"eps={eps:g} may need more than {MOST_VALUES:,} values of C up to C_max={C_max:g}; "
+            "use a larger eps or a smaller C_max."
+        )
+    while True:
+        solution = paths.solve(C, tol)
+        # `eps_limit` divides by the objective of the solution, eps is relative to the optimum.
+        limit = C * min(eps_limit(found, eps / (1.0 + eps)) for found in solution.problems)
+        # There are no losses up to the tolerance: this is the hard-margin solution, good for every
+        # larger C.
+        lossless = all(
+            _loss(found) <= tol * found.certificate.primal for found in solution.problems
+        )
+        ends = C == C_max or limit <= C or (limit >= C_max and lossless)
+        # Rounding errors have kept the solution from being good for as much as it should.
+        ends = ends or (limit < min(shortest * C, C_max) and not solution.converged)
+        yield solution, 1.0 if ends else 1.0 - math.log(C_max / C) / way
+        if ends:
+            return
+        C = min(limit, C_max)
+
+
+def _loss(solution: SampleSolution) -> float:
+    """Return C times the sum of losses."""
+    return solution.certificate.primal - 0.5 * float(solution.alpha @ solution.margins)

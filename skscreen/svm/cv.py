@@ -31,8 +31,8 @@ from skscreen.samples.kernel import KERNELS_WITH_GAMMA, gamma_grid, gamma_value
 from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.multiclass import Division, divided
 from skscreen.samples.targets import Targets
-from skscreen.svm.certified_C import Training, warn_if_less
-from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds
+from skscreen.svm.certified.api import Training, warn_if_less
+from skscreen.svm.certified.search import CertifiedSearch, ErrorBounds
 from skscreen.svm.estimator import fitted, learn, scores_on_path, warn_of_flaws
 from skscreen.svm.problem import (
     SVMProblem,

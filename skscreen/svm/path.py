@@ -1,7 +1,6 @@
-"""The path of support vector machines over C."""
+"""Paths of support vector machines and regressions over C."""
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -9,25 +8,20 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
 
-from skscreen.core.memory import check_memory
-from skscreen.core.threads import at_most
-from skscreen.fitting.grid import MOST_VALUES, positive_values
-from skscreen.fitting.path import PathResult, follow, with_options
+from skscreen.fitting.grid import positive_values
+from skscreen.fitting.path import PathResult, with_options
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.labels import Labels
 from skscreen.samples.multiclass import Division, divided
-from skscreen.svm.class_paths import ClassPaths
-from skscreen.svm.estimator import fitted, warn_of_flaws
-from skscreen.svm.path_solver import SamplePathSolver, eps_limit
+from skscreen.samples.targets import Targets
+from skscreen.svm.class_paths import ClassPaths, OnePath, follow_C
+from skscreen.svm.estimator import fitted
 from skscreen.svm.problem import build
+from skscreen.svm.regression_problem import build_regression, signed
+from skscreen.svm.regressor import fitted as fitted_regression
 from skscreen.svm.solvers.solution import SampleSolution, steps_of
 from skscreen.svm.svc import ScreenedSVC
-
-# Share of `eps` that the duality gap of the solutions may use up.
-_GAP_SHARE = 0.01
-
-# Bytes that are kept for each sample and C: a dual variable.
-_KEPT = 8.0
+from skscreen.svm.svr import ScreenedSVR
 
 
 class PathOverC(PathResult[SampleSolution]):
@@ -159,6 +153,47 @@ class SVCPath(PathOverC):
         return fitted(self.model, self.X, self.division, self.kernel, solution.problems)
 
 
+@dataclass(frozen=True, repr=False)
+class SVRPath(PathOverC):
+    """Solutions along a path of regressions, C ascending.
+
+    Iterate over it or index it to get the fitted estimators; `solutions` are what the solvers
+    found. The arrays below have one entry for each C. The solutions have two dual variables for
+    each sample of positive weight, see the notes of `ScreenedSVR`.
+
+    Attributes
+    ----------
+    model : ScreenedSVR
+        The parameters of the path. It is not fitted.
+    solutions : tuple of SampleSolution
+    X : ndarray or CSR of shape (n_samples, n_features)
+        Training samples.
+    targets : Targets
+        Targets and weights of the samples of positive weight.
+    kernel : Kernel
+    C_min : float
+        Up to this C the solution is proportional to C; 0 with a free intercept.
+    """
+
+    X: object
+    targets: Targets
+    kernel: Kernel
+    C_min: float
+
+    @property
+    def dual_coefs(self) -> np.ndarray:
+        """Dual variables with signs, (n_Cs, n_samples); zero for samples of weight zero."""
+        out = np.zeros((len(self), self.X.shape[0]))
+        out[:, self.targets.rows] = [signed(solution) for solution in self.solutions]
+        return out
+
+    def __getitem__(self, index: int) -> ScreenedSVR:
+        """Return the fitted estimator of the value of C at a place in `Cs`."""
+        return fitted_regression(
+            self.model, self.X, self.targets, self.kernel, self.solutions[index]
+        )
+
+
 @with_options(ScreenedSVC, "C", "store", "shrinking", "probability")
 @validate_params(
     {
@@ -253,88 +288,76 @@ def check_grid(Cs, eps: float | None) -> np.ndarray | None:
     return None if Cs is None else positive_values("Cs", Cs)
 
 
-class OnePath:
-    """Solves one problem for one C after the other, and finishes the solutions.
+@with_options(ScreenedSVR, "C", "store", "shrinking")
+@validate_params(
+    {
+        "eps": [Interval(Real, 0, 1, closed="neither"), None],
+        "C_max": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=False,
+)
+def svr_path(
+    X, y, Cs=None, *, eps=None, C_max=1e4, sample_weight=None, callbacks=(), **options
+) -> SVRPath:
+    """Fit support vector regressions for a path of values of C, each with a certificate.
+
+    Each fit starts from the previous solution. The values of C are `Cs`, or they are chosen such
+    that for every C between two of them the scaled solution at the smaller one is within a relative
+    error `eps` of the optimal objective. These values start where the solution is still
+    proportional to C. They end at `C_max`, or at a solution without losses, which stays optimal for
+    every larger C.
 
     Parameters
     ----------
-    solver : SamplePathSolver
-    finish : callable
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Targets.
+    Cs, eps, C_max, sample_weight, callbacks
+        As in `svc_path`. (The width of the tube is `epsilon`.)
+    **options
+        Parameters of `ScreenedSVR`, except `C`, `store` and `shrinking`.
+
+    Returns
+    -------
+    SVRPath
+        After Ctrl-C it holds the solutions found so far.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments or data; the message names the argument.
+    MemoryError
+        As in `ScreenedSVR`, or if the dual variables for all `Cs` would not fit into memory.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` steps did not reach the tolerance at some C (see `SVRPath.converged`). A path
+        with `eps` ends there if that precision can no longer be guaranteed.
+    UserWarning
+        If the path was interrupted.
+
+    References
+    ----------
+    K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014). Safe sample screening for support vector
+    machines. arXiv:1401.6740. Appendix D, Algorithm 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from skscreen import svr_path
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> path = svr_path(scale(X), scale(y), Cs=[0.1, 1.0, 10.0])
+    >>> bool(path.dual_gaps.max() <= 1e-6)
+    True
     """
-
-    def __init__(self, solver: SamplePathSolver, finish: Callable):
-        self.n_variables, self.solve, self.finish = solver.n_variables, solver.solve, finish
-        self._solver = solver
-
-    @property
-    def C_min(self) -> float:
-        """Largest C up to which the solution is proportional to C; 0 if not known."""
-        return self._solver.C_min
-
-    @property
-    def C_start(self) -> float:
-        """A C up to which, at least, the solution is proportional to C."""
-        return self._solver.C_start
-
-    def follow(self, Cs: Sequence[float], tol: float) -> Iterator[SampleSolution]:
-        """Solve for one C after the other; yields finished solutions."""
-        return (self.finish(self.solve(C, tol)) for C in Cs)
-
-
-def follow_C(model, paths: OnePath | ClassPaths, grid, eps, C_max: float, callbacks) -> tuple:
-    """Solve for the values of a grid, or of a path with `eps`, and warn about missed tolerances.
-
-    The arguments are those of `svc_path`; returns finished solutions.
-    """
-    total = None if grid is None else len(grid)
-    if grid is None:
-        steps = _eps_steps(paths, eps or 1e-3, float(C_max), model.tol)
-        steps = ((paths.finish(solution), done) for solution, done in steps)
-    else:
-        n = paths.n_variables
-        what = f"{n:,} dual variables for {total:,} values of C"
-        check_memory(_KEPT * n * total, what, "Use fewer values.")
-        found = enumerate(paths.follow([float(C) for C in grid], model.tol))
-        steps = ((solution, (t + 1) / total) for t, solution in found)
-    if callbacks:
-        model.set_callbacks(*callbacks)
-    with at_most(getattr(model, "n_jobs", None)):
-        solutions = tuple(follow(model, steps, total, "C"))
-    problems = [found for solution in solutions for found in solution.problems]
-    warn_of_flaws(model, problems)
-    return solutions
-
-
-def _eps_steps(
-    paths: OnePath | ClassPaths, eps: float, C_max: float, tol: float
-) -> Iterator[tuple]:
-    """Solve along a path with `eps`; yields solutions, and the share of the path that is done."""
-    C, tol = min(paths.C_start, C_max), min(tol, _GAP_SHARE * eps)
-    way, shortest = math.log(C_max / C), 1.0 + 0.5 * math.sqrt(eps)
-    # An accurate solution is good up to (1 + sqrt(eps)) C and further, see `eps_limit`.
-    if way / math.log1p(math.sqrt(eps)) > MOST_VALUES:
-        raise ValueError(
-            f"eps={eps:g} may need more than {MOST_VALUES:,} values of C up to C_max={C_max:g}; "
-            "use a larger eps or a smaller C_max."
-        )
-    while True:
-        solution = paths.solve(C, tol)
-        # `eps_limit` divides by the objective of the solution, eps is relative to the optimum.
-        limit = C * min(eps_limit(found, eps / (1.0 + eps)) for found in solution.problems)
-        # There are no losses up to the tolerance: this is the hard-margin solution, good for every
-        # larger C.
-        lossless = all(
-            _loss(found) <= tol * found.certificate.primal for found in solution.problems
-        )
-        ends = C == C_max or limit <= C or (limit >= C_max and lossless)
-        # Rounding errors have kept the solution from being good for as much as it should.
-        ends = ends or (limit < min(shortest * C, C_max) and not solution.converged)
-        yield solution, 1.0 if ends else 1.0 - math.log(C_max / C) / way
-        if ends:
-            return
-        C = min(limit, C_max)
-
-
-def _loss(solution: SampleSolution) -> float:
-    """Return C times the sum of losses."""
-    return solution.certificate.primal - 0.5 * float(solution.alpha @ solution.margins)
+    grid = check_grid(Cs, eps)
+    model = ScreenedSVR(**options)
+    model._validate_params()
+    # With many samples, kernel values in tiles are cheaper than the matrix, even for all C
+    # together.
+    problem = build_regression(model, X, y, sample_weight, once=model.kernel == "rbf")
+    path = OnePath(problem.path_solver(), problem.finish)
+    solutions = follow_C(model, path, grid, eps, C_max, callbacks)
+    return SVRPath(model, solutions, problem.X, problem.targets, problem.kernel, path.C_min)

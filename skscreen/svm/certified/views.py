@@ -11,7 +11,7 @@ from skscreen.samples.kernel_function import KernelFunction
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.samples.twice import both_signs
-from skscreen.svm.screening.score_bounds import Geometry
+from skscreen.svm.certified.bounds import Geometry
 from skscreen.svm.settings import by_rows
 
 # Relative difference of kernel values that rounding errors explain.

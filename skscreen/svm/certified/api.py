@@ -1,7 +1,6 @@
 """A value of C whose validation error is provably near the best of a whole range."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
@@ -11,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import (
     _check_sample_weight,
+    check_array,
     check_consistent_length,
     column_or_1d,
 )
@@ -21,12 +21,20 @@ from skscreen.fitting.path import with_options
 from skscreen.fitting.progress import ProgressBar
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.multiclass import OneVsOne
-from skscreen.svm.certified_classes import not_ahead, surely_ahead
-from skscreen.svm.certified_search import CertifiedSearch, ErrorBounds, Fold, Mistakes, ScoredPath
+from skscreen.svm.certified.errors import (
+    AbsoluteErrors,
+    Mistakes,
+    not_ahead,
+    on_the_wrong_side,
+    surely_ahead,
+    surely_on_a_side,
+)
+from skscreen.svm.certified.search import CertifiedSearch, ErrorBounds, Fold, ScoredPath
+from skscreen.svm.certified.views import diagonal_of, of_both_signs, scored_view
 from skscreen.svm.estimator import fitted
 from skscreen.svm.problem import LOSSES, asked, build, has_free_intercept
-from skscreen.svm.scored_views import diagonal_of, scored_view
-from skscreen.svm.screening.score_bounds import Between
+from skscreen.svm.regression_problem import build_regression
+from skscreen.svm.regressor import fitted as fitted_regression
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
 
@@ -183,33 +191,114 @@ def svc_certified_C(
     >>> best.validation_error - best.lower_bound <= 0.01
     True
     """
-    began = time.perf_counter()
-    first, last = check_C_range(C_range)
     model = ScreenedSVC(indefinite="error", **options)
-    model._validate_params()
-    training = Training(model, X, y, sample_weight)
-    fold = training.fold(X_val, y_val, sample_weight_val, diagonal_val)
-    grid = np.geomspace(first, last, min(n_grid, max_solves))
-    grid[0], grid[-1] = first, last
-    return certified(training, fold, grid, eps, max_solves, began)
+    validation = X_val, y_val, sample_weight_val, diagonal_val
+    data = X, y, sample_weight
+    return _chosen(Training, model, data, validation, C_range, eps, n_grid, max_solves)
 
 
-def certified(training, fold: Fold, grid, eps: float, max_solves: int, began: float) -> CertifiedC:
-    """Search from the values of a grid and return the choice; see `svc_certified_C`.
+@with_options(ScreenedSVR, "C", "store", "shrinking", "indefinite", intercept="penalised")
+@validate_params(
+    {
+        "eps": [Interval(Real, 0, None, closed="neither")],
+        "n_grid": [Interval(Integral, 2, MOST_VALUES, closed="both")],
+        "max_solves": [Interval(Integral, 2, None, closed="left")],
+    },
+    prefer_skip_nested_validation=False,
+)
+def svr_certified_C(
+    X,
+    y,
+    X_val,
+    y_val,
+    C_range,
+    eps=0.01,
+    *,
+    sample_weight=None,
+    sample_weight_val=None,
+    diagonal_val=None,
+    n_grid=20,
+    max_solves=1000,
+    **options,
+) -> CertifiedC:
+    """Find a C whose mean absolute error is within `eps` of the best in a whole range, with proof.
+
+    Let E(C) be the mean of :math:`|y - f_C(x)|` over the validation samples, where f_C is
+    `ScreenedSVR` with this C, fitted to X and y. The predictions between two solved values of C are
+    bounded without further solves, which proves E(C) >= E(C*) - `eps` for *every* C in the range.
+    More values are solved only where the bounds require it.
 
     Parameters
     ----------
-    training : Training
-        Or what has its `model` and `estimator`.
-    fold : Fold
-    grid : ndarray
-        Ascending.
-    eps : float
-    max_solves : int
-    began : float
-        When, on the clock of `time.perf_counter`.
+    X, X_val, C_range, sample_weight, sample_weight_val, diagonal_val, n_grid, max_solves
+        As in `svc_certified_C`.
+    y, y_val : array-like of shape (n_samples,) and (n_validation,)
+        Targets, best standardised: the intercept is penalised.
+    eps : float, default=0.01
+        Precision, > 0, in units of the targets. (The width of the tube is `epsilon`.)
+    **options
+        Parameters of `ScreenedSVR`, except `C`, `store` and some. Here `intercept` is "penalised"
+        by default, because there is no proof for a free intercept; `fit_intercept=False` is
+        possible, too.
+
+    Returns
+    -------
+    CertifiedC
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments or data; the message names the argument.
+    MemoryError
+        As in `ScreenedSVR`, or if the kernel matrix between validation and training samples would
+        not fit into memory.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `eps` was not proven because of `max_solves`, `max_iter` or rounding errors; names the
+        precision that was proven.
+
+    See Also
+    --------
+    svc_certified_C : Classification.
+
+    Notes
+    -----
+    The bounds hold for the exact optima, rounding errors included.
+
+    References
+    ----------
+    A. Shibagaki, Y. Suzuki, M. Karasuyama, I. Takeuchi (2015). Regularization path of
+    cross-validation error lower bounds. Advances in Neural Information Processing Systems 28.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from skscreen import svr_certified_C
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> X, y = scale(X), scale(y)
+    >>> best = svr_certified_C(X[::2], y[::2], X[1::2], y[1::2], (0.01, 10.0), eps=0.02)
+    >>> best.validation_error - best.lower_bound <= 0.02
+    True
     """
-    model = training.model
+    model = ScreenedSVR(indefinite="error", **options)
+    validation = X_val, y_val, sample_weight_val, diagonal_val
+    data = X, y, sample_weight
+    return _chosen(RegressionTraining, model, data, validation, C_range, eps, n_grid, max_solves)
+
+
+def _chosen(
+    kind: type, model, data: tuple, validation: tuple, C_range, eps, n_grid, max_solves
+) -> CertifiedC:
+    """Search in a range with the training set of a kind and return the choice."""
+    began, (first, last) = time.perf_counter(), check_C_range(C_range)
+    model._validate_params()
+    training = kind(model, *data)
+    fold = training.fold(*validation)
+    grid = np.geomspace(first, last, min(n_grid, max_solves))
+    grid[0], grid[-1] = first, last
     with ProgressBar(model.verbose > 0) as bar:
         search = CertifiedSearch(
             [fold], eps, tol=model.tol, max_solves=max_solves, report=bar.update
@@ -329,7 +418,7 @@ class Training:
         if several:
             sure, wrong = partial(surely_ahead, codes), partial(not_ahead, codes)
         else:
-            sure, wrong = _sure, partial(_wrong, signs_val)
+            sure, wrong = surely_on_a_side, partial(on_the_wrong_side, signs_val)
         return Fold(paths, Mistakes(sure, wrong, weights))
 
     def estimator(self, fold: Fold, C: float) -> ScreenedSVC:
@@ -339,14 +428,37 @@ class Training:
         return fitted(self.model, problem.X, problem.division, problem.kernel, solutions)
 
 
-def _sure(betweens: Sequence[Between], start: float, stop: float, side: int) -> np.ndarray:
-    """Return which samples of two classes are provably on a side, see `Between.sure`."""
-    return betweens[0].sure(start, stop, side)
+class RegressionTraining:
+    """A training set whose error on validation samples is to be bounded."""
 
+    def __init__(self, model: ScreenedSVR, X, y, sample_weight):
+        check_searchable(model)
+        self.model, self._problem = model, build_regression(model, X, y, sample_weight)
 
-def _wrong(signs: np.ndarray, scores: Sequence[np.ndarray]) -> np.ndarray:
-    """Return which samples of two classes are classified wrongly; f = 0 means the first class."""
-    return np.where(signs > 0.0, scores[0] <= 0.0, scores[0] < 0.0)
+    def fold(self, X_val, y_val, weights, diagonal) -> Fold:
+        """Return the search's view of the training set with some validation samples."""
+        model, problem = self.model, self._problem
+        diagonal = diagonal_of(problem.kernel, X_val, diagonal)
+        X_val = asked(model, problem.kernel, X_val)
+        if y_val is None:
+            raise ValueError("y_val must hold the targets of the validation samples, got None.")
+        y_val = check_array(
+            column_or_1d(y_val, warn=True), ensure_2d=False, dtype=np.float64, input_name="y_val"
+        )
+        check_consistent_length(X_val, y_val)
+        targets = problem.targets
+        taken = targets.take(problem.X, problem.kernel.name == "precomputed")
+        view = scored_view(model, problem.kernel, taken, X_val, targets.rows, diagonal)
+        path = ScoredPath(problem.path_solver, *of_both_signs(view, problem.losses, y_val.size))
+        return Fold([path], AbsoluteErrors(y_val, check_validation_weights(weights, X_val)))
+
+    def estimator(self, fold: Fold, C: float) -> ScreenedSVR:
+        """Return the fitted estimator of a solved C."""
+        problem = self._problem
+        (solution,) = fold.solutions(C)
+        return fitted_regression(
+            self.model, problem.X, problem.targets, problem.kernel, problem.finish(solution)
+        )
 
 
 def _codes_of(y_val, classes: np.ndarray, X_val) -> np.ndarray:

@@ -10,8 +10,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from skscreen.core.threads import blas_threads_for
+from skscreen.svm.certified.bounds import Between, Geometry, ScoredPoint
 from skscreen.svm.path_solver import SamplePathSolver
-from skscreen.svm.screening.score_bounds import Between, Geometry, ScoredPoint
 from skscreen.svm.solvers.solution import SampleSolution
 
 # First division of an interval into parts, as fractions of the interval.
@@ -187,41 +187,6 @@ class Errors(Protocol):
 
     def bound(self, betweens: Sequence[Between], start: float, stop: float, side: int) -> float:
         """Return a lower bound (side -1) or an upper one (1) for all t in [start, stop]."""
-
-
-@dataclass(frozen=True)
-class Mistakes:
-    """The share of the validation samples that are classified wrongly.
-
-    Parameters
-    ----------
-    sure : callable
-        Takes what bounds the scores of each problem between two values of C, and `start`, `stop`
-        and `side` as `Between.sure` does; returns which samples are surely on that side.
-    wrong : callable
-        Takes the scores of all problems, returns which samples are predicted wrongly; ties depend
-        on the label.
-    weights : ndarray of shape (n_val,)
-        Of the validation samples, not all zero.
-    """
-
-    sure: Callable[[Sequence[Between], float, float, int], np.ndarray]
-    wrong: Callable[[Sequence[np.ndarray]], np.ndarray]
-    weights: np.ndarray
-    name = "validation error"
-
-    def error(self, scores: Sequence[np.ndarray]) -> float:
-        """Return the share of samples with wrong scores."""
-        return self._share(self.wrong(scores))
-
-    def bound(self, betweens: Sequence[Between], start: float, stop: float, side: int) -> float:
-        """Return the share that is provably wrong (side -1) or not provably right (side 1)."""
-        found = self.sure(betweens, start, stop, side)
-        return self._share(found if side < 0 else ~found)
-
-    def _share(self, found: np.ndarray) -> float:
-        # Divide only once, at the end, because counts are exact.
-        return float((self.weights @ found) / self.weights.sum())
 
 
 @dataclass

@@ -13,8 +13,8 @@ from svm_reference import optimum
 from skscreen import ScreenedSVC, svc_certified_C, svc_path
 from skscreen.inspection import CertifiedPathDisplay
 from skscreen.samples.losses import hinge
-from skscreen.svm.certified_classes import not_ahead, surely_ahead
-from skscreen.svm.screening.score_bounds import Between, Geometry, ScoredPoint
+from skscreen.svm.certified.bounds import Between, Geometry, ScoredPoint
+from skscreen.svm.certified.errors import not_ahead, surely_ahead
 
 LINEAR = {"kernel": "linear", "intercept": "penalised", "multi_class": "ovr"}
 RBF = LINEAR | {"kernel": "rbf", "gamma": 0.1}

@@ -10,7 +10,7 @@ from sklearn.preprocessing import scale
 from svm_reference import gap, optimum, sloppy, squared_hinge_qp
 
 from skscreen.samples.losses import hinge, squared_hinge
-from skscreen.svm.screening.score_bounds import Between, Geometry, ScoredPoint
+from skscreen.svm.certified.bounds import Between, Geometry, ScoredPoint
 
 
 def data(name):

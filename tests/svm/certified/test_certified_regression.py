@@ -13,7 +13,7 @@ from svm_reference import box_qp, squared_hinge_qp
 
 from skscreen import ScreenedSVR, svr_certified_C, svr_path
 from skscreen.inspection import CertifiedPathDisplay
-from skscreen.svm.certified_regression import smallest_sum
+from skscreen.svm.certified.errors import smallest_sum
 
 X, y = load_diabetes(return_X_y=True)
 X, y = scale(X), scale(y)
