@@ -1,5 +1,6 @@
 // Bindings of the loops of embedding.
 #include "embedding_descent.hpp"
+#include "embedding_places.hpp"
 #include "embedding_stochastic.hpp"
 
 #include "bindings.hpp"
@@ -84,6 +85,17 @@ void bind_embedding(nb::module_& m) {
       [](Array<double> x, const TermsTuple& terms, Array<const int64_t> which,
          Array<const int64_t> first,
          int64_t n_gaps) { return line_sweep(x, as<Terms>(terms), which, first, n_gaps); },
+      ReleaseGIL());
+  m.def(
+      "place_sweep",
+      [](Matrix<double> X, const TermsTuple& parts) {
+        const auto terms = as<Terms>(parts);
+        int64_t evaluated = 0;
+        const int64_t taken = with_loss(terms.loss, terms.shape, [&](const auto& loss) {
+          return place_sweep(loss, X, terms, evaluated);
+        });
+        return std::make_pair(taken, evaluated);
+      },
       ReleaseGIL());
   m.def(
       "by_gram",

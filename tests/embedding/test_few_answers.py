@@ -5,6 +5,8 @@ import pytest
 
 from skscreen import OrdinalEmbedding, next_queries
 from skscreen.embedding.problem.losses import EmbeddingLoss
+from skscreen.embedding.problem.objective import EmbeddingProblem
+from skscreen.embedding.solvers.line_moves import place_sweep
 from skscreen.embedding.tools.bootstrap import nearest_similar
 from skscreen.embedding.tools.redraw import redraw
 from skscreen.embedding.tools.response import Response
@@ -39,7 +41,32 @@ def test_it_is_not_flung_out_of_the_map(n_answers, n_components):
         model = OrdinalEmbedding(n_components, random_state=0).fit(np.r_[known, about])
         radii = np.linalg.norm(model.embedding_ - model.embedding_[:N].mean(axis=0), axis=1)
         flung += radii[N] > 1.5 * radii[:N].max()
-    assert flung <= 1
+    assert flung <= (1 if n_answers == 10 else 0)
+
+
+@pytest.mark.parametrize("name", ["soe", "ste", "gnmds", "tste", "ckl", "oddoneout"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_object_in_the_wrong_place_is_moved_where_its_answers_are_better(name, weighted):
+    points, known, about = rare_object(0, 40)
+    rows = np.concatenate([known, about]).astype(np.int32)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(rows)) if weighted else None
+    problem = EmbeddingProblem(rows, weights, N + 1, EmbeddingLoss(name, 0.1), 1e-3)
+    X = points - points.mean(axis=0)
+    X[N] = 6.0
+    before, others = problem.evaluate(X)[0], X[:N].copy()
+    assert place_sweep(X, problem.terms)[0] >= 1
+    after = problem.evaluate(X)[0]
+    assert after < before
+    assert np.linalg.norm(X[N]) < 4.0
+    if name in ("soe", "ste", "gnmds"):
+        assert np.linalg.norm(X[:N] - others, axis=1).max() < 4.0
+    # Sweeps end, and never raise the objective.
+    for _ in range(20):
+        moved, _ = place_sweep(X, problem.terms)
+        now = problem.evaluate(X)[0]
+        assert now <= after
+        after = now
+    assert moved <= 1
 
 
 @pytest.mark.parametrize("loss", ["soe", "oddoneout"])

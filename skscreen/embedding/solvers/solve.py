@@ -17,7 +17,7 @@ from skscreen.embedding.solvers.convex import convex
 from skscreen.embedding.solvers.descent import batch, sgd
 from skscreen.embedding.solvers.gram_descent import gram_descent
 from skscreen.embedding.solvers.lbfgs import lbfgs
-from skscreen.embedding.solvers.line_moves import improve_line
+from skscreen.embedding.solvers.line_moves import improve_line, improve_places
 from skscreen.embedding.solvers.state import Progress, Settings
 from skscreen.embedding.solvers.svrg import svrg, svrg_sbb
 
@@ -178,8 +178,8 @@ def solve_from(
     """Solve from several starts and return the lowest objective.
 
     The ridge that the first start chooses is that of all the others: objectives with different
-    ridges cannot be compared. With the default solver, points on a line are then moved past each
-    other.
+    ridges cannot be compared. With the default solver, single points are then moved to better
+    places.
     """
     first = solve(problem, n_components, solver, settings, seeds[0], inits[0], report)
     fixed, settings = copy(problem), replace(settings, adapt=False)
@@ -189,9 +189,11 @@ def solve_from(
         for seed, init in zip(seeds[1:], inits[1:], strict=True)
     )
     found = [first, *Parallel(n_jobs, require="sharedmem")(tasks)]
-    if n_components == 1 and solver == "auto" and inits[0] is None:
-        kept = _distinct(found)[: None if problem.n_objects <= _FEW_OBJECTS else 1]
-        found = [_moved(fixed, solution, settings) for solution in kept]
+    if solver == "auto" and inits[0] is None:
+        few = n_components == 1 and problem.n_objects <= _FEW_OBJECTS
+        kept = _distinct(found)[: None if few else 1]
+        improve = improve_line if n_components == 1 else improve_places
+        found = [_moved(improve, fixed, solution, settings) for solution in kept]
     return min(found, key=_by_objective)
 
 
@@ -207,11 +209,11 @@ def _distinct(found: list[EmbeddingSolution]) -> list[EmbeddingSolution]:
     return [solution for solution, is_new in zip(found, new, strict=True) if is_new]
 
 
-def _moved(problem, solution: EmbeddingSolution, settings: Settings) -> EmbeddingSolution:
-    """Return a solution on a line, or a better one to which moves of its points lead."""
+def _moved(improve, problem, solution: EmbeddingSolution, settings: Settings) -> EmbeddingSolution:
+    """Return a solution, or a better one to which moves of its points lead."""
     X, history = solution.embedding.copy(), solution.history.tolist()
     before, start, last = solution.history[-1], perf_counter(), None
-    for last in improve_line(problem, X, settings):
+    for last in improve(problem, X, settings):
         seconds = before["seconds"] + perf_counter() - start
         moved = last._replace(passes=before["passes"] + last.passes)
         history.append(_line(len(history) + 1, seconds, moved))
