@@ -36,7 +36,7 @@ SVC = {
     "intercept": ("penalised", "free"),
     "intercept_scaling": (1.0, 1e-8, 1e8, 1e200),
     "screening": (True, "ball1", "ball2", "gap", False),
-    "solver": ("auto", "coordinate-descent", "second-order", "active-set", "smo"),
+    "solver": ("auto", "coordinate-descent", "second-order"),
     "tol": (1e-6, 1e-1, 1e-12, 1e-300, 1e300),
     "max_iter": (None, 1, 7, 1000),
     "class_weight": WEIGHTS,

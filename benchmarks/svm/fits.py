@@ -60,7 +60,7 @@ def compile_all() -> float:
     for kernel in ("linear", "rbf"):
         for screening in (False, "ball1", "intersection"):
             svc_path(X, y, Cs=[0.1, 1.0], kernel=kernel, screening=screening, intercept="penalised")
-        solvers = ("coordinate-descent", "second-order") if kernel == "linear" else ("smo",)
+        solvers = ("coordinate-descent", "second-order") if kernel == "linear" else ("auto",)
         for solver in solvers:
             ScreenedSVC(kernel=kernel, solver=solver, intercept="penalised").fit(X, y)
     svc_path(sparse.csr_array(X), y, Cs=[0.1, 1.0], kernel="linear", intercept="penalised")

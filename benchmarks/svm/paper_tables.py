@@ -1,8 +1,7 @@
 """The comparison of Tables III and IV of Ogawa et al. (2014), with and without shrinking.
 
-Without shrinking means all samples that screening left: coordinate descent that visits them all
-(linear), two-variable SMO that looks at them all (kernels). With shrinking: coordinate descent
-that leaves out what rests, the active-set method with its working set.
+Without shrinking means that coordinate descent visits all samples that screening left, with
+shrinking that it leaves out what rests. Kernels have working sets in either case.
 """
 
 import time
@@ -72,9 +71,8 @@ def path_solver(samples, shrink: bool, screening: str | None) -> SamplePathSolve
         return state.solution(tol, time.process_time() - began)
 
     def solve_gram(bounds, start, margins, codes, tol):
-        solver = "auto" if shrink else "smo"
         return solve_kernel(
-            samples, bounds, start=start, margins=margins, fixed=codes, solver=solver, tol=tol,
+            samples, bounds, start=start, margins=margins, fixed=codes, tol=tol,
             screening=screens,
         )  # fmt: skip
 

@@ -3,7 +3,7 @@
 Kernel values inside a class serve all problems of that class and are computed once, in single
 precision; those between two classes serve one. A problem is solved with these (see
 `class_pair_loops`) and certified in double precision. Problems of classes too large for a matrix
-are solved on the samples near the margin, where these are few, then by levels (see `levels`).
+are solved on the samples near the margin, where these are few, then by levels (see `engine`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,8 +19,8 @@ from skscreen.core.memory import check_memory
 from skscreen.samples.kernel_blocks import KernelBlocks, RBFBlocks
 from skscreen.samples.multiclass import OneVsOne
 from skscreen.samples.rows import check_bounds
+from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.kernel.block_smo_loops import LANES
-from skscreen.svm.solvers.kernel.box import Box
 from skscreen.svm.solvers.kernel.class_pair_loops import (
     LARGEST,
     bounded,
@@ -28,8 +28,10 @@ from skscreen.svm.solvers.kernel.class_pair_loops import (
     improve,
     scores,
 )
-from skscreen.svm.solvers.kernel.levels import DIGITS, LevelSolver, Point, balanced
+from skscreen.svm.solvers.kernel.engine import DIGITS, Engine, Point
+from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.kernel.small_loops import hard_margin_scale
+from skscreen.svm.solvers.kernel.values import TileValues
 from skscreen.svm.solvers.kernel.working_set import smallest
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
@@ -186,7 +188,7 @@ class ClassPairs:
                 beta = np.clip(factor * last[1], box.low, box.high)
             elif start is not None:
                 beta = np.clip(signs * start, box.low, box.high)
-                beta = balanced(beta, box.low, box.high) if self._free else beta
+                beta = box.balanced(beta)
             hard = None
             if pair is not None and np.all(np.abs(beta) < box.high - box.low) and beta.any():
                 hard = pair.hard_margin(box, beta, tol)
@@ -213,10 +215,11 @@ class ClassPairs:
         """Solve a problem without its matrix; return intercept, gap, primal value and steps."""
         blocks, everyone = PartBlocks(self._blocks, rows), np.arange(rows.size)
         enough = max(_SHARE * tol, DIGITS)
-        solver = LevelSolver(blocks, self._diagonal[rows], self._bias**2, tol, limit, _SET)
+        values = TileValues(blocks)
+        solver = Engine(values, self._diagonal[rows], self._bias**2, tol, limit, _SET)
         point = _FewOfMany(solver, box).improve(beta, enough)
         if not point.beta.any():
-            point = solver.from_nothing(box)
+            point = from_nothing(solver, box)
         solver.improve(everyone, box, point, enough)
         found = solver.finish(box, point)
         beta[:] = point.beta
@@ -228,12 +231,12 @@ class _FewOfMany:
 
     Parameters
     ----------
-    solver : LevelSolver
+    solver : Engine
         Of the problem, which counts the steps.
     box : Box
     """
 
-    def __init__(self, solver: LevelSolver, box: Box):
+    def __init__(self, solver: Engine, box: Box):
         self._solver, self._box = solver, box
         self._everyone = np.arange(box.target.size)
         self._n_first = int(np.count_nonzero(box.target > 0.0))
@@ -287,7 +290,7 @@ class _FewOfMany:
         sides, values = (U[:few], U[few:]), []
         for I, J in ((0, 0), (1, 1), (0, 1)):
             out = np.empty((sides[I].size, sides[J].size), np.float32)
-            solver.blocks.block(sides[I], sides[J], out)
+            solver.values.block(sides[I], sides[J], out)
             values.append(out)
         f, errors, parts, relative = np.zeros((4, size))
         if beta.any():

@@ -15,26 +15,20 @@ from skscreen.core.threads import blas_threads_for
 from skscreen.samples.gram import INDEFINITE, IndefiniteError, indefinite_message
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import check_bounds
+from skscreen.svm.certificate import Box
 from skscreen.svm.first_piece import FirstPiece
 from skscreen.svm.screening.bounds import Reference, gap_ball, reference
 from skscreen.svm.screening.inside_box import compare_at
 from skscreen.svm.screening.rules import BOUNDS, Extremes, ball_test, decide
 from skscreen.svm.solvers.hinge import HingeTerms
-from skscreen.svm.solvers.polish import certified, polish, stretched
+from skscreen.svm.solvers.polish import polish
 from skscreen.svm.solvers.solution import SampleSolution
 
-# Number of samples whose margins are recomputed to estimate the errors of all.
-_LOOKED_AT = 64
+# Samples up to which, and tolerances from which on, solutions by kernel values are polished.
+_FEW, _MANY_DIGITS = 1000, 1e-8
 
-# Largest error of margins, in units of EPS * sum(alpha |z|) * |z_j|; references allow for four
-# times as much.
-_DRIFT = 2.0
-
-# What these errors may add to the gap, as a share of the tolerance.
-_HARMLESS = 1e-3
-
-# Largest number of solves that continue from recomputed margins.
-_REPEATS = 3
+# Errors of margins that solvers take for exact ones, in EPS sum(alpha |z|) |z_i|.
+_EXACT = 32.0
 
 # Rounding errors of the sums of a certificate, relative to the objective, in EPS.
 _SUMMED = 4.0
@@ -79,11 +73,7 @@ class _Known:
     alpha: np.ndarray
     margins: np.ndarray
     reference: Reference
-
-
-def _some(n: int) -> np.ndarray:
-    """Return the indices of a few samples, from the first to the last."""
-    return np.unique(np.linspace(0, n - 1, min(_LOOKED_AT, n), dtype=np.int64))
+    exact: bool = True
 
 
 class SamplePathSolver:
@@ -102,9 +92,6 @@ class SamplePathSolver:
         Whether the intercept is unpenalised, and sum y_i alpha_i = 0.
     max_iter : int, optional
         Most steps for one C.
-    exact : bool, default=True
-        Whether all margins of solutions are in double precision, as references for other C need
-        them. Otherwise margins of samples that add nothing to the gap may be less precise.
     """
 
     def __init__(
@@ -116,9 +103,8 @@ class SamplePathSolver:
         *,
         free: bool = False,
         max_iter: int | None = None,
-        exact: bool = True,
     ):
-        self._samples, self._losses, self._exact = samples, as_losses(losses), exact
+        self._samples, self._losses = samples, as_losses(losses)
         self._weights = self._losses.caps
         self._solve, self._screening, self._max_iter = solve, screening, max_iter
         self._signs, self._on_path = samples.y if free else None, False
@@ -222,55 +208,43 @@ class SamplePathSolver:
         return None if self._max_iter is None else max(self._max_iter - spent, 0)
 
     def _polished(self, losses, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
-        """Solve, and polish the solution, because a tighter reference decides more."""
+        """Solve, and polish the solution where many digits are asked for, or it costs little."""
         solution = self._solve(losses, start, margins, codes, tol, self._left(spent))
-        if solution.rounding:
-            # Solutions by levels are precise enough, except for margins far from the kink.
-            if not self._exact:
-                return solution
-            solution = replace(self._afresh(solution, losses), rounding=0.0)
-            return self._with_effect(solution, losses, tol)
-        solution = polish(self._samples, losses, solution, self._signs)
-        harm = 0.0 if solution.w is not None else self._drift(solution, losses, tol)
-        if harm == np.inf:
-            harm = 0.0
-            claimed, solution = solution.certificate.relative_gap, self._afresh(solution, losses)
-            for _ in range(_REPEATS):
-                left = self._left(spent + solution.n_iter)
-                if not claimed <= tol < solution.certificate.relative_gap or left == 0:
-                    break
-                again = self._solve(losses, solution.alpha, solution.margins, codes, tol, left)
-                history = (*solution.history, *after_steps(again.history, solution.n_iter))
-                claimed, n_iter = again.certificate.relative_gap, solution.n_iter + again.n_iter
-                again = self._afresh(again, losses)
-                solution = replace(again, n_iter=n_iter, history=history)
-        return self._with_effect(solution, losses, tol, harm)
+        if solution.w is None and tol > _MANY_DIGITS and self._samples.n > _FEW:
+            return solution
+        polished = polish(self._samples, losses, solution, self._signs)
+        if solution.w is None and polished is solution:
+            return solution
+        return self._with_effect(polished, losses, tol)
 
-    def _with_effect(
-        self, solution: SampleSolution, losses, tol: float, harm: float = 0.0
-    ) -> SampleSolution:
+    def _with_effect(self, solution: SampleSolution, losses, tol: float) -> SampleSolution:
         """Return the solution with the effect of rounding errors of margins added to its gap.
 
-        `harm` is what those of updates in steps add.
-
-        With a huge C the rounding error of a margin may be a loss that matters. Sums of kernel
-        values have larger errors than products with weights.
+        With a huge C the rounding error of a margin may be a loss that matters.
         """
-        found, errors = solution.certificate, self.rounding(solution)
-        effect = self._effect(solution, losses, errors)
-        gap = found.gap + effect + harm
+        y, errors, found = self._samples.y, self.rounding(solution), solution.certificate
+        box = Box.of(losses, y, self._signs is not None)
+        beta, f = y * solution.alpha, y * solution.margins
+        view = box.certify(beta, f, errors)[0]
+        effect = view.gap - box.view(beta, f).gap
+        gap = found.gap + effect
         unsure = gap > tol * found.primal or effect > _LAST_DIGIT * found.primal
         if solution.w is not None and unsure:
             solution = self._measured(solution, losses)
             found, gap = solution.certificate, solution.certificate.gap
-        if gap > tol * found.primal:
-            longer = stretched(solution, losses, self._signs, errors)
-            more = longer.certificate.gap + self._effect(longer, losses, errors) + harm
+        factor = box.stretch(beta, view, errors) if gap > tol * found.primal else 1.0
+        if factor > 1.0:
+            view = box.certify(factor * beta, factor * f, errors)[0]
+            more = view.gap + 0.5 * (factor * solution.apart) ** 2
             if more < gap:
-                solution, gap = longer, more
-                found = replace(longer.certificate, gap=gap)
-        if solution.w is None or gap > tol * found.primal:
-            found = replace(found, gap=gap)
+                w = None if solution.w is None else factor * solution.w
+                solution = replace(
+                    solution, alpha=factor * solution.alpha, margins=factor * solution.margins,
+                    w=w, b=view.b, apart=factor * solution.apart,
+                )  # fmt: skip
+                gap, found = more, replace(found, primal=view.primal)
+        if solution.w is None or factor > 1.0 or gap > tol * found.primal:
+            found = Certificate(found.primal, found.primal - gap, gap)
         return replace(solution, certificate=found, converged=found.relative_gap <= tol)
 
     def _measured(self, solution: SampleSolution, losses: SampleLosses) -> SampleSolution:
@@ -295,42 +269,6 @@ class SamplePathSolver:
             return thresholds + self._samples.rounding(solution.w, solution.b)
         size = self._samples.summed(solution.alpha)
         return thresholds + 2.0 * EPS * (abs(solution.b) + size * self._samples.norms)
-
-    def _effect(self, solution: SampleSolution, losses: SampleLosses, errors) -> float:
-        """Return the effect of errors of margins on the gap, sum_i kappa_i."""
-        alpha = solution.alpha
-        short = losses.short(solution.margins, solution.b, self._signs)
-        slopes = np.abs(losses.best(short) - alpha)
-        near = (np.abs(short) <= errors) & (losses.shifts == 0.0)
-        slopes[near] = losses.caps[near]
-        # Rounding errors make no loss of a margin that is further beyond its threshold.
-        bent = (short > -errors) * errors
-        bends = float(losses.sizes @ bent**2) if losses.smooth else 0.0
-        return float(slopes @ errors) + 0.5 * bends
-
-    def _drift(self, solution: SampleSolution, losses: SampleLosses, tol: float) -> float:
-        """Return what updates of margins in steps, from C to C, may have added to the gap.
-
-        Infinite where margins are too imprecise. All margins have similar relative errors, so
-        some samples are enough to estimate them. They may reach a quarter of the allowance of
-        references. Their effect on the gap may be half of the gap, or a small share of the
-        tolerance.
-        """
-        samples, alpha, found = self._samples, solution.alpha, solution.certificate
-        some = _some(samples.n)
-        error = np.abs(samples.some_margins(some, alpha) - solution.margins[some])
-        if np.any(error > _DRIFT * EPS * float(samples.norms @ alpha) * samples.norms[some]):
-            return np.inf
-        # The effect of errors that are proportional to the lengths of vectors.
-        reach = float(np.max(error / np.maximum(samples.norms[some], _TINY))) * samples.norms
-        harm = self._effect(solution, losses, reach)
-        return harm if harm <= max(0.5 * found.gap, _HARMLESS * tol * found.primal) else np.inf
-
-    def _afresh(self, solution: SampleSolution, losses: SampleLosses) -> SampleSolution:
-        """Return the solution with margins computed from its dual variables."""
-        margins = self._samples.q_dot(solution.alpha)
-        b = HingeTerms(losses, self._signs).best_intercept(margins)
-        return certified(solution, solution.alpha, margins, b, losses, self._signs)
 
     def _first(self, C: float, losses: SampleLosses) -> SampleSolution:
         """Return the solution up to C_min, where no margin has reached its threshold (Lemma 9)."""
@@ -371,7 +309,7 @@ class SamplePathSolver:
             start = moved
             seconds = time.perf_counter() - began
             history.append(screening_event("path", 0, codes, seconds, 1.0 / C))
-        return start, margins, codes
+        return start, margins if nearest.exact else None, codes
 
     def _scaled(self, known: "_Known", C: float, caps: np.ndarray):
         """Return C / C0 times a point, with variables at their bound kept exactly there.
@@ -425,7 +363,8 @@ class SamplePathSolver:
             solution.margins, solution.alpha, losses, solution.b, solution.rounding, solution.apart
         )
         self._on_path = True
-        self._known = [_Known(C, solution.alpha, solution.margins, last)]
+        exact = solution.rounding <= _EXACT * EPS * last.length
+        self._known = [_Known(C, solution.alpha, solution.margins, last, exact)]
         if self._screening is not None:
             start = time.perf_counter()
             codes = self._decide(ball_test(gap_ball(last), last.norms), losses, codes)

@@ -204,8 +204,7 @@ class SVMProblem:
     ) -> SampleSolution:
         """Solve a problem that shares no kernel values, from what others found in `spent` steps."""
         samples, signs = self._samples(problem), self.division.signs(problem)
-        exact = not self._settings.once
-        solver = samples.path_solver(signs, self._losses(problem), exact=exact, spent=spent)
+        solver = samples.path_solver(signs, self._losses(problem), spent=spent)
         if start is not None and self._stored is None and samples.by_rows:
             solution = solver.solve(C, tol, start)
         else:

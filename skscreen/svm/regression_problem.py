@@ -75,7 +75,7 @@ class RegressionProblem:
         """
         if math.isinf(C):
             return self._hard_tube(tol)
-        solver = self._samples.path_solver(None, self.losses, exact=not self._settings.once)
+        solver = self._samples.path_solver(None, self.losses)
         return self.finish(solve_with_store(solver, self._stored, 0, C, tol, start))
 
     def _hard_tube(self, tol: float) -> SampleSolution:

@@ -140,7 +140,6 @@ class SampleSet:
         self,
         signs: np.ndarray | None,
         losses: SampleLosses | np.ndarray,
-        exact: bool = True,
         spent: int = 0,
     ) -> SamplePathSolver:
         """Return what solves a problem on the samples for values of C.
@@ -149,27 +148,27 @@ class SampleSet:
         ----------
         signs : ndarray of shape (n,), or None
             Labels; without them each sample stands twice, with both signs.
-        losses, exact
+        losses
             See `SamplePathSolver`.
         spent : int
             Steps for one value of C that others have taken already.
         """
         if self._is_left_to_libsvm:
             return self._uncertified(signs, losses)
-        solver = self._certified(signs, losses, exact, spent)
+        solver = self._certified(signs, losses, spent)
         if self._settings.indefinite != "warn" or self._kernel.is_definite:
             return solver
         if self._is_for_libsvm:
             return GuardedSolver(solver, partial(self._uncertified, signs, losses))
-        return GuardedSolver(solver, partial(self._shifted, signs, losses, exact, spent))
+        return GuardedSolver(solver, partial(self._shifted, signs, losses, spent))
 
-    def _shifted(self, signs, losses, exact: bool, spent: int) -> SamplePathSolver:
+    def _shifted(self, signs, losses, spent: int) -> SamplePathSolver:
         """Return the solver of a problem whose kernel turned out to be indefinite."""
         changed = made_definite(self._matrix(), free=self._settings.free, shift=True)
         self._changed, self._gram = changed, changed.gram
-        return self._certified(signs, losses, exact, spent)
+        return self._certified(signs, losses, spent)
 
-    def _certified(self, signs, losses, exact: bool, spent: int) -> SamplePathSolver:
+    def _certified(self, signs, losses, spent: int) -> SamplePathSolver:
         settings = self._settings
         if self._linear:
             samples = self._signed_samples(signs)
@@ -181,7 +180,7 @@ class SampleSet:
             solve = partial(solve_gram, samples, settings)
         return SamplePathSolver(
             samples, losses, solve, settings.screening, free=settings.free,
-            max_iter=settings.max_iter and settings.max_iter - spent, exact=exact,
+            max_iter=settings.max_iter and settings.max_iter - spent,
         )  # fmt: skip
 
     def _signed_samples(self, signs: np.ndarray | None) -> LinearSamples | TwiceRows:

@@ -38,7 +38,7 @@ def solve_rows(samples, settings, losses, start, margins, codes, tol, left) -> S
     """Solve for one C on rows; see `path_solver.Solve`."""
     return solve_linear(
         samples, losses, start=start, fixed=codes, random_state=settings.random_state,
-        **_common(settings, tol, left),
+        solver=settings.solver, **_common(settings, tol, left),
     )  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def solve_gram(samples, settings, losses, start, margins, codes, tol, left) -> S
     """Solve for one C on kernel values; see `path_solver.Solve`."""
     return solve_kernel(
         samples, losses, start=start, margins=margins, fixed=codes,
-        **_common(settings, tol, left),
+        exact=not settings.once, **_common(settings, tol, left),
     )  # fmt: skip
 
 
@@ -54,7 +54,6 @@ def _common(settings: Settings, tol: float, left: int | None) -> dict:
     limit = {} if left is None else {"max_iter": left}
     return {
         "intercept": "free" if settings.free else "none",
-        "solver": settings.solver,
         "screening": settings.screening is not None,
         "tol": min(tol, _LARGEST_TOL),
         **limit,

@@ -19,8 +19,8 @@ from skscreen.samples.kernel import Kernel
 from skscreen.samples.kernel_samples import check_intercept_scaling
 from skscreen.samples.multiclass import Division, OneVsOne
 from skscreen.samples.rows import check_bounds
+from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.kernel.block_smo_loops import LANES
-from skscreen.svm.solvers.kernel.levels import balanced
 from skscreen.svm.solvers.kernel.small_loops import improve, newton, scale_to_margin
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
@@ -215,8 +215,7 @@ class SmallProblems:
         signs, caps = self._signs[part], C * self._weights[part]
         low, high = np.minimum(signs * caps, 0.0), np.maximum(signs * caps, 0.0)
         beta = np.clip(beta, low, high)
-        if self._free and beta.any():
-            beta = balanced(beta, low, high)
+        beta = Box(signs, low, high, self._free).balanced(beta)
         enough = tol * (_MORE_DIGITS if self._signs.size <= _FEW else 1.0)
         limit = self._max_iter or _STEPS_A_SAMPLE * self._signs.size
         stops, first, found = self._stops[which] - part.start, 0, []

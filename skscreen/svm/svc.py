@@ -70,8 +70,8 @@ class ScreenedSVC(BaseSVC):
         which decides most. These are the tests BT1, BT2 and IT of the paper. With `store`, and for
         the squared hinge, all three are "ball1".
     solver : str, default="auto"
-        Algorithm, see the notes: "coordinate-descent" or "second-order" for the linear kernel,
-        otherwise "active-set" or "smo". "auto" chooses, and switches during the fit.
+        Algorithm for the linear kernel, see the notes: "coordinate-descent" or "second-order".
+        "auto" chooses, and switches during the fit. Other kernels have one algorithm.
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops, > 0.
     max_iter : int or None, default=None
@@ -189,15 +189,17 @@ class ScreenedSVC(BaseSVC):
     The linear kernel is solved on the rows of `X`, without kernel values: "auto" starts with
     coordinate descent, and switches to a second-order method (smoothed Newton) when that is
     estimated to be cheaper, for narrow data or large C. A free intercept takes proximal point steps
-    around either. With other kernels "auto" starts with SMO and finishes with the active-set
-    method; kernel values that do not fit into `cache_size` are recomputed.
+    around either. Other kernels have working sets, each solved by SMO and Newton's method. Kernel
+    values that do not fit into `cache_size` are recomputed. Matrices of low rank on which that is
+    slow are factored.
 
     With an RBF or polynomial kernel, the hinge and "auto", up to 2,000 samples one-vs-one, or 1,000
     of two classes, are solved in one compiled call by SMO and Newton's method in double precision,
     without screening, which would take more time than it saves.
 
     If at most 500 samples have a margin of 1, a final linear solve usually brings the gap below
-    1e-12, far below `tol`; not for linear problems of sparse data with more than 100,000 entries.
+    1e-12, far below `tol`; not for linear problems of sparse data with more than 100,000 entries,
+    and with other kernels only for up to 1,000 samples or a `tol` of at most 1e-8.
 
     Samples of weight zero are ignored. A sample has the weight of its true class in every problem,
     also where it is one of the rest.

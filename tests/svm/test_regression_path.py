@@ -81,5 +81,5 @@ def test_a_path_of_many_samples():
     targets = np.sin(2.0 * data[:, 0]) + 0.3 * rng.normal(size=2100)
     path = svr_path(data, targets, Cs=[0.1, 0.15], tol=1e-5)
     assert path.dual_gaps.max() <= 1e-5
-    alone = ScreenedSVR(0.15, tol=1e-5, solver="smo").fit(data, targets)
+    alone = ScreenedSVR(0.15, tol=1e-5).fit(data, targets)
     assert path.objectives[1] == pytest.approx(alone.objective_, rel=2e-5)

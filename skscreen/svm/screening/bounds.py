@@ -39,9 +39,6 @@ from skscreen.samples.losses import SampleLosses
 # Allowance for the rounding error of a sum of vectors, in EPS times the sum of their lengths.
 SLACK = 8.0
 
-# Tiny length that avoids division by zero.
-_SHORT = 1e-150
-
 
 @dataclass(frozen=True)
 class SampleBall:
@@ -142,7 +139,7 @@ def reference(
         of the box that is proved to be theirs, and their margins are not looked at but for
         `square`.
     rounding : float, default=0
-        Errors that margins may have beyond those of double precision.
+        Errors that margins may have beyond those of double precision, over the lengths |z_i|.
     apart : float, default=0
         Distance of the vector with these margins from sum alpha_i z_i, where they are not its own.
 
@@ -158,9 +155,7 @@ def reference(
         signs = None if signs is None else signs[part]
     rooms = _rooms(alpha, losses.caps)
     share = _share_to_move(alpha, rooms, signs, missing)
-    shift = apart + SLACK * EPS * length + share * float(norms @ rooms)
-    if rounding:
-        shift += rounding / max(float(norms.min(initial=np.inf)), _SHORT)
+    shift = apart + rounding + SLACK * EPS * length + share * float(norms @ rooms)
     return Reference(norms, margins, alpha, losses, square, length, shift, share, signs, b)
 
 

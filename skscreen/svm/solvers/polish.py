@@ -27,9 +27,6 @@ _RIDGE = 1e-11
 # Steps of iterative refinement that remove the effect of the ridge.
 _REFINEMENTS = 3
 
-# Largest factor of `stretched`.
-_STRETCHED = 1.0 + 1e-6
-
 # Relative gap below which no system is solved.
 _EXACT = 1e-12
 
@@ -114,27 +111,6 @@ def _change(samples, E, alpha, slopes, shifts, signs) -> tuple[np.ndarray, float
         move = (y @ (x + step) - excess) / (y @ along)
         x, b = x + step - move * along, b + move
     return x, b
-
-
-def stretched(
-    solution: SampleSolution, losses: SampleLosses, signs: np.ndarray | None, errors: np.ndarray
-) -> SampleSolution:
-    """Return the solution scaled up such that no margin is below its threshold.
-
-    With a huge C a margin that is short by a rounding error costs more than the tolerance, while
-    a slightly longer vector costs nothing. Without such a factor, or if a dual variable would
-    exceed its cap, the solution is returned as it is.
-    """
-    reach = losses.thresholds - losses.short(solution.margins, solution.b, signs) - 2.0 * errors
-    if not (np.all(reach > 0.0) and np.all(losses.thresholds > 0.0)):
-        return solution
-    factor = float((losses.thresholds / reach).max())
-    alpha = factor * solution.alpha
-    if not (1.0 < factor < _STRETCHED and np.all(alpha <= losses.caps)):
-        return solution
-    w = None if solution.w is None else factor * solution.w
-    margins, b = factor * solution.margins, factor * solution.b
-    return replace(certified(solution, alpha, margins, b, losses, signs), w=w)
 
 
 def certified(

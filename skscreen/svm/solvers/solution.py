@@ -41,8 +41,8 @@ class SampleSolution:
     C : float
         NaN from solvers.
     rounding : float
-        Errors, beyond those of double precision, that margins may have of samples which add
-        nothing to the gap whatever these errors are.
+        Errors, beyond those of double precision, that margins may have, over the lengths |z_i|.
+        The samples which have them add nothing to the gap.
     shift : float
         What was added to the diagonal of the kernel matrix; in what a path keeps.
     apart : float

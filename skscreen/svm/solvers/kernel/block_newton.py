@@ -20,8 +20,11 @@ from skscreen.svm.solvers.kernel.newton_loops import newton_system, products_of_
 # Largest number of systems in one step; each fixes samples at bounds.
 _MOST_SYSTEMS = 6
 
-# Ridge, relative to the mean diagonal, against rounding errors of single precision.
-_RIDGE = 2e-6
+# Ridge, relative to the mean diagonal and in units of rounding errors.
+_RIDGE = 16.0
+
+# Least number of samples at bounds that may leave them.
+_FEW = 50
 
 # The matrix is factored again where less than this share of the samples is left.
 _LEFT = 0.9
@@ -30,6 +33,8 @@ _LEFT = 0.9
 _MOST_STEPS, _ENOUGH = 6, 1e-4
 
 
+# A step that overflows is not taken.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def newton_step(K, low, high, beta, g, with_offset: bool) -> bool:
     """Move the free samples towards the solution of their system, as long as the dual rises.
 
@@ -50,7 +55,7 @@ def newton_step(K, low, high, beta, g, with_offset: bool) -> bool:
         Whether anything moved.
     """
     m = len(K)
-    free = np.flatnonzero((beta > low) & (beta < high))
+    free = _movable(low, high, beta, g[:m], with_offset)
     if free.size < 2:
         return False
     try:
@@ -66,6 +71,21 @@ def newton_step(K, low, high, beta, g, with_offset: bool) -> bool:
     np.clip(beta, low, high, out=beta)
     g[:m] -= step * effect
     return True
+
+
+def _movable(low, high, beta, g, with_offset: bool) -> np.ndarray:
+    """Return the free samples, and as many of those at bounds with the largest slopes inwards."""
+    free = (beta > low) & (beta < high)
+    n_free = np.count_nonzero(free)
+    if n_free == 0:
+        return np.flatnonzero(free)
+    slopes = g - np.median(g[free]) if with_offset else g
+    inwards = np.where(beta >= high, -slopes, slopes)
+    inwards[free | (low == high)] = 0.0
+    most = max(n_free, _FEW)
+    if np.count_nonzero(inwards > 0.0) > most:
+        inwards[inwards < np.partition(inwards, -most)[-most]] = 0.0
+    return np.flatnonzero(free | (inwards > 0.0))
 
 
 def _projected(K, low, high, beta, g, free, with_offset: bool) -> np.ndarray:
@@ -92,6 +112,8 @@ def _projected(K, low, high, beta, g, free, with_offset: bool) -> np.ndarray:
     if with_offset:
         # Share the rest of the sum among the variables that can still move.
         room = np.where(change.sum() > 0.0, beta + change - low, high - beta - change)
+        # Without a bound there is room for twice the value.
+        room = np.where(np.isfinite(room), room, np.abs(beta + change))
         room[np.setdiff1d(np.arange(beta.size), free, assume_unique=True)] = 0.0
         total = room.sum()
         if abs(change.sum()) > total:
@@ -106,11 +128,19 @@ class _System:
 
     def __init__(self, K, samples: np.ndarray, damping: float):
         self.size, self._samples, self._K, self._damping = samples.size, samples, K, damping
-        ridge = _RIDGE * (float(K[samples, samples].mean()) + damping)
-        lower = np.empty((self.size, self.size), np.float32)
-        newton_system(K, samples, np.full(len(K), damping + ridge, np.float32), lower)
+        size = float(K[samples, samples].mean()) + damping
+        try:
+            self._factor = self._factored(_RIDGE * np.finfo(K.dtype).eps * size)
+        except LinAlgError:
+            # Values in double precision may have been rounded to single precision before.
+            self._factor = self._factored(_RIDGE * np.finfo(np.float32).eps * size)
+
+    def _factored(self, ridge: float):
+        K, lower = self._K, np.empty((self.size, self.size), self._K.dtype)
+        diagonal = np.full(len(K), self._damping + ridge, K.dtype)
+        newton_system(K, self._samples, diagonal, lower)
         # Seen as Fortran's the triangle is the upper one, and the factor takes its place.
-        self._factor = cho_factor(lower.T, overwrite_a=True, check_finite=False)
+        return cho_factor(lower.T, overwrite_a=True, check_finite=False)
 
     def solve(self, samples: np.ndarray, rest: np.ndarray, total: float | None) -> np.ndarray:
         """Solve (K + damping) x + b = rest with sum x = -total; without a total b = 0."""
@@ -144,13 +174,13 @@ class _System:
         """Return products with the inverse for these samples, in single precision."""
         left = np.isin(self._samples, samples, assume_unique=True)
         stopped = np.flatnonzero(~left)
-        columns = np.zeros((self.size, stopped.size), np.float32, order="F")
+        columns = np.zeros((self.size, stopped.size), self._K.dtype, order="F")
         columns[stopped, np.arange(stopped.size)] = 1.0
         columns = cho_solve(self._factor, columns, overwrite_b=True, check_finite=False)
         undo = columns @ np.linalg.inv(columns[stopped])
 
         def back(values: np.ndarray) -> np.ndarray:
-            whole = np.zeros(self.size, np.float32)
+            whole = np.zeros(self.size, self._K.dtype)
             whole[left] = values
             whole = cho_solve(self._factor, whole, overwrite_b=True, check_finite=False)
             return (whole - undo @ whole[stopped])[left].astype(np.float64)

@@ -2,14 +2,9 @@
 
 import numpy as np
 
-from skscreen.samples.kernel_blocks import KernelBlocks
+from skscreen.svm.certificate import Box
+from skscreen.svm.solvers.kernel import block_smo_loops, small_pairs
 from skscreen.svm.solvers.kernel.block_newton import newton_step
-from skscreen.svm.solvers.kernel.block_smo_loops import (
-    LANES,
-    pairs_with_offset,
-    pairs_without_offset,
-)
-from skscreen.svm.solvers.kernel.box import Box
 
 # Samples of a working set: few enough for its matrix to be factored, at most 1 GB, and as much for
 # the factor.
@@ -31,28 +26,35 @@ class WorkingSets:
 
     Parameters
     ----------
-    blocks : KernelBlocks
+    values : Values
     square_bias : float
         B^2 of a penalised intercept, added to all kernel values.
     diagonal : ndarray of shape (n,)
         K_ii + B^2 of all samples.
     max_steps : int
         Of all solves together.
-    by_newton : bool, default=True
-        Whether steps of Newton's method follow those of SMO.
     memory : float32 ndarray, optional
         For their matrices.
     """
 
     def __init__(
-        self, blocks: KernelBlocks, square_bias: float, diagonal: np.ndarray, max_steps,
-        by_newton: bool = True, memory: np.ndarray | None = None,
+        self, values, square_bias: float, diagonal: np.ndarray, max_steps: int,
+        memory: np.ndarray | None = None,
     ):  # fmt: skip
-        self._blocks, self._square_bias, self._diagonal = blocks, square_bias, diagonal
-        self._max_steps, self._by_newton = max_steps, by_newton
+        self._values, self._max_steps = values, max_steps
+        # Sets of values in memory are changed often, and each is solved from where others came.
+        self._sweeps, self._unit = (1, values.unit) if values.whole else (_STEPS, 1.0)
+        self._square_bias, self._diagonal = square_bias / self._unit, diagonal
         self._memory = np.empty(0, np.float32) if memory is None else memory
         self._known = np.empty(0, np.int64)
         self.n_steps = 0
+
+    def sharpen(self) -> bool:
+        """Have matrices in double precision from now on; return whether they were not yet."""
+        single = self._memory.dtype == np.float32 and self._values.in_double
+        if single:
+            self._memory, self._known = np.empty(0), np.empty(0, np.int64)
+        return single
 
     def solve(self, W: np.ndarray, box: Box, beta: np.ndarray, g: np.ndarray, eps: float):
         """Return beta after moves that leave no slopes further apart than eps.
@@ -64,39 +66,42 @@ class WorkingSets:
         box : Box
             Of these samples.
         beta, g : ndarray of shape (m,)
-            Point and slopes.
+            Point and slopes of the dual.
         eps : float
         """
         m = W.size
-        n = row_length(m)
+        n, unit = row_length(m), self._unit
         if self._memory.size < m * n:
             # Fresh memory comes page by page, which takes as long as filling it.
-            self._memory = np.empty(m * n, np.float32)
+            self._memory = np.empty(m * n, self._memory.dtype)
         K = self._memory[: m * n].reshape(m, n)
-        diagonal = np.ones(n, np.float32)
-        diagonal[:m] = np.maximum(self._diagonal[W], _TINIEST)
+        own = self._diagonal[W] + (0.0 if box.shifts is None else box.shifts)
+        diagonal = np.ones(n, K.dtype)
+        diagonal[:m] = np.maximum((own - self._values.taken_off(W)) / unit, _TINIEST)
         if not np.array_equal(W, self._known):
             K[:, m:] = 0.0
-            self._blocks.block(W, W, K)
+            self._values.block(W, W, K)
             if self._square_bias:
-                K[:, :m] += np.float32(self._square_bias)
-            K[np.arange(m), np.arange(m)] = diagonal[:m]
+                K[:, :m] += K.dtype.type(self._square_bias)
             self._known = W
-        low, high, beta, g = (_padded(part, n) for part in (box.low, box.high, beta, g))
-        loop = pairs_with_offset if box.free else pairs_without_offset
+        K[np.arange(m), np.arange(m)] = diagonal[:m]
+        low, high, start = (unit * part for part in (box.low, box.high, beta))
+        low, high, beta, g = (_padded(part, n) for part in (low, high, start, g))
+        loops = block_smo_loops if K.dtype == np.float32 else small_pairs
+        loop = loops.pairs_with_offset if box.free else loops.pairs_without_offset
         for _ in range(_ROUNDS):
-            most = min(int(_STEPS + _GROWTH * m) * m, self._max_steps - self.n_steps)
+            most = min(int(self._sweeps + _GROWTH * m) * m, self._max_steps - self.n_steps)
             steps = loop(K, diagonal, low, high, beta, g, eps, most)
             self.n_steps += steps
-            if steps < most or self.n_steps >= self._max_steps or not self._by_newton:
+            if steps < most or self.n_steps >= self._max_steps:
                 break
             self.n_steps += newton_step(K, low[:m], high[:m], beta[:m], g, box.free)
-        return beta[:m]
+        return np.clip(beta[:m] / unit, box.low, box.high)
 
 
 def row_length(m: int) -> int:
     """Return the length of rows of the matrix of m samples, with their padding."""
-    return -(-m // LANES) * LANES
+    return -(-m // block_smo_loops.LANES) * block_smo_loops.LANES
 
 
 def working_set_size(n_free: int, least: int) -> int:
@@ -123,9 +128,12 @@ def choose(
     size = working_set_size(n_free, least)
     worst = violations.max()
     # Slopes of so many samples apart by eps leave less than half of the gap that is allowed.
-    width = box.high - box.low
-    weight = max(width[free].sum(), 0.1 * size * width.mean())
-    eps = min(max(0.5 * allowed / weight, _LEFT * worst), 0.5 * worst)
+    if box.shifts is None:
+        width = box.high - box.low
+        enough = 0.5 * allowed / max(width[free].sum(), 0.1 * size * width.mean())
+    else:
+        enough = np.sqrt(allowed / (1.0 / box.shifts[free]).sum()) if n_free else 0.0
+    eps = min(max(enough, _LEFT * worst), 0.5 * worst)
     # As many that may rise as may fall: with an intercept they move in pairs.
     most, chosen = n_free + max(size - n_free, 0) // 4, np.zeros(beta.size, np.bool_)
     for slope, moves in ((slopes, beta < box.high), (-slopes, beta > box.low)):

@@ -1,4 +1,4 @@
-"""Decisions of a run of a kernel solver, where its dual variables are out of balance."""
+"""Decisions where dual variables are out of balance."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.losses import hinge
 from skscreen.svm.screening.bounds import SLACK, gap_ball, reference
 from skscreen.svm.screening.rules import ball_test
-from skscreen.svm.solvers.kernel.state import KernelRun, State
+from skscreen.svm.solvers.hinge import HingeTerms
 
 
 def wrong(codes, margins):
@@ -54,18 +54,17 @@ def test_a_point_out_of_balance_has_a_larger_ball(delta):
         Q, y, norms = samples.products(np.arange(samples.n)), samples.y, samples.norms
         best, low, high = free_optimum(Q, C, y)
         alpha = free_optimum(Q, C, y, delta)[0]
-        state = State(alpha, Q @ alpha, np.zeros(samples.n, np.int8), 0.0)
-        run = KernelRun(samples, hinge(C), state, free=True, tol=1e-6, screening=True)
-        terms, (gap, state.b) = run.terms, run.gap()
-        known = reference(norms, state.margins, alpha, hinge(C), y, state.b)
+        terms = HingeTerms(hinge(C), y)
+        b = terms.best_intercept(Q @ alpha)
+        known = reference(norms, Q @ alpha, alpha, hinge(C), y, b)
         away = alpha - best
         assert np.sqrt(max(away @ Q @ away, 0.0)) <= gap_ball(known).radius
-        run.screen(gap)
-        decided += np.count_nonzero(state.codes)
+        safe = terms.decide(ball_test(gap_ball(known), norms))
+        decided += np.count_nonzero(safe)
         bare = replace(known, share=0.0, shift=SLACK * EPS * known.length)
         codes = terms.decide(ball_test(gap_ball(bare), norms))
         margins = [Q @ best + b * y for b in (low, high)]
-        assert sum(wrong(state.codes, each) for each in margins) == 0
+        assert sum(wrong(safe, each) for each in margins) == 0
         too_small += min(wrong(codes, each) for each in margins)
     assert decided > 0 or delta > 0.01
     assert (too_small > 0) == (delta > 1e-6)
@@ -81,7 +80,6 @@ def test_samples_left_out_count_for_the_balance():
     ]:
         alpha = np.array(alpha)
         margins = samples.q_dot(alpha)
-        state = State(alpha, margins, np.array(codes, np.int8), 0.0)
-        run = KernelRun(samples, hinge(np.ones(4)), state, free=True, tol=1e-6, screening=True)
-        known = reference(samples.norms, margins, alpha, run.losses, samples.y, state.b, part=run.S)
+        S, losses = np.flatnonzero(np.array(codes) == 0), hinge(np.ones(4))
+        known = reference(samples.norms, margins, alpha, losses, samples.y, part=S)
         assert np.isfinite(gap_ball(known).radius) == expected

@@ -1,0 +1,264 @@
+"""Kernel SVMs by working sets: the one engine, whatever the kernel values come from.
+
+    U            samples whose scores are kept up to date while their problem is solved: all that
+                 are undecided where kernel values are in memory; else thousands that are nearest to
+                 the margin or on its wrong side;
+    working set  a part of U, chosen anew each time and solved with its kernel matrix in memory (see
+                 `working_set`).
+
+All other scores are updated after each pass over U. Between passes samples are screened. Scores
+from tiles are in single precision until the gap is small, each with a bound on its error. A sample
+at its bound whose score is on the right side of the margin, error included, adds exactly zero to
+the gap. The scores of all others are then computed in double precision, and the last working sets
+start from them. The gap is the largest one for scores within their errors. Where single precision
+of the matrices of working sets no longer helps they are in double precision.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import fsum
+from typing import Protocol
+
+import numpy as np
+
+from skscreen.core.floats import EPS
+from skscreen.samples.gram import INDEFINITE, IndefiniteError, indefinite_message
+from skscreen.svm.certificate import Box, View
+from skscreen.svm.solvers.kernel.working_set import WorkingSets, choose, smallest
+
+# Size of U, and least size of a working set.
+_NEAR, _LEAST = 6000, 1000
+
+# Largest number of passes, and of working sets in a U.
+_PASSES, _SETS = 40, 12
+# Passes end if one leaves more than the first share of the gap (in double precision the second),
+# and the dual value rises by less than the third.
+_STALLED, _SLOW, _RISEN = 0.98, 0.7, 0.02
+
+# Working sets of a U end at this share of the first gap on U, or at this share of the tolerance.
+_LEFT, _SHARE = 0.1, 0.3
+
+# Smallest relative gap that is computed in single precision.
+DIGITS = 1e-4
+
+# Relative tolerances below which the primal value has to be known precisely.
+_FINE = 1e-6
+
+# Samples are screened again when the gap is below this share of the gap at the last screening.
+_SCREEN_AT = 0.25
+
+
+class Values(Protocol):
+    """Kernel values between samples of one set; see `KernelBlocks`.
+
+    `whole`: whether they are in memory. Then sums of them are in double precision, and their errors
+    are estimates.
+    """
+
+    whole: bool
+
+    def dot(self, I, c, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""
+
+    def block(self, I, J, out: np.ndarray) -> None:
+        """Write K between samples to the first columns of `out`, in single or double precision."""
+
+
+@dataclass
+class Point:
+    """A point on some samples: beta, scores without intercept, and bounds on their errors.
+
+    `exact` are scores that no computation makes better.
+    """
+
+    beta: np.ndarray
+    f: np.ndarray
+    errors: np.ndarray
+    exact: np.ndarray
+
+
+# Takes the box, a point and its view; returns the box with decided samples held at their bounds.
+Screen = Callable[[Box, Point, View], Box]
+
+
+class Engine:
+    """Solves problems of some samples, in signed variables (see `certificate`).
+
+    Parameters
+    ----------
+    values : Values
+    diagonal : ndarray of shape (n,)
+        K_ii.
+    square_bias : float
+        B^2 of a penalised intercept, added to all kernel values; 0 for none.
+    tol : float
+        Relative gap.
+    max_steps : int
+    least : int, optional
+        Least size of a working set; smaller for problems with few support vectors.
+    memory : float32 ndarray, optional
+        For matrices of working sets.
+    """
+
+    def __init__(
+        self, values: Values, diagonal, square_bias: float, tol: float, max_steps: int,
+        least: int | None = None, memory: np.ndarray | None = None,
+    ):  # fmt: skip
+        self.values, self.square_bias, self.tol = values, square_bias, tol
+        self.max_steps, self.least = max_steps, least or _LEAST
+        self.roots = np.sqrt(diagonal + square_bias)
+        self.sets = WorkingSets(values, square_bias, diagonal + square_bias, max_steps, memory)
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of SMO and Newton's method."""
+        return self.sets.n_steps
+
+    def scores(self, I, beta, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return the contributions of beta at I to the scores of J, and bounds on their errors."""
+        used = np.flatnonzero(beta)
+        values, errors = self.values.dot(I[used], beta[used], J, double)
+        if self.square_bias:
+            values += self.square_bias * fsum(beta[used])
+        return values, errors + EPS * np.abs(values)
+
+    def point(self, index: np.ndarray, beta: np.ndarray) -> Point:
+        """Return a point on the samples `index` from its beta."""
+        exact = np.full(beta.size, self.values.whole)
+        return Point(beta, *self.scores(index, beta, index), exact)
+
+    def improve(
+        self, index: np.ndarray, box: Box, point: Point, tol: float, screen: Screen | None = None
+    ) -> View:
+        """Improve a point on some samples to a relative gap, as scores show it.
+
+        In single precision where they come from tiles.
+        """
+        view, before, least = box.view(point.beta, point.f), None, np.inf
+        screened_at, whole = np.inf, self.values.whole
+        for _ in range(_PASSES):
+            most = least * (_SLOW if whole else _STALLED)
+            if view.gap <= tol * abs(view.primal) or self._halts(box, view, before, most, whole):
+                break
+            if screen is not None and view.gap <= _SCREEN_AT * screened_at:
+                screened_at, box = view.gap, screen(box, point, view)
+            before, least = view, min(least, view.gap)
+            U = self._near(box, point, view)
+            if U.size == 0:
+                break
+            self._pass(index, box, point, view, U, tol, whole)
+            view = box.view(point.beta, point.f)
+        return view
+
+    def finish(self, box: Box, point: Point) -> View:
+        """Bring a point on all samples to the tolerance, and return its certificate."""
+        before, least, everyone = None, np.inf, np.arange(box.target.size)
+        for _ in range(_PASSES):
+            view, parts = self.certify(box, point)
+            if view.gap <= self.tol * abs(view.primal):
+                break
+            if self._halts(box, view, before, _SLOW * least, True):
+                break
+            before, least = view, min(least, view.gap)
+            J = np.flatnonzero(
+                (self.values.whole | (parts > 0.0) | box.is_free(point.beta)) & (box.low < box.high)
+            )
+            if J.size == 0:
+                break
+            self._pass(everyone, box, point, view, J, self.tol, double=True)
+        factor = box.stretch(point.beta, view, point.errors)
+        if view.gap > self.tol * view.primal and factor > 1.0:
+            longer = Point(*(factor * part for part in (point.beta, point.f, point.errors)),
+                           point.exact)  # fmt: skip
+            other = self.certify(box, longer)[0]
+            if other.gap < view.gap:
+                view = other
+                point.beta, point.f, point.errors = longer.beta, longer.f, longer.errors
+        return view
+
+    def certify(self, box: Box, point: Point) -> tuple[View, np.ndarray]:
+        """Balance a point; return its certificate and what each sample adds to the gap at most.
+
+        Scores whose errors matter are computed in double precision, unless the gap is small enough.
+        """
+        beta = box.balanced(point.beta)
+        # |K_ij| is at most the product of the roots of K_ii and K_jj.
+        point.errors += float(np.abs(beta - point.beta) @ self.roots) * self.roots
+        point.beta[:] = beta
+        everyone = np.arange(beta.size)
+        while True:
+            view, parts, losses = box.certify(beta, point.f, point.errors)
+            digits = view.gap >= view.primal or self.tol < _FINE
+            new = (parts > 0.0) & (view.gap > self.tol * view.primal) | (losses > 0.0) & digits
+            new = np.flatnonzero(new & ~point.exact)
+            if new.size == 0:
+                return view, parts
+            point.f[new], point.errors[new] = self.scores(everyone, beta, new, double=True)
+            point.exact[new] = True
+
+    def _halts(self, box: Box, view: View, before: View | None, most: float, double: bool) -> bool:
+        """Whether steps are used up, or a pass has done too little and double precision is no help.
+
+        It is one only where scores are in double precision: `double`. Too little is a gap above
+        `most` and a dual value that has hardly risen. Far from the solution the gap may rise, but
+        the dual value does not fall. It cannot rise by more than to the primal value of beta = 0,
+        which may be far below that of the point.
+        """
+        if self.n_steps >= self.max_steps or before is None:
+            return self.n_steps >= self.max_steps
+        dual = before.primal - before.gap
+        risen, left = view.primal - view.gap - dual, float(box.losses(box.target).sum()) - dual
+        if view.gap <= most or risen >= _RISEN * min(before.gap, left):
+            return False
+        return not (double and self.sets.sharpen())
+
+    def _near(self, box: Box, point: Point, view: View) -> np.ndarray:
+        """Return free samples, violators, and the samples next to the margin, or all."""
+        if self.values.whole or box.shifts is not None:
+            return np.flatnonzero(box.low < box.high)
+        violations, free = box.violations(point.beta, view.slopes), box.is_free(point.beta)
+        rank = np.where(violations > 0.0, -violations, np.abs(view.slopes))
+        rank[free] = -np.inf
+        rank[box.low == box.high] = np.inf
+        # Violators that are left out come back as gaps that hardly fall.
+        size = max(int(1.5 * np.count_nonzero(free)), np.count_nonzero(violations) // 2)
+        return smallest(rank, max(size, _NEAR * self.least // _LEAST))
+
+    def _pass(self, index, box: Box, point: Point, view: View, U, tol, double: bool) -> None:
+        """Solve the problem on U by working sets, and update all other scores."""
+        beta, f, errors = point.beta[U], point.f[U], point.errors[U]
+        part = box.take(U, point.beta.sum() - beta.sum())
+        enough = None
+        for _ in range(_SETS):
+            near = part.view(beta, f)
+            if enough is None:
+                enough = max(_LEFT * near.gap, _SHARE * tol * view.primal)
+            elif near.gap <= enough or self.n_steps >= self.max_steps:
+                break
+            gradient = part.gradient(beta, near.slopes)
+            W, eps = choose(part, beta, gradient, tol * view.primal, self.least)
+            moved = self.sets.solve(index[U[W]], part.take(W, 0.0), beta[W], gradient[W], eps)
+            change = moved - beta[W]
+            if not change.any():
+                break
+            values, more = self.scores(index[U[W]], change, index[U], double)
+            _check_definite(change, values[W], more[W], self.roots[index[U[W]]])
+            beta[W] = moved
+            f += values
+            errors += more + EPS * np.abs(f)
+        change = beta - point.beta[U]
+        point.beta[U], point.f[U], point.errors[U] = beta, f, errors
+        rest = np.ones(index.size, np.bool_)
+        rest[U] = False
+        point.exact[rest if double and not self.values.whole else slice(None)] = False
+        rest = np.flatnonzero(rest)
+        values, more = self.scores(index[U], change, index[rest])
+        point.f[rest] += values
+        point.errors[rest] += more + EPS * np.abs(point.f[rest])
+
+
+def _check_definite(change, effect, errors, roots) -> None:
+    """Refuse a kernel under which a change has a square below zero."""
+    least = -INDEFINITE * float(np.abs(change) @ roots) ** 2
+    if float(change @ effect + np.abs(change) @ errors) < least:
+        raise IndefiniteError(indefinite_message("the square of a norm is negative"))

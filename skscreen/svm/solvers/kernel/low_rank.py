@@ -1,0 +1,47 @@
+"""Kernel matrices of low rank: rows of a factor, on which the problem is a linear one.
+
+SMO takes small steps where few directions carry all of a kernel matrix, and there are hardly any
+free samples for Newton's method. Pivoted Cholesky finds these directions.
+"""
+
+import numpy as np
+
+from skscreen.core.floats import EPS
+from skscreen.samples.gram import Gram
+from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.losses import SampleLosses
+from skscreen.samples.rows import LinearSamples
+from skscreen.svm.solvers.linear.solve import solve_linear
+from skscreen.svm.solvers.solution import SampleSolution
+
+# Largest rank, and the largest one as a share of the samples.
+_LARGEST, _SHARE = 300, 0.125
+
+
+def factor(gram: Gram) -> np.ndarray | None:
+    """Return L of shape (n, rank) with K = L L' up to rounding errors, None if the rank is high."""
+    n, most = gram.n, min(_LARGEST, int(_SHARE * gram.n) + 1)
+    left, L = gram.diagonal.copy(), np.empty((most, n))
+    # Values that are given may have the rounding errors of single precision.
+    enough = max(EPS * n * float(left.max()), gram.error * float(left.sum()))
+    for rank in range(most):
+        p = int(np.argmax(left))
+        if left.sum() <= enough:
+            return np.ascontiguousarray(L[:rank].T)
+        row = gram.rows(np.array([p]))[0] - L[:rank, p] @ L[:rank]
+        L[rank] = row / np.sqrt(left[p])
+        left = np.maximum(left - L[rank] ** 2, 0.0)
+    return None
+
+
+def solve_factored(
+    samples: KernelSamples, losses: SampleLosses, start: np.ndarray, free: bool, tol: float,
+    max_iter: int,
+) -> SampleSolution | None:  # fmt: skip
+    """Solve on the rows of a factor; None if the rank is high. See `solve_kernel`."""
+    L = factor(samples.gram)
+    if L is None or L.shape[1] == 0:
+        return None
+    rows = LinearSamples(L, samples.y, samples.bias)
+    intercept = "free" if free else "none"
+    return solve_linear(rows, losses, start=start, intercept=intercept, tol=tol, max_iter=max_iter)

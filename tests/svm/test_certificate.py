@@ -1,0 +1,96 @@
+"""The certificate in signed variables, against optima of its parts and exact arithmetic."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from skscreen.samples.losses import hinge, squared_hinge
+from skscreen.svm.certificate import Box, _difference
+
+LOSSES = {"hinge": hinge, "squared": squared_hinge}
+
+
+def problem(loss, free, seed=0, n=40):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.4, -1.0, 1.0)
+    A = rng.normal(size=(n, 6))
+    losses = LOSSES[loss](rng.uniform(0.1, 3.0, n) * rng.integers(0, 3, n))
+    box = Box.of(losses, y, free)
+    high = np.where(losses.caps > 0.0, np.minimum(losses.caps, 2.0), 0.0)
+    beta = box.balanced(y * high * rng.choice([0.0, 0.4, 1.0], n))
+    return y, A @ A.T, losses, box, beta
+
+
+def primal(K, y, losses, beta, b):
+    short = 1.0 - y * (K @ beta + b)
+    return 0.5 * beta @ K @ beta + losses.certify(short, y * beta)[1]
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_view_is_that_of_the_best_intercept(loss, free):
+    for seed in range(5):
+        y, K, losses, box, beta = problem(loss, free, seed)
+        view = box.view(beta, K @ beta)
+        assert view.primal == pytest.approx(primal(K, y, losses, beta, view.b), rel=1e-12)
+        dual = losses.gain(y * beta) - 0.5 * beta @ K @ beta
+        assert view.primal - view.gap == pytest.approx(dual, rel=1e-10)
+        assert (box.slackness(beta, view.slopes) >= -1e-12).all()
+        if free:
+            assert beta.sum() == pytest.approx(0.0, abs=1e-13)
+            found = minimize_scalar(lambda b: primal(K, y, losses, beta, b)).fun  # noqa: B023
+            assert view.primal <= found + 1e-9 * abs(found)
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("size", [1e-12, 1e-3, 1.0])
+def test_scores_within_their_errors_have_no_larger_gap(loss, free, size):
+    rng = np.random.default_rng(1)
+    for seed in range(20):
+        y, K, _, box, beta = problem(loss, free, seed)
+        errors = size * rng.random(y.size)
+        view, parts, _ = box.certify(beta, K @ beta, errors)
+        for _ in range(5):
+            # What the scores may be, with the intercept of those that are known.
+            f = K @ beta + errors * rng.choice([-1.0, 1.0, 0.0], y.size)
+            slopes = box.target - f - view.b
+            slack = box.slackness(beta, slopes)
+            assert (slack <= parts + 1e-12).all()
+            value = 0.5 * (box.gain(beta) + box.losses(slopes).sum() + slack.sum())
+            assert slack.sum() <= view.gap * (1.0 + 1e-12)
+            assert slack.sum() / value <= view.gap / view.primal * (1.0 + 1e-9)
+
+
+@given(*[st.floats(-1e30, 1e30, allow_subnormal=False)] * 2)
+def test_rounding_errors_of_differences_are_exact(a, b):
+    found, lost = _difference(np.float64(a), np.float64(b))
+    assert Fraction(float(found)) + Fraction(float(lost)) == Fraction(a) - Fraction(b)
+
+
+def test_no_score_is_short_after_a_stretch():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(30) < 0.5, -1.0, 1.0)
+    box = Box.of(hinge(np.full(30, 1e12)), y, False)
+    f = y * (1.0 + rng.choice([0.0, -1e-9, 0.3], 30))
+    beta, errors = y * rng.random(30), np.full(30, 1e-12)
+    factor = box.stretch(beta, box.view(beta, f), errors)
+    assert factor > 1.0
+    assert (y * factor * f - errors >= 1.0).all()
+    # Neither where scores are far too short nor where the box leaves no room.
+    assert box.stretch(beta, box.view(beta, 0.9 * f), errors) == 1.0
+    full = Box.of(hinge(np.abs(beta)), y, False)
+    assert full.stretch(beta, full.view(beta, f), errors) == 1.0
+
+
+def test_a_sum_that_bounds_leave_no_room_for_is_spread():
+    """Where all samples are at their bounds some have to leave them."""
+    box = Box(np.ones(4), np.array([0.0, 0, -1, -2]), np.array([2.0, 1, 0, 0]), True)
+    for beta in ([2.0, 1.0, 0.0, 0.0], [0.0, 0.0, -1.0, -2.0], [2.0, 1.0, -1.0, 0.0]):
+        moved = box.balanced(np.array(beta))
+        assert moved.sum() == pytest.approx(0.0, abs=1e-15)
+        assert np.all((moved >= box.low) & (moved <= box.high))
