@@ -54,7 +54,7 @@ def test_all_that_svc_has(data, options):
     assert_allclose(model.support_vectors_, peer.support_vectors_)
     assert_allclose(model.dual_coef_, peer.dual_coef_, atol=1e-5)
     assert_allclose(model.intercept_, peer.intercept_, atol=1e-6)
-    assert model.n_iter_.shape == model.objective_.shape == peer.n_iter_.shape
+    assert model.n_iter_ > 0 and model.objective_.shape == peer.n_iter_.shape
     assert model.dual_gap_ <= 1e-9
     if options["kernel"] == "linear":
         assert_allclose(model.coef_, peer.coef_, atol=1e-6)
@@ -196,9 +196,9 @@ def test_steps_of_all_solvers_count(monkeypatch):
     monkeypatch.setattr(ClassPairs, "follow", interrupted)
     model = pairs(kernel="linear").fit(X, y)
     assert model.dual_gap_ <= 1e-9
-    assert (model.n_iter_ >= 7).all()
+    assert model.n_iter_ >= 7
     with pytest.warns(ConvergenceWarning):
-        assert (pairs(kernel="linear", max_iter=9).fit(X, y).n_iter_ <= 9).all()
+        assert pairs(kernel="linear", max_iter=9).fit(X, y).n_iter_ <= 9
 
 
 def test_weights_out_of_range_are_refused_with_many_samples_too():
