@@ -55,7 +55,10 @@ static void bind_class_pairs(nb::module_& m) {
       ReleaseGIL());
 }
 
+void bind_svm_l1(nb::module_&);
+
 void bind_svm(nb::module_& m) {
+  bind_svm_l1(m);
   bind_smo(m);
   bind_class_pairs(m);
 }

@@ -35,6 +35,7 @@ from skscreen.samples.score_classifier import (
     with_absent,
     without_noise,
 )
+from skscreen.svm.l1.fit import l1_solver
 from skscreen.svm.probabilities import probabilities, sigmoids
 from skscreen.svm.problem import SVMProblem, asked, build
 from skscreen.svm.solvers.solution import SampleSolution, steps_of
@@ -71,6 +72,9 @@ class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
 
     # Whether coefficients are sparse if samples are, as in `SVC`; the least value of `n_iter_`.
     sparse_coefs, fewest = True, 0
+
+    # The penalty of the weights.
+    penalty = "l2"
 
     # Samples with known scores, and these scores, with a column for each problem.
     _known: tuple | None = None
@@ -321,8 +325,9 @@ def learn(
     n_problems, solutions = problem.division.n_problems, []
     problem.division.check(problem.X.shape[1])
     before, found = np.zeros(n_problems, np.int64), None
-    if starts is None and (found := problem.starts(C, model.tol)) is not None:
-        starts, before = found
+    if starts is None and model.penalty == "l2":
+        if (found := problem.starts(C, model.tol)) is not None:
+            starts, before = found
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
     blas_threads = blas_threads_for(problem.kernel.width, n_threads)
     with Tasks(model, n_problems, "class") as tasks, blas_threads, at_most(model.n_jobs):
@@ -340,10 +345,13 @@ def _solved(
     problem: SVMProblem, C: float, model: BaseSVC, starts: Sequence[np.ndarray] | None, n_threads
 ) -> Iterable[SampleSolution]:
     """Return the solutions of all problems for one C, one after the other."""
-    if starts is None and (together := problem.solve_together(C, model.tol)) is not None:
+    solve = problem.solve
+    if model.penalty == "l1":
+        solve = l1_solver(model, problem)
+    elif starts is None and (together := problem.solve_together(C, model.tol)) is not None:
         return together
     return Parallel(n_threads, require="sharedmem", return_as="generator")(
-        delayed(problem.solve)(k, C, model.tol, None if starts is None else starts[k])
+        delayed(solve)(k, C, model.tol, None if starts is None else starts[k])
         for k in range(problem.division.n_problems)
     )
 

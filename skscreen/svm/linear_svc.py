@@ -33,8 +33,9 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     ----------
     C : float, default=1.0
         Weight of the losses, > 0; as in `LinearSVC`.
-    penalty : {"l2"}, default="l2"
-        The only penalty.
+    penalty : {"l2", "l1"}, default="l2"
+        "l1" takes sum_j |w_j| + |b| / B in place of the squares: few features have weights. It
+        needs the squared hinge. Features that provably have no weight are left out on the way.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         The squared hinge as in P, or the hinge C s_i max(0, 1 - y_i f(x_i)), whose dual variables
         are at most C s_i.
@@ -141,7 +142,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
 
     _parameter_constraints: ClassVar[dict] = {
         "C": [Interval(Real, 0, None, closed="neither")],
-        "penalty": [StrOptions({"l2"})],
+        "penalty": [StrOptions({"l1", "l2"})],
         "loss": [StrOptions(set(LOSSES))],
         "dual": ["boolean", StrOptions({"auto"})],
         "multi_class": [StrOptions({"ovr"})],

@@ -56,7 +56,7 @@ def test_coef_can_be_sparse():
 
 
 @pytest.mark.parametrize(
-    "options", [{"penalty": "l1"}, {"loss": "log"}, {"multi_class": "crammer_singer"}, {"dual": 3}]
+    "options", [{"loss": "log"}, {"multi_class": "crammer_singer"}, {"dual": 3}]
 )
 def test_what_has_no_certificate_here_is_refused(options):
     with pytest.raises(ValueError, match=f"'{next(iter(options))}' parameter"):

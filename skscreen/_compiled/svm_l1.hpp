@@ -1,0 +1,116 @@
+// Coordinate descent for linear models with an L1 penalty and the squared hinge.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "arrays.hpp"
+
+namespace skscreen {
+
+// The minimiser of h/2 (x - x0)^2 + g (x - x0) + |x|, for h > 0.
+SKSCREEN_INLINE double shrunk(double x0, double g, double h) {
+  const double free = x0 - g / h, threshold = 1.0 / h;
+  return free > threshold ? free - threshold : free < -threshold ? free + threshold : 0.0;
+}
+
+// Distance of -g from the subdifferential of |x|.
+SKSCREEN_INLINE double violation(double x, double g) {
+  return x > 0.0 ? std::abs(g + 1.0) : x < 0.0 ? std::abs(g - 1.0) : std::max(std::abs(g) - 1.0, 0.0);
+}
+
+// Minimise g'd + d'Hd/2 + |w + d|_1 by coordinate descent, until the largest violation is at most
+// `tol`: sweeps over all coordinates, and between them over those that are not 0. `gradient` (k,) is
+// g, on return g + Hd; x (k,) is w, on return w + d. Returns the number of sweeps.
+inline int64_t quadratic_descent(Matrix<const double> H, Array<double> gradient, Array<double> x,
+                                 double tol, int64_t most) {
+  const int64_t k = x.size;
+  int64_t sweeps = 0;
+  bool all = true;
+  while (sweeps < most) {
+    ++sweeps;
+    double worst = 0.0;
+    for (int64_t j = 0; j < k; ++j) {
+      if (!all && x[j] == 0.0) continue;
+      worst = std::max(worst, violation(x[j], gradient[j]));
+      const double h = H(j, j);
+      // Without curvature the model is linear in d: only the penalty counts, or nothing moves.
+      const double target = h > 0.0 ? shrunk(x[j], gradient[j], h) : std::abs(gradient[j]) < 1.0 ? 0.0 : x[j];
+      const double change = target - x[j];
+      if (change == 0.0) continue;
+      x[j] = target;
+      const double* row = H.data + j * k;
+      double* g = gradient.data;
+#pragma omp simd
+      for (int64_t l = 0; l < k; ++l) g[l] += change * row[l];
+    }
+    if (worst <= tol) {
+      if (all) break;
+      all = true;
+    } else {
+      all = false;
+    }
+  }
+  return sweeps;
+}
+
+// Columns of a sparse matrix Z whose rows are multiplied by their labels.
+template <class I>
+struct Columns {
+  Array<const double> data;
+  Array<const I> rows, starts;
+};
+
+// Sweeps of coordinate descent on the problem itself, over columns of Z: each weight takes a Newton
+// step on the samples with a loss, shortened until the objective falls. margins (n,) and x (k,) are
+// updated. Returns the sum of the violations before the last sweep.
+template <class I>
+double column_sweeps(Array<const double> data, Array<const I> rows, Array<const I> starts,
+                     Array<const double> C, Array<double> margins, Array<double> x, int64_t n_sweeps) {
+  double total = 0.0;
+  for (int64_t sweep = 0; sweep < n_sweeps; ++sweep) {
+    total = 0.0;
+    for (int64_t j = 0; j < x.size; ++j) {
+      double g = 0.0, h = 0.0;
+      for (I p = starts[j]; p < starts[j + 1]; ++p) {
+        const I i = rows[p];
+        const double z = data[p], lack = 1.0 - margins[i];
+        if (lack > 0.0) {
+          g -= C[i] * lack * z;
+          h += C[i] * z * z;
+        }
+      }
+      g *= 2.0;
+      h *= 2.0;
+      total += violation(x[j], g);
+      if (!(h > 0.0)) {
+        if (x[j] == 0.0 || std::abs(g) >= 1.0) continue;
+        h = 1e-12;
+      }
+      const double target = shrunk(x[j], g, h);
+      double change = target - x[j];
+      if (change == 0.0) continue;
+      const double slope = g * change + std::abs(target) - std::abs(x[j]);
+      for (int trial = 0; trial < 25; ++trial) {
+        // The change of the losses along the column.
+        double loss = 0.0;
+        for (I p = starts[j]; p < starts[j + 1]; ++p) {
+          const I i = rows[p];
+          const double before = std::max(1.0 - margins[i], 0.0);
+          const double after = std::max(1.0 - margins[i] - change * data[p], 0.0);
+          loss += C[i] * (after - before) * (after + before);
+        }
+        const double step = change / (target - x[j]);
+        if (loss + std::abs(x[j] + change) - std::abs(x[j]) <= 0.01 * step * slope) break;
+        change *= 0.5;
+        if (trial == 24) change = 0.0;
+      }
+      for (I p = starts[j]; p < starts[j + 1]; ++p) margins[rows[p]] += change * data[p];
+      x[j] += change;
+    }
+  }
+  return total;
+}
+
+}  // namespace skscreen

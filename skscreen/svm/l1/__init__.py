@@ -1,0 +1,1 @@
+"""Linear models with an L1 penalty: sparse in the features."""

@@ -1,0 +1,318 @@
+"""The squared hinge with an L1 penalty: working sets of features, and features proved to be zero.
+
+With rows z_i = y_i (x_i, B) and weights c_i of the losses, the problem is
+
+    min_w  P(w) = |w|_1 + sum_i c_i max(0, 1 - <z_i, w>)^2,
+
+and its dual
+
+    max_alpha  D(alpha) = sum_i alpha_i - alpha_i^2 / (4 c_i)
+    such that  alpha >= 0,  |<Z_j, alpha>| <= 1 for all columns Z_j.
+
+From any w, alpha_i = 2 c_i max(0, 1 - <z_i, w>) times the best s that keeps it feasible gives the
+gap. D is strongly concave: 1/2 sum_i (alpha_i - alpha*_i)^2 / (2 c_i) <= gap, so
+
+    |<Z_j, alpha>| + sqrt(2 gap) (sum_i 2 c_i z_ij^2)^(1/2) < 1   proves   w*_j = 0
+
+(the sphere of Ndiaye et al. 2017, in the norm of this dual). Between two certificates the problem
+is solved on a working set: the features in use, and those nearest to being used by the same test
+(Massias et al. 2018). There Newton's method alternates between a quadratic model, solved by
+coordinate descent, and a line search; where the set is too large for its matrix, coordinate descent
+works on the columns.
+
+References
+----------
+E. Ndiaye, O. Fercoq, A. Gramfort, J. Salmon (2017). Gap safe screening rules for sparsity enforcing
+penalties. JMLR 18(128).
+M. Massias, A. Gramfort, J. Salmon (2018). Celer: a fast solver for the lasso with dual
+extrapolation. ICML. Section 3.
+G.-X. Yuan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin (2010). A comparison of optimization methods and
+software for large-scale L1-regularized linear classification. JMLR 11. Section 4.1 (columns).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve
+
+from skscreen._compiled import svm as compiled
+from skscreen.core.floats import EPS
+
+quadratic_descent = compiled.quadratic_descent
+"""(H (k, k), gradient (k,), x (k,), tol, most) -> sweeps; moves x to the least of the model."""
+
+column_sweeps = compiled.column_sweeps
+"""(data, rows, starts, C (n,), margins (n,), x (k,), sweeps) -> sum of violations; CSC columns."""
+
+# First size of the working set; factor by which it may exceed the number of features in use.
+_FIRST_SET, _GROWTH = 100, 2
+# Largest set whose matrix is formed: 72 MB.
+_LARGEST_MATRIX = 3000
+# Share of the gap of all features that a working set is solved to.
+_INNER = 0.05
+# Newton steps on a working set; sweeps over its model before the weights in use are solved for,
+# and how often both; halvings of a step; sweeps over columns between two certificates.
+_MOST_STEPS, _MOST_SWEEPS, _MOST_ROUNDS, _MOST_HALVINGS, _COLUMN_SWEEPS = 200, 10, 200, 30, 5
+# Factor by which sweeps over columns must lower the violations to go on; share of entries from
+# which columns are dense arrays.
+_PAYS, _DENSE = 0.3, 0.1
+# Damping of Newton's model at first, relative to its diagonal, and where it is given up.
+_DAMPING, _MOST_DAMPING = 1e-3, 1e3
+# What a bound on a correlation must be below 1, for rounding errors of sums.
+_MARGIN = 1e-9
+# Certificates in a row without a smaller gap, after which only rounding errors are left.
+_MOST_FAILURES = 5
+
+
+@dataclass(frozen=True)
+class L1Solution:
+    """A solution and its certificate.
+
+    Parameters
+    ----------
+    w : ndarray of shape (d,)
+    alpha : ndarray of shape (n,)
+        Dual variables, feasible.
+    primal, dual : float
+    zero : ndarray of bool, shape (d,)
+        Features that are proved to have no weight.
+    n_iter : int
+        Newton steps and sweeps over columns.
+    """
+
+    w: np.ndarray
+    alpha: np.ndarray
+    primal: float
+    dual: float
+    zero: np.ndarray
+    n_iter: int
+
+    @property
+    def relative_gap(self) -> float:
+        """Return (P - D) / P."""
+        return max(self.primal - self.dual, 0.0) / max(self.primal, np.finfo(np.float64).tiny)
+
+
+class L1Problem:
+    """Columns of labelled rows, and weights of the losses.
+
+    Parameters
+    ----------
+    X : ndarray (n, d) in Fortran order, or CSC of shape (n, d)
+        With the column of the intercept, if there is one.
+    y : ndarray of shape (n,)
+        -1 or +1.
+    weights : ndarray of shape (n,)
+        Weights of the losses for C = 1, > 0.
+    """
+
+    def __init__(self, X, y: np.ndarray, weights: np.ndarray):
+        self._X, self._y, self._weights = X, y, weights
+        squares = X.multiply(X) if sparse.issparse(X) else X * X
+        # Of all columns, in the norm of the dual for C = 1.
+        self._norms = np.sqrt(2.0 * np.asarray(squares.T @ weights).ravel())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return (n, d)."""
+        return self._X.shape
+
+    def columns(self, index: np.ndarray):
+        """Return some columns of Z."""
+        if sparse.issparse(self._X):
+            some = self._X[:, index]
+            return sparse.csc_array(
+                (some.data * self._y[some.indices], some.indices, some.indptr), some.shape
+            )
+        return self._y[:, None] * self._X[:, index]
+
+    def margins(self, w: np.ndarray) -> np.ndarray:
+        """Return <z_i, w>, (n,), from the columns in use."""
+        used = np.flatnonzero(w)
+        return self._y * (self._X[:, used] @ w[used])
+
+    def correlations(self, alpha: np.ndarray) -> np.ndarray:
+        """Return <Z_j, alpha>, (d,)."""
+        return self._X.T @ (self._y * alpha)
+
+    def solve(
+        self, C: float, tol: float, max_iter: int, start: np.ndarray | None = None
+    ) -> L1Solution:
+        """Solve for one C, from zero or from other weights, to a relative gap of `tol`."""
+        c, norms, d = C * self._weights, np.sqrt(C) * self._norms, self.shape[1]
+        w = np.zeros(d) if start is None else start.copy()
+        zero, n_iter, failures = np.zeros(d, bool), 0, 0
+        best, last, growth = None, np.inf, 1
+        while True:
+            margins = self.margins(w)
+            alpha = 2.0 * c * np.maximum(1.0 - margins, 0.0)
+            correlations = self.correlations(alpha)
+            found = _certificate(w, margins, alpha, c, correlations, zero)
+            scaled = np.abs(correlations) * found.scale
+            zero |= _proved_zero(scaled, norms, found)
+            w[zero] = 0.0
+            if best is None or found.gap < best.gap:
+                best, failures = found, 0
+            else:
+                failures += 1
+            if best.gap <= tol * best.primal or n_iter >= max_iter or failures > _MOST_FAILURES:
+                return L1Solution(best.w, best.alpha, best.primal, best.dual, zero, n_iter)
+            # Twice as many features as are in use; more where that has brought little.
+            growth = _GROWTH * growth if found.gap > 0.5 * last else 1
+            last = found.gap
+            size = min(growth * max(_FIRST_SET, _GROWTH * np.count_nonzero(w)), d)
+            index = _working_set(w, scaled, norms, zero, size)
+            inner = max(_INNER * found.gap, 0.3 * tol * found.primal)
+            n_iter += self._on_set(index, w, c, inner, max_iter - n_iter)
+
+    def _on_set(self, index, w, c, gap: float, most: int) -> int:
+        """Solve on some features to an absolute gap; changes w; returns the steps."""
+        Z, x = self.columns(index), w[index]
+        if sparse.issparse(Z) and Z.nnz > _DENSE * Z.shape[0] * index.size:
+            Z = np.asfortranarray(Z.toarray())
+        with_matrix = index.size <= _LARGEST_MATRIX
+        if not (with_matrix or sparse.issparse(Z)):
+            Z = sparse.csc_array(Z)
+        # Columns are swept over as long as that pays; without a matrix there is nothing else.
+        sweeping = sparse.issparse(Z)
+        rows = sparse.csr_array(Z) if sweeping and with_matrix else Z
+        margins, steps, damping, violations = Z @ x, 0, _DAMPING, np.inf
+        while steps < min(most, _MOST_STEPS):
+            short = np.maximum(1.0 - margins, 0.0)
+            alpha = 2.0 * c * short
+            gradient = -(Z.T @ alpha)
+            primal = np.abs(x).sum() + c @ (short * short)
+            if primal - _dual(alpha, c, np.abs(gradient).max(initial=0.0))[0] <= gap:
+                break
+            if sweeping:
+                before = violations
+                violations = column_sweeps(
+                    Z.data, Z.indices, Z.indptr, c, margins, x, _COLUMN_SWEEPS
+                )
+                sweeping = not with_matrix or violations < _PAYS * before
+                steps += _COLUMN_SWEEPS
+                continue
+            length = _newton_step(rows, c, short, gradient, x, margins, primal, damping)
+            steps += 1
+            damping *= 0.1 if length == 1.0 else 1.0 if length == 0.5 else 10.0
+            if damping > _MOST_DAMPING:
+                break
+        w[index] = x
+        return max(steps, 1)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A primal point with the dual point that certifies it."""
+
+    w: np.ndarray
+    alpha: np.ndarray
+    primal: float
+    dual: float
+    scale: float
+
+    @property
+    def gap(self) -> float:
+        """Return P - D."""
+        return self.primal - self.dual
+
+
+def _certificate(w, margins, alpha, c, correlations, zero) -> _Found:
+    """Return primal and dual values at w, and the scale that makes alpha feasible."""
+    short = np.maximum(1.0 - margins, 0.0)
+    primal = float(np.abs(w).sum() + c @ (short * short))
+    # Features that are proved to be zero may be left out of the dual's constraints.
+    largest = float(np.abs(correlations[~zero]).max(initial=0.0))
+    dual, scale = _dual(alpha, c, largest)
+    return _Found(w.copy(), scale * alpha, primal, dual, scale)
+
+
+def _dual(alpha: np.ndarray, c: np.ndarray, largest: float) -> tuple[float, float]:
+    """Return the largest D(s alpha) with s |Z'alpha| <= 1, and s; `largest` is |Z'alpha|."""
+    total, squares = float(alpha.sum()), float(alpha @ (alpha / c)) / 4.0
+    if total == 0.0:
+        return 0.0, 1.0
+    scale = min(total / (2.0 * squares), (1.0 - 4.0 * EPS) / largest if largest > 0.0 else np.inf)
+    return scale * total - scale * scale * squares, scale
+
+
+def _proved_zero(scaled, norms, found: _Found) -> np.ndarray:
+    """Return which features have no weight at the optimum, by the ball around the dual point."""
+    # Rounding errors of the gap are at most a few of its terms'.
+    gap = max(found.gap, 0.0) + 1e-13 * found.primal
+    return scaled + np.sqrt(2.0 * gap) * norms < 1.0 - _MARGIN
+
+
+def _working_set(w, scaled, norms, zero, size: int) -> np.ndarray:
+    """Return the features in use and those whose constraint is nearest, in ascending order."""
+    distance = np.full(w.size, np.inf)
+    open_ = ~zero & (norms > 0.0)
+    distance[open_] = (1.0 - scaled[open_]) / norms[open_]
+    distance[w != 0.0] = -np.inf
+    size = min(size, int(np.count_nonzero(np.isfinite(distance) | (w != 0.0))))
+    return np.sort(np.argpartition(distance, max(size - 1, 0))[:size])
+
+
+def _newton_step(Z, c, short, gradient, x, margins, primal: float, damping: float) -> float:
+    """Take a Newton step; changes x and margins; returns its length, 0 if none is downhill."""
+    inside = np.flatnonzero(short)
+    some = Z[inside]
+    if sparse.issparse(some):
+        H = (some.T @ some.multiply(2.0 * c[inside, None])).toarray()
+    else:
+        scaled = some * np.sqrt(2.0 * c[inside])[:, None]
+        H = scaled.T @ scaled
+    # More features than samples with a loss have no unique minimum: the model is made convex.
+    diagonal = H[np.diag_indices_from(H)]
+    H[np.diag_indices_from(H)] += damping * np.maximum(diagonal, diagonal.mean())
+    # As exact as the violation is now, but for a factor.
+    target = _least_of_model(H, gradient, x, 0.03 * _violation(x, gradient))
+    step = target - x
+    change = Z @ step
+    decrease = float(gradient @ step + np.abs(target).sum() - np.abs(x).sum())
+    length = 1.0
+    for _ in range(_MOST_HALVINGS):
+        after = np.maximum(1.0 - margins - length * change, 0.0)
+        value = np.abs(x + length * step).sum() + c @ (after * after)
+        if value <= primal + 1e-4 * length * decrease:
+            break
+        length *= 0.5
+    else:
+        return 0.0
+    x += length * step
+    margins += length * change
+    return length
+
+
+def _least_of_model(H: np.ndarray, gradient: np.ndarray, x: np.ndarray, tol: float) -> np.ndarray:
+    """Return x + d at the least of g'd + d'Hd/2 + |x + d|_1, to a violation of `tol`.
+
+    Coordinate descent finds which features are in use, and a linear system their weights.
+    """
+    target, slopes, H = x.copy(), gradient.copy(), np.ascontiguousarray(H)
+    for _ in range(_MOST_ROUNDS):
+        sweeps = quadratic_descent(H, slopes, target, tol, _MOST_SWEEPS)
+        if sweeps < _MOST_SWEEPS:
+            break
+        used = np.flatnonzero(target)
+        system = H[np.ix_(used, used)]
+        try:
+            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+        step = -cho_solve(factor, slopes[used] + np.sign(target[used]), check_finite=False)
+        # Up to where the first weight would change its sign: there the model has a kink.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = np.where(target[used] * step < 0.0, -target[used] / step, np.inf)
+        length = min(1.0, float(ends.min(initial=np.inf)))
+        target[used] += length * step
+        target[used[ends <= length]] = 0.0
+        slopes = gradient + H @ (target - x)
+    return target
+
+
+def _violation(x: np.ndarray, gradient: np.ndarray) -> float:
+    """Return the largest distance of -gradient from the subdifferential of the penalty."""
+    off = np.where(x == 0.0, np.maximum(np.abs(gradient) - 1.0, 0.0), np.abs(gradient + np.sign(x)))
+    return float(off.max(initial=0.0))

@@ -1,0 +1,126 @@
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.feature_selection import SelectFromModel
+from sklearn.preprocessing import scale
+from sklearn.svm import LinearSVC
+
+from skscreen import ScreenedLinearSVC, _compiled
+from skscreen.svm.l1 import solve as module
+from skscreen.svm.l1.solve import L1Problem
+
+X, y = load_breast_cancer(return_X_y=True)
+X, SIGNS = scale(X[::3]), np.where(y[::3] == 1, 1.0, -1.0)
+
+
+def optimum(X, signs, c, B=1.0, intercept=True):
+    """Return weights, intercept and value from an independent solver."""
+    w, b = cp.Variable(X.shape[1]), cp.Variable()
+    h = cp.pos(1.0 - cp.multiply(signs, X @ w + b))
+    value = cp.norm1(w) + cp.abs(b) / B + cp.sum(cp.multiply(c, cp.square(h)))
+    problem = cp.Problem(cp.Minimize(value), [] if intercept else [b == 0])
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    return w.value, float(b.value), problem.value
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_optimum_is_that_of_an_independent_solver(C, as_given, fit_intercept):
+    rows = np.where(np.abs(X) > 0.7, X, 0.0)
+    w, b, value = optimum(rows, SIGNS, C, 2.0, fit_intercept)
+    model = ScreenedLinearSVC(
+        C, penalty="l1", tol=1e-9, fit_intercept=fit_intercept, intercept_scaling=2.0
+    ).fit(as_given(rows), SIGNS)
+    assert model.dual_gap_ <= 1e-9
+    assert_allclose(model.objective_, value, rtol=1e-8)
+    assert_array_equal(model.coef_[0] != 0.0, np.abs(w) > 1e-6 * np.abs(w).max())
+    assert_allclose(model.intercept_, [b], rtol=1e-3, atol=1e-4 * np.abs(w).max())
+
+
+def test_the_certificate_by_definition():
+    weights = np.random.default_rng(0).uniform(0.0, 2.0, len(X))
+    problem = L1Problem(np.asfortranarray(X), SIGNS, weights)
+    found = problem.solve(0.5, 1e-10, 10_000)
+    c, Z = 0.5 * weights, SIGNS[:, None] * X
+    h = np.maximum(1.0 - Z @ found.w, 0.0)
+    assert_allclose(found.primal, np.abs(found.w).sum() + c @ h**2, rtol=1e-12)
+    assert (found.alpha >= 0.0).all()
+    assert np.abs(Z.T @ found.alpha).max() <= 1.0 + 1e-12
+    assert_allclose(found.dual, found.alpha.sum() - (found.alpha**2 / (4.0 * c)).sum(), rtol=1e-12)
+    assert 0.0 <= found.primal - found.dual <= 1e-10 * found.primal
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.floats(1e-3, 10.0), st.floats(1e-6, 0.5))
+def test_features_that_are_dropped_have_no_weight(seed, C, tol):
+    """Also where the fit stops far from the optimum, on columns of very unequal size."""
+    rng = np.random.default_rng(seed)
+    n, d = 25, 40
+    rows = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-1, 1, d)
+    signs = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    problem = L1Problem(np.asfortranarray(rows), signs, np.ones(n))
+    rough, exact = problem.solve(C, tol, 1000), problem.solve(C, 1e-9, 10_000)
+    assert not exact.w[rough.zero].any()
+    assert rough.dual <= exact.primal * (1.0 + 1e-12)
+    assert exact.dual <= rough.primal * (1.0 + 1e-12)
+
+
+def test_many_classes_weights_and_a_selector():
+    rows, labels = load_iris(return_X_y=True)
+    rows = scale(rows)
+    weights = np.random.default_rng(0).integers(0, 3, len(rows)).astype(float)
+    model = ScreenedLinearSVC(0.1, penalty="l1", tol=1e-10, class_weight={1: 2.0})
+    model.fit(rows, labels, sample_weight=weights)
+    for k in range(3):
+        c = 0.1 * weights * np.where(labels == 1, 2.0, 1.0)
+        value = optimum(rows, np.where(labels == k, 1.0, -1.0), c)[2]
+        assert_allclose(model.objective_[k], value, rtol=1e-7)
+    repeated = np.repeat(np.arange(len(rows)), weights.astype(int))
+    again = ScreenedLinearSVC(0.1, penalty="l1", tol=1e-10, class_weight={1: 2.0})
+    again.fit(rows[repeated], labels[repeated])
+    assert_allclose(again.coef_, model.coef_, atol=1e-6)
+    kept = SelectFromModel(ScreenedLinearSVC(0.01, penalty="l1")).fit(X, SIGNS).transform(X)
+    theirs = LinearSVC(penalty="l1", dual=False, C=0.01, tol=1e-9, max_iter=10**6)
+    assert kept.shape == SelectFromModel(theirs).fit(X, SIGNS).transform(X).shape
+
+
+def test_sets_without_a_matrix_reach_the_same_optimum(monkeypatch):
+    # More features than fit into a matrix are rare in tests: columns are swept over instead.
+    rng = np.random.default_rng(0)
+    rows = sparse.random_array((60, 300), density=0.2, rng=rng, format="csc")
+    signs = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    problem = L1Problem(rows, signs, np.ones(60))
+    expected = problem.solve(1.0, 1e-9, 10_000)
+    found = problem.solve(1.0, 1e-9, 100_000, start=None)
+    assert_allclose(found.primal, expected.primal, rtol=1e-8)
+    margins, w = np.zeros(60), np.zeros(300)
+    c = np.ones(60)
+    data = rows.data * signs[rows.indices]
+    for _ in range(50):
+        module.column_sweeps(data, rows.indices, rows.indptr, c, margins, w, 100)
+    value = np.abs(w).sum() + (np.maximum(1.0 - margins, 0.0) ** 2).sum()
+    assert_allclose(value, expected.primal, rtol=1e-7)
+
+
+@pytest.mark.parametrize("level", _compiled.LEVELS)
+def test_the_least_of_a_quadratic_model(level):
+    rng = np.random.default_rng(0)
+    A, g, x = rng.normal(size=(8, 5)), 2.0 * rng.normal(size=5), rng.normal(size=5)
+    H, gradient, target = A.T @ A, g.copy(), x.copy()
+    _compiled.LEVELS[level].svm.quadratic_descent(H, gradient, target, 1e-12, 10_000)
+    assert_allclose(gradient, g + H @ (target - x), atol=1e-10)
+    d = cp.Variable(5)
+    model = cp.Problem(cp.Minimize(g @ d + 0.5 * cp.sum_squares(A @ d) + cp.norm1(x + d)))
+    model.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12)
+    assert_allclose(target, x + d.value, atol=1e-5)
+
+
+def test_the_hinge_is_refused():
+    with pytest.raises(ValueError, match="penalty='l1' needs loss='squared_hinge'"):
+        ScreenedLinearSVC(penalty="l1", loss="hinge").fit(X, SIGNS)
