@@ -26,7 +26,7 @@ from skscreen import (
     ScreenedRTLMCV,
     rtlm_path,
 )
-from skscreen.distributed import DistributedLinearSVC, DistributedRTLM
+from skscreen.distributed import DistributedLinearSVC, DistributedRTLM, distributed_svc_path
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
 
@@ -310,6 +310,10 @@ def fuzz_distributed_linear(inputs: Inputs) -> None:
         expect_certified(model.dual_gap_, float(model.tol), done.unconverged)
         scores = call(model.decision_function, given).result
         expect(np.all(np.isfinite(np.asarray(scores))), "scores")
+        some = {key: value for key, value in options.items() if key not in ("C", "warm_start")}
+        path = call(distributed_svc_path, given, y, [0.1, 1.0], sample_weight=weights, **some)
+        if path.error is None:
+            expect(np.all(np.isfinite(path.result.coefs)), "coefficients")
 
 
 TARGETS = {

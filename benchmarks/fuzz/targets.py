@@ -36,6 +36,9 @@ COVERS = {
         "triplets_from_ranking", "triplets_from_ratings", "triplets_from_votes",
     },
     "MaxMarginChain": {"MaxMarginChain"},
+    "DistributedLinearSVC": {
+        "DistributedLinearSVC", "distributed_svc_path", "DistributedSVCPath",
+    },
     "sequence scores": {"sequence_accuracy", "span_f1", "span_report"},
     "displays": {
         "PathDisplay", "ScreeningDisplay", "CertifiedPathDisplay", "EmbeddingDisplay",
