@@ -119,7 +119,7 @@ class Known:
     def __init__(self, Q, error=1e-14):
         self.Q, self.error = Q, error
 
-    def rows(self, index):
+    def products(self, index):
         return self.Q[index]
 
 

@@ -357,7 +357,7 @@ class SamplePathSolver:
     def _finish(self, C, losses, solution, history, codes, began) -> SampleSolution:
         """Make the solution the next reference, and screen by its own gap ball."""
         square, size = solution.alpha @ solution.margins, solution.alpha @ self._samples.norms
-        if square < -INDEFINITE * size**2:
+        if solution.w is None and square < -INDEFINITE * size**2:
             raise IndefiniteError(indefinite_message("the square of a norm is negative"))
         last = self._reference(
             solution.margins, solution.alpha, losses, solution.b, solution.rounding, solution.apart
