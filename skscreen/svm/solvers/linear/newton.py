@@ -89,7 +89,7 @@ def newton_work(state: SampleState) -> float:
 
 def by_entries(samples: LinearSamples) -> bool:
     """Whether rows are sparse enough for outer products to be summed up entry by entry."""
-    return samples.row_lengths.mean() < _NARROW * samples.n_features
+    return samples.row_lengths.sum() < _NARROW * samples.n_features * samples.n
 
 
 def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
