@@ -14,6 +14,8 @@
 #else
 #define SKSCREEN_INLINE inline __attribute__((always_inline))
 #endif
+// Of a pointer: what it points to is reached by no other.
+#define SKSCREEN_RESTRICT __restrict
 
 namespace skscreen {
 
@@ -43,6 +45,22 @@ struct Array {
     return {data + first, last - first};
   }
   operator Array<const T>() const { return {data, size}; }
+};
+
+// One-dimensional array whose entries may be apart, or all the same one (a step of 0).
+template <class T>
+struct Steps {
+  T* data = nullptr;
+  int64_t size = 0;
+  int64_t step = 1;
+
+  SKSCREEN_INLINE T& operator[](int64_t i) const {
+    check_bounds(i, size);
+    return data[i * step];
+  }
+  SKSCREEN_INLINE Steps slice(int64_t first, int64_t last) const {
+    return {data + first * step, last - first, step};
+  }
 };
 
 // Two-dimensional array, row by row.

@@ -49,6 +49,23 @@ struct view_caster {
   make_caster<Source> caster;
 };
 
+// The same, for arrays whose entries may be apart.
+template <class T>
+struct type_caster<skscreen::Steps<T>> {
+  using Source = ndarray<T, ndim<1>, device::cpu>;
+  NB_TYPE_CASTER(skscreen::Steps<T>, make_caster<Source>::Name)
+
+  bool from_python(handle source, uint32_t flags, cleanup_list* cleanup) noexcept {
+    if (!caster.from_python(source, flags & ~(uint32_t)cast_flags::convert, cleanup)) return false;
+    const auto& array = caster.value;
+    value = {array.data(), (int64_t)array.shape(0), array.stride(0)};
+    return true;
+  }
+
+ private:
+  make_caster<Source> caster;
+};
+
 template <class T>
 struct type_caster<skscreen::Array<T>> : view_caster<skscreen::Array<T>, T, 1> {};
 template <class T>

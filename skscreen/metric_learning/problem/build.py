@@ -16,7 +16,7 @@ from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, 
 from skscreen.metric_learning.problem.graph import read_graph, triplets_from_graph
 from skscreen.metric_learning.problem.losses import SmoothedHinge, is_narrow
 from skscreen.metric_learning.problem.objective import Problem
-from skscreen.metric_learning.problem.sorted_loops import SORT_FROM
+from skscreen.metric_learning.problem.pair_loops import SORT_FROM
 from skscreen.metric_learning.problem.triplets import (
     comparisons_from_arrays,
     differences,

@@ -23,12 +23,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skscreen.core.compiling import start_numba
 from skscreen.core.floats import EPS
 from skscreen.core.memory import Pool, aligned
 from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.pair_loops import (
+    SORT_FROM,
     add_edges,
     add_interval,
     add_laplacian,
@@ -43,13 +43,9 @@ from skscreen.metric_learning.problem.pair_loops import (
     row_and_frobenius_norms,
     scale_columns,
     sort_blocks,
+    sorted_loss_pass,
     squared_distances,
     used_points,
-)
-from skscreen.metric_learning.problem.sorted_loops import (
-    SORT_FROM,
-    short_loss_pass,
-    sorted_loss_pass,
 )
 
 # A reduced problem copies its rows of data if they are less than this share.
@@ -145,7 +141,6 @@ class Comparisons:
     lists_items = True
 
     def __init__(self, X: np.ndarray, items: Items, n_summed: int = 1):
-        start_numba()
         # Rows in one piece: loops over pairs take twice as long over columns.
         padded = np.zeros((len(X), X.shape[1] + -X.shape[1] % _LANES))
         padded[:, : X.shape[1]] = X
@@ -260,9 +255,7 @@ class Comparisons:
             items.start, items.stop, margins.near, margins.far, self.thresholds(loss), gamma,
             self._scales(), row_weights, slot_weights,
         )  # fmt: skip
-        if self.has_long_rows:
-            return sorted_loss_pass(*arguments, SORT_FROM)
-        return short_loss_pass(*arguments)
+        return sorted_loss_pass(*arguments, SORT_FROM)
 
     def loss_bound(self, margins: PairDistances, loss: SmoothedHinge, upper: bool) -> float:
         """Return what the sum of losses is at most or at least, all rounding errors included."""

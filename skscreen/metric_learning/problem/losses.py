@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skscreen.core.compiling import njit
-
 # Width of a quadratic piece, as a share of the largest threshold, below which a loss is as hard to
 # minimise as a hinge. In long rows steps cost little, so many steps cost less than smoothing.
 _NARROW, _NARROW_IN_LONG_ROWS = 5e-3, 1e-4
@@ -64,18 +62,6 @@ class SmoothedHinge:
         share = min(0.5, self.linear_below / self.threshold)
         above = np.maximum(thresholds - self.gamma, share * thresholds)
         return np.where(thresholds > 0.0, above, np.minimum(thresholds, -0.5 * self.gamma))
-
-
-@njit(inline="always")
-def dual_variable(z, width_inverse):
-    """Minus the derivative of the smoothed hinge at margin tau - z."""
-    return min(max(z * width_inverse, 0.0), 1.0)
-
-
-@njit(inline="always")
-def smoothed_value(z, alpha, gamma):
-    """Value of the smoothed hinge written with its own dual variable."""
-    return alpha * (z - 0.5 * gamma * alpha)
 
 
 def is_narrow(gamma: float, threshold: float, has_long_rows: bool) -> bool:

@@ -6,9 +6,8 @@ from functools import singledispatch
 
 import numpy as np
 
-from skscreen.core.compiling import njit
-from skscreen.core.decisions import LINEAR, ZERO, sphere_lower, sphere_upper
-from skscreen.core.floats import EPS
+from skscreen._compiled import metric_learning
+from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.metric_learning.problem.comparisons import Comparisons
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Evaluation, Objective
@@ -194,132 +193,7 @@ def _shrink(
     The intervals of the slots are overwritten.
     """
     items = geometry.items
-    return _shrink_pass(
+    return metric_learning.shrink_pass(
         start, stop, items.blocks, items.base, items.rank, geometry.near_sizes, geometry.far_sizes,
         *intervals, radius, thresholds, gamma, decisions, *weights,
     )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def _shrink_pass(
-    start, stop, blocks, base, rank, near_sizes, far_sizes,
-    near_low, near_high, far_low, far_high, radius, thresholds, gamma,
-    decisions, row_linear, slot_steps,
-):  # fmt: skip
-    """Shrink every row to its undecided interval by the sphere rule, without looking at items.
-
-    For H = v v' - u u', |H|^2 <= |u|^4 + |v|^4 (equal for orthogonal u and v), and for any m > 0
-    sqrt(|u|^4 + |v|^4) <= (|u|^4 / m + m) / 2 + |v|^4 / (2 m): a row part plus a slot part, tight
-    for m = |H|. So the rule separates, and running extremes of the slot parts over a block are
-    monotone: bisection finds a prefix of slots in the linear and a suffix in the zero part.
-    """
-    if not np.isfinite(radius):
-        return 0, 0
-    scales = _norm_scales(start, stop, blocks, near_sizes, far_sizes)
-    # In place, because these arrays are long, one entry for each slot.
-    prefix_high, suffix_low = far_high, far_low
-    for b in range(blocks.size - 1):
-        half = 0.5 / scales[b] * (1.0 + 1e-12)
-        extreme = -np.inf
-        for s in range(blocks[b], blocks[b + 1]):
-            part = half * far_sizes[s] * far_sizes[s]
-            extreme = max(extreme, sphere_upper(far_high[s], part, radius))
-            prefix_high[s] = extreme
-        extreme = np.inf
-        for s in range(blocks[b + 1] - 1, blocks[b] - 1, -1):
-            part = half * far_sizes[s] * far_sizes[s]
-            extreme = min(extreme, sphere_lower(far_low[s], part, radius))
-            suffix_low[s] = extreme
-    n_zero, n_linear, b = 0, 0, 0
-    for p in range(start.size):
-        first, last = start[p], stop[p]
-        if first == last:
-            continue
-        b = _block_of(first, blocks, b)
-        part = 0.5 * (near_sizes[p] * near_sizes[p] / scales[b] + scales[b]) * (1.0 + 1e-12)
-        rounding = 4.0 * EPS * abs(thresholds[p])
-        zero_level = thresholds[p] + rounding + sphere_upper(near_high[p], part, radius)
-        linear_level = thresholds[p] - gamma - rounding + sphere_lower(near_low[p], part, radius)
-        # Most rows are decided as a whole, or not at all.
-        if suffix_low[first] > zero_level:
-            end = first
-        elif suffix_low[last - 1] > zero_level:
-            end = _first_above(suffix_low, first, last, zero_level)
-        else:
-            end = last
-        if end > first and prefix_high[end - 1] < linear_level:
-            begin = end
-        elif end > first and prefix_high[first] < linear_level:
-            begin = _first_not_below(prefix_high, first, end, linear_level)
-        else:
-            begin = first
-        if begin > first:
-            slot_steps[first] += 1.0
-            if begin < slot_steps.size:
-                slot_steps[begin] -= 1.0
-            row_linear[p] += begin - first
-        if decisions is not None:
-            for s in range(first, begin):
-                decisions[base[p] + rank[s]] = LINEAR
-            for s in range(end, last):
-                decisions[base[p] + rank[s]] = ZERO
-        n_linear += begin - first
-        n_zero += last - end
-        start[p], stop[p] = begin, end
-    return n_zero, n_linear
-
-
-@njit(cache=True, nogil=True)
-def _norm_scales(start, stop, blocks, near_sizes, far_sizes):
-    """Root mean square of sqrt(|u|^4 + |v|^4) over the items of each block."""
-    scales, rows = np.zeros(blocks.size - 1), np.zeros(blocks.size - 1)
-    b = 0
-    for p in range(start.size):
-        # A row that an earlier ball has emptied may follow after the last block.
-        if start[p] == stop[p]:
-            continue
-        b = _block_of(start[p], blocks, b)
-        scales[b] += near_sizes[p] * near_sizes[p]
-        rows[b] += 1.0
-    for b in range(blocks.size - 1):
-        square = scales[b] / max(rows[b], 1.0)
-        total = 0.0
-        for s in range(blocks[b], blocks[b + 1]):
-            total += far_sizes[s] * far_sizes[s]
-        # Any positive number is safe; blocks of identical points have no scale.
-        scales[b] = max(np.sqrt(square + total / (blocks[b + 1] - blocks[b])), 1e-150)
-    return scales
-
-
-@njit(inline="always")
-def _block_of(slot, blocks, guess):
-    """Return the block of a slot, searching from a guess; rows are nearly in block order."""
-    while slot >= blocks[guess + 1]:
-        guess += 1
-    while slot < blocks[guess]:
-        guess -= 1
-    return guess
-
-
-@njit(inline="always")
-def _first_above(values, first, last, level):
-    """Return the first index in first:last of an ascending array with a value > level."""
-    while first < last:
-        middle = (first + last) >> 1
-        if values[middle] > level:
-            last = middle
-        else:
-            first = middle + 1
-    return first
-
-
-@njit(inline="always")
-def _first_not_below(values, first, last, level):
-    """Return the first index in first:last of an ascending array with a value >= level."""
-    while first < last:
-        middle = (first + last) >> 1
-        if values[middle] < level:
-            first = middle + 1
-        else:
-            last = middle
-    return first
