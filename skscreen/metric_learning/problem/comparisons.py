@@ -463,7 +463,9 @@ class Comparisons:
         slots = self.items.slots
         if slots is None:
             return slot_weights
-        return np.bincount(slots, weights=slot_weights, minlength=len(self.items.far))
+        # Without slots the numbers would be integers.
+        total = np.bincount(slots, weights=slot_weights, minlength=len(self.items.far))
+        return total.astype(np.float64, copy=False)
 
 
 class DiagonalComparisons(Comparisons):

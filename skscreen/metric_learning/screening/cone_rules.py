@@ -105,4 +105,7 @@ of w'Qw; x (d,) is scratch.
 """
 
 orthant_decides = metric_learning.orthant_decides
-"""(centre, radius, level, a, b) -> whether <a*a - b*b, x> > level on a ball cut with the orthant."""
+"""(centre, radius, level, a, b) -> whether <a*a - b*b, x> > level on all of a ball cut so.
+
+With the orthant, by Theorems J11 and J12.
+"""
