@@ -38,7 +38,7 @@ CHAINS = np.split(X, 6), np.split(y, [10, 20, 30, 40, 50])
 CHAINS = np.split(X, [10, 20, 30, 40, 50]), CHAINS[1]
 
 FITS = {
-    "ScreenedSVC": (ScreenedLinearSVC(), (X, y)),
+    "ScreenedSVC": (ScreenedLinearSVC(random_state=0), (X, y)),
     "ScreenedSVC, kernel": (ScreenedSVC(kernel="rbf", intercept="penalised"), (X, y)),
     "PragamSVC": (PragamSVC(0.1), (X, y)),
     "PragamSVC, warm": (PragamSVC(0.1, warm_start=True), (X, y)),
@@ -119,9 +119,15 @@ def state(model):
     skip = ("seconds", "history_", "screening_history_", "bounds_", "answers_")
     found = {}
     for name, value in vars(model).items():
+        if name in TIMED:
+            continue
         if name.endswith("_") and name not in skip and not hasattr(value, "get_params"):
             found[name] = np.asarray(value, dtype=None)
     return found
+
+
+# These hold seconds.
+TIMED = ("history_", "screening_history_", "cv_results_")
 
 
 def same(first, second):
@@ -207,7 +213,7 @@ def test_an_interrupted_path_returns_whole_solutions_or_raises(name):
             ended.add(0)
             continue
         ended.add(len(path))
-        np.testing.assert_array_equal(path.objectives, whole.objectives[: len(path)])
+        np.testing.assert_allclose(path.objectives, whole.objectives[: len(path)], rtol=1e-5)
         assert path.converged.all()
     assert len(ended) > 2
     with pytest.raises(Interrupt):

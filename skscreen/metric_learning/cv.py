@@ -189,12 +189,12 @@ class ScreenedRTLMCV(ScreenedRTLM):
         counts = self._counts()
         model = model_of_folds(self, ScreenedRTLM, n_neighbors=counts[0])
         path = partial(_follow_fold, model, classifier, counts, self.lams_)
+        several = isinstance(self.n_neighbors, list | tuple)
+        grid = {"n_neighbors": counts, "lam": self.lams_} if several else {"lam": self.lams_}
         with Tasks(self, len(splits), "fold") as tasks:
             best, failed, start = score_folds(
-                self, model, path, scorer, X, y, splits, None, tasks, {"lam": self.lams_}
+                self, model, path, scorer, X, y, splits, None, tasks, grid
             )
-            if isinstance(self.n_neighbors, list | tuple):
-                self.scores_ = self.scores_.reshape(len(splits), len(counts), -1)
             warn_unless_converged(failed, self.tol, self.max_iter, ADVICE)
             k, best = divmod(best, self.lams_.size)
             self.best_n_neighbors_, self.best_lam_ = counts[k], float(self.lams_[best])

@@ -178,7 +178,7 @@ def test_estimator_and_path_agree_with_svc():
     peer = SVC(C=2.0, gamma=0.03, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-3)
     path = svc_path(X, y, Cs=[0.1, 0.5, 2.0], kernel="rbf", gamma=0.03, intercept="free", tol=1e-8)
-    assert path.objectives[-1] == pytest.approx(model.objective_[0], rel=1e-7)
+    assert path.objectives[-1] == pytest.approx(model.objective_, rel=1e-7)
 
 
 @pytest.mark.parametrize("in_tiles", [True, False])

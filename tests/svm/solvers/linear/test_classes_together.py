@@ -53,9 +53,9 @@ def test_numbers_beyond_single_precision_are_left_alone():
 def test_fits_are_those_of_linear_svc(C, dtype):
     X, classes = texts(300, 5000, 5)
     X, weights = X.astype(dtype), np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], 300)
-    ours = ScreenedLinearSVC(C, tol=1e-10).fit(X, classes, weights)
+    ours = ScreenedLinearSVC(C, tol=1e-10, random_state=0).fit(X, classes, weights)
     theirs = LinearSVC(C=C, tol=1e-9, max_iter=100_000).fit(sparse.csr_matrix(X), classes, weights)
     assert ours.dual_gap_ <= 1e-10 and ours.n_iter_ >= 1
     assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
-    again = ScreenedLinearSVC(C, tol=1e-10, n_jobs=2).fit(X, classes, weights)
+    again = ScreenedLinearSVC(C, tol=1e-10, n_jobs=2, random_state=0).fit(X, classes, weights)
     assert np.array_equal(again.coef_, ours.coef_)
