@@ -255,7 +255,6 @@ def test_progress_bar(capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.xfail(reason="known since the merge of 0.3.0's rooms, to be looked at", strict=False)
 def test_pipelines_grids_and_names():
     frame = pd.DataFrame(X).add_prefix("f")
     model = PragamSVC().fit(frame, NAMES[y])

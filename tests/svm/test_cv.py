@@ -387,7 +387,6 @@ def test_a_kernel_matrix_as_a_table():
     assert_array_equal(*found)
 
 
-@pytest.mark.xfail(reason="known since the merge of 0.3.0's rooms, to be looked at", strict=False)
 def test_classes_that_a_fold_lacks_are_named_with_certify():
     X, y = data("wine")
     options = {**LINEAR, "certify": 0.1, "multi_class": "ovr"}

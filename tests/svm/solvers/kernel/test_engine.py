@@ -172,7 +172,6 @@ def test_flat_kernels_with_a_large_C(gamma, in_tiles):
     assert extended_gap(X, y, caps, y * found.alpha, found.b, 0.0, gamma) <= said <= 1e-6
 
 
-@pytest.mark.xfail(reason="known since the merge of 0.3.0's rooms, to be looked at", strict=False)
 def test_estimator_and_path_agree_with_svc():
     X, y = data("cancer")
     model = ScreenedSVC(C=2.0, kernel="rbf", gamma=0.03, intercept="free", tol=1e-8).fit(X, y)
