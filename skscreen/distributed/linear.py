@@ -62,7 +62,7 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
 
     with B = `intercept_scaling`, or the hinge without the square. The rows stay where Dask puts
     them. In a pass over them, each worker sends back sums: the objective, the gradient and the
-    Hessian. The driver takes a Newton step. Ten to twenty passes reach a small gap, whatever C is.
+    Hessian. The driver takes a Newton step.
     More classes are handled one-vs-rest, in the same passes.
 
     Parameters
@@ -127,7 +127,7 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
 
     See Also
     --------
-    skscreen.ScreenedLinearSVC : The same problem for rows in memory, faster as long as they fit.
+    skscreen.ScreenedLinearSVC : The same problem for rows in memory.
 
     Notes
     -----
