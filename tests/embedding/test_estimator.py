@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from embedding_reference import share_right, triplets_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -17,8 +16,6 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import estimator_checks
-from sklearn.utils.fixes import parse_version
 
 from skscreen import OrdinalEmbedding
 from skscreen.embedding.problem.losses import TRAITS
@@ -37,50 +34,6 @@ SOLVERS = ["auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch"]
 
 def model(**options):
     return OrdinalEmbedding(**{"random_state": 0, **options})
-
-
-# -- the contract of scikit-learn ----------------------------------------------------------------
-
-FEATURES = "the check passes features, which are no indices of objects"
-PER_OBJECT = "transform returns the points of the objects, not a row for each answer"
-EXPECTED_FAILURES = {
-    "check_methods_sample_order_invariance": PER_OBJECT,
-    "check_methods_subset_invariance": PER_OBJECT,
-    "check_n_features_in_after_fitting": "predict takes triplets and quadruplets after either",
-    "check_sample_weight_equivalence_on_dense_data": FEATURES,
-    "check_sample_weight_equivalence_on_sparse_data": FEATURES,
-    "check_sample_weights_not_overwritten": FEATURES,
-    "check_sample_weights_pandas_series": FEATURES,
-    "check_sample_weights_not_an_array": FEATURES,
-    "check_sample_weights_shape": FEATURES,
-}
-if parse_version(sklearn.__version__) < parse_version("1.7.2"):
-    EXPECTED_FAILURES["check_positive_only_tag_during_fit"] = "it subtracts a mean from integers"
-
-
-def triplets_for_rows(estimator, X, X_test=None, kernel=None):
-    """A triplet in place of each row of features."""
-    first = np.arange(len(X))
-    return np.stack([first, first + 1, first + 2], axis=1) % max(len(X), 3)
-
-
-@pytest.fixture
-def answers_for_features(monkeypatch):
-    monkeypatch.setattr(estimator_checks, "_enforce_estimator_tags_X", triplets_for_rows)
-    monkeypatch.setattr(
-        estimator_checks,
-        "_enforce_estimator_tags_y",
-        lambda estimator, y: np.where(np.arange(len(y)) % 2 == 0, 1, -1),
-    )
-
-
-@pytest.mark.filterwarnings("ignore")
-@estimator_checks.parametrize_with_checks(
-    [OrdinalEmbedding(), OrdinalEmbedding(1, loss="tste", solver="svrg-sbb")],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
-)
-def test_sklearn_contract(estimator, check, answers_for_features):
-    check(estimator)
 
 
 def test_constructor_stores_and_only_n_components_is_positional():

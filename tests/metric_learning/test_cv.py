@@ -12,7 +12,6 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import scale
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skscreen import ScreenedRTLM, ScreenedRTLMCV
 
@@ -25,11 +24,6 @@ CV = StratifiedKFold(3, shuffle=True, random_state=0)
 
 @pytest.mark.filterwarnings("ignore:No metric brings the near samples")
 @pytest.mark.filterwarnings("ignore:.* classes in y have a single member")
-@parametrize_with_checks([ScreenedRTLMCV([0.3, 0.1], cv=2, n_neighbors=2)])
-def test_contract(estimator, check):
-    check(estimator)
-
-
 @pytest.mark.parametrize("options", [{}, {"diagonal": True}, {"n_neighbors": 2}])
 @pytest.mark.parametrize("scoring", [None, "balanced_accuracy"])
 def test_same_as_a_grid_search(scoring, options):

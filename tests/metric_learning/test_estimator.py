@@ -35,20 +35,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen import ScreenedRTLM, rtlm_path
 from skscreen.metric_learning.problem import triplets
 from skscreen.metric_learning.solvers import projected_gradient
-
-# -- the contract of scikit-learn ----------------------------------------------------------------
-
-
-@pytest.mark.filterwarnings("ignore:No metric brings the near samples")
-@parametrize_with_checks([ScreenedRTLM(), ScreenedRTLM(loss="hinge", diagonal=True)])
-def test_sklearn_contract(estimator, check):
-    check(estimator)
 
 
 def test_constructor_stores_its_arguments_untouched():

@@ -15,7 +15,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skscreen import PragamSVC
 
@@ -30,11 +29,6 @@ for array in (X, y, IRIS_X, IRIS_Y):
 NAMES = np.array(["benign", "malign"])
 SIGNS = np.where(y == 1, 1.0, -1.0)
 SOLVERS = ["pragam", "bmrm", "ls-bmrm", "pegasos"]
-
-
-@parametrize_with_checks([PragamSVC(), PragamSVC(solver="bmrm")])
-def test_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("solver", ["pragam", "bmrm"])

@@ -18,7 +18,6 @@ from sklearn.exceptions import (
 )
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.preprocessing import scale
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV
 from skscreen.inspection import CertifiedPathDisplay
@@ -35,11 +34,6 @@ def data(name):
     X, y = {"cancer": load_breast_cancer, "wine": load_wine}[name](return_X_y=True)
     X = scale(X)
     return (X[::2], y[::2]) if name == "cancer" else (X, y)
-
-
-@parametrize_with_checks([ScreenedSVCCV(Cs=3, kernel="linear", intercept="penalised")])
-def test_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("options", [LINEAR, RBF, {}])

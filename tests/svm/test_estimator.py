@@ -16,7 +16,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from svm_reference import optimum, primal
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_path
@@ -45,18 +44,6 @@ def gram(X, Y=None, *, kernel="linear", gamma="scale", degree=3, coef0=0.0):
         gamma = 1.0 / (X.shape[1] * X.var())
     settings = {"gamma": gamma, "degree": degree, "coef0": coef0}
     return pairwise_kernels(X, Y, metric=kernel, filter_params=True, **settings)
-
-
-@parametrize_with_checks(
-    [
-        ScreenedSVC(),
-        ScreenedSVC(intercept="penalised"),
-        ScreenedSVC(multi_class="ovr"),
-        ScreenedSVC(kernel="linear", intercept="penalised", multi_class="ovr"),
-    ]
-)
-def test_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("options", KERNELS)

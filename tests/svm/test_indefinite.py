@@ -9,7 +9,6 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC, SVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from svm_reference import dual, free_gap, free_optimum, gap, optimum
 
 from skscreen import ScreenedSVC, ScreenedSVCCV, ScreenedSVR, svc_certified_C, svc_path
@@ -23,28 +22,6 @@ CONDITIONAL = -DISTANCES
 ROUNDED = np.round(np.exp(-0.05 * DISTANCES**2), 2)
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 IRIS_X = scale(IRIS_X)
-
-
-@parametrize_with_checks(
-    [
-        ScreenedSVC(kernel="sigmoid", indefinite="shift"),
-        ScreenedSVC(kernel="precomputed", indefinite="shift"),
-        ScreenedSVC(kernel="precomputed", indefinite="shift", multi_class="ovr"),
-        ScreenedSVC(kernel="poly", coef0=1.0),
-    ],
-    # What is added to the diagonal is another for a sample that stands there twice.
-    expected_failed_checks=lambda model: dict.fromkeys(
-        [
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_sample_weight_equivalence_on_sparse_data",
-        ]
-        if model.kernel == "sigmoid"
-        else [],
-        "a shift does not know repeated samples",
-    ),
-)
-def test_contract(estimator, check):
-    check(estimator)
 
 
 def alpha_of(model):

@@ -7,17 +7,11 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC
 
 X, y = load_iris(return_X_y=True)
 X = scale(X)
-
-
-@parametrize_with_checks([ScreenedLinearSVC()])
-def test_contract(estimator, check):
-    check(estimator)
 
 
 def test_every_parameter_of_linear_svc_is_known():

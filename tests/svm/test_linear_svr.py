@@ -7,17 +7,11 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skscreen import ScreenedLinearSVR, ScreenedSVR
 
 X, y = load_diabetes(return_X_y=True)
 X, y = scale(X)[:150], scale(y)[:150]
-
-
-@parametrize_with_checks([ScreenedLinearSVR()])
-def test_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])

@@ -12,7 +12,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from svm_reference import dual, free_gap, free_optimum, gap, optimum
 
 from skscreen import ScreenedSVC, ScreenedSVCCV
@@ -30,16 +29,6 @@ for array in (X, y, DIGITS_X, DIGITS_Y):
 
 def pairs(C=1.0, **options):
     return ScreenedSVC(C, **{"multi_class": "ovo", "intercept": "free", "tol": 1e-9} | options)
-
-
-@parametrize_with_checks(
-    [
-        ScreenedSVC(kernel="linear"),
-        ScreenedSVC(kernel="linear", intercept="penalised"),
-    ]
-)
-def test_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("options", [{"kernel": "linear"}, {"kernel": "rbf"}])

@@ -14,7 +14,6 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 from sklearn.svm import SVR, LinearSVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skscreen import ScreenedSVR
 from tests.svm_reference import regression_optimum, squared_regression_optimum
@@ -26,17 +25,6 @@ LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
 WEIGHTS = np.random.default_rng(0).choice([0.5, 1.0, 2.0], 120)
 KERNELS = {"rbf": {"gamma": GAMMA}, "poly": {"gamma": GAMMA, "coef0": 1.0, "degree": 2},
            "linear": {}}  # fmt: skip
-
-
-@parametrize_with_checks(
-    [
-        ScreenedSVR(),
-        ScreenedSVR(kernel="linear", intercept="penalised", epsilon=0.0),
-        ScreenedSVR(loss="squared_epsilon_insensitive"),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("seed", range(5))

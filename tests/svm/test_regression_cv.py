@@ -6,7 +6,6 @@ from sklearn.datasets import load_diabetes
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.preprocessing import scale
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skscreen import ScreenedSVR, ScreenedSVRCV
 
@@ -14,11 +13,6 @@ X, y = load_diabetes(return_X_y=True)
 X, y = scale(X)[:120, :5], scale(y)[:120]
 WEIGHTS = np.random.default_rng(0).choice([0.0, 1.0, 2.0], 120)
 CS, EPSILONS, GAMMAS = [0.1, 1.0, 10.0], [0.5, 0.0, 0.1], [0.3, 0.05]
-
-
-@parametrize_with_checks([ScreenedSVRCV([0.1, 1.0], cv=2)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
