@@ -8,7 +8,7 @@ PEERS ?= $(VENV)-peers/bin/python
 .DELETE_ON_ERROR:
 # Two extras share one environment, and two pips must not write to it at the same time.
 .NOTPARALLEL:
-.PHONY: help demo compiled test sanitize test-matrix bench doc lint format dist clean
+.PHONY: help demo compiled test quick proofs sanitize test-matrix bench doc lint format dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,12 @@ compiled: $(VENV)/.installed-test ## compile the C++ loops again after a change
 
 test: $(VENV)/.installed-test ## run the tests, on all cores
 	@$(RUN) -m pytest -q -n auto --dist worksteal
+
+quick: $(VENV)/.installed-test ## run the tests that take less than a second each
+	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow and not contract and not proof"
+
+proofs: $(VENV)/.installed-bench ## search for wrong decisions, gaps, answers, and leaks: make proofs [MINUTES=2] of each
+	@$(RUN) -m pytest -q -m proof --proof-minutes $(or $(MINUTES),2) tests/proofs
 
 # The checked modules are found before those of the environment, whose packages serve as they are.
 SANITIZED := build/sanitized

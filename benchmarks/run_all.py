@@ -27,37 +27,37 @@ from benchmarks.support.peer_process import versions
 
 # By the name in `results.json`: the module, and which of --data, --out and --peer-python it takes.
 SCRIPTS = {
-    "latency": ("whole.latency",),
-    "growth": ("whole.growth", "out"),
-    "svm_peers": ("svm.peers_elsewhere", "data", "peer"),
-    "metric_peers": ("metric_learning.peers", "data", "peer"),
-    "verification": ("metric_learning.verification", "data", "peer"),
-    "identities": ("metric_learning.identities",),
-    "rtlm_path": ("metric_learning.path", "data"),
-    "rtlm_paper": ("metric_learning.paper", "data", "out"),
-    "svc": ("svm.fits", "data"),
-    "svc_large": ("svm.large", "data"),
-    "svr": ("svm.regression", "data"),
-    "squared_hinge": ("svm.squared_hinge", "data"),
-    "store": ("svm.store", "data"),
-    "certified": ("svm.certified", "data"),
-    "many_classes": ("svm.many_classes", "data"),
-    "searches": ("svm.searches", "data"),
-    "pragam": ("pragam.paper", "data", "out"),
-    "embedding": ("embedding.run", "data", "out", "peer"),
-    "dimension": ("embedding.dimension", "peer"),
-    "active": ("embedding.active", "data"),
-    "coverage": ("embedding.coverage",),
-    "scales": ("embedding.scales",),
-    "sequence_peers": ("sequence.peers", "data", "peer"),
-    "on_dask": ("whole.on_dask", "data"),
-    "safety": ("safety.comparisons",),
-    "safety_samples": ("safety.samples",),
-    "safety_fits": ("safety.fits",),
-    "safety_losses": ("safety.losses",),
-    "safety_gaps": ("safety.gaps",),
-    "fuzz": ("fuzz.run",),
-    "soak": ("whole.soak",),
+    "latency": ("benchmarks.whole.latency",),
+    "growth": ("benchmarks.whole.growth", "out"),
+    "svm_peers": ("benchmarks.svm.peers_elsewhere", "data", "peer"),
+    "metric_peers": ("benchmarks.metric_learning.peers", "data", "peer"),
+    "verification": ("benchmarks.metric_learning.verification", "data", "peer"),
+    "identities": ("benchmarks.metric_learning.identities",),
+    "rtlm_path": ("benchmarks.metric_learning.path", "data"),
+    "rtlm_paper": ("benchmarks.metric_learning.paper", "data", "out"),
+    "svc": ("benchmarks.svm.fits", "data"),
+    "svc_large": ("benchmarks.svm.large", "data"),
+    "svr": ("benchmarks.svm.regression", "data"),
+    "squared_hinge": ("benchmarks.svm.squared_hinge", "data"),
+    "store": ("benchmarks.svm.store", "data"),
+    "certified": ("benchmarks.svm.certified", "data"),
+    "many_classes": ("benchmarks.svm.many_classes", "data"),
+    "searches": ("benchmarks.svm.searches", "data"),
+    "pragam": ("benchmarks.pragam.paper", "data", "out"),
+    "embedding": ("benchmarks.embedding.run", "data", "out", "peer"),
+    "dimension": ("benchmarks.embedding.dimension", "peer"),
+    "active": ("benchmarks.embedding.active", "data"),
+    "coverage": ("benchmarks.embedding.coverage",),
+    "scales": ("benchmarks.embedding.scales",),
+    "sequence_peers": ("benchmarks.sequence.peers", "data", "peer"),
+    "on_dask": ("benchmarks.whole.on_dask", "data"),
+    "safety": ("tests.proofs.safety.comparisons",),
+    "safety_samples": ("tests.proofs.safety.samples",),
+    "safety_fits": ("tests.proofs.safety.fits",),
+    "safety_losses": ("tests.proofs.safety.losses",),
+    "safety_gaps": ("tests.proofs.safety.gaps",),
+    "fuzz": ("tests.proofs.fuzz.run",),
+    "soak": ("tests.proofs.soak",),
 }
 PACKAGES = (
     "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "matplotlib",
@@ -104,7 +104,7 @@ def stored(file: Path) -> dict:
 def run(name: str, args, extra: str) -> dict:
     """Run a script; return what it printed, and when, where and with what."""
     module, *takes = SCRIPTS[name]
-    command = [sys.executable, "-m", f"benchmarks.{module}"]
+    command = [sys.executable, "-m", module]
     if "data" in takes:
         command += ["--data", str(args.data)]
     if "out" in takes:

@@ -26,3 +26,9 @@ def little_memory(monkeypatch):
         monkeypatch.setattr(memory, "_NEGLIGIBLE", 0)
 
     return pretend
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--proof-minutes", type=float, default=2.0, help="of each search in tests/proofs"
+    )

@@ -1,4 +1,4 @@
-"""A few examples of every target of `benchmarks/fuzz/run.py`, and that each public name has one."""
+"""A few examples of every target of `tests/proofs/fuzz/run.py`, and that each public name has one."""
 
 import random
 import signal
@@ -9,8 +9,8 @@ import numba
 import numpy as np
 import pytest
 
-from benchmarks.fuzz import checks, targets
-from benchmarks.fuzz import run as fuzz
+from tests.proofs.fuzz import checks, targets
+from tests.proofs.fuzz import run as fuzz
 
 # Slow ones have fewer: a cluster, folds, chains, and what iterates long where it cannot converge.
 SLOW = ("DistributedRTLM", "DistributedLinearSVC", "MaxMarginChain", "ScreenedRTLMCV",

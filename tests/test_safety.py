@@ -1,13 +1,13 @@
-"""Small runs of `benchmarks/safety/`, and that they find balls that are too small."""
+"""Small runs of `tests/proofs/safety/`, and that they find balls that are too small."""
 
 import numpy as np
 import pytest
 
-from benchmarks.safety import comparisons, fits, losses, samples
-from benchmarks.safety.comparison_problems import Independent, draw
-from benchmarks.safety.recorder import END, INSIDE, PATH, SOLVE
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
+from tests.proofs.safety import comparisons, fits, losses, samples
+from tests.proofs.safety.comparison_problems import Independent, draw
+from tests.proofs.safety.recorder import END, INSIDE, PATH, SOLVE
 
 KINDS = ("iris", "outliers", "ill-conditioned", "nearly tied", "mixed comparisons")
 

@@ -8,12 +8,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.svm import SVC
 
-from benchmarks.safety.recorder import replaced
 from skscreen.core.certificate import screening_event
 from skscreen.samples.gram import Gram
 from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.kernel.solve import solve_kernel
+from tests.proofs.safety.recorder import replaced
 
 
 def standardised(X):

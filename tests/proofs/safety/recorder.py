@@ -12,12 +12,12 @@ from unittest.mock import patch
 
 import numpy as np
 
-from benchmarks.support.judging import shrunken
 from skscreen.core.certificate import screening_event
 from skscreen.metric_learning import path_solver
 from skscreen.metric_learning.screening import active
 from skscreen.svm.screening.inside_box import compare_at
 from skscreen.svm.screening.rules import decide
+from tests.proofs.judging import shrunken
 
 # Kinds of decisions about samples.
 PATH, INSIDE, SOLVE, END = "from another C", "inside the box", "while solving", "at the end"

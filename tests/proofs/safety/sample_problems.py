@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import scale
 
-from benchmarks.support.hard_data import HARD
+from tests.awkward_data import HARD
 
 REAL = {"cancer": load_breast_cancer, "wine": load_wine}
 KINDS = (*REAL, "blobs", *HARD, "wide")

@@ -2,7 +2,7 @@
 
 import importlib
 
-from benchmarks.fuzz import (
+from tests.proofs.fuzz import (
     answers,
     embedding_tools,
     metric_learning,
@@ -11,7 +11,7 @@ from benchmarks.fuzz import (
     sequences,
     svm,
 )
-from benchmarks.fuzz.inputs import Inputs
+from tests.proofs.fuzz.inputs import Inputs
 
 TARGETS = {
     **svm.TARGETS, **metric_learning.TARGETS, **others.TARGETS, **answers.TARGETS,

@@ -5,12 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
-from benchmarks.support.hard_data import HARD
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem, Proximal
 from skscreen.metric_learning.problem.triplets import comparisons_from_arrays, triplets_from_labels
+from tests.awkward_data import HARD
 
 # The explicit problem and its certificate are those of the tests.
 from tests.rtlm_reference import LOADERS, Explicit

@@ -6,12 +6,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.fuzz.checks import call, expect, expect_certified, expect_close, expect_finite
-from benchmarks.fuzz.inputs import Inputs, dress
 from skscreen import ChainCRF, KernelChainClassifier, MaxMarginChain, SequenceTransformer
 from skscreen.datasets import load_conll
 from skscreen.metrics import sequence_accuracy, span_f1, span_report
 from skscreen.model_selection import cross_val_predict_sequences
+from tests.proofs.fuzz.checks import call, expect, expect_certified, expect_close, expect_finite
+from tests.proofs.fuzz.inputs import Inputs, dress
 
 
 def fuzz_max_margin(inputs: Inputs) -> None:

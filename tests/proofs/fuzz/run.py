@@ -1,7 +1,7 @@
 """Fuzzing of every public function: no crash, no hang, no number that is not finite, no wrong one.
 
-    python -m benchmarks.fuzz.run [--minutes 20] [--target NAME,...] [--seed 0] [--engine auto]
-    python -m benchmarks.fuzz.run --target NAME --replay HEX
+    python -m tests.proofs.fuzz.run [--minutes 20] [--target NAME,...] [--seed 0] [--engine auto]
+    python -m tests.proofs.fuzz.run --target NAME --replay HEX
 
 What is drawn is in `inputs.py`, what is called in `targets.py`, what is expected in
 `checks.py`. Each target has a process of its own, so that a crash of the interpreter is a
@@ -33,7 +33,7 @@ from numba.core.registry import cpu_target
 from threadpoolctl import threadpool_limits
 
 import skscreen
-from benchmarks.fuzz.targets import TARGETS, once
+from tests.proofs.fuzz.targets import TARGETS, once
 
 # Seconds without an end after which a process is given up: for what no signal interrupts.
 STUCK = 120.0
@@ -160,7 +160,7 @@ def fuzz(name: str, seconds: float, seed: int, engine: str) -> tuple[int, list[d
         file = Path(folder) / "found"
         ends, lines = time.monotonic() + seconds, []
         while (left := ends - time.monotonic()) > 0.0:
-            command = [sys.executable, "-m", "benchmarks.fuzz.run", "--child", str(file),
+            command = [sys.executable, "-m", "tests.proofs.fuzz.run", "--child", str(file),
                        "--target", name, "--minutes", str(left / 60.0), "--seed", str(seed),
                        "--engine", engine]  # fmt: skip
             errors = file.with_suffix(".errors")

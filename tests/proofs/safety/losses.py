@@ -1,6 +1,6 @@
 """Decisions about samples with other losses than the hinge: not one may be wrong.
 
-    python -m benchmarks.safety.losses [--decisions 10_000_000] [--minutes 5] [--seed 0]
+    python -m tests.proofs.safety.losses [--decisions 10_000_000] [--minutes 5] [--seed 0]
 
 needs the `test` extra. As `samples.py` and `fits.py`, half of the time each: decisions by hand,
 from references of any accuracy at other values of C, and those that fits, paths and stores take,
@@ -21,8 +21,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from benchmarks.safety import fits, samples
-from benchmarks.safety.sample_optima import (
+from benchmarks.support.environment import environment
+from benchmarks.support.tables import table
+from skscreen import ScreenedSVR, svr_path
+from skscreen.samples.losses import squared_hinge
+from skscreen.samples.targets import LOSSES
+from skscreen.samples.twice import both_signs
+from tests.proofs.judging import COLUMNS
+from tests.proofs.safety import fits, samples
+from tests.proofs.safety.sample_optima import (
     MOST_STEPS,
     SMALL,
     TIGHT,
@@ -30,14 +37,7 @@ from benchmarks.safety.sample_optima import (
     optimum,
     squared_optimum,
 )
-from benchmarks.safety.sample_problems import KINDS, data
-from benchmarks.support.environment import environment
-from benchmarks.support.judging import COLUMNS
-from benchmarks.support.tables import table
-from skscreen import ScreenedSVR, svr_path
-from skscreen.samples.losses import squared_hinge
-from skscreen.samples.targets import LOSSES
-from skscreen.samples.twice import both_signs
+from tests.proofs.safety.sample_problems import KINDS, data
 
 EPSILONS = (0.0, 0.1, 0.5)
 # Tests of losses without a linear piece: all others are one of these.

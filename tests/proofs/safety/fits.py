@@ -1,6 +1,6 @@
 """Decisions that fits take while they solve, against independent optima: not one may be wrong.
 
-    python -m benchmarks.safety.fits [--decisions 50_000_000] [--minutes 15] [--jobs 1]
+    python -m tests.proofs.safety.fits [--decisions 50_000_000] [--minutes 15] [--jobs 1]
 
 needs the `test` extra. Support vector machines are fitted alone, along paths over C and from a
 store, with rows and with kernels, with a penalised, a free and no intercept, by every solver, to
@@ -28,21 +28,7 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from benchmarks.safety.comparison_problems import KINDS as METRICS
-from benchmarks.safety.comparison_problems import draw
-from benchmarks.safety.comparisons import GAMMAS, judged
-from benchmarks.safety.recorder import ComparisonRecorder, SampleRecorder, replaced
-from benchmarks.safety.sample_optima import (
-    MOST_STEPS,
-    SMALL,
-    TIGHT,
-    Hinge,
-    optimum,
-    squared_optimum,
-)
-from benchmarks.safety.sample_problems import KINDS, data
 from benchmarks.support.environment import environment
-from benchmarks.support.judging import COLUMNS, judge, shrunken
 from benchmarks.support.tables import table
 from skscreen import ScreenedSVC, svc_path
 from skscreen.metric_learning.path_solver import PathSolver
@@ -51,6 +37,20 @@ from skscreen.metric_learning.screening.rules import RULES
 from skscreen.metric_learning.solvers.projected_gradient import Options
 from skscreen.svm.screening.inside_box import Inside, compare
 from skscreen.svm.screening.rules import ball_test
+from tests.proofs.judging import COLUMNS, judge, shrunken
+from tests.proofs.safety.comparison_problems import KINDS as METRICS
+from tests.proofs.safety.comparison_problems import draw
+from tests.proofs.safety.comparisons import GAMMAS, judged
+from tests.proofs.safety.recorder import ComparisonRecorder, SampleRecorder, replaced
+from tests.proofs.safety.sample_optima import (
+    MOST_STEPS,
+    SMALL,
+    TIGHT,
+    Hinge,
+    optimum,
+    squared_optimum,
+)
+from tests.proofs.safety.sample_problems import KINDS, data
 
 KERNELS = ("linear", "rbf", "linear", "precomputed", "linear", "poly", "linear")
 INTERCEPTS = ("free", "none", "penalised")

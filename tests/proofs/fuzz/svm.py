@@ -6,15 +6,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from sklearn.model_selection import KFold, LeaveOneGroupOut
 
-from benchmarks.fuzz.checks import (
-    call,
-    expect,
-    expect_certified,
-    expect_close,
-    expect_finite,
-    svm_objectives,
-)
-from benchmarks.fuzz.inputs import DENSE, SPARSE, Inputs
 from skscreen import (
     PragamSVC,
     ScreenedLinearSVC,
@@ -23,6 +14,15 @@ from skscreen import (
     svc_certified_C,
     svc_path,
 )
+from tests.proofs.fuzz.checks import (
+    call,
+    expect,
+    expect_certified,
+    expect_close,
+    expect_finite,
+    svm_objectives,
+)
+from tests.proofs.fuzz.inputs import DENSE, SPARSE, Inputs
 
 WEIGHTS = (None, "balanced", {}, {0: 2.0}, {0: 0.0}, {0: 1e8, 1: 1e-8})
 SVC = {

@@ -13,14 +13,6 @@ from matplotlib import pyplot as plt
 from scipy import sparse
 
 import skscreen.metrics
-from benchmarks.fuzz.checks import (
-    call,
-    embedding_losses,
-    expect,
-    expect_close,
-    expect_finite,
-)
-from benchmarks.fuzz.inputs import DENSE, Inputs
 from skscreen import (
     OrdinalEmbedding,
     ScreenedRTLM,
@@ -42,6 +34,14 @@ from skscreen.metrics import (
     procrustes_distance,
     triplet_error,
 )
+from tests.proofs.fuzz.checks import (
+    call,
+    embedding_losses,
+    expect,
+    expect_close,
+    expect_finite,
+)
+from tests.proofs.fuzz.inputs import DENSE, Inputs
 
 matplotlib.use("Agg")
 EMBEDDING = {

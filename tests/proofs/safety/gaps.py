@@ -1,6 +1,6 @@
 """Gaps of kernel machines of many samples, computed again in extended precision.
 
-    python -m benchmarks.safety.gaps [--problems 200] [--seconds 20] [--jobs 1]
+    python -m tests.proofs.safety.gaps [--problems 200] [--seconds 20] [--jobs 1]
 
 Samples are standard, repeated, shifted, of very different scales, in far clusters, with heavy tails
 or with outliers of 1e6; C is from 1e-3 to 1e6, the intercept free, penalised or none, samples have
@@ -111,13 +111,13 @@ def one(seed: int, seconds: float):
     return kind, wrong, bool(caught), model.dual_gap_ / max(true, 1e-300), took
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
     """Judge all problems and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--problems", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=20.0, help="slower fits are named")
     parser.add_argument("--jobs", type=int, default=1)
-    args = parser.parse_args()
+    args = parser.parse_args(argv)
     tasks = (delayed(one)(seed, args.seconds) for seed in range(args.problems))
     found = Parallel(args.jobs)(tasks)
     count = Counter(kind for kind, *_ in found)

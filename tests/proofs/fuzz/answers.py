@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from benchmarks.fuzz.checks import call, expect
-from benchmarks.fuzz.inputs import DENSE, Inputs, spoiled_matrix
 from skscreen.datasets import load_eurodist, make_triplets
 from skscreen.preprocessing import (
     triplets_from_mostcentral,
@@ -14,6 +12,8 @@ from skscreen.preprocessing import (
     triplets_from_ratings,
     triplets_from_votes,
 )
+from tests.proofs.fuzz.checks import call, expect
+from tests.proofs.fuzz.inputs import DENSE, Inputs, spoiled_matrix
 
 NOISE_MODELS = ("flips", "points", "distances")
 FORMATS = ("list-order", "list-order", "list-boolean", "list-count", "tensor-count")

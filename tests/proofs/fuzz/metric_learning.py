@@ -9,15 +9,6 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 
-from benchmarks.fuzz.checks import (
-    Finding,
-    call,
-    expect,
-    expect_certified,
-    expect_close,
-    expect_finite,
-)
-from benchmarks.fuzz.inputs import DENSE, Inputs
 from skscreen import (
     RTLMPairsClassifier,
     RTLMQuadrupletsClassifier,
@@ -29,6 +20,15 @@ from skscreen import (
 from skscreen.distributed import DistributedLinearSVC, DistributedRTLM, distributed_svc_path
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
+from tests.proofs.fuzz.checks import (
+    Finding,
+    call,
+    expect,
+    expect_certified,
+    expect_close,
+    expect_finite,
+)
+from tests.proofs.fuzz.inputs import DENSE, Inputs
 
 RTLM = {
     "lam": (0.01, 1.0, 1e-6, 1e-300, 1e300, 3, np.float32(0.1)),

@@ -1,6 +1,6 @@
 """Screening decisions against independent optima: not one may be wrong.
 
-    python -m benchmarks.safety.comparisons [--decisions 10_000_000] [--seed 0]
+    python -m tests.proofs.safety.comparisons [--decisions 10_000_000] [--seed 0]
                                             [--kinds iris,outliers,...]
 
 needs the `test` extra. Problems from real and from adversarial data are solved without any code of
@@ -23,14 +23,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.safety.comparison_problems import KINDS, Independent, Items, draw
 from benchmarks.support.environment import environment
-from benchmarks.support.judging import judge, shrunken
 from skscreen.core.decisions import UNDECIDED
 from skscreen.metric_learning.problem.objective import extend
 from skscreen.metric_learning.screening.active import active_part, decide, leave_out
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
+from tests.proofs.judging import judge, shrunken
+from tests.proofs.safety.comparison_problems import KINDS, Independent, Items, draw
 
 # Each lambda is a reference for those within a factor of 0.5 to 1.5.
 LAMS = (1.5, 1.0, 0.95, 0.75, 0.5)

@@ -1,6 +1,6 @@
 """An hour of random work in one process: no leak, and the same results again.
 
-    python -m benchmarks.whole.soak [--minutes 60] [--seed 0] [--limit 5]
+    python -m tests.proofs.soak [--minutes 60] [--seed 0] [--limit 5]
 
 Fits of every estimator with random data and options, paths, searches with and without `store=`,
 pickles, predictions, and displays drawn and closed, in random order. Every task is done twice, at

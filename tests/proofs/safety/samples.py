@@ -1,6 +1,6 @@
 """Screening decisions about samples against independent optima: not one may be wrong.
 
-    python -m benchmarks.safety.samples [--decisions 50_000_000] [--seed 0] [--kinds cancer,...]
+    python -m tests.proofs.safety.samples [--decisions 50_000_000] [--seed 0] [--kinds cancer,...]
 
 needs the `test` extra. Hinge-loss problems with linear, RBF and polynomial kernels, a third of them
 with an unpenalised intercept, from real and from adversarial data, are solved by Clarabel and
@@ -27,10 +27,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from benchmarks.safety.sample_optima import SMALL, Hinge, balanced, dual_variables
-from benchmarks.safety.sample_problems import KINDS, data
 from benchmarks.support.environment import environment
-from benchmarks.support.judging import judge, shrunken
 from skscreen.samples.losses import SampleLosses, hinge
 from skscreen.svm.screening.bounds import (
     gap_ball,
@@ -48,6 +45,9 @@ from skscreen.svm.screening.rules import (
     intersection_test,
 )
 from skscreen.svm.solvers.hinge import HingeTerms
+from tests.proofs.judging import judge, shrunken
+from tests.proofs.safety.sample_optima import SMALL, Hinge, balanced, dual_variables
+from tests.proofs.safety.sample_problems import KINDS, data
 
 FACTORS = (1.0, 1.02, 1.2, 2.0, 10.0, 100.0)
 NOISES = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3)

@@ -5,9 +5,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from benchmarks.fuzz.checks import call, expect, expect_certified, expect_finite
-from benchmarks.fuzz.inputs import DENSE, SPARSE, Inputs
-from benchmarks.fuzz.svm import (
+from skscreen import ScreenedLinearSVR, ScreenedSVR, ScreenedSVRCV, svr_certified_C, svr_path
+from tests.proofs.fuzz.checks import call, expect, expect_certified, expect_finite
+from tests.proofs.fuzz.inputs import DENSE, SPARSE, Inputs
+from tests.proofs.fuzz.svm import (
     CERTIFIED,
     SEARCH,
     SVC,
@@ -16,7 +17,6 @@ from benchmarks.fuzz.svm import (
     sizes_of_terms,
     squared,
 )
-from skscreen import ScreenedLinearSVR, ScreenedSVR, ScreenedSVRCV, svr_certified_C, svr_path
 
 SVR = {
     **{name: values for name, values in SVC.items() if name not in ("class_weight", "n_jobs")},

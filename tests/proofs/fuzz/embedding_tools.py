@@ -5,9 +5,6 @@ from functools import partial
 import numpy as np
 from matplotlib import pyplot as plt
 
-from benchmarks.fuzz.checks import call, expect, expect_finite
-from benchmarks.fuzz.inputs import Inputs
-from benchmarks.fuzz.others import answers
 from skscreen import (
     DifferenceScaling,
     OrdinalEmbedding,
@@ -15,6 +12,9 @@ from skscreen import (
     next_queries,
 )
 from skscreen.inspection import DimensionTestDisplay
+from tests.proofs.fuzz.checks import call, expect, expect_finite
+from tests.proofs.fuzz.inputs import Inputs
+from tests.proofs.fuzz.others import answers
 
 ESTIMATORS = (
     None, OrdinalEmbedding(loss="ste", max_iter=3), OrdinalEmbedding(loss="ckl", reg=0.0),
