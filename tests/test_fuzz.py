@@ -1,4 +1,4 @@
-"""A few examples of every target of `tests/proofs/fuzz/run.py`, and that each public name has one."""
+"""A few examples of every target of `tests/proofs/fuzz`, and that each public name has one."""
 
 import random
 import signal
