@@ -102,7 +102,7 @@ def made(n: int, n_blocks: int) -> tuple[da.Array, da.Array]:
 
 def block(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and the labels of a block."""
-    w = np.random.default_rng(0).normal(size=FEATURES) / np.sqrt(FEATURES)
+    w = np.random.default_rng(0).standard_normal(FEATURES, dtype=np.float32) / FEATURES**0.5
     rng = np.random.default_rng([1, seed])
     X = rng.standard_normal((n, FEATURES), dtype=np.float32)
     return X, (X @ w + 0.5 * rng.standard_normal(n) > 0.0).astype(np.int8)

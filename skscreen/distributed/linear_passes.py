@@ -22,7 +22,6 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import get_blas_funcs
 
 from skscreen.core.threads import blas_threads_for
 from skscreen.distributed.rows import Block
@@ -249,7 +248,7 @@ def _add_transposed(rows, scales: np.ndarray, scale: float, out: np.ndarray) -> 
 
 
 def _add_matrices(rows, second: np.ndarray, scale: float, out: np.ndarray) -> None:
-    """Add sum_i second_i (x_i, B)(x_i, B)' for each column; of dense rows the lower triangle."""
+    """Add sum_i second_i (x_i, B)(x_i, B)' for each column."""
     d = rows.shape[1]
     for p in range(second.shape[1]):
         inside = np.flatnonzero(second[:, p])
@@ -258,11 +257,9 @@ def _add_matrices(rows, second: np.ndarray, scale: float, out: np.ndarray) -> No
             out[p, :d, :d] += (some.multiply(factors[:, None]).T @ some).toarray()
         else:
             scaled = some * np.sqrt(factors).astype(some.dtype)[:, None]
-            (multiply,) = get_blas_funcs(("syrk",), (scaled,))
-            # The upper triangle in Fortran order is the lower one of its transpose.
-            out[p, :d, :d] += multiply(1.0, scaled.T, lower=0).T
+            out[p, :d, :d] += scaled.T @ scaled
         if scale:
-            out[p, -1, :d] += scale * (some.T @ factors)
+            out[p, -1, :d] += scale * (some.T @ factors.astype(some.dtype))
             out[p, -1, -1] += scale * scale * factors.sum()
 
 
