@@ -27,14 +27,15 @@ constexpr double UNSURE = 0.1;
 
 // Kernel values of two classes: inside the first, whose samples come first, inside the second, and
 // between them; and B^2 of a penalised intercept, added to all of them.
+template <class T>
 struct PairValues {
-  Matrix<const float> A, B, AB;
+  Matrix<const T> A, B, AB;
   double square_bias;
 
   int64_t m() const { return A.rows; }
 
   // The value of samples i and j, without B^2.
-  float operator()(int64_t i, int64_t j) const {
+  T operator()(int64_t i, int64_t j) const {
     const int64_t m = A.rows;
     if (i < m) return j < m ? A(i, j) : AB(i, j - m);
     return j < m ? AB(j, i - m) : B(i - m, j - m);
@@ -159,7 +160,7 @@ struct Changed {
 };
 
 // Subtract from g what changes of samples of the first class add to the scores.
-inline void subtract_first(const PairValues& K, const Changed& changed, double* g) {
+inline void subtract_first(const PairValues<float>& K, const Changed& changed, double* g) {
   for (size_t k = 0; k < changed.index.size(); ++k) {
     const double c = changed.values[k];
     const float *row = K.A.row(changed.index[k]).data, *across = K.AB.row(changed.index[k]).data;
@@ -170,7 +171,7 @@ inline void subtract_first(const PairValues& K, const Changed& changed, double* 
 }
 
 // The same of the second class.
-inline void subtract_second(const PairValues& K, const Changed& changed, double* g) {
+inline void subtract_second(const PairValues<float>& K, const Changed& changed, double* g) {
   const int64_t count = (int64_t)changed.index.size();
   const int64_t* index = changed.index.data();
   const double* values = changed.values.data();
@@ -187,7 +188,7 @@ inline void subtract_second(const PairValues& K, const Changed& changed, double*
 }
 
 // Scores by the stored kernel values, and bounds on their errors.
-inline void pair_scores(const PairValues& K, Array<const double> beta,
+inline void pair_scores(const PairValues<float>& K, Array<const double> beta,
                         Array<const double> relative, Array<double> f, Array<double> errors) {
   // Sums over one class have terms of one sign.
   const int64_t n = beta.size, m = K.m();
@@ -207,7 +208,7 @@ inline void pair_scores(const PairValues& K, Array<const double> beta,
 class PairSolver {
  public:
   // The point beta with slopes g, and room for the kernel matrix of a working set.
-  PairSolver(const PairValues& K, const Box& box, Array<double> beta, Array<double> g,
+  PairSolver(const PairValues<float>& K, const Box& box, Array<double> beta, Array<double> g,
              Array<float> memory)
       : K(K), box(box), beta(beta), g(g), memory(memory), n(beta.size), rank_(n), W_(n),
         inside_(n) {}
@@ -260,7 +261,7 @@ class PairSolver {
   static constexpr double ROOM = 1.2;
   static constexpr int64_t MORE = 32;
 
-  const PairValues& K;
+  const PairValues<float>& K;
   Box box;
   Array<double> beta, g;
   Array<float> memory;
@@ -419,7 +420,7 @@ class PairSolver {
       part[k] = beta[i];
       slopes[k] = g[i] - b;
     }
-    Smo smo(Q, {diagonal.data(), padded_}, {low.data(), padded_}, {high.data(), padded_},
+    Smo<float> smo(Q, {diagonal.data(), padded_}, {low.data(), padded_}, {high.data(), padded_},
             {part.data(), padded_}, {slopes.data(), padded_});
     const int64_t taken =
         box.free ? smo.with_offset(eps, steps) : smo.without_offset(eps, steps);
@@ -441,7 +442,7 @@ class PairSolver {
 
 // Improve a point; return steps taken and its certificate by the stored kernel values.
 inline std::tuple<int64_t, double, double, double> improve_pair(
-    const PairValues& K, const Box& box, Array<double> beta, Array<double> f, Array<double> errors,
+    const PairValues<float>& K, const Box& box, Array<double> beta, Array<double> f, Array<double> errors,
     Array<double> parts, Array<const double> relative, double tol, int64_t steps,
     Array<float> memory) {
   std::vector<double> g(beta.size);

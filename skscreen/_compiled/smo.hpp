@@ -35,10 +35,12 @@ inline std::pair<double, double> pair_optimum(double q, double d_i, double g_i, 
   return {change, other};
 }
 
+// K in single or double precision; ranks of samples are in single precision.
+template <class T>
 class Smo {
  public:
   // K (m, n) with n >= m padded, diagonal K_ii + s_i, bounds, the point beta and its gradient g.
-  Smo(Matrix<const float> K, Array<const float> diagonal, Array<const double> low,
+  Smo(Matrix<const T> K, Array<const T> diagonal, Array<const double> low,
       Array<const double> high, Array<double> beta, Array<double> g)
       : K(K), n(beta.size), d(diagonal.data), low(low.data), high(high.data), beta(beta.data),
         g(g.data), memory_(3 * n), up(memory_.data()), down(up + n), values(down + n) {}
@@ -54,11 +56,11 @@ class Smo {
         falling();
         if (g[i] - g[largest()] <= eps) return step;
       }
-      const float* row = K.row(i).data;
+      const T* row = K.row(i).data;
       pair_gains(row, (float)g[i], d[i]);
       const int64_t j = largest();
       if (down[j] < 0.0f || g[i] <= g[j]) return step;
-      const double curvature = std::max(d[i] + d[j] - 2.0 * row[j], (double)(LEAST * d[i]));
+      const double curvature = std::max<double>(d[i] + d[j] - 2.0 * row[j], LEAST * d[i]);
       const double room_i = high[i] - beta[i], room_j = beta[j] - low[j];
       const double move = std::min(std::min((g[i] - g[j]) / curvature, room_i), room_j);
       beta[i] = move == room_i ? high[i] : beta[i] + move;
@@ -66,7 +68,7 @@ class Smo {
       mark(i);
       mark(j);
       // The part of the diagonal that is not from the kernel.
-      const float* other = K.row(j).data;
+      const T* other = K.row(j).data;
       g[i] -= move * (d[i] - row[i]);
       g[j] += move * (d[j] - other[j]);
       shift(row, other, move, -move);
@@ -84,7 +86,7 @@ class Smo {
       slopes();
       const int64_t i = largest();
       if (values[i] <= eps) return step;
-      const float* row = K.row(i).data;
+      const T* row = K.row(i).data;
       joint_gains(row, i);
       values[i] = NONE;
       const int64_t j = largest();
@@ -105,9 +107,9 @@ class Smo {
   static constexpr float LEAST = 1e-7f, TINIEST = std::numeric_limits<float>::min();
   static constexpr float NONE = -std::numeric_limits<float>::infinity();
 
-  Matrix<const float> K;
+  Matrix<const T> K;
   int64_t n;
-  const float* d;
+  const T* d;
   const double *low, *high;
   double *beta, *g;
   std::vector<float> memory_;
@@ -146,24 +148,26 @@ class Smo {
   }
 
   // Twice the gain of each sample together with i, if its beta falls.
-  void pair_gains(const float* row, float top, float own) {
-    const float least = LEAST * own;
+  void pair_gains(const T* row, float top, T own) {
+    const T least = LEAST * own;
     for_all(n, [=](int64_t k) {
       const float slope = std::max(top - (float)g[k] + down[k], 0.0f);
-      values[k] = slope * slope / std::max(own + d[k] - (row[k] + row[k]), least);
+      values[k] = (float)(slope * slope / std::max(own + d[k] - (row[k] + row[k]), least));
     });
   }
 
   // The gain of each sample together with i, see `pair_optimum`.
-  void joint_gains(const float* row, int64_t i) {
-    const float g_i = (float)g[i], d_i = d[i], low_i = down[i], high_i = up[i];
+  void joint_gains(const T* row, int64_t i) {
+    const float g_i = (float)g[i], d_i = (float)d[i], low_i = down[i], high_i = up[i];
     const float inverse = 1.0f / d_i;
-    const float *lowest = down, *highest = up, *diagonal = d;
+    const float *lowest = down, *highest = up;
+    const T* diagonal = d;
     const double* gradient = g;
     float* gains = values;
 #pragma omp simd
     for (int64_t k = 0; k < n; ++k) {
-      const float q = row[k], d_k = diagonal[k], g_k = (float)gradient[k], q_i = q * inverse;
+      const float q = (float)row[k], d_k = (float)diagonal[k], g_k = (float)gradient[k];
+      const float q_i = q * inverse;
       const float low_k = lowest[k], high_k = highest[k];
       const float schur = larger(d_k - q_i * q, LEAST * d_k);
       float other = smaller(larger((g_k - q_i * g_i) / schur, low_k), high_k);
@@ -188,7 +192,7 @@ class Smo {
   }
 
   // Subtract u A + v B from the gradient.
-  void shift(const float* A, const float* B, double u, double v) {
+  void shift(const T* A, const T* B, double u, double v) {
     for_all(n, [=](int64_t k) { g[k] -= u * A[k] + v * B[k]; });
   }
 

@@ -1,6 +1,8 @@
 // Bindings of the loops of svm.
 #include "bindings.hpp"
 #include "class_pairs.hpp"
+#include "newton.hpp"
+#include "small_pairs.hpp"
 #include "smo.hpp"
 
 using namespace skscreen;
@@ -8,23 +10,25 @@ using namespace skscreen;
 using Reals = Array<const double>;
 using Values = Matrix<const float>;
 
-static void bind_smo(nb::module_& m) {
-  m.attr("SMO_LANES") = SMO_LANES;
-  m.def("pair_optimum", &pair_optimum);
+// Loops over the kernel matrix of a working set, in single or double precision.
+template <class T>
+static void bind_working_set(nb::module_& m) {
   m.def(
       "pairs_with_offset",
-      [](Values K, Array<const float> diagonal, Reals low, Reals high, Array<double> beta,
+      [](Matrix<const T> K, Array<const T> diagonal, Reals low, Reals high, Array<double> beta,
          Array<double> g, double eps, int64_t steps) {
-        return Smo(K, diagonal, low, high, beta, g).with_offset(eps, steps);
+        return Smo<T>(K, diagonal, low, high, beta, g).with_offset(eps, steps);
       },
       ReleaseGIL());
   m.def(
       "pairs_without_offset",
-      [](Values K, Array<const float> diagonal, Reals low, Reals high, Array<double> beta,
+      [](Matrix<const T> K, Array<const T> diagonal, Reals low, Reals high, Array<double> beta,
          Array<double> g, double eps, int64_t steps) {
-        return Smo(K, diagonal, low, high, beta, g).without_offset(eps, steps);
+        return Smo<T>(K, diagonal, low, high, beta, g).without_offset(eps, steps);
       },
       ReleaseGIL());
+  m.def("newton_system", &newton_system<T>, ReleaseGIL());
+  m.def("products_of_rows", &products_of_rows<T>, ReleaseGIL());
 }
 
 static void bind_class_pairs(nb::module_& m) {
@@ -53,12 +57,25 @@ static void bind_class_pairs(nb::module_& m) {
         return std::make_tuple(found.b, found.gap, found.primal);
       },
       ReleaseGIL());
+  m.def(
+      "solve_small_pair",
+      [](Matrix<const double> A, Matrix<const double> B, Matrix<const double> AB,
+         double square_bias, Reals target, Reals low, Reals high, bool free, Reals sizes,
+         double relative, double tol, double enough, int64_t limit, Array<double> beta) {
+        return SmallPair({A, B, AB, square_bias}, {target, low, high, free}, sizes, relative)
+            .solve(beta, tol, enough, limit);
+      },
+      ReleaseGIL());
+  m.def("hard_margin_scale", &hard_margin_scale, ReleaseGIL());
 }
 
 void bind_svm_l1(nb::module_&);
 
 void bind_svm(nb::module_& m) {
   bind_svm_l1(m);
-  bind_smo(m);
+  m.attr("SMO_LANES") = SMO_LANES;
+  m.def("pair_optimum", &pair_optimum);
+  bind_working_set<float>(m);
+  bind_working_set<double>(m);
   bind_class_pairs(m);
 }

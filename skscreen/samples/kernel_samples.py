@@ -12,7 +12,6 @@ from math import fsum
 
 import numpy as np
 
-from skscreen.core.compiling import start_numba
 from skscreen.samples.gram import Gram
 from skscreen.samples.gram_loops import signed_block
 from skscreen.samples.rows import LARGEST
@@ -44,7 +43,6 @@ class KernelSamples:
         y = np.asarray(y, np.float64)
         if y.shape != (gram.n,) or not np.all(np.abs(y) == 1.0):
             raise ValueError(f"y must be {gram.n} labels -1 or +1, got an array of shape {y.shape}")
-        start_numba()
         self.gram, self.y, self.bias = gram, y, float(bias)
         check_intercept_scaling(self.bias)
         self.n = gram.n

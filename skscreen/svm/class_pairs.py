@@ -25,12 +25,12 @@ from skscreen.svm.solvers.kernel.class_pair_loops import (
     LARGEST,
     bounded,
     certificate,
+    hard_margin_scale,
     improve,
     scores,
 )
 from skscreen.svm.solvers.kernel.engine import DIGITS, Engine, Point
 from skscreen.svm.solvers.kernel.levels import from_nothing
-from skscreen.svm.solvers.kernel.small_loops import hard_margin_scale
 from skscreen.svm.solvers.kernel.values import TileValues
 from skscreen.svm.solvers.kernel.working_set import smallest
 from skscreen.svm.solvers.solution import SampleSolution, growth

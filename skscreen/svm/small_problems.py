@@ -12,7 +12,6 @@ from time import perf_counter
 import numpy as np
 
 from skscreen.core.certificate import Certificate
-from skscreen.core.compiling import start_numba
 from skscreen.core.floats import EPS
 from skscreen.samples.gram import Gram
 from skscreen.samples.kernel import Kernel
@@ -20,90 +19,17 @@ from skscreen.samples.kernel_samples import check_intercept_scaling
 from skscreen.samples.multiclass import Division, OneVsOne
 from skscreen.samples.rows import check_bounds
 from skscreen.svm.certificate import Box
-from skscreen.svm.solvers.kernel.block_smo_loops import LANES
-from skscreen.svm.solvers.kernel.small_loops import improve, newton, scale_to_margin
+from skscreen.svm.solvers.kernel.class_pair_loops import solve_small
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
 # Steps for each sample where no limit is given.
 _STEPS_A_SAMPLE = 1000
-
-# Limits of SMO steps for each sample before Newton's method takes its turn, and for more digits.
-_STEPS, _STEPS_FOR_DIGITS = 2, 5
-
-# Limit of rounds of Newton's method, and of those in a row that raise the dual value by less than
-# this share of the gap.
-_ROUNDS, _PATIENCE, _RISEN = 100, 6, 0.01
 
 # Samples up to which problems are solved to this part of the tolerance, as that takes no time.
 _FEW, _MORE_DIGITS = 300, 1e-4
 
 # Exponents of an RBF kernel below which what its values lack to 1 has more digits than they have.
 _FLAT = 0.5
-
-
-class _Problem:
-    """One problem, whose arrays are padded as SMO wants them.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, m)
-        Kernel values, m a multiple of `LANES`.
-    box : ndarray of shape (3, n)
-        Signs and bounds.
-    free : bool
-        Whether there is an unpenalised intercept.
-    sizes, relative
-        See `class_blocks`.
-    """
-
-    def __init__(self, K: np.ndarray, box: np.ndarray, free: bool, sizes: np.ndarray, relative):
-        self._K, self._free = K, free
-        self._box = np.zeros((3, K.shape[1]))
-        self._box[:, : len(K)] = box
-        self._errors = sizes, relative
-
-    def solve(
-        self, beta: np.ndarray, tol: float, enough: float, limit: int
-    ) -> tuple[int, float, float, float]:
-        """Improve beta to a relative gap, and to a smaller one if some more steps of SMO do.
-
-        Returns
-        -------
-        steps : int
-        b, gap, primal : float
-        """
-        n, point = beta.size, np.zeros(self._box.shape[1])
-        point[:n] = beta
-        steps, dual, patience, best = 0, -np.inf, _PATIENCE, (0.0, np.inf, 0.0)
-        for turn in range(_ROUNDS):
-            taken, b, gap, primal = self._improve(point, tol, min(_STEPS * n, limit - steps))
-            steps += taken
-            if gap < best[1] or turn == 0:
-                best = b, gap, primal
-                beta[:] = point[:n]
-            risen = primal - gap - dual > _RISEN * gap or gap == np.inf
-            patience, dual = _PATIENCE if risen else patience - 1, max(dual, primal - gap)
-            if gap <= tol * primal or steps >= limit or patience == 0:
-                break
-            steps += newton(self._K, *self._box, self._free, limit - steps, point)
-        if enough * best[2] < best[1] <= tol * best[2] and steps < limit:
-            most = min(_STEPS_FOR_DIGITS * n, limit - steps)
-            taken, b, gap, primal = self._improve(point, enough, most)
-            steps += taken
-            if gap < best[1]:
-                best = b, gap, primal
-                beta[:] = point[:n]
-        return steps, *best
-
-    def _improve(self, point, tol: float, most: int) -> tuple[int, float, float, float]:
-        """Improve a point by SMO, or by its length if it is nearly that of a hard margin."""
-        bias = None if self._free else 0.0
-        taken, b, gap, primal = improve(self._K, *self._box, bias, *self._errors, tol, most, point)
-        if gap > tol * primal:
-            scaled = scale_to_margin(self._K, *self._box, self._free, *self._errors, tol, point)
-            if scaled[1] < np.inf:
-                b, gap, primal = scaled
-        return taken, b, gap, primal
 
 
 class SmallProblems:
@@ -128,7 +54,6 @@ class SmallProblems:
     def __init__(
         self, X, kernel: Kernel, division: Division, bias: float, free: bool, max_iter, kept=None
     ):
-        start_numba()
         check_intercept_scaling(bias)
         codes, pairs = division.labels.codes, [(0, 1)]
         if isinstance(division, OneVsOne):
@@ -188,21 +113,15 @@ class SmallProblems:
             alpha, before = solution.alpha[self._place], C
             yield solution
 
-    def _problem(self, pair, memory, signs, low, high) -> _Problem:
-        """Return the problem of two classes; its kernel values are in `memory`."""
-        first, last = self._ends[pair[0]], self._ends[pair[0] + 1]
-        other, end = self._ends[pair[1]], self._ends[pair[1] + 1]
-        m, n = last - first, signs.size
-        padded = -(-n // LANES) * LANES
-        K = memory[: n * padded].reshape(n, padded)
-        across = self._blocks[pair]
-        K[:m, :m], K[:m, m:n] = self._blocks[pair[0], pair[0]], across
-        K[m:, :m], K[m:, m:n] = across.T, self._blocks[pair[1], pair[1]]
-        if self._bias:
-            K[:, :n] += self._bias**2
-        K[:, n:] = 0.0
-        sizes = np.concatenate([self._sizes[first:last], self._sizes[other:end]])
-        return _Problem(K, (signs, low, high), self._free, sizes, self._relative)
+    def _values(self, pair: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return kernel values inside two classes and between them."""
+        first, second = pair
+        blocks = self._blocks
+        return blocks[first, first], blocks[second, second], blocks[pair]
+
+    def _bounds(self, pair: tuple[int, int]) -> np.ndarray:
+        """Return the roots of bounds on kernel values of the samples of two classes."""
+        return np.concatenate([self._sizes[self._ends[c] : self._ends[c + 1]] for c in pair])
 
     def _variables(self, which: slice) -> slice:
         first, stop, _ = which.indices(self._stops.size)
@@ -219,12 +138,12 @@ class SmallProblems:
         enough = tol * (_MORE_DIGITS if self._signs.size <= _FEW else 1.0)
         limit = self._max_iter or _STEPS_A_SAMPLE * self._signs.size
         stops, first, found = self._stops[which] - part.start, 0, []
-        largest = np.diff(stops, prepend=0).max()
-        memory = np.empty(largest * (largest + LANES))
         for pair, last in zip(self._pairs[which], stops, strict=True):
             own = slice(first, last)
-            problem = self._problem(pair, memory, signs[own], low[own], high[own])
-            found.append(problem.solve(beta[own], tol, enough, limit))
+            bounds = signs[own], low[own], high[own], self._free
+            errors = self._bounds(pair), self._relative
+            values = *self._values(pair), self._bias**2
+            found.append(solve_small(*values, *bounds, *errors, tol, enough, limit, beta[own]))
             first = last
         alpha = np.minimum(np.abs(beta), caps)
         seconds, solutions, first = (perf_counter() - began) / stops.size, [], 0

@@ -15,7 +15,7 @@ precision, remove the rounding errors in a few steps.
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from skscreen.svm.solvers.kernel.newton_loops import newton_system, products_of_rows
+from skscreen._compiled import svm
 
 # Largest number of systems in one step; each fixes samples at bounds.
 _MOST_SYSTEMS = 6
@@ -62,7 +62,7 @@ def newton_step(K, low, high, beta, g, with_offset: bool) -> bool:
         change = _projected(K, low, high, beta, g[:m], free, with_offset)
     except LinAlgError:
         return False
-    effect = products_of_rows(K, np.arange(m), change)
+    effect = _products(K, np.arange(m), change)
     slope, curvature = float(change @ g[:m]), float(change @ effect)
     if not slope > 0.0:
         return False
@@ -71,6 +71,13 @@ def newton_step(K, low, high, beta, g, with_offset: bool) -> bool:
     np.clip(beta, low, high, out=beta)
     g[:m] -= step * effect
     return True
+
+
+def _products(K, index: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return K[index, : m] x, added up in double precision; x (m,)."""
+    out = np.empty(index.size)
+    svm.products_of_rows(K, index, x, out)
+    return out
 
 
 def _movable(low, high, beta, g, with_offset: bool) -> np.ndarray:
@@ -97,7 +104,7 @@ def _projected(K, low, high, beta, g, free, with_offset: bool) -> np.ndarray:
     for _ in range(_MOST_SYSTEMS):
         if system is None or free.size < _LEFT * system.size:
             system = _System(K, free, damping)
-        rest = g[free] - products_of_rows(K, free, change)
+        rest = g[free] - _products(K, free, change)
         x = system.solve(free, rest, change.sum() if with_offset else None)
         target = beta[free] + x
         inside = np.clip(target, low[free], high[free])
@@ -138,7 +145,7 @@ class _System:
     def _factored(self, ridge: float):
         K, lower = self._K, np.empty((self.size, self.size), self._K.dtype)
         diagonal = np.full(len(K), self._damping + ridge, K.dtype)
-        newton_system(K, self._samples, diagonal, lower)
+        svm.newton_system(K, self._samples, diagonal, lower)
         # Seen as Fortran's the triangle is the upper one, and the factor takes its place.
         return cho_factor(lower.T, overwrite_a=True, check_finite=False)
 
@@ -191,4 +198,4 @@ class _System:
         """Return (K + damping) x."""
         whole = np.zeros(len(self._K))
         whole[samples] = x
-        return products_of_rows(self._K, samples, whole) + self._damping * x
+        return _products(self._K, samples, whole) + self._damping * x

@@ -5,9 +5,9 @@ the loss, f_i the score without intercept) the dual is
 
     max  sum_i y_i t_i beta_i - 1/2 beta' (K + diag(s)) beta,   low_i <= beta_i <= high_i,
 
-and g, less s_i beta_i, its gradient. K is in single precision, sums are in double. A step is a
-few passes over one or two rows of K, written so that they vectorise: no branches, and choices as
-places of the largest entries of arrays, whose length is a multiple of `LANES`.
+and g, less s_i beta_i, its gradient. K is in single or double precision, sums are in double. A step
+is a few passes over one or two rows of K, written so that they vectorise: no branches, and choices
+as places of the largest entries of arrays, whose length is a multiple of `LANES`.
 
 References
 ----------
@@ -25,8 +25,8 @@ pairs_with_offset = svm.pairs_with_offset
 """(K, diagonal, low, high, beta, g, eps, steps) -> steps taken; beta and its gradient g change.
 
 Moves pairs that keep the sum of beta until no two slopes differ by more than eps, or for so many
-steps. K is float32 of shape (m, n), m <= n: columns from m on are padding. `diagonal` (n,) is
-K_ii + s_i, float32; `low`, `high`, `beta`, `g` (n,) are float64.
+steps. K is float32 or float64 of shape (m, n), m <= n: columns from m on are padding. `diagonal`
+(n,), of the same type, is K_ii + s_i; `low`, `high`, `beta`, `g` (n,) are float64.
 """
 
 pairs_without_offset = svm.pairs_without_offset

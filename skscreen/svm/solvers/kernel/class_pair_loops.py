@@ -49,3 +49,22 @@ The best intercept, and the values at it. The largest contribution of each sampl
 written to `parts`. The uncertainty of the primal value is added to the gap, which is infinite if
 this is too large.
 """
+
+solve_small = svm.solve_small_pair
+"""(A, B, AB, square_bias, target, low, high, free, sizes, relative, tol, enough, limit, beta) ->
+steps taken, and b, gap, primal with the largest gap that rounding errors allow.
+
+The same with kernel values in double precision, without working sets: SMO runs on all samples. If
+it does not finish soon, as for large C, Newton's method solves for the samples between their
+bounds. Improves beta to a relative gap `tol`, and to `enough` if some more steps do, in at most
+`limit` steps. No entry K_ij is larger than sizes_i sizes_j, `sizes` (m + n,), nor its error larger
+than `relative` times that.
+"""
+
+hard_margin_scale = svm.hard_margin_scale
+"""(target, beta, f, errors, free) -> factor, b, gap, primal, all but `free` of shape (n,).
+
+The factor by which a point has to be scaled for all margins to be at least 1, scores f within
+errors, and the intercept and the certificate of the scaled point, if it is within its bounds;
+factor 0 and gap inf if there is no such factor below 2.
+"""

@@ -33,7 +33,9 @@ _SHARE = 0.5
 # Errors of margins that count as those of double precision, in EPS sum(alpha |z|) |z_i|.
 _EXACT = 64.0
 
-# Most solves from what a factor of low rank has found.
+# Of the tolerance, what a solution on a factor of low rank may leave, as K differs a little; and
+# most solves from there.
+_TIGHT = 1e-2
 _PATIENCE = 5
 
 # Least samples of a working set from a matrix.
@@ -202,7 +204,7 @@ class _Problem:
         free = self.y is not None
         if left <= 0:
             return point, view
-        found = solve_factored(samples, self.losses, alpha, free, self.tol, left)
+        found = solve_factored(samples, self.losses, alpha, free, _TIGHT * self.tol, left)
         if found is None:
             return point, view
         engine.sets.n_steps += found.n_iter

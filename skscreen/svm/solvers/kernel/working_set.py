@@ -3,7 +3,7 @@
 import numpy as np
 
 from skscreen.svm.certificate import Box
-from skscreen.svm.solvers.kernel import block_smo_loops, small_pairs
+from skscreen.svm.solvers.kernel import block_smo_loops
 from skscreen.svm.solvers.kernel.block_newton import newton_step
 
 # Samples of a working set: few enough for its matrix to be factored, at most 1 GB, and as much for
@@ -87,7 +87,7 @@ class WorkingSets:
         K[np.arange(m), np.arange(m)] = diagonal[:m]
         low, high, start = (unit * part for part in (box.low, box.high, beta))
         low, high, beta, g = (_padded(part, n) for part in (low, high, start, g))
-        loops = block_smo_loops if K.dtype == np.float32 else small_pairs
+        loops = block_smo_loops
         loop = loops.pairs_with_offset if box.free else loops.pairs_without_offset
         for _ in range(_ROUNDS):
             most = min(int(self._sweeps + _GROWTH * m) * m, self._max_steps - self.n_steps)
