@@ -53,6 +53,7 @@ SCRIPTS = {
     "on_dask": ("benchmarks.whole.on_dask", "data"),
     "safety": ("tests.proofs.safety.comparisons",),
     "safety_samples": ("tests.proofs.safety.samples",),
+    "safety_screening": ("tests.proofs.safety.screening",),
     "safety_fits": ("tests.proofs.safety.fits",),
     "safety_losses": ("tests.proofs.safety.losses",),
     "safety_gaps": ("tests.proofs.safety.gaps",),

@@ -27,6 +27,7 @@ from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.linear_svr import ScreenedLinearSVR
 from skscreen.svm.path import svc_path, svr_path
 from skscreen.svm.regression_cv import ScreenedSVRCV
+from skscreen.svm.screened.api import screen_samples
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
 
@@ -56,6 +57,7 @@ __all__ = [
     "next_queries",
     "project_box_equality",
     "rtlm_path",
+    "screen_samples",
     "svc_certified_C",
     "svc_path",
     "svr_certified_C",

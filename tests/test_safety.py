@@ -5,7 +5,7 @@ import pytest
 
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
-from tests.proofs.safety import comparisons, fits, losses, samples
+from tests.proofs.safety import comparisons, fits, losses, samples, screening
 from tests.proofs.safety.comparison_problems import Independent, draw
 from tests.proofs.safety.recorder import END, INSIDE, PATH, SOLVE
 
@@ -72,6 +72,16 @@ def test_balls_round_samples_that_are_too_small_are_found_out(capsys):
     assert samples.main(["--decisions", "1", "--kinds", "blobs"]) == 0
     assert samples.main(["--decisions", "1", "--kinds", "blobs", "--shrink", "0.3"]) == 1
     assert "all problems" in capsys.readouterr().out
+
+
+def test_no_decision_of_a_screening_of_its_own_is_wrong():
+    problems = screening.PROBLEMS[::3]
+    totals = screening.run(n=50, problems=problems, share=0.1)
+    assert {which for which, counts in totals.items() if counts["checked"]} >= set(problems[:2])
+    assert sum(counts["wrong"] for counts in totals.values()) == 0
+    n_checked = sum(counts["checked"] for counts in totals.values())
+    assert n_checked > 10_000
+    assert sum(counts["not judged"] for counts in totals.values()) <= 5e-3 * n_checked
 
 
 # Each family: rows and kernels, with a free intercept and without.

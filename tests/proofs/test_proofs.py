@@ -7,7 +7,7 @@ import pytest
 
 from tests.proofs import soak
 from tests.proofs.fuzz import run as fuzz
-from tests.proofs.safety import comparisons, fits, gaps, losses, samples
+from tests.proofs.safety import comparisons, fits, gaps, losses, samples, screening
 
 pytestmark = [pytest.mark.proof, pytest.mark.filterwarnings("ignore")]
 
@@ -17,7 +17,9 @@ def minutes(request):
     return request.config.getoption("--proof-minutes")
 
 
-@pytest.mark.parametrize("script", [samples, fits, losses], ids=["samples", "fits", "losses"])
+@pytest.mark.parametrize(
+    "script", [samples, screening, fits, losses], ids=["samples", "screening", "fits", "losses"]
+)
 def test_no_decision_about_samples_is_wrong(script, minutes):
     assert script.main(["--minutes", str(minutes)]) == 0
 

@@ -109,8 +109,8 @@ def furthest_inside(
     room = np.minimum(alpha, caps - alpha)
     index = np.argpartition(-room, _MOST)[:_MOST] if room.size > _MOST else np.arange(room.size)
     index = index[room[index] > 0.0] if share < 1.0 else index[:0]
-    # Overflow means no limit.
-    with np.errstate(over="ignore", divide="ignore"):
+    # Overflow, and NaN, mean no limit.
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         reach = _LIMIT_SLACK * gap / np.float64(1.0 - share)
         if losses.smooth:
             least, most = _limits(alpha[index], losses.shifts[index], reach, share)

@@ -58,12 +58,14 @@ class HingeTerms:
 
     def decide(self, extremes: Extremes, codes: np.ndarray | None = None) -> np.ndarray:
         """Return codes by bounds on all <z_i, w*>: see `rules.decide`."""
-        losses = self.losses
-        if self.y is not None:
-            extremes = bounds_with_intercept(
-                *extremes, self.y, losses.thresholds, self._ends_of_intercepts
-            )
-        return decide(*extremes, codes, losses)
+        return decide(*self.bounds(extremes), codes, self.losses)
+
+    def bounds(self, extremes: Extremes) -> Extremes:
+        """Return bounds on the margins, with every best intercept, by those on all <z_i, w*>."""
+        if self.y is None:
+            return extremes
+        thresholds = self.losses.thresholds
+        return bounds_with_intercept(*extremes, self.y, thresholds, self._ends_of_intercepts)
 
     def _ends_of_intercepts(self, kinks: np.ndarray) -> tuple[float, float]:
         """Return the ends of the interval of best intercepts for some kinks."""

@@ -11,6 +11,7 @@ from skscreen import (
     ScreenedLinearSVC,
     ScreenedSVC,
     ScreenedSVCCV,
+    screen_samples,
     svc_certified_C,
     svc_path,
 )
@@ -279,6 +280,39 @@ def fuzz_certified_c(inputs: Inputs) -> None:
         expect(0.0 <= low <= high <= 1.0 + 1e-9, "range of the bounds")
 
 
+def fuzz_screen_samples(inputs: Inputs) -> None:
+    """Screen from a fitted estimator, or from numbers, and check what is printed of it."""
+    taken = ("gamma", "degree", "coef0", "loss", "intercept_scaling", "class_weight")
+    valid = {**{name: SVC[name] for name in taken}, "kernel": SVC["kernel"][:-1]}
+    inputs.spoil("X", "y", "sample_weight", "C", "reference", "intercept", "tests", *taken)
+    given, (X, codes, _) = classification(inputs, SPARSE)
+    options = inputs.options(ScreenedSVC, valid)
+    kernel = squared(inputs, options, X, given)
+    X = given[0] if kernel is None else kernel
+    numbers = np.zeros(len(codes)), np.linspace(0.0, 1.0, len(codes))
+    reference = inputs.pick(*numbers, np.stack(numbers), None)
+    if reference is None:
+        mild = {name: options[name] for name in options if name in ("kernel", "loss")}
+        mild["kernel"] = mild.get("kernel") if mild.get("kernel") == "precomputed" else "rbf"
+        reference = ScreenedSVC(max_iter=100, **mild)
+        if call(reference.fit, X, given[1], sample_weight=given[2], names=("labels",)).error:
+            return
+    elif "kernel" not in options:
+        options["kernel"] = "linear"
+    options["intercept"] = inputs.junk("intercept", inputs.pick("free", "penalised", "none"))
+    options["tests"] = inputs.junk("tests", inputs.pick("intersection", "ball1", "ball2", "gap"))
+    done = call(
+        screen_samples, X, given[1], inputs.junk("C", inputs.pick(1.0, 1e-8, 1e6)),
+        reference=inputs.junk("reference", reference), multi_class=inputs.pick(None, "ovr", "ovo"),
+        sample_weight=given[2], names=("labels",), **options,
+    )  # fmt: skip
+    if done.error is None:
+        found = done.result
+        expect(np.isin(found.codes_, (0, 1, 2)).all() and 0.0 <= found.rate_ <= 1.0, "codes")
+        expect(not np.any(found.bounds_[..., 0] > found.bounds_[..., 1] + 1e-6), "bounds")
+        call(found.reduced_problem)
+
+
 def fuzz_pragam(inputs: Inputs) -> None:
     inputs.spoil("X", "y", "sample_weight", "store", *PRAGAM)
     options = {"max_iter": 2000, **inputs.options(PragamSVC, PRAGAM)}
@@ -316,5 +350,6 @@ TARGETS = {
     "svc_path": fuzz_svc_path,
     "ScreenedSVCCV": fuzz_svc_cv,
     "svc_certified_C": fuzz_certified_c,
+    "screen_samples": fuzz_screen_samples,
     "PragamSVC": fuzz_pragam,
 }

@@ -1,0 +1,1 @@
+"""Screening as a step of its own: what a solution for one C proves for another."""

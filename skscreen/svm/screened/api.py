@@ -1,0 +1,246 @@
+"""Safe sample screening as a step of its own, for any solver."""
+
+from collections.abc import Iterator
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from skscreen.samples.distances import near_origin
+from skscreen.samples.kernel import Kernel
+from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.labels import check_labels
+from skscreen.samples.multiclass import Division, OneVsRest, divided
+from skscreen.samples.rows import LinearSamples, check_bounds, compress
+from skscreen.svm.problem import LOSSES, as_solved, kernel_of, validated, with_kernel
+from skscreen.svm.screened.references import as_known
+from skscreen.svm.screened.regions import Samples, bounds_at
+from skscreen.svm.screened.result import Decided, SampleScreening
+from skscreen.svm.screening.rules import BOUNDS, decide
+from skscreen.svm.settings import by_rows
+from skscreen.svm.svc import ScreenedSVC
+
+# Parameters that a fitted reference has, if they are not given.
+_TAKEN = ("kernel", "gamma", "degree", "coef0", "intercept_scaling", "loss", "class_weight")
+
+_INTERCEPTS = ("penalised", "free", "none")
+
+
+@validate_params(
+    {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "intercept": [StrOptions(set(_INTERCEPTS)), None],
+        "tests": [StrOptions(set(BOUNDS))],
+        "multi_class": [StrOptions({"ovo", "ovr"}), None],
+    },
+    prefer_skip_nested_validation=False,
+)
+def screen_samples(
+    X,
+    y,
+    C,
+    *,
+    reference,
+    kernel=None,
+    gamma=None,
+    degree=None,
+    coef0=None,
+    intercept=None,
+    intercept_scaling=None,
+    tests="intersection",
+    loss=None,
+    class_weight=None,
+    multi_class=None,
+    sample_weight=None,
+    cache_size=1000,
+) -> SampleScreening:
+    r"""Decide samples of a support vector machine before solving it, from a solution for another C.
+
+    At the optimum of
+
+    .. math::
+
+        \min_{w, b}\ \tfrac12 \lVert w \rVert^2 + C \sum_i s_i \max(0, 1 - y_i f(x_i)), \quad
+        f(x) = \langle w, \phi(x) \rangle + b
+
+    a sample with a margin :math:`y_i f(x_i) > 1` has the dual variable 0, and one with a margin
+    below 1 has :math:`C s_i`. A reference bounds all margins: a solution for another C, exact or
+    not. What is decided here is proved, in floating point too, whatever the reference is; a poor
+    one decides less. The rest can be solved by any solver, see `SampleScreening.reduced_problem`
+    and `SampleScreening.kept_`.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples of the reference, or the square kernel matrix for ``kernel="precomputed"``.
+    y : array-like of shape (n_samples,)
+        Class labels. For more than two classes there is a row of decisions for each problem.
+    C : float
+        Of the problem that is to be solved, > 0.
+    reference : fitted estimator, or array-like of shape (n_samples,) or (n_problems, n_samples)
+        `ScreenedSVC`, `ScreenedLinearSVC`, `SVC` or `LinearSVC`, fitted on `X` with another C. Or
+        dual variables alpha_i (or y_i alpha_i) of any C: what they lack to feasible or optimal ones
+        is part of the bounds.
+    kernel, gamma, degree, coef0, loss, class_weight, intercept_scaling : optional
+        As in `ScreenedSVC`. By default those of the reference; for dual variables `kernel` has to
+        be named, and others have the defaults of `ScreenedSVC`.
+    intercept : {"penalised", "free", "none"}, optional
+        "free" as in `SVC`, "penalised" as in `LinearSVC`, "none" for b = 0. By default that of the
+        reference; for dual variables it has to be named.
+    tests : {"intersection", "ball1", "ball2", "gap"}, default="intersection"
+        What bounds the margins. "ball1" and "ball2" are BT1 and BT2 of the paper, for references of
+        any accuracy; "intersection" is IT, the region that both have in common. "gap" is the ball
+        by the duality gap at C of the scaled dual variables and the best multiple of their w. With
+        the squared hinge "ball2" and "intersection" stand for "ball1": the balls are one.
+    multi_class : {"ovo", "ovr"}, optional
+        How more than two classes are divided into problems. By default as in the reference; for
+        dual variables it has to be named.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights s_i >= 0 of the problem that is to be solved.
+    cache_size : float, default=1000
+        Megabytes for kernel values.
+
+    Returns
+    -------
+    SampleScreening
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments, or a reference that does not belong to the problem; the message names
+        the argument.
+
+    Notes
+    -----
+    With a free intercept a sample is decided only if its margin is on the same side of 1 at *every*
+    optimal intercept. Samples that are decided to be 0 may then be dropped without a change of the
+    optimal w and the optimal intercepts. Only the hinge has samples at their bound.
+
+    The bounds take n kernel values for each support vector of the reference; "intersection" and
+    "ball2" as many for each sample that they guess to be at its bound, which is what solvers spend,
+    too. For linear kernels each is a few passes over X.
+
+    References
+    ----------
+    K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014). Safe sample screening for support vector
+    machines. arXiv:1401.6740. Rule (9), Corollaries 6 and 7, Theorem 8.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from sklearn.svm import SVC
+    >>> from skscreen import screen_samples
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = scale(X)
+    >>> found = screen_samples(X, y, C=1.0, reference=SVC(C=0.8, gamma=0.01).fit(X, y))
+    >>> model = SVC(C=1.0, gamma=0.01).fit(X[found.kept_], y[found.kept_])
+    >>> whole = SVC(C=1.0, gamma=0.01).fit(X, y)
+    >>> bool((model.predict(X) == whole.predict(X)).all())
+    True
+    """
+    given = {
+        "kernel": kernel, "gamma": gamma, "degree": degree, "coef0": coef0, "loss": loss,
+        "intercept_scaling": intercept_scaling, "class_weight": class_weight,
+    }  # fmt: skip
+    settings = {name: value for name, value in given.items() if value is not None}
+    settings = {**_of_reference(reference), **settings}
+    mode = intercept or settings.pop("intercept", None)
+    settings.pop("intercept", None)
+    if mode is None or "kernel" not in settings:
+        raise ValueError("kernel and intercept must be named where reference is dual variables.")
+    division_name = multi_class or settings.pop("multi_class", None)
+    settings.pop("multi_class", None)
+    model = ScreenedSVC(
+        C=float(C), fit_intercept=mode != "none", cache_size=cache_size,
+        intercept="free" if mode == "free" else "penalised", **settings,
+    )  # fmt: skip
+    model._validate_params()
+    X, y, function = with_kernel(model, *validated(model, X, y))
+    labels = check_labels(X, y, sample_weight, model.class_weight)
+    if labels.present.size > 2 and division_name is None:
+        raise ValueError(
+            "multi_class must be 'ovo' or 'ovr' for more than two classes where reference is dual "
+            "variables."
+        )
+    division = divided(labels, division_name)
+    kernel = kernel_of(model, X, labels, _gamma(reference, X, model), function)
+    known = as_known(reference, X.shape[0], X.shape[1])
+    problems = []
+    for k, samples in enumerate(_problem_samples(X, division, kernel, model)):
+        problems.append(_decided(model, division, k, samples, known, tests))
+    return SampleScreening(float(C), X.shape[0], problems, kernel)
+
+
+def _of_reference(reference) -> dict:
+    """Return the settings of a fitted estimator that are not given."""
+    if not isinstance(reference, BaseEstimator):
+        return {}
+    known = reference.get_params(deep=False)
+    out = {name: known[name] for name in _TAKEN if name in known}
+    is_linear = "kernel" not in known
+    out["kernel"] = known.get("kernel", "linear")
+    out.setdefault("loss", "hinge")
+    # What fits no kernel is free in SVC and penalised in LinearSVC.
+    mode = known.get("intercept", "penalised" if is_linear else "free")
+    out["intercept"] = mode if known.get("fit_intercept", True) else "none"
+    by_default = "ovr" if is_linear else "ovo"
+    out["multi_class"] = known.get("multi_class", by_default)
+    return out
+
+
+def _gamma(reference, X, model: ScreenedSVC) -> float | str:
+    """Return the gamma of the problem: a fitted reference may know the number."""
+    gamma = model.gamma
+    if gamma != "scale" or not isinstance(reference, BaseEstimator):
+        return gamma
+    if reference.get_params(deep=False).get("gamma") != "scale":
+        return gamma
+    return getattr(reference, "gamma_", gamma)
+
+
+def _problem_samples(
+    X, division: Division, kernel: Kernel, model: ScreenedSVC
+) -> Iterator[Samples]:
+    """Yield the samples of each problem, with signs."""
+    free = model.fit_intercept and model.intercept == "free"
+    bias = float(model.intercept_scaling) if model.fit_intercept and not free else 0.0
+    precomputed = kernel.name == "precomputed"
+    taking_part = as_solved(division.labels.take(X, precomputed), kernel)
+    whole = None
+    for k in range(division.n_problems):
+        if whole is None or not isinstance(division, OneVsRest):
+            rows = division.rows(k)
+            part = taking_part[np.ix_(rows, rows)] if precomputed else taking_part[rows]
+            whole = _shared(part, kernel, bias, free, model.cache_size)
+        signs = division.signs(k)
+        if isinstance(whole, LinearSamples):
+            yield whole.signed(signs)
+        else:
+            yield KernelSamples(whole, signs, bias=bias)
+
+
+def _shared(X, kernel: Kernel, bias: float, free: bool, cache_size: float):
+    """Return what problems on the same samples share."""
+    if not by_rows(kernel.name):
+        return kernel.gram(X, cache_size, once=True)
+    # An unpenalised intercept takes up any shift; next to a large one digits are lost.
+    (X,) = near_origin(X) if free else (X,)
+    return LinearSamples(X, np.ones(X.shape[0]), bias, compress(X))
+
+
+def _decided(
+    model: ScreenedSVC, division: Division, problem: int, samples: Samples, known, tests: str
+) -> Decided:
+    """Return the decisions of one problem."""
+    C, free = model.C, model.fit_intercept and model.intercept == "free"
+    with np.errstate(over="ignore"):
+        losses = LOSSES[model.loss](division.weights(problem))
+    check_bounds(C, losses.sizes)
+    point = known.point(problem, division, samples, losses)
+    lower, upper = bounds_at(samples, losses, free, point, C, tests)
+    codes = decide(lower, upper, losses=losses.at(C))
+    rows = division.labels.rows[division.rows(problem)]
+    bounds = np.stack([lower, upper], axis=1)
+    return Decided(rows, codes, bounds, samples, losses.at(C), free)

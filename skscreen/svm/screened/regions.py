@@ -1,0 +1,169 @@
+"""Bounds on the margins of one problem at C, from a point known for another C.
+
+The bounds are those of `svm.screening`, of which every radius allows for rounding errors of margins
+that are a few units of precision. Here nobody solves the problem afterwards and would notice, so
+errors of sums are not taken for typical: a sum of m terms may be off by m units, products of d
+features by d more (`units`). The page "Support vector machines" of the mathematics has the proof.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skscreen.core.floats import EPS
+from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.losses import SampleLosses
+from skscreen.samples.rows import LinearSamples
+from skscreen.svm.screening.bounds import (
+    SLACK,
+    Reference,
+    Segment,
+    gap_ball,
+    reference,
+)
+from skscreen.svm.screening.inside_box import compare_at
+from skscreen.svm.screening.rules import BOUNDS, Extremes, ball_test, intersection_test
+from skscreen.svm.solvers.hinge import HingeTerms, best_multiple
+
+Samples = LinearSamples | KernelSamples
+
+# Roundings of a margin beside those of its two sums: of caps, ratios of C, signs and intercepts.
+_OTHERS = 32
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is known for a C.
+
+    Parameters
+    ----------
+    C : float
+    alpha : ndarray of shape (n,)
+        Dual variables of any accuracy, in their box.
+    w : ndarray of shape (n_features,), or None
+        Weights, where they are known apart from sum alpha_i z_i; with that of a penalised
+        intercept.
+    """
+
+    C: float
+    alpha: np.ndarray
+    w: np.ndarray | None = None
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def bounds_at(
+    samples: Samples, losses: SampleLosses, free: bool, point: Point, C: float, tests: str
+) -> Extremes:
+    """Return the lowest and highest margin that each sample may have at the optimum for C.
+
+    Parameters
+    ----------
+    samples : Samples
+    losses : SampleLosses
+        At C = 1.
+    free : bool
+        Whether the intercept is unpenalised. Then the bounds hold for every optimal one.
+    point : Point
+    C : float
+    tests : name of `rules.BOUNDS`
+    """
+    if point.w is not None and not free and tests != "gap":
+        return _no_nan(*_pair_bounds(samples, losses, point, C, tests))
+    known, rho = _reference(samples, losses.at(point.C), free, point.alpha), C / point.C
+    extremes = _dual_bounds(samples, known, rho, tests)
+    if not free:
+        return _no_nan(*extremes)
+    terms = HingeTerms(losses.at(C), samples.y)
+    lower, upper = terms.bounds(extremes)
+    if tests == "gap":
+        known, rho = _scaled(samples, known, rho), 1.0
+    least, most = compare_at(known, rho, samples)
+    return _no_nan(np.fmax(lower, least), np.fmin(upper, most))
+
+
+def _no_nan(lower: np.ndarray, upper: np.ndarray) -> Extremes:
+    """Return bounds where NaN means that there are none."""
+    return np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper)
+
+
+def units(samples: Samples, alpha: np.ndarray) -> float:
+    """Return how far margins of sum alpha_i z_i may be off, over |z_i| sum alpha_j |z_j|."""
+    n_terms = np.count_nonzero(alpha) + _OTHERS
+    if isinstance(samples, KernelSamples):
+        return EPS * n_terms + samples.gram.computed_error
+    return EPS * (n_terms + samples.n_features)
+
+
+def _norms(samples: Samples) -> np.ndarray:
+    """Return the lengths of samples, or a little more."""
+    unsure = EPS * _OTHERS
+    if isinstance(samples, KernelSamples):
+        return samples.norms * (1.0 + unsure + samples.gram.computed_error)
+    return samples.norms * (1.0 + unsure + EPS * samples.n_features)
+
+
+def _reference(samples: Samples, losses: SampleLosses, free: bool, alpha: np.ndarray) -> Reference:
+    """Return dual variables as a reference, for the losses they are for."""
+    margins, signs = samples.q_dot(alpha), samples.y if free else None
+    norms = _norms(samples)
+    b = HingeTerms(losses, signs).best_intercept(margins)
+    rounding = units(samples, alpha) * float(norms @ alpha)
+    return reference(norms, margins, alpha, losses, signs, b, rounding=rounding)
+
+
+def _scaled(samples: Samples, known: Reference, rho: float) -> Reference:
+    """Return rho times a reference, for rho times its losses."""
+    return _reference(samples, known.losses.at(rho), known.signs is not None, rho * known.alpha)
+
+
+def _dual_bounds(samples: Samples, known: Reference, rho: float, tests: str) -> Extremes:
+    """Bound the margins without a free intercept from dual variables, by the tests of a path."""
+    if tests == "gap":
+        known = _scaled(samples, known, rho)
+        terms = HingeTerms(known.losses, known.signs)
+        scale, b = best_multiple(terms, known.square, known.margins)
+        return ball_test(gap_ball(replace(known, b=b), scale), known.norms)
+    if known.losses.smooth:
+        # The dual variables that belong to w are those of BT1.
+        tests = "ball1"
+
+    def products(target: np.ndarray) -> tuple[np.ndarray, float]:
+        error = units(samples, target) * float(known.norms @ target) + rho * known.shift
+        return samples.q_dot(target), error / (SLACK * EPS)
+
+    return BOUNDS[tests](known, rho, products)
+
+
+def _pair_bounds(
+    samples: LinearSamples, losses: SampleLosses, point: Point, C: float, tests: str
+) -> Extremes:
+    """Bound the margins from weights and dual variables that are not those of one another.
+
+    All dual variables between rho alpha0 and C_i s_i, s_i = 1 where the margin at the centre of the
+    first ball is below 1, make a gap ball with the weights: see `bounds.segment`.
+    """
+    norms, losses = _norms(samples), losses.at(C)
+    first = (C / point.C) * point.alpha
+    margins, u = samples.margins(point.w), samples.combine(first)
+    own = samples.margins(u)
+    second = first
+    if not losses.smooth:
+        second = np.where(losses.short(0.5 * (margins + own)) > 0.0, losses.caps, 0.0)
+    step = samples.combine(second - first)
+    # How far computed vectors may be off, and margins of them over |z_i|.
+    errors = [units(samples, a) * float(norms @ a) for a in (first, second)]
+    single = EPS * (samples.n_features + _OTHERS)
+    size, apart, length = (
+        float(np.linalg.norm(v)) * (1.0 + single) for v in (point.w, point.w - u, step)
+    )
+    apart, length = apart + errors[0], length + sum(errors)
+    there = Reference(norms, margins, first, losses, size**2, size, single * size)
+    near, far = (there.slackness(alpha, losses, 0.0) for alpha in (first, second))
+    product = -0.5 * float((point.w - u) @ step)
+    unsure = (errors[0] + single * apart) * length + sum(errors) * apart
+    squares = (0.25 * apart**2 + near, far - near + product + unsure, 0.25 * length**2)
+    shift = single * (size + apart + length) + sum(errors)
+    between = Segment(0.5 * (margins + own), 0.5 * samples.margins(step), squares, shift)
+    if tests == "intersection":
+        return intersection_test(between, norms)
+    return ball_test(between.ball(0.0 if tests == "ball1" else 1.0), norms)

@@ -1,0 +1,317 @@
+"""Screening as a step of its own: decisions, and what is left for other solvers."""
+
+import clarabel
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC, LinearSVC
+from svm_reference import free_optimum, optimum, solve, squared_hinge_qp
+
+from skscreen import ScreenedLinearSVC, ScreenedSVC, screen_samples
+
+CANCER = load_breast_cancer(return_X_y=True)
+X, LABELS = scale(CANCER[0])[::4], CANCER[1][::4]
+Y = np.where(LABELS == 1, 1.0, -1.0)
+GAMMA = 0.02
+KERNELS = {
+    "linear": ({"kernel": "linear"}, X @ X.T),
+    "rbf": ({"kernel": "rbf", "gamma": GAMMA}, rbf_kernel(X, gamma=GAMMA)),
+    "poly": ({"kernel": "poly", "gamma": GAMMA, "degree": 2, "coef0": 1.0},
+             polynomial_kernel(X, degree=2, gamma=GAMMA, coef0=1.0)),
+}  # fmt: skip
+INTERCEPTS = ("free", "penalised", "none")
+
+
+def problem(kernel, intercept):
+    """Options, and Q with that of a penalised intercept."""
+    options, K = KERNELS[kernel]
+    return options, Y[:, None] * (K + (intercept == "penalised")) * Y
+
+
+def margins_at(Q, C, intercept, loss="hinge"):
+    """Lowest and highest margin of each sample at the optima for C, by Clarabel."""
+    if loss == "squared_hinge":
+        alpha, _ = squared_hinge_qp(Q, C, Y if intercept == "free" else None)
+        if intercept != "free":
+            return alpha, Q @ alpha, Q @ alpha
+        used = alpha > 1e-6 * alpha.max()
+        b = np.median((Y * (1.0 - Q @ alpha - 0.5 * alpha / C))[used])
+        return alpha, Q @ alpha + Y * b, Q @ alpha + Y * b
+    if intercept == "free":
+        alpha, *ends = free_optimum(Q, C, Y)
+        both = np.stack([Q @ alpha + Y * b for b in ends])
+        return alpha, both.min(axis=0), both.max(axis=0)
+    alpha = optimum(Q, C)
+    return alpha, Q @ alpha, Q @ alpha
+
+
+def expect_right(found, low, high):
+    slack = 1e-6 * (1.0 + np.abs(low))
+    lower, upper = found.bounds_.T
+    assert np.all(lower <= low + slack) and np.all(high <= upper + slack)
+    assert np.all(low[found.codes_ == 1] > 1.0 - 1e-6)
+    assert np.all(high[found.codes_ == 2] < 1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_no_decision_is_wrong(kernel, intercept, loss):
+    """Against Clarabel, from exact and inexact dual variables, of smaller and larger C."""
+    options, Q = problem(kernel, intercept)
+    rng, n_decided = np.random.default_rng(0), 0
+    weights = rng.choice([0.5, 1.0, 2.0], len(Y))
+    alpha = margins_at(Q, 0.2 * weights, intercept, loss)[0]
+    # Numbers on the wrong side of 0 as solvers leave them, and a point that is not balanced.
+    rough = alpha * rng.uniform(0.9, 1.1, len(Y)) - 1e-12
+    for C in (0.1, 0.2, 0.22, 0.5):
+        _, low, high = margins_at(Q, C * weights, intercept, loss)
+        for reference in (alpha, Y * alpha, rough):
+            for tests in ("intersection", "ball1", "ball2", "gap"):
+                found = screen_samples(
+                    X, LABELS, C, reference=reference, intercept=intercept, tests=tests, loss=loss,
+                    sample_weight=weights, **options,
+                )  # fmt: skip
+                expect_right(found, low, high)
+                n_decided += np.count_nonzero(found.codes_)
+    assert n_decided > 200
+    assert not (loss == "squared_hinge" and np.any(found.codes_ == 2))
+
+
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_reduced_problem_has_the_optimum_of_the_whole(kernel, intercept):
+    """By Clarabel with the linear term, and joined with the decisions."""
+    options, Q = problem(kernel, intercept)
+    C = np.full(len(Y), 0.2)
+    whole = margins_at(Q, C, intercept)[0]
+    model = ScreenedSVC(
+        C=0.19, fit_intercept=intercept != "none", tol=1e-10, **options,
+        intercept="free" if intercept == "free" else "penalised",
+    ).fit(X, LABELS)  # fmt: skip
+    found = screen_samples(X, LABELS, 0.2, reference=model)
+    assert found.rate_ == np.mean(found.codes_ != 0) > 0.3
+    reduced = found.reduced_problem()
+    m, rows = reduced.rows.size, reduced.rows
+    assert np.array_equal(rows, found.undecided_)
+    A, b = [sparse.eye(m), -sparse.eye(m)], [reduced.caps, np.zeros(m)]
+    cones = [clarabel.NonnegativeConeT(2 * m)]
+    if intercept == "free":
+        A, b = [sparse.csc_matrix(reduced.y), *A], [[reduced.total], *b]
+        cones = [clarabel.ZeroConeT(1), *cones]
+    else:
+        assert reduced.total is None
+    left = solve(Q[np.ix_(rows, rows)], -reduced.linear_term, A, b, *cones)
+    joined = reduced.combine(np.array(left.x))
+    values = [a.sum() - 0.5 * a @ Q @ a for a in (joined, whole)]
+    assert values[0] == pytest.approx(values[1], rel=1e-8)
+    assert np.all((joined > -1e-9) & (joined < 0.2 + 1e-9))
+    assert np.array_equal(found.kept_, reduced.kept)
+    with pytest.raises(ValueError, match="alpha must have shape"):
+        reduced.combine(np.ones(m + 1))
+
+
+def svc_objective(model, K, C):
+    signed = np.zeros(len(Y))
+    signed[model.support_] = model.dual_coef_[0]
+    losses = np.maximum(0.0, 1.0 - Y * (K @ signed + model.intercept_))
+    return 0.5 * signed @ K @ signed + C * losses.sum()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_svc_reaches_the_same_objective_on_what_is_kept(kernel):
+    options, K = KERNELS[kernel]
+    options = {**options, "tol": 1e-8}
+    whole = SVC(C=0.2, **options).fit(X, LABELS)
+    found = screen_samples(X, LABELS, 0.2, reference=SVC(C=0.19, **options).fit(X, LABELS))
+    assert found.kept_.size < 0.8 * len(Y)
+    model = SVC(C=0.2, **options).fit(X[found.kept_], LABELS[found.kept_])
+    model.support_ = found.kept_[model.support_]
+    assert svc_objective(model, K, 0.2) == pytest.approx(svc_objective(whole, K, 0.2), rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("tol", [1e-10, 1e-2])
+def test_linear_svc_as_reference_and_as_solver(loss, tol):
+    """Weights without dual variables, exact and not."""
+
+    def objective(model):
+        lacks = np.maximum(0.0, 1.0 - Y * model.decision_function(X))
+        square = float(np.sum(model.coef_**2) + model.intercept_[0] ** 2)
+        return 0.5 * square + 0.1 * np.sum(lacks if loss == "hinge" else lacks**2)
+
+    fixed = {"loss": loss, "max_iter": 10**6, "random_state": 0}
+    known = LinearSVC(C=0.09, tol=tol, **fixed).fit(X, LABELS)
+    Q = Y[:, None] * (X @ X.T + 1.0) * Y
+    _, low, high = margins_at(Q, np.full(len(Y), 0.1), "penalised", loss)
+    for tests in ("ball1", "ball2", "gap", "intersection"):
+        found = screen_samples(X, LABELS, 0.1, reference=known, tests=tests)
+        expect_right(found, low, high)
+    assert found.rate_ > 0.6 if tol < 1e-3 else found.rate_ > 0.1
+    kept = found.kept_
+    whole, part = (LinearSVC(C=0.1, tol=1e-9, **fixed) for _ in range(2))
+    part = objective(part.fit(X[kept], LABELS[kept]))
+    assert part == pytest.approx(objective(whole.fit(X, LABELS)), rel=1e-7)
+
+
+def test_tests_are_ordered_as_in_the_paper():
+    """IT decides what BT1 and BT2 decide, and rates rise with C_ref / C (Fig. 4)."""
+    rates = []
+    for C in (0.5, 0.75, 0.9, 0.99):
+        model = ScreenedSVC(C=C, kernel="linear", intercept="penalised").fit(X, LABELS)
+        codes = {
+            tests: screen_samples(X, LABELS, 1.0, reference=model, tests=tests).codes_
+            for tests in ("ball1", "ball2", "intersection")
+        }
+        for name in ("ball1", "ball2"):
+            assert np.all(codes["intersection"][codes[name] != 0] == codes[name][codes[name] != 0])
+        rates.append(np.mean(codes["intersection"] != 0))
+    assert np.all(np.diff(rates) > 0.0) and rates[-1] > 0.9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_toy_of_figure_1(seed):
+    """More than three quarters of the samples are decided."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(1000) % 2
+    Z = rng.normal(scale=1.5, size=(1000, 2)) + np.where(y, 0.5, -0.5)[:, None]
+    model = ScreenedLinearSVC(C=5.0, loss="hinge", fit_intercept=False).fit(Z, y)
+    assert screen_samples(Z, y, 10.0, reference=model).rate_ > 0.75
+
+
+WINE = (scale(load_wine().data), load_wine().target)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [SVC(C=0.9, gamma=0.1), ScreenedSVC(C=0.9, gamma=0.1), SVC(C=0.9, kernel="linear"),
+     ScreenedSVC(C=0.9, gamma=0.1, multi_class="ovr"), ScreenedLinearSVC(C=0.09, loss="hinge"),
+     LinearSVC(C=0.09)],
+    ids=lambda model: f"{type(model).__name__}-{model.get_params().get('kernel', 'linear')}",
+)  # fmt: skip
+def test_more_than_two_classes(reference):
+    """A row for each problem, and one fit on what no problem can do without."""
+    Z, y = WINE
+    reference = reference.fit(Z, y)
+    C = reference.C / 0.9
+    found = screen_samples(Z, y, C, reference=reference)
+    assert found.codes_.shape == (3, len(y)) and found.bounds_.shape == (3, len(y), 2)
+    assert len(found.undecided_) == 3 and found.rate_ > 0.0
+    whole = type(reference)(**{**reference.get_params(), "C": C, "tol": 1e-6}).fit(Z, y)
+    part = type(reference)(**whole.get_params()).fit(Z[found.kept_], y[found.kept_])
+    assert np.array_equal(part.predict(Z), whole.predict(Z))
+    # In each problem the samples decided to be 0 are no support vectors of a tight solution.
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    for k in range(3):
+        one_vs_one = getattr(reference, "multi_class", "ovo") == "ovo" and hasattr(
+            whole, "support_"
+        )
+        one_vs_one &= not isinstance(reference, ScreenedLinearSVC)
+        rows = np.isin(y, pairs[k]) if one_vs_one else np.ones(len(y), bool)
+        assert np.all(found.codes_[k, ~rows] == 1)
+        assert np.all(np.isnan(found.bounds_[k, ~rows]))
+        reduced = found.reduced_problem(k)
+        assert np.array_equal(reduced.rows, np.flatnonzero(found.codes_[k] == 0))
+    with pytest.raises(ValueError, match="problem must be from 0 to 2"):
+        found.reduced_problem(3)
+
+
+def test_sparse_rows_weights_of_zero_classes_and_kernel_matrices():
+    dense = screen_samples(X, LABELS, 0.2, reference=SVC(C=0.19, gamma=GAMMA).fit(X, LABELS))
+    Z = sparse.csr_array(X)
+    model = SVC(C=0.19, gamma=GAMMA).fit(Z, LABELS)
+    assert np.array_equal(screen_samples(Z, LABELS, 0.2, reference=model).codes_, dense.codes_)
+    K = KERNELS["rbf"][1]
+    for given, kernel in ((K, "precomputed"), (X, lambda A, B: rbf_kernel(A, B, gamma=GAMMA))):
+        model = SVC(C=0.19, kernel=kernel).fit(given, LABELS)
+        found = screen_samples(given, LABELS, 0.2, reference=model)
+        assert np.mean(found.codes_ != dense.codes_) < 0.02
+    weights = np.ones(len(Y))
+    weights[::4] = 0.0
+    model = ScreenedSVC(C=0.19, gamma=GAMMA).fit(X, LABELS, weights)
+    found = screen_samples(X, LABELS, 0.2, reference=model, sample_weight=weights)
+    assert np.all(found.codes_[::4] == 1) and np.all(np.isnan(found.bounds_[::4]))
+    part = screen_samples(
+        X[weights > 0], LABELS[weights > 0], 0.2,
+        reference=ScreenedSVC(C=0.19, gamma=GAMMA).fit(X[weights > 0], LABELS[weights > 0]),
+    )  # fmt: skip
+    assert np.array_equal(part.codes_, found.codes_[weights > 0])
+    assert part.rate_ == pytest.approx(found.rate_)
+    weighted = ScreenedSVC(C=0.19, gamma=GAMMA, class_weight="balanced").fit(X, LABELS)
+    caps = screen_samples(X, LABELS, 0.2, reference=weighted).reduced_problem().caps
+    assert np.unique(caps.round(12)).size == 2
+
+
+def test_gamma_of_the_reference_is_kept():
+    reference = ScreenedSVC(C=0.19).fit(X, LABELS)
+    found = screen_samples(X, LABELS, 0.2, reference=reference)
+    assert found.gamma_ == reference.gamma_ == pytest.approx(1.0 / (X.shape[1] * X.var()))
+    other = screen_samples(X, LABELS, 0.2, reference=reference, gamma=0.5)
+    assert other.gamma_ == 0.5 and other.rate_ < found.rate_
+
+
+def test_large_C_and_rows_far_from_the_origin_are_sound():
+    """Rounding errors are part of the bounds: nothing is decided wrongly, something is decided."""
+    rng = np.random.default_rng(0)
+    Z = np.round(rng.normal(size=(60, 3)), 2)
+    y = np.where(Z[:, 0] + 0.3 * rng.normal(size=60) > 0.0, 1.0, -1.0)
+    for shift in (0.0, 1e4):
+        for C in (1.0, 1e6):
+            model = ScreenedSVC(C=0.99 * C, kernel="linear").fit(Z + shift, y)
+            found = screen_samples(Z + shift, y, C, reference=model)
+            Q = y[:, None] * (Z @ Z.T) * y
+            alpha, *ends = free_optimum(Q, np.full(60, C), y)
+            both = np.stack([Q @ alpha + y * b for b in ends])
+            unsure = 1e-5 if C == 1.0 else 1e-2
+            assert np.all(both.min(axis=0)[found.codes_ == 1] > 1.0 - unsure)
+            assert np.all(both.max(axis=0)[found.codes_ == 2] < 1.0 + unsure)
+            assert found.rate_ > 0.5
+
+
+def test_arguments_that_do_not_fit_are_named():
+    alpha = np.zeros(len(Y))
+    with pytest.raises(ValueError, match="kernel and intercept must be named"):
+        screen_samples(X, LABELS, 1.0, reference=alpha)
+    named = {"kernel": "linear", "intercept": "none"}
+    for reference, text in [
+        (alpha[:-1], "reference must be a fitted estimator"), ("none", "reference must be"),
+        (np.full(len(Y), np.nan), "reference contains NaN"),
+        (np.tile(alpha, (2, 1)), "dual variables of 2 problems"),
+        (-np.ones(len(Y)), "alpha_i >= 0, or y_i alpha_i"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=text):
+            screen_samples(X, LABELS, 1.0, reference=reference, **named)
+    with pytest.raises(ValueError, match="multi_class must be 'ovo' or 'ovr'"):
+        screen_samples(*WINE, 1.0, reference=np.zeros((3, len(WINE[1]))), **named)
+    model = SVC().fit(X[:50], LABELS[:50])
+    with pytest.raises(ValueError, match="reference was fitted on other samples"):
+        screen_samples(X, LABELS, 1.0, reference=model)
+    with pytest.raises(ValueError, match="reference has the classes"):
+        screen_samples(X, LABELS + 5, 1.0, reference=SVC().fit(X, LABELS))
+    with pytest.raises(ValueError, match="weights of 30 features"):
+        screen_samples(X[:, :5], LABELS, 1.0, reference=LinearSVC().fit(X, LABELS))
+    with pytest.raises(ValueError, match="kernel='linear'"):
+        screen_samples(X, LABELS, 1.0, reference=LinearSVC().fit(X, LABELS), kernel="rbf")
+    with pytest.raises(TypeError, match="Of a pipeline give the last step"):
+        screen_samples(X, LABELS, 1.0, reference=make_pipeline(SVC()).fit(X, LABELS))
+    for name, value in [("C", 0.0), ("tests", "best"), ("intercept", "some"), ("gamma", -1.0)]:
+        arguments = {"C": 1.0, "reference": alpha, **named, name: value}
+        with pytest.raises((ValueError, TypeError), match=name):
+            screen_samples(X, LABELS, **arguments)
+
+
+def test_indefinite_kernels_are_refused():
+    Z, y = WINE
+    reference = SVC(C=0.9, kernel="sigmoid", gamma=0.1).fit(Z, y)
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        screen_samples(Z, y, 1.0, reference=reference)
+
+
+def test_what_is_printed():
+    found = screen_samples(X, LABELS, 0.2, reference=SVC(C=0.19).fit(X, LABELS))
+    counts = [np.count_nonzero(found.codes_ == code) for code in (1, 2, 0)]
+    assert all(str(count) in repr(found) for count in counts)
