@@ -75,12 +75,12 @@ def test_balls_round_samples_that_are_too_small_are_found_out(capsys):
 
 
 def test_no_decision_of_a_screening_of_its_own_is_wrong():
-    problems = screening.PROBLEMS[::3]
-    totals = screening.run(n=50, problems=problems, share=0.1)
-    assert {which for which, counts in totals.items() if counts["checked"]} >= set(problems[:2])
+    # The hinges, of each kernel and intercept.
+    totals = screening.run(n=60, problems=screening.PROBLEMS[::2], share=0.1)
+    assert all(counts["checked"] for counts in totals.values())
     assert sum(counts["wrong"] for counts in totals.values()) == 0
     n_checked = sum(counts["checked"] for counts in totals.values())
-    assert n_checked > 10_000
+    assert n_checked > 5_000
     assert sum(counts["not judged"] for counts in totals.values()) <= 5e-3 * n_checked
 
 
