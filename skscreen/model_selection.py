@@ -86,17 +86,16 @@ def cross_val_predict_sequences(
     methods = ("predict", "predict_marginals", "predict_proba")
     if method not in methods:
         raise ValueError(f"method must be one of {', '.join(map(repr, methods))}, got {method!r}.")
-    X, y = list_of_sequences(X), list(y)
-    labels, _ = check_lists(y, "y")
-    if len(X) != len(y):
-        raise ValueError(f"y must hold {len(X)} sequences, as X does, got {len(y)}.")
+    X, (labels, _) = list_of_sequences(X), check_lists(y, "y")
+    if len(X) != len(labels):
+        raise ValueError(f"y must hold {len(X)} sequences, as X does, got {len(labels)}.")
     splits = list(check_cv(cv).split(np.zeros(len(X)), None, groups))
     tested = np.concatenate([test for _, test in splits])
     if not np.array_equal(np.sort(tested), np.arange(len(X))):
         raise ValueError("cv must put each sequence into one test set, as KFold does.")
     classes = np.unique(stack_labels(labels))
     found = Parallel(n_jobs=n_jobs, verbose=verbose)(
-        delayed(_predict_fold)(clone(estimator), X, y, train, test, method, params or {}, classes)
+        delayed(_predict_fold)(clone(estimator), X, labels, train, test, method, params or {}, classes)
         for train, test in splits
     )
     out = [None] * len(X)

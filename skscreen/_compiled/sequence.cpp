@@ -5,6 +5,7 @@
 #include "sequence_cliques.hpp"
 #include "sequence_frank_wolfe.hpp"
 #include "sequence_projection.hpp"
+#include "sequence_weighted.hpp"
 
 using namespace skscreen;
 

@@ -51,6 +51,8 @@ def load_conll(
         no sentences, or more columns than have names by default.
     FileNotFoundError
         If there is no such file.
+    TypeError
+        If `columns` are no names.
 
     Examples
     --------
@@ -60,7 +62,7 @@ def load_conll(
     ([{'word': 'Brasil'}], ['O', 'O', 'B-ORG'])
     """
     lines = _text(source, encoding).removeprefix("\ufeff").splitlines()
-    names = None if columns is None else tuple(columns)
+    names = _checked(columns)
     sentences, rows, tabs = [], [], any("\t" in line for line in lines)
     for number, line in enumerate([*lines, ""], start=1):
         fields = line.strip("\r\n").split("\t") if "\t" in line else line.split()
@@ -102,11 +104,35 @@ def _text(source, encoding: str) -> str:
     if isinstance(source, str) and "\n" in source:
         return source
     if isinstance(source, (str, os.PathLike)):
-        return Path(source).read_text(encoding)
+        try:
+            return Path(source).read_text(encoding)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(
+                error.errno, "source must be a file or text with a line break, got no such file",
+                os.fspath(source),
+            ) from error  # fmt: skip
     raise ValueError(
         "source must be a path, an open file or text with line breaks, got "
         f"{type(source).__name__}."
     )
+
+
+def _checked(columns) -> tuple | None:
+    """Return the names of the columns, if they are given."""
+    if columns is None:
+        return None
+    try:
+        names = () if isinstance(columns, (str, bytes)) else tuple(columns)
+    except TypeError:
+        names = (columns,)
+    if isinstance(columns, (str, bytes)) or not all(
+        name is None or isinstance(name, str) for name in names
+    ):
+        raise TypeError(
+            "columns must be a sequence of names, None for a column that is left out, got "
+            f"{columns!r}."
+        )
+    return names
 
 
 def _names(n_fields: int, number: int) -> tuple[str, ...]:

@@ -177,6 +177,9 @@ class WeightedLogLoss:
     def __init__(self, chains: Chains):
         self.chains, self.lam, self.size = chains, chains.lam, chains.n_weights
         self.units = units_of(chains)
+        self._ratios, self._table = _frequent(
+            chains.scales / chains.losses, chains.codes.size // chains.n_labels
+        )
 
     def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Return P and its gradient."""
@@ -184,8 +187,20 @@ class WeightedLogLoss:
         U, E = chains.scores(w)
         nodes, edges = np.empty(U.shape), np.zeros(E.shape)
         likelihood = weighted_likelihoods(
-            U, E, chains.first, chains.codes, chains.losses, chains.scales, chains.shares, nodes,
-            edges,
+            U, E, chains.first, chains.codes, chains.losses, chains.scales, self._table,
+            self._ratios, chains.shares, nodes, edges,
         )  # fmt: skip
         gradient = self.lam * w - chains.combine(nodes, edges)
         return 0.5 * self.lam * float(w @ w) + max(-likelihood, 0.0), gradient
+
+
+def _frequent(ratios: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the most frequent ratios, and the place among them of each position, else -1.
+
+    Tables of exponentials are kept for these; they need no more memory than scores of labels.
+    """
+    values, places, counts = np.unique(ratios, return_inverse=True, return_counts=True)
+    kept = np.argsort(-counts, kind="stable")[: max(most, 1)]
+    table = np.full(values.size, -1)
+    table[kept] = np.arange(kept.size)
+    return values[kept], table[places]

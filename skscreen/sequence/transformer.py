@@ -234,7 +234,7 @@ def _stack(parts: list):
     matrices = [part for part in parts if sparse.issparse(part) or isinstance(part, np.ndarray)]
     if not matrices or all(part.ndim == 1 for part in matrices):
         return list(chain.from_iterable(parts))
-    shapes = [getattr(part, "shape", (len(part),)) for part in parts]
+    shapes = [getattr(part, "shape", (length_of(part),)) for part in parts]
     if len(matrices) < len(parts) or any(len(s) != 2 or s[1:] != shapes[0][1:] for s in shapes):
         raise ValueError(
             "X must hold matrices of shape (length, n_features) with the same features in all "

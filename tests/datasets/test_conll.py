@@ -1,5 +1,7 @@
 import io
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from skscreen.datasets import load_conll
@@ -65,3 +67,16 @@ def test_bad_files(source, options, message):
         load_conll(source, **options)
     with pytest.raises(FileNotFoundError):
         load_conll("nowhere.conll")
+
+
+def test_a_missing_file_is_named():
+    for source in ("auto", Path("auto")):
+        with pytest.raises(FileNotFoundError, match="source must be .* line break.*'auto'") as info:
+            load_conll(source)
+        assert info.value.filename == "auto"
+
+
+@pytest.mark.parametrize("columns", ["word", 3, np.array(3), [1, 2], object()])
+def test_columns_are_names(columns):
+    with pytest.raises(TypeError, match="columns must be a sequence of names"):
+        load_conll("a O\n", columns=columns)

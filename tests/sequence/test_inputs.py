@@ -207,3 +207,14 @@ def test_transformers_learn_from_the_labels(last):
 def test_predictions_are_joined_by_scikit_learn():
     found = cross_val_predict(ChainCRF(), X, Y, cv=2)
     assert [*map(len, found)] == LENGTHS and isinstance(ChainCRF().fit(X, Y).predict(X), list)
+
+
+def test_sparse_and_dense_sequences_are_stacked():
+    mixed = [sparse.csr_array(part) if c % 2 else part for c, part in enumerate(X)]
+    scaler = StandardScaler(with_mean=False)
+    wanted = SequenceTransformer(scaler).fit_transform(X)
+    for given in (mixed, [sparse.csr_array(part) for part in X]):
+        for part, right in zip(
+            SequenceTransformer(scaler).fit_transform(given), wanted, strict=True
+        ):
+            assert_allclose(part.toarray(), right)
