@@ -95,7 +95,9 @@ def cross_val_predict_sequences(
         raise ValueError("cv must put each sequence into one test set, as KFold does.")
     classes = np.unique(stack_labels(labels))
     found = Parallel(n_jobs=n_jobs, verbose=verbose)(
-        delayed(_predict_fold)(clone(estimator), X, labels, train, test, method, params or {}, classes)
+        delayed(_predict_fold)(
+            clone(estimator), X, labels, train, test, method, params or {}, classes
+        )
         for train, test in splits
     )
     out = [None] * len(X)

@@ -27,7 +27,7 @@ weighted_likelihoods = sequence.weighted_likelihoods
 """(U, E, first, truth, weights, scales, table, ratios, shares, nodes, edges) -> log-likelihood.
 
 The sum over chains of their shares times sum_t weights[t] log p(y_t | y_{t-1}); see
-`likelihood.WeightedLogLoss`. `table` (n,) int64 has the place of scales[t] / weights[t] in `ratios`,
--1 where it has none. `nodes` (n, m) becomes its gradient for U; that for E is added to
+`likelihood.WeightedLogLoss`. `table` (n,) int64 has the place of scales[t] / weights[t] in
+`ratios`, -1 where it has none. `nodes` (n, m) becomes its gradient for U; that for E is added to
 `edges` (m, m).
 """

@@ -16,13 +16,16 @@ from skscreen.pragam.excessive_gap import excessive_gap
 from skscreen.pragam.follow import Iterate, follow
 from skscreen.sequence.base import LinearChain, keep_weights, linear_chains, solve
 from skscreen.sequence.chains import Chains
+from skscreen.sequence.likelihood import units_of
 from skscreen.sequence.risk import ChainRisk
 from skscreen.sequence.solvers.cutting_planes import ChainCuts
 from skscreen.sequence.solvers.entropic_gap import entropic_gap
 from skscreen.sequence.solvers.frank_wolfe import frank_wolfe
+from skscreen.sequence.solvers.smoothing import smoothing
 
 # Most iterations by default; BMRM keeps a plane for each.
-LIMITS = {"frank-wolfe": 10_000, "pragam": 10_000, "pragam-euclidean": 10_000, "bmrm": 1_000}
+LIMITS = {"frank-wolfe": 10_000, "pragam": 10_000, "pragam-euclidean": 10_000, "bmrm": 1_000,
+          "smoothing": 10_000}  # fmt: skip
 
 
 class MaxMarginChain(LinearChain):
@@ -50,9 +53,12 @@ class MaxMarginChain(LinearChain):
     ----------
     C : float, default=1.0
         Weight of the losses, > 0.
-    solver : {"auto", "frank-wolfe", "pragam", "pragam-euclidean", "bmrm"}, default="auto"
+    solver : {"auto", "frank-wolfe", "smoothing", "pragam", "pragam-euclidean", "bmrm"}, \
+            default="auto"
         "frank-wolfe" updates one sequence after the other and caches the labellings that it finds;
-        it is by far the fastest, and what "auto" uses. "pragam" is Nesterov's excessive gap
+        it is by far the fastest. "smoothing" is L-BFGS on smoothed losses, for columns of very
+        uneven scale, as time stamps. "auto" is the one or the other, by the scales of the columns.
+        "pragam" is Nesterov's excessive gap
         technique with the entropy as prox function; it stores no labellings, and its rate is
         guaranteed. "pragam-euclidean" is the same with projections onto marginals, as first
         published; it is slow and meant for study. "bmrm" is a cutting-plane method.
@@ -212,7 +218,7 @@ class MaxMarginChain(LinearChain):
         MaxMarginChain
         """
         chains = linear_chains(self, X, y, sample_weight).weighted()
-        solver = "frank-wolfe" if self.solver == "auto" else self.solver
+        solver = _chosen(chains) if self.solver == "auto" else self.solver
         limit = LIMITS[solver] if self.max_iter is None else self.max_iter
         iterates = self._iterates(chains, solver, limit)
         with blas_threads_for(chains.n_labels):
@@ -227,9 +233,16 @@ class MaxMarginChain(LinearChain):
         if solver == "frank-wolfe":
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             return frank_wolfe(chains, self.tol, seed, limit)
+        if solver == "smoothing":
+            return smoothing(chains, self.tol, limit)
         if solver == "pragam":
             return entropic_gap(chains)
         if solver == "bmrm":
             return bmrm(ChainCuts(chains))
         # On badly scaled data the weights of uniform marginals are worse than zero.
         return excessive_gap(ChainRisk(chains), w=np.zeros(chains.n_weights))
+
+
+def _chosen(chains: Chains) -> str:
+    """Return the solver for the scales of the columns."""
+    return "smoothing" if np.ndim(units_of(chains)) else "frank-wolfe"

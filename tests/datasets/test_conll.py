@@ -71,7 +71,9 @@ def test_bad_files(source, options, message):
 
 def test_a_missing_file_is_named():
     for source in ("auto", Path("auto")):
-        with pytest.raises(FileNotFoundError, match="source must be .* line break.*'auto'") as info:
+        with pytest.raises(
+            FileNotFoundError, match=r"source must be .* line break.*'auto'"
+        ) as info:
             load_conll(source)
         assert info.value.filename == "auto"
 

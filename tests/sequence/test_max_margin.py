@@ -5,12 +5,13 @@ import pytest
 from chain_cases import CODES, LENGTHS, X, Y, digit_words, weights_of, with_constants
 from chain_reference import margin_objective, margin_optimum
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from skscreen import MaxMarginChain, SequenceTransformer
+from skscreen import ChainCRF, MaxMarginChain, SequenceTransformer
 
-SOLVERS = ["frank-wolfe", "pragam", "pragam-euclidean", "bmrm"]
+SOLVERS = ["frank-wolfe", "smoothing", "pragam", "pragam-euclidean", "bmrm"]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -116,3 +117,48 @@ def test_no_more_iterations_than_asked_for(max_iter):
     with pytest.warns(ConvergenceWarning, match=f"{max_iter} iterations reached"):
         model = MaxMarginChain(100.0, tol=1e-14, max_iter=max_iter).fit(X, Y)
     assert model.n_iter_ == max_iter
+
+
+SCALES = {
+    "time stamps": lambda x: np.c_[x, 1.7e9 + np.arange(len(x))],
+    "all": lambda x: x * 1e6,
+    "one": lambda x: x * [1.0, 1e8],
+    "smallest": lambda x: x * [1.0, 1e-8],
+}
+
+
+@pytest.mark.parametrize("name", SCALES)
+@pytest.mark.parametrize(
+    "model",
+    [
+        MaxMarginChain(),
+        MaxMarginChain(class_weight="balanced"),
+        ChainCRF(),
+        ChainCRF(class_weight="balanced"),
+    ],
+    ids=["margin", "weighted margin", "likelihood", "weighted likelihood"],
+)
+def test_columns_of_uneven_scale_are_solved(model, name):
+    rng = np.random.default_rng(0)
+    y = [rng.integers(2, size=20) for _ in range(30)]
+    plain = [np.c_[b + rng.normal(scale=0.4, size=20), rng.normal(size=20)] for b in y]
+    scaled = [SCALES[name](x) for x in plain]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = clone(model).fit(scaled, y)
+    assert found.dual_gap_ <= 1e-3
+    # The penalty of columns of large numbers is next to nothing.
+    wanted = clone(model).fit(plain, y)
+    assert found.objective_ <= wanted.objective_ * 1.01
+    assert found.score(scaled, y) >= wanted.score(plain, y) - 0.03
+
+
+def test_auto_follows_the_scales_of_the_columns():
+    even, uneven = (MaxMarginChain(tol=1e-2, random_state=0) for _ in range(2))
+    even.fit(X, Y), uneven.fit([x * [1.0, 1e5] for x in X], Y)
+    for model, solver, given in (
+        (even, "frank-wolfe", X),
+        (uneven, "smoothing", [x * [1.0, 1e5] for x in X]),
+    ):
+        same = MaxMarginChain(tol=1e-2, solver=solver, random_state=0).fit(given, Y)
+        assert_array_equal(model.coef_, same.coef_)

@@ -48,7 +48,7 @@ _ROUNDING = 16.0 * EPS
 
 
 @dataclass(frozen=True)
-class _Scores:
+class Scores:
     """Scores of labels at all positions and of steps, for some weights, and a factor of losses."""
 
     U: np.ndarray
@@ -61,11 +61,11 @@ class _Scores:
 
     def over(self, mu: float) -> Self:
         """Return the scores over a temperature."""
-        return _Scores(self.U / mu, self.E / mu, self.losses / mu)
+        return Scores(self.U / mu, self.E / mu, self.losses / mu)
 
     def sum(self, other: Self, mine: float, others: float) -> Self:
         """Return a weighted sum of self and other."""
-        return _Scores(
+        return Scores(
             mine * self.U + others * other.U, mine * self.E + others * other.E,
             mine * self.losses + others * other.losses,
         )  # fmt: skip
@@ -77,7 +77,7 @@ class _Point:
 
     gain: float
     p: np.ndarray
-    scores: _Scores
+    scores: Scores
 
     def mix(self, other: Self, share: float) -> Self:
         """Return (1 - share) self + share other."""
@@ -88,11 +88,11 @@ class _Point:
         )
 
 
-class _Overflow(ArithmeticError):
+class OutOfRange(ArithmeticError):
     """Scores over a temperature left the floating-point numbers."""
 
 
-class _Distributions:
+class Distributions:
     """The points of distributions proportional to exp of scores."""
 
     def __init__(self, chains: Chains):
@@ -100,7 +100,7 @@ class _Distributions:
         self.truth = chains.features(chains.codes)
         self._at = np.arange(chains.codes.size)
 
-    def point(self, scores: _Scores) -> tuple[_Point, float]:
+    def point(self, scores: Scores) -> tuple[_Point, float]:
         """Return the point, and the mean logarithm of the sum over labellings."""
         chains, m = self.chains, self.chains.n_labels
         U = scores.U + (scores.losses * chains.losses)[:, None]
@@ -115,9 +115,9 @@ class _Distributions:
         p = self.truth - chains.combine(nodes, edges)
         gain = float((self._weights * chains.losses) @ wrong)
         with np.errstate(over="ignore", invalid="ignore"):
-            w_scores = _Scores(*chains.scores(p / chains.lam), 1.0)
+            w_scores = Scores(*chains.scores(p / chains.lam), 1.0)
         if not (np.isfinite(w_scores.U).all() and np.isfinite(p).all()):
-            raise _Overflow
+            raise OutOfRange
         return _Point(gain, p, w_scores), float(chains.shares @ log_sums)
 
     def expected_score(self, point: _Point, w: np.ndarray) -> float:
@@ -130,14 +130,14 @@ def entropic_gap(chains: Chains) -> Iterator[Iterate]:
 
     They end where floating point allows no more.
     """
-    with contextlib.suppress(_Overflow):
+    with contextlib.suppress(OutOfRange):
         yield from _from_uniform(chains)
 
 
 def _from_uniform(chains: Chains) -> Iterator[Iterate]:
-    at, lam, m = _Distributions(chains), chains.lam, chains.n_labels
+    at, lam, m = Distributions(chains), chains.lam, chains.n_labels
     U, E = np.zeros((chains.codes.size, m)), np.zeros((m, m))
-    uniform, log_uniform = at.point(_Scores(U, E, 0.0))
+    uniform, log_uniform = at.point(Scores(U, E, 0.0))
     dual_value = _dual_value(uniform, lam)
     yield Iterate(0, np.zeros(chains.n_weights), 0.0, chains.risk(np.zeros(chains.n_weights)),
                   dual_value)  # fmt: skip
@@ -152,14 +152,14 @@ def _from_uniform(chains: Chains) -> Iterator[Iterate]:
     yield from _steps(at, dual, p_w, scores, mu, reach)
 
 
-def _steps(at: "_Distributions", dual: _Point, p_w, scores: _Scores, mu, reach):
+def _steps(at: "Distributions", dual: _Point, p_w, scores: Scores, mu, reach):
     """Yield the iterates from the excessive gap condition at (w, a, mu) on; w = p_w / lam."""
     k, L, lam = 0, mu, at.chains.lam
     while True:
         k += 1
         w = p_w / lam
         if not (np.isfinite(w).all() and np.isfinite(scores.U).all()):
-            raise _Overflow
+            raise OutOfRange
         primal = 0.5 * lam * float(w @ w) + at.chains.risk(w)
         yield Iterate(k, w, 0.0, primal, _dual_value(dual, lam), promise=mu * reach)
         if mu * reach < EPS * abs(primal):

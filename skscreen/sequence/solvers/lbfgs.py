@@ -35,8 +35,9 @@ def minimise(
     tol: float,
     max_iter: int,
     watch: Callable[[int, float], None] | None = None,
+    start: np.ndarray | None = None,
 ) -> Certified:
-    """Minimise from w = 0; |gradient|^2 / (2 lam) bounds P - min P.
+    """Minimise; |gradient|^2 / (2 lam) bounds P - min P.
 
     Parameters
     ----------
@@ -46,12 +47,14 @@ def minimise(
     max_iter : int
     watch : callable, optional
         See `follow.Record`.
+    start : ndarray, optional
+        First w, by default 0.
     """
+    first = np.zeros(objective.size) if start is None else start / objective.units
     run = _Run(objective, Record(tol, watch))
     with contextlib.suppress(_BrokenDown), np.errstate(over="ignore", invalid="ignore"):
         minimize(
-            run.value_and_gradient, np.zeros(objective.size), jac=True, method="L-BFGS-B",
-            callback=run.iterated,
+            run.value_and_gradient, first, jac=True, method="L-BFGS-B", callback=run.iterated,
             options={"maxiter": max_iter, "maxfun": 10 * max_iter, "gtol": 0.0, "ftol": 0.0},
         )  # fmt: skip
         if not run.ended and np.ndim(objective.units):

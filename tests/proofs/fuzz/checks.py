@@ -1,10 +1,11 @@
 """What the fuzzer expects of a call: a clear error, or a right answer, soon.
 
-A call may raise ValueError, TypeError, MemoryError or FileNotFoundError, on purpose: by
-scikit-learn's validation, or by a `raise` of skscreen whose message names an argument. All else is a finding: another exception,
-one that came about by accident in NumPy or in compiled code, arithmetic that overflows, numbers
-that are not finite, a certificate that is not met without a warning, an objective that is not that
-of the formula, and a call that takes longer than ten seconds of processor time.
+A call may raise ValueError, TypeError, MemoryError or FileNotFoundError, on purpose: by scikit-
+learn's validation, or by a `raise` of skscreen whose message names an argument. All else is a
+finding: another exception, one that came about by accident in NumPy or in compiled code,
+arithmetic that overflows, numbers that are not finite, a certificate that is not met without a
+warning, an objective that is not that of the formula, and a call that takes longer than ten
+seconds of processor time.
 """
 
 import inspect

@@ -1,0 +1,81 @@
+"""Max-margin chains by L-BFGS on smoothed losses, for columns of very uneven scale.
+
+With a temperature mu the maximum over labellings becomes
+
+    P_mu(w) = lam/2 |w|^2 + sum_c s_c mu log sum_y exp(gain_c(y) / mu) >= P(w),
+
+gain_c(y) the loss plus score of y minus the score of y_c. The distributions proportional to
+exp(gain / mu) are a dual point, D = <a, loss> - |p(a)|^2 / (2 lam) with p(a) = lam w - grad P_mu,
+so that P - D vanishes with mu and the gradient. Other solvers take steps that only the largest
+column bounds; L-BFGS in units of the columns does not see their scale.
+
+References
+----------
+Y. Nesterov (2005). Smooth minimization of non-smooth functions. Mathematical Programming 103.
+M. Collins, A. Globerson, T. Koo, X. Carreras, P.L. Bartlett (2008). Exponentiated gradient
+algorithms for conditional random fields and max-margin Markov networks. JMLR 9. Section 2: both
+duals over distributions of labellings.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from skscreen.core.floats import EPS
+from skscreen.pragam.follow import Iterate
+from skscreen.sequence.chains import Chains
+from skscreen.sequence.likelihood import units_of
+from skscreen.sequence.solvers.entropic_gap import Distributions, OutOfRange, Scores
+from skscreen.sequence.solvers.lbfgs import minimise
+
+# The first temperature is a share of the risk; it is multiplied by the second after each stage.
+_FIRST, _COOLING = 0.1, 0.25
+# A stage ends where the gradient proves this share of the objective, or after so many iterations.
+_STAGE_TOL, _STAGE = 0.05, 200
+
+
+class SmoothedLoss:
+    """P_mu as a function of the flat vector w; keeps the largest D that it has met.
+
+    Parameters
+    ----------
+    chains : Chains
+    """
+
+    def __init__(self, chains: Chains):
+        self._at, self.units = Distributions(chains), units_of(chains)
+        self.lam, self.size = chains.lam, chains.n_weights
+        self.mu, self.dual = np.inf, 0.0
+
+    def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return P_mu and its gradient."""
+        try:
+            point, log_sum = self._at.point(Scores(*self._at.chains.scores(w), 1.0).over(self.mu))
+        except OutOfRange:
+            return np.inf, np.zeros(self.size)
+        self.dual = max(self.dual, point.gain - 0.5 * float(point.p @ point.p) / self.lam)
+        value = 0.5 * self.lam * float(w @ w) + self.mu * log_sum - float(w @ self._at.truth)
+        return value, self.lam * w - point.p
+
+
+def smoothing(chains: Chains, tol: float, max_iter: int) -> Iterator[Iterate]:
+    """Yield an iterate after each stage; iteration numbers count those of L-BFGS.
+
+    Parameters
+    ----------
+    chains : Chains
+    tol : float
+        Relative gap that is aimed at.
+    max_iter : int
+    """
+    loss, w, done = SmoothedLoss(chains), np.zeros(chains.n_weights), 0
+    primal = chains.risk(w)
+    loss.mu = _FIRST * primal
+    yield Iterate(0, w, 0.0, primal, loss.dual)
+    while done < max_iter and loss.mu > EPS * primal:
+        stage_tol = max(_STAGE_TOL * tol, EPS)
+        found = minimise(loss, stage_tol, min(_STAGE, max_iter - done), start=w)
+        w, done = found.w, done + max(found.n_iter, 1)
+        primal = 0.5 * chains.lam * float(w @ w) + chains.risk(w)
+        yield Iterate(done, w, 0.0, primal, loss.dual)
+        loss.mu *= _COOLING
