@@ -1,10 +1,12 @@
 """Benchmarks that replace parts of the package find these parts."""
 
+import pytest
 from sklearn.datasets import load_iris
 
 from benchmarks.metric_learning.paper_reasons import reasons
 
 
+@pytest.mark.slow
 def test_the_ablation_of_paths_replaces_what_is_there(capsys):
     X, y = load_iris(return_X_y=True)
     reasons(X[::2], y[::2], "iris", n_neighbors=None, n_lams=12)

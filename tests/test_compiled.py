@@ -3,6 +3,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import skscreen
 
 SCRIPT = """
@@ -90,6 +92,7 @@ for form in (np.asarray, sparse.csr_array):
 """
 
 
+@pytest.mark.slow
 def test_compiled_code_stays_within_its_arrays(tmp_path):
     """Compiled code checks no index; here it does, in a process of its own."""
     environment = {

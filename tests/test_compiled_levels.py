@@ -19,6 +19,7 @@ def import_with(level):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", _compiled.LEVELS)
 def test_a_level_can_be_forced(level):
     assert import_with(level).stdout.strip() == level

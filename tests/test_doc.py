@@ -37,6 +37,7 @@ def bounds_as_before():
         registry.update(entries)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page_prints_what_it_says(page, capsys):
     text = page.read_text(encoding="utf-8")

@@ -58,6 +58,7 @@ def test_classifiers_survive_a_pickle_and_a_clone(model):
     assert not hasattr(fresh, "classes_") and fresh.get_params() == model.get_params()
 
 
+@pytest.mark.slow
 @classifiers
 def test_classifiers_inside_the_tools(model):
     assert cross_val_score(model, X, y, cv=3).mean() > 0.85
@@ -82,6 +83,7 @@ def test_classifiers_take_frames(model):
     assert list(fitted[-1].feature_names_in_) == list(frame.columns)
 
 
+@pytest.mark.slow
 def test_metrics_inside_the_tools():
     model = ScreenedRTLM(0.1).fit(WINE, CLASSES)
     again = pickle.loads(pickle.dumps(model))

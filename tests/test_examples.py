@@ -21,6 +21,7 @@ def close_figures():
     plt.close("all")
 
 
+@pytest.mark.slow
 def test_readme_prints_what_it_says(capsys):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", readme, flags=re.MULTILINE | re.DOTALL)
@@ -40,6 +41,7 @@ def run(name: str) -> dict:
     return runpy.run_path(str(path))
 
 
+@pytest.mark.slow
 def test_first_example_runs(capsys):
     result = run("metric_path")
     assert result["display"].best_index_ is not None
@@ -76,11 +78,13 @@ def test_pair_bounds_example_orders_unseen_pairs(capsys):
     assert learned > euclidean
 
 
+@pytest.mark.slow
 def test_eps_path_example_keeps_its_promise(capsys):
     result = run("svc_eps_path")
     assert result["errors"].max() <= result["eps"]
 
 
+@pytest.mark.slow
 def test_store_example_keeps_solutions_and_scores(capsys):
     result = run("grid_search_store")
     alone, stored = result["alone"].cv_results_, result["stored"].cv_results_
@@ -94,12 +98,14 @@ def test_chain_example_beats_single_positions(capsys):
     assert result["accuracy_chain"] > result["accuracy_single"] + 0.1
 
 
+@pytest.mark.slow
 def test_labellers_of_digit_words_beat_single_images():
     accuracy = run("digit_words")["accuracy"]
     assert accuracy["max-margin chain"] > accuracy["single images"] + 0.03
     assert accuracy["conditional random field"] > accuracy["single images"] + 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -131,6 +137,7 @@ def test_every_example_is_run():
         assert f'"{path.stem.removeprefix("plot_")}"' in run_here, path
 
 
+@pytest.mark.slow
 def test_demo_shows_four_things(tmp_path, capsys, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "examples")
     import demo
@@ -150,6 +157,7 @@ def test_demo_shows_four_things(tmp_path, capsys, monkeypatch):
     assert all(str(file) in out for file in tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_tuples_examples_learn(capsys):
     run("verification")
     euclidean, learned = map(float, re.findall(r"pictures ([\d.]+)", capsys.readouterr().out))

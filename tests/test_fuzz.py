@@ -26,6 +26,7 @@ OPEN = ("ScreenedSVC", "svc_path", "ScreenedSVR", "ScreenedLinearSVR")
 KNOWN = pytest.mark.xfail(reason="a known finding, still to be mended", strict=False)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "name",
@@ -37,7 +38,7 @@ def test_a_call_ends_in_a_clear_error_or_a_right_answer(name, monkeypatch):
     # From bytes, as the engines make them: what Hypothesis draws by itself depends on which other
     # modules are loaded.
     run, draw = fuzz.example_of(name), random.Random(name)
-    for _ in range(6 if name in SLOW else 25):
+    for _ in range(4 if name in SLOW else 10):
         run(draw.randbytes(1000))
 
 
@@ -115,6 +116,7 @@ def test_the_driver_repeats_a_finding(monkeypatch, tmp_path):
         fuzz.example_of("broken")(content)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timer")
 def test_the_time_limit_does_not_interrupt_a_compilation():
     with checks.time_limit(0.05):

@@ -147,6 +147,7 @@ def same(first, second):
             np.testing.assert_array_equal(first[name], second[name], err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, Interrupt])
 @pytest.mark.parametrize(
@@ -178,6 +179,7 @@ def test_an_interrupted_fit_leaves_all_or_nothing(name, kind):
     same(state(used), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["ScreenedSVC", "ScreenedSVC, kernel", "PragamSVC", "ScreenedRTLM"]
 )
@@ -202,6 +204,7 @@ def test_an_interrupted_fit_leaves_the_store_sound(name, tmp_path):
     assert np.all(np.abs(kept.objective_ - bare.objective_) <= slack)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param("svc", marks=KNOWN), "rtlm"])
 def test_an_interrupted_path_returns_whole_solutions_or_raises(name):
     def follow():

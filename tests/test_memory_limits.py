@@ -88,6 +88,7 @@ def test_too_much_is_refused_with_its_number_and_size(name, little_memory):
     error.match(r"\d.* would need about [\d,]+ bytes, but only 1,000 are free\. [A-Z].*\.$")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in JOBS if name != "objects"])
 def test_what_fits_is_not_refused(name, little_memory):
     little_memory(10**9)

@@ -91,6 +91,7 @@ gammas, neighbours = st.sampled_from([0.05, 0.0]), st.sampled_from([1, 3, None])
 fractions = st.sampled_from([1.0, 0.3, 0.03, 0.003])
 
 
+@pytest.mark.slow
 @examples
 @given(data_sets(), gammas, st.booleans(), neighbours, fractions)
 def test_the_solver_meets_its_tolerance_with_a_certificate(data, gamma, diagonal, k, fraction):
@@ -105,6 +106,7 @@ def test_the_solver_meets_its_tolerance_with_a_certificate(data, gamma, diagonal
     assert 0.0 <= certificate.gap <= 1e-6 * certificate.primal
 
 
+@pytest.mark.slow
 @examples
 @given(data_sets(), gammas, st.booleans(), neighbours, fractions, st.sampled_from(RULES))
 def test_screening_does_not_change_the_objective(data, gamma, diagonal, k, fraction, rule):
@@ -120,6 +122,7 @@ def test_screening_does_not_change_the_objective(data, gamma, diagonal, k, fract
     assert abs(objectives[0] - objectives[1]) <= 1e-6 * objectives[0]
 
 
+@pytest.mark.slow
 @examples
 @given(data_sets(wild=True), gammas, st.booleans(), neighbours, fractions)
 def test_on_wild_data_the_solver_ends_and_tells_how_far_it_got(data, gamma, diagonal, k, fraction):
@@ -140,6 +143,7 @@ def test_on_wild_data_the_solver_ends_and_tells_how_far_it_got(data, gamma, diag
     assert certificate.primal >= best.primal - best.gap - rounding
 
 
+@pytest.mark.slow
 @examples
 @given(
     data_sets(wild=True),
@@ -174,6 +178,7 @@ def test_no_decision_contradicts_a_certified_solution(
             assert wrong_decisions(explicit, best, decisions) == 0, (name, rule)
 
 
+@pytest.mark.slow
 @examples
 @given(data_sets(wild=True), gammas, st.booleans(), fractions, st.sampled_from([0.7, 1.0, 1.5]))
 def test_no_decision_on_bounded_and_weighted_comparisons_is_wrong(
@@ -205,6 +210,7 @@ def test_no_decision_on_bounded_and_weighted_comparisons_is_wrong(
         assert wrong_decisions(explicit, best, decisions) == 0, name
 
 
+@pytest.mark.slow
 @examples
 @given(data_sets(wild=True), st.booleans(), st.sampled_from([0.0, 1e3, 1e6]))
 def test_decisions_stay_safe_on_data_that_are_not_centred(data, diagonal, offset):
@@ -227,6 +233,7 @@ def test_decisions_stay_safe_on_data_that_are_not_centred(data, diagonal, offset
             assert wrong_decisions(explicit, best, decisions) == 0, (name, rule)
 
 
+@pytest.mark.slow
 @examples
 @given(data_sets(wild=True), gammas, st.booleans())
 def test_the_gap_of_any_point_is_finite_positive_and_true(data, gamma, diagonal):

@@ -12,6 +12,7 @@ from tests.proofs.safety.recorder import END, INSIDE, PATH, SOLVE
 KINDS = ("iris", "outliers", "ill-conditioned", "nearly tied", "mixed comparisons")
 
 
+@pytest.mark.slow
 def test_no_decision_is_wrong():
     # Two rounds: one of the smoothed hinge, one of the hinge.
     tally = comparisons.run(n_rounds=2, kinds=KINDS, n_items=100)
@@ -29,6 +30,7 @@ def test_no_decision_is_wrong():
         assert tally.total("checked", bound=bound) > 1000
 
 
+@pytest.mark.slow
 def test_balls_that_are_too_small_are_found_out(capsys):
     """0.3: the ball of "dgb" is twice as large as need be for accurate references."""
     tally = comparisons.run(kinds=("iris", "flipped labels", "tied"), n_items=120, shrink=0.3)
@@ -55,6 +57,7 @@ def test_proven_distances_are_true():
             assert sharp.radius <= plain.radius <= 1e-3 * np.linalg.norm(sharp.theta)
 
 
+@pytest.mark.slow
 def test_no_decision_about_samples_is_wrong():
     totals = samples.run(n=60, n_rounds=2)
     assert samples.total(totals, "wrong") == 0
@@ -64,6 +67,7 @@ def test_no_decision_about_samples_is_wrong():
         assert samples.total(totals, "checked", test=test) > 1000, test
 
 
+@pytest.mark.slow
 def test_balls_round_samples_that_are_too_small_are_found_out(capsys):
     kinds = ("cancer", "blobs", "ill-conditioned", "nearly tied")
     totals = samples.run(kinds=kinds, n=60, shrink=0.2, n_rounds=3)
@@ -90,6 +94,7 @@ FITTED = {"kinds": ("blobs", "outliers", "nearly tied", "cancer", "scales"), "n"
 FAMILIES = ("linear: ", "linear, free: ", "kernel: ", "kernel, free: ")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_no_decision_of_a_fit_is_wrong():
     counts, n_problems, unknown = fits.run(n_rounds=2, **FITTED)
@@ -108,6 +113,7 @@ def test_no_decision_of_a_fit_is_wrong():
         assert counts[f"metrics: {kind}"]["checked"] > 5000, kind
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_wrong_decisions_of_fits_are_found_out(monkeypatch):
     # Fits that wrong decisions keep from their tolerance end early.
@@ -123,6 +129,7 @@ def test_wrong_decisions_of_fits_are_found_out(monkeypatch):
 LOSSES_CHECKED = ("squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_no_decision_with_other_losses_is_wrong():
     kinds = ("blobs", "nearly tied", "cancer")
@@ -137,6 +144,7 @@ def test_no_decision_with_other_losses_is_wrong():
         assert fits.total(in_fits, "checked", f"{loss}, ") > 300, loss
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_balls_that_are_too_small_are_found_out_with_other_losses(monkeypatch):
     monkeypatch.setattr(fits, "STEPS", 100)

@@ -113,6 +113,7 @@ def smallest_on_a_grid(A, P, Q, r):
     return A @ Q + values(x).min()
 
 
+@pytest.mark.slow
 def test_half_space_bound_is_the_minimum_over_what_is_left_of_the_ball():
     rng, empty = np.random.default_rng(0), 0
     for A, P, Q, r, depth in half_space_cases(rng, 1500):

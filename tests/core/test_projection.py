@@ -38,6 +38,7 @@ def problems(draw):
     return m, float(sigma @ feasible), sigma, l, u, d
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(problems(), st.booleans())
 def test_ties_by_enumeration(problem, search_only):
@@ -94,6 +95,7 @@ def test_extreme_totals_end_at_the_bounds():
     assert_array_equal(project_box_equality([0.3, 0.1, 9.0], 9.0, **options), [1.0, -1.0, 2.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search_only", [False, True])
 def test_a_million_items(search_only):
     rng = np.random.default_rng(0)

@@ -5,6 +5,7 @@ from skscreen.core.copying import copy_into
 from skscreen.core.selection import select
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 101])
 def test_the_value_of_every_rank(n):
     rng = np.random.default_rng(n)

@@ -41,6 +41,7 @@ def primal_and_dual(model, rows, signs, weights=1.0):
     return primal, np.sum(alpha - weights * model.C * short**2) - 0.5 * u @ u
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 @pytest.mark.parametrize("C", [0.01, 10.0])
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -103,6 +104,7 @@ def test_names_of_classes_and_one_column_of_scores(client):
     assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
 
 
+@pytest.mark.slow
 def test_chunks_of_other_kinds(client):
     thin = np.where(X > 0.5, X, 0.0)
     expected = ScreenedLinearSVC(tol=1e-12).fit(thin, y).coef_
@@ -126,6 +128,7 @@ def test_chunks_of_other_kinds(client):
     assert (primal - dual) / primal <= 1e-9 + 1e-12
 
 
+@pytest.mark.slow
 def test_frames_by_name(client):
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
@@ -208,6 +211,7 @@ def test_conjugate_gradients_for_wide_rows(monkeypatch, hinge):
     assert_allclose(found.primal, expected.objective_, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_warm_start_and_a_fit_that_is_cut_short(client):
     with pytest.warns(ConvergenceWarning, match="stopped after 2 passes") as caught:
         model = DistributedLinearSVC(10.0, loss="hinge", tol=1e-12, max_iter=2).fit(ROWS, y)
@@ -219,6 +223,7 @@ def test_warm_start_and_a_fit_that_is_cut_short(client):
         model.fit(ROWS[:, :5], y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_the_loss_of_a_worker_changes_nothing(client, lose_worker, loss):
     # No start from a part, so that there are passes in which a worker can be lost.
@@ -239,6 +244,7 @@ def test_the_loss_of_a_worker_changes_nothing(client, lose_worker, loss):
     assert again.n_iter_ == model.n_iter_ > 4
 
 
+@pytest.mark.slow
 def test_a_lost_cluster_leaves_the_last_iterate():
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
@@ -264,6 +270,7 @@ def test_a_lost_cluster_leaves_the_last_iterate():
     assert np.isfinite(model.dual_gap_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "labels", "weights", "error", "message"),
     [

@@ -23,6 +23,7 @@ def counts(model):
     return [(event.where, event.zero, event.linear) for event in model.screening_history_]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -53,6 +54,7 @@ def test_the_optimum_and_the_way_there_are_those_in_memory(client, parameters):
     assert counts(there) or not there.screening
 
 
+@pytest.mark.slow
 def test_the_certificate_is_one_of_the_full_problem(client):
     model = DistributedRTLM(tol=1e-9, lam=0.02, n_neighbors=4).fit(X, y)
     items = triplets_from_labels(X, np.unique(y, return_inverse=True)[1], 4)
@@ -64,6 +66,7 @@ def test_the_certificate_is_one_of_the_full_problem(client):
     assert model.screening_history_[-1].undecided < 0.5 * model.n_triplets_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", [4, 10])
 def test_the_loss_of_a_worker_changes_nothing(client, lose_worker, call):
     model = DistributedRTLM(lam=0.02).fit(X, y)
@@ -76,6 +79,7 @@ def test_the_loss_of_a_worker_changes_nothing(client, lose_worker, call):
     assert again.n_iter_ == model.n_iter_
 
 
+@pytest.mark.slow
 def test_a_part_may_have_no_triplet_left(client):
     # Class 0 is far from all others: none of its triplets can matter.
     rng = np.random.default_rng(0)
@@ -88,6 +92,7 @@ def test_a_part_may_have_no_triplet_left(client):
     assert_allclose(there.objective_, here.objective_, rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_more_partitions_than_samples(client):
     part = slice(55, 63)
     model = DistributedRTLM(n_partitions=50, n_neighbors=2, lam=0.5).fit(X[part], y[part])
@@ -95,6 +100,7 @@ def test_more_partitions_than_samples(client):
     assert_allclose(model.objective_, here.objective_, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_fit_that_is_cut_short_says_so(client):
     with pytest.warns(ConvergenceWarning, match="2 steps reached"):
         DistributedRTLM(lam=0.02, max_iter=2).fit(X, y)

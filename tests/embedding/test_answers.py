@@ -274,6 +274,7 @@ def test_numbers_of_objects_end_before_they_wrap_around():
         OrdinalEmbedding(objects=5).fit(rows)
 
 
+@pytest.mark.slow
 def test_more_objects_than_memory_are_refused_before_they_are_made():
     rows = [[0, 1, 2], [0, 2, 3]]
     with pytest.raises(MemoryError, match="objects"):

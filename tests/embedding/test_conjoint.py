@@ -80,6 +80,7 @@ def test_nested_models_are_compared_by_their_deviances():
             smaller.likelihood_ratio_test(larger)
 
 
+@pytest.mark.slow
 def test_the_test_has_its_level():
     """Where the second attribute has no effect, p-values are uniform."""
     rng, p_values = np.random.default_rng(1), []

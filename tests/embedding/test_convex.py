@@ -50,6 +50,7 @@ def start(p=2, seed=0):
     return random_start(N, p, np.random.default_rng(seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES[:3], ids=str)
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 @pytest.mark.parametrize("rows", [ROWS, QUADRUPLETS], ids=["triplets", "quadruplets"])
@@ -72,6 +73,7 @@ def test_the_optimum_is_that_of_an_interior_point_method(loss, weights, rows, re
     assert_allclose(products[0, 1], 0.0, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_a_bound_holds_wherever_it_comes_from(loss):
     problem = EmbeddingProblem(ROWS, None, N, loss, REG)
@@ -125,6 +127,7 @@ def test_the_estimator_reports_the_gap():
     assert model.dual_gap_ == 1.0
 
 
+@pytest.mark.slow
 def test_the_bound_of_a_fit_is_that_of_the_convex_problem():
     plane = OrdinalEmbedding(2, loss="gnmds", reg=REG, random_state=0).fit(ROWS)
     least = optimum(LOSSES[2], np.ones(60), REG)
@@ -134,6 +137,7 @@ def test_the_bound_of_a_fit_is_that_of_the_convex_problem():
     assert plane.objective_ >= least
 
 
+@pytest.mark.slow
 def test_choices_of_the_odd_one_out_have_a_bound():
     # The odd one first.
     model = OrdinalEmbedding(2, loss="oddoneout", reg=REG, random_state=0).fit(ROWS[:, [2, 0, 1]])

@@ -15,6 +15,7 @@ QUADRUPLETS = np.insert(ROWS, 2, ROWS[:, 0], axis=1)
 WEIGHTS = np.random.default_rng(1).uniform(0.5, 2.0, 400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("link", "law"), [("probit", norm), ("logit", logistic)])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 @pytest.mark.parametrize("rows", [ROWS, QUADRUPLETS], ids=["triplets", "quadruplets"])

@@ -92,6 +92,7 @@ def test_grid_search_over_rows_of_answers():
 # -- what is learned -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_loss_and_solver_orders_unseen_answers(loss, solver):
@@ -109,6 +110,7 @@ def test_the_shape_of_the_points_is_found():
     assert procrustes_distance(POINTS, model().fit_transform(T)) < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["gnmds", "ste"])
 def test_the_convex_formulation(loss):
     fitted = model(loss=loss, formulation="convex").fit(T)
@@ -154,6 +156,7 @@ def test_every_parameter_has_an_effect(change):
         assert not np.array_equal(changed.embedding_, plain.embedding_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_random_starts_never_end_in_nan(loss):

@@ -32,6 +32,7 @@ def rare_object(seed, n_answers, n_components=2, n_rows=1500):
     return points, *(answers_about(points, np.array(rows), rng) for rows in (known, about))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_components", [2, 3])
 @pytest.mark.parametrize("n_answers", [10, 40, 100])
 def test_it_is_not_flung_out_of_the_map(n_answers, n_components):
@@ -44,6 +45,7 @@ def test_it_is_not_flung_out_of_the_map(n_answers, n_components):
     assert flung <= (1 if n_answers == 10 else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["soe", "ste", "gnmds", "tste", "ckl", "oddoneout"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_an_object_in_the_wrong_place_is_moved_where_its_answers_are_better(name, weighted):
@@ -102,6 +104,7 @@ def test_places_are_drawn_from_the_map_times_the_probability_of_the_answers(loss
     np.testing.assert_allclose(np.cov(drawn[:, 12].T), expected, atol=0.06)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["soe", "ste"])
 def test_regions_grow_where_answers_lack(loss):
     sizes, inside = np.zeros(3), 0
@@ -122,6 +125,7 @@ def test_regions_grow_where_answers_lack(loss):
     assert inside >= 9
 
 
+@pytest.mark.slow
 def test_what_answers_do_not_fix_has_no_region():
     """Objects in no answer, and a batch that is never compared with the others."""
     _, rows, _ = rare_object(0, 1)
@@ -140,6 +144,7 @@ def test_what_answers_do_not_fix_has_no_region():
     assert np.mean((codes < 12).any(axis=1) & (codes >= 12).any(axis=1)) > 0.8
 
 
+@pytest.mark.slow
 def test_three_objects_are_asked_about_once():
     _, rows, _ = rare_object(0, 1)
     model = OrdinalEmbedding(2, random_state=0).fit(rows)

@@ -139,6 +139,7 @@ EXTRA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", EXTRA)
 @pytest.mark.parametrize("named", [False, True])
 def test_a_column_of_something_else_is_refused_by_its_label(extra, named):

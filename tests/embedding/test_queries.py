@@ -13,6 +13,7 @@ MODEL = OrdinalEmbedding(2, random_state=0).fit(ROWS)
 strategies = pytest.mark.parametrize("strategy", STRATEGIES)
 
 
+@pytest.mark.slow
 @strategies
 def test_questions_are_different_and_about_three_objects(strategy):
     asked = next_queries(MODEL, 40, strategy, random_state=0)

@@ -63,6 +63,7 @@ def test_answers_that_follow_another_rule_have_few_runs():
     assert found.p_value < 0.05
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_true_scale_about_as_often_as_they_say():
     inside = []
     for seed in range(8):
@@ -72,6 +73,7 @@ def test_intervals_hold_the_true_scale_about_as_often_as_they_say():
     assert 0.6 < np.mean(np.array(inside)[:, 1:-1]) < 1.0
 
 
+@pytest.mark.slow
 def test_the_spread_of_the_samples_is_the_standard_error():
     """Of values in units of the noise, which are not divided by the largest."""
     sample = MODEL.bootstrap(100, random_state=0)
@@ -101,6 +103,7 @@ def test_participants_are_drawn_together():
         model.bootstrap(2, groups=people[1:])
 
 
+@pytest.mark.slow
 def test_conjoint_models_too():
     rng = np.random.default_rng(0)
     X = rng.integers(4, size=(400, 4))

@@ -194,6 +194,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_the_solution_is_that_of_no_store(name, tmp_path, as_of_more_samples):
     data = X @ X.T if name == "precomputed" else X

@@ -151,6 +151,7 @@ def test_classes_that_cannot_be_told_apart(classes, message):
         EmbeddingDisplay.from_estimator(fitted(), classes=classes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [3.0, 6.4])
 @pytest.mark.parametrize("reference", [False, True])
 def test_names_cover_neither_each_other_nor_the_frame(size, reference):
@@ -256,6 +257,7 @@ def boxes(texts):
     return np.array([Text.get_window_extent(text).extents for text in texts])
 
 
+@pytest.mark.slow
 def test_all_names_find_room_and_cover_no_point():
     points = np.random.default_rng(2).normal(size=(60, 2))
     model = with_names(points, [f"object {k}" for k in range(60)])
@@ -284,6 +286,7 @@ def test_the_share_of_a_plane_is_written():
     assert display.ax_.get_xlabel() == f"{display.share:.0%} of the spread is in this plane"
 
 
+@pytest.mark.slow
 def test_pictures_from_arrays_files_and_a_folder(tmp_path):
     pictures = [np.full((4, 6, 3), k / 6.0) for k in range(6)]
     for name, picture in zip(NAMES, pictures, strict=True):

@@ -63,6 +63,7 @@ def test_screening_display_draws_both_rates(path):
     assert len(display.fills_) == 2
 
 
+@pytest.mark.slow
 def test_gaps_that_are_no_rounding_errors_are_in_the_panel():
     data, labels = load_wine(return_X_y=True)
     path = rtlm_path(scale(data), labels, ratio=0.8, n_neighbors=3)
@@ -156,6 +157,7 @@ def test_path_display_uses_given_axes(path):
         display.plot(ax=axes[:2])
 
 
+@pytest.mark.slow
 def test_a_path_of_one_point_is_visible(path):
     one = SimpleNamespace(**{name: values[:1] for name, values in vars(path).items()})
     for display in [ScreeningDisplay.from_path(one), PathDisplay.from_path(one, scores=[0.5])]:

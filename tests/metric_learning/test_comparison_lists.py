@@ -163,6 +163,7 @@ def assert_same_optimum(left, right):
 # -- the problem that is solved ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every
 @kinds
 @pytest.mark.parametrize("lam", [0.1, 0.003])
@@ -207,6 +208,7 @@ def test_lam_max_stays_moderate_for_bounds_near_the_ends_of_the_quadratic_piece(
     assert margin <= 4.0 * 0.2 * lam_max(0.2, 0.2)
 
 
+@pytest.mark.slow
 @every
 @kinds
 def test_screening_does_not_change_the_solution(lists, kind):
@@ -222,6 +224,7 @@ def test_screening_does_not_change_the_solution(lists, kind):
     assert max(event.zero for event in events) > 0
 
 
+@pytest.mark.slow
 @every
 @kinds
 def test_the_interior_point_solves_them_on_its_own(lists, kind):
@@ -236,6 +239,7 @@ def test_the_interior_point_solves_them_on_its_own(lists, kind):
     assert primal - dual <= 1e-8 * primal
 
 
+@pytest.mark.slow
 @every
 @kinds
 def test_no_bound_decides_wrongly(lists, kind):
@@ -266,6 +270,7 @@ def test_no_bound_decides_wrongly(lists, kind):
     assert sorted(decided.values())[1] > 0
 
 
+@pytest.mark.slow
 @explicit_lists
 @kinds
 def test_paths_with_and_without_screening_agree(lists, kind):
@@ -289,6 +294,7 @@ def test_path_with_pull():
 # -- what is the same as what --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @kinds
 def test_a_triplet_is_a_quadruplet(kind):
     from_triplets = ScreenedRTLM(**kind).fit(X, triplets=T)
@@ -308,6 +314,7 @@ def test_farther_than_a_duplicate_is_a_bound_of_one(kind):
     assert_same_optimum(bounded, compared)
 
 
+@pytest.mark.slow
 @kinds
 def test_integer_weights_are_repetitions_and_zeros_removals(kind):
     rng, options = np.random.default_rng(2), {"lam": 1.0, "relative_lam": False, **kind}
@@ -331,6 +338,7 @@ def test_integer_weights_are_repetitions_and_zeros_removals(kind):
     assert (weighted.n_triplets_, repeated.n_triplets_) == (np.count_nonzero(w), w.sum())
 
 
+@pytest.mark.slow
 @kinds
 def test_common_weights_are_a_factor(kind):
     once = ScreenedRTLM(**kind).fit(X, quadruplets=Q)
@@ -397,6 +405,7 @@ def test_similar_pairs_alone_give_the_zero_metric(kind):
     assert (model.objective_, model.dual_gap_, model.n_triplets_) == (0.0, 0.0, len(S))
 
 
+@pytest.mark.slow
 @kinds
 def test_dissimilar_pairs_alone(kind):
     model = ScreenedRTLM(lam=1e-6, **kind).fit(X, pairs=(np.empty((0, 2), int), D, None, 3.0))
@@ -404,6 +413,7 @@ def test_dissimilar_pairs_alone(kind):
     assert model.pair_distance(X[D]).min() ** 2 >= 2.9
 
 
+@pytest.mark.slow
 @kinds
 @pytest.mark.parametrize("size", [1e-20, 1e-6, 1e4, 1e20])
 def test_bounds_of_any_size(size, kind):
@@ -420,6 +430,7 @@ def test_bounds_of_any_size(size, kind):
         assert_allclose(model.objective_, size * unit.objective_, rtol=2e-6)
 
 
+@pytest.mark.slow
 @kinds
 def test_upper_and_lower_bounds_far_apart(kind):
     for upper, lower in ((1e-12, 3.0), (1e8, 1.0), (3.0, 1e-12), (1.0, 1e8)):

@@ -22,6 +22,7 @@ X.setflags(write=False)
 CV = StratifiedKFold(3, shuffle=True, random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:No metric brings the near samples")
 @pytest.mark.filterwarnings("ignore:.* classes in y have a single member")
 @pytest.mark.parametrize("options", [{}, {"diagonal": True}, {"n_neighbors": 2}])
@@ -45,6 +46,7 @@ def test_same_as_a_grid_search(scoring, options):
     assert_allclose(model.lam_, model.best_lam_ * model.lam_max_)
 
 
+@pytest.mark.slow
 def test_attributes():
     model = ScreenedRTLMCV(3, cv=CV).fit(X, y)
     assert_allclose(model.lams_, np.geomspace(0.3, 1e-3, 3))
@@ -127,6 +129,7 @@ def test_the_warning_of_the_refit_points_at_the_call():
     assert {warning.filename for warning in caught} == {__file__}
 
 
+@pytest.mark.slow
 def test_the_number_of_neighbours_is_chosen_too():
     counts = [2, None, 5]
     model = ScreenedRTLMCV(LAMS, cv=CV, n_neighbors=counts).fit(X, y)

@@ -147,6 +147,7 @@ def test_more_features_than_samples():
     assert len(model.components_) < 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("size", [1e-35, 1e-20, 1e20, 1e35])
 def test_huge_and_tiny_data(size, kind):
@@ -354,6 +355,7 @@ def test_memory_error_names_triplets_and_bytes(little_memory):
 # -- what the user is told -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verbose", [0, 1])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_convergence_warning(kind, verbose):
@@ -427,6 +429,7 @@ def wide_data():
     return X, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [{}, {"loss": "hinge"}, {"pull": 0.5}, {"triplets": True}], ids=lambda kind: str(kind)
 )
@@ -451,6 +454,7 @@ def test_few_samples_of_many_features_are_learned_in_their_span(kind, monkeypatc
     assert_allclose(model.get_mahalanobis_matrix(), M, atol=1e-3 * np.abs(M).max())
 
 
+@pytest.mark.slow
 def test_searches_and_stores_of_few_samples_of_many_features(tmp_path):
     X, y = wide_data()
     search = ScreenedRTLMCV(lams=3, cv=3, n_neighbors=3).fit(X, y)
@@ -462,6 +466,7 @@ def test_searches_and_stores_of_few_samples_of_many_features(tmp_path):
     assert_allclose(again.objective_, first.objective_, rtol=2e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.xfail(reason="known since the merge of 0.3.0's rooms, to be looked at", strict=False)
 def test_columns_of_zeros_take_nothing_from_the_certificate():
     """Few samples are learned in their span, whose coordinates have the same rounding errors."""
@@ -498,6 +503,7 @@ def test_a_search_over_few_samples_of_many_features_asks_for_no_starts(monkeypat
         ScreenedRTLMCV(lams=2, cv=2, n_neighbors=3).fit(X[:, :5], y)
 
 
+@pytest.mark.slow
 def test_a_training_part_with_more_rows_than_the_data():
     """As bootstrap samples have; its metric is one of the features, that of the refit is not."""
     X, y = wide_data()
@@ -537,6 +543,7 @@ def test_a_narrow_quadratic_piece_in_long_rows_is_descended_as_it_is():
     assert PathSolver(rtlm_path(X, y, gamma=0.004, n_lams=2).problem, path[0].point)._proximal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranges", [False, True])
 def test_after_a_solve_of_many_steps_the_next_are_smoothed(ranges, monkeypatch):
     X, y = np.random.default_rng(0).normal(size=(50, 40)), np.arange(50) % 2

@@ -181,6 +181,7 @@ def test_agrees_with_a_conic_solver(kind):
     assert distance <= error_radius(model) + optimum.radius
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_same_triplets_same_metric(kind):
     from_labels = rtlm(**kind).fit(X, y)
@@ -191,6 +192,7 @@ def test_same_triplets_same_metric(kind):
     assert_same_optimum(from_labels, rtlm(**kind).fit(X, triplets=T[order].tolist()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["smoothed_hinge", "hinge"])
 def test_repeated_triplets_count_twice(loss):
     once = rtlm(lam=50.0, relative_lam=False, loss=loss, tol=1e-8).fit(X, triplets=T)
@@ -266,6 +268,7 @@ def test_screening_does_not_change_the_solution(kind):
     assert events[-1].undecided < 0.5 * with_screening.n_triplets_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("bound", [*BOUNDS, ["rrpb", "pgb"], tuple(BOUNDS)], ids=str)
 def test_every_bound_gives_the_same_solution(bound, kind):
@@ -274,6 +277,7 @@ def test_every_bound_gives_the_same_solution(bound, kind):
     assert model.screening_history_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("rule", RULES[1:])
 def test_every_rule_gives_the_same_solution_and_leaves_fewer_triplets(rule, kind):
@@ -322,6 +326,7 @@ def test_all_distances_are_the_same_distance(kind):
 # -- parameters ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "observe"),
     [
@@ -408,6 +413,7 @@ def test_a_fraction_of_lam_max_may_neither_vanish_nor_overflow(lam, size, produc
         ScreenedRTLM(lam).fit(size * X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_smaller_tolerance_is_no_worse_an_answer(weighted):
     """What the interior-point method has reached is kept where rounding errors allow no more."""

@@ -54,6 +54,7 @@ def iris_path():
 # -- the grid ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_starts_at_lam_max_with_constant_ratio(path):
     assert path.lams[0] == path.lam_max
     assert_allclose(path.lams[1:] / path.lams[:-1], 0.6)
@@ -88,6 +89,7 @@ def test_stop_moves_the_end(iris_path):
     assert relative_decrease(shorter)[-1] < 0.1 <= relative_decrease(shorter)[:-1].min()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["smoothed_hinge", "hinge"])
 def test_path_of_separable_data_ends(loss):
     # Two classes far from each other: the loss goes to 0 and the stopping rule alone never holds.
@@ -100,6 +102,7 @@ def test_path_of_separable_data_ends(loss):
     assert path[-2].loss > 0.01 * path.objectives[-2]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_automatic_grid_is_finite():
     path = rtlm_path([[0.0], [0.1], [9.0], [9.1]], [0, 0, 1, 1], n_neighbors=1, ratio=1e-3, stop=0)
@@ -169,6 +172,7 @@ def test_objective_and_loss_fall_with_lam(path):
     assert np.all(np.diff(sizes) > 0.0)
 
 
+@pytest.mark.slow
 def test_warm_starts_save_iterations():
     lams = wine_path().lams[4:]
     path = rtlm_path(X, y, n_neighbors=3, lams=lams)
@@ -200,6 +204,7 @@ def test_matrices_are_those_of_the_estimators(path):
         assert_allclose(path.estimator(i).get_mahalanobis_matrix(), expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_screening_rates(path):
     for rates in (path.screening_rates, path.path_screening_rates):
         assert rates.min() >= 0.0
@@ -212,6 +217,7 @@ def test_screening_rates(path):
     assert_allclose(without.objectives, path.objectives, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_rates_of_short_solves_are_what_path_screening_would_decide(path):
     if path.model.loss == "hinge":
         pytest.skip("its solves are never short")
@@ -227,6 +233,7 @@ def test_rates_of_short_solves_are_what_path_screening_would_decide(path):
         assert path.screening_rates[t] >= path.path_screening_rates[t]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "bound", ["gap", "gb", "pgb", "dgb", "cdgb", "rrpb", ["rrpb", "pgb"]], ids=str
 )
@@ -237,6 +244,7 @@ def test_every_bound_gives_the_same_path(path, bound):
     assert other.screening_rates[1:].max() > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["linear", "semidefinite"])
 def test_every_rule_gives_the_same_path_and_decides_more(path, rule):
     other = wine_path(rule=rule, **kind_of(path))
@@ -285,6 +293,7 @@ def test_triplets_instead_of_labels():
     assert_allclose(path.objectives, wine_path().objectives, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_deterministic_and_leaves_the_data_alone(path):
     again = wine_path(**kind_of(path))
     assert_array_equal(again.matrices, path.matrices)
@@ -310,6 +319,7 @@ def test_solutions_hold_nothing_that_grows_with_the_triplets():
 # -- what the user is told -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_silent_by_default(path, capfd):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

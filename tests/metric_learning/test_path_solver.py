@@ -32,6 +32,7 @@ def grid(case, n=12, ratio=0.7):
     return case.explicit.lam_max() * ratio ** np.arange(n)
 
 
+@pytest.mark.slow
 @cases
 def test_every_value_has_a_true_certificate_of_the_full_problem(case):
     for solution in path(case, grid(case)):
@@ -44,6 +45,7 @@ def test_every_value_has_a_true_certificate_of_the_full_problem(case):
         assert solution.certificate.primal == pytest.approx(case.optimum(lam).primal, rel=2e-8)
 
 
+@pytest.mark.slow
 @cases
 def test_screening_changes_no_objective_of_the_path(case):
     plain = path(case, grid(case), replace(OPTIONS, screening=False, active_set=False))
@@ -52,6 +54,7 @@ def test_screening_changes_no_objective_of_the_path(case):
             assert one.certificate.primal == pytest.approx(other.certificate.primal, rel=2e-8)
 
 
+@pytest.mark.slow
 @cases
 def test_a_close_reference_decides_most_items_before_the_first_iteration(case):
     solutions, rates = path(case, grid(case, 30, 0.9)), []
@@ -67,6 +70,7 @@ def test_a_close_reference_decides_most_items_before_the_first_iteration(case):
     assert np.mean(rates) > 0.7
 
 
+@pytest.mark.slow
 @cases
 def test_only_solves_that_follow_a_long_one_screen_before_the_first_iteration(case):
     solutions = path(case, grid(case, 30, 0.9))
@@ -83,6 +87,7 @@ def test_above_lam_max_the_first_start_is_optimal(case):
         assert solution.converged
 
 
+@pytest.mark.slow
 @cases
 def test_any_order_and_repeated_values_are_solved_too(case):
     lams = case.lam * np.array([1.0, 3.0, 0.5, 0.5, 20.0, 0.2, 1.0])
@@ -98,6 +103,7 @@ def test_any_order_and_repeated_values_are_solved_too(case):
     assert ends[0] == pytest.approx(ends[1], rel=2e-8)
 
 
+@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("fraction", [2.0, 1.0, 0.4, 0.01])
 def test_approach_ends_at_the_wanted_value(case, fraction):
@@ -137,6 +143,7 @@ def test_triplets_from_labels_give_a_path_too():
     np.testing.assert_allclose(*objectives, rtol=2e-8)
 
 
+@pytest.mark.slow
 def test_the_same_path_twice_is_bitwise_the_same():
     case = Case("wine", "hinge")
     for one, other in zip(path(case, grid(case)), path(case, grid(case)), strict=True):
@@ -145,6 +152,7 @@ def test_the_same_path_twice_is_bitwise_the_same():
         assert one.n_iter == other.n_iter
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [-20, 20])
 @cases
 def test_the_unit_of_the_data_does_not_matter(case, power):
@@ -163,6 +171,7 @@ def test_the_unit_of_the_data_does_not_matter(case, power):
         np.testing.assert_array_equal(one.point.value, other.point.value * 4.0**power)
 
 
+@pytest.mark.slow
 def test_an_approach_that_rounding_errors_end_goes_no_further():
     """A feature a hundred million times as large as the others, and lambda far below lambda_max."""
     X = np.random.default_rng(0).normal(size=(11, 3)) * [1.0, 1.0, 5e7]

@@ -229,6 +229,7 @@ def quality(y, predicted, strategy, min_rate=None, beta=1.0):
     return (1 + beta**2) * precision * tpr / ((beta**2 * precision + tpr) or 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("duplicates", [False, True])
 @pytest.mark.parametrize("how", STRATEGIES, ids=str)
 def test_no_other_threshold_is_better(how, duplicates):
@@ -264,6 +265,7 @@ def test_all_or_none_can_be_best(y, how, accepted, scale):
     assert_array_equal(model.predict(pairs), [1 if accepted else -1] * len(y))
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("how", [None, {}, *STRATEGIES], ids=str)
 def test_fit_calibrates(how, with_preprocessor):
@@ -273,6 +275,7 @@ def test_fit_calibrates(how, with_preprocessor):
     assert set(model.predict(pairs)) <= {-1, 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "message"),
     [

@@ -91,6 +91,7 @@ def test_line_search_meets_the_same_lower_bounds():
         assert_allclose(cheap.dual, full.dual, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("solver", [bmrm, ls_bmrm])
 @pytest.mark.parametrize("lam", [1e-1, 1e-3])

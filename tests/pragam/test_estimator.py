@@ -31,6 +31,7 @@ SIGNS = np.where(y == 1, 1.0, -1.0)
 SOLVERS = ["pragam", "bmrm", "ls-bmrm", "pegasos"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["pragam", "bmrm"])
 @pytest.mark.parametrize("C", [0.01, 0.1, 1.0])
 @pytest.mark.parametrize("data", ["cancer", "digits", "iris"])
@@ -48,6 +49,7 @@ def test_decision_values_of_svc(solver, C, data):
     assert_array_equal(model.predict(A), peer.predict(A))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("C", [0.05, 7.0])
@@ -174,6 +176,7 @@ def test_small_batches():
         assert not hasattr(model, "dual_coef_")
 
 
+@pytest.mark.slow
 def test_options_of_the_algorithms_reach_them():
     plain = PragamSVC(tol=1e-6).fit(X, y)
     exact = PragamSVC(tol=1e-6, lipschitz=len(y) * np.linalg.norm(X, 2) ** 2).fit(X, y)
@@ -345,7 +348,8 @@ def test_features_whose_squares_are_next_to_nothing(size):
         assert model.dual_gap_ <= 1e-4
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
 def test_lower_bounds_of_bmrm_between_planes_far_longer_than_their_mean(seed):
     rng = np.random.default_rng(seed)
     far = 1e8 * rng.normal(size=(30, 2))

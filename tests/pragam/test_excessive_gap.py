@@ -34,6 +34,7 @@ def global_constant(name, lam):
     return np.linalg.norm(X.toarray() if sparse.issparse(X) else X, 2) ** 2 / lam
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("lam", [1e-1, 1e-3])
 @pytest.mark.parametrize("free", [False, True])
@@ -76,6 +77,7 @@ def test_excessive_gap_condition():
         assert smooth <= iterate.dual + ROUNDING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("lam", [1e-1, 1e-3])
@@ -107,6 +109,7 @@ def test_bounds_are_those_of_the_points():
     assert history[-1]["gap"] == found.gap <= 1e-6 < history[-2]["gap"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 def test_automatic_constant_and_restarts_save_iterations(name):
     lam = 1e-3

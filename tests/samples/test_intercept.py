@@ -161,6 +161,7 @@ def wrong(codes, name, C):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-3, 0.1])
 def test_no_decision_is_wrong(name, noise):

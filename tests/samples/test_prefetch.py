@@ -18,6 +18,7 @@ def ask_for(array, place):
     prefetch(array, place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("make", [np.ascontiguousarray, sparse.csr_array])
 def test_rows_are_left_as_they_were(make, dtype):

@@ -15,6 +15,7 @@ from skscreen import KernelChainClassifier
 from skscreen.sequence.likelihood import KernelFactor
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("C", "eta"), [(0.3, 1.0), (2.0, 0.4)])
 def test_kernel_chain_against_a_plain_optimiser(C, eta):
     """With the linear kernel, on the weights themselves and by enumeration."""

@@ -29,6 +29,7 @@ def theirs(score, *args, **options):
         return score(*args, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_ten_thousand_random_taggings_as_seqeval(scheme):
     rng, kind = np.random.default_rng(0), getattr(seqeval.scheme, scheme)
@@ -39,6 +40,7 @@ def test_ten_thousand_random_taggings_as_seqeval(scheme):
             assert found == {(span.tag, span.start, span.end) for span in wanted}, tags
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefixes", ["OBI", "OIES", "OBIES"])
 def test_ten_thousand_random_taggings_as_conlleval(prefixes):
     rng = np.random.default_rng(1)
@@ -49,6 +51,7 @@ def test_ten_thousand_random_taggings_as_conlleval(prefixes):
             assert found == {(kind, first, last + 1) for kind, first, last in wanted}, tags
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("scheme", [None, *SCHEMES])
 def test_averages_as_seqeval(scheme, average):

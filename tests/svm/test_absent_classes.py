@@ -24,6 +24,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("absent", [[0], [1], [2], [3], [0, 2]], ids=str)
 @pytest.mark.parametrize("model", MODELS, ids=str)
 @pytest.mark.parametrize("by", ["sample_weight", "class_weight"])

@@ -42,6 +42,7 @@ def scores(model, X):
     return model.predict(X) if isinstance(model, ScreenedSVR) else model.decision_function(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize(
     ("model", "targets"),
@@ -134,6 +135,7 @@ INPUTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", INPUTS)
 def test_samples_of_any_kind(name):
     kernel, samples = INPUTS[name]

@@ -43,6 +43,7 @@ def gap(K, division, problem, bias, found):
     return np.where(short > 0.0, (C - found.alpha) * short, -found.alpha * short).sum(), primal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("bias", [None, 0.0, 2.0])
 @pytest.mark.parametrize("data", ["plain", "far", "very far"])
@@ -105,6 +106,7 @@ def test_few_steps_are_not_enough():
     assert found.certificate.gap > 1e-6 * found.certificate.primal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, 1e3])
 def test_a_linear_kernel_has_weights_and_an_intercept_anywhere(shift):
     # Some rows are zero, and have no curvature of their own.

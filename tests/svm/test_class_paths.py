@@ -18,6 +18,7 @@ OVO, OVR = {"multi_class": "ovo"}, {"multi_class": "ovr"}
 PENALISED = {"kernel": "linear", "intercept": "penalised"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 @pytest.mark.parametrize("options", [{}, {"kernel": "linear"}, {"loss": "squared_hinge"}])
@@ -62,6 +63,7 @@ def test_attributes():
         path[4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [OVO, OVR])
 def test_data_of_all_kinds_and_threads_agree(options):
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
@@ -81,6 +83,7 @@ def test_data_of_all_kinds_and_threads_agree(options):
     assert_array_equal(again.dual_coefs, path.dual_coefs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [OVO, OVR, OVR | PENALISED])
 def test_the_eps_path_keeps_its_promise_for_each_problem(options):
     data, labels = load_iris(return_X_y=True)
@@ -104,6 +107,7 @@ def test_failures_are_told_of_the_problem_that_failed():
     assert not path.converged.any()
 
 
+@pytest.mark.slow
 def test_displays():
     path = svc_path(X, y, Cs=CS, intercept="penalised", **OVR)
     display = PathDisplay.from_path(path, tol=1e-6)

@@ -36,6 +36,7 @@ def data(name):
     return (X[::2], y[::2]) if name == "cancer" else (X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF, {}])
 @pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "f1_macro"])
 @pytest.mark.parametrize("name", ["cancer", "wine"])
@@ -58,6 +59,7 @@ def test_same_as_a_grid_search(name, scoring, options):
 GAMMAS = [0.3, "scale", 0.01, 0.01]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"multi_class": "ovr"}, {"kernel": "poly", "degree": 2}])
 @pytest.mark.parametrize("name", ["cancer", "wine"])
 def test_C_and_gamma_as_a_grid_search(name, options):
@@ -90,6 +92,7 @@ def test_of_equal_scores_the_smallest_C_then_the_smallest_gamma():
     assert_array_equal(model.scores_[0], [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"multi_class": "ovr"}, LINEAR])
 @pytest.mark.parametrize("name", ["cancer", "wine"])
 def test_scorers_see_the_scores_of_the_solutions(name, options):
@@ -164,6 +167,7 @@ def test_without_refit():
         model.predict(X)
 
 
+@pytest.mark.slow
 def test_jobs_weights_groups_and_sparse():
     X, y = data("cancer")
     one = ScreenedSVCCV(4, cv=3, kernel="linear", intercept="penalised").fit(X, y)
@@ -200,6 +204,7 @@ def test_jobs_weights_groups_and_sparse():
     assert grouped.scores_.shape == (5, 4)
 
 
+@pytest.mark.slow
 def test_precomputed_kernel():
     X, y = data("cancer")
     for certify in (None, 0.03):
@@ -213,6 +218,7 @@ def test_precomputed_kernel():
         assert_allclose(model.best_score_, by_rows.best_score_, atol=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 def test_a_certified_choice(options):
     X, y = data("cancer")
@@ -282,6 +288,7 @@ def test_bad_arguments(options, message):
         ScreenedSVCCV(**options).fit(X, y)
 
 
+@pytest.mark.slow
 def test_more_classes_with_proof():
     X, y = data("wine")
     options = {"kernel": "linear", "intercept": "penalised"}
@@ -308,6 +315,7 @@ def test_the_refit_starts_from_a_fold(monkeypatch):
     assert_allclose(model.objective_, cold.objective_, rtol=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 def test_starts_of_other_weights_end_at_the_optimum(intercept):
     """Balanced weights of a fold are not those of all: starts are clipped, with their margins."""
@@ -369,6 +377,7 @@ def test_the_warning_of_the_refit_points_at_the_call():
     assert {warning.filename for warning in caught} == {__file__}
 
 
+@pytest.mark.slow
 def test_a_kernel_matrix_as_a_table():
     X, y = data("wine")
     K = pd.DataFrame(X @ X.T)

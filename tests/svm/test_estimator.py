@@ -46,6 +46,7 @@ def gram(X, Y=None, *, kernel="linear", gamma="scale", degree=3, coef0=0.0):
     return pairwise_kernels(X, Y, metric=kernel, filter_params=True, **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", KERNELS)
 @pytest.mark.parametrize("C", [1e-4, 0.1, 10.0])
 @pytest.mark.parametrize("bias", [0.0, 1.0, 3.0])
@@ -520,6 +521,7 @@ def test_nothing_is_certified_where_the_square_of_a_norm_is_negative(C, options)
     assert np.isnan(model.dual_gap_) if options == {} else model.kernel_shift_[0] > 0.0
 
 
+@pytest.mark.slow
 def test_kernel_values_of_single_precision():
     """With eigenvalues below zero by no more than their rounding errors."""
     rng = np.random.default_rng(0)
@@ -606,6 +608,7 @@ def test_gamma_of_constant_data_is_one(make, value):
     assert model._kernel.gamma == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("C", "weight", "shift"), [(1e3, 1e3, 0.0), (1e5, 1e3, 0.0), (1e3, 1.0, 30.0)]
 )

@@ -28,6 +28,7 @@ def optimum(X, signs, c, B=1.0, intercept=True):
     return w.value, float(b.value), problem.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -33,6 +33,7 @@ def q_matrix(options, bias=1.0):
     return SIGNS[:, None] * (K + bias**2) * SIGNS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 @pytest.mark.parametrize("screening", [False, "gap", "ball1", "ball2", "intersection"])
 def test_grid_against_optima(options, screening):
@@ -82,6 +83,7 @@ def test_free_intercept(options):
         assert_allclose(model.decision_function(X), single.decision_function(X), atol=5e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF, LINEAR | FREE, RBF | FREE])
 @pytest.mark.parametrize("test", ["ball1", "intersection"])
 def test_screening_along_a_fine_grid(options, test):
@@ -99,6 +101,7 @@ def test_screening_along_a_fine_grid(options, test):
     assert not other.path_rates.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", ["penalised", "free"])
 def test_the_intersection_decides_more_than_its_parts(intercept):
     options = RBF | {"Cs": np.geomspace(1e-2, 10.0, 30), "tol": 1e-9, "intercept": intercept}
@@ -110,6 +113,7 @@ def test_the_intersection_decides_more_than_its_parts(intercept):
     assert rates["intersection"].mean() > rates["ball1"].mean() + 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, {"kernel": "rbf", "gamma": 0.01}])
 def test_samples_inside_their_box_decide_others(options):
     """With an intercept that a ball alone bounds badly: without them 0.57 to 0.79 are decided."""
@@ -135,6 +139,7 @@ def test_kernel_values_of_single_precision_decide_no_more_than_they_know():
     assert_allclose(path.objectives, unscreened.objectives, rtol=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("options", [LINEAR, RBF, LINEAR | FREE, RBF | {"cache_size": 0.01}])
 def test_max_iter_is_the_most_at_every_C(options):
@@ -146,6 +151,7 @@ def test_max_iter_is_the_most_at_every_C(options):
     assert path.n_iters.max() == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eps", [1e-1, 1e-2, 1e-3])
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 def test_eps_path_keeps_its_promise_everywhere(eps, options):
@@ -169,6 +175,7 @@ def free_primal(Q, bounds, alpha, b):
     return 0.5 * alpha @ Q @ alpha + bounds @ losses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 @pytest.mark.parametrize("weights", [np.ones(len(y)), np.where(np.arange(len(y)) % 3, 0.2, 2.0)])
 def test_eps_path_with_a_free_intercept(options, weights):
@@ -189,6 +196,7 @@ def test_eps_path_with_a_free_intercept(options, weights):
         assert_allclose(Q @ alpha / C, Q @ alphas[0] / Cs[0], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_eps_path_takes_no_more_points_than_it_needs():
     counts = [
         len(svc_path(X, y, eps=eps, C_max=10.0, kernel="linear", intercept="penalised"))
@@ -257,6 +265,7 @@ def test_sparse_equals_dense():
     assert_allclose(dense.objectives, thin.objectives, rtol=2e-6)
 
 
+@pytest.mark.slow
 def test_warm_starts_pay():
     Cs = np.geomspace(0.01, 1.0, 60)
     path = svc_path(X, y, Cs=Cs, solver="second-order", kernel="linear", intercept="penalised")
@@ -309,6 +318,7 @@ def test_few_steps_warn():
     assert not path.converged.all()
 
 
+@pytest.mark.slow
 def test_progress_and_displays(capsys):
     path = svc_path(X, y, eps=0.1, C_max=1.0, verbose=1, kernel="linear", intercept="penalised")
     err = capsys.readouterr().err
@@ -382,6 +392,7 @@ def true_gap(Q, signs, C, alpha):
     return (square + loss - alpha.sum()) / (0.5 * square + loss)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("Cs", [np.geomspace(1e-10, 1e4, 57), np.geomspace(1e-6, 1e6, 10)])
 @pytest.mark.parametrize("screening", [False, True])
 def test_margins_do_not_drift_along_a_path_with_a_free_intercept(Cs, screening):
@@ -396,6 +407,7 @@ def test_margins_do_not_drift_along_a_path_with_a_free_intercept(Cs, screening):
     assert path.converged.all()
 
 
+@pytest.mark.slow
 def test_margins_do_not_drift_where_the_solution_has_stopped_to_change():
     """For the hard-margin solution they were scaled up to a relative error of 0.8, unnoticed."""
     rng = np.random.default_rng(0)
@@ -454,6 +466,7 @@ def test_the_certificate_next_to_a_large_intercept(scaling):
     assert gap <= 2.0 * model.dual_gap_ + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("Cs", [[1e-80, 1e80], [1e-8, 1e-3, 1.0, 100.0]])
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 def test_steps_of_any_size(Cs, intercept):

@@ -27,6 +27,7 @@ KERNELS = {"rbf": {"gamma": GAMMA}, "poly": {"gamma": GAMMA, "coef0": 1.0, "degr
            "linear": {}}  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("free", [True, False], ids=["free", "penalised"])
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
@@ -109,6 +110,7 @@ def test_kernels_given_as_functions_and_matrices():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 def test_many_samples_are_solved_by_levels(intercept):
     rng = np.random.default_rng(1)
@@ -184,6 +186,7 @@ def test_wrong_arguments_are_named():
         ScreenedSVR(1e3, max_iter=3).fit(X, y)
 
 
+@pytest.mark.slow
 def test_many_noisy_rows_converge():
     """Where most residuals are outside the tube, levels start far off and the gap falls slowly."""
     rng = np.random.default_rng(0)
@@ -263,6 +266,7 @@ def test_targets_within_a_wide_tube_of_squared_losses_have_no_gap():
         assert model.dual_gap_ == 0.0 and model.objective_ == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"intercept": "penalised"}, {"fit_intercept": False}])
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
 def test_no_loss_at_all_against_clarabel(options, loss):

@@ -14,6 +14,7 @@ WEIGHTS = np.random.default_rng(0).choice([0.0, 1.0, 2.0], 150)
 CS = [0.01, 0.1, 1.0, 3.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])

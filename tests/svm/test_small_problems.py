@@ -59,6 +59,7 @@ def gap(K, division, problem, bias, found):
     return np.where(short > 0.0, (C - found.alpha) * short, -found.alpha * short).sum(), primal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [None, 0.0, 2.0])
 @pytest.mark.parametrize("kernel", [RBF, FLAT, NARROW, POLY], ids=["rbf", "flat", "narrow", "poly"])
 @pytest.mark.parametrize("data", [X, FAR], ids=["near", "far"])

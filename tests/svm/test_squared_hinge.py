@@ -52,6 +52,7 @@ def problem(seed, settings):
     return rows, s, weights, s[:, None] * K * s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 10.0, 100.0, 1e3])
 def test_objectives_are_those_of_clarabel(settings, C):
@@ -142,6 +143,7 @@ class Known:
         return self.Q[index]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-3, 0.1])
 def test_no_decision_is_wrong(free, noise):

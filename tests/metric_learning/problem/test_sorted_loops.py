@@ -72,6 +72,7 @@ def exact(start, stop, near, far, gamma):
 KINDS = ["plain", "ties", "equal", "zero", "outliers", "far anchor", "disorder"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("part", ["whole", "parts", "holes"])
 @pytest.mark.parametrize("gamma", [0.05, 0.9, 1e-9])

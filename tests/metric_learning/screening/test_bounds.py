@@ -72,6 +72,7 @@ def formula(name, explicit, theta, alpha, lam, reference_lam):
     return positive, square - np.linalg.norm(negative) ** 2
 
 
+@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("name", BOUNDS)
 def test_ball_is_that_of_the_formula_and_holds_the_optimum(case, name):
@@ -109,6 +110,7 @@ def test_path_bound_of_an_exact_reference_is_that_of_the_formula_and_holds_the_o
         assert np.linalg.norm(best.theta - centre) <= ball.radius + error
 
 
+@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("name", BOUNDS)
 def test_what_the_stronger_rules_are_told_is_the_centre_and_a_normal_of_the_cone(case, name):

@@ -72,6 +72,7 @@ def test_semidefinite_search_decides_as_a_semidefinite_program():
     assert gained > 40
 
 
+@pytest.mark.slow
 def test_semidefinite_search_never_passes_what_a_point_of_the_cone_attains():
     """Ties included: the level is the margin of a metric in the ball, nearly the smallest."""
     rng = np.random.default_rng(1)
@@ -109,6 +110,7 @@ def orthant_program(d):
     return cp.Problem(cp.Minimize(h @ x), [cp.norm(x - q) <= r]), h, q, r
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inside", [True, False], ids=["centre inside", "centre anywhere"])
 def test_analytic_rule_decides_as_a_conic_solver(inside):
     rng = np.random.default_rng(2)
@@ -205,6 +207,7 @@ def project(X):
     return (vectors * np.maximum(values, 0.0)) @ vectors.T
 
 
+@pytest.mark.slow
 @kinds
 def test_no_decision_contradicts_a_metric_in_the_ball(diagonal):
     rng, counts = np.random.default_rng(4), dict.fromkeys(RULES, 0)
@@ -234,6 +237,7 @@ def test_no_decision_contradicts_a_metric_in_the_ball(diagonal):
     assert counts["sphere"] < counts["linear"] < counts["semidefinite"]
 
 
+@pytest.mark.slow
 @kinds
 def test_decisions_of_single_items_are_those_of_a_conic_solver(diagonal):
     """Both parts, through the pass: every row has one item, so that each is tested."""
@@ -310,6 +314,7 @@ def evaluated(case, problem, noise):
     return problem.at(case.lam, case.proximal(best.alpha)).evaluate(point)
 
 
+@pytest.mark.slow
 @cases
 def test_no_decision_of_any_bound_and_rule_is_wrong(case):
     problem = case.problem()

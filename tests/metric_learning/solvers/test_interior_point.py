@@ -10,6 +10,7 @@ from skscreen.metric_learning.solvers.interior_point import interior_point
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 
 
+@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("scale", [1e-3, 1e3])
 def test_full_problem_is_solved_from_any_scale(case, scale):

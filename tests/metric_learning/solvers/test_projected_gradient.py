@@ -51,6 +51,7 @@ def assert_optimal(case, solution, tol):
     assert np.linalg.norm(theta - best.theta) <= radius + best.radius
 
 
+@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("fraction", [1.0, 0.2])
 def test_objective_is_that_of_a_conic_solver(case, fraction):
@@ -60,6 +61,7 @@ def test_objective_is_that_of_a_conic_solver(case, fraction):
     assert solution.certificate.primal == pytest.approx(case.optimum(lam).primal, rel=1e-8)
 
 
+@pytest.mark.slow
 @cases
 def test_screening_and_active_set_do_not_change_the_result(case):
     for screening in (False, True):
@@ -69,12 +71,14 @@ def test_screening_and_active_set_do_not_change_the_result(case):
             assert bool(solution.history) is screening
 
 
+@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("bounds", [*((name,) for name in BOUNDS), tuple(BOUNDS)], ids="+".join)
 def test_every_bound_gives_the_optimum(case, bounds):
     assert_optimal(case, run(case, replace(TIGHT, bounds=bounds)), 1e-9)
 
 
+@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_gives_the_optimum(case, rule):
@@ -84,6 +88,7 @@ def test_every_rule_gives_the_optimum(case, rule):
         assert solution.history
 
 
+@pytest.mark.slow
 @cases
 def test_a_reference_screens_before_the_first_iteration(case):
     reference = run(case, TIGHT)
@@ -111,6 +116,7 @@ def test_history_adds_up_and_only_grows(case):
     assert solution.loss == pytest.approx(case.explicit.losses(x).sum(), rel=1e-10)
 
 
+@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("screen_every", [1, 7])
 def test_screening_can_be_as_frequent_as_wanted(case, screen_every):
@@ -185,6 +191,7 @@ def test_wrong_decisions_are_repaired_and_recorded(case, monkeypatch):
     assert_optimal(case, solution, 1e-9)
 
 
+@pytest.mark.slow
 @cases
 def test_a_bound_that_always_lies_never_gets_a_false_certificate(case, monkeypatch):
     monkeypatch.setitem(BOUNDS, "lie", lying_bound(10**9))
@@ -267,6 +274,7 @@ CLOSE_CLASSES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.05, 0.0])
 @pytest.mark.parametrize("diagonal", [False, True])
 @pytest.mark.parametrize(
@@ -357,6 +365,7 @@ def test_a_memory_that_forgets_knows_its_newest_steps(n_steps, share, kept):
         np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-30, 1e20, 1e32, 1e38])
 def test_data_of_any_size_end_in_numbers(scale):
     """What breaks down on the way, the solvers leave where it is."""
@@ -389,6 +398,7 @@ def test_a_loose_tolerance_does_not_stop_second_order_steps_too_early():
     assert all(solution.converged and solution.n_iter < 150 for solution in solutions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [5, 12, 14, 18])
 def test_features_that_nearly_depend_on_each_other_take_few_steps(seed):
     # Cholesky factors in the coordinates of the features lose all digits: 400 to 2,000 steps.

@@ -54,6 +54,7 @@ class Case:
 CASES = [("cancer", "linear"), ("cancer", "rbf"), ("made", "linear"), ("made", "rbf")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kernel"), CASES)
 def test_the_gap_is_the_largest_of_the_part(name, kernel):
     case = Case(name, kernel)
@@ -74,6 +75,7 @@ def test_the_gap_is_the_largest_of_the_part(name, kernel):
     assert max(between.gap(*ends) for ends in pairwise(fine)) <= between.gap(0.0, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("accuracy", "weighted"), [(None, False), (1e-6, True), (1e-3, False), (1e-1, True)]
 )
@@ -96,6 +98,7 @@ def test_what_is_sure_holds_at_independent_optima(name, kernel, accuracy, weight
     assert n_sure > 0 or accuracy == 1e-1
 
 
+@pytest.mark.slow
 def test_the_bound_itself_at_independent_optima():
     """Not only its sign: for every validation sample, whatever its score."""
     for name, kernel in CASES:
@@ -176,6 +179,7 @@ def test_the_gap_of_squared_hinges_is_no_larger_in_the_part(name, kernel):
                 assert_allclose(found, max(gaps), rtol=1e-5, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [None, 1e-5, 1e-2])
 @pytest.mark.parametrize(("name", "kernel"), CASES)
 def test_what_is_sure_of_squared_hinges_holds_at_independent_optima(name, kernel, noise):

@@ -36,6 +36,7 @@ def at(bounds, C):
     return np.flatnonzero((bounds.edges[:-1] <= C) & (bounds.edges[1:] >= C))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [LINEAR, RBF, RBF | {"kernel": "poly", "gamma": "scale", "degree": 2, "coef0": 1.0}]
 )
@@ -46,7 +47,7 @@ def test_brute_force_is_never_outside_the_bounds(loss, name, options):
     options = {"loss": loss, **options}
     best = svc_certified_C(X, y, X_val, y_val, RANGE, 0.02, **options)
     assert best.converged and best.eps <= 0.02 + 1e-10
-    path = svc_path(X, y, Cs=np.geomspace(*RANGE, 300), tol=1e-10, **options)
+    path = svc_path(X, y, Cs=np.geomspace(*RANGE, 100), tol=1e-10, **options)
     errors = [1.0 - path[k].score(X_val, y_val) for k in range(len(path))]
     for C, error in zip(path.Cs, errors, strict=True):
         for part in at(best.bounds, C):
@@ -55,6 +56,7 @@ def test_brute_force_is_never_outside_the_bounds(loss, name, options):
     assert best.upper_bound <= min(errors) + 0.02 + 1e-12
 
 
+@pytest.mark.slow
 def test_the_result():
     X, y, X_val, y_val = halves("cancer")
     best = svc_certified_C(X, y, X_val, y_val, RANGE, kernel="linear")
@@ -72,6 +74,7 @@ def test_the_result():
     assert_array_equal(other.bounds.lower, best.bounds.lower)
 
 
+@pytest.mark.slow
 def test_data_of_all_kinds_agree():
     X, y, X_val, y_val = halves("made")
     linear = svc_certified_C(X, y, X_val, y_val, RANGE, 0.02, kernel="linear")
@@ -92,6 +95,7 @@ def test_data_of_all_kinds_agree():
         assert abs(other.lower_bound - rbf.lower_bound) <= 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"fit_intercept": False}, {"intercept_scaling": 10.0}])
 def test_weights_and_intercepts(options):
     X, y, X_val, y_val = halves("made")
@@ -105,6 +109,7 @@ def test_weights_and_intercepts(options):
         assert np.all(best.bounds.upper[at(best.bounds, C)] >= error - 1e-12)
 
 
+@pytest.mark.slow
 def test_weights_of_validation_samples_are_repetitions():
     X, y, X_val, y_val = halves("made")
     counts = np.random.default_rng(1).integers(0, 3, len(y_val))
@@ -152,6 +157,7 @@ def test_jumps_smaller_than_a_sample():
     assert best.eps < 1.0 / len(y_val)
 
 
+@pytest.mark.slow
 def test_progress_and_display(capsys):
     X, y, X_val, y_val = halves("cancer")
     best = svc_certified_C(X, y, X_val, y_val, RANGE, verbose=1, kernel="linear")

@@ -40,6 +40,7 @@ def inside(bounds, C, error):
     return parts.any() and np.all(low <= error) and np.all(error <= high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 @pytest.mark.parametrize("name", ["iris", "wine", "digits"])
 def test_brute_force_is_never_outside_the_bounds(name, options):
@@ -60,6 +61,7 @@ def brute_force(bounds, X, y, X_val, y_val, options):
     return errors
 
 
+@pytest.mark.slow
 def test_classes_that_a_line_tells_from_nothing_have_equal_scores():
     """Two problems with w = 0 and b = -1: which class wins cannot be proved, nor is it claimed."""
     X, y, X_val, y_val = halves("blobs")
@@ -106,6 +108,7 @@ class Problems:
         return not_ahead(self.codes, [point.scores for point in self.points(C)])
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -159,6 +162,7 @@ def test_equal_scores_are_never_sure():
     assert_allclose(best.validation_error, 2.0 / 3.0)
 
 
+@pytest.mark.slow
 def test_the_result():
     X, y, X_val, y_val = halves("wine")
     names = np.array(["a", "b", "c"])
@@ -175,6 +179,7 @@ def test_the_result():
     assert_array_equal(other.bounds.lower, best.bounds.lower)
 
 
+@pytest.mark.slow
 def test_data_of_all_kinds_agree():
     X, y, X_val, y_val = halves("wine")
     linear = svc_certified_C(X, y, X_val, y_val, RANGE, 0.02, kernel="linear")
@@ -193,6 +198,7 @@ def test_data_of_all_kinds_agree():
     assert_allclose(other.lower_bound, rbf.lower_bound, atol=0.02)
 
 
+@pytest.mark.slow
 def test_weights_of_classes_and_samples():
     X, y, X_val, y_val = halves("blobs")
     weights = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)

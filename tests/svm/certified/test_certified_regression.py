@@ -46,6 +46,7 @@ def clarabel_error(C, loss, kernel):
     return mean_absolute_error(wanted, between(B, A) @ (alpha[:n] - alpha[n:]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_independent_optima_are_never_outside_the_bounds(loss, kernel):
@@ -79,6 +80,7 @@ def test_the_result_and_its_display():
     assert "%" not in display.lower_line_.get_label()
 
 
+@pytest.mark.slow
 def test_data_of_all_kinds_agree():
     A, targets, B, wanted = PARTS
     linear = svr_certified_C(*PARTS, RANGE, 0.02, kernel="linear", **PENALISED)
@@ -95,6 +97,7 @@ def test_data_of_all_kinds_agree():
         assert abs(other.lower_bound - linear.lower_bound) <= 0.02
 
 
+@pytest.mark.slow
 def test_weights_of_validation_samples_are_repetitions():
     A, targets, B, wanted = PARTS
     counts = np.random.default_rng(0).integers(0, 3, wanted.size)
@@ -106,6 +109,7 @@ def test_weights_of_validation_samples_are_repetitions():
     assert_allclose(one.bounds.errors, two.bounds.errors, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_rows_of_weight_zero_are_left_out():
     A, targets, B, wanted = PARTS
     weights = np.random.default_rng(0).integers(0, 2, targets.size)

@@ -31,6 +31,7 @@ def search(parts, eps=0.02, **options):
     return CertifiedSearch(parts, eps, **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [LINEAR, {"kernel": "rbf", "gamma": 0.2}])
 def test_bounds_cover_the_range_and_meet_the_target(options):
     bounds = search(folds(**options)).run(GRID)
@@ -66,6 +67,7 @@ def test_the_limit_of_solves():
     assert np.all(np.diff(bounds.edges) > 0.0)
 
 
+@pytest.mark.slow
 def test_threads_change_nothing():
     one, two = (search(folds(3), n_jobs=n_jobs).run(GRID) for n_jobs in (1, 2))
     for name in ("edges", "lower", "upper", "Cs", "errors"):
@@ -93,6 +95,7 @@ def test_pieces():
     assert parts[1].middle().ends == (2.0, 2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_validation_samples_without_weight_do_not_count(several):
     labels = (y + (np.arange(240) % 5 == 0)) if several else y
@@ -106,6 +109,7 @@ def test_validation_samples_without_weight_do_not_count(several):
     assert_array_equal(found.lower, expected.lower)
 
 
+@pytest.mark.slow
 def test_threads_of_folds_leave_blas_as_it_was():
     before = [lib["num_threads"] for lib in threadpool_info()]
     ScreenedSVCCV(3, certify=0.05, intercept="penalised", n_jobs=2).fit(X, y)

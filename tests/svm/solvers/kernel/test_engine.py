@@ -56,6 +56,7 @@ def extended_gap(X, y, C, beta, b, bias, gamma=0.3):
     return float(parts.sum() / (0.5 * beta @ f + C @ np.maximum(short, 0.0)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_tiles", [True, False])
 @pytest.mark.parametrize("mode", ["free", "penalised", "none"])
 @pytest.mark.parametrize("kind", KINDS)
@@ -75,6 +76,7 @@ def test_gap_is_no_larger_than_said(kind, mode, C, in_tiles):
         assert said <= tol or C > 1e5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "callable", "precomputed"])
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("squared", [False, True])
@@ -227,6 +229,7 @@ def test_the_next_level_starts_with_the_intercept_of_the_one_before():
     assert levels._by_scores(g, 0.1, box, None).sum() == pytest.approx(box.high.sum())
 
 
+@pytest.mark.slow
 def test_fits_do_not_depend_on_the_number_of_threads():
     rng, found = np.random.default_rng(8), []
     X = rng.normal(size=(2500, 30))

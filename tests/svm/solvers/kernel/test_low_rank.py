@@ -36,6 +36,7 @@ def test_what_the_factor_finds_is_the_optimum(free):
     assert found.certificate.primal == pytest.approx(other.certificate.primal, rel=3e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 @pytest.mark.parametrize("C", [1e4, 1e6])
 def test_contradictions_in_few_directions_and_a_huge_C(C, intercept):
@@ -47,6 +48,7 @@ def test_contradictions_in_few_directions_and_a_huge_C(C, intercept):
     assert model.objective_ == pytest.approx(rows.objective_, rel=2e-6)
 
 
+@pytest.mark.slow
 def test_repeated_rows_with_both_labels_of_many_samples():
     """In tiles: three million steps ended in a false alarm."""
     rng = np.random.default_rng(3)

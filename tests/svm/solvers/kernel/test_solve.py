@@ -86,6 +86,7 @@ def check_certificate(samples, C, solution, free):
     assert solution.certificate.gap >= 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True], ids=["no intercept", "free intercept"])
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("C", [1e-3, 0.3, 20.0, 1e4])
@@ -216,6 +217,7 @@ def test_float32_solves_a_problem_within_its_rounding():
         assert abs(solution.certificate.primal - best) <= rounding + 2e-9 * best
 
 
+@pytest.mark.slow
 def test_path_by_scaled_starts_with_known_margins_costs_few_steps():
     samples, weights = case("cancer")
     solution, previous = None, None
@@ -300,6 +302,7 @@ def test_arguments_are_checked(changes, message):
         solve_kernel(samples, **({"losses": weights} | changes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("scale", [0.0, 1e-170, 1e-300, 1e30])
 def test_samples_that_hardly_differ_or_enormously(scale, free):

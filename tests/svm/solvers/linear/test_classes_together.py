@@ -48,6 +48,7 @@ def test_numbers_beyond_single_precision_are_left_alone():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_fits_are_those_of_linear_svc(C, dtype):

@@ -45,6 +45,7 @@ UNEQUAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scales", UNEQUAL.values(), ids=UNEQUAL)
 @pytest.mark.parametrize("offset", [0.0, 4.0])
@@ -69,6 +70,7 @@ def test_columns_of_very_unequal_size(scales, offset, form):
     assert ScreenedLinearSVC().fit(form(Z * scales), y).dual_gap_ <= 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", [0.0, 1e3, 1e5])
 @pytest.mark.parametrize("C", [1e4, 1e7, 1e10])
 @pytest.mark.parametrize("apart", [True, False])

@@ -85,6 +85,7 @@ def check(samples, caps, solution, tol):
     assert solution.certificate.dual == pytest.approx(dual, abs=1e-11 * primal)
 
 
+@pytest.mark.slow
 @solvers
 @pytest.mark.parametrize("name", ["cancer", "wine", "random", "wide", "repeated"])
 @pytest.mark.parametrize("C", [1e-4, 0.1, 10.0, 1e4])
@@ -110,6 +111,7 @@ FORMATS = {
 }
 
 
+@pytest.mark.slow
 @solvers
 @pytest.mark.parametrize("make", FORMATS.values(), ids=FORMATS)
 @pytest.mark.parametrize("bias", [0.0, 2.0])
@@ -197,6 +199,7 @@ def test_fixed_samples_keep_their_values(solver):
     assert solution.certificate.primal - free.certificate.primal <= solution.certificate.gap
 
 
+@pytest.mark.slow
 @solvers
 @pytest.mark.parametrize("name", ["cancer", "random", "wide", "repeated"])
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
@@ -335,6 +338,7 @@ def test_extrapolation_never_lowers_the_dual(shrinking):
     assert values[-1] > values[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-30, 1e25, 1e29, 1e37])
 @pytest.mark.parametrize("solver", ["auto", "coordinate-descent", "second-order"])
 def test_data_of_any_size_end_in_numbers(solver, scale):
@@ -357,6 +361,7 @@ def regression_losses(y, C, squared):
     return SampleLosses(thresholds, np.full(n, float(caps)), np.full(n, shifts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", ["cancer", "random", "wide", "repeated", "far"])
 @pytest.mark.parametrize("loss", ["hinge", "squared", "tube", "squared tube"])
