@@ -2,32 +2,33 @@
 
     python -m benchmarks.page --out DIR --page doc/benchmarks.md
 
-Nothing is measured or written by hand here: what a script compares is what its docstring says, its
-tables are what it printed. Figures of scripts without a page of their own are copied to a folder
-beside the page that has the page's name.
+Nothing is measured or written by hand here: a family of comparisons has what its docstring says,
+and one table; a search for what is wrong has the last line that it printed; other scripts have
+their tables. All that was printed is in DIR, which goes to a release.
 """
 
 import argparse
 import ast
+import importlib.util
 import json
 import shutil
 from pathlib import Path
 
-HERE = Path(__file__).parent
+from benchmarks.compare import FAMILIES
+
 # Scripts whose experiments have a page: what they compare is said there.
 PAGES = {
-    "rtlm_paper": "rtlm_paper", "svc": "svc", "squared_hinge": "svc", "store": "svc",
-    "certified": "svc", "pragam": "pragam", "embedding": "embedding", "on_dask": "distributed",
+    "rtlm_memory": "rtlm_paper", "rtlm_paper": "rtlm_paper", "svc_paper": "svc", "pragam": "pragam",
+    "embedding_paper": "embedding", "on_dask": "distributed", "dimension": "guide/embedding",
+    "active": "guide/embedding", "coverage": "guide/embedding", "scales": "guide/embedding",
 }  # fmt: skip
 HEAD = """# All benchmarks
 
-The output of the scripts in `benchmarks/`, one section a script: what it compares, when it ran and
-on what, and what it printed. `make bench DATA=FOLDER` runs all, which takes hours; this page holds
-what has been run in parts, each with its own date. Losses are shown as wins are. Seconds are CPU
-seconds of one thread unless a section says otherwise, and compilation is not in them: what it costs
-is in the section "latency" and in the line "compilation or loading" of the others. *Load* is the
-number of processes that wanted a core before and after a script; where it is above the number of
-cores, others shared the machine, and CPU seconds are longer than on an idle one.
+One table a family, of what the scripts in `benchmarks/` printed. `make bench DATA=FOLDER` runs all
+of them, which takes hours; each has the date of its own run. Losses are shown as wins are. Seconds
+are CPU seconds of one thread unless a section says otherwise, and what the first call in a process
+costs is not in them. All that was printed is attached to the release. Experiments with pages of
+their own: {doc}`/svc`, {doc}`/rtlm_paper`, {doc}`/embedding`, {doc}`/pragam`, {doc}`/distributed`.
 
 """
 
@@ -44,25 +45,28 @@ def main() -> None:
 
 def write_page(results: dict, out: Path, page: Path) -> None:
     """Write the page, and its figures beside it."""
-    parts = [HEAD, overview(results["scripts"])]
-    parts += [section(name, entry, out, page) for name, entry in results["scripts"].items()]
+    scripts = results["scripts"]
+    proofs = {name: e for name, e in scripts.items() if e["module"].startswith("tests.")}
+    parts = [HEAD, overview(scripts)]
+    parts += [
+        section(name, entry, out, page)
+        for name, entry in scripts.items()
+        if name not in proofs and name not in PAGES
+    ]
+    parts.append(searches(proofs))
     page.write_text("".join(parts).rstrip() + "\n", encoding="utf-8")
 
 
 def overview(scripts: dict) -> str:
-    """Return the table of all scripts, and below it the software and the machines."""
-    lines = ["| script | date | took | load |\n| --- | --- | --: | --: |\n"]
-    software = {}
+    """Say when, with what and on what each script ran."""
+    lines, software = [], {}
     for name, entry in scripts.items():
-        took = f"{entry['seconds'] / 60:.1f} min"
-        load = " → ".join(str(value) for value in entry["load"])
-        lines.append(
-            f"| [{name}](#{name}) | {entry['date'].replace('T', ' ')} | {took} | {load} |\n"
-        )
         listed = ", ".join(f"{package} {version}" for package, version in entry["versions"].items())
         machine = f"{entry['machine']['processor']}, {entry['machine']['cores']} cores"
-        software.setdefault(f"Python {entry['python']}, {listed}; {machine}", []).append(name)
-    lines.append("\n")
+        day = entry["date"].split("T")[0]
+        software.setdefault(f"{day}, Python {entry['python']}, {listed}; {machine}", []).append(
+            name
+        )
     for text, names in software.items():
         every = len(names) == len(scripts)
         lines.append(f"{'All' if every else ', '.join(names)}: {text}.\n\n")
@@ -70,22 +74,36 @@ def overview(scripts: dict) -> str:
 
 
 def section(name: str, entry: dict, out: Path, page: Path) -> str:
-    """Return the section of a script."""
-    file = HERE.joinpath(*entry["module"].split(".")).with_suffix(".py")
-    source = ast.parse(file.read_text(encoding="utf-8"))
-    title, _usage, *rest = ast.get_docstring(source).split("\n\n")
-    said = [f"## {name}", title, *rest]
-    if name in PAGES:
-        said.append(f"With figures and what follows from them: {{doc}}`/{PAGES[name]}`.")
+    """Return the section of a script: what it compares, its tables, its figures."""
+    spec = importlib.util.find_spec(FAMILIES.get(name, entry["module"]))
+    source = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    title, *rest = ast.get_docstring(source).split("\n\n")
+    said = [f"## {name}", title, *(part for part in rest if not part.startswith("    "))]
     if entry["options"]:
         said.append(f"Run with `{entry['options']}`.")
     if entry["code"]:
         said.append(f"**Exit code {entry['code']}.**")
-    printed = "\n".join(entry["output"]).strip("\n")
-    said.append(f"```text\n{printed}\n```\n")
-    if name not in PAGES:
-        said += [figure(path, page) for path in sorted((out / name).glob("*.png"))]
-    return "\n\n".join(part.strip() for part in said) + "\n\n"
+    figures = [figure(path, page) for path in sorted((out / name).glob("*.png"))]
+    if not figures:
+        said += ["\n".join(map(markdown, (t["columns"], [":--"] * len(t["columns"]), *t["rows"])))
+                 for t in entry["tables"]]  # fmt: skip
+    if name in FAMILIES:
+        said += [line + "." for line in entry["output"] if "in the geometric mean" in line]
+    return "\n\n".join(part.strip() for part in said + figures) + "\n\n"
+
+
+def searches(proofs: dict) -> str:
+    """Return the section of the searches for what is wrong: the last line of each."""
+    head = "## Searches for what is wrong\n\nThe last line that each of `tests/proofs` printed.\n\n"
+    rows = [["search", "result"], ["---", "---"]]
+    rows += [[name, next(line for line in reversed(entry["output"]) if line.strip())]
+             for name, entry in proofs.items()]  # fmt: skip
+    return head + "\n".join(map(markdown, rows)) + "\n"
+
+
+def markdown(cells) -> str:
+    """Return a line of a table."""
+    return f"| {' | '.join(cells)} |"
 
 
 def figure(path: Path, page: Path) -> str:

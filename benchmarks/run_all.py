@@ -1,7 +1,8 @@
 """All benchmarks, one after the other; what they print goes into one JSON file and one page.
 
-    python -m benchmarks.run_all --data FOLDER --out DIR [--only svc,store] [--peer-python PYTHON]
-                                 [--options svc="--parts dense"] [--page PAGE]
+    python -m benchmarks.run_all --data FOLDER --out DIR [--only linear,...]
+                                 [--peer-python PYTHON] [--options linear="--jobs hinge"]
+                                 [--page PAGE]
 
 FOLDER holds the benchmark data and its `load.py`. Figures and text go to DIR, with `results.json`:
 for each script module, versions, machine, load, date, seconds and output with its tables. A file
@@ -22,34 +23,24 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.compare import FAMILIES
 from benchmarks.page import write_page
 from benchmarks.support.peer_process import versions
 
 # By the name in `results.json`: the module, and which of --data, --out and --peer-python it takes.
 SCRIPTS = {
-    "latency": ("benchmarks.whole.latency",),
-    "growth": ("benchmarks.whole.growth", "out"),
-    "svm_peers": ("benchmarks.svm.peers_elsewhere", "data", "peer"),
-    "metric_peers": ("benchmarks.metric_learning.peers", "data", "peer"),
-    "verification": ("benchmarks.metric_learning.verification", "data", "peer"),
-    "identities": ("benchmarks.metric_learning.identities",),
-    "rtlm_path": ("benchmarks.metric_learning.path", "data"),
+    **{family: ("benchmarks.compare", "data", "peer") for family in FAMILIES},
+    "svc_paper": ("benchmarks.svm.paper", "data"),
+    "rtlm_memory": ("benchmarks.metric_learning.memory", "data"),
     "rtlm_paper": ("benchmarks.metric_learning.paper", "data", "out"),
-    "svc": ("benchmarks.svm.fits", "data"),
-    "svc_large": ("benchmarks.svm.large", "data"),
-    "svr": ("benchmarks.svm.regression", "data"),
-    "squared_hinge": ("benchmarks.svm.squared_hinge", "data"),
-    "store": ("benchmarks.svm.store", "data"),
-    "certified": ("benchmarks.svm.certified", "data"),
-    "many_classes": ("benchmarks.svm.many_classes", "data"),
-    "searches": ("benchmarks.svm.searches", "data"),
     "pragam": ("benchmarks.pragam.paper", "data", "out"),
-    "embedding": ("benchmarks.embedding.run", "data", "out", "peer"),
-    "dimension": ("benchmarks.embedding.dimension", "peer"),
+    "embedding_paper": ("benchmarks.embedding.run", "data", "out"),
+    "growth": ("benchmarks.whole.growth", "out"),
+    "identities": ("benchmarks.metric_learning.identities",),
+    "dimension": ("benchmarks.embedding.dimension",),
     "active": ("benchmarks.embedding.active", "data"),
     "coverage": ("benchmarks.embedding.coverage",),
     "scales": ("benchmarks.embedding.scales",),
-    "sequence_peers": ("benchmarks.sequence.peers", "data", "peer"),
     "on_dask": ("benchmarks.whole.on_dask", "data"),
     "safety": ("tests.proofs.safety.comparisons",),
     "safety_samples": ("tests.proofs.safety.samples",),
@@ -61,7 +52,7 @@ SCRIPTS = {
     "soak": ("tests.proofs.soak",),
 }
 PACKAGES = (
-    "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "matplotlib",
+    "numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "matplotlib",
 )  # fmt: skip
 
 
@@ -106,6 +97,8 @@ def run(name: str, args, extra: str) -> dict:
     """Run a script; return what it printed, and when, where and with what."""
     module, *takes = SCRIPTS[name]
     command = [sys.executable, "-m", module]
+    if name in FAMILIES:
+        command += ["--family", name]
     if "data" in takes:
         command += ["--data", str(args.data)]
     if "out" in takes:

@@ -99,35 +99,3 @@ def growth_lines(out: Path, name: str, panels: dict) -> None:
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize="small")
     save(figure, out, name)
-
-
-def peer_points(out: Path, name: str, sets: dict) -> None:
-    """Error over seconds: sets[name][label] = (seconds, error); labels "ours" are filled."""
-    columns = 5
-    lines = -(-len(sets) // columns)
-    figure, axes = plt.subplots(
-        lines, columns, figsize=(2.5 * columns, 2.5 * lines + 0.5), layout="constrained",
-        squeeze=False,
-    )  # fmt: skip
-    for ax in axes.flat[len(sets) :]:
-        ax.set_visible(False)
-    for ax, (title, arms) in zip(axes.flat, sets.items(), strict=False):
-        for label, (seconds, error) in arms.items():
-            who, loss = label
-            ax.scatter(
-                seconds, error, color=COLOURS[list(TITLES).index(loss)], s=34,
-                marker="o" if who == "skscreen" else "s",
-                facecolor=None if who == "skscreen" else "white",
-                label=f"{TITLES[loss]}, {who}",
-            )  # fmt: skip
-        ax.set_xscale("log")
-        ax.set_title(title, fontsize="medium")
-        ax.grid(color="0.9", linewidth=0.6)
-        ax.spines[["top", "right"]].set_visible(False)
-    for ax in axes[-1]:
-        ax.set_xlabel("CPU seconds", fontsize="small")
-    for ax in axes[:, 0]:
-        ax.set_ylabel("test error", fontsize="small")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
-    save(figure, out, name)

@@ -1,11 +1,10 @@
-"""Runs of `run.py`: solvers with their clock, the peer, and data."""
+"""Runs of `run.py`: solvers with their clock, and data."""
 
 import time
 from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.support.peer_process import PeerProcess
 from skscreen.datasets import make_triplets
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
@@ -15,7 +14,6 @@ from skscreen.embedding.solvers.solve import SOLVERS
 from skscreen.embedding.solvers.state import Progress, Settings
 from skscreen.metrics import triplet_error
 
-PEER = "benchmarks.embedding.peer_side"
 LOSSES = ("gnmds", "ckl", "ste", "tste", "soe")
 
 
@@ -96,23 +94,6 @@ def seconds_to(found, level: float) -> float:
     """Seconds until the test error is at most `level`; NaN if never."""
     reached = found[:, 1] <= level
     return float(found[np.argmax(reached), 0]) if reached.any() else np.nan
-
-
-class Peer:
-    """cblearn in its own environment; absent without an interpreter that has it."""
-
-    def __init__(self, python: str | None):
-        self.process = None if python is None else PeerProcess(python, PEER)
-
-    def fit(self, train, test, n, p, loss, seed) -> tuple[float, float]:
-        """CPU seconds and test error of the peer's estimator at default arguments."""
-        if self.process is None:
-            return np.nan, np.nan
-        job = {"loss": loss, "n_components": p, "n_objects": n, "seed": seed}
-        answer = self.process.ask(job, train=train, test=test)
-        if "failed" in answer:
-            raise RuntimeError(f"cblearn, {loss}: {answer['failed']}")
-        return answer["seconds"], answer["error"]
 
 
 def ms(seconds: float) -> str:

@@ -26,9 +26,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.metric_learning import paper_figures as figures
 from benchmarks.metric_learning import paper_numbers as paper
+from benchmarks.metric_learning.paper_numbers import PAPER, RUNS, SETS
 from benchmarks.metric_learning.paper_reasons import CASES, reasons
 from benchmarks.metric_learning.paper_runs import best_of, dynamic_rates
-from benchmarks.metric_learning.path import PAPER, RUNS, SETS
 from benchmarks.support.data import Data
 from benchmarks.support.environment import environment
 from benchmarks.support.tables import table

@@ -5,6 +5,29 @@ are those of figure 9 and tables 3 and 4; only ratios of them are compared, as m
 totals of figure 9 are in `rtlm_path.PAPER`.
 """
 
+# Data sets with their neighbours, and the arms of a path.
+SETS = {"segment": 20, "satimage": 15, "phishing": 7, "iris": None, "wine": None}
+RUNS = {
+    "none": {"screening": False},
+    "GB": {"bound": "gb"},
+    "PGB": {"bound": "pgb"},
+    "DGB": {"bound": "dgb"},
+    "RRPB": {"bound": "rrpb"},
+    "RRPB+PGB": {"bound": ("rrpb", "pgb")},
+    "gap (default)": {},
+    "gap, ranges": {"ranges": True},
+    "RRPB+PGB, linear": {"bound": ("rrpb", "pgb"), "rule": "linear"},
+}
+# CPU seconds of Yoshida et al. (2019), figure 9, in the order of RUNS without the last three.
+PAPER = {
+    "segment": (1327.8, 1220.0, 235.6, 300.9, 206.3, 188.1),
+    "satimage": (1970.9, 1727.2, 653.5, 799.7, 651.2, 569.6),
+    "phishing": (5584.7, 3139.1, 1300.3, 1748.3, 1397.6, 1247.4),
+    "iris": (110.9, 71.5, 31.6, 23.7, 20.0, 20.8),
+    "wine": (564.1, 545.3, 129.3, 153.3, 104.7, 105.1),
+}
+
+
 # The screening part of the totals of figure 9, in the order GB, PGB, DGB, RRPB, RRPB+PGB.
 SCREENING_SECONDS = {
     "iris": (14.4, 12.8, 0.5, 0.5, 0.9),

@@ -13,8 +13,8 @@ from unittest.mock import patch
 import numpy as np
 from numba import njit
 
+from benchmarks.metric_learning.paper_numbers import PAPER
 from benchmarks.metric_learning.paper_runs import best_of
-from benchmarks.metric_learning.path import PAPER
 from benchmarks.support.tables import table
 from skscreen import rtlm_path
 from skscreen.metric_learning import path_solver

@@ -1,156 +1,197 @@
-"""Metric learning beside its peers: what a fit costs, and the 5-NN error on held-out samples.
+"""Metric learning: 5-NN error and verification after a fit, and what the fit costs.
 
-    python -m benchmarks.metric_learning.peers --data FOLDER [--peer-python PYTHON]
-                                               [--sets wine,...]
-
-FOLDER is that of `path.py`; PYTHON has metric-learn and mlpack (`peers.txt`), without it they
-are left out. A quarter of the samples is held out, features are standardised by the rest. The
-metrics learn from that rest, nearest neighbours are looked up in it. ScreenedRTLM at its defaults,
-and with lambda chosen on a quarter of the rest, along a path of 30 values: path, choice and last
-fit are all in its seconds. Peers at their defaults, and with five target neighbours where theirs
-are fewer. CPU seconds with one thread, compilation and imports excluded, means over splits; a fit
-that takes longer than the limit is ended, and the set's other splits are not tried.
+*Classes.* A quarter of the samples is held out, features are standardised by the rest; metrics
+learn from that rest, nearest neighbours are looked up in it. ScreenedRTLM at its defaults, and
+with lambda chosen on a quarter of the rest along a path of 30 values: path, choice and last fit
+are all in its seconds. *Verification.* Six tenths of the classes are learned from, as pairs of
+which half are of one class; the area under the ROC curve is that of 10,000 pairs of the other
+classes. Peers at their defaults, and with five target neighbours where theirs are fewer. Means
+over splits; a fit that misses the limit is not tried on other splits. SDML fails with
+scikit-learn 1.5 or newer.
 """
 
-import argparse
-import sys
 import time
-import warnings
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_wine
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
+from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
 
-from benchmarks.support.data import Data
-from benchmarks.support.environment import environment
-from benchmarks.support.peer_process import PeerProcess
-from benchmarks.support.tables import table
-from skscreen import ScreenedRTLM, rtlm_path
+from benchmarks.support.comparison import Bench, Row, Side, size
+from skscreen import RTLMPairsClassifier, ScreenedRTLM, rtlm_path
 
-PEER = "benchmarks.metric_learning.peer_side"
+PEER, PACKAGES = "benchmarks.metric_learning.peer_side", ("metric-learn", "mlpack")
 # Samples at most, the first of a shuffled order; splits, more where few samples are held out.
-SETS = {
+CLASSES = {
     "wine": (None, 10), "breast_cancer": (None, 10), "segment": (None, 2), "satimage": (2000, 2),
     "dna": (None, 2), "letter": (3000, 2),
 }  # fmt: skip
-# Method, options; those of scikit-learn run in our environment.
-PEERS = {
+# Method, options; that of scikit-learn runs in our environment.
+OF_CLASSES = {
     "NeighborhoodComponentsAnalysis": ("nca", {}),
-    "metric-learn LMNN (k=3)": ("metric-learn", {}),
     "metric-learn LMNN, k=5": ("metric-learn", {"n_neighbors": 5}),
-    "mlpack LMNN (k=1)": ("mlpack", {}),
     "mlpack LMNN, k=5": ("mlpack", {"k": 5}),
     "mlpack LMNN, k=5, L-BFGS": ("mlpack", {"k": 5, "optimizer": "lbfgs"}),
 }
+# Pairs learned from.
+PAIRS = {"letter": 2000, "usps": 1000, "ocr_letters": 2000}
+OF_PAIRS = {
+    "metric-learn ITML": ("ITML", {}), "metric-learn MMC": ("MMC", {}),
+    "metric-learn SDML, balance 1e-4": ("SDML", {"balance_param": 1e-4}),
+}  # fmt: skip
+LAMS = [0.3, 0.1, 0.03, 0.01, 0.003]
 
 
-def main() -> None:
-    """Measure the sets asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
-    parser.add_argument("--peer-python", help="interpreter of an environment with the peers")
-    parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--limit", type=float, default=60.0, help="CPU seconds of a peer's fit")
-    args = parser.parse_args()
-    here = PeerProcess(sys.executable, PEER)
-    there = PeerProcess(args.peer_python, PEER) if args.peer_python else None
-    print(environment())
-    if there:
-        print(f"peers: {there.versions('metric-learn', 'mlpack', 'scikit-learn', 'numpy')}")
-    print(f"limit for a fit: {args.limit:g} s")
-    data = Data(args.data)
-    with threadpool_limits(1):
-        print(f"compilation or loading of compiled code: {compile_all():.1f} s\n")
-        for name in args.sets.split(","):
-            compare(name, data, here, there, args)
+def classes(bench: Bench) -> Iterator[Row]:
+    """Error of five nearest neighbours on held-out samples."""
+    for name, (most, splits) in CLASSES.items():
+        X, y = load_breast_cancer(return_X_y=True) if name == "breast_cancer" else bench.data(name)
+        keep = np.random.default_rng(0).permutation(len(y))[:most]
+        X, y = X[keep], y[keep]
+        parts = [halves(X, y, seed) for seed in range(splits)]
+        learn_of_classes(*parts[0][:2], 0)
+        ours = {
+            "ScreenedRTLM": lambda k, part: learn_of_classes(*part[:2], None),
+            "ScreenedRTLM, lambda chosen": lambda k, part: learn_of_classes(*part[:2], k),
+        }
+        peers = {
+            label: asker(bench, *peer, lambda part: {"X": part[0], "y": part[1]})
+            for label, peer in OF_CLASSES.items()
+        }
+        yield from rows("classes", size(name, X), ours, peers, parts, error, "5-NN error", bench)
 
 
-def compile_all() -> float:
-    """Run every compiled function once; return the seconds."""
-    X, y = load_wine(return_X_y=True)
-    X, started = StandardScaler().fit_transform(X), time.process_time()
-    for seed in (None, 0):
-        for n_features in (2, 13):
-            ours(X[:, :n_features], y, seed)
-    return time.process_time() - started
+def halves(X, y, seed: int) -> tuple:
+    """Return samples and labels to learn from, and to test on, standardised by the former."""
+    train, test, labels, truth = train_test_split(
+        X, y, test_size=0.25, stratify=y, random_state=seed
+    )
+    scaler = StandardScaler().fit(train)
+    return scaler.transform(train), labels, scaler.transform(test), truth
 
 
-def compare(name: str, data: Data, here: PeerProcess, there: PeerProcess | None, args) -> None:
-    """Print the table of a data set."""
-    X, y = load_breast_cancer(return_X_y=True) if name == "breast_cancer" else data(name)
-    most, splits = SETS[name]
-    keep = np.random.default_rng(0).permutation(len(y))[:most]
-    X, y = X[keep], y[keep]
-    arms = {"Euclidean": [], "ScreenedRTLM": [], "ScreenedRTLM, λ chosen": []} | {
-        label: [] for label, (method, _) in PEERS.items() if there or method == "nca"
-    }
-    for seed in range(splits):
-        train, test, labels, truth = train_test_split(
+def error(L: np.ndarray, part: tuple) -> float:
+    """Return the share of wrong classes by five nearest neighbours after a linear map."""
+    X, y, X_test, y_test = part
+    return 1.0 - KNeighborsClassifier().fit(X @ L.T, y).score(X_test @ L.T, y_test)
+
+
+def learn_of_classes(X, y, seed: int | None) -> tuple[float, np.ndarray]:
+    """Return seconds and map, of a lambda that is chosen on a part if there is a seed for it."""
+    lam, started = 0.01, time.process_time()
+    if seed is not None:
+        fit_X, valid_X, fit_y, valid_y = train_test_split(
             X, y, test_size=0.25, stratify=y, random_state=seed
         )
-        scaler = StandardScaler().fit(train)
-        train, test = scaler.transform(train), scaler.transform(test)
-        for label, found in arms.items():
-            if label == "Euclidean":
-                answer = {"seconds": 0.0, "components": np.eye(X.shape[1])}
-            elif label.startswith("ScreenedRTLM"):
-                answer = ours(train, labels, seed if "chosen" in label else None)
-            elif found and "failed" in found[-1]:
-                continue
-            else:
-                method, options = PEERS[label]
-                job = {"method": method, "options": options, "limit": args.limit}
-                answer = (here if method == "nca" else there).ask(job, X=train, y=labels)
-            if "components" in answer:
-                L = answer["components"]
-                knn = KNeighborsClassifier().fit(train @ L.T, labels)
-                answer["error"] = 1.0 - knn.score(test @ L.T, truth)
-            found.append(answer)
-    print(f"{name} {X.shape}, {len(np.unique(y))} classes, {splits} splits")
-    show(arms)
+        path = rtlm_path(fit_X, fit_y, n_neighbors=5, ratio=0.7, n_lams=30, tol=1e-4)
+        scores = []
+        for model in path:
+            knn = KNeighborsClassifier().fit(model.transform(fit_X), fit_y)
+            scores.append(knn.score(model.transform(valid_X), valid_y))
+        lam = float(path.lams[int(np.argmax(scores))] / path.lam_max)
+    model = ScreenedRTLM(lam).fit(X, y)
+    return time.process_time() - started, model.components_
 
 
-def ours(X, y, seed: int | None = None) -> dict:
-    """Fit ScreenedRTLM, with lambda chosen on a part of the samples if there is a seed for it."""
-    lam, started = 0.01, time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        if seed is not None:
-            fit_X, valid_X, fit_y, valid_y = train_test_split(
-                X, y, test_size=0.25, stratify=y, random_state=seed
+def verification(bench: Bench) -> Iterator[Row]:
+    """Area under the ROC curve of distances between samples of classes not learned from."""
+    for name, n in PAIRS.items():
+        X, y = bench.data(name)
+        parts = [of_identities(X, y, n, seed) for seed in range(5)]
+        learn_of_pairs(*parts[0][:3], None)
+        ours = {
+            "RTLMPairsClassifier": lambda _, part: learn_of_pairs(*part[:3], None),
+            "RTLMPairsClassifier, lambda chosen": lambda _, part: learn_of_pairs(*part[:3], LAMS),
+        }
+        peers = {
+            label: asker(
+                bench, *peer, lambda part: {"X": part[0], "pairs": part[1], "y": part[2]}
             )
-            path = rtlm_path(fit_X, fit_y, n_neighbors=5, ratio=0.7, n_lams=30, tol=1e-4)
-            scores = []
-            for i in range(len(path)):
-                model = path.estimator(i)
-                knn = KNeighborsClassifier().fit(model.transform(fit_X), fit_y)
-                scores.append(knn.score(model.transform(valid_X), valid_y))
-            lam = float(path.lams[int(np.argmax(scores))] / path.lam_max)
-        model = ScreenedRTLM(lam).fit(X, y)
-    return {"seconds": time.process_time() - started, "components": model.components_}
+            for label, peer in OF_PAIRS.items()
+        }  # fmt: skip
+        data = f"{size(name, X)} {n:,} pairs"
+        yield from rows("verification", data, ours, peers, parts, area, "area", bench)
 
 
-def show(arms: dict) -> None:
-    """Print a line a method; a failure in place of its seconds."""
-    chosen = np.mean([run["seconds"] for run in arms["ScreenedRTLM, λ chosen"]])
-    rows = []
-    for label, runs in arms.items():
-        if failed := [run["failed"] for run in runs if "failed" in run]:
-            rows.append((label, failed[0].replace("|", "/")[:60], "-", "-"))
-            continue
-        seconds = np.mean([run["seconds"] for run in runs])
-        error = np.mean([run["error"] for run in runs])
-        shown = ("-", "-")
-        if label != "Euclidean":
-            shown = (f"{seconds:.3g}", f"{seconds / chosen:.2g}")
-        rows.append((label, shown[0], f"{error:.4f}", shown[1]))
-    table("model,fit s,5-NN error,/ s of λ chosen", rows)
+def of_identities(X, y, n_pairs: int, seed: int) -> tuple:
+    """Return samples, pairs and answers of some classes, and the same of the others."""
+    rng = np.random.default_rng(seed)
+    found = rng.permutation(np.unique(y))
+    known = np.isin(y, found[: len(found) * 6 // 10])
+    mean, spread = X[known].mean(axis=0), X[known].std(axis=0)
+    X = (X - mean) / np.where(spread > 1e-9, spread, 1.0)
+    parts = []
+    for part, n in ((known, n_pairs), (~known, 10_000)):
+        parts += [X[part], *drawn(y[part], n, rng)]
+    return tuple(parts)
 
 
-if __name__ == "__main__":
-    main()
+def drawn(y, n: int, rng) -> tuple[np.ndarray, np.ndarray]:
+    """Return n pairs, half of them alike; classes are as frequent as each other."""
+    names, members = np.unique(y), {c: np.flatnonzero(y == c) for c in np.unique(y)}
+    alike = [rng.choice(members[c], 2, replace=False) for c in rng.choice(names, n // 2)]
+    others = [[rng.choice(members[c]) for c in rng.choice(names, 2, replace=False)]
+              for _ in range(n // 2)]  # fmt: skip
+    return np.array([*alike, *others]), np.repeat([1, -1], n // 2)
+
+
+def area(L: np.ndarray, part: tuple) -> float:
+    """Return the area under the ROC curve of distances after a linear map."""
+    *_, unseen, questions, truth = part
+    Z = unseen @ L.T
+    return roc_auc_score(truth, -np.linalg.norm(Z[questions[:, 0]] - Z[questions[:, 1]], axis=1))
+
+
+def learn_of_pairs(X, pairs, y, lams: list[float] | None) -> tuple[float, np.ndarray]:
+    """Return seconds and map, of a lambda chosen by cross-validation if there are values."""
+    model, started = RTLMPairsClassifier(preprocessor=X), time.process_time()
+    if lams is None:
+        model.fit(pairs, y)
+    else:
+        # In any order, or a fold may hold pairs of one kind.
+        order = np.random.default_rng(0).permutation(len(y))
+        model = GridSearchCV(model, {"lam": lams}).fit(pairs[order], y[order]).best_estimator_
+    return time.process_time() - started, model.components_
+
+
+def asker(bench: Bench, method: str, options: dict, arrays: Callable) -> Callable | None:
+    """Return what asks a peer to learn, or None where there is no environment with it."""
+    process = bench.here(PEER) if method == "nca" else bench.there(PEER)
+    job = {"method": method, "options": options, "limit": bench.limit}
+    return process and (lambda _, part: process.ask(job, **arrays(part)))
+
+
+def rows(work, data, ours, peers, parts, judge, unit, bench) -> Iterator[Row]:
+    """Yield each of ours, at its means over the parts, beside each peer and the plain distance."""
+    plain = np.mean([judge(np.eye(part[0].shape[1]), part) for part in parts])
+    sides = []
+    for label, learn in ours.items():
+        found = [learn(k, part) for k, part in enumerate(parts)]
+        judged = [judge(L, part) for (_, L), part in zip(found, parts, strict=True)]
+        seconds = np.mean([seconds for seconds, _ in found])
+        sides.append(Side(label, seconds, f"{unit} {np.mean(judged):.4f}"))
+    for side in sides:
+        yield Row(work, data, side, Side("Euclidean", 0.0, f"{unit} {plain:.4f}"))
+    for label, ask in peers.items():
+        if ask:
+            peer = asked(label, ask, parts, judge, unit, bench.limit)
+            yield Row(work, data, sides[-1], peer)
+
+
+def asked(label: str, ask: Callable, parts: list, judge: Callable, unit: str, limit) -> Side:
+    """Return a peer at its means over the parts, or why there are none."""
+    found, judged = [], []
+    for k, part in enumerate(parts):
+        answer = ask(k, part)
+        if "failed" in answer:
+            late = answer["failed"].startswith(">")
+            return Side(label, limit, late=late, failed="" if late else answer["failed"])
+        found.append(answer["seconds"])
+        judged.append(judge(answer["components"], part))
+    return Side(label, np.mean(found), f"{unit} {np.mean(judged):.4f}")
+
+
+JOBS = {"classes": classes, "verification": verification}

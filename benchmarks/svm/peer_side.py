@@ -1,4 +1,4 @@
-"""The peers of `peers_elsewhere.py` and `large.py`: what a fit costs, and what it returns."""
+"""The peers of `linear.py` and `kernels.py`: what a fit costs, and what it returns."""
 
 from functools import cache
 
@@ -20,7 +20,8 @@ def libsvm(job: dict):
     """Return scikit-learn's SVC."""
     from sklearn.svm import SVC
 
-    return SVC(C=job["C"], gamma=job["gamma"], tol=job["tol"], cache_size=2000)
+    options = {"kernel": job.get("kernel", "rbf"), "gamma": job["gamma"], "tol": job["tol"]}
+    return SVC(C=job["C"], cache_size=2000, **options)
 
 
 def intelex(job: dict):
@@ -72,7 +73,9 @@ def run(job: dict, arrays: dict) -> dict:
         return answer | {"coef": np.ravel(model.coef_)}
     return answer | {
         "support": model.support_,
-        "dual_coef": np.ravel(model.dual_coef_),
+        "dual_coef": np.ravel(
+            model.dual_coef_.toarray() if sparse.issparse(model.dual_coef_) else model.dual_coef_
+        ),
         "intercept": np.ravel(model.intercept_),
     }
 

@@ -1,124 +1,123 @@
-"""Searches over C and gamma: ScreenedSVCCV and GridSearchCV, beside GridSearchCV of SVC.
+"""Choices of C and gamma: ScreenedSVCCV, a store and a certified choice, beside GridSearchCV.
 
-    python -m benchmarks.svm.searches --data FOLDER
-
-FOLDER holds the benchmark data and a `load.py` with `load(name) -> (X, y)`. CPU seconds, one
-thread, one run; a search with a store begins with an empty folder and nothing kept in memory, which
-one small search warms up. All have a free intercept and are one-vs-one, as SVC is, and
-`tol` is what the line says: a relative duality gap here, a violation of optimality conditions for
-SVC, which has 1e-3.
+All have a free intercept and are one against one, as SVC is, but for the certified choice. `tol` is
+a relative duality gap here, a violation of optimality conditions for SVC, which has 1e-3. A search
+with a store begins with an empty folder and nothing kept in memory. A certified choice proves of
+every C between 0.01 and 100 that its validation error is no smaller than a bound; beside it stand
+the fits that a grid of 20 values takes, which prove nothing about other values.
 """
 
-import argparse
 import tempfile
-import time
-import warnings
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
 from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
-from sklearn.preprocessing import scale
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import SVC
-from threadpoolctl import threadpool_limits
 
-from benchmarks.support.data import Data, Sets
-from benchmarks.support.environment import environment
-from skscreen import ScreenedSVC, ScreenedSVCCV
+from benchmarks.support.comparison import Bench, Row, Side, best_of, size
+from skscreen import ScreenedRTLM, ScreenedSVC, ScreenedSVCCV, svc_certified_C
 from skscreen.fitting import kept_matrices
 
-
-def main() -> None:
-    """Run the searches."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
-    parser.add_argument("--sets", default="iris,digits,fits,spambase,satimage")
-    parser.add_argument("--tol", type=float, nargs="*", default=[1e-6, 1e-3])
-    args = parser.parse_args()
-    print(environment())
-    with threadpool_limits(1):
-        X, y = load_iris(return_X_y=True)
-        for cv in (2, 3):
-            list(searches(X, y, [0.1, 1.0], [0.1, 1.0], cv, 1e-6))  # compiles
-        for name in args.sets.split(","):
-            if name == "fits":
-                small_fits()
-                continue
-            X, y, Cs, gammas, cv = problem(name, args.data)
-            print(f"{name} {X.shape}, {len(set(y))} classes, {len(Cs)} C, {len(gammas)} gamma")
-            grid = {"C": Cs, "gamma": gammas}
-            theirs = timed(GridSearchCV(SVC(), grid, cv=cv, refit=False), X, y)
-            show("SVC", theirs, theirs)
-            for tol in args.tol:
-                for label, found in searches(X, y, Cs, gammas, cv, tol):
-                    show(f"{label}, tol={tol:g}", found, theirs)
+PACKAGES = ()
 
 
-def problem(name: str, data: Path) -> tuple:
-    """Return samples, labels, the grid and the folds of a search."""
-    if name == "iris":
-        # scikit-learn's example plot_rbf_parameters.
-        X, y = load_iris(return_X_y=True)
-        cv = StratifiedShuffleSplit(n_splits=5, test_size=0.2, random_state=42)
-        return scale(X), y, np.logspace(-2, 10, 13), np.logspace(-9, 3, 13), cv
-    if name == "digits":
-        X, y = load_digits(return_X_y=True)
-        return X / 16.0, y, np.geomspace(0.1, 1000.0, 5), np.geomspace(5e-4, 0.5, 5), 5
-    X, y = Sets(data)(name) if name == "spambase" else Data(data)(name)
-    return scale(X), y, np.geomspace(1e-2, 1e2, 10), np.geomspace(1e-3, 1.0, 8), 5
-
-
-def searches(X, y, Cs, gammas, cv, tol: float):
-    """Yield the searches by their names."""
-    model, grid = ScreenedSVC(tol=tol), {"C": Cs, "gamma": gammas}
-    own = ScreenedSVCCV(Cs, gammas=gammas, cv=cv, refit=False, tol=tol)
-    yield "ScreenedSVCCV", timed(own, X, y)
-    with tempfile.TemporaryDirectory() as folder:
-        kept_matrices._KEPT.clear()
-        model.set_params(store=folder)
-        yield "store=", timed(GridSearchCV(model, grid, cv=cv, refit=False), X, y)
-        kept_matrices._KEPT.clear()
-    model.set_params(store=None)
-    yield "alone", timed(GridSearchCV(model, grid, cv=cv, refit=False), X, y)
-
-
-def timed(search, X, y) -> tuple[float, float, float, float, int]:
-    """Return the seconds of a search, its best score, where that is, and the number of warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        started = time.process_time()
-        search.fit(X, y)
-        seconds = time.process_time() - started
-    if isinstance(search, ScreenedSVCCV):
-        return seconds, search.best_score_, search.C_, search.gamma_, len(caught)
-    best = search.best_params_
-    return seconds, search.best_score_, best["C"], best["gamma"], len(caught)
-
-
-def show(label: str, found: tuple, theirs: tuple) -> None:
-    """Print a line."""
-    seconds, score, C, gamma, n_warnings = found
-    print(
-        f"    {label:28s} {seconds:8.2f} s {theirs[0] / seconds:6.1f}x SVC, best score {score:.4f} "
-        f"at C = {C:.3g}, gamma = {gamma:.3g}; {n_warnings} warnings",
-        flush=True,
-    )
-
-
-def small_fits() -> None:
-    """Single fits of 150 samples."""
+def grid(bench: Bench) -> Iterator[Row]:
+    """A search over C, gamma and folds, beside GridSearchCV(SVC())."""
     X, y = load_iris(return_X_y=True)
-    for name, target in (("3 classes", y), ("2 classes", (y > 1).astype(int))):
-        for C in (1.0, 100.0):
-            line = []
-            for model in (SVC(C=C), ScreenedSVC(C=C)):
-                model.fit(X, target)
-                started = time.process_time()
-                for _ in range(100):
-                    model.fit(X, target)
-                line.append(10.0 * (time.process_time() - started))
-            print(f"iris, {name}, C = {C:g}: SVC {line[0]:.2f} ms, ScreenedSVC {line[1]:.2f} ms")
+    for tol in (1e-6, 1e-3):
+        list(searches(X, y, [0.1, 1.0], [0.1, 1.0], 2, tol))
+    for name, X, y, Cs, gammas, cv in problems(bench):
+        work = f"{len(Cs)} C × {len(gammas)} gamma × 5 folds"
+        peer = searched("GridSearchCV(SVC)", SVC(), {"C": Cs, "gamma": gammas}, cv, X, y)
+        for tol in (1e-6, 1e-3):
+            for ours in searches(X, y, Cs, gammas, cv, tol):
+                yield Row(f"{work} tol={tol:g}", size(name, X), ours, peer)
 
 
-if __name__ == "__main__":
-    main()
+def problems(bench: Bench) -> Iterator[tuple]:
+    """Yield names, samples, labels, grids and folds; iris is scikit-learn's plot_rbf_parameters."""
+    X, y = load_iris(return_X_y=True)
+    cv = StratifiedShuffleSplit(n_splits=5, test_size=0.2, random_state=42)
+    yield "iris", scale(X), y, np.logspace(-2, 10, 13), np.logspace(-9, 3, 13), cv
+    X, y = load_digits(return_X_y=True)
+    yield "digits", X / 16.0, y, np.geomspace(0.1, 1000.0, 5), np.geomspace(5e-4, 0.5, 5), 5
+    for name, load in (("spambase", bench.sets), ("satimage", bench.data)):
+        X, y = load(name)
+        yield name, scale(X), y, np.geomspace(1e-2, 1e2, 10), np.geomspace(1e-3, 1.0, 8), 5
+
+
+def searches(X, y, Cs, gammas, cv, tol: float) -> Iterator[Side]:
+    """Yield a search by the estimator of one, with a store, and by fits alone."""
+    own = ScreenedSVCCV(Cs, gammas=gammas, cv=cv, refit=False, tol=tol)
+    seconds, _ = best_of(1, lambda: own.fit(X, y))
+    best = f"{own.best_score_:.4f} at C = {own.C_:.3g} gamma = {own.gamma_:.3g}"
+    yield Side("ScreenedSVCCV", seconds, best)
+    model, grid = ScreenedSVC(tol=tol), {"C": Cs, "gamma": gammas}
+    yield stored("GridSearchCV(ScreenedSVC) with store=", model, "store", grid, cv, X, y)
+    yield searched("GridSearchCV(ScreenedSVC)", model, grid, cv, X, y)
+
+
+def stored(name: str, model, parameter: str, grid: dict, cv, X, y) -> Side:
+    """Search with an empty store and nothing kept in memory."""
+    kept_matrices._KEPT.clear()
+    with tempfile.TemporaryDirectory() as folder:
+        side = searched(name, model.set_params(**{parameter: folder}), grid, cv, X, y)
+    kept_matrices._KEPT.clear()
+    model.set_params(**{parameter: None})
+    return side
+
+
+def searched(name: str, model, grid: dict, cv, X, y) -> Side:
+    """Search by scikit-learn; return what it took and where the best score is."""
+    search = GridSearchCV(model, grid, cv=cv, refit=False)
+    seconds, _ = best_of(1, lambda: search.fit(X, y))
+    said = " ".join(f"{key.split('__')[-1]} = {v:.3g}" for key, v in search.best_params_.items())
+    return Side(name, seconds, f"{search.best_score_:.4f} at {said}")
+
+
+def store(bench: Bench) -> Iterator[Row]:
+    """A search with store= beside the same without."""
+    Cs = {"C": np.geomspace(1e-2, 1e2, 20)}
+    for name in ("spambase", "satimage"):
+        X, y = bench.sets(name)
+        model = ScreenedSVC(gamma=1.0 / X.shape[1], cache_size=1000)
+        ours = stored("GridSearchCV(ScreenedSVC) with store=", model, "store", Cs, 5, X, y)
+        yield Row("20 C × 5 folds", size(name, X), ours, searched("without", model, Cs, 5, X, y))
+    X, y = bench.sets.multiclass("segment")
+    model = make_pipeline(StandardScaler(), ScreenedRTLM(), KNeighborsClassifier())
+    lams = {"screenedrtlm__lam": np.geomspace(1e-1, 1e-4, 12)}
+    ours = stored("metric and neighbours with store=", model, "screenedrtlm__store", lams, 5, X, y)
+    yield Row("12 lambda × 5 folds", size("segment", X), ours,
+              searched("without", model, lams, 5, X, y))  # fmt: skip
+
+
+def certified(bench: Bench) -> Iterator[Row]:
+    """A certified choice of C to 0.01 of the validation error, beside 20 fits of ours."""
+    Cs = np.geomspace(1e-2, 1e2, 20)
+    for name, kernel, n in (("breast_cancer", "linear", None), ("breast_cancer", "rbf", None),
+                            ("spambase", "rbf", None), ("magic", "rbf", 8000)):  # fmt: skip
+        X, y = bench.sets(name, n)
+        order = np.random.default_rng(0).permutation(len(y))
+        train, test = np.split(order, [2 * len(y) // 3])
+        options = {"kernel": kernel, "gamma": "auto", "intercept": "penalised"}
+        parts = X[train], y[train], X[test], y[test]
+        seconds, best = best_of(
+            2, lambda parts=parts, options=options: svc_certified_C(
+                *parts, (1e-2, 1e2), 0.01, **options
+            ),
+        )  # fmt: skip
+        said = f"error {best.validation_error:.4f}; none below {best.lower_bound:.4f} for any C"
+        ours = Side("svc_certified_C", seconds, said)
+        seconds, models = best_of(1, lambda parts=parts, options=options: [
+            ScreenedSVC(C, **options).fit(*parts[:2]) for C in Cs
+        ])  # fmt: skip
+        least = min(1.0 - model.score(*parts[2:]) for model in models)
+        peer = Side("20 ScreenedSVC", seconds, f"error {least:.4f}")
+        yield Row(f"certified C {kernel}", size(name, X), ours, peer)
+
+
+JOBS = {"grid": grid, "store": store, "certified": certified}

@@ -190,7 +190,7 @@ class ScreenedRTLM(
 
     Screening pays if a solve takes many iterations on many triplets. If it takes only a few
     iterations for each lambda, screening costs about as much as it saves;
-    `benchmarks/metric_learning/path.py` measures both. The stronger rules decide a few per cent
+    `benchmarks/metric_learning/paper.py` measures both. The stronger rules decide a few per cent
     more triplets (with "gb" many more), but so far cost more than they save.
 
     References

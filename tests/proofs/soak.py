@@ -323,8 +323,10 @@ def main(argv: list[str] | None = None) -> int:
     first, last = growth(memory, args.minutes)
     percent = 100.0 * (last - first) / first
     print(f"tasks: {counts.total()} ({', '.join(f'{n} {c}' for n, c in sorted(counts.items()))})")
-    print(f"memory after the warm-up: {first:.1f} MB, at the end {last:.1f} MB: {percent:+.1f} %")
-    print(f"deviations: {len(deviations)}")
+    print(
+        f"{counts.total()} tasks, {len(deviations)} deviations; memory after the warm-up "
+        f"{first:.1f} MB, at the end {last:.1f} MB: {percent:+.1f} %"
+    )
     return int(percent >= args.limit or bool(deviations))
 
 

@@ -260,7 +260,13 @@ def main(arguments=None) -> int:
                 f"{kind or 'all problems':18s} {test or 'all tests':18s} {checked:>13,} "
                 f"{share:6.1f} {unjudged:>11,} {wrong:>5,}"
             )
-    print(f"\n{time.perf_counter() - started:.0f} s")
+    checked, unjudged, wrong = (
+        total(totals, column) for column in ("checked", "not judged", "wrong")
+    )
+    print(
+        f"\n{checked:,} decisions checked, {unjudged:,} not judged, {wrong:,} wrong; "
+        f"{time.perf_counter() - started:.0f} s"
+    )
     return int(total(totals, "wrong") > 0)
 
 

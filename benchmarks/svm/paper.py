@@ -1,14 +1,22 @@
 """The comparison of Tables III and IV of Ogawa et al. (2014), with and without shrinking.
 
+    python -m benchmarks.svm.paper --data FOLDER [--sets NAME,...] [--limit 6]
+
 Without shrinking means that coordinate descent visits all samples that screening left, with
 shrinking that it leaves out what rests. Kernels have working sets in either case.
 """
 
+import argparse
 import time
+import warnings
+from pathlib import Path
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from benchmarks.support.data import Sets
+from benchmarks.support.environment import environment
 from benchmarks.svm.peers_here import linear_svc, svc
 from skscreen.samples.gram import Gram
 from skscreen.samples.kernel_samples import KernelSamples
@@ -36,20 +44,31 @@ COLUMNS = {
 }
 
 
-def tables(data: Sets, wanted: set, args) -> None:
+def main() -> None:
     """Print both tables: one fit from a reference, and the whole path."""
-    for name in SETS:
-        if wanted and name not in wanted:
-            continue
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--limit", type=float, default=6.0, help="CPU seconds of a path")
+    args = parser.parse_args()
+    print(environment())
+    data = Sets(args.data)
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        tables(data, args.sets.split(","), args.limit)
+
+
+def tables(data: Sets, names: list[str], limit: float) -> None:
+    """Print the lines of each set and kernel."""
+    for name in names:
         X, y = data(name)
         for label, factor in (("linear", None), ("0.1/d", 0.1), ("1/d", 1.0), ("10/d", 10.0)):
             if factor is not None and X.shape[0] > MOST_KERNEL:
                 continue
             gamma = None if factor is None else factor / X.shape[1]
             print(f"{name} {X.shape}, {label}")
-            single(X, y, gamma, args.limit)
-            whole_path(X, y, gamma, args.limit)
-    print()
+            single(X, y, gamma, limit)
+            whole_path(X, y, gamma, limit)
 
 
 def samples_of(X, y, gamma: float | None):
@@ -123,3 +142,7 @@ def whole_path(X, y, gamma: float | None, limit: float) -> None:
         end = "" if C >= C_MAX else f" to C={C:.1g}"
         cells.append(f"{label} {seconds:.2f}{end}{f' ({missed} missed)' if missed else ''}")
     print(f"    path of {count} C, s: {'  '.join(cells)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

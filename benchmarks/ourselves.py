@@ -1,0 +1,126 @@
+"""Two versions of skscreen on the same work, in turn: is the newer one as fast?
+
+    python -m benchmarks.ourselves OLDER NEWER [--only NAME ...] [--repeats 5]
+
+OLDER and NEWER are folders from which `import skscreen` gets that version: checkouts with
+compiled loops, or the site-packages of an environment. Every run has a process and one thread of
+its own: the older version, the newer one, the older one again, and so on. A job runs once before
+it is timed. The ratio is the median of the ratios of neighbouring runs, in CPU seconds; the exit
+code is 1 if one is above 1.05, or if both reach different values. Data are made, or come with
+scikit-learn. The row "import" is a new process until skscreen is imported.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.support.peer_process import ONE_THREAD
+from benchmarks.support.tables import table
+
+# What a process of either version runs before a job: only what both have in common.
+BEGIN = """
+import json, sys, time, warnings
+started = time.process_time()
+import skscreen
+imported = time.process_time() - started
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_classification
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import scale
+from threadpoolctl import threadpool_limits
+from skscreen import *
+from skscreen.datasets import make_triplets
+warnings.simplefilter("ignore")
+digits, ten = load_digits(return_X_y=True)
+digits, even = scale(digits), ten % 2
+X, y = make_classification(20_000, 50, n_informative=20, flip_y=0.05, random_state=0)
+wine, three = load_wine(return_X_y=True)
+wine = scale(wine)
+points = np.random.default_rng(0).normal(size=(200, 3))
+answers = make_triplets(points, 30_000, noise=0.1, random_state=0)
+cuts = np.arange(9, len(digits), 9)
+sequences, labels = np.split(digits, cuts), np.split(ten, cuts)
+"""
+END = """
+with threadpool_limits(1):
+    job()
+    started = time.process_time()
+    value = job()
+    seconds = time.process_time() - started
+print(json.dumps([seconds, float(np.max(value)), skscreen.__file__]))
+"""
+JOBS = {
+    "import": None,
+    "linear, squared hinge": "ScreenedLinearSVC().fit(X, y).objective_",
+    "linear, hinge": "ScreenedLinearSVC(C=10.0, loss='hinge').fit(X, y).objective_",
+    "linear, ten classes": "ScreenedLinearSVC().fit(digits, ten).dual_gap_ * 0.0",
+    "linear path": "svc_path(X[:4000], y[:4000], Cs=np.geomspace(0.01, 10, 20), kernel='linear', "
+                   "intercept='penalised').objectives[-1]",
+    "RBF, fit": "ScreenedSVC(10.0).fit(X[:6000], y[:6000]).objective_",
+    "RBF, ten classes": "ScreenedSVC(10.0).fit(digits, ten).dual_gap_ * 0.0",
+    "RBF, path": "svc_path(digits, even, Cs=np.geomspace(0.01, 1000, 31)).objectives[-1]",
+    "search": "ScreenedSVCCV(5, gammas=[1e-3, 1e-2], cv=3).fit(digits, ten).best_score_",
+    "regression": "ScreenedSVR().fit(X[:4000, 1:], X[:4000, 0]).objective_",
+    "150 samples": "[ScreenedSVC().fit(wine, three).dual_gap_ for _ in range(50)][0] * 0.0",
+    "Pragam": "PragamSVC(1e-3).fit(X, y).objective_",
+    "metric": "ScreenedRTLM(0.01).fit(digits, ten).objective_",
+    "metric, path": "rtlm_path(wine, three, n_lams=40).objectives[-1]",
+    "embedding": "OrdinalEmbedding(3, random_state=0).fit(answers).objective_",
+    "max-margin chain": "MaxMarginChain(0.1).fit(sequences, labels).objective_",
+    "chain CRF": "ChainCRF(0.1).fit(sequences, labels).objective_",
+}  # fmt: skip
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run all jobs; return 1 if one got slower, or other values."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("older", type=Path)
+    parser.add_argument("newer", type=Path)
+    parser.add_argument("--only", nargs="*", default=list(JOBS), choices=list(JOBS))
+    parser.add_argument("--repeats", type=int, default=5)
+    args = parser.parse_args(argv)
+    rows, ratios, other = [], [], []
+    for name in args.only:
+        found = np.array([[run(path, JOBS[name]) for path in (args.older, args.newer)]
+                          for _ in range(args.repeats)])  # fmt: skip
+        seconds, values = np.moveaxis(found, 2, 0)
+        each = seconds[:, 1] / seconds[:, 0]
+        ratios.append(np.median(each))
+        older, newer = np.median(seconds, axis=0)
+        other += [] if np.allclose(*values[0], rtol=1e-3) else [name]
+        single = f"{each.min():.2f} to {each.max():.2f}"
+        shown = (f"{value:.6g}" for value in values[0])
+        rows.append((name, f"{older:.3f}", f"{newer:.3f}", f"{ratios[-1]:.3f}", single, *shown))
+        print(*rows[-1], flush=True)
+    print()
+    table("work,older s,newer s,ratio,of single pairs,value older,value newer", rows)
+    print(f"geometric mean {np.exp(np.mean(np.log(ratios))):.3f}; other values: {other or 'none'}")
+    return int(max(ratios) > 1.05 or bool(other))
+
+
+def run(folder: Path, job: str | None) -> tuple[float, float]:
+    """Return CPU seconds and value of a job with the skscreen of a folder."""
+    body = "print(json.dumps([imported, 0.0, skscreen.__file__]))"
+    if job is not None:
+        body = f"def job():\n    return {job}\n{END}"
+    environment = os.environ | ONE_THREAD | {"PYTHONPATH": str(folder.resolve())}
+    # In no folder that has a skscreen of its own.
+    shown = subprocess.run(
+        [sys.executable, "-c", BEGIN + body], capture_output=True, text=True, env=environment,
+        cwd=Path(sys.executable).parent,
+    )  # fmt: skip
+    if shown.returncode:
+        raise RuntimeError(shown.stderr)
+    seconds, value, package = json.loads(shown.stdout.splitlines()[-1])
+    if not Path(package).is_relative_to(folder.resolve()):
+        raise RuntimeError(f"{folder} was not imported, but {package}.")
+    return seconds, value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

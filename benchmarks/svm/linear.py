@@ -1,0 +1,178 @@
+"""Linear support vector machines: single fits and paths, at the same gap on both sides.
+
+Gaps are relative duality gaps of the full problem. LinearSVC and skglm get tolerances of 1e-1,
+1e-2, ... until the objective of what they return, computed here, is within 1e-6 of the optimum;
+what misses that within the limit is marked. Same gap is kind to them: they have to be as near as
+ours has to prove that it is. The intercept is penalised on both sides; skglm, which fits none,
+gets a column of ones. Dense sets are standardised, pixels of mnist are in [0, 1], texts are
+tf-idf rows of length 1.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from benchmarks.support.comparison import Bench, Row, Side, best_of, size
+from benchmarks.svm.peers_here import LADDER, Run, linear_primal, linear_svc
+from skscreen import ScreenedLinearSVC, ScreenedSVC, svc_path
+
+GAP = 1e-6
+PEER, PACKAGES = "benchmarks.svm.peer_side", ("skglm", "scikit-learn")
+HINGE = {
+    "mnist": (0.1, 10.0), "shuttle": (1.0,), "w8a": (0.1, 10.0), "reuters_money": (0.1, 1.0, 10.0),
+    "news20_binary": (0.1, 1.0, 10.0),
+}  # fmt: skip
+PATHS = ("news20_binary", "reuters_money", "w8a")
+BINARY = ("mnist", "w8a", "reuters_money", "news20_binary", "a9a")
+MULTICLASS = ("news20", "sector", "mnist-10", "letter")
+FREE = {
+    "spambase": 4601, "a9a": 8000, "phishing": 11055, "dna": 3186, "reuters_money": 11069,
+}  # fmt: skip
+
+
+def hinge(bench: Bench) -> Iterator[Row]:
+    """One fit of the hinge, beside LinearSVC(loss="hinge") and skglm."""
+    there = bench.there(PEER)
+    for name, Cs in HINGE.items():
+        X, y = bench.sets(name)
+        for C in Cs:
+            model = ScreenedLinearSVC(C=C, loss="hinge", tol=GAP)
+            model.fit(X[:500], y[:500])
+            seconds, _ = best_of(bench.repeats, lambda model=model, X=X, y=y: model.fit(X, y))
+            ours = Side("ScreenedLinearSVC", seconds, f"gap {model.dual_gap_:.0e}")
+            dual = certified_dual(X, y, C)
+            work, data = f"hinge C = {C:g}", size(name, X)
+            run = linear_svc(X, y, C, dual, GAP, bench.limit, bench.repeats)
+            yield Row(work, data, ours, side("LinearSVC", run))
+            if there:
+                yield Row(work, data, ours, skglm(there, X, y, C, dual, bench))
+
+
+def certified_dual(X, y, C: float) -> float:
+    """Return a dual value within 1e-9 of the optimum."""
+    options = {"kernel": "linear", "intercept": "penalised", "tol": 1e-9}
+    return svc_path(X, y, Cs=[C], **options).solutions[0].certificate.dual
+
+
+def side(name: str, run: Run) -> Side:
+    """Return a peer's run; a gap that its loosest tolerances miss is said."""
+    reached = "" if np.isinf(run.gap) else f"gap {run.gap:.0e}"
+    return Side(name, run.seconds, reached, late=run.tol is None or run.gap > GAP)
+
+
+def skglm(there, X, y, C: float, dual: float, bench: Bench) -> Side:
+    """Return skglm's run at the loosest tolerance that reaches the gap."""
+    job = {"method": "skglm", "C": C, "limit": bench.limit, "repeats": bench.repeats}
+    arrays, best = with_ones(X, job) | {"y": y.astype(float)}, None
+    for tol in LADDER:
+        answer = there.ask(job | {"tol": tol}, **arrays)
+        if "failed" in answer:
+            return best or Side("skglm", bench.limit, failed=answer["failed"])
+        *coef, intercept = answer["coef"]
+        primal = linear_primal(X, y, C, np.array(coef), intercept)
+        best = side("skglm", Run(answer["seconds"], (primal - dual) / primal, tol))
+        if not best.late:
+            break
+    return best
+
+
+def with_ones(X, job: dict) -> dict:
+    """Return the arrays of the samples with a column of ones; the shape goes into the job."""
+    ones = np.ones((X.shape[0], 1))
+    return arrays_of(sparse.hstack((X, ones)) if sparse.issparse(X) else np.hstack((X, ones)), job)
+
+
+def path(bench: Bench) -> Iterator[Row]:
+    """A path of 20 values of C from 0.01 to 10, beside as many fits of LinearSVC."""
+    Cs = np.geomspace(1e-2, 1e1, 20)
+    options = {"Cs": Cs, "kernel": "linear", "intercept": "penalised", "tol": GAP}
+    for name in PATHS:
+        X, y = bench.sets(name)
+        svc_path(X[:500], y[:500], **options)
+        seconds, found = best_of(2, lambda X=X, y=y: svc_path(X, y, **options))
+        ours = Side("svc_path", seconds, f"gaps up to {found.dual_gaps.max():.0e}")
+        runs = [linear_svc(X, y, point.C, point.certificate.dual, GAP, bench.limit)
+                for point in found.solutions]  # fmt: skip
+        missed = sum(run.tol is None or run.gap > GAP for run in runs)
+        peer = Side("20 LinearSVC", sum(run.seconds for run in runs), late=missed > 0,
+                    reached=f"{missed} missed 1e-6" if missed else "gaps up to 1e-06")  # fmt: skip
+        yield Row("path of 20 C", size(name, X), ours, peer)
+
+
+def squared_hinge(bench: Bench) -> Iterator[Row]:
+    """One fit of the squared hinge, of two and of all classes, beside LinearSVC."""
+    for name in BINARY + MULTICLASS:
+        X, y = labelled(bench, name)
+        for C in (0.1, 10.0):
+            model = ScreenedLinearSVC(C, loss="squared_hinge", tol=GAP)
+            model.fit(X[:1000], y[:1000])
+            seconds, _ = best_of(bench.repeats, lambda model=model, X=X, y=y: model.fit(X, y))
+            ours = Side("ScreenedLinearSVC", seconds, f"gap {model.dual_gap_:.0e}")
+            dual = model.objective_ * (1.0 - model.dual_gap_)
+            peer = primal_ladder(X, y, C, dual, bench)
+            yield Row(f"squared hinge C = {C:g}", size(name, X), ours, peer)
+
+
+def labelled(bench: Bench, name: str):
+    """Return samples and labels: of two classes, or of all that a set has."""
+    if name in BINARY:
+        return bench.sets(name)
+    X, y = bench.sets.multiclass(name.split("-")[0])
+    if name == "mnist-10":
+        return X / 255.0, y
+    return (X if sparse.issparse(X) else StandardScaler().fit_transform(X)), y
+
+
+def primal_ladder(X, y, C: float, dual, bench: Bench) -> Side:
+    """Return LinearSVC at the loosest tolerance with which each of its problems reaches the gap."""
+    for tol in LADDER[:6]:
+        model = LinearSVC(C=C, tol=tol, max_iter=20_000, random_state=0)
+        seconds, _ = best_of(bench.repeats, lambda model=model: model.fit(X, y))
+        gap = float(np.max(1.0 - dual / squared_objectives(model, C, X, y)))
+        if gap <= GAP or seconds > bench.limit:
+            break
+    return Side("LinearSVC", seconds, f"gap {gap:.0e}", late=gap > GAP)
+
+
+def squared_objectives(model: LinearSVC, C: float, X, y) -> np.ndarray:
+    """Return the objectives of its problems."""
+    classes = model.classes_[1:] if model.classes_.size == 2 else model.classes_
+    margins = model.decision_function(X).reshape(X.shape[0], -1)
+    margins *= np.where(y[:, None] == classes, 1.0, -1.0)
+    squares = (model.coef_**2).sum(axis=1) + model.intercept_**2
+    return 0.5 * squares + C * (np.maximum(1.0 - margins, 0.0) ** 2).sum(axis=0)
+
+
+def free_intercept(bench: Bench) -> Iterator[Row]:
+    """The linear kernel with a free intercept, the problem of SVC(kernel="linear"), beside it."""
+    for name, n in FREE.items():
+        X, y = bench.sets(name, n)
+        for C in (1.0, 100.0):
+            model = ScreenedSVC(C, kernel="linear", tol=1e-6)
+            model.fit(X[:200], y[:200])
+            seconds, _ = best_of(bench.repeats, lambda model=model, X=X, y=y: model.fit(X, y))
+            ours = Side('ScreenedSVC(kernel="linear")', seconds, f"gap {model.dual_gap_:.0e}")
+            job = {"method": "SVC", "kernel": "linear", "C": C, "gamma": 1.0, "tol": 1e-3,
+                   "limit": bench.limit, "repeats": 1}  # fmt: skip
+            arrays = arrays_of(X, job) | {"y": y}
+            answer = bench.here(PEER).ask(job, **arrays)
+            peer = Side('SVC(kernel="linear")', answer.get("seconds", bench.limit),
+                        "tol=1e-3 which is no gap", late="failed" in answer)  # fmt: skip
+            yield Row(f"free intercept C = {C:g}", size(name, X), ours, peer)
+
+
+def arrays_of(X, job: dict) -> dict:
+    """Return the arrays of the samples; the shape of sparse ones goes into the job."""
+    if not sparse.issparse(X):
+        return {"X": X}
+    X, job["shape"] = sparse.csr_array(X), X.shape
+    return {name: getattr(X, name) for name in ("data", "indices", "indptr")}
+
+
+JOBS = {
+    "hinge": hinge, "linear_path": path, "squared_hinge": squared_hinge,
+    "free_intercept": free_intercept,
+}  # fmt: skip
