@@ -49,7 +49,7 @@ LOOPS := tests/test_compiled_levels.py tests/core tests/samples tests/embedding 
 test-matrix: dist ## test the wheel on all Pythons found: make test-matrix [PYTHONS="3.12 3.13"]
 	@$(RUN) .ci/matrix.py $(PYTHONS)
 
-bench: $(VENV)/.installed-bench $(if $(filter $(VENV)-peers/%,$(PEERS)),$(VENV)-peers/.installed) ## run all benchmarks: make bench DATA=FOLDER [OUT=DIR] [ONLY=svc,store] [PEERS=PYTHON]
+bench: $(VENV)/.installed-bench $(if $(filter $(VENV)-peers/%,$(PEERS)),$(VENV)-peers/.installed) ## run all benchmarks: make bench DATA=FOLDER [OUT=DIR] [ONLY=linear,search] [PEERS=PYTHON]
 	@test -n "$(DATA)" || { echo "Name the folder of the data: make bench DATA=FOLDER"; exit 1; }
 	@$(RUN) -m benchmarks.run_all --data $(DATA) --out $(or $(OUT),bench-output) \
 	  $(if $(ONLY),--only $(ONLY)) $(if $(PEERS),--peer-python $(PEERS))

@@ -42,6 +42,7 @@ SCRIPTS = {
     "coverage": ("benchmarks.embedding.coverage",),
     "scales": ("benchmarks.embedding.scales",),
     "on_dask": ("benchmarks.whole.on_dask", "data"),
+    "dask_rows": ("benchmarks.whole.dask_rows",),
     "safety": ("tests.proofs.safety.comparisons",),
     "safety_samples": ("tests.proofs.safety.samples",),
     "safety_screening": ("tests.proofs.safety.screening",),
