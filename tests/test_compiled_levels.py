@@ -25,10 +25,12 @@ def test_a_level_can_be_forced(level):
     assert import_with(level).stdout.strip() == level
 
 
+@pytest.mark.slow
 def test_the_best_level_is_the_default():
     assert import_with("").stdout.strip() == list(_compiled.LEVELS)[-1]
 
 
+@pytest.mark.slow
 def test_an_unknown_level_is_named():
     assert "SKSCREEN_PROCESSOR='sse9' is not available" in import_with("sse9").stderr
 

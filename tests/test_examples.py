@@ -72,6 +72,7 @@ def test_certificate_example_bounds_the_error(capsys):
     assert np.all(result["distances"] <= result["radii"])
 
 
+@pytest.mark.slow
 def test_pair_bounds_example_orders_unseen_pairs(capsys):
     run("pair_bounds")
     euclidean, learned = map(float, re.findall(r"([\d.]+)%", capsys.readouterr().out))

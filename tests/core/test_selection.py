@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-
 from skscreen.core.copying import copy_into
 from skscreen.core.selection import select
 

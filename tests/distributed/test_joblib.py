@@ -43,6 +43,7 @@ def test_restarts(client):
     assert_allclose(plain, spread, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_workers_share_the_solutions_of_a_store(client, tmp_path):
     # More rows than small fits have, which keep nothing on disk.
     rng = np.random.default_rng(0)

@@ -319,6 +319,7 @@ def test_without_a_client(monkeypatch):
         DistributedLinearSVC().fit(ROWS, y)
 
 
+@pytest.mark.slow
 def test_without_dask():
     code = """
 import sys, skscreen

@@ -93,6 +93,7 @@ def test_the_test_has_its_level():
     assert 0.35 < np.mean(p_values) < 0.65
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["additive", "full"])
 def test_answers_in_any_form_are_the_same(name):
     expected = fitted(name)

@@ -113,6 +113,7 @@ def test_there_is_no_gap_once_there_are_enough_dimensions(loss):
     assert gaps[1] < 1e-6
 
 
+@pytest.mark.slow
 def test_the_estimator_reports_the_gap():
     model = OrdinalEmbedding(2, loss="ste", formulation="convex", tol=1e-6, random_state=0)
     model.fit(ROWS)

@@ -39,6 +39,7 @@ def test_the_likelihood_is_maximal(link, law, weights, rows):
     assert model.scale_.max() == 1.0
 
 
+@pytest.mark.slow
 def test_values_and_their_errors():
     """Of scales of answers with normal noise about two of three are within one standard error."""
     rng, inside = np.random.default_rng(0), []

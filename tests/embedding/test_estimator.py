@@ -79,6 +79,7 @@ def test_set_output_and_pipelines():
     assert labels.shape == (30,)
 
 
+@pytest.mark.slow
 def test_grid_search_over_rows_of_answers():
     grid = {"loss": ["soe", "tste"], "n_components": [1, 2], "reg": ["auto", 0.01]}
     search = GridSearchCV(model(objects=30), grid, cv=3, error_score="raise").fit(T)
@@ -169,6 +170,7 @@ def test_random_starts_never_end_in_nan(loss):
         assert np.isfinite(fitted.objective_)
 
 
+@pytest.mark.slow
 def test_lifting_reaches_the_best_optimum():
     """In the plane a start in four dimensions finds what one in the plane often misses."""
     points = np.random.default_rng(3).normal(scale=0.5, size=(50, 2))
@@ -368,6 +370,7 @@ def test_a_failed_fit_leaves_no_old_points():
         fitted.transform()
 
 
+@pytest.mark.slow
 def test_no_matrix_of_all_pairs_is_formed():
     n = 4000
     rng = np.random.default_rng(0)

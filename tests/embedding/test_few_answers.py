@@ -164,6 +164,7 @@ def test_three_objects_are_asked_about_once():
     assert len(next_queries(model, 80, repeats=True, random_state=0)) == 80
 
 
+@pytest.mark.slow
 def test_answers_of_a_person_are_drawn_together():
     """Each person has an own map, so that single answers tell less than they seem to."""
     rng = np.random.default_rng(1)

@@ -40,6 +40,7 @@ class Polars:
         return self._values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "named",
     [

@@ -24,6 +24,7 @@ def test_questions_are_different_and_about_three_objects(strategy):
     assert not np.array_equal(asked, next_queries(MODEL, 40, strategy, random_state=1))
 
 
+@pytest.mark.slow
 @strategies
 def test_only_candidates_about_the_wanted_objects(strategy):
     candidates = ROWS[:60]

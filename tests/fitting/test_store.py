@@ -279,6 +279,7 @@ for k in range(10**6):
 """
 
 
+@pytest.mark.slow
 def test_a_writer_killed_at_any_moment_leaves_the_store_sound(tmp_path):
     rng = np.random.default_rng(0)
     for _ in range(4):
@@ -295,6 +296,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_store_sound(tmp_path):
                 np.testing.assert_array_equal(arrays["alpha"], np.full(2000, found))
 
 
+@pytest.mark.slow
 def test_pragam_starts_from_the_nearest_solution(tmp_path):
     for fit_intercept in (True, False):
         options = {"fit_intercept": fit_intercept, "tol": 1e-5}

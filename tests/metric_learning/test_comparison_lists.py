@@ -304,6 +304,7 @@ def test_a_triplet_is_a_quadruplet(kind):
     assert_same_optimum(from_triplets, half)
 
 
+@pytest.mark.slow
 @kinds
 def test_farther_than_a_duplicate_is_a_bound_of_one(kind):
     doubled = np.concatenate((X, X))
@@ -351,6 +352,7 @@ def test_common_weights_are_a_factor(kind):
         assert model.dual_gap_ <= model.tol
 
 
+@pytest.mark.slow
 @kinds
 def test_order_and_direction_of_comparisons_do_not_matter(kind):
     rng = np.random.default_rng(3)
@@ -474,6 +476,7 @@ def test_comparisons_are_routed_through_a_pipeline():
     assert_allclose(mapped, direct.transform(scale(X)), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_bounds_in_large_units_take_no_more_steps_than_the_hinge():
     """There the default gamma is narrow: a quadratic piece that steps overshoot."""
     rng = np.random.default_rng(0)

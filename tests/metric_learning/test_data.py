@@ -40,6 +40,7 @@ PAIRS = np.stack((np.arange(40), np.arange(40)[::-1]), axis=1)
 # -- data ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "same",
     [
@@ -78,6 +79,7 @@ def test_data_is_not_modified():
     assert_array_equal(own_T, T)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_refit_is_deterministic(kind):
     model = rtlm(**kind).fit(X, y)
@@ -481,6 +483,7 @@ def test_columns_of_zeros_take_nothing_from_the_certificate():
     assert many.dual_objective_ <= few.objective_ and few.dual_objective_ <= many.objective_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_samples", [3, 21, 42])
 def test_a_huge_constant_feature_is_nothing(n_samples):
     rng = np.random.default_rng(0)
@@ -521,6 +524,7 @@ def test_stored_metrics_in_other_coordinates_are_ignored(tmp_path, monkeypatch):
     assert ScreenedRTLM(2e-2, store=tmp_path).fit(X, y).dual_gap_ <= 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [ScreenedRTLM, partial(ScreenedRTLMCV, lams=2, cv=2)])
 def test_a_fit_that_fails_leaves_nothing_of_the_one_before(kind):
     X, y = wide_data()

@@ -100,6 +100,7 @@ def test_metric_is_picklable_and_serves_nearest_neighbours():
     pickle.dumps(by_metric)
 
 
+@pytest.mark.slow
 def test_pipeline_and_grid_search_over_lam():
     pipeline = make_pipeline(StandardScaler(), rtlm(), KNeighborsClassifier())
     grid = {"screenedrtlm__lam": [1.0, 0.1, 0.01]}
@@ -230,6 +231,7 @@ def test_relative_lam_does_not_depend_on_the_scale_of_the_data():
     assert_allclose(distances, model.pair_distance(pairs), rtol=1e-2, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_all_neighbours(kind):
     everyone = rtlm(n_neighbors=None, **kind).fit(IRIS_X, IRIS_Y)
@@ -250,6 +252,7 @@ def test_small_classes_use_fewer_neighbours():
     assert model.n_triplets_ == n * 5 * 3 + 3 * 2 * 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_screening_does_not_change_the_solution(kind):
     with_screening = rtlm(lam=0.003, **kind).fit(X, y)

@@ -73,6 +73,7 @@ def relative_decrease(path):
     return (loss[:-1] - loss[1:]) / loss[:-1] * path.lams[:-1] / (path.lams[:-1] - path.lams[1:])
 
 
+@pytest.mark.slow
 def test_stopping_rule(iris_path):
     assert_allclose(iris_path.lams[1:] / iris_path.lams[:-1], 0.9)
     assert np.all(relative_decrease(iris_path)[:-1] >= 0.01)
@@ -117,6 +118,7 @@ def test_n_lams(n_lams):
     assert_allclose(path.lams, path.lam_max * 0.6 ** np.arange(n_lams))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_type", [list, tuple, np.array, pd.Series])
 def test_given_lams_are_absolute_and_sorted(as_type):
     path = rtlm_path(X, y, n_neighbors=3, lams=as_type([50, 2000, 50, 1e9, 300]))
@@ -152,6 +154,7 @@ def test_certificates(path):
             assert certificate.primal - dual <= 1.1e-6 * certificate.primal
 
 
+@pytest.mark.slow
 def test_agrees_with_single_fits(path):
     for i in (1, 5, len(path) - 1):
         model = ScreenedRTLM(

@@ -312,6 +312,7 @@ def test_set_threshold_takes_a_number():
 # -- what is learned -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every
 def test_vectors_indices_names_and_lists_give_the_same_metric(kind):
     rows, y = made(kind)
@@ -390,6 +391,7 @@ def test_equal_vectors_in_a_tuple_are_two_samples(kind):
     assert model.dual_gap_ <= model.tol and np.all(np.isfinite(model.decision_function(tuples)))
 
 
+@pytest.mark.slow
 @both
 @every
 def test_cross_validation_splits_tuples(kind, with_preprocessor):

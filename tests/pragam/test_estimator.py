@@ -120,6 +120,7 @@ def test_more_classes_are_one_against_the_rest():
     assert_array_equal(threads.coef_, model.coef_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["pragam", "bmrm"])
 @pytest.mark.parametrize("class_weight", [None, "balanced", {0: 0.5, 1: 2.0}])
 def test_weights_are_repetitions_and_zero_is_removal(solver, class_weight):

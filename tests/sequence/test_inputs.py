@@ -28,6 +28,7 @@ def frames(frame, names=("a", "b"), parts=X):
     return [frame({name: part[:, k] for k, name in enumerate(names)}) for part in parts]
 
 
+@pytest.mark.slow
 @every
 @libraries
 def test_columns_in_another_order_are_refused_everywhere(model, frame):

@@ -65,6 +65,7 @@ def test_averages_as_seqeval(scheme, average):
         assert_allclose(found, np.nan_to_num(wanted), atol=1e-12, err_msg=f"{y_true} {y_pred}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [None, "IOB2", "BILOU"])
 def test_reports_are_those_of_seqeval(scheme):
     rng = np.random.default_rng(2)

@@ -505,6 +505,7 @@ def test_an_indefinite_pair_is_found_wherever_it_is():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [0.1, 1.0, 1e4])
 @pytest.mark.parametrize("options", [{"intercept": "penalised"}, {"fit_intercept": False}, {}])
 def test_nothing_is_certified_where_the_square_of_a_norm_is_negative(C, options):

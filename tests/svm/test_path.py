@@ -485,6 +485,7 @@ def test_an_eps_that_asks_for_too_many_values_is_refused():
         svc_path(scale(X), y, eps=1e-14, kernel="linear", intercept="penalised")
 
 
+@pytest.mark.slow
 def test_an_eps_path_ends_where_solves_allow_no_step():
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(ConvergenceWarning):

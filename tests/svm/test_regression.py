@@ -227,6 +227,7 @@ def test_many_targets_that_are_all_within_the_tube():
         np.testing.assert_allclose(model.predict(data), model.intercept_[0])
 
 
+@pytest.mark.slow
 def test_what_the_store_keeps_is_in_double_precision(tmp_path):
     rng = np.random.default_rng(0)
     data = rng.normal(size=(2100, 3))

@@ -166,6 +166,7 @@ def test_evaluations_agree(geometry, monkeypatch):
         assert np.linalg.norm(sorted_adjoint - adjoint) <= error + sorted_error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_paths_agree(diagonal, monkeypatch):
     X, y, _ = small_data("wine")

@@ -239,6 +239,7 @@ def test_at_an_exact_reference_the_balls_touch_and_share_centres(case):
         assert gap.radius == pytest.approx(2 * path.radius, abs=tolerance)
 
 
+@pytest.mark.slow
 @cases
 def test_gradient_ball_cut_by_its_half_space_is_inside_the_projected_one(case):
     """GB with the linear rule decides all that PGB does with the sphere rule, item by item."""

@@ -54,6 +54,7 @@ def semidefinite_program(d):
     return problem, A, Q, r
 
 
+@pytest.mark.slow
 def test_semidefinite_search_decides_as_a_semidefinite_program():
     rng = np.random.default_rng(0)
     gained = 0
@@ -128,6 +129,7 @@ def test_analytic_rule_decides_as_a_conic_solver(inside):
         assert not orthant_decides(centre, radius, problem.value + tolerance, a, b)
 
 
+@pytest.mark.slow
 def test_analytic_rule_never_passes_what_a_weight_vector_attains():
     rng = np.random.default_rng(3)
     for _ in range(2000):

@@ -16,6 +16,7 @@ def fires(margin, norm, level, lam0, lam, size, epsilon):
     return centre - radius * norm > level
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon_scale", [0.0, 1e-6, 0.1])
 def test_a_range_is_where_the_rule_fires(epsilon_scale):
     rng = np.random.default_rng(0)

@@ -123,6 +123,7 @@ def test_screening_can_be_as_frequent_as_wanted(case, screen_every):
     assert_optimal(case, run(case, replace(TIGHT, screen_every=screen_every)), 1e-9)
 
 
+@pytest.mark.slow
 @cases
 def test_warm_start_at_the_solution_takes_no_iteration(case):
     problem = case.problem()
@@ -174,6 +175,7 @@ def lying_bound(n_lies, shrink=0.0):
     return bound
 
 
+@pytest.mark.slow
 @cases
 def test_wrong_decisions_are_repaired_and_recorded(case, monkeypatch):
     monkeypatch.setitem(BOUNDS, "lie", lying_bound(1))

@@ -162,6 +162,7 @@ class SquaredCase(Case):
         return 0.5 * alpha @ margins + loss - dual
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kernel"), CASES)
 def test_the_gap_of_squared_hinges_is_no_larger_in_the_part(name, kernel):
     case = SquaredCase(name, kernel, True)

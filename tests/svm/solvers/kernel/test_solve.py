@@ -134,6 +134,7 @@ def shown(samples, solution):
     return solution.margins + samples.y * solution.b
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("free", [False, True], ids=["no intercept", "free intercept"])
 @pytest.mark.parametrize("name", ["cancer", "cancer, weights", "duplicates"])
 def test_screening_while_solving_is_never_wrong(name, free):
@@ -205,6 +206,7 @@ def test_a_cache_smaller_than_the_gram_gives_the_same(free):
     assert results[0].certificate.primal == pytest.approx(results[1].certificate.primal, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_float32_solves_a_problem_within_its_rounding():
     samples, weights = case("cancer")
     rounded = KernelSamples(Gram(samples.gram.X, gamma=1 / 30, dtype=np.float32), samples.y)

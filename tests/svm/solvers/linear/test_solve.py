@@ -155,6 +155,7 @@ def test_gap_bounds_the_distance_to_the_optimum(solver, tol):
     assert np.linalg.norm(solution.w - best.w) <= np.sqrt(solution.certificate.gap) + 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cancer", "wine", "wide"])
 def test_a_tolerance_below_rounding_errors_is_given_up_soon(name):
     X, y = data(name)
