@@ -158,6 +158,8 @@ def crop_thumbnails(app):
     """Show figures without their title, and of wide ones, of several panels, the first panels."""
     for thumbnail in HERE.glob("auto_examples/*/images/thumb/sphx_glr_plot_*_thumb.png"):
         first = thumbnail.name.replace("_thumb", "_001")
+        if not (thumbnail.parent.parent / first).exists():
+            continue  # The gallery is not drawn, `make doc-quick`.
         figure = Image.open(thumbnail.parent.parent / first).convert("RGB")
         width, height = figure.size
         below = figure.crop((0, 26, min(width, int(1.7 * height)), height))
