@@ -21,17 +21,9 @@ def test_every_public_name_has_a_target():
     assert targets.public_names() == targets.covered_names()
 
 
-# Findings of the fuzzer in 0.3.0's development that are still to be mended.
-OPEN = ("ScreenedSVC", "svc_path", "ScreenedSVR", "ScreenedLinearSVR")
-KNOWN = pytest.mark.xfail(reason="a known finding, still to be mended", strict=False)
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=KNOWN) if name in OPEN else name for name in targets.TARGETS],
-)
+@pytest.mark.parametrize("name", targets.TARGETS)
 def test_a_call_ends_in_a_clear_error_or_a_right_answer(name, monkeypatch):
     # Code may have to be compiled.
     monkeypatch.setattr(checks, "LIMIT", 60.0)

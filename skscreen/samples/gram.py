@@ -39,6 +39,9 @@ _WIDEST = 4096
 # Bytes for each of their entries: copies in double and single precision.
 _BYTES_DENSE = 28.0
 
+# Entries of sparse samples up to which they are made dense.
+FEW_ENTRIES = 2**18
+
 # Relative errors of kernel values that are computed here.
 _EXACT = 1e-14
 
@@ -432,6 +435,9 @@ def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray
     if 0 in shape:
         return np.empty(shape)
     if kernel == "rbf":
+        # Sparse rows cannot be shifted. Few of them were learned from as dense ones.
+        if max(shape) * A.shape[1] <= FEW_ENTRIES:
+            A, B = (X.toarray() if sparse.issparse(X) else X for X in (A, B))
         (A, B), gamma = near_origin(A, B), settings["gamma"]
         squares = square_norms(A), square_norms(B)
         far = min(s.max() for s in squares)

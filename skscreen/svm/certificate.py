@@ -88,6 +88,8 @@ class Box:
         """Which way beta goes from 0; 1 where it stays there."""
         return np.where(self.low < 0.0, -1.0, 1.0)
 
+    # Where a primal value overflows there is no gap.
+    @np.errstate(over="ignore", invalid="ignore")
     def view(self, beta: np.ndarray, f: np.ndarray) -> View:
         """Return the certificate of a point with scores f, for the best intercept."""
         b, g = 0.0, self.target - f
@@ -95,8 +97,10 @@ class Box:
             b = self.best_intercept(g)
             g -= b
         gap = float(self.slackness(beta, g).sum())
-        return View(b, g, gap, 0.5 * (self.gain(beta) + float(self.losses(g).sum()) + gap))
+        primal = 0.5 * (self.gain(beta) + float(self.losses(g).sum()) + gap)
+        return View(b, g, gap if primal < np.inf else np.nan, primal)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def certify(
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
     ) -> tuple[View, np.ndarray, np.ndarray]:
@@ -116,7 +120,7 @@ class Box:
         errors = errors + np.abs(lost) + np.abs(_difference(raw, view.b)[1])
         parts = self.slackness(beta, view.slopes, errors)
         losses = self.losses(view.slopes, errors) - self.losses(view.slopes)
-        gap = float(parts.sum())
+        gap = float(parts.sum()) if view.primal < np.inf else np.nan
         # P - D is the gap, and P + D what the losses and beta alone make it. The uncertainty of P
         # is added to the gap.
         unsure = 0.5 * (float(losses.sum()) + gap - view.gap)

@@ -53,7 +53,9 @@ class FirstPiece:
         largest = float(self._inverses(self.margins, self._losses.thresholds).max())
         return 1.0 / largest if largest > 0.0 else math.inf
 
+    # A threshold that is nearly 0 is reached at once.
     @staticmethod
+    @np.errstate(over="ignore")
     def _inverses(margins: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
         """Return 1 / C at which the margins of samples reach their thresholds, if positive."""
         at_kink = thresholds == 0.0

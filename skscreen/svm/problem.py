@@ -17,6 +17,7 @@ from skscreen.fitting.kept_matrices import (
     kept_kernel_matrices,
 )
 from skscreen.fitting.store import Store, content_key
+from skscreen.samples.gram import FEW_ENTRIES
 from skscreen.samples.kernel import KERNELS_WITH_GAMMA, Kernel, gamma_value
 from skscreen.samples.kernel_function import KernelFunction, as_given, is_table
 from skscreen.samples.labels import Labels, check_labels
@@ -38,8 +39,8 @@ from skscreen.svm.stored import StoredFit, is_worth_keeping, solve_with_store
 
 LOSSES = {"hinge": hinge, "squared_hinge": squared_hinge}
 
-# Entries of sparse samples up to which they are made dense, for kernels and for rows.
-_FEW_ENTRIES = (2**18, 2**14)
+# Entries of sparse rows up to which they are made dense where no kernel values are needed.
+_FEW_ENTRIES = 2**14
 
 # Samples up to which one call solves all one-vs-one problems, and that of two classes.
 _FEW, _SMALL = 2000, 1000
@@ -277,7 +278,7 @@ class SVMProblem:
 
 def as_solved(X, kernel: Kernel):
     """Return samples, few sparse ones dense: for the same solution as of dense samples."""
-    most = _FEW_ENTRIES[by_rows(kernel.name)]
+    most = _FEW_ENTRIES if by_rows(kernel.name) else FEW_ENTRIES
     return X.toarray() if sparse.issparse(X) and X.shape[0] * X.shape[1] <= most else X
 
 

@@ -94,3 +94,11 @@ def test_a_sum_that_bounds_leave_no_room_for_is_spread():
         moved = box.balanced(np.array(beta))
         assert moved.sum() == pytest.approx(0.0, abs=1e-15)
         assert np.all((moved >= box.low) & (moved <= box.high))
+
+
+def test_values_that_overflow_have_no_gap():
+    y, _, losses, _, beta = problem("hinge", free=True)
+    box = Box.of(hinge(np.where(losses.caps > 0.0, 1e200, 0.0)), y, free=True)
+    f = np.where(np.arange(y.size) % 2, 1e200, -1e200)
+    view = box.certify(beta, f, np.zeros(y.size))[0]
+    assert np.isnan(view.gap)

@@ -297,3 +297,18 @@ def test_coefficients_of_sparse_samples_are_sparse(container, kernel):
         assert_allclose(thin.coef_.toarray(), dense.coef_, atol=1e-6)
     for shown in (X, container(X)):
         assert_allclose(thin.predict(shown), dense.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("epsilon", [1e300, 5e-324])
+def test_tubes_of_any_width(kernel, epsilon):
+    """What overflows inside is neither a warning nor a wrong model."""
+    rng = np.random.default_rng(0)
+    rows, targets = rng.normal(size=(18, 3)), rng.normal(size=18)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = ScreenedSVR(1e3, epsilon=epsilon, kernel=kernel).fit(rows, targets)
+    assert np.isfinite(model.predict(rows)).all()
+    if epsilon > 1.0:
+        assert not model.dual_coef_.any()
