@@ -5,7 +5,7 @@ import skscreen.model_selection  # noqa: F401
 from skscreen.core.projection import project_box_equality
 from skscreen.embedding.difference_scaling import DifferenceScaling
 from skscreen.embedding.estimator import OrdinalEmbedding
-from skscreen.embedding.tools.dimension import DimensionTest, embedding_dimension_test
+from skscreen.embedding.tools.dimension import embedding_dimension_test
 from skscreen.embedding.tools.queries import next_queries
 from skscreen.fitting.store import Store
 from skscreen.metric_learning.cv import ScreenedRTLMCV
@@ -34,7 +34,6 @@ from skscreen.svm.svr import ScreenedSVR
 __all__ = [
     "ChainCRF",
     "DifferenceScaling",
-    "DimensionTest",
     "KernelChainClassifier",
     "MaxMarginChain",
     "OrdinalEmbedding",

@@ -21,12 +21,10 @@ folds = ScreenedSVCCV([0.01, 100.0], certify=0.01, kernel="linear", intercept="p
 
 fig, axes = plt.subplots(1, 2, figsize=(10.0, 4.0), sharey=True, layout="constrained")
 fig.suptitle("No C in the range is better by more than one point", fontweight="bold")
-for ax, title, result in [
-    (axes[0], "one validation set", best),
-    (axes[1], "mean of five folds", folds),
-]:
-    display = CertifiedPathDisplay.from_result(result, ax=ax)
-    display.ax_.set_title(title, loc="left", pad=38)
+CertifiedPathDisplay.from_result(best, ax=axes[0])
+CertifiedPathDisplay.from_estimator(folds, ax=axes[1])
+for ax, title in zip(axes, ("one validation set", "mean of five folds"), strict=True):
+    ax.set_title(title, loc="left", pad=38)
 axes[1].set_ylabel("")
 
 print(f"One set: C = {best.C:.3g}, error {best.validation_error:.3f}, ", end="")

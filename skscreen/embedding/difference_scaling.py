@@ -56,6 +56,8 @@ _SMALLEST_TOTAL = 1e-200
 
 # Matrices of the size of the Hessian at a time.
 _MATRICES = 4
+# Most steps by default.
+_LIMIT = 100
 
 
 class LikelihoodRatio(NamedTuple):
@@ -119,8 +121,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         What y holds; see `OrdinalEmbedding`.
     tol : float, default=1e-8
         Relative duality gap at which the fit stops.
-    max_iter : int, default=100
-        Largest number of Newton steps.
+    max_iter : int or None, default=None
+        Largest number of Newton steps; None is 100.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -213,7 +215,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         "pivot": [object],
         "response": [StrOptions(RESPONSES)],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
     }
 
@@ -229,7 +231,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         pivot=None,
         response="auto",
         tol=1e-8,
-        max_iter=100,
+        max_iter=None,
         verbose=0,
     ):
         self.model = model
@@ -272,7 +274,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         counts = np.ones(design.shape[0]) if weights is None else weights
         with Tasks(self, None) as tasks:
             fit = fit_scale(
-                design, counts / counts.sum(), self.link, self.reg, self.tol, self.max_iter,
+                design, counts / counts.sum(), self.link, self.reg, self.tol,
+                self.max_iter or _LIMIT,
                 lambda gap: tasks.end_task(_share(gap, self.tol), f"gap={gap:.1e}"),
             )  # fmt: skip
         self._store(fit, counts.sum())

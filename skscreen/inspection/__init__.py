@@ -1,8 +1,8 @@
 """Figures: Displays in scikit-learn's sense.
 
-Each class holds the data of one figure, a class method (`from_path`, `from_estimator`) collects
-them and draws, and `plot` draws again, on other axes if wanted. Matplotlib is imported only when
-something is drawn.
+Each class holds the data of one figure, a class method (`from_path`, `from_result`,
+`from_estimator`) collects them and draws, and `plot` draws again, on other axes if wanted.
+Matplotlib is imported only when something is drawn.
 """
 
 from skscreen.inspection.certified import CertifiedPathDisplay

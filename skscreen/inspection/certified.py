@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from skscreen.inspection.style import BLUE, GREY, VERMILION, axes_for, legend_above, open_axes
 
@@ -22,7 +23,7 @@ class CertifiedPathDisplay:
     The band is between the lower and the upper bounds, the points are the solved values of C, and
     the line is a lower bound on the error for all C in the range.
 
-    Use :meth:`from_result` to create it.
+    Use :meth:`from_result` or :meth:`from_estimator` to create it.
 
     Parameters
     ----------
@@ -84,8 +85,8 @@ class CertifiedPathDisplay:
 
         Parameters
         ----------
-        result : CertifiedC, ScreenedSVCCV or ErrorBounds
-            Result of `svc_certified_C` or `svr_certified_C`, or an estimator fitted with `certify`.
+        result : CertifiedC
+            Result of `svc_certified_C` or `svr_certified_C`.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a new figure.
 
@@ -98,31 +99,55 @@ class CertifiedPathDisplay:
         ------
         ImportError
             If matplotlib is not installed.
-        ValueError
-            If the result has no bounds.
+        TypeError
+            If `result` is no such result.
         """
-        bounds, C = cls._parts(result)
-        return cls(
-            edges=bounds.edges,
-            lower=bounds.lower,
-            upper=bounds.upper,
-            Cs=bounds.Cs,
-            errors=bounds.errors,
-            C=C,
-            name=bounds.name,
-        ).plot(ax=ax)
-
-    @staticmethod
-    def _parts(result: Any) -> tuple[ErrorBounds, float]:
-        for name in ("bounds", "bounds_"):
-            if hasattr(result, name):
-                result = getattr(result, name)
-        if not hasattr(result, "edges"):
-            raise ValueError(
-                f"result must be what svc_certified_C returns, or an estimator fitted with certify "
-                f"set; {type(result).__name__} has no bounds."
+        if not hasattr(result, "bounds"):
+            raise TypeError(
+                "`result` must be what svc_certified_C or svr_certified_C returns, got "
+                f"{type(result).__name__}."
             )
-        return result, float(result.Cs[result.best])
+        return cls._of_bounds(result.bounds).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
+        """Draw the bounds that a search has proved.
+
+        Parameters
+        ----------
+        estimator : ScreenedSVCCV
+            Fitted with `certify`.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
+
+        Returns
+        -------
+        display : CertifiedPathDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If `estimator` is not fitted.
+        ValueError
+            If it has proved no bounds.
+        """
+        if not hasattr(estimator, "bounds_"):
+            check_is_fitted(estimator)
+            raise ValueError(
+                "estimator must be a ScreenedSVCCV fitted with certify, got "
+                f"{type(estimator).__name__} without bounds."
+            )
+        return cls._of_bounds(estimator.bounds_).plot(ax=ax)
+
+    @classmethod
+    def _of_bounds(cls, bounds: ErrorBounds) -> Self:
+        return cls(
+            edges=bounds.edges, lower=bounds.lower, upper=bounds.upper, Cs=bounds.Cs,
+            errors=bounds.errors, C=float(bounds.Cs[bounds.best]), name=bounds.name,
+        )  # fmt: skip
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the display.

@@ -57,7 +57,7 @@ class LearnedSpaceDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: ArrayLike, y: ArrayLike | None = None, *, axes: Any = None
+        cls, estimator: Any, X: ArrayLike, y: ArrayLike | None = None, *, ax: Any = None
     ) -> Self:
         """Draw samples before and after the map of a fitted metric learner.
 
@@ -70,8 +70,8 @@ class LearnedSpaceDisplay:
             Samples as passed to the estimator: in a pipeline, the output of the previous steps.
         y : array-like of shape (n_samples,), default=None
             Classes.
-        axes : sequence of two matplotlib Axes, default=None
-            None makes a new figure.
+        ax : sequence of two matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -103,15 +103,15 @@ class LearnedSpaceDisplay:
         after = X @ _strongest(L).T
         return cls(
             before=_two_columns(before), after=_two_columns(after), ellipse=ellipse, classes=y
-        ).plot(axes=axes)
+        ).plot(ax=ax)
 
-    def plot(self, axes: Any = None) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw the display.
 
         Parameters
         ----------
-        axes : sequence of two matplotlib Axes, default=None
-            None makes a new figure.
+        ax : sequence of two matplotlib Axes, default=None
+            Axes to draw on; None makes a new figure.
 
         Returns
         -------
@@ -124,9 +124,9 @@ class LearnedSpaceDisplay:
             If matplotlib is not installed.
         """
         plt = pyplot(self)
-        if axes is None:
-            axes = plt.subplots(1, 2, figsize=(9.0, 4.2), layout="constrained")[1]
-        self.axes_ = np.asarray(axes)
+        if ax is None:
+            ax = plt.subplots(1, 2, figsize=(9.0, 4.2), layout="constrained")[1]
+        self.axes_ = np.asarray(ax)
         self.figure_ = self.axes_[0].figure
         self.scatters_ = [
             scatter_classes(ax, points, self.classes, s=18)

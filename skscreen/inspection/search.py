@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from skscreen.inspection.style import GREY, VERMILION, axes_for
 
@@ -81,9 +82,13 @@ class SearchDisplay:
         ------
         ImportError
             If matplotlib is not installed.
+        NotFittedError
+            If the search is not fitted.
         ValueError
             If the search is not of this kind.
         """
+        if not (hasattr(search, "gammas_") or hasattr(search, "cv_results_")):
+            check_is_fitted(search)
         parts = _of_svc(search) if hasattr(search, "gammas_") else _of_grid(search)
         Cs, gammas, scores, best = parts
         return cls(Cs=Cs, gammas=gammas, scores=scores, best=best).plot(ax=ax)

@@ -16,7 +16,7 @@ from skscreen.sequence.base import (
     solve,
 )
 from skscreen.sequence.likelihood import LogLoss, WeightedLogLoss
-from skscreen.sequence.solvers.lbfgs import minimise
+from skscreen.sequence.solvers.lbfgs import LIMIT, minimise
 
 
 class ChainCRF(MarginalsMixin, LinearChain):
@@ -56,8 +56,8 @@ class ChainCRF(MarginalsMixin, LinearChain):
         frequency of the class, and 1 on average. See Notes.
     tol : float, default=1e-3
         Relative duality gap (P - D) / P at which the fit stops, > 0.
-    max_iter : int, default=1000
-        Largest number of iterations of L-BFGS.
+    max_iter : int or None, default=None
+        Largest number of iterations of L-BFGS; None is 1000.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -143,7 +143,7 @@ class ChainCRF(MarginalsMixin, LinearChain):
         "fit_start_end": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
     }
 
@@ -155,7 +155,7 @@ class ChainCRF(MarginalsMixin, LinearChain):
         fit_start_end=False,
         class_weight=None,
         tol=1e-3,
-        max_iter=1000,
+        max_iter=None,
         verbose=0,
     ):
         self.C = C
@@ -192,7 +192,7 @@ class ChainCRF(MarginalsMixin, LinearChain):
         with blas_threads_for(chains.n_labels):
             problem = WeightedLogLoss(chains) if chains.scales.size else LogLoss(chains)
             found = solve(
-                self, lambda watch: minimise(problem, self.tol, self.max_iter, watch),
+                self, lambda watch: minimise(problem, self.tol, self.max_iter or LIMIT, watch),
                 "Standardise X, use a smaller C, or raise max_iter or tol.",
             )  # fmt: skip
         keep_weights(self, chains, found.w)

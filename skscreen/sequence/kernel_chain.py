@@ -16,7 +16,7 @@ from skscreen.sequence.base import ChainClassifier, MarginalsMixin, begin_fit, s
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import Sequences
 from skscreen.sequence.likelihood import MATRICES, KernelFactor, LogLoss
-from skscreen.sequence.solvers.lbfgs import minimise
+from skscreen.sequence.solvers.lbfgs import LIMIT, minimise
 
 
 class KernelChainClassifier(MarginalsMixin, ChainClassifier):
@@ -54,8 +54,8 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         eta > 0; the larger, the weaker the penalty on E.
     tol : float, default=1e-4
         Relative duality gap (P - D) / P at which the fit stops, > 0.
-    max_iter : int, default=1000
-        Largest number of iterations of L-BFGS.
+    max_iter : int or None, default=None
+        Largest number of iterations of L-BFGS; None is 1000.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -124,7 +124,7 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         "coef0": [Interval(Real, None, None, closed="neither")],
         "transition_scale": [Interval(Real, 0, LARGEST, closed="right")],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "verbose": ["verbose"],
     }
 
@@ -138,7 +138,7 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         coef0=0.0,
         transition_scale=1.0,
         tol=1e-4,
-        max_iter=1000,
+        max_iter=None,
         verbose=0,
     ):
         self.C = C
@@ -179,7 +179,7 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         eta = float(self.transition_scale)
         problem = LogLoss(chains, eta)
         found = solve(
-            self, lambda watch: minimise(problem, self.tol, self.max_iter, watch),
+            self, lambda watch: minimise(problem, self.tol, self.max_iter or LIMIT, watch),
             "Use a smaller C, or raise max_iter or tol.",
         )  # fmt: skip
         V, E = chains.tables(found.w)

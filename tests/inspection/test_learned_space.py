@@ -38,7 +38,7 @@ def test_samples_before_and_after():
     assert [len(part) for part in display.scatters_] == [3, 3]
     assert display.axes_[0].get_title(loc="left") == "before"
     fig, axes = plt.subplots(1, 2)
-    assert display.plot(axes=axes).figure_ is fig
+    assert display.plot(ax=axes).figure_ is fig
 
 
 @pytest.mark.parametrize("rank", [1, 2, 13])

@@ -245,7 +245,7 @@ def test_a_certified_choice(options):
         model.decision_function(X),
         ScreenedSVC(model.C_, **options).fit(X, y).decision_function(X),
     )
-    assert CertifiedPathDisplay.from_result(model).C == model.C_
+    assert CertifiedPathDisplay.from_estimator(model).C == model.C_
     assert not hasattr(model.set_params(certify=None).fit(X, y), "bounds_")
 
 

@@ -10,6 +10,8 @@ from scipy.optimize import minimize
 
 from skscreen.pragam.follow import Certified, Iterate, Record
 
+# Most iterations by default.
+LIMIT = 1000
 # Largest number of differences that the steps after the last line search remember, and smallest
 # step that they try.
 _MEMORY, _LEAST = 20, 1e-4

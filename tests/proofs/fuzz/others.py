@@ -16,6 +16,7 @@ import skscreen.metrics
 from skscreen import (
     OrdinalEmbedding,
     ScreenedRTLM,
+    ScreenedSVCCV,
     Store,
     project_box_equality,
 )
@@ -304,10 +305,13 @@ def fuzz_displays(inputs: Inputs) -> None:
     edges = np.sort(10.0 ** rng.uniform(-2, 2, n + 1))
     result = SimpleNamespace(edges=edges, lower=values, upper=values, Cs=edges, best=0,
                              errors=np.append(values, 0.0), name="validation error")  # fmt: skip
-    call(CertifiedPathDisplay.from_result, inputs.junk("result", result))
-    grid = SimpleNamespace(Cs_=edges, gammas_=edges[:2], C_=edges[0], gamma_=edges[1],
-                           scores_=rng.random((2, 2, n + 1)))  # fmt: skip
+    certified = SimpleNamespace(bounds=result)
+    call(CertifiedPathDisplay.from_result, inputs.junk("result", certified))
+    grid = ScreenedSVCCV()
+    vars(grid).update(Cs_=edges, gammas_=edges[:2], C_=edges[0], gamma_=edges[1],
+                      scores_=rng.random((2, 2, n + 1)), bounds_=result)  # fmt: skip
     call(SearchDisplay.from_estimator, inputs.junk("search", grid))
+    call(CertifiedPathDisplay.from_estimator, inputs.junk("estimator", grid))
     call(TransitionDisplay.from_estimator, inputs.junk("model", grid))
     metric = ScreenedRTLM()
     metric.components_ = rng.normal(size=(inputs.count(1, 4), 3)) * inputs.pick(1.0, 0.0, 1e-200)

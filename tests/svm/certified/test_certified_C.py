@@ -169,8 +169,10 @@ def test_progress_and_display(capsys):
     assert_allclose(display.lower_line_.get_ydata()[0], best.lower_bound)
     assert "Validation error" in display.ax_.get_ylabel()
     assert display.plot(ax=display.ax_) is display
-    with pytest.raises(ValueError, match="has no bounds"):
+    with pytest.raises(TypeError, match="must be what svc_certified_C or"):
         CertifiedPathDisplay.from_result(best.estimator)
+    with pytest.raises(ValueError, match="without bounds"):
+        CertifiedPathDisplay.from_estimator(best.estimator)
 
 
 @pytest.mark.parametrize(

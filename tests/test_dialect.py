@@ -1,0 +1,282 @@
+"""One dialect: a word means the same in every public estimator, path, search and display."""
+
+import inspect
+import warnings
+
+import matplotlib
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import InvalidParameterError
+
+import skscreen
+from skscreen import inspection
+
+matplotlib.use("Agg")
+RNG = np.random.default_rng(0)
+X, y = load_iris(return_X_y=True)
+X, y = X[25:125], y[25:125]
+SEQUENCES = [X[start : start + 5] for start in range(0, 100, 5)]
+LABELS = [y[start : start + 5] + np.arange(5) % 2 for start in range(0, 100, 5)]
+POINTS = RNG.normal(size=(8, 2))
+TRIPLETS = np.array([RNG.permutation(8)[:3] for _ in range(200)])
+FAR = np.linalg.norm(POINTS[TRIPLETS[:, 0]] - POINTS[TRIPLETS[:, 1]], axis=1) > np.linalg.norm(
+    POINTS[TRIPLETS[:, 0]] - POINTS[TRIPLETS[:, 2]], axis=1
+)
+TRIPLETS[FAR] = TRIPLETS[FAR][:, [0, 2, 1]]
+QUADRUPLETS = np.sort([RNG.permutation(9)[:4] for _ in range(300)], axis=1)
+NOISE = np.square(QUADRUPLETS) @ [1, -1, -1, 1] + RNG.normal(size=300) > 0
+
+# What each estimator is fitted to, and whether its problem is certified.
+CERTIFIED = {
+    "DifferenceScaling": (QUADRUPLETS, NOISE),
+    "ChainCRF": (SEQUENCES, LABELS),
+    "KernelChainClassifier": (SEQUENCES, LABELS),
+    "MaxMarginChain": (SEQUENCES, LABELS),
+    "PragamSVC": (X, y == 1),
+    "ScreenedLinearSVC": (X, y == 1),
+    "ScreenedLinearSVR": (X, X[:, 0] + X[:, 1] ** 2),
+    "ScreenedSVC": (X, y == 1),
+    "ScreenedSVR": (X, X[:, 0] + X[:, 1] ** 2),
+}
+SEARCHES = {
+    "ScreenedSVCCV": (X, y == 1),
+    "ScreenedSVRCV": (X, X[:, 0] + X[:, 1] ** 2),
+}
+OTHERS = {"OrdinalEmbedding": (TRIPLETS,)}
+FITTED = CERTIFIED | SEARCHES | OTHERS
+ESTIMATORS = sorted(
+    name
+    for name in skscreen.__all__
+    if inspect.isclass(getattr(skscreen, name))
+    and issubclass(getattr(skscreen, name), BaseEstimator)
+)
+# Their words are still to be changed.
+PENDING = {name for name in skscreen.__all__ if "RTLM" in name} | {"rtlm_path"}
+DISPLAYS = [getattr(inspection, name) for name in inspection.__all__]
+HISTORY = ("iteration", "seconds", "primal", "dual", "gap")
+
+
+def make(name: str, **options):
+    """Return an estimator that is fast."""
+    kind = getattr(skscreen, name)
+    if "random_state" in inspect.signature(kind).parameters:
+        options.setdefault("random_state", 0)
+    return kind(**options)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Models by name; they are not changed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {name: make(name).fit(*data) for name, data in FITTED.items()}
+
+
+def words():
+    """Iterate over all public callables with their parameters."""
+    for name in skscreen.__all__:
+        value = getattr(skscreen, name)
+        if name in PENDING or not callable(value):
+            continue
+        yield name, inspect.signature(value).parameters
+
+
+GONE = {"memory", "algorithm", "max_epochs", "n_objects", "n_epochs"}
+DEFAULTS = {
+    "random_state": (None,), "store": (None,), "verbose": (0,), "screening": (True,),
+    "n_jobs": (None,), "class_weight": (None,), "relative_lam": (True,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name, _ in words()])
+def test_words_and_defaults(name):
+    given = dict(words())[name]
+    assert not GONE & set(given)
+    for word, values in DEFAULTS.items():
+        assert word not in given or given[word].default in values, word
+    if "gamma" in given:
+        assert "kernel" in given
+    if "epsilon" in given:
+        assert "SVR" in name or "svr" in name
+    if "solver" in given:
+        assert given["solver"].default == "auto"
+    kinds = {parameter.kind for parameter in given.values()}
+    assert inspect.Parameter.VAR_KEYWORD not in kinds
+    if "tol" in given:
+        assert {"max_iter", "verbose"} <= set(given)
+        assert given["max_iter"].default is None
+
+
+@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - PENDING - {"SequenceTransformer"}))
+def test_every_estimator_takes_part(name):
+    assert name in FITTED
+
+
+def test_weights_are_called_sample_weight():
+    for name in ESTIMATORS:
+        if name in PENDING or name == "SequenceTransformer":
+            continue
+        given = inspect.signature(getattr(skscreen, name).fit).parameters
+        assert "weights" not in given and "sample_weight" in given, name
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_types_of_what_is_learned(name, fitted):
+    model = fitted[name]
+    if name in CERTIFIED:
+        assert isinstance(model.dual_gap_, float)
+    if hasattr(model, "n_iter_"):
+        assert isinstance(model.n_iter_, (int, np.integer))
+    if hasattr(model, "objective_"):
+        assert isinstance(model.objective_, float)
+    if hasattr(model, "history_"):
+        assert isinstance(model.history_, np.ndarray)
+        assert set(HISTORY) <= set(model.history_.dtype.names)
+    if hasattr(model, "screening_history_"):
+        table = model.screening_history_
+        assert {"where", "parameter", "iteration", "zero", "at_bound", "undecided", "rate",
+                "seconds"} <= set(table.dtype.names)  # fmt: skip
+        assert np.all((table["rate"] >= 0.0) & (table["rate"] <= 1.0))
+    if name in SEARCHES:
+        for attribute in ("cv_results_", "best_index_", "best_score_", "best_params_",
+                          "best_estimator_", "n_splits_"):  # fmt: skip
+            assert hasattr(model, attribute), attribute
+        assert np.all(np.diff(model.Cs_) > 0.0)
+
+
+@pytest.mark.parametrize("name", ["PragamSVC", "ScreenedLinearSVC", "ScreenedSVC"])
+def test_several_problems_have_an_array_of_objectives(name):
+    model = make(name).fit(X, np.arange(len(X)) % 3)
+    assert model.objective_.shape == (3,)
+    assert isinstance(model.dual_gap_, float)
+    assert isinstance(model.n_iter_, (int, np.integer))
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_tol_is_the_relative_gap(name):
+    """Judged by the distance to a much better objective."""
+    rough, fine = (make(name, tol=tol).fit(*CERTIFIED[name]) for tol in (1e-2, 1e-8))
+    assert 0.0 <= rough.dual_gap_ <= 1e-2 and fine.dual_gap_ <= 1e-8
+    if name != "DifferenceScaling":  # its likelihood is kept, not the penalised one
+        assert rough.objective_ - fine.objective_ <= (rough.dual_gap_ + 1e-9) * rough.objective_
+        assert fine.objective_ <= rough.objective_ * (1.0 + 1e-7)
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_verbose(name, capfd):
+    if "verbose" not in make(name).get_params():
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        make(name).fit(*FITTED[name])
+        assert capfd.readouterr() == ("", "")
+        make(name, verbose=1).fit(*FITTED[name])
+    out = capfd.readouterr()
+    assert out.out + out.err
+
+
+# Values of parameters that other kernels, losses or solvers use.
+IGNORED = {
+    "ScreenedSVC": {"kernel": "linear", "gamma": 3.0, "degree": 7, "coef0": 2.0,
+                    "solver": "second-order", "cache_size": 10},
+    "ScreenedSVR": {"kernel": "linear", "gamma": 3.0, "degree": 7, "coef0": 2.0},
+    "ScreenedSVCCV": {"kernel": "linear", "gammas": [0.1, 1.0], "degree": 7},
+    "ScreenedSVRCV": {"kernel": "linear", "gammas": [0.1, 1.0], "degree": 7},
+    "KernelChainClassifier": {"kernel": "linear", "gamma": 3.0, "degree": 7, "coef0": 2.0},
+    "PragamSVC": {"solver": "bmrm", "lipschitz": 1.0, "batch_size": 5, "projection": False},
+    "MaxMarginChain": {"solver": "bmrm", "random_state": 3},
+    "OrdinalEmbedding": {"loss": "soe", "alpha": 2.0, "mu": 0.3, "sbb_epsilon": 0.1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IGNORED)
+def test_parameters_without_effect_are_ignored(name):
+    data, options = FITTED[name], IGNORED[name]
+    kept = {key: options[key] for key in ("kernel", "solver", "loss") if key in options}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model, plain = make(name, **options).fit(*data), make(name, **kept).fit(*data)
+    for attribute in ("coef_", "embedding_", "transition_"):
+        if hasattr(model, attribute):
+            np.testing.assert_array_equal(getattr(model, attribute), getattr(plain, attribute))
+
+
+@pytest.mark.parametrize("name", ["svc_path", "svr_path"])
+def test_paths_have_real_signatures(name):
+    path, target = (
+        getattr(skscreen, name),
+        FITTED["ScreenedSVC" if "svc" in name else "ScreenedSVR"],
+    )
+    found = path(*target, [0.1, 1.0])
+    np.testing.assert_array_equal(found.Cs, [0.1, 1.0])
+    assert isinstance(found[0], BaseEstimator)
+    assert found[0].C == found.solutions[0].C == 0.1
+    assert np.all((found.rates >= 0.0) & (found.rates <= 1.0))
+    with pytest.raises(TypeError, match=r"gama.*gamma|unexpected keyword"):
+        path(*target, [0.1], gama=3.0)
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_scikit_learns_classes_of_errors(name):
+    model = make(name)
+    for word, value in (("tol", -1.0), ("max_iter", 0), ("C", -1.0), ("solver", "no such")):
+        if word in model.get_params():
+            with pytest.raises(InvalidParameterError, match=f"'{word}' parameter"):
+                clone(model).set_params(**{word: value}).fit(*FITTED[name])
+    method = next(m for m in ("predict", "transform", "score") if hasattr(model, m))
+    with pytest.raises(NotFittedError):
+        getattr(model, method)(FITTED[name][0])
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        type(model)(no_such_word=1)
+
+
+def test_result_classes_are_not_at_the_top():
+    for name in ("SVCPath", "SVRPath", "CertifiedC", "DimensionTest", "PragamSVCCV",
+                 "PragamChainSVC"):  # fmt: skip
+        assert not hasattr(skscreen, name), name
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_displays_are_alike(display):
+    given = inspect.signature(display.__init__).parameters
+    assert all(p.kind is p.KEYWORD_ONLY for name, p in given.items() if name != "self")
+    makers = [name for name in vars(display) if name.startswith("from_")]
+    assert makers and set(makers) <= {"from_estimator", "from_path", "from_result"}
+    for name in (*makers, "plot"):
+        ax = inspect.signature(getattr(display, name)).parameters["ax"]
+        assert ax.default is None
+        assert name == "plot" or ax.kind is ax.KEYWORD_ONLY
+    text = inspect.getdoc(display)
+    assert "figure_ :" in text and ("ax_ :" in text or "axes_ :" in text)
+
+
+def test_the_axis_of_svm_paths_is_C():
+    path = skscreen.svc_path(X, y == 1, [0.1, 1.0])
+    for display in (inspection.PathDisplay, inspection.ScreeningDisplay):
+        drawn = display.from_path(path)
+        ax = drawn.ax_ if hasattr(drawn, "ax_") else drawn.axes_[-1]
+        assert ax.get_xlabel().startswith("C ")
+        assert not ax.xaxis_inverted()
+        np.testing.assert_array_equal(drawn.lams, path.Cs)
+
+
+class Unfitted(BaseEstimator):
+    """Has not seen anything."""
+
+    def fit(self, X, y=None):
+        return self
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_errors_of_displays(display):
+    for maker in ("from_path", "from_result"):
+        if hasattr(display, maker):
+            with pytest.raises(TypeError, match=f"`?{maker[5:]}`? must be what|must come from"):
+                getattr(display, maker)(object())
+    if hasattr(display, "from_estimator"):
+        extra = (X,) if display.__name__ == "LearnedSpaceDisplay" else ()
+        with pytest.raises(NotFittedError):
+            display.from_estimator(Unfitted(), *extra)
