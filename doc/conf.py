@@ -74,7 +74,7 @@ numpydoc_validation_exclude = {
 numpydoc_validation_exclude |= {
     rf"\.metrics\.{name}$"
     for name, item in vars(skscreen.metrics).items()
-    if getattr(item, "__module__", None) != "skscreen.metrics"
+    if name not in skscreen.metrics.__all__
 }
 
 # From those who want a result to those who want to know how it is found.

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from skscreen import OrdinalEmbedding, ScreenedRTLM, ScreenedSVC, ScreenedSVCCV, rtlm_path
 from skscreen.datasets import load_eurodist, make_triplets
 from skscreen.inspection import EmbeddingDisplay
-from skscreen.metrics import mean_average_precision_at_r
+from skscreen.metrics import mean_average_precision
 
 BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "0.45"
 CS, GAMMAS = np.logspace(-1, 3, 9), np.array([0.1, 0.3, 1.0, 3.0])
@@ -196,7 +196,7 @@ def show_neighbours() -> Figure:
     for name, space in spaces.items():
         Z = space(X_new)
         found[name] = NearestNeighbors(n_neighbors=101).fit(Z).kneighbors(Z)[1][:, 1:]
-        quality[name] = mean_average_precision_at_r(Z, y_new)
+        quality[name] = mean_average_precision(Z, y_new, k="r")
         right = KNeighborsClassifier(5).fit(space(X), y).score(Z, y_new)
         print(f"   {name:8} mean average precision {quality[name]:.2f}, 5-NN error {1 - right:.1%}")
 
@@ -260,13 +260,13 @@ def show_screening() -> Figure:
     print(f"   iris, hinge, {screened.n_triplets:,} triplets, {len(plain)} values of λ")
     for name, path, seconds in (("without", plain, without), ("with", screened, with_proofs)):
         print(f"   {name:8} {seconds:4.1f} s, largest gap {path.dual_gaps.max():.0e}")
-    decided = screened.screening_rates.mean()
+    decided = screened.rates.mean()
     print(f"   {times:.1f} times faster: {decided:.0%} of the triplets are decided on average, and "
           f"objectives differ by {apart:.0e} at most.")  # fmt: skip
 
     figure, (top, bottom) = plt.subplots(2, sharex=True, figsize=(7.6, 5.6), layout="constrained")
-    top.fill_between(screened.lams, screened.screening_rates, color=BLUE, alpha=0.25, linewidth=0)
-    top.plot(screened.lams, screened.screening_rates, color=BLUE, linewidth=2)
+    top.fill_between(screened.lams, screened.rates, color=BLUE, alpha=0.25, linewidth=0)
+    top.plot(screened.lams, screened.rates, color=BLUE, linewidth=2)
     top.set(ylim=(0.0, 1.0), ylabel="Triplets decided")
     top.yaxis.set_major_formatter("{x:.0%}")
     for name, path, seconds, colour in (

@@ -42,7 +42,7 @@ def vector_or_matrix(model):
 
 def explicit(X, triplets, model):
     """The same problem from explicit matrices, by code that shares nothing with the package."""
-    gamma = 0.0 if model.loss == "hinge" else model.gamma
+    gamma = 0.0 if model.loss == "hinge" else model.width
     return Explicit(item_matrices(X, triplets, model.diagonal), gamma)
 
 
@@ -70,4 +70,4 @@ def assert_same_optimum(left, right):
 
 def history(model):
     """Screening events without the seconds."""
-    return [event[:-1] for event in model.screening_history_]
+    return [event[:-1] for event in model.screening_history_.tolist()]

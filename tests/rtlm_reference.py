@@ -286,7 +286,7 @@ class Case:
         if self.gamma > 0.0:
             return None
         centre = np.ones(len(self.data[2])) if alpha is None else np.array(alpha, dtype=float)
-        return Proximal(0.05, centre, centre.copy())
+        return Proximal(0.05, centre)
 
 
 ALL_CASES = [

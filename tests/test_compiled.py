@@ -30,7 +30,7 @@ from rtlm_reference import triplets_from_array
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
 from skscreen.svm.solvers.linear.solve import SOLVERS, solve_linear
-from skscreen.metric_learning.solvers.projected_gradient import Options
+from skscreen.metric_learning.solvers.progress import Options
 
 rng = np.random.default_rng(0)
 y = np.arange(30) % 3

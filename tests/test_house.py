@@ -27,7 +27,7 @@ ARROWS = {
     "sequence": GROUND | {"samples", "pragam"},
     "distributed": GROUND | {"samples", "pragam", "metric_learning"},
     "inspection": {"svm"},
-    "metrics": {"embedding", "sequence"},
+    "metrics": {"core", "fitting", "embedding", "sequence"},
     "model_selection": {"metrics", "sequence"},
     "preprocessing": {"core", "embedding"},
     "datasets": {"core"},

@@ -1,18 +1,15 @@
-from functools import partial
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import average_precision_score
 
+import skscreen.metrics
 from skscreen.metrics import (
+    cmc_at_k,
     mean_average_precision,
-    mean_average_precision_at_r,
     precision_at_k,
     procrustes_distance,
-    r_precision,
     recall_at_k,
-    retrieval_recall_at_k,
     sequence_accuracy,
     span_f1,
     triplet_error,
@@ -85,7 +82,7 @@ def test_wrong_arguments_are_named():
         precision_at_k(RELEVANT, DISTANCES, 5)
     with pytest.raises(TypeError, match="k must be an instance of int"):
         precision_at_k(RELEVANT, DISTANCES, None)
-    with pytest.raises(ValueError, match="relevant must hold booleans or numbers"):
+    with pytest.raises(ValueError, match="queries must hold booleans or numbers"):
         precision_at_k(np.array([["a", "b"]]), [[1.0, 2.0]], 1)
     with pytest.raises(ValueError, match="Y must have two different points"):
         procrustes_distance([[0.0], [1.0]], [[2.0], [2.0]])
@@ -95,8 +92,8 @@ def test_wrong_arguments_are_named():
         triplet_error([[0.0], [1.0], [2.0]], [[0, 1, 2]], sample_weight=[0.0])
     with pytest.raises(ValueError, match="same shape"):
         recall_at_k(RELEVANT, DISTANCES[:, :3], 1)
-    with pytest.raises(ValueError, match=r"relevant must name an item .*row 1"):
-        mean_average_precision([[1, 0], [0, 0]], [[1.0, 2.0], [1.0, 2.0]])
+    with pytest.warns(UserWarning, match="1 of 2 queries, the first of them 1, have no relevant"):
+        assert mean_average_precision([[1, 0], [0, 0]], [[1.0, 2.0], [1.0, 2.0]]) == 1.0
 
 
 def rankings(Z, labels):
@@ -114,7 +111,7 @@ def rankings(Z, labels):
 @pytest.mark.parametrize("grid", [True, False])
 def test_retrieval_from_embeddings_is_the_definition(block, grid, monkeypatch):
     """With ties on a grid of integers, labels of every size, and one that is alone."""
-    monkeypatch.setattr("skscreen.metrics._BLOCK", block)
+    monkeypatch.setattr("skscreen.metrics.retrieval.BLOCK", block)
     rng = np.random.default_rng(0)
     labels = np.repeat(["a", "b", "c", "alone", "d"], [2, 12, 5, 1, 20])
     rng.shuffle(labels)
@@ -123,24 +120,24 @@ def test_retrieval_from_embeddings_is_the_definition(block, grid, monkeypatch):
     ranked = list(rankings(Z, labels))
     for k in (1, 3, len(Z) - 1):
         wanted = np.mean([hits[:k].any() for hits, _ in ranked])
-        assert retrieval_recall_at_k(Z, labels, k) == pytest.approx(wanted)
+        assert cmc_at_k(Z, labels, k) == pytest.approx(wanted)
     wanted = np.mean([hits[:r].mean() for hits, r in ranked])
-    assert r_precision(Z, labels) == pytest.approx(wanted)
+    assert precision_at_k(Z, labels, "r") == pytest.approx(wanted)
     wanted = np.mean(
         [sum(hits[: j + 1].mean() for j in range(r) if hits[j]) / r for hits, r in ranked]
     )
-    assert mean_average_precision_at_r(Z, labels) == pytest.approx(wanted)
+    assert mean_average_precision(Z, labels, k="r") == pytest.approx(wanted)
 
 
 def test_retrieval_from_embeddings_does_not_depend_on_place_and_size():
     rng = np.random.default_rng(1)
     Z, labels = rng.normal(size=(50, 3)), np.arange(50) % 7
-    for measure in (r_precision, mean_average_precision_at_r):
+    for measure in (precision_at_k, mean_average_precision):
         for moved in (Z + 1e4, Z * 1e200, Z * 1e-200):
-            assert measure(moved, labels) == measure(Z, labels)
+            assert measure(moved, labels, k="r") == measure(Z, labels, k="r")
     # All in one place: the others in their order.
-    assert r_precision(np.ones((4, 2)), [0, 0, 1, 1]) == 0.5
-    assert mean_average_precision_at_r([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]) == 1.0
+    assert precision_at_k(np.ones((4, 2)), [0, 0, 1, 1], "r") == 0.5
+    assert mean_average_precision([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1], k="r") == 1.0
 
 
 @pytest.mark.slow
@@ -150,28 +147,28 @@ def test_neighbours_in_groups_far_apart_and_equal_samples_are_in_order():
     Z = centres + 0.01 * rng.normal(size=(100, 2))
     Z[60:] += 1e8
     labels = np.arange(100) // 2
-    assert retrieval_recall_at_k(Z, labels, 1) == np.mean([h[0] for h, _ in rankings(Z, labels)])
+    assert cmc_at_k(Z, labels, 1) == np.mean([h[0] for h, _ in rankings(Z, labels)])
     for seed in range(10):
         rng = np.random.default_rng(seed)
         Z, labels = np.tile(rng.normal(size=(101, 37)), (3, 1)), rng.integers(0, 5, 303)
         wanted = np.mean([hits[0] for hits, _ in rankings(Z, labels)])
-        assert retrieval_recall_at_k(Z, labels, 1) == pytest.approx(wanted)
+        assert cmc_at_k(Z, labels, 1) == pytest.approx(wanted)
 
 
 def test_wrong_arguments_of_retrieval_from_embeddings_are_named():
     Z = [[0.0], [1.0], [2.0]]
-    with pytest.raises(ValueError, match="k must be from 1 to 2, the other samples, got 3"):
-        retrieval_recall_at_k(Z, [0, 0, 1], 3)
+    with pytest.raises(ValueError, match="k must be from 1 to 2, the number of items, got 3"):
+        cmc_at_k(Z, [0, 0, 1], 3)
     with pytest.raises(TypeError, match="k must be an instance of int"):
-        retrieval_recall_at_k(Z, [0, 0, 1], 1.0)
-    with pytest.raises(ValueError, match="labels must give at least two samples the same"):
-        r_precision(Z, [0, 1, 2])
+        cmc_at_k(Z, [0, 0, 1], 1.0)
+    with pytest.raises(ValueError, match="the labels, must have a relevant item for a query"):
+        precision_at_k(Z, [0, 1, 2], "r")
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        r_precision(Z, [0, 1])
-    with pytest.raises(ValueError, match="Input Z contains NaN"):
-        r_precision([[np.nan], [1.0]], [0, 0])
-    with pytest.raises(TypeError, match="labels must be uniformly strings or numbers"):
-        r_precision(Z, np.array(["a", 1, "a"], dtype=object))
+        precision_at_k(Z, [0, 1], "r")
+    with pytest.raises(ValueError, match="Input queries contains NaN"):
+        precision_at_k([[np.nan], [1.0]], [0, 0], "r")
+    with pytest.raises(TypeError, match="the labels, must be uniformly strings or numbers"):
+        precision_at_k(Z, np.array(["a", 1, "a"], dtype=object), "r")
 
 
 def test_scores_of_sequences_by_hand():
@@ -186,7 +183,78 @@ def test_scores_of_sequences_by_hand():
 
 def test_labels_that_are_missing_are_refused():
     points, labels = [[0.0], [1.0], [5.0], [6.0]], [np.nan, np.nan, 0.0, 0.0]
-    nearest = partial(retrieval_recall_at_k, k=1)
-    for measure in (r_precision, mean_average_precision_at_r, nearest):
-        with pytest.raises(ValueError, match="labels must not hold NaN"):
-            measure(points, labels)
+    for measure in (precision_at_k, mean_average_precision, cmc_at_k, recall_at_k):
+        with pytest.raises(ValueError, match="targets must not hold NaN"):
+            measure(points, labels, k=1)
+
+
+MEASURES = {
+    "precision": (precision_at_k, lambda hits, r, k: hits[:k].sum() / k),
+    "recall": (recall_at_k, lambda hits, r, k: hits[:k].sum() / r),
+    "cmc": (cmc_at_k, lambda hits, r, k: hits[:k].any()),
+    "map": (mean_average_precision, lambda hits, r, k: np.sum(
+        [hits[: j + 1].mean() for j in range(min(k, len(hits))) if hits[j]]) / min(r, k)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("junk", [None, -1, ["none", -1]])
+def test_queries_and_gallery_are_the_definition(name, junk):
+    """As samples and as matrices, where what is not ranked has distance inf."""
+    measure, definition = MEASURES[name]
+    rng = np.random.default_rng(0)
+    Q, q = rng.integers(4, size=(30, 2)).astype(float), rng.integers(-1, 6, size=30)
+    G, g = rng.integers(4, size=(50, 2)).astype(float), rng.integers(-1, 5, size=50)
+    if junk == ["none", -1]:
+        q, g = q.astype(str), g.astype(str)
+        junk = ["none", "-1"]
+    left_out = [] if junk is None else np.atleast_1d(junk)
+    kept = ~np.isin(g, left_out)
+    for k in (1, 5, int(kept.sum())):
+        wanted = []
+        for z, label in zip(Q, q, strict=True):
+            order = np.argsort(((G[kept] - z) ** 2).sum(axis=1), kind="stable")
+            hits = g[kept][order] == label
+            if hits.any() and label not in left_out:
+                wanted.append(definition(hits, hits.sum(), k))
+        with pytest.warns(UserWarning, match=r"queries, the first of them \d+, have no relevant"):
+            found = measure(Q, q, k=k, gallery=(G, g), junk=junk)
+        assert found == pytest.approx(np.mean(wanted))
+        distances = np.where(kept, ((Q[:, None] - G) ** 2).sum(axis=2), np.inf)
+        relevant = (q[:, None] == g) & ~np.isin(q, left_out)[:, None]
+        with pytest.warns(UserWarning, match=r"queries, the first of them \d+, have no relevant"):
+            assert measure(relevant, distances, k=k) == pytest.approx(np.mean(wanted))
+
+
+def test_precision_cut_after_k_is_divided_by_what_could_be_found():
+    """The example of a question about MAP@k: labels of the five nearest of five queries."""
+    queries = np.array([1, 1, 2, 3, 4])
+    nearest = np.array([[0, 1, 1, 2, 2], [1, 0, 1, 1, 3], [4, 4, 4, 4, 2], [3, 1, 3, 1, 3],
+                        [0, 0, 4, 2, 2]])  # fmt: skip
+    relevant, distances = nearest == queries[:, None], np.tile(np.arange(5.0), (5, 1))
+    each = [(1 / 2 + 2 / 3) / 2, (1 + 2 / 3) / 3, 0.0, (1 + 2 / 3) / 3, (1 / 3) / 1]
+    assert mean_average_precision(relevant, distances, k=3) == pytest.approx(np.mean(each))
+    each = [(1 / 2 + 2 / 3) / 2, (1 + 2 / 3 + 3 / 4) / 3, 1 / 5, (1 + 2 / 3 + 3 / 5) / 3, 1 / 3]
+    assert mean_average_precision(relevant, distances) == pytest.approx(np.mean(each))
+
+
+def test_wrong_galleries_and_distances_are_named():
+    Z, labels = [[0.0], [1.0], [2.0]], [0, 0, 1]
+    with pytest.raises(ValueError, match=r"gallery must be a tuple \(Z, labels\)"):
+        cmc_at_k(Z, labels, 1, gallery=Z)
+    with pytest.raises(ValueError, match="gallery must have 1 components, as queries, got 2"):
+        cmc_at_k(Z, labels, 1, gallery=([[0.0, 1.0]], [0]))
+    with pytest.raises(ValueError, match="labels, must have a relevant item for a query, got none"):
+        cmc_at_k(Z, labels, 1, gallery=([[0.0]], [7]))
+    with pytest.raises(ValueError, match="k must be from 1 to 1"):
+        cmc_at_k(Z, labels, 2, gallery=([[0.0]], [0]))
+    with pytest.raises(ValueError, match=r"must not hold NaN or -inf; .* has distance inf"):
+        cmc_at_k([[1, 0]], [[np.nan, 1.0]], 1)
+    with pytest.raises(TypeError, match="k must be an instance of int"):
+        cmc_at_k(Z, labels, "r")
+    assert cmc_at_k([[1, 0, 1]], [[np.inf, 1.0, 2.0]], 1) == 0.0
+
+
+def test_the_room_has_its_names():
+    assert sorted(skscreen.metrics.__all__) == skscreen.metrics.__all__
+    assert all(callable(getattr(skscreen.metrics, name)) for name in skscreen.metrics.__all__)

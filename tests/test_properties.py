@@ -23,7 +23,7 @@ from skscreen.metric_learning.problem.objective import Problem, Proximal
 from skscreen.metric_learning.problem.triplets import comparisons_from_arrays, triplets_from_labels
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
-from skscreen.metric_learning.solvers.projected_gradient import Options
+from skscreen.metric_learning.solvers.progress import Options
 
 examples = settings(deadline=None, derandomize=True, max_examples=25)
 
@@ -166,7 +166,7 @@ def test_no_decision_contradicts_a_certified_solution(
     lam = ratio * reference_lam
     best = optimum(explicit, lam)
     # A reference as loose as asked for, at another lambda, with dual variables of its own.
-    proximal = None if gamma else Proximal(0.05, np.ones(len(triplets)), np.ones(len(triplets)))
+    proximal = None if gamma else Proximal(0.05, np.ones(len(triplets)))
     options = Options(tol=tol, screening=False, max_iter=1000)
     solution = solve(problem, reference_lam, lam_max, first, options)
     evaluation = problem.at(reference_lam, proximal).evaluate(solution.point)
@@ -200,7 +200,7 @@ def test_no_decision_on_bounded_and_weighted_comparisons_is_wrong(
     reference_lam = fraction * lam_max
     lam = ratio * reference_lam
     best = optimum(explicit, lam)
-    proximal = None if gamma else Proximal(0.05, np.ones(m), np.ones(m))
+    proximal = None if gamma else Proximal(0.05, np.ones(m))
     solution = solve(problem, reference_lam, lam_max, first, Options(max_iter=300))
     evaluation = problem.at(reference_lam, proximal).evaluate(solution.point)
     for name, bound in BOUNDS.items():
@@ -246,7 +246,7 @@ def test_the_gap_of_any_point_is_finite_positive_and_true(data, gamma, diagonal)
     best = optimum(explicit, lam)
     lowest = best.primal - best.gap
     for scale in (0.0, 1e-3, 1.0, 1e3):
-        proximal = None if gamma else Proximal(0.1, np.ones(len(triplets)), np.ones(len(triplets)))
+        proximal = None if gamma else Proximal(0.1, np.ones(len(triplets)))
         evaluation = problem.at(lam, proximal).evaluate(S.scaled(scale / lam))
         certificate = evaluation.certificate(lam)
         assert np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all()

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from benchmarks.support.environment import environment
 from skscreen import ScreenedRTLM
-from skscreen.metrics import retrieval_recall_at_k
+from skscreen.metrics import cmc_at_k
 
 # Trees, samples in a leaf, and neighbours in the graph for each one that the metric takes.
 _TREES, _LEAF, _MORE = 3, 1000, 4
@@ -55,7 +55,7 @@ def main() -> None:
     print(f"fit: {seconds:.0f} s ({work:.0f} CPU s), most memory in use {memory:.1f} GiB")
     print(f"relative duality gap {model.dual_gap_:.1e}, rank {len(model.components_)}")
     for name, Z in (("Euclidean", unseen), ("learned", model.transform(unseen))):
-        recall = retrieval_recall_at_k(Z, answers, 1)
+        recall = cmc_at_k(Z, answers, 1)
         print(f"Recall@1 of 400 identities not learned from, {name}: {recall:.3f}")
 
 

@@ -28,12 +28,12 @@ from benchmarks.metric_learning import paper_figures as figures
 from benchmarks.metric_learning import paper_numbers as paper
 from benchmarks.metric_learning.paper_numbers import PAPER, RUNS, SETS
 from benchmarks.metric_learning.paper_reasons import CASES, reasons
-from benchmarks.metric_learning.paper_runs import best_of, dynamic_rates
+from benchmarks.metric_learning.paper_runs import best_of, dynamic_rates, of_decidable
 from benchmarks.support.data import Data
 from benchmarks.support.environment import environment
 from benchmarks.support.tables import table
 from skscreen import rtlm_path
-from skscreen.metric_learning.solvers import projected_gradient
+from skscreen.metric_learning.solvers import progress, reduction
 
 NEIGHBOURS = {**SETS, "usps": 10, "madelon": 20, "colon_cancer": None}
 NONE = {"screening": False}
@@ -111,8 +111,8 @@ def bounds(bench: Bench) -> None:
                     f"{none.visits / run.visits:.1f}",
                     run.path.n_iters.sum(),
                     f"{run.step_ms:.2f}",
-                    f"{run.path.path_screening_rates.mean():.3f}",
-                    f"{run.path.screening_rates.mean():.3f}",
+                    f"{of_decidable(run.path, 'path_rates').mean():.3f}",
+                    f"{of_decidable(run.path, 'rates').mean():.3f}",
                 )
             )
             if part:
@@ -141,7 +141,7 @@ def rules(bench: Bench) -> None:
     runs = bench.run("segment", X, y, arms, active_set=False, **options)
     none, rows = runs["none"], []
     for label, run in runs.items():
-        rates = run.path.path_screening_rates
+        rates = of_decidable(run.path, "path_rates")
         third = max(len(rates) // 3, 1)
         rows.append(
             (
@@ -150,7 +150,7 @@ def rules(bench: Bench) -> None:
                 f"{none.seconds / run.seconds:.2f}",
                 f"{run.screening / run.seconds:.0%}",
                 *(f"{rates[i * third : (i + 1) * third].mean():.3f}" for i in range(3)),
-                f"{run.path.screening_rates.mean():.3f}",
+                f"{of_decidable(run.path, 'rates').mean():.3f}",
             )
         )
     table(
@@ -161,7 +161,7 @@ def rules(bench: Bench) -> None:
     panels = {"From GB": ("GB", "PGB"), "From DGB": ("DGB", "PGB")}
     panels = {
         title: {
-            label: run.path.path_screening_rates
+            label: of_decidable(run.path, "path_rates")
             for label, run in runs.items()
             if label.split(",")[0] in names
         }
@@ -185,7 +185,7 @@ def dynamic(bench: Bench) -> None:
         maps[name] = {label: dynamic_rates(run.path) for label, run in runs.items()}
         rows = []
         for label, run in runs.items():
-            path, end = run.path.path_screening_rates.mean(), run.path.screening_rates.mean()
+            path, end = (of_decidable(run.path, name).mean() for name in ("path_rates", "rates"))
             at_ten = [rates[min(10, rates.size - 1)] for rates in solved(maps[name][label])]
             rows.append((label, f"{path:.3f}", f"{np.mean(at_ten):.3f}", f"{end:.3f}"))
         table("bound,path step,after 10 iterations or at the end,end", rows)
@@ -208,9 +208,9 @@ def ranges(bench: Bench) -> None:
         arms = {"rrpb": {"bound": "rrpb", "ranges": True, "tol": tol}}
         path = bench.run("segment", X, y, arms, repeats=1, **options)["rrpb"].path
         title = f"segment, reference accuracy {tol:g}"
-        maps[title], lams[title] = path.range_rates, path.lams
+        maps[title], lams[title] = of_decidable(path, "range_rates"), path.lams
         steps = (1, 2, 5, 10, 20)
-        means = [np.nanmean(np.diagonal(path.range_rates, step)) for step in steps]
+        means = [np.nanmean(np.diagonal(of_decidable(path, "range_rates"), step)) for step in steps]
         rows.append((f"{tol:g}", *(f"{mean:.3f}" for mean in means)))
     table("reference accuracy," + ",".join(f"{step} steps of 0.9 down" for step in steps), rows)
     figures.range_maps(bench.out, "ranges", maps, lams)
@@ -258,7 +258,7 @@ def beside(runs: dict, theirs) -> dict:
                 f"{alone.visits / run.visits:.1f}",
                 f"{path.n_iters.sum() / len(path):.2f}",
                 f"{np.mean(path.n_iters == 0):.0%}",
-                f"{path.path_screening_rates.mean():.3f}",
+                f"{of_decidable(path, 'path_rates').mean():.3f}",
             )
         )
         ratios[label] = ratio, theirs[0] / seconds
@@ -287,14 +287,14 @@ def hinge(bench: Bench) -> None:
                     f"{run.seconds:.2f}",
                     f"{runs['none'].seconds / run.seconds:.2f}",
                     run.path.n_iters.sum(),
-                    f"{run.path.path_screening_rates.mean():.3f}",
-                    f"{run.path.screening_rates.mean():.3f}",
+                    f"{of_decidable(run.path, 'path_rates').mean():.3f}",
+                    f"{of_decidable(run.path, 'rates').mean():.3f}",
                 )
             )
         path = runs["PGB"].path
         panels[f"PGB, {loss.replace('_', ' ')}"] = {
-            "path step": path.path_screening_rates,
-            "end of the solve": path.screening_rates,
+            "path step": of_decidable(path, "path_rates"),
+            "end of the solve": of_decidable(path, "rates"),
         }
         lams = max(lams, tuple(path.lams), key=len)
     table("loss,bound,CPU s,none / it,iterations,path rate,end rate", rows)
@@ -315,11 +315,13 @@ def fixed(bench: Bench) -> None:
             for active_set in (False, True)
             for label, bound in bounds_.items()
         }  # fmt: skip
-        runs = bench.run(name, X, y, arms, n_neighbors=options["n_neighbors"], lams=[lam])
+        runs = bench.run(
+            name, X, y, arms, n_neighbors=options["n_neighbors"], lams=[lam], relative_lam=False
+        )
         rows, nones = [], [run for label, run in runs.items() if label.startswith("none")]
         for i, (label, run) in enumerate(runs.items()):
             ratio = nones[i // len(bounds_)].seconds / run.seconds
-            rate = run.path.screening_rates[0]
+            rate = of_decidable(run.path, "rates")[0]
             rows.append(
                 (label, f"{run.seconds:.2f}", f"{ratio:.2f}", run.path.n_iters[0], f"{rate:.3f}")
             )
@@ -347,7 +349,7 @@ def neighbours(bench: Bench) -> None:
         parts = split_in_three(X, y, split)
         for i, k in enumerate(ks):
             arms = {"none": NONE, "RRPB+PGB": {"bound": ("rrpb", "pgb")}}
-            runs = best_of(*parts[0], arms, 1, n_neighbors=k, lams=lams)
+            runs = best_of(*parts[0], arms, 1, n_neighbors=k, lams=lams, relative_lam=False)
             seconds[split, i] = [run.seconds for run in runs.values()]
             scores[split, i] = chosen_accuracies(runs["RRPB+PGB"].path, parts)
     means, errors = scores.mean(axis=0), scores.std(axis=0) / np.sqrt(n_splits)
@@ -386,7 +388,7 @@ def chosen_accuracies(path, parts) -> np.ndarray:
     (X, y), *held_out = parts
     scores = np.empty((2, len(path), 3))
     for i in range(len(path)):
-        model = path.estimator(i)
+        model = path[i]
         search = NearestNeighbors(n_neighbors=30, algorithm="brute").fit(model.transform(X))
         for j, (other_X, other_y) in enumerate(held_out):
             found = y[search.kneighbors(model.transform(other_X), return_distance=False)]
@@ -436,7 +438,7 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     print(f"{environment()}, {datetime.date.today()}")
     # The paper gives CPU seconds, and other programs on the machine cost none of ours.
-    projected_gradient.perf_counter = time.process_time
+    progress.perf_counter = reduction.perf_counter = time.process_time
     bench = Bench(Data(args.data), args.out, args.quick, args.repeats, tuple(args.sets.split(",")))
     with threadpool_limits(1):
         compile_all()

@@ -122,7 +122,7 @@ class TripletwiseComparisons(Comparisons):
         far = items.far if items.slots is None else items.far[items.slots]
         value = triplet_pass(
             self.X, margins.metric, items.near, far, items.start, items.stop, loss.threshold,
-            loss.gamma, adjoint,
+            loss.width, adjoint,
         )  # fmt: skip
         return value, adjoint, error
 

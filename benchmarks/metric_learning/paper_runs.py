@@ -7,7 +7,7 @@ import numpy as np
 
 from skscreen import rtlm_path
 from skscreen.metric_learning.path import RTLMPath
-from skscreen.metric_learning.solvers import projected_gradient
+from skscreen.metric_learning.solvers import reduction
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,9 @@ class Run:
 
         What the time of a solver is proportional to that looks at each of them in turn.
         """
-        return float(sum(_visits(solution, self.path.n_triplets) for solution in self.path))
+        return float(
+            sum(_visits(solution, self.path.n_triplets) for solution in self.path.solutions)
+        )
 
 
 class ScreeningClock:
@@ -46,7 +48,7 @@ class ScreeningClock:
 
     def __enter__(self) -> "ScreeningClock":
         self.seconds = 0.0
-        self._screen = screen = projected_gradient._Run._screen
+        self._screen = screen = reduction.Reduction.screen
 
         def timed(run, *arguments):
             started = time.process_time()
@@ -55,11 +57,11 @@ class ScreeningClock:
             finally:
                 self.seconds += time.process_time() - started
 
-        projected_gradient._Run._screen = timed
+        reduction.Reduction.screen = timed
         return self
 
     def __exit__(self, *_) -> None:
-        projected_gradient._Run._screen = self._screen
+        reduction.Reduction.screen = self._screen
 
 
 def run(X, y, **options) -> Run:
@@ -88,6 +90,11 @@ def _visits(solution, n_items: int) -> float:
     return total + left * (solution.n_iter + 1 - at)
 
 
+def of_decidable(path: RTLMPath, rates: str) -> np.ndarray:
+    """Return rates of a path as shares of the triplets off the quadratic piece, as in the paper."""
+    return np.minimum(getattr(path, rates) * path.n_triplets / np.maximum(path.n_decidable, 1), 1.0)
+
+
 def dynamic_rates(path: RTLMPath) -> np.ndarray:
     """Screening rates of shape (iterations + 1, n_lams): row t is after t iterations.
 
@@ -96,9 +103,9 @@ def dynamic_rates(path: RTLMPath) -> np.ndarray:
     """
     longest = max(int(np.percentile(path.n_iters, 98)), 1)
     rates = np.full((longest + 1, len(path)), np.nan)
-    for column, solution in enumerate(path):
+    for column, solution in enumerate(path.solutions):
         scale = max(path.n_decidable[column], 1)
-        rates[: solution.n_iter + 1, column] = path.path_screening_rates[column]
+        rates[: solution.n_iter + 1, column] = of_decidable(path, "path_rates")[column]
         for event in solution.history:
             first = event.iteration + (event.where != "path")
             rate = min((event.zero + event.linear) / scale, 1.0)

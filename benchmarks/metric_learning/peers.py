@@ -88,8 +88,7 @@ def learn_of_classes(X, y, seed: int | None) -> tuple[float, np.ndarray]:
         )
         path = rtlm_path(fit_X, fit_y, n_neighbors=5, ratio=0.7, n_lams=30, tol=1e-4)
         scores = []
-        for i in range(len(path)):
-            model = path.estimator(i)
+        for model in path:
             knn = KNeighborsClassifier().fit(model.transform(fit_X), fit_y)
             scores.append(knn.score(model.transform(valid_X), valid_y))
         lam = float(path.lams[int(np.argmax(scores))] / path.lam_max)

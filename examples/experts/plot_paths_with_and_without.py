@@ -31,7 +31,7 @@ for name, (load, n_neighbors) in data_sets.items():
         )
         seconds = plain.seconds.sum(), screened.seconds.sum()
         ratios[loss, name] = seconds[0] / seconds[1]
-        rates[loss, name] = screened.screening_rates.mean()
+        rates[loss, name] = screened.rates.mean()
         print(
             f"{name:7} {loss:15} {screened.n_triplets:9,} triplets, {len(plain)} values of λ: ",
             end="",

@@ -24,9 +24,9 @@ display.ax_.set_title("the default, gap", loc="left", pad=22)
 
 colours = {"gap": "#0072B2", "rrpb": "#E69F00", "dgb": "#009E73", "gb": "#D55E00"}
 for name, colour in colours.items():
-    alone = rtlm_path(X, y, n_neighbors=10, lams=path.lams, bound=name)
-    right.plot(alone.lams, alone.path_screening_rates, color=colour, label=name)
-    print(f"{name:5} mean share decided at the start: {alone.path_screening_rates.mean():.0%}")
+    alone = rtlm_path(X, y, n_neighbors=10, lams=path.lams, relative_lam=False, bound=name)
+    right.plot(alone.lams, alone.path_rates, color=colour, label=name)
+    print(f"{name:5} mean share decided at the start: {alone.path_rates.mean():.0%}")
 right.set_xscale("log")
 right.xaxis.set_inverted(True)
 right.set_xlabel("Regularisation parameter λ (log scale)")

@@ -26,7 +26,7 @@ path = rtlm_path(X_train, y_train, n_neighbors=None, diagonal=True)
 weights = path.matrices / path.matrices.max(axis=1, keepdims=True)
 scores = []
 for index in range(len(path)):
-    model = path.estimator(index)
+    model = path[index]
     knn = KNeighborsClassifier(5).fit(model.transform(X_train), y_train)
     scores.append(knn.score(model.transform(X_test), y_test))
 euclidean = KNeighborsClassifier(5).fit(X_train, y_train).score(X_test, y_test)

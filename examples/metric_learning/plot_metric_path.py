@@ -20,7 +20,7 @@ scaler = StandardScaler().fit(X_train)
 X_train, X_val = scaler.transform(X_train), scaler.transform(X_val)
 
 path = rtlm_path(X_train, y_train, n_neighbors=None)  # None: all triplets, 151,380 of them
-models = [path.estimator(index) for index in range(len(path))]
+models = list(path)
 knn = KNeighborsClassifier(n_neighbors=5)
 scores = [knn.fit(m.transform(X_train), y_train).score(m.transform(X_val), y_val) for m in models]
 euclidean = knn.fit(X_train, y_train).score(X_val, y_val)

@@ -93,17 +93,18 @@ inline double loss_pass(Ranges start, Ranges stop, Array<const double> near_d,
   return total;
 }
 
-// The sums of `Comparisons.proximal_loss`; fills alphas, adds to the weights.
+// The sums of `Comparisons.proximal_loss`; fills alphas, if given, and adds to the weights.
 //
 // The sums count each row's items times its scale, the weights do not.
 template <class Integer>
 std::tuple<double, double, double, double> proximal_pass(
     Ranges start, Ranges stop, Array<const int64_t> base, Array<const Integer> rank,
     Array<const double> near_d, Array<const double> far_d, double noise, Levels thresholds,
-    double gamma, Levels scales, double width, Array<const double> centre, Array<double> alphas,
-    Array<double> row_weights, Array<double> slot_weights) {
+    double gamma, Levels scales, double width, Array<const double> centre,
+    std::optional<Array<double>> alphas, Array<double> row_weights, Array<double> slot_weights) {
   double smoothed = 0.0, loss = 0.0, gap = 0.0, error = 0.0;
   const double width_inverse = 1.0 / (gamma + width);
+  double* out = alphas ? alphas->data : nullptr;
   for (int64_t p = 0; p < near_d.size; ++p) {
     const double level = thresholds[p] + near_d[p], scale = scales[p];
     double weight = row_weights[p];
@@ -121,7 +122,7 @@ std::tuple<double, double, double, double> proximal_pass(
         const double size = near_d[p] + far_d[s], rounding = size + std::abs(thresholds[p]);
         error += scale * (16.0 * EPS * rounding + 4.0 * noise * std::sqrt(size));
       }
-      alphas[t] = alpha;
+      if (out) out[t] = alpha;
       weight += alpha;
       slot_weights[s] += alpha;
     }
@@ -213,8 +214,9 @@ class SortedRows {
   // adds to slot weights. Slots count from `origin` on, where D begins.
   std::pair<double, double> losses(Ranges start, Ranges stop, int64_t origin,
                                    Array<const double> near, Array<const double> D,
-                                   double threshold, double gamma, Array<double> row_weights,
-                                   Array<double> slot_weights, int64_t long_row) {
+                                   double threshold, double gamma, Levels scales,
+                                   Array<double> row_weights, Array<double> slot_weights,
+                                   int64_t long_row) {
     const double shift = running_extremes(D), width_inverse = 1.0 / gamma;
     bisect(near, D.size, threshold - gamma, threshold);
     prefix_sums(D, shift);
@@ -235,14 +237,14 @@ class SortedRows {
           // Not to be reordered: level and shift may be large and close.
           const double largest = weight * (level - shift);
           value = largest - (sums[first] - sums[begin]) - 0.5 * gamma * weight;
-          size += largest + sums[first];
+          size += scales[p] * (largest + sums[first]);
           begin = first;
         }
       }
       value += row_loss(level, D.data + begin, end - begin, gamma, width_inverse,
                         slot_weights.data + begin, weight);
       row_weights[p] = weight;
-      total += value;
+      total += scales[p] * value;
     }
     double count = 0.0;
     for (int64_t s = 0; s < D.size; ++s) {
@@ -330,8 +332,8 @@ inline std::pair<double, double> sorted_loss_pass(Ranges start, Ranges stop,
       const auto [value, largest] = sorted->losses(
           start.slice(first, last), stop.slice(first, last), run.begin, near_d.slice(first, last),
           far_d.slice(run.begin, run.end), thresholds[first], gamma,
-          row_weights.slice(first, last), slot_weights.slice(run.begin, run.end),
-          sort_from.first);
+          scales.slice(first, last), row_weights.slice(first, last),
+          slot_weights.slice(run.begin, run.end), sort_from.first);
       sum.add(value);
       size += largest;
     }

@@ -36,6 +36,17 @@ class ScreeningEvent(NamedTuple):
     seconds: float
 
 
+# Rows of `history_`; the gap is relative.
+HISTORY = np.dtype(
+    [
+        ("iteration", np.int64),
+        ("seconds", np.float64),
+        ("primal", np.float64),
+        ("dual", np.float64),
+        ("gap", np.float64),
+    ]
+)
+
 # Rows of `screening_history_`; "rate" is the share of all items that are decided.
 STEPS = np.dtype(
     [

@@ -166,6 +166,10 @@ class PartitionedComparisons:
         """Return the adjoint at the zero metric, and its error."""
         return self._sum(*zip(*self._map("adjoint_at_zero", None, loss), strict=True))
 
+    def largest_lam(self, loss: SmoothedHinge) -> float:
+        """Return what lambda_max cannot exceed, from the sizes of the pairs alone."""
+        return len(self.parts) * sum(self._map("largest_lam", None, loss))
+
     def largest_ratio(self, margins: MarginsAt, loss: SmoothedHinge) -> float:
         """Largest ratio of a margin to the one at which the item leaves its piece at zero."""
         return max(self._map("largest_ratio", margins.point, loss))

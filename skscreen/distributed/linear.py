@@ -19,6 +19,7 @@ from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.certificate import HISTORY
 from skscreen.distributed.linear_newton import ClusterRows, Iterate, LocalRows, Newton, Problems
 from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import (
@@ -44,10 +45,6 @@ _ROUGH, _MOST_ROUGH = 1e-5, 60
 
 # What a lost cluster raises.
 LOST = (CommClosedError, KilledWorker, CancelledError, FutureCancelledError, TimeoutError)
-
-HISTORY = np.dtype(
-    [("iteration", int), ("seconds", float), ("primal", float), ("dual", float), ("gap", float)]
-)
 
 
 class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEstimator):

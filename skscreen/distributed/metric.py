@@ -9,11 +9,9 @@ from sklearn.utils._param_validation import Interval
 from skscreen.distributed.comparisons import PartitionedComparisons
 from skscreen.distributed.parts import connected
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.fitting.grid import absolute_lam
 from skscreen.fitting.path import forget
-from skscreen.metric_learning.estimator import ScreenedRTLM, learn
-from skscreen.metric_learning.path_solver import solver_options
-from skscreen.metric_learning.problem.build import build
+from skscreen.metric_learning.estimator import ScreenedRTLM
+from skscreen.metric_learning.learning import fit_metric
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 
@@ -46,7 +44,7 @@ class DistributedRTLM(ScreenedRTLM):
     loss : {"smoothed_hinge"}, default="smoothed_hinge"
         The hinge of `ScreenedRTLM` is not available, because it needs a dual variable for each
         triplet.
-    gamma : float, default=0.05
+    width : float, default=0.05
         Width of the quadratic piece of the loss, in (0, 1).
     pull : float, default=0.0
         Weight >= 0 of the sum of d_M^2(x_i, x_j) over the target neighbours in the objective.
@@ -77,7 +75,8 @@ class DistributedRTLM(ScreenedRTLM):
         rank of M.
     lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
         As in `ScreenedRTLM`.
-    screening_history_ : list of ScreeningEvent
+    history_, screening_history_ : structured ndarray
+        As in `ScreenedRTLM`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -146,7 +145,7 @@ class DistributedRTLM(ScreenedRTLM):
         relative_lam=True,
         n_neighbors=5,
         loss="smoothed_hinge",
-        gamma=0.05,
+        width=0.05,
         pull=0.0,
         diagonal=False,
         bound=("gap",),
@@ -162,7 +161,7 @@ class DistributedRTLM(ScreenedRTLM):
         self.relative_lam = relative_lam
         self.n_neighbors = n_neighbors
         self.loss = loss
-        self.gamma = gamma
+        self.width = width
         self.pull = pull
         self.diagonal = diagonal
         self.bound = bound
@@ -191,18 +190,14 @@ class DistributedRTLM(ScreenedRTLM):
         DistributedRTLM
         """
         forget(self)
-        solver_options(self)
-        built = build(self, X, y, from_labels=_from_labels)
-        lam = absolute_lam(self.lam, built[1]) if self.relative_lam else float(self.lam)
-        learn(self, *built, lam)
-        return self
+        return fit_metric(self, self, X, y, from_labels=_from_labels)
 
 
 def _from_labels(model: DistributedRTLM, X, codes, loss: SmoothedHinge) -> PartitionedComparisons:
-    if loss.gamma == 0.0:
+    if loss.width == 0.0:
         raise ValueError(
             "loss must be 'smoothed_hinge', got 'hinge', which keeps a dual variable for each "
-            "triplet. A small gamma is nearly the hinge, but takes many steps; ScreenedRTLM has it."
+            "triplet. A small width is nearly the hinge, but takes many steps; ScreenedRTLM has it."
         )
     kind = DiagonalComparisons if model.diagonal else Comparisons
     return PartitionedComparisons.from_labels(

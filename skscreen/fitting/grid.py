@@ -41,11 +41,8 @@ def _ascending(values) -> np.ndarray:
 
 
 def absolute_lam(lam: float, lam_max: float) -> float:
-    """Return lambda from a fraction of lambda_max.
-
-    It is `lam` itself if lambda_max is 0: then the zero metric is optimal for every lambda.
-    """
-    product = float(lam) * (lam_max or 1.0)
+    """Return lambda from a fraction of lambda_max."""
+    product = float(lam) * lam_max
     if product in (0.0, math.inf):
         raise ValueError(
             f"lam={lam:g} of lambda_max = {lam_max:g} is {product:g} in floating point."

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from skscreen.core.certificate import ScreeningEvent
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.warning import warn_user
 
@@ -24,7 +23,8 @@ S = TypeVar("S")
 class PathResult(Generic[S]):
     """Solutions along a path.
 
-    Iterating yields the solutions; indexing gives one. Arrays have one entry a solution.
+    Indexing gives the fitted estimator of a solution (`__getitem__` of the kinds of paths),
+    iterating all of them. Arrays have one entry a solution.
 
     Parameters
     ----------
@@ -47,13 +47,9 @@ class PathResult(Generic[S]):
         """Return the number of solutions."""
         return len(self.solutions)
 
-    def __iter__(self) -> Iterator[S]:
-        """Iterate over the solutions."""
-        return iter(self.solutions)
-
-    def __getitem__(self, index: int) -> S:
-        """Return one solution."""
-        return self.solutions[index]
+    def __iter__(self) -> Iterator:
+        """Iterate over the fitted estimators."""
+        return (self[index] for index in range(len(self)))
 
     @property
     def objectives(self) -> np.ndarray:
@@ -79,11 +75,6 @@ class PathResult(Generic[S]):
     def converged(self) -> np.ndarray:
         """Whether each duality gap met the tolerance."""
         return np.array([solution.converged for solution in self.solutions])
-
-    @property
-    def screening_history(self) -> list[ScreeningEvent]:
-        """All screening steps."""
-        return [event for solution in self.solutions for event in solution.history]
 
 
 def with_options(kind: type, *omitted: str, **defaults) -> Callable:

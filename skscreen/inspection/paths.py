@@ -114,9 +114,7 @@ class ScreeningDisplay:
             If the length of an array of the path is not that of `path.lams`.
         """
         lams, parameter = _values(path)
-        names = ("path_screening_rates", "screening_rates")
-        if parameter == "C":
-            names = ("path_rates", "rates")
+        names = ("path_rates", "rates")
         first, last = (_along_path(getattr(path, name), lams, f"path.{name}") for name in names)
         return cls(
             lams=lams, path_screening_rates=first, screening_rates=last, parameter=parameter
@@ -162,7 +160,7 @@ class ScreeningDisplay:
         # Rates of 0 and 1 are common, and the frame must not hide half of the line.
         ax.set_ylim(-0.02, 1.02)
         ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
-        of = "samples" if self.parameter == "C" else "decidable items"
+        of = "samples" if self.parameter == "C" else "comparisons"
         ax.set_ylabel(f"Screening rate (% of {of})")
         legend_above(ax)
         return self

@@ -1,29 +1,48 @@
 """Metric learning that chooses the strength of its regularisation by cross-validation."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from typing import ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.metrics import check_scoring
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import validate_data
 
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import Tasks, with_callbacks
-from skscreen.fitting.folds import model_of_folds, score_folds, search_constraints, split
-from skscreen.fitting.grid import absolute_lam, positive_values
+from skscreen.fitting.folds import (
+    as_best,
+    model_of_folds,
+    score_folds,
+    search_constraints,
+    split,
+)
+from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import forget, warn_unless_converged
-from skscreen.metric_learning.estimator import ADVICE, ScreenedRTLM, fitted, learn, start_at
+from skscreen.metric_learning.estimator import ScreenedRTLM
+from skscreen.metric_learning.learning import (
+    ADVICE,
+    chosen_lam,
+    fitted,
+    solve_and_store,
+    start_at,
+)
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
-from skscreen.metric_learning.supervision import class_codes
+from skscreen.metric_learning.supervision import check_samples, class_codes
 
 # Fractions of lambda_max where the grid begins and ends if only the number of values is given.
 _LARGEST_LAM, _SMALLEST_LAM = 0.3, 1e-3
+
+# Relative gap at which a fold is solved at the latest: scores do not see a smaller one.
+_FOLD_TOL = 1e-2
 
 
 class ScreenedRTLMCV(ScreenedRTLM):
@@ -31,13 +50,17 @@ class ScreenedRTLMCV(ScreenedRTLM):
 
     In each fold the values of lambda are solved as one path: each fit starts from the previous
     solution and uses it for screening. A metric is scored by a classifier on the mapped samples,
-    nearest neighbours by default.
+    nearest neighbours by default. The folds are solved to a relative duality gap of 0.01 (or `tol`,
+    if that is larger), the final fit to `tol`.
 
     Parameters
     ----------
     lams : int or array-like of shape (n_lams,), default=12
-        Values of `lam`, positive, as fractions of lambda_max of the training samples. An int is the
-        number of values from 0.3 down to 0.001 in geometric progression.
+        Values of `lam`, positive: fractions of lambda_max of the training samples, or with
+        ``relative_lam=False`` absolute. An int is the number of fractions from 0.3 down to 0.001 in
+        geometric progression.
+    relative_lam : bool, default=True
+        See `ScreenedRTLM`; ignored if `lams` is an int.
     cv : int, cross-validation generator or iterable, default=None
         Cross-validation splitting as in scikit-learn; None is 5 stratified folds.
     scoring : str or callable, default=None
@@ -49,10 +72,17 @@ class ScreenedRTLMCV(ScreenedRTLM):
         Whether to learn the metric from all samples with the chosen value, which `transform` needs.
     n_neighbors : int, None or list of them, default=5
         See `ScreenedRTLM`. If it is a list, the best combination with `lams` is chosen.
-    loss, gamma, pull, diagonal, bound, rule, screening, screen_every, active_set, tol, max_iter
+    loss, width, pull, diagonal, bound, rule, screening, screen_every, active_set, tol, max_iter
         See `ScreenedRTLM`.
     n_components
         See `ScreenedRTLM`; the metrics of the folds are truncated, too.
+    neighbors
+        See `ScreenedRTLM`. The folds use those rows and columns of a graph that belong to their
+        training samples, so that it should have more neighbours than `n_neighbors`.
+    unlabelled
+        See `ScreenedRTLM`. Unlabelled samples are neither learned from nor scored.
+    store
+        See `ScreenedRTLM`; used for the final fit only.
     n_jobs : int or None, default=None
         Folds at a time; in the refit, jobs of the neighbour search.
     verbose : int, default=0
@@ -61,20 +91,25 @@ class ScreenedRTLMCV(ScreenedRTLM):
     Attributes
     ----------
     best_lam_ : float
-        The chosen value of `lams_`, also a fraction of lambda_max; the largest of those with equal
-        scores and the same `n_neighbors`.
+        The chosen value of `lams`, in their unit; the largest of those with equal scores and the
+        same `n_neighbors`.
     lams_ : ndarray of shape (n_lams,)
-        The grid in descending order, as fractions of lambda_max.
+        The grid in descending order, absolute: fractions are those of `lam_max_`.
     best_n_neighbors_ : int or None
         The chosen value of `n_neighbors`; the first of those with equal scores.
     scores_ : ndarray of shape (n_folds, n_lams)
         If `n_neighbors` is a list, the shape is (n_folds, len(n_neighbors), n_lams).
     best_score_ : float
         Mean score over the folds for `best_lam_` and `best_n_neighbors_`.
-    lam_, lam_max_, components_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
-        Of the refit, see `ScreenedRTLM`. `lam_` is absolute, while `best_lam_` and `lams_`, like
-        the parameter `lams`, are fractions of lambda_max.
-    truncated_objective_, screening_history_, n_features_in_, feature_names_in_
+    best_params_, best_index_, cv_results_, n_splits_
+        As in `GridSearchCV`. A fold that cannot be learned from has scores NaN and does not count.
+    best_estimator_ : ScreenedRTLM
+        Fitted to all samples with the chosen values. Only with `refit`.
+    lam_max_ : float
+        Of all samples, with the chosen number of neighbours.
+    lam_, components_, objective_, dual_objective_, dual_gap_, n_iter_, n_triplets_
+        Of the refit, see `ScreenedRTLM`.
+    truncated_objective_, history_, screening_history_, n_features_in_, feature_names_in_
         The same.
 
     Raises
@@ -102,11 +137,8 @@ class ScreenedRTLMCV(ScreenedRTLM):
     True
     """
 
-    store = neighbors = unlabelled = None
     _parameter_constraints: ClassVar[dict] = {
-        **search_constraints(
-            ScreenedRTLM, "lams", "lam", "relative_lam", "store", "neighbors", "unlabelled"
-        ),
+        **search_constraints(ScreenedRTLM, "lams", "lam"),
         "classifier": [HasMethods(["fit", "predict"]), None],
         "n_neighbors": [*ScreenedRTLM._parameter_constraints["n_neighbors"], list, tuple],
     }
@@ -115,13 +147,14 @@ class ScreenedRTLMCV(ScreenedRTLM):
         self,
         lams=12,
         *,
+        relative_lam=True,
         cv=None,
         scoring=None,
         classifier=None,
         refit=True,
         n_neighbors=5,
         loss="smoothed_hinge",
-        gamma=0.05,
+        width=0.05,
         pull=0.0,
         diagonal=False,
         bound=("gap",),
@@ -132,17 +165,21 @@ class ScreenedRTLMCV(ScreenedRTLM):
         tol=1e-6,
         max_iter=10_000,
         n_components=None,
+        neighbors=None,
+        unlabelled=None,
+        store=None,
         n_jobs=None,
         verbose=0,
     ):
         self.lams = lams
+        self.relative_lam = relative_lam
         self.cv = cv
         self.scoring = scoring
         self.classifier = classifier
         self.refit = refit
         self.n_neighbors = n_neighbors
         self.loss = loss
-        self.gamma = gamma
+        self.width = width
         self.pull = pull
         self.diagonal = diagonal
         self.bound = bound
@@ -153,6 +190,9 @@ class ScreenedRTLMCV(ScreenedRTLM):
         self.tol = tol
         self.max_iter = max_iter
         self.n_components = n_components
+        self.neighbors = neighbors
+        self.unlabelled = unlabelled
+        self.store = store
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -175,35 +215,65 @@ class ScreenedRTLMCV(ScreenedRTLM):
         ScreenedRTLMCV
         """
         forget(self)
-        self.lams_ = _grid(self.lams)
         solver_options(self)
+        grid, counts = _grid(self.lams), self._counts()
         checked = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        codes = class_codes(checked, y)
+        check_samples(X, y)
+        codes = class_codes(checked, y, self.unlabelled)
         if self.diagonal or len(checked) > checked.shape[1]:
             size = checked.shape[1] ** (1 if self.diagonal else 2)
-            what = f"Starts for the refit from {self.lams_.size:,} values of lambda"
-            check_memory(8.0 * size * self.lams_.size, what, "Use fewer values.")
+            what = f"Starts for the refit from {grid.size:,} values of lambda"
+            check_memory(8.0 * size * grid.size, what, "Use fewer values.")
         X, y, splits = split(self.cv, X, y, codes, groups)
+        # Unlabelled samples are neither learned from nor scored.
+        splits = [tuple(part[codes[part] >= 0] for part in parts) for parts in splits]
+        with Tasks(self, len(splits), "fold") as tasks:
+            start = self._search(X, y, splits, grid, counts, tasks)
+            self._refit(X, y, grid, start)
+        return self
+
+    def _search(self, X, y, splits: list, grid, counts: list, tasks: Tasks) -> dict | None:
+        """Choose lambda and the number of neighbours; return a start for the refit."""
         classifier = KNeighborsClassifier() if self.classifier is None else self.classifier
         scorer = check_scoring(classifier, self.scoring)
-        counts = self._counts()
-        model = model_of_folds(self, ScreenedRTLM, n_neighbors=counts[0])
-        path = partial(_follow_fold, model, classifier, counts, self.lams_)
+        fixed = {"n_neighbors": counts[0], "relative_lam": self._is_relative, "unlabelled": None}
+        model = model_of_folds(self, ScreenedRTLM, **fixed)
+        path = partial(_follow_fold, model, classifier, counts, grid, X)
         several = isinstance(self.n_neighbors, list | tuple)
-        grid = {"n_neighbors": counts, "lam": self.lams_} if several else {"lam": self.lams_}
-        with Tasks(self, len(splits), "fold") as tasks:
-            best, failed, start = score_folds(
-                self, model, path, scorer, X, y, splits, None, tasks, grid
-            )
-            warn_unless_converged(failed, self.tol, self.max_iter, ADVICE)
-            k, best = divmod(best, self.lams_.size)
-            self.best_n_neighbors_, self.best_lam_ = counts[k], float(self.lams_[best])
-            if self.refit:
-                model = clone(model).set_params(n_neighbors=counts[k], n_jobs=self.n_jobs)
-                built = build(model, X, y)
-                lam = absolute_lam(self.best_lam_, built[1])
-                learn(self, *built, lam, [] if start is None else [(lam, start)])
-        return self
+        values = {"n_neighbors": counts} if several else {}
+        values["lam"] = grid.tolist()
+        # What is cut are places, because a graph of neighbours has to be cut along both axes.
+        places = np.arange(len(y))
+        best, failed, start = score_folds(
+            self, model, path, scorer, places, y, splits, None, tasks, values
+        )
+        warn_unless_converged(failed, max(self.tol, _FOLD_TOL), self.max_iter, ADVICE)
+        k, best = divmod(best, grid.size)
+        self.best_n_neighbors_, self.best_lam_ = counts[k], float(grid[best])
+        return start
+
+    def _refit(self, X, y, grid: np.ndarray, start: dict | None) -> None:
+        """Set the absolute grid, and learn from all samples."""
+        chosen = {"lam": self.best_lam_, "n_neighbors": self.best_n_neighbors_}
+        chosen["relative_lam"] = self._is_relative
+        model = model_of_folds(self, ScreenedRTLM, **chosen)
+        model.set_params(n_jobs=self.n_jobs, store=self.store)
+        built = build(model, X, y)
+        problem, lam_max, _ = built
+        self.lam_max_ = problem.in_data(lam_max)
+        known = [chosen_lam(model, lam, problem, lam_max) for lam in grid]
+        self.lams_ = np.array([problem.in_data(lam) for lam in known])
+        if not self.refit:
+            return
+        lam = chosen_lam(model, self.best_lam_, problem, lam_max)
+        known = [] if start is None else [(lam, start)]
+        solve_and_store(self, model, built, lam, (X, y, None, None), {}, known)
+        self.best_estimator_ = as_best(self, ScreenedRTLM, **chosen)
+
+    @property
+    def _is_relative(self) -> bool:
+        """Whether the grid has fractions of lambda_max."""
+        return self.relative_lam or isinstance(self.lams, Integral)
 
     def _counts(self) -> list[int | None]:
         """Return the numbers of neighbours to choose from."""
@@ -230,19 +300,25 @@ def _follow_fold(
     classifier: BaseEstimator,
     counts: list[int | None],
     lams: np.ndarray,
+    samples,
     training,
     weights,
-    X_val,
+    validation,
 ) -> Iterator[tuple]:
     """Learn the metrics of one fold, and a classifier on each; see `FoldPath`."""
-    X, y = training
-    for count in counts:
+    rows, y = training
+    X, X_val = _safe_indexing(samples, rows), _safe_indexing(samples, validation)
+    if sparse.issparse(model.neighbors):
         # Folds may be threads.
+        graph = sparse.csr_array(model.neighbors)[rows][:, rows]
+        model = clone(model).set_params(neighbors=graph)
+    for count in counts:
         fold, classifier = clone(model).set_params(n_neighbors=count), clone(classifier)
         problem, lam_max, first = build(fold, X, y)
         solver, options = PathSolver(problem, first), solver_options(fold)
+        options = replace(options, tol=max(fold.tol, _FOLD_TOL))
         for index, fraction in enumerate(lams):
-            lam = absolute_lam(fraction, lam_max)
+            lam = chosen_lam(fold, fraction, problem, lam_max)
             if index == 0:
                 *_, (_, solution) = solver.approach(lam, lam_max, options)
             else:

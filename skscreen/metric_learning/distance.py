@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array, check_is_fitted
+
+# Precisions of samples that are kept as they are.
+FLOATS = (np.float64, np.float32)
+
+# Number of samples in single precision that are mapped at a time.
+_BATCH = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +74,8 @@ class MahalanobisMixin:
         """
         check_is_fitted(self)
         pairs = check_tuples("pairs", pairs, 2, self.n_features_in_)
-        return np.linalg.norm((pairs[:, 0] - pairs[:, 1]) @ self.components_.T, axis=1)
+        differences = np.subtract(pairs[:, 0], pairs[:, 1], dtype=np.float64)
+        return np.linalg.norm(differences @ self.components_.T, axis=1)
 
     def pair_score(self, pairs) -> np.ndarray:
         """Return minus the learned distances: the greater, the more similar.
@@ -105,8 +113,18 @@ class MahalanobisMixin:
         return self.components_.T @ self.components_
 
 
+def mapped(X: np.ndarray, components: np.ndarray) -> np.ndarray:
+    """Return X @ components.T in the precision of X, (n, d), computed in double precision."""
+    if X.dtype == np.float64:
+        return X @ components.T
+    out, rows = np.empty((len(X), len(components)), dtype=X.dtype), components.astype(np.float64)
+    for some in gen_batches(len(X), _BATCH):
+        out[some] = X[some].astype(np.float64) @ rows.T
+    return out
+
+
 def check_tuples(name: str, tuples, size: int, n_features: int | None = None) -> np.ndarray:
-    """Return tuples of vectors as an array of shape (m, size, d), float64.
+    """Return tuples of vectors as an array of shape (m, size, d), float64 or float32.
 
     Parameters
     ----------
@@ -123,7 +141,7 @@ def check_tuples(name: str, tuples, size: int, n_features: int | None = None) ->
     ValueError
         For another shape, or numbers that are not finite.
     """
-    tuples = check_array(tuples, allow_nd=True, ensure_2d=False, dtype=np.float64, input_name=name)
+    tuples = check_array(tuples, allow_nd=True, ensure_2d=False, dtype=FLOATS, input_name=name)
     d = n_features or (tuples.shape[2] if tuples.ndim == 3 else 0)
     if tuples.ndim != 3 or tuples.shape[1:] != (size, d) or d == 0:
         wanted = f"(n_{name}, {size}, {n_features or 'n_features'})"

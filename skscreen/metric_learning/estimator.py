@@ -1,7 +1,6 @@
 """Mahalanobis metric learning from comparisons of distances: the estimator."""
 
 import os
-from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -12,32 +11,17 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
-from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skscreen.core.threads import N_JOBS
-from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
-from skscreen.fitting.grid import absolute_lam
-from skscreen.fitting.path import clone_for, forget, warn_unless_converged
-from skscreen.fitting.store import Store, check_store, content_key
-from skscreen.metric_learning.distance import MahalanobisMixin
-from skscreen.metric_learning.path_solver import PathSolver, solver_options
-from skscreen.metric_learning.problem.build import build
-from skscreen.metric_learning.problem.domains import Point
-from skscreen.metric_learning.problem.objective import Problem, inner
+from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
+from skscreen.fitting.path import forget
+from skscreen.fitting.store import Store
+from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, mapped
+from skscreen.metric_learning.learning import fit_metric
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
-from skscreen.metric_learning.solvers.solution import Solution
-
-# Advice if a solve ended at `max_iter`, and if it was ended by rounding errors.
-ADVICE = (
-    "Standardise X, raise max_iter or use a larger lam.",
-    "That is as far as rounding errors allow; raise tol.",
-)
-
-# Number of samples in single precision that are mapped at a time.
-_BATCH = 4096
 
 
 class ScreenedRTLM(
@@ -77,12 +61,12 @@ class ScreenedRTLM(
         all; see the notes for the cost.
     loss : {"smoothed_hinge", "hinge"}, default="smoothed_hinge"
         Loss of the margin of a triplet, with threshold 1.
-    gamma : float, default=0.05
-        Width of the quadratic piece of the smoothed hinge, in (0, 1). Not used by "hinge".
+    width : float, default=0.05
+        Width of the quadratic piece of the smoothed hinge, in (0, 1). Ignored by "hinge".
     pull : float, default=0.0
         Weight >= 0 of an additional term in the objective, the sum of d_M^2(x_i, x_j) over the
         target neighbours, which are the pairs (i, j) of the same class in the triplets from labels
-        (Weinberger and Saul 2009). Explicit comparisons have no target neighbours.
+        (Weinberger and Saul 2009). Ignored with comparisons, which have no target neighbours.
     diagonal : bool, default=False
         Whether to learn feature weights (a diagonal M >= 0) instead of a full matrix.
     bound : str or sequence of str, default=("gap",)
@@ -98,7 +82,8 @@ class ScreenedRTLM(
         "sphere" leaves undecided. For "gb" and a full matrix, "semidefinite" is the same as
         "linear".
     screening : bool, default=True
-        Whether to screen at all; the solution is the same.
+        If False, no triplet is dropped, and `bound`, `rule` and `screen_every` are ignored. The
+        solution does not change.
     screen_every : int, default=10
         Number of iterations between two dynamic screening steps.
     active_set : bool, default=True
@@ -114,15 +99,15 @@ class ScreenedRTLM(
         the same, within `tol`. The gain is smaller for "hinge", because the dual variables of the
         triplets are not stored. See `Store`.
     n_components : int, float or None, default=None
-        Number of eigenvalues to keep, the largest ones; a metric of lower rank has fewer rows in
-        `components_`. A float in (0, 1) keeps as many as make up this share of the trace. None
-        keeps all. `truncated_objective_` is the objective of what is kept; the certificate is that
-        of the whole metric.
+        Number of eigenvalues to keep, the largest ones, at most n_features; a metric of lower rank
+        has fewer rows in `components_`. A float in (0, 1) keeps as many as make up this share of
+        the trace. None keeps all. `truncated_objective_` is the objective of what is kept; the
+        certificate is that of the whole metric.
     neighbors : sparse matrix of shape (n_samples, n_samples), transformer or None, default=None
         Precomputed neighbours: a sparse graph of distances to the neighbours of each sample, or a
         transformer that makes one, such as `KNeighborsTransformer`. For each sample the nearest
         `n_neighbors` of its own class and of other classes are then taken from its row; a sample
-        without one of the two has no triplets. With labels only.
+        without one of the two has no triplets. Ignored with comparisons.
     unlabelled : label or None, default=None
         Label that marks samples whose class is not known, for example -1; they are in no triplet.
         None: all labels are classes.
@@ -135,7 +120,7 @@ class ScreenedRTLM(
     ----------
     components_ : ndarray of shape (r, n_features_in_)
         Linear map with M = components_.T @ components_, sorted by decreasing eigenvalue; r is the
-        rank of M.
+        rank of M. In single precision if X is.
     lam_, lam_max_ : float
         Absolute strength of the regularisation, and lambda_max of the data.
     objective_, dual_objective_ : float
@@ -150,10 +135,14 @@ class ScreenedRTLM(
     n_triplets_ : int
         Number of triplets of the problem; with explicit comparisons, the number of comparisons of
         positive weight, including quadruplets and pairs.
-    screening_history_ : list of ScreeningEvent
-        For each screening step: where it happened, lambda and iteration, the number of triplets
-        that are proven to be in the zero part or in the linear part of the loss, the number
-        undecided, and the seconds it took.
+    history_ : structured ndarray
+        Fields "iteration", "seconds", "primal", "dual" and "gap", the relative duality gap: an
+        entry for the start and for each round of steps of the last solve, that for `lam`.
+    screening_history_ : structured ndarray of shape (n_steps,)
+        The screening steps: "where", the value of lambda ("parameter", named in
+        `screening_parameter_`), the "iteration", how many triplets are proven to be in the "zero"
+        part of the loss or in the linear part ("at_bound"), how many are "undecided", the "rate" of
+        the former among all triplets, and "seconds".
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -219,7 +208,7 @@ class ScreenedRTLM(
         "relative_lam": ["boolean"],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "loss": [StrOptions({"smoothed_hinge", "hinge"})],
-        "gamma": [Interval(Real, 0, 1, closed="neither")],
+        "width": [Interval(Real, 0, 1, closed="neither")],
         "pull": [Interval(Real, 0, 1e40, closed="both")],
         "diagonal": ["boolean"],
         "bound": [StrOptions(set(BOUNDS)), list, tuple],
@@ -248,7 +237,7 @@ class ScreenedRTLM(
         relative_lam=True,
         n_neighbors=5,
         loss="smoothed_hinge",
-        gamma=0.05,
+        width=0.05,
         pull=0.0,
         diagonal=False,
         bound=("gap",),
@@ -269,7 +258,7 @@ class ScreenedRTLM(
         self.relative_lam = relative_lam
         self.n_neighbors = n_neighbors
         self.loss = loss
-        self.gamma = gamma
+        self.width = width
         self.pull = pull
         self.diagonal = diagonal
         self.bound = bound
@@ -288,7 +277,10 @@ class ScreenedRTLM(
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y=None, *, triplets=None, quadruplets=None, pairs=None, weights=None) -> Self:
+    def fit(
+        self, X, y=None, *, triplets=None, quadruplets=None, pairs=None, sample_weight=None,
+        comparison_weight=None,
+    ) -> Self:  # fmt: skip
         """Learn the metric from labels, or from any lists of comparisons together.
 
         Parameters
@@ -309,27 +301,22 @@ class ScreenedRTLM(
             threshold L, or -U, instead of 1. Without bounds, (S, D), every pair of S should be
             nearer than every pair of D, by 1. These |S| |D| comparisons are never listed, and
             cannot be combined with others.
-        weights : array-like of shape (n_comparisons,), optional
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights >= 0 of the samples, with labels: the losses of the triplets (i, j, l) count
+            times the weight of i. A sample of weight 0 is left out.
+        comparison_weight : array-like of shape (n_comparisons,), optional
             Weights >= 0 of the comparisons, in the order triplets, quadruplets, similar pairs,
-            dissimilar pairs; a weight of 0 drops a comparison. Not with labels.
+            dissimilar pairs; a weight of 0 drops a comparison. Not with labels, nor (S, D).
 
         Returns
         -------
         ScreenedRTLM
         """
         forget(self)
-        solver_options(self)
-        lists = {"triplets": triplets, "quadruplets": quadruplets, "pairs": pairs}
-        built = build(self, X, y, weights, **lists)
-        lam = absolute_lam(self.lam, built[1]) if self.relative_lam else float(self.lam)
-        store, key, known = check_store(self.store), None, []
-        if store is not None:
-            key = _key(self, X, y, triplets, quadruplets, *(pairs or ()), weights)
-            known = store.neighbours(key, lam)
-        last = learn(self, *built, lam, known)
-        if store is not None and last.converged:
-            store.put(key, lam, **start_at(last))
-        return self
+        return fit_metric(
+            self, self, X, y, sample_weight=sample_weight, comparison_weight=comparison_weight,
+            triplets=triplets, quadruplets=quadruplets, pairs=pairs,
+        )  # fmt: skip
 
     def transform(self, X) -> np.ndarray:
         """Map samples such that Euclidean distances are the learned distances.
@@ -341,21 +328,16 @@ class ScreenedRTLM(
         Returns
         -------
         ndarray of shape (n_samples, r)
+            In the precision of X.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        if X.dtype == np.float64:
-            return X @ self.components_.T
-        # Samples in single precision are copied in parts.
-        mapped = np.empty((len(X), len(self.components_)))
-        for some in gen_batches(len(X), _BATCH):
-            mapped[some] = X[some].astype(np.float64) @ self.components_.T
-        return mapped
+        return mapped(validate_data(self, X, dtype=FLOATS, reset=False), self.components_)
 
     def __sklearn_tags__(self):
-        """Labels are needed (unless comparisons are given)."""
+        """Labels are needed (unless comparisons are given); single precision is kept."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -364,98 +346,3 @@ class ScreenedRTLM(
     @property
     def _n_features_out(self) -> int:
         return self.components_.shape[0]
-
-
-def learn(
-    model: ScreenedRTLM,
-    problem: Problem,
-    lam_max: float,
-    first: Point,
-    lam: float,
-    known: Sequence[tuple[float, dict]] = (),
-) -> Solution:
-    """Solve for one lambda and set the attributes of an estimator.
-
-    Parameters
-    ----------
-    model : ScreenedRTLM
-    problem, lam_max, first
-        See `build`.
-    lam : float
-    known : sequence of (float, dict)
-        Other values of lambda with what `start_at` returned of their solutions.
-    """
-    options, solver, solutions = solver_options(model), PathSolver(problem, first), []
-    for other, start in sorted(known, key=lambda other: -abs(np.log(other[0] / lam))):
-        solver.recall(other, start["parameter"], float(start["step"]), int(start["n_iter"]))
-    with Tasks(model, None, "lambda") as tasks:
-        for done, solution in solver.approach(lam, lam_max, options):
-            solutions.append(solution.without_evaluation())
-            # A callback cannot end it, as there is no solution for this lambda yet.
-            tasks.end_task(done, solution.line)
-    warn_unless_converged(solutions[-1:], model.tol, model.max_iter, ADVICE)
-    _set(model, solutions, lam_max, problem)
-    return solutions[-1]
-
-
-def start_at(solution: Solution) -> dict:
-    """Return the arrays by which `PathSolver.recall` knows a solution."""
-    return {
-        "parameter": solution.point.value, "step": solution.step, "n_iter": solution.n_iter,
-    }  # fmt: skip
-
-
-def fitted(
-    model: ScreenedRTLM, solution: Solution, lam_max: float, problem: Problem
-) -> ScreenedRTLM:
-    """Return the fitted estimator of one solution; `model` is what the problem was built for."""
-    out = clone_for(model, lam=solution.lam, relative_lam=False)
-    _set(out, [solution], lam_max, problem)
-    return out
-
-
-def _key(model: ScreenedRTLM, *data) -> str:
-    """Return the name of a problem in a store."""
-    # In C order, because the key depends on the memory layout.
-    arrays = [None if part is None else np.ascontiguousarray(part) for part in data]
-    return content_key(
-        *arrays, model.n_neighbors, model.loss, model.gamma, model.pull, model.diagonal,
-        model.neighbors, model.unlabelled,
-    )  # fmt: skip
-
-
-def _set(
-    model: ScreenedRTLM, solutions: Sequence[Solution], lam_max: float, problem: Problem
-) -> None:
-    """Set the fitted attributes from the last solution."""
-    solution = solutions[-1]
-    certificate = solution.certificate
-    model.lam_, model.lam_max_ = solution.lam, lam_max
-    model.objective_, model.dual_objective_ = certificate.primal, certificate.dual
-    model.dual_gap_ = certificate.relative_gap
-    model.n_iter_ = sum(solution.n_iter for solution in solutions)
-    model.n_triplets_ = problem.geometry.n_items
-    model.screening_history_ = [event for solution in solutions for event in solution.history]
-    rows, model.truncated_objective_ = _truncated(model.n_components, problem, solution)
-    # Set last: if it is present, all other attributes belong to this fit.
-    model.components_ = rows
-
-
-def _truncated(
-    n_components: int | float | None, problem: Problem, solution: Solution
-) -> tuple[np.ndarray, float]:
-    """Return the rows of the map that are kept, and the objective of their metric."""
-    rows, objective = problem.components(solution.point), solution.certificate.primal
-    if n_components is None:
-        return rows, objective
-    if not isinstance(n_components, Integral):
-        shares = np.cumsum(np.einsum("ij,ij->i", rows, rows))
-        n_components = int(np.searchsorted(shares, n_components * shares[-1])) + 1
-    if n_components >= len(rows):
-        return rows, objective
-    rows = rows[:n_components]
-    kept = rows if problem.basis is None else rows @ problem.basis
-    value = np.einsum("ij,ij->j", kept, kept) if problem.geometry.diagonal else kept.T @ kept
-    point = problem.domain.project(value)
-    losses, _ = problem.at(solution.lam).loss_value(point, problem.geometry.margins(point))
-    return rows, losses + 0.5 * solution.lam * inner(point.value, point.value)

@@ -13,14 +13,15 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from skscreen.core.memory import check_memory
 from skscreen.fitting.grid import positive_values
-from skscreen.fitting.path import PathResult, follow, warn_unless_converged
-from skscreen.metric_learning.estimator import ADVICE, ScreenedRTLM, fitted
+from skscreen.fitting.path import PathResult, follow, warn_unless_converged, with_options
+from skscreen.metric_learning.estimator import ScreenedRTLM
+from skscreen.metric_learning.learning import ADVICE, chosen_lam, fitted, steps_of, unit_of_lam
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.screening.active import screen
 from skscreen.metric_learning.screening.ranges import count_in_range
-from skscreen.metric_learning.solvers.projected_gradient import Options
+from skscreen.metric_learning.solvers.progress import Options
 from skscreen.metric_learning.solvers.solution import Solution
 
 # Bytes per entry of a metric: a solution has the metric and its factor.
@@ -31,25 +32,32 @@ _KEPT = 16.0
 class RTLMPath(PathResult[Solution]):
     """Solutions along a regularisation path, in descending order of lambda.
 
-    Iterate over it or index it to get the solutions. The arrays below have one entry for each
-    lambda. Solutions are small, but the path also keeps the pairs of the triplets, from which the
-    rates are computed. If there are at most as many samples as features, the `point` of a solution
-    is in coordinates of the span of the samples (`problem.basis`), whereas `matrices` and
-    `estimator` refer to the features.
+    Iterate over it or index it to get the fitted estimators; `solutions` are what the solver found.
+    The arrays below have one entry for each lambda. Solutions are small, but the path also keeps
+    the pairs of the triplets, from which the rates are computed. If there are at most as many
+    samples as features, the `point` of a solution is in coordinates of the span of the samples
+    (`problem.basis`), whereas `matrices` and the estimators refer to the features.
 
     Attributes
     ----------
     model : ScreenedRTLM
-        The parameters of the path. It is not fitted; see the method `estimator`.
+        The parameters of the path. It is not fitted.
     solutions : tuple of Solution
-    lam_max : float
-        `lams / lam_max` are values of the parameter `lam` of `ScreenedRTLM`.
     problem : Problem
         Everything but lambda; for the properties that are computed on demand.
+    first_lam : float
+        lambda_max in the units of the problem's coordinates.
+    lam_max : float
+        `lams / lam_max` are values of the parameter `lam` of `ScreenedRTLM` with `relative_lam`.
     """
 
-    lam_max: float
     problem: Problem
+    first_lam: float
+
+    @property
+    def lam_max(self) -> float:
+        """Absolute lambda_max."""
+        return self.problem.in_data(self.first_lam)
 
     @property
     def n_triplets(self) -> int:
@@ -59,31 +67,45 @@ class RTLMPath(PathResult[Solution]):
     @property
     def lams(self) -> np.ndarray:
         """Absolute values of lambda, descending."""
-        return np.array([solution.lam for solution in self])
+        return np.array([self.problem.in_data(solution.lam) for solution in self.solutions])
+
+    @property
+    def screening_parameter(self) -> str:
+        """The parameter that differs along the path."""
+        return "lam"
+
+    @property
+    def screening_history(self) -> np.ndarray:
+        """All screening steps, as in `screening_history_`."""
+        return steps_of(self.solutions, self.problem)
+
+    def __getitem__(self, index: int) -> ScreenedRTLM:
+        """Return the fitted estimator of the value of lambda at a place in `lams`."""
+        return fitted(self.model, self.solutions[index], self.first_lam, self.problem)
 
     @property
     def matrices(self) -> np.ndarray:
         """Metrics, (n_lams, d, d); for a diagonal metric the weights, (n_lams, d)."""
-        return np.stack([self.problem.matrix(solution.point) for solution in self])
+        return np.stack([self.problem.matrix(solution.point) for solution in self.solutions])
 
     @property
-    def screening_rates(self) -> np.ndarray:
-        """Share of the decidable triplets that had been dropped when the solve ended.
+    def rates(self) -> np.ndarray:
+        """Share of all triplets that had been dropped when the solve ended.
 
         Where the solver did not screen, because it expected few iterations: the share that it could
-        have dropped, as in `path_screening_rates`.
+        have dropped, as in `path_rates`.
         """
-        ends = self._share([solution.n_screened() for solution in self])
-        return np.where(self._path_screened, ends, np.maximum(ends, self.path_screening_rates))
+        ends = self._share([solution.n_screened() for solution in self.solutions])
+        return np.where(self._path_screened, ends, np.maximum(ends, self.path_rates))
 
     @cached_property
-    def path_screening_rates(self) -> np.ndarray:
+    def path_rates(self) -> np.ndarray:
         """The same before the first iteration, by the solution at the previous lambda.
 
         Where the solver did not screen, it is computed on demand, by three evaluations for each
         lambda.
         """
-        counts = [solution.n_screened("path") for solution in self]
+        counts = [solution.n_screened("path") for solution in self.solutions]
         if self.model.screening:
             for t in np.flatnonzero(~self._path_screened[1:]) + 1:
                 counts[t] = self._n_path_screened(t)
@@ -91,62 +113,47 @@ class RTLMPath(PathResult[Solution]):
 
     @property
     def _path_screened(self) -> np.ndarray:
-        return np.array([any(event.where == "path" for event in s.history) for s in self])
+        return np.array([any(event.where == "path" for event in s.history) for s in self.solutions])
 
     def _n_path_screened(self, t: int) -> int:
-        before, solution, options = self[t - 1], self[t], solver_options(self.model)
+        before, solution = self.solutions[t - 1 : t + 1]
+        options = solver_options(self.model)
         reference = self.problem.at(before.lam).evaluate(before.point).in_order()
         objective = replace(reference.objective, lam=solution.lam)
         found = screen(objective, reference, before.lam, options.bounds, options.rule)
         return found.n_zero + found.n_linear
 
     def _share(self, counts: Sequence[int]) -> np.ndarray:
-        if not any(counts):
-            return np.zeros(len(self))
-        return np.minimum(np.array(counts) / np.maximum(self.n_decidable, 1), 1.0)
+        return np.array(counts) / self.n_triplets
 
     @cached_property
     def n_decidable(self) -> np.ndarray:
         """Number of triplets that screening could decide: those off the quadratic piece.
 
-        Computed on demand, like all rates, by one evaluation for each lambda.
+        Computed on demand, by one evaluation for each lambda.
         """
         geometry, loss = self.problem.geometry, self.problem.loss
-        margins = (geometry.margins(solution.point) for solution in self)
+        margins = (geometry.margins(solution.point) for solution in self.solutions)
         return np.array([geometry.count_decidable(x, loss) for x in margins])
 
     @cached_property
     def range_rates(self) -> np.ndarray:
-        """Share of the decidable triplets that the ranges of one solution decide at later values.
+        """Share of all triplets that the ranges of one solution decide at later values.
 
         Shape (n_lams, n_lams), entry (i, j) from solution i at the lambda of j, NaN for j < i.
         Computed on demand, in about 50 ns for each triplet and solution.
         """
         rates = np.full((len(self), len(self)), np.nan)
-        for i, solution in enumerate(self):
-            gap, lams = solution.certificate.gap, self.lams[i:]
+        for i, solution in enumerate(self.solutions):
+            gap, lams = solution.certificate.gap, np.array([s.lam for s in self.solutions[i:]])
             counts = count_in_range(
                 self.problem.at(solution.lam), solution.point, solution.lam, gap, lams[::-1]
             )
-            rates[i, i:] = np.minimum(counts[::-1] / np.maximum(self.n_decidable[i:], 1), 1.0)
+            rates[i, i:] = counts[::-1] / self.n_triplets
         return rates
 
-    def estimator(self, index: int) -> ScreenedRTLM:
-        """Return the fitted estimator of one value of lambda.
 
-        Parameters
-        ----------
-        index : int
-            Place of the value in `lams`.
-
-        Returns
-        -------
-        ScreenedRTLM
-            Its `lam` is the absolute value.
-        """
-        return fitted(self.model, self.solutions[index], self.lam_max, self.problem)
-
-
+@with_options(ScreenedRTLM, "lam", "store")
 @validate_params(
     {
         "ratio": [Interval(Real, 0, 1, closed="neither")],
@@ -159,8 +166,8 @@ class RTLMPath(PathResult[Solution]):
 def rtlm_path(
     X,
     y=None,
-    *,
     lams=None,
+    *,
     ratio=0.9,
     stop=0.01,
     n_lams=None,
@@ -168,7 +175,8 @@ def rtlm_path(
     triplets=None,
     quadruplets=None,
     pairs=None,
-    weights=None,
+    sample_weight=None,
+    comparison_weight=None,
     callbacks=(),
     **options,
 ) -> RTLMPath:
@@ -187,7 +195,8 @@ def rtlm_path(
     y : array-like of shape (n_samples,), optional
         Class labels; not used with comparisons.
     lams : array-like of shape (n_lams,), optional
-        Absolute values of lambda, in any order. Then `ratio` and `stop` are not used.
+        Values of lambda, in any order: fractions of lambda_max unless `relative_lam` is False. Then
+        `ratio` and `stop` are ignored.
     ratio : float, default=0.9
         Ratio of consecutive values, in (0, 1).
     stop : float, default=0.01
@@ -197,13 +206,13 @@ def rtlm_path(
     ranges : bool, default=False
         Whether triplets that a solution decides for a whole range of lambda are skipped in that
         range (Algorithm 2 of the paper).
-    triplets, quadruplets, pairs, weights : optional
-        Comparisons instead of labels, as in `ScreenedRTLM.fit`.
+    triplets, quadruplets, pairs, sample_weight, comparison_weight : optional
+        Comparisons instead of labels, and weights, as in `ScreenedRTLM.fit`.
     callbacks : sequence of callbacks, optional
         Callbacks of scikit-learn >= 1.9. Each lambda is a task; a callback that asks to stop ends
         the path.
     **options
-        Parameters of `ScreenedRTLM`, except `lam`, `relative_lam` and `store`.
+        Parameters of `ScreenedRTLM`, except `lam` and `store`.
 
     Returns
     -------
@@ -232,30 +241,26 @@ def rtlm_path(
     >>> bool(path.dual_gaps.max() <= 1e-6)
     True
     """
-    for name in ("lam", "relative_lam"):
-        if name in options:
-            raise TypeError(f"rtlm_path() takes lams, not {name}.")
-    if options.get("store") is not None:
-        raise ValueError("store has no use on a path, which keeps its own references.")
     model = ScreenedRTLM(**options)
     model._validate_params()
     grid = None if lams is None else positive_values("lams", lams)[::-1][:n_lams]
     options = solver_options(model)
     problem, lam_max, first = build(
-        model, X, y, weights, triplets=triplets, quadruplets=quadruplets, pairs=pairs
-    )
+        model, X, y, sample_weight=sample_weight, comparison_weight=comparison_weight,
+        triplets=triplets, quadruplets=quadruplets, pairs=pairs,
+    )  # fmt: skip
     n_values = n_lams or 0 if grid is None else len(grid)
     what = f"Metrics for {n_values:,} values of lambda"
     size = math.prod(problem.geometry.shape)
     check_memory(_KEPT * size * n_values, what, "Use fewer values.")
     if grid is not None:
-        stop = -math.inf
+        grid, stop = [chosen_lam(model, lam, problem, lam_max) for lam in grid], -math.inf
     elif lam_max > 0.0:
         # Below the last one only rounding errors are left.
         last = math.ceil(math.log(sys.float_info.epsilon, ratio))
         grid = (lam_max * ratio**t for t in range(last))
     else:
-        grid = [1.0]
+        grid = [unit_of_lam(problem, lam_max)]
     solver = PathSolver(problem, first, ranges and model.screening)
     if callbacks:
         model.set_callbacks(*callbacks)
@@ -263,7 +268,7 @@ def rtlm_path(
     grid = itertools.islice(grid, n_lams)
     solutions = follow(model, _steps(solver, options, grid, stop, total), total, "lambda")
     warn_unless_converged(solutions, model.tol, model.max_iter, ADVICE)
-    return RTLMPath(model, tuple(solutions), lam_max, problem)
+    return RTLMPath(model, tuple(solutions), problem, lam_max)
 
 
 def _steps(

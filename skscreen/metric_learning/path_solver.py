@@ -3,19 +3,20 @@
 import math
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skscreen.core.threads import blas_threads_for
 from skscreen.metric_learning.problem.comparisons import Comparisons
-from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.domains import Domain, Point
 from skscreen.metric_learning.problem.losses import is_narrow
 from skscreen.metric_learning.problem.objective import Objective, Problem, Proximal
 from skscreen.metric_learning.screening.active import decide, leave_out
 from skscreen.metric_learning.screening.bounds import BOUNDS, rrpb_ball
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
-from skscreen.metric_learning.solvers.projected_gradient import Options, solve
+from skscreen.metric_learning.solvers.progress import Options
+from skscreen.metric_learning.solvers.projected_gradient import solve
 from skscreen.metric_learning.solvers.solution import Solution
 
 # Width of the proximal smoothing of a narrow loss, as a share of the largest threshold.
@@ -41,12 +42,46 @@ _APPROACH_RATIO, _APPROACH_TOL = 0.5, 1e-2
 _WASTED = 10_000
 
 
+@dataclass(frozen=True)
+class Warm:
+    """What the solve at one lambda leaves for the next.
+
+    Parameters
+    ----------
+    solution : Solution
+        With its evaluation, slots in order: the screening reference. Its point and step length are
+        where the next solve begins.
+    before : tuple of (float, Point), or None
+        Lambda and solution one step earlier.
+    """
+
+    solution: Solution
+    before: tuple[float, Point] | None = None
+
+    def start(self, lam: float, domain: Domain) -> Point:
+        """Extrapolate to a lambda through the last two solutions.
+
+        lambda^(1/4) theta is nearly linear in log(lambda).
+        """
+        last, before = self.solution, self.before
+        step = 0.0 if before is None else math.log(before[0] / last.lam)
+        if step == 0.0:
+            return last.point
+        # More than one step ahead the line is no longer a good model of the path.
+        reach = min(max(math.log(last.lam / lam) / step, -1.0), 1.0)
+        value = last.point.value
+        move = reach * (value - math.exp(_POWER * step) * before[1].value)
+        return domain.project(math.exp(_POWER * step * reach) * (value + move))
+
+    def followed_by(self, solution: Solution) -> "Warm":
+        """Return what the next solution leaves."""
+        return Warm(solution, (self.solution.lam, self.solution.point))
+
+
 class PathSolver:
     """Solves one lambda after the other, best in decreasing order and closely spaced.
 
-    Four things carry over from one lambda to the next: a screening reference, the step length, the
-    memory of the last steps, and a start extrapolated through the last two solutions, as
-    lambda^(1/4) theta is nearly linear in log(lambda).
+    What carries over from one lambda to the next is `Warm`, and the memory of the last steps.
 
     Parameters
     ----------
@@ -59,14 +94,16 @@ class PathSolver:
     """
 
     def __init__(self, problem: Problem, first: Point, ranges: bool = False):
-        self._problem = problem
-        self._first = first
-        self._ranges = ranges
+        self._problem, self._first, self._ranges = problem, first, ranges
         self._in_range: tuple[float, float, Objective] | None = None
         self._proximal = _proximal(problem) if _is_narrow(problem) else None
         self._memory = AndersonMemory(problem.geometry.shape)
-        self._reference: Solution | None = None
-        self._before: tuple[float, Point] | None = None
+        self._warm: Warm | None = None
+
+    @property
+    def is_smoothed(self) -> bool:
+        """Whether the next solve is smoothed, with a dual variable for each item."""
+        return self._proximal is not None
 
     def recall(self, lam: float, value: np.ndarray, step: float, n_iter: int) -> None:
         """Use a known solution at another lambda; the one nearest to the next lambda comes last.
@@ -86,48 +123,49 @@ class PathSolver:
         if value.shape != self._problem.geometry.shape:
             # It has other coordinates: with few samples they depend on the samples.
             return
-        if self._reference is not None:
-            self._before = self._reference.lam, self._reference.point
         point = self._problem.domain.project(value)
         objective = self._problem.at(lam, self._proximal)
         with blas_threads_for(objective.geometry.n_features):
             evaluation = objective.evaluate(point)
-        self._reference = Solution(
+        known = Solution(
             lam, point, evaluation.certificate(lam), evaluation.loss, evaluation, n_iter,
             True, (), step, 0.0,
         )  # fmt: skip
+        self._leave(known)
 
     def solve(self, lam: float, options: Options) -> Solution:
         """Solve for one lambda to the certified tolerance."""
-        reference = self._reference
-        objective = self._problem.at(lam, self._proximal)
-        step = None if reference is None else reference.step
+        warm, objective = self._warm, self._problem.at(lam, self._proximal)
+        last = None if warm is None else warm.solution
         with blas_threads_for(objective.geometry.n_features):
             solution = solve(
                 objective,
-                self._predict(lam),
+                self._first.scaled(1.0 / lam)
+                if warm is None
+                else warm.start(lam, objective.domain),
                 options,
-                reference=reference,
+                reference=last,
                 reduced=self._out_of_range(objective),
-                step=step,
+                step=None if last is None else last.step,
                 memory=self._memory,
             )
         evaluation = solution.evaluation
+        proximal = evaluation.objective.proximal
+        if proximal is not None:
+            self._proximal = replace(proximal, last_gap=math.inf)
         if self._needs_order(solution):
             evaluation = evaluation.in_order()
         # Everything that is used with the reference is rearranged in its order of slots.
         self._problem = replace(self._problem, geometry=evaluation.objective.geometry)
-        if reference is not None:
-            self._before = (reference.lam, reference.point)
-        self._reference = replace(solution, evaluation=evaluation)
-        if (
-            self._proximal is None
-            and solution.n_iter > _HARD
-            and _may_smooth(self._problem.geometry)
-        ):
+        self._leave(replace(solution, evaluation=evaluation))
+        if proximal is None and solution.n_iter > _HARD and _may_smooth(self._problem.geometry):
             # The problem reduced by ranges was made without smoothing.
             self._proximal, self._in_range = _proximal(self._problem), None
         return solution
+
+    def _leave(self, solution: Solution) -> None:
+        warm = self._warm
+        self._warm = Warm(solution) if warm is None else warm.followed_by(solution)
 
     def _needs_order(self, solution: Solution) -> bool:
         """Whether the next solve gains by slots in order: rows are long, or it will screen."""
@@ -140,16 +178,18 @@ class PathSolver:
         Ranges come from the last reference whose ranges reached down far enough; all that reach as
         far as `_RANGE_STEPS` steps further down are kept in one reduced problem.
         """
-        reference, lam = self._reference, objective.lam
-        if not self._ranges or reference is None or not lam < reference.lam:
+        if not self._ranges or self._warm is None:
+            return None
+        reference, lam = self._warm.solution, objective.lam
+        if not lam < reference.lam:
             return None
         if self._in_range is None or not self._in_range[0] <= lam <= self._in_range[1]:
             low = lam * (lam / reference.lam) ** _RANGE_STEPS
             at_low, margins = replace(objective, lam=low), objective.geometry.margins
             ball = rrpb_ball(reference.evaluation, low, reference.lam, margins)
             reduced = leave_out(at_low, decide(at_low, [ball]))
-            self._in_range = low, reference.lam, reduced
-        return replace(self._in_range[2], lam=lam)
+            self._in_range, self._proximal = (low, reference.lam, reduced), reduced.proximal
+        return replace(self._in_range[2], lam=lam, proximal=self._proximal)
 
     def approach(
         self, lam: float, lam_max: float, options: Options
@@ -159,7 +199,7 @@ class PathSolver:
         Yields the fraction of the way that is done, and a solution; the last is the one wanted.
         """
         loose = replace(options, tol=max(options.tol, _APPROACH_TOL))
-        first = lam_max if self._reference is None else min(lam_max, self._reference.lam)
+        first = lam_max if self._warm is None else min(lam_max, self._warm.solution.lam)
         # Below this only rounding errors are left, and the last step may have any size.
         ratio = max(lam / first, sys.float_info.epsilon) if 0.0 < lam < first else 1.0
         n_steps, wasted = max(math.ceil(math.log(ratio, _APPROACH_RATIO)), 1), 0
@@ -173,24 +213,10 @@ class PathSolver:
                     break
         yield 1.0, self.solve(lam, options)
 
-    def _predict(self, lam: float) -> Point:
-        reference, before = self._reference, self._before
-        if reference is None:
-            return self._first.scaled(1.0 / lam)
-        if before is None:
-            return reference.point
-        value, step = reference.point.value, math.log(before[0] / reference.lam)
-        if step == 0.0:
-            return reference.point
-        # More than one step ahead the line is no longer a good model of the path.
-        reach = min(max(math.log(reference.lam / lam) / step, -1.0), 1.0)
-        move = reach * (value - math.exp(_POWER * step) * before[1].value)
-        return self._problem.domain.project(math.exp(_POWER * step * reach) * (value + move))
-
 
 def _is_narrow(problem: Problem) -> bool:
     geometry = problem.geometry
-    narrow = is_narrow(problem.loss.gamma, _scale(problem), geometry.has_long_rows)
+    narrow = is_narrow(problem.loss.width, _scale(problem), geometry.has_long_rows)
     return narrow and geometry.lists_items
 
 
@@ -209,7 +235,8 @@ def _proximal(problem: Problem) -> Proximal:
     geometry, loss, scale = problem.geometry, problem.loss, _scale(problem)
     # From lambda_max on, where paths start, the dual variables are those of the zero metric.
     dual = geometry.duals_at_zero(loss)
-    return Proximal(_PROXIMAL_WIDTH * scale, dual, dual.copy())
+    width = _PROXIMAL_WIDTH * scale
+    return Proximal(width, dual, min(1e-7, 2e-6 * width))
 
 
 def solver_options(model) -> Options:

@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
 
 from skscreen.core.inputs import as_floats, same_pairs
 from skscreen.fitting.warning import warn_user
@@ -19,8 +20,8 @@ _ROWS = {
 }
 
 
-def class_codes(X, y, unlabelled=None) -> np.ndarray:
-    """Classes as integers 0, 1, ..., and -1 where the label is that of unlabelled samples."""
+def class_codes(X, y, unlabelled=None, used: np.ndarray | None = None) -> np.ndarray:
+    """Classes as integers 0, 1, ..., and -1 for unlabelled samples and those not used (n,)."""
     if y is None:
         raise ValueError(
             "This ScreenedRTLM estimator requires y to be passed, but the target y is None "
@@ -35,7 +36,9 @@ def class_codes(X, y, unlabelled=None) -> np.ndarray:
             f"unlabelled must be a string, as the labels in y are, got {unlabelled!r}. Lists of "
             "strings and numbers become strings: pass an array of Python objects, or a name."
         )
-    known = np.ones(len(y), dtype=bool) if unlabelled is None else y != unlabelled
+    known = np.ones(len(y), dtype=bool) if used is None else used.copy()
+    if unlabelled is not None:
+        known &= y != unlabelled
     try:
         if known.any():
             check_classification_targets(y[known])
@@ -97,6 +100,20 @@ def check_samples(X, y) -> None:
             "X looks like pairs of indices, as y is 1 or -1: call RTLMPairsClassifier("
             "preprocessor=samples).fit(pairs, y). If it holds two features, pass them as floats."
         )
+
+
+def check_sample_weight(sample_weight, X) -> np.ndarray:
+    """Return weights >= 0 of samples, (n,), not all 0."""
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    return check_range_of_weights("sample_weight", weights)
+
+
+def check_range_of_weights(name: str, weights: np.ndarray) -> np.ndarray:
+    """Return weights that are 0 or in the range of what can be computed with, and not all 0."""
+    _check_range(name, weights[weights != 0.0], "0 or ")
+    if not weights.any():
+        raise ValueError(f"{name} must not be 0 everywhere.")
+    return weights
 
 
 def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=None) -> tuple:
@@ -161,7 +178,7 @@ def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=Non
 def _check_two_kinds(n_samples: int, lists: dict, weights) -> tuple[np.ndarray, np.ndarray]:
     """Return similar and dissimilar pairs that are compared with each other, not with bounds."""
     others = [name for name, values in lists.items() if values is not None and name != "pairs"]
-    others += ["weights"] * (weights is not None)
+    others += ["comparison_weight"] * (weights is not None)
     if others:
         raise ValueError(
             f"{others[0]} can only be combined with pairs=(S, D, U, L), with bounds; pairs=(S, D) "
@@ -238,13 +255,10 @@ def _check_weights(weights, counts: dict[str, int]) -> np.ndarray:
         kinds = ", ".join(f"{count} {name}" for name, count in counts.items())
         got = "something else" if numbers is None else f"shape {numbers.shape}"
         raise ValueError(
-            f"weights must be one number for each of the {n_comparisons} comparisons ({kinds}), "
-            f"got {got}."
+            f"comparison_weight must be one number for each of the {n_comparisons} comparisons "
+            f"({kinds}), got {got}."
         )
-    _check_range("weights", numbers[numbers != 0.0], "0 or ")
-    if not numbers.any():
-        raise ValueError("weights must not all be 0.")
-    return numbers
+    return check_range_of_weights("comparison_weight", numbers)
 
 
 def _check_range(name: str, numbers: np.ndarray, others: str) -> None:

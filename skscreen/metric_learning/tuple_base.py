@@ -7,19 +7,22 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from skscreen.core.inputs import same_pairs
+from skscreen.core.inputs import as_floats, same_pairs
+from skscreen.fitting.callbacks import CallbackSupportMixin
 from skscreen.fitting.path import forget
-from skscreen.metric_learning.distance import MahalanobisMixin, check_tuples
+from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, check_tuples, mapped
 from skscreen.metric_learning.estimator import ScreenedRTLM
+from skscreen.metric_learning.learning import fit_metric
+from skscreen.metric_learning.supervision import check_range_of_weights
 
 # Parameters that are passed on to `ScreenedRTLM`.
 _OPTIONS = (
-    "lam", "relative_lam", "loss", "gamma", "diagonal", "tol", "max_iter", "store",
+    "lam", "relative_lam", "loss", "width", "diagonal", "screening", "tol", "max_iter", "store",
     "n_components", "verbose",
 )  # fmt: skip
 
 
-class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
+class TuplesClassifier(CallbackSupportMixin, MahalanobisMixin, ClassifierMixin, BaseEstimator):
     """Base of the learners from tuples; `_name` and `_size` are the name and size of a tuple."""
 
     _name: ClassVar[str]
@@ -35,8 +38,9 @@ class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
         *,
         relative_lam=True,
         loss="smoothed_hinge",
-        gamma=0.05,
+        width=0.05,
         diagonal=False,
+        screening=True,
         tol=1e-6,
         max_iter=10_000,
         store=None,
@@ -47,8 +51,9 @@ class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
         self.lam = lam
         self.relative_lam = relative_lam
         self.loss = loss
-        self.gamma = gamma
+        self.width = width
         self.diagonal = diagonal
+        self.screening = screening
         self.tol = tol
         self.max_iter = max_iter
         self.store = store
@@ -81,14 +86,15 @@ class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, r)
+            In the precision of X.
         """
         check_is_fitted(self)
         if self.preprocessor_ is not None and np.ndim(X) == 1:
             X = self._look_up("X", np.asarray(X))
-        X = check_array(X, dtype=np.float64, input_name="X")
+        X = check_array(X, dtype=FLOATS, input_name="X")
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features, got {X.shape[1]}.")
-        return X @ self.components_.T
+        return mapped(X, self.components_)
 
     def __sklearn_tags__(self):
         """Declare samples that are tuples of vectors."""
@@ -132,7 +138,7 @@ class TuplesClassifier(MahalanobisMixin, ClassifierMixin, BaseEstimator):
         """Return the samples of some names."""
         if callable(self.preprocessor_):
             X = check_array(
-                self.preprocessor_(names), dtype=np.float64, input_name="of the preprocessor"
+                self.preprocessor_(names), dtype=FLOATS, input_name="of the preprocessor"
             )
             if len(X) != len(names):
                 raise ValueError(
@@ -211,7 +217,7 @@ def read_tuples(model: TuplesClassifier, tuples) -> tuple[np.ndarray, np.ndarray
     forget(model)
     given = model.preprocessor
     if given is not None and not callable(given):
-        given = check_array(given, dtype=np.float64, input_name="preprocessor")
+        given = check_array(given, dtype=FLOATS, input_name="preprocessor")
     model.preprocessor_ = given
     if model.preprocessor_ is not None and np.ndim(tuples) == 2:
         names, rows = model._rows(model._name, tuples, model._size)
@@ -233,21 +239,40 @@ def read_tuples(model: TuplesClassifier, tuples) -> tuple[np.ndarray, np.ndarray
     return np.concatenate((X, tuples[repeats].reshape(-1, tuples.shape[2]))), rows
 
 
-def learn_metric(model: TuplesClassifier, X, **lists) -> None:
+def learn_metric(model: TuplesClassifier, X, weights, **lists) -> None:
     """Solve the problem of some comparisons of samples and keep what is learned."""
-    solved = ScreenedRTLM(**{name: getattr(model, name) for name in _OPTIONS}).fit(X, **lists)
-    vars(model).update(forget(solved))
+    settings = ScreenedRTLM(**{name: getattr(model, name) for name in _OPTIONS})
     model.classes_ = np.array([-1, 1])
+    fit_metric(model, settings, X, comparison_weight=weights, **lists)
 
 
-def fit_comparisons(model: ComparisonsClassifier, tuples, y) -> ComparisonsClassifier:
+def check_weights(sample_weight, n_tuples: int, tuples: str) -> np.ndarray | None:
+    """Return weights of tuples, (n_tuples,)."""
+    if sample_weight is None:
+        return None
+    numbers = as_floats(sample_weight, "iuf")
+    if numbers is None or numbers.shape != (n_tuples,):
+        got = "something else" if numbers is None else f"shape {numbers.shape}"
+        raise ValueError(
+            f"sample_weight must be one number for each of the {n_tuples} {tuples}, got {got}."
+        )
+    return check_range_of_weights("sample_weight", numbers)
+
+
+def fit_comparisons(model: ComparisonsClassifier, tuples, y, weights) -> ComparisonsClassifier:
     """Learn from tuples, of which those with y = -1 are turned round."""
     X, rows = read_tuples(model, tuples)
     answers = check_answers(y, len(rows), model._name)
     near, far = rows[:, model._near], rows[:, model._far]
     turned = (answers == -1)[:, None]
     near, far = np.where(turned, far, near), np.where(turned, near, far)
-    learn_metric(model, X, quadruplets=np.hstack((near, far)))
+    weights = check_weights(weights, len(rows), model._name)
+    if model._size == 3:
+        # Turned round, (i, j, l) is (i, l, j).
+        lists = {"triplets": np.column_stack((rows[:, 0], near[:, 1], far[:, 1]))}
+    else:
+        lists = {"quadruplets": np.hstack((near, far))}
+    learn_metric(model, X, weights, **lists)
     return model
 
 

@@ -8,11 +8,13 @@ from sklearn.base import _fit_context
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.fitting.callbacks import with_callbacks
 from skscreen.metric_learning.threshold import best_threshold, check_calibration
 from skscreen.metric_learning.tuple_base import (
     ComparisonsClassifier,
     TuplesClassifier,
     check_answers,
+    check_weights,
     fit_comparisons,
     learn_metric,
     read_tuples,
@@ -46,7 +48,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         Whether `lam` is a fraction of the data's lambda_max; see `ScreenedRTLM`.
     bounds : tuple (U, L) or None, default=None
         Positive bounds on squared distances, or none.
-    loss, gamma, diagonal, tol, max_iter, store, n_components, verbose
+    loss, width, diagonal, screening, tol, max_iter, store, n_components, verbose
         See `ScreenedRTLM`.
     preprocessor : array-like of shape (n_samples, n_features), callable or None, default=None
         Samples, so that pairs can be given as indices of its rows. A callable takes the distinct
@@ -62,7 +64,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         Pairs at this distance or less are predicted to be similar.
     classes_ : ndarray of shape (2,)
         -1, dissimilar, and 1, similar.
-    lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, screening_history_
+    lam_, lam_max_, objective_, dual_objective_, dual_gap_, n_iter_, history_, screening_history_
         See `ScreenedRTLM`.
     n_triplets_ : int
         Number of comparisons.
@@ -114,8 +116,9 @@ class RTLMPairsClassifier(TuplesClassifier):
         relative_lam=True,
         bounds=None,
         loss="smoothed_hinge",
-        gamma=0.05,
+        width=0.05,
         diagonal=False,
+        screening=True,
         tol=1e-6,
         max_iter=10_000,
         store=None,
@@ -127,8 +130,9 @@ class RTLMPairsClassifier(TuplesClassifier):
             lam,
             relative_lam=relative_lam,
             loss=loss,
-            gamma=gamma,
+            width=width,
             diagonal=diagonal,
+            screening=screening,
             tol=tol,
             max_iter=max_iter,
             store=store,
@@ -139,7 +143,8 @@ class RTLMPairsClassifier(TuplesClassifier):
         self.bounds = bounds
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, pairs, y, calibration_params=None) -> Self:
+    @with_callbacks
+    def fit(self, pairs, y, calibration_params=None, sample_weight=None) -> Self:
         """Learn the metric, then a threshold on the same pairs.
 
         Parameters
@@ -149,7 +154,10 @@ class RTLMPairsClassifier(TuplesClassifier):
         y : array-like of shape (n_pairs,)
             1 for similar pairs, -1 for dissimilar pairs; both must occur.
         calibration_params : dict, optional
-            Arguments of `calibrate_threshold`.
+            Arguments of `calibrate_threshold`, which counts all pairs alike.
+        sample_weight : array-like of shape (n_pairs,), optional
+            Weights >= 0 of the pairs. Without `bounds` the comparison of two pairs counts times the
+            product of their weights, and all comparisons are listed, 150 bytes each.
 
         Returns
         -------
@@ -166,7 +174,9 @@ class RTLMPairsClassifier(TuplesClassifier):
             raise ValueError(
                 f"y must name similar (1) and dissimilar (-1) pairs, got 1 class: all are {y[0]}."
             )
-        learn_metric(self, X, pairs=(rows[y == 1], rows[y == -1], *bounds))
+        weights = check_weights(sample_weight, len(rows), "pairs")
+        weights, lists = _comparisons(rows, y == 1, bounds, weights)
+        learn_metric(self, X, weights, **lists)
         return self.calibrate_threshold(pairs, y, **calibration)
 
     def decision_function(self, pairs) -> np.ndarray:
@@ -260,6 +270,20 @@ class RTLMPairsClassifier(TuplesClassifier):
         return self
 
 
+def _comparisons(rows, similar, bounds: tuple, weights) -> tuple[np.ndarray | None, dict]:
+    """Return weights and lists of comparisons of pairs (m, 2) with each other, or with bounds."""
+    if weights is None or bounds:
+        order = np.argsort(~similar, kind="stable")
+        weights = None if weights is None else weights[order]
+        return weights, {"pairs": (rows[similar], rows[~similar], *bounds)}
+    used = weights > 0.0
+    S, D = (np.flatnonzero(used & kind) for kind in (similar, ~similar))
+    if not (S.size and D.size):
+        raise ValueError("sample_weight must not be 0 for all similar, or all dissimilar pairs.")
+    quadruplets = np.hstack((rows[np.repeat(S, D.size)], rows[np.tile(D, S.size)]))
+    return np.outer(weights[S], weights[D]).ravel(), {"quadruplets": quadruplets}
+
+
 class RTLMTripletsClassifier(ComparisonsClassifier):
     """Metric from triplets (i, j, l): sample i should be nearer to j than to l.
 
@@ -272,7 +296,7 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
         Strength of the regularisation, > 0.
     relative_lam : bool, default=True
         Whether `lam` is a fraction of the data's lambda_max; see `ScreenedRTLM`.
-    loss, gamma, diagonal, tol, max_iter, store, n_components, verbose
+    loss, width, diagonal, screening, tol, max_iter, store, n_components, verbose
         See `ScreenedRTLM`.
     preprocessor : array-like of shape (n_samples, n_features), callable or None, default=None
         Samples, so that triplets can be given as indices of its rows. A callable takes the distinct
@@ -290,7 +314,7 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
         See `ScreenedRTLM`.
     truncated_objective_ : float
         The same.
-    screening_history_ : list of ScreeningEvent
+    history_, screening_history_ : structured ndarray
         The same.
     n_features_in_ : int
         Of a sample.
@@ -327,7 +351,8 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
     _far: ClassVar = [0, 2]
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, triplets, y=None) -> Self:
+    @with_callbacks
+    def fit(self, triplets, y=None, sample_weight=None) -> Self:
         """Learn the metric.
 
         Parameters
@@ -336,12 +361,14 @@ class RTLMTripletsClassifier(ComparisonsClassifier):
             Vectors, or indices or names of samples if there is a `preprocessor`.
         y : array-like of shape (n_triplets,), optional
             1, or -1 if the first is nearer to the last. All 1 by default.
+        sample_weight : array-like of shape (n_triplets,), optional
+            Weights >= 0 of the triplets.
 
         Returns
         -------
         RTLMTripletsClassifier
         """
-        return fit_comparisons(self, triplets, y)
+        return fit_comparisons(self, triplets, y, sample_weight)
 
 
 class RTLMQuadrupletsClassifier(ComparisonsClassifier):
@@ -352,9 +379,9 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
 
     Parameters
     ----------
-    lam, relative_lam, loss, gamma, diagonal, tol, max_iter, store, n_components, preprocessor
+    lam, relative_lam, loss, width, diagonal, screening, tol, max_iter, store, n_components
         See `RTLMTripletsClassifier`.
-    verbose
+    preprocessor, verbose
         See `RTLMTripletsClassifier`.
 
     Attributes
@@ -368,7 +395,7 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
         See `ScreenedRTLM`.
     truncated_objective_ : float
         The same.
-    screening_history_ : list of ScreeningEvent
+    history_, screening_history_ : structured ndarray
         The same.
     n_features_in_ : int
         Of a sample.
@@ -402,7 +429,8 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
     _far: ClassVar = [2, 3]
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, quadruplets, y=None) -> Self:
+    @with_callbacks
+    def fit(self, quadruplets, y=None, sample_weight=None) -> Self:
         """Learn the metric.
 
         Parameters
@@ -411,9 +439,11 @@ class RTLMQuadrupletsClassifier(ComparisonsClassifier):
             Vectors, or indices or names of samples if there is a `preprocessor`.
         y : array-like of shape (n_quadruplets,), optional
             1, or -1 if the last two are nearer to each other. All 1 by default.
+        sample_weight : array-like of shape (n_quadruplets,), optional
+            Weights >= 0 of the quadruplets.
 
         Returns
         -------
         RTLMQuadrupletsClassifier
         """
-        return fit_comparisons(self, quadruplets, y)
+        return fit_comparisons(self, quadruplets, y, sample_weight)

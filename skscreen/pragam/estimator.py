@@ -14,12 +14,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skscreen.core.certificate import HISTORY
 from skscreen.core.threads import N_JOBS, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.warning import warn_user
-from skscreen.pragam.follow import HISTORY, Certified, Watch
+from skscreen.pragam.follow import Certified, Watch
 from skscreen.pragam.solvers import LIMITS, Solver, Start, solve_hinge
 from skscreen.samples.labels import Labels, check_labels, check_problems
 from skscreen.samples.rows import LinearSamples, check_bounds

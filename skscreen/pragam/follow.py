@@ -11,18 +11,10 @@ from typing import Protocol
 
 import numpy as np
 
+from skscreen.core.certificate import HISTORY
+
 # Seconds between two drawings of a progress bar.
 _REDRAW = 0.1
-
-HISTORY = np.dtype(
-    [
-        ("iteration", np.int64),
-        ("seconds", np.float64),
-        ("primal", np.float64),
-        ("dual", np.float64),
-        ("gap", np.float64),
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)

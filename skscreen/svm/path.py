@@ -1,6 +1,5 @@
 """Paths of support vector machines and regressions over C."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -67,10 +66,6 @@ class PathOverC(PathResult[SampleSolution]):
         """All screening steps, as in `screening_history_`."""
         each = [found for solution in self.solutions for found in solution.problems]
         return steps_of(each)
-
-    def __iter__(self) -> Iterator:
-        """Iterate over the fitted estimators."""
-        return (self[k] for k in range(len(self)))
 
 
 @dataclass(frozen=True, repr=False)

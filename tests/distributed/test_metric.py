@@ -31,7 +31,7 @@ def counts(model):
         {"bound": ("cdgb", "rrpb"), "pull": 2.0},
         {"bound": "gb", "rule": "linear", "n_neighbors": 3},
         {"diagonal": True, "rule": "semidefinite", "n_partitions": 5},
-        {"lam": 1e3, "relative_lam": False, "n_neighbors": None, "gamma": 0.5, "bound": "pgb"},
+        {"lam": 1e3, "relative_lam": False, "n_neighbors": None, "width": 0.5, "bound": "pgb"},
         {"screening": False, "n_partitions": 1},
     ],
     ids=["tight", "bounds", "rule", "diagonal", "all neighbours", "no screening"],

@@ -29,8 +29,8 @@ def path():
         objectives=np.array([50.0, 30.0, 10.0, 4.0, 1.5]),
         dual_gaps=np.array([0.0, -1e-17, 5e-7, 9e-7, 2e-7]),
         n_iters=np.array([0, 12, 20, 31, 45]),
-        path_screening_rates=np.array([np.nan, 0.9, 0.8, 0.85, 0.7]),
-        screening_rates=np.array([1.0, 1.0, 0.97, 0.95, 0.93]),
+        path_rates=np.array([np.nan, 0.9, 0.8, 0.85, 0.7]),
+        rates=np.array([1.0, 1.0, 0.97, 0.95, 0.93]),
         seconds=np.full(5, 0.01),
     )
 
@@ -50,16 +50,16 @@ def test_screening_display_draws_both_rates(path):
     display = ScreeningDisplay.from_path(path)
 
     np.testing.assert_array_equal(display.lams, path.lams)
-    np.testing.assert_array_equal(display.path_screening_rates, path.path_screening_rates)
-    np.testing.assert_array_equal(display.screening_rates, path.screening_rates)
+    np.testing.assert_array_equal(display.path_screening_rates, path.path_rates)
+    np.testing.assert_array_equal(display.screening_rates, path.rates)
     assert display.figure_ is display.ax_.figure
     assert_lambda_axis(display.ax_)
-    assert display.ax_.get_ylabel() == "Screening rate (% of decidable items)"
+    assert display.ax_.get_ylabel() == "Screening rate (% of comparisons)"
     assert display.ax_.yaxis.get_major_formatter()(0.5) == "50%"
     assert legend_texts(display.ax_) == ["path rule, at the start", "end of the solve"]
     path_line, end_line = display.lines_
-    np.testing.assert_array_equal(path_line.get_ydata(), path.path_screening_rates)
-    np.testing.assert_array_equal(end_line.get_ydata(), path.screening_rates)
+    np.testing.assert_array_equal(path_line.get_ydata(), path.path_rates)
+    np.testing.assert_array_equal(end_line.get_ydata(), path.rates)
     assert len(display.fills_) == 2
 
 
@@ -168,8 +168,8 @@ def test_a_path_of_one_point_is_visible(path):
 def test_lengths_are_checked(path):
     with pytest.raises(ValueError, match=r"`scores` has shape \(3,\), but the path has 5 values"):
         PathDisplay.from_path(path, scores=SCORES[:3])
-    path.screening_rates = path.screening_rates[:4]
-    with pytest.raises(ValueError, match=r"`path.screening_rates` has shape \(4,\)"):
+    path.rates = path.rates[:4]
+    with pytest.raises(ValueError, match=r"`path.rates` has shape \(4,\)"):
         ScreeningDisplay.from_path(path)
 
 

@@ -70,17 +70,17 @@ class Lists:
         return ScreenedRTLM(pull=0.02 if self.name == "pull" else 0.0, n_neighbors=2, **options)
 
     def explicit(self, model):
-        return _explicit(self, model.diagonal, 0.0 if model.loss == "hinge" else model.gamma)
+        return _explicit(self, model.diagonal, 0.0 if model.loss == "hinge" else model.width)
 
     def optimum(self, model, lam):
-        return _optimum(self, model.diagonal, 0.0 if model.loss == "hinge" else model.gamma, lam)
+        return _optimum(self, model.diagonal, 0.0 if model.loss == "hinge" else model.width, lam)
 
     def problem(self, kind):
         loss = SmoothedHinge(1.0, 0.0 if kind["loss"] == "hinge" else 0.05)
         lists = {name: self.arguments.get(name) for name in ("triplets", "quadruplets", "pairs")}
         if "y" in self.arguments:
             lists["triplets"] = brute_force_triplets(X, y, 2)
-        weights = self.arguments.get("weights")
+        weights = self.arguments.get("comparison_weight")
         items = comparisons_from_arrays(*check_comparisons(len(X), 1.0, lists, weights))
         B = self.explicit(ScreenedRTLM(**kind)).linear_term
         if kind["diagonal"]:
@@ -114,7 +114,7 @@ def _explicit(lists, diagonal, gamma):
         similar, dissimilar, upper, lower = given["pairs"]
         A += [-squares(*similar.T, diagonal), squares(*dissimilar.T, diagonal)]
         thresholds += [np.zeros(len(similar)) - upper, np.zeros(len(dissimilar)) + lower]
-    weights = given.get("weights", 1.0)
+    weights = given.get("comparison_weight", 1.0)
     return Explicit(np.concatenate(A), gamma, np.concatenate(thresholds), linear_term, weights)
 
 
@@ -134,7 +134,7 @@ ALL = [
             "triplets": T,
             "quadruplets": Q,
             "pairs": (S, D, UPPER, LOWER),
-            "weights": np.random.default_rng(1).choice([0.01, 0.3, 1.0, 2.7, 30.0], _n),
+            "comparison_weight": np.random.default_rng(1).choice([0.01, 0.3, 1.0, 2.7, 30.0], _n),
         },
     ),
     Lists("pull", {"y": y}),
@@ -217,11 +217,11 @@ def test_screening_does_not_change_the_solution(lists, kind):
     without = lists.model(lam=0.003, screening=False, **kind).fit(X, **lists.arguments)
     assert_same_optimum(with_screening, without)
     events = with_screening.screening_history_
-    for event in events:
-        assert event.where != "repair"
-        assert event.zero + event.linear + event.undecided == with_screening.n_triplets_
-    assert events[-1].undecided < 0.7 * with_screening.n_triplets_
-    assert max(event.zero for event in events) > 0
+    assert "repair" not in events["where"]
+    known = events["zero"] + events["at_bound"]
+    assert_array_equal(known + events["undecided"], with_screening.n_triplets_)
+    assert events["rate"][-1] > 0.3
+    assert events["zero"].max() > 0
 
 
 @pytest.mark.slow
@@ -250,7 +250,7 @@ def test_no_bound_decides_wrongly(lists, kind):
     for noise in (0.0, 1e-6, 1e-2, 0.3):
         E = rng.normal(size=best.theta.shape)
         E = (E if E.ndim == 1 else E + E.T) * noise * np.abs(best.theta).max()
-        proximal = None if problem.loss.gamma else Proximal(0.05, best.alpha, best.alpha.copy())
+        proximal = None if problem.loss.width else Proximal(0.05, best.alpha)
         point = problem.domain.project(best.theta + E)
         evaluation = problem.at(lam, proximal).evaluate(point)
         for ratio in (0.7, 1.0, 1.3):
@@ -263,7 +263,7 @@ def test_no_bound_decides_wrongly(lists, kind):
                 decided[name] += np.count_nonzero(decisions)
                 # What is left out enters the value as it should.
                 at_target = problem.domain.project(target.theta)
-                if problem.loss.gamma:
+                if problem.loss.width:
                     value = reduced.evaluate(at_target).primal(ratio * lam)
                     assert value == pytest.approx(target.primal, rel=1e-8)
     # GB's ball is large; every other decides some.
@@ -279,14 +279,14 @@ def test_paths_with_and_without_screening_agree(lists, kind):
     assert path.converged.all()
     assert_allclose(path.lams, without.lams)
     assert_allclose(path.objectives, without.objectives, rtol=1e-6)
-    assert path.screening_rates[-3:].mean() > 0.1
-    assert path.estimator(-1).n_triplets_ == len(lists.explicit(path.model).A)
+    assert path.rates[-3:].mean() > 0.1
+    assert path[-1].n_triplets_ == len(lists.explicit(path.model).A)
 
 
 def test_path_with_pull():
     path = rtlm_path(X, y, pull=0.02, n_neighbors=2, ratio=0.5)
     assert path.converged.all()
-    model = path.estimator(3)
+    model = path[3]
     value = ALL[-1].explicit(model).primal(path.matrices[3], path.lams[3])
     assert_allclose(path.objectives[3], value, rtol=1e-10)
 
@@ -321,7 +321,7 @@ def test_integer_weights_are_repetitions_and_zeros_removals(kind):
     rng, options = np.random.default_rng(2), {"lam": 1.0, "relative_lam": False, **kind}
     w = rng.integers(4, size=_n)
     weighted = ScreenedRTLM(**options)
-    weighted.fit(X, triplets=T, quadruplets=Q, pairs=(S, D, UPPER, LOWER), weights=w)
+    weighted.fit(X, triplets=T, quadruplets=Q, pairs=(S, D, UPPER, LOWER), comparison_weight=w)
     t, q, s, d = np.split(w, np.cumsum([len(T), len(Q), len(S)]))
     repeated = ScreenedRTLM(**options).fit(
         X,
@@ -343,10 +343,12 @@ def test_integer_weights_are_repetitions_and_zeros_removals(kind):
 @kinds
 def test_common_weights_are_a_factor(kind):
     once = ScreenedRTLM(**kind).fit(X, quadruplets=Q)
-    ones = ScreenedRTLM(**kind).fit(X, quadruplets=Q, weights=np.ones(len(Q)))
+    ones = ScreenedRTLM(**kind).fit(X, quadruplets=Q, comparison_weight=np.ones(len(Q)))
     assert_array_equal(ones.components_, once.components_)
     for factor in (1e-12, 7.0, 1e12):
-        model = ScreenedRTLM(**kind).fit(X, quadruplets=Q, weights=np.full(len(Q), factor))
+        model = ScreenedRTLM(**kind).fit(
+            X, quadruplets=Q, comparison_weight=np.full(len(Q), factor)
+        )
         assert_allclose(model.lam_max_, factor * once.lam_max_, rtol=1e-10)
         assert_allclose(model.objective_, factor * once.objective_, rtol=2e-6)
         assert model.dual_gap_ <= model.tol
@@ -358,14 +360,16 @@ def test_order_and_direction_of_comparisons_do_not_matter(kind):
     rng = np.random.default_rng(3)
     arguments = ALL[3].arguments
     model = ScreenedRTLM(**kind).fit(X, **arguments)
-    t, q, s, d = np.split(arguments["weights"], np.cumsum([len(T), len(Q), len(S)]))
+    t, q, s, d = np.split(arguments["comparison_weight"], np.cumsum([len(T), len(Q), len(S)]))
     orders = [rng.permutation(len(part)) for part in (T, Q, S, D)]
     other = ScreenedRTLM(**kind).fit(
         X,
         triplets=T[orders[0]].tolist(),
         quadruplets=Q[orders[1]][:, [1, 0, 3, 2]],
         pairs=[S[orders[2], ::-1], D[orders[3], ::-1], UPPER[orders[2]], LOWER[orders[3]]],
-        weights=np.concatenate([w[o] for w, o in zip((t, q, s, d), orders, strict=True)]).tolist(),
+        comparison_weight=np.concatenate(
+            [w[o] for w, o in zip((t, q, s, d), orders, strict=True)]
+        ).tolist(),
     )
     assert_same_optimum(model, other)
 
@@ -390,10 +394,10 @@ def test_a_pull_that_outweighs_everything_gives_the_zero_metric(kind):
     assert model.dual_gap_ <= model.tol
 
 
-def test_pull_needs_target_neighbours():
+def test_comparisons_have_no_target_neighbours_to_pull():
     for arguments in ({"triplets": T}, {"quadruplets": Q}, {"pairs": (S, D, 1.0, 3.0)}):
-        with pytest.raises(ValueError, match=r"pull must be 0 .* got 0\.5"):
-            ScreenedRTLM(pull=0.5).fit(X, **arguments)
+        pulled, plain = (ScreenedRTLM(pull=pull).fit(X, **arguments) for pull in (0.5, 0.0))
+        assert_array_equal(pulled.components_, plain.components_)
 
 
 # -- data of all sizes ---------------------------------------------------------------------------
@@ -455,9 +459,9 @@ def test_duplicate_samples(kind):
 
 def test_arguments_are_not_modified():
     arguments = ALL[3].arguments
-    before = [np.copy(part) for part in (T, Q, S, D, UPPER, LOWER, arguments["weights"])]
+    before = [np.copy(part) for part in (T, Q, S, D, UPPER, LOWER, arguments["comparison_weight"])]
     ScreenedRTLM().fit(X, **arguments)
-    after = (T, Q, S, D, UPPER, LOWER, arguments["weights"])
+    after = (T, Q, S, D, UPPER, LOWER, arguments["comparison_weight"])
     for left, right in zip(before, after, strict=True):
         assert_array_equal(left, right)
 

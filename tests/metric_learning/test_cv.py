@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 from joblib import parallel_config
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -49,13 +49,14 @@ def test_same_as_a_grid_search(scoring, options):
 @pytest.mark.slow
 def test_attributes():
     model = ScreenedRTLMCV(3, cv=CV).fit(X, y)
-    assert_allclose(model.lams_, np.geomspace(0.3, 1e-3, 3))
-    assert model.best_lam_ in model.lams_
+    assert_allclose(model.lams_, np.geomspace(0.3, 1e-3, 3) * model.lam_max_)
+    assert model.best_lam_ in np.geomspace(0.3, 1e-3, 3)
     assert model.dual_gap_ <= 1e-6 and model.n_triplets_ > 0
     assert model.get_feature_names_out()[0] == "screenedrtlmcv0"
     for copy in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
         assert_allclose(copy.transform(X), model.transform(X))
-    assert_array_equal(ScreenedRTLMCV([0.1, 0.3, 0.1], cv=CV).fit(X, y).lams_, [0.3, 0.1])
+    once = ScreenedRTLMCV([0.1, 0.3, 0.1], cv=CV).fit(X, y)
+    assert_allclose(once.lams_, np.array([0.3, 0.1]) * once.lam_max_)
     with parallel_config("threading"):
         parallel = ScreenedRTLMCV(3, cv=CV, n_jobs=2).fit(X, y)
     assert_allclose(parallel.scores_, model.scores_)

@@ -39,7 +39,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen import ScreenedRTLM, rtlm_path
 from skscreen.metric_learning.problem import triplets
-from skscreen.metric_learning.solvers import projected_gradient
+from skscreen.metric_learning.solvers import reduction
 
 
 def test_constructor_stores_its_arguments_untouched():
@@ -87,7 +87,7 @@ def test_pickle_of_a_fitted_model():
     loaded = pickle.loads(pickle.dumps(model))
     assert_array_equal(loaded.transform(X), model.transform(X))
     assert loaded.dual_gap_ == model.dual_gap_
-    assert loaded.screening_history_ == model.screening_history_
+    assert_array_equal(loaded.screening_history_, model.screening_history_)
 
 
 def test_metric_is_picklable_and_serves_nearest_neighbours():
@@ -210,7 +210,7 @@ def test_closed_form_from_lam_max_on(kind, lam):
     problem = explicit(X, T, model)
     S = problem.project(problem.adjoint(np.ones(len(T))))
     assert_allclose(vector_or_matrix(model), S / model.lam_, rtol=0, atol=1e-12 * S.max())
-    linear_below = 1.0 if model.loss == "hinge" else 1.0 - model.gamma
+    linear_below = 1.0 if model.loss == "hinge" else 1.0 - model.width
     largest = problem.margins(S / model.lam_).max()
     assert_allclose(largest, linear_below / lam, rtol=1e-10)
     assert model.n_iter_ <= 1
@@ -258,17 +258,29 @@ def test_screening_does_not_change_the_solution(kind):
     with_screening = rtlm(lam=0.003, **kind).fit(X, y)
     without = rtlm(lam=0.003, screening=False, **kind).fit(X, y)
     assert_same_optimum(with_screening, without)
-    assert without.screening_history_ == []
+    assert without.screening_history_.size == 0
     events = with_screening.screening_history_
-    assert events
-    for event in events:
-        assert event.where in {"path", "dynamic", "repair"}
-        assert with_screening.lam_ <= event.lam <= with_screening.lam_max_
-        assert event.zero + event.linear + event.undecided == with_screening.n_triplets_
-        assert event.iteration <= with_screening.n_iter_
-        assert event.seconds >= 0.0
+    assert events.size and with_screening.screening_parameter_ == "lam"
+    assert set(events["where"]) <= {"path", "dynamic", "repair"}
+    lams = events["parameter"]
+    assert with_screening.lam_ <= lams.min() and lams.max() <= with_screening.lam_max_
+    known = events["zero"] + events["at_bound"]
+    assert_array_equal(known + events["undecided"], with_screening.n_triplets_)
+    assert_allclose(events["rate"], known / with_screening.n_triplets_)
+    assert events["iteration"].max() <= with_screening.n_iter_
+    assert events["seconds"].min() >= 0.0
     # Most triplets are proved to be of no interest before the end.
-    assert events[-1].undecided < 0.5 * with_screening.n_triplets_
+    assert events["rate"][-1] > 0.5
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_history_of_the_last_solve(kind):
+    model = rtlm(lam=0.01, **kind).fit(X, y)
+    history = model.history_
+    assert history.dtype.names == ("iteration", "seconds", "primal", "dual", "gap")
+    assert np.all(np.diff(history["iteration"]) > 0) and np.all(np.diff(history["seconds"]) >= 0.0)
+    assert history["primal"][-1] == model.objective_ and history["gap"][-1] == model.dual_gap_
+    assert history["dual"].max() <= model.objective_ and history["iteration"][0] == 0
 
 
 @pytest.mark.slow
@@ -277,7 +289,7 @@ def test_screening_does_not_change_the_solution(kind):
 def test_every_bound_gives_the_same_solution(bound, kind):
     model = rtlm(bound=bound, **kind).fit(X, y)
     assert_same_optimum(model, rtlm(screening=False, **kind).fit(X, y))
-    assert model.screening_history_
+    assert model.screening_history_.size
 
 
 @pytest.mark.slow
@@ -287,7 +299,7 @@ def test_every_rule_gives_the_same_solution_and_leaves_fewer_triplets(rule, kind
     model, weaker = rtlm(rule=rule, **kind).fit(X, y), rtlm(**kind).fit(X, y)
     assert_same_optimum(model, weaker)
     first, other = model.screening_history_[0], weaker.screening_history_[0]
-    assert first.undecided <= other.undecided
+    assert first["undecided"] <= other["undecided"]
 
 
 def test_matrix_is_positive_semidefinite_or_diagonal():
@@ -336,7 +348,7 @@ def test_all_distances_are_the_same_distance(kind):
         ({"lam": 0.1}, lambda model: model.lam_),
         ({"n_neighbors": 2}, lambda model: model.n_triplets_),
         ({"loss": "hinge"}, lambda model: model.objective_),
-        ({"gamma": 0.5}, lambda model: model.objective_),
+        ({"width": 0.5}, lambda model: model.objective_),
         ({"pull": 0.1}, lambda model: model.objective_),
         ({"diagonal": True}, lambda model: model.objective_),
         ({"bound": "dgb"}, history),
@@ -352,7 +364,7 @@ def test_every_parameter_has_an_effect(params, observe):
 
 def test_active_set_has_an_effect_on_the_iterations_only(monkeypatch):
     # Guesses whatever they leave, more than is worth it.
-    monkeypatch.setattr(projected_gradient, "_WORTH_GUESSING", 1.0)
+    monkeypatch.setattr(reduction, "_WORTH_GUESSING", 1.0)
     data = StandardScaler().fit_transform(load_wine().data), load_wine().target
     options = {"n_neighbors": 20, "ratio": 0.5, "n_lams": 14, "screening": False}
     with_active, without = (rtlm_path(*data, active_set=on, **options) for on in (True, False))
@@ -381,7 +393,7 @@ def test_n_jobs_reaches_the_neighbour_search(monkeypatch):
         ("relative_lam", "yes"),
         *[("n_neighbors", value) for value in (0, -1, 2.5, "all")],
         *[("loss", value) for value in ("logistic", None)],
-        *[("gamma", value) for value in (0.0, 1.0, -0.1, 1.5, np.nan, None)],
+        *[("width", value) for value in (0.0, 1.0, -0.1, 1.5, np.nan, None)],
         ("diagonal", "no"),
         *[
             ("bound", value)
@@ -425,14 +437,14 @@ def test_a_smaller_tolerance_is_no_worse_an_answer(weighted):
     weights = np.linspace(0.1, 3.0, 50) if weighted else None
     model = ScreenedRTLM(lam=0.1, relative_lam=False, loss="hinge", tol=1e-11)
     with pytest.warns(ConvergenceWarning, match="as far as rounding errors allow"):
-        model.fit(X, triplets=triplets, weights=weights)
+        model.fit(X, triplets=triplets, comparison_weight=weights)
     assert model.dual_gap_ < 1e-8 and model.n_iter_ < 1000
 
 
 def test_a_narrow_quadratic_piece_is_no_harder_than_none():
     """One triplet, gamma = 1e-6: descent along it took thousands of steps and missed `tol`."""
     X = np.random.default_rng(0).normal(size=(20, 2))
-    model = ScreenedRTLM(gamma=1e-6, lam=6e-6, tol=0.1).fit(X, triplets=[[0, 1, 2]])
+    model = ScreenedRTLM(width=1e-6, lam=6e-6, tol=0.1).fit(X, triplets=[[0, 1, 2]])
     assert model.dual_gap_ <= 0.1 and model.n_iter_ < 1000
 
 
@@ -441,7 +453,7 @@ def test_components_are_cut_off_and_what_that_costs_is_known(diagonal):
     whole = ScreenedRTLM(diagonal=diagonal).fit(X, y)
     sizes = np.sum(whole.components_**2, axis=1)
     assert whole.truncated_objective_ == whole.objective_
-    for n_components, kept in ((2, 2), (100, len(sizes)), (0.9, None), (1e-9, 1)):
+    for n_components, kept in ((2, 2), (13, len(sizes)), (0.9, None), (1e-9, 1)):
         model = ScreenedRTLM(diagonal=diagonal, n_components=n_components).fit(X, y)
         if kept is None:
             kept = int(np.sum(np.cumsum(sizes) < 0.9 * sizes.sum())) + 1

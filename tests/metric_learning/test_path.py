@@ -12,6 +12,7 @@ from sklearn.preprocessing import scale
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen import RTLMPath, ScreenedRTLM, rtlm_path
+from skscreen.metric_learning.learning import steps_of
 from skscreen.metric_learning.path_solver import PathSolver
 from skscreen.metric_learning.solvers.solution import Solution
 
@@ -61,7 +62,7 @@ def test_starts_at_lam_max_with_constant_ratio(path):
     model = ScreenedRTLM(lam=1.0, n_neighbors=3, **kind_of(path)).fit(X, y)
     assert path.lam_max == model.lam_max_
     assert path.n_triplets == model.n_triplets_
-    assert_array_equal(path.estimator(0).components_, model.components_)
+    assert_array_equal(path[0].components_, model.components_)
 
 
 def kind_of(path):
@@ -69,7 +70,7 @@ def kind_of(path):
 
 
 def relative_decrease(path):
-    loss = np.array([solution.loss for solution in path])
+    loss = np.array([solution.loss for solution in path.solutions])
     return (loss[:-1] - loss[1:]) / loss[:-1] * path.lams[:-1] / (path.lams[:-1] - path.lams[1:])
 
 
@@ -79,7 +80,7 @@ def test_stopping_rule(iris_path):
     assert np.all(relative_decrease(iris_path)[:-1] >= 0.01)
     assert relative_decrease(iris_path)[-1] < 0.01
     # It is not the other rule, that for separable data.
-    assert iris_path[-1].loss > 0.5 * iris_path.objectives[-1]
+    assert iris_path.solutions[-1].loss > 0.5 * iris_path.objectives[-1]
     assert iris_path.dual_gaps.max() <= 1e-6
 
 
@@ -99,8 +100,8 @@ def test_path_of_separable_data_ends(loss):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         path = rtlm_path(apart, labels, n_neighbors=3, loss=loss)
-    assert path[-1].loss <= 0.01 * path.objectives[-1]
-    assert path[-2].loss > 0.01 * path.objectives[-2]
+    assert path.solutions[-1].loss <= 0.01 * path.objectives[-1]
+    assert path.solutions[-2].loss > 0.01 * path.objectives[-2]
 
 
 @pytest.mark.slow
@@ -121,7 +122,9 @@ def test_n_lams(n_lams):
 @pytest.mark.slow
 @pytest.mark.parametrize("as_type", [list, tuple, np.array, pd.Series])
 def test_given_lams_are_absolute_and_sorted(as_type):
-    path = rtlm_path(X, y, n_neighbors=3, lams=as_type([50, 2000, 50, 1e9, 300]))
+    path = rtlm_path(
+        X, y, n_neighbors=3, lams=as_type([50, 2000, 50, 1e9, 300]), relative_lam=False
+    )
     assert path.lams.tolist() == [1e9, 2000.0, 300.0, 50.0]
     assert path.dual_gaps.max() <= 1e-6
     assert path.lam_max < 1e9
@@ -129,8 +132,8 @@ def test_given_lams_are_absolute_and_sorted(as_type):
 
 def test_given_lams_know_no_stopping_rule_but_n_lams():
     lams = [1000.0, 999.9, 999.8]
-    assert len(rtlm_path(X, y, n_neighbors=3, lams=lams, stop=1e9)) == 3
-    first = rtlm_path(X, y, n_neighbors=3, lams=lams, n_lams=2)
+    assert len(rtlm_path(X, y, n_neighbors=3, lams=lams, relative_lam=False, stop=1e9)) == 3
+    first = rtlm_path(X, y, n_neighbors=3, lams=lams, relative_lam=False, n_lams=2)
     assert first.lams.tolist() == lams[:2]
 
 
@@ -144,7 +147,7 @@ def test_certificates(path):
     gamma = 0.0 if path.model.loss == "hinge" else 0.05
     triplets = brute_force_triplets(X, y, 3)
     problem = Explicit(item_matrices(X, triplets, path.model.diagonal), gamma)
-    for solution, M, lam in zip(path, path.matrices, path.lams, strict=True):
+    for solution, M, lam in zip(path.solutions, path.matrices, path.lams, strict=True):
         certificate = solution.certificate
         assert_allclose(certificate.primal, problem.primal(M, lam), rtol=1e-10)
         assert_allclose(certificate.primal - certificate.dual, certificate.gap, atol=1e-9)
@@ -163,12 +166,12 @@ def test_agrees_with_single_fits(path):
         assert_allclose(path.objectives[i], model.objective_, rtol=1e-6)
         gaps = path.dual_gaps[i] * path.objectives[i], model.dual_gap_ * model.objective_
         radius = sum(np.sqrt(2.0 * gap / path.lams[i]) for gap in gaps)
-        M = path.estimator(i).get_mahalanobis_matrix()
+        M = path[i].get_mahalanobis_matrix()
         assert np.linalg.norm(M - model.get_mahalanobis_matrix()) <= 1.001 * radius
 
 
 def test_objective_and_loss_fall_with_lam(path):
-    losses = np.array([solution.loss for solution in path])
+    losses = np.array([solution.loss for solution in path.solutions])
     assert np.all(np.diff(path.objectives) < 0.0)
     assert np.all(np.diff(losses) < 0.0)
     sizes = np.linalg.norm(path.matrices.reshape(len(path), -1), axis=1)
@@ -178,22 +181,24 @@ def test_objective_and_loss_fall_with_lam(path):
 @pytest.mark.slow
 def test_warm_starts_save_iterations():
     lams = wine_path().lams[4:]
-    path = rtlm_path(X, y, n_neighbors=3, lams=lams)
-    cold = [rtlm_path(X, y, n_neighbors=3, lams=[lam]).n_iters[0] for lam in lams]
+    path = rtlm_path(X, y, n_neighbors=3, lams=lams, relative_lam=False)
+    cold = [
+        rtlm_path(X, y, n_neighbors=3, lams=[lam], relative_lam=False).n_iters[0] for lam in lams
+    ]
     assert path.n_iters.sum() < sum(cold)
 
 
-def test_path_is_a_sequence_of_solutions(path):
+def test_path_is_a_sequence_of_estimators(path):
     assert isinstance(path, RTLMPath)
     assert len(path) == len(list(path)) == 12
-    assert all(isinstance(solution, Solution) for solution in path)
-    assert path[0] is next(iter(path))
-    assert path[-1].lam == path.lams[-1]
+    assert all(isinstance(solution, Solution) for solution in path.solutions)
+    assert all(isinstance(model, ScreenedRTLM) for model in path)
+    assert [model.lam_ for model in path] == path.lams.tolist()
+    assert_allclose([model.lam for model in path], path.lams / path.lam_max)
+    assert path.solutions[-1].lam == path.lams[-1]
     with pytest.raises(IndexError):
         path[12]
-    for name in (
-        "lams objectives dual_gaps n_iters screening_rates path_screening_rates seconds converged"
-    ).split():
+    for name in ("lams objectives dual_gaps n_iters rates path_rates seconds converged").split():
         assert getattr(path, name).shape == (12,), name
     assert path.matrices.shape == ((12, 13) if path.model.diagonal else (12, 13, 13))
     assert path.seconds.min() > 0.0
@@ -204,19 +209,19 @@ def test_matrices_are_those_of_the_estimators(path):
     for i in (0, 7, -1):
         M = path.matrices[i]
         expected = np.diag(M) if path.model.diagonal else M
-        assert_allclose(path.estimator(i).get_mahalanobis_matrix(), expected, atol=1e-12)
+        assert_allclose(path[i].get_mahalanobis_matrix(), expected, atol=1e-12)
 
 
 @pytest.mark.slow
 def test_screening_rates(path):
-    for rates in (path.screening_rates, path.path_screening_rates):
+    for rates in (path.rates, path.path_rates):
         assert rates.min() >= 0.0
         assert rates.max() <= 1.0
     # Near the start nearly everything is decided before the first step.
-    assert path.path_screening_rates[1:].mean() > 0.2
-    assert path.screening_rates[1:].mean() > 0.5
+    assert path.path_rates[1:].mean() > 0.2
+    assert path.rates[1:].mean() > 0.5
     without = wine_path(screening=False, **kind_of(path))
-    assert_array_equal(without.screening_rates, 0.0)
+    assert_array_equal(without.rates, 0.0)
     assert_allclose(without.objectives, path.objectives, rtol=1e-6)
 
 
@@ -224,16 +229,16 @@ def test_screening_rates(path):
 def test_rates_of_short_solves_are_what_path_screening_would_decide(path):
     if path.model.loss == "hinge":
         pytest.skip("its solves are never short")
-    looked = [any(event.where == "path" for event in solution.history) for solution in path]
+    looked = [
+        any(event.where == "path" for event in solution.history) for solution in path.solutions
+    ]
     assert not all(looked[1:])
     for t in range(1, len(path)):
         # From both sides of what one more pass could change: an exact reference decides as much.
         lams, options = [path.lams[t - 1], path.lams[t]], kind_of(path)
-        exact = rtlm_path(X, y, n_neighbors=3, lams=lams, tol=1e-10, **options)
-        assert path.path_screening_rates[t] == pytest.approx(
-            exact.path_screening_rates[1], abs=0.05
-        )
-        assert path.screening_rates[t] >= path.path_screening_rates[t]
+        exact = rtlm_path(X, y, n_neighbors=3, lams=lams, relative_lam=False, tol=1e-10, **options)
+        assert path.path_rates[t] == pytest.approx(exact.path_rates[1], abs=0.05)
+        assert path.rates[t] >= path.path_rates[t]
 
 
 @pytest.mark.slow
@@ -244,7 +249,7 @@ def test_every_bound_gives_the_same_path(path, bound):
     other = wine_path(bound=bound, **kind_of(path))
     assert_allclose(other.objectives, path.objectives, rtol=1e-6)
     assert other.dual_gaps.max() <= 1e-6
-    assert other.screening_rates[1:].max() > 0.0
+    assert other.rates[1:].max() > 0.0
 
 
 @pytest.mark.slow
@@ -253,15 +258,17 @@ def test_every_rule_gives_the_same_path_and_decides_more(path, rule):
     other = wine_path(rule=rule, **kind_of(path))
     assert_allclose(other.objectives, path.objectives, rtol=1e-6)
     assert other.dual_gaps.max() <= 1e-6
-    assert other.path_screening_rates.mean() > path.path_screening_rates.mean()
+    assert other.path_rates.mean() > path.path_rates.mean()
 
 
 def test_estimator_is_that_of_a_fit(path):
-    model = path.estimator(3)
+    model = path[3]
     check_is_fitted(model)
     fitted = ScreenedRTLM(lam=path.lams[3], relative_lam=False, n_neighbors=3, **kind_of(path))
     fitted.fit(X, y)
-    assert model.get_params() == fitted.get_params()
+    assert model.lam == pytest.approx(path.lams[3] / path.lam_max)
+    same = {"lam": model.lam, "relative_lam": True}
+    assert model.get_params() == fitted.get_params() | same
     assert {name for name in vars(model) if name.endswith("_")} == {
         name for name in vars(fitted) if name.endswith("_")
     }
@@ -272,17 +279,17 @@ def test_estimator_is_that_of_a_fit(path):
     assert model.dual_gap_ == path.dual_gaps[3]
     assert model.n_iter_ == path.n_iters[3]
     assert model.transform(X).shape == (len(X), len(model.components_))
-    assert list(model.screening_history_) == list(path[3].history)
+    assert_array_equal(model.screening_history_, steps_of(path.solutions[3:4], path.problem))
     # It is a model of its own.
-    assert path.estimator(3) is not model
+    assert path[3] is not model
     model.fit(IRIS_X, IRIS_Y)
-    assert path.estimator(3).n_features_in_ == 13
+    assert path[3].n_features_in_ == 13
 
 
 def test_estimator_keeps_feature_names():
     frame = pd.DataFrame(X, columns=[f"wine_{i}" for i in range(13)])
     path = rtlm_path(frame, pd.Series(y), n_neighbors=3, n_lams=2)
-    model = path.estimator(-1).set_output(transform="pandas")
+    model = path[-1].set_output(transform="pandas")
     assert model.feature_names_in_.tolist() == list(frame.columns)
     assert list(model.transform(frame).columns) == list(model.get_feature_names_out())
     with pytest.raises(NotFittedError):
@@ -310,7 +317,7 @@ def test_deterministic_and_leaves_the_data_alone(path):
 def test_pickle(path):
     loaded = pickle.loads(pickle.dumps(path))
     assert_array_equal(loaded.matrices, path.matrices)
-    assert_array_equal(loaded.estimator(1).transform(X), path.estimator(1).transform(X))
+    assert_array_equal(loaded[1].transform(X), path[1].transform(X))
 
 
 def test_solutions_hold_nothing_that_grows_with_the_triplets():
@@ -390,7 +397,7 @@ def test_constant_data_gives_one_zero_metric(kind):
     assert len(path) == 1
     assert path.lam_max == 0.0
     assert_array_equal(path.matrices, 0.0)
-    assert_array_equal(path.estimator(0).transform(X), 0.0)
+    assert_array_equal(path[0].transform(X), 0.0)
 
 
 # -- bad arguments (those shared with the estimator are in test_metric_data.py) ------------------
@@ -411,13 +418,7 @@ def test_bad_grid(name, value):
         rtlm_path(X, y, **{name: value})
 
 
-@pytest.mark.parametrize("name", ["lam", "relative_lam"])
-def test_lam_is_not_an_option(name):
-    with pytest.raises(TypeError, match=f"takes lams, not {name}"):
-        rtlm_path(X, y, **{name: 1.0})
-
-
-@pytest.mark.parametrize("name", ["n_neighbours", "C", "solver"])
+@pytest.mark.parametrize("name", ["n_neighbours", "C", "solver", "lam", "store", "weights"])
 def test_unknown_option(name):
     with pytest.raises(TypeError, match=name):
         rtlm_path(X, y, **{name: 1})
@@ -425,7 +426,7 @@ def test_unknown_option(name):
 
 def test_options_are_keyword_only():
     with pytest.raises(TypeError, match="positional"):
-        rtlm_path(X, y, [1.0])
+        rtlm_path(X, y, [1.0], 0.5)
 
 
 def test_too_many_neighbours():

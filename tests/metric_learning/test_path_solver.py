@@ -16,7 +16,7 @@ from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.problem.triplets import triplets_from_labels
 from skscreen.metric_learning.screening.active import screen
 from skscreen.metric_learning.screening.bounds import BOUNDS
-from skscreen.metric_learning.solvers.projected_gradient import Options
+from skscreen.metric_learning.solvers.progress import Options
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 OPTIONS = Options(tol=1e-8)

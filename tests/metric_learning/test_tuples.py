@@ -346,7 +346,7 @@ def test_a_negative_answer_turns_a_comparison_round(kind):
 
 
 def test_the_problems_are_those_of_the_transformer():
-    options = {"lam": 0.1, "gamma": 0.2, "diagonal": True, "tol": 1e-8}
+    options = {"lam": 0.1, "width": 0.2, "diagonal": True, "tol": 1e-8}
     for kind in KINDS:
         rows, y = made(kind)
         model = kind(preprocessor=X, **options).fit(rows, y)
@@ -375,7 +375,7 @@ def test_every_similar_pair_is_compared_with_every_dissimilar_one(loss):
         assert model.dual_objective_ <= other.objective_ * (1 + 1e-12)
         assert other.dual_objective_ <= model.objective_ * (1 + 1e-12)
         assert model.dual_gap_ <= 1e-6
-    for other in ({"triplets": [[0, 1, 2]]}, {"weights": np.ones(5)}):
+    for other in ({"triplets": [[0, 1, 2]]}, {"comparison_weight": np.ones(5)}):
         with pytest.raises(
             ValueError, match=r"only be combined with pairs=\(S, D, U, L\), with bounds"
         ):

@@ -1,9 +1,13 @@
 """Builds the problem of metric learning from samples with labels or comparisons."""
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from numbers import Integral
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import validate_data
 
@@ -11,7 +15,11 @@ from skscreen.core.memory import check_memory
 from skscreen.fitting.kept_matrices import kept_matrix
 from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
-from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.comparisons import (
+    Comparisons,
+    DiagonalComparisons,
+    Items,
+)
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone, row_space
 from skscreen.metric_learning.problem.graph import read_graph, triplets_from_graph
 from skscreen.metric_learning.problem.losses import SmoothedHinge, is_narrow
@@ -23,11 +31,16 @@ from skscreen.metric_learning.problem.triplets import (
     locality_order,
     triplets_from_labels,
 )
-from skscreen.metric_learning.supervision import check_comparisons, check_samples, class_codes
+from skscreen.metric_learning.supervision import (
+    check_comparisons,
+    check_sample_weight,
+    check_samples,
+    class_codes,
+)
 
 # Largest deviation of a feature from its mean, and the inverse of the smallest, whose fourth powers
-# are finite.
-_LARGEST = 1e40
+# are finite; and those whose squares are, which are scaled.
+_LARGEST, _LARGEST_OF_ALL = 1e40, 1e152
 
 # Number of copies of the samples in memory at the same time: centred, in order, padded, and mapped
 # in an evaluation.
@@ -44,15 +57,16 @@ _BYTES_OF_DUALS = 16
 
 
 def build(
-    model, X, y=None, weights=None, *, from_labels: Callable | None = None, **lists
-) -> tuple[Problem, float, Point]:
+    model, X, y=None, *, sample_weight=None, comparison_weight=None,
+    from_labels: Callable | None = None, **lists,
+) -> tuple[Problem, float, Point]:  # fmt: skip
     """Validate the data and set the problem of an estimator up.
 
     Parameters
     ----------
     model : ScreenedRTLM
         Its parameters but `lam` count; its number and names of features are set.
-    X, y, weights
+    X, y, sample_weight, comparison_weight
         As for `ScreenedRTLM.fit`.
     from_labels : callable, optional
         Takes the estimator, centred samples, class codes and the loss; returns the comparisons,
@@ -71,17 +85,21 @@ def build(
     check_samples(X, y)
     # Single precision stays as it is: its only copy in double precision is the centred one.
     samples = validate_data(model, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+    _check_n_components(model.n_components, samples.shape[1])
     check_memory(8.0 * _COPIES * samples.size, f"{len(samples):,} samples", "Use fewer of them.")
-    X = _centred(samples)
+    X, unit = _scaled(_centred(samples))
     _warn_of_scales(X)
+    varying = None if from_labels else _varying(X)
+    X = X if varying is None else X @ varying
     domain = NonnegativeOrthant() if model.diagonal else PSDCone()
-    loss = SmoothedHinge(1.0, float(model.gamma) if model.loss == "smoothed_hinge" else 0.0)
+    loss = SmoothedHinge(1.0, float(model.width) if model.loss == "smoothed_hinge" else 0.0)
     kind = DiagonalComparisons if model.diagonal else Comparisons
+    lists = {"triplets": None, "quadruplets": None, "pairs": None, **lists}
     given = [name for name, values in lists.items() if values is not None]
     if given:
-        _check_lists(X, y, model.pull)
-        found = check_comparisons(len(X), loss.threshold, lists, weights)
-        narrow = is_narrow(loss.gamma, loss.threshold, has_long_rows=False)
+        _check_lists(X, y, sample_weight)
+        found = check_comparisons(len(X), loss.threshold, lists, comparison_weight)
+        narrow = is_narrow(loss.width, loss.threshold, has_long_rows=False)
         items = comparisons_from_arrays(*found, _BYTES_OF_DUALS * narrow)
         if len(items.near) + len(items.far) < len(X):
             X, items = differences(X, items)
@@ -90,20 +108,25 @@ def build(
     if given:
         geometry = kind(X, items)
     else:
-        codes = _codes(X, y, weights, model)
+        codes, weights = _codes(X, y, sample_weight, comparison_weight, model)
         if model.neighbors is not None:
             graph = read_graph(model.neighbors, samples)
-            geometry = _from_graph(kind, model, X, codes, loss, graph)
+            geometry = _from_graph(kind, model, X, codes, loss, weights, graph)
         else:
             known = codes >= 0
             if not known.all():
                 X, codes = X[known], codes[known]
-            geometry = (from_labels or partial(_from_labels, kind))(model, X, codes, loss)
+                weights = None if weights is None else weights[known]
+            make = from_labels or partial(_from_labels, kind, weights=weights)
+            geometry = make(model, X, codes, loss)
     if basis is not None:
         n_features = X.shape[1]
         geometry = kind(geometry.X[:, :n_features] @ basis, geometry.items, n_features)
-    linear_term = geometry.near_term(float(model.pull)) if model.pull > 0.0 else (None, 0.0)
-    problem = Problem(geometry, loss, domain, *linear_term, basis)
+    if varying is not None:
+        basis = varying if basis is None else varying @ basis
+    pulls = model.pull > 0.0 and not given
+    linear_term = geometry.near_term(float(model.pull)) if pulls else (None, 0.0)
+    problem = Problem(geometry, loss, domain, *linear_term, basis, unit, samples.dtype.type)
     lam_max, first = problem.lam_max()
     if lam_max == 0.0:
         warn_user(
@@ -118,10 +141,30 @@ def _centred(X: np.ndarray) -> np.ndarray:
         # Subtract a sample first: the rounding error of a large mean would remain in all samples.
         X = np.subtract(X, X[0], dtype=np.float64)
         X -= X.mean(axis=0)
-    largest = np.abs(X).max()
-    if not (largest == 0.0 or 1.0 / _LARGEST < largest < _LARGEST):
-        raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")
     return X
+
+
+def _scaled(X: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return centred samples, divided in place by a power of two where they are huge or tiny."""
+    largest = float(np.abs(X).max())
+    if largest == 0.0 or 1.0 / _LARGEST < largest < _LARGEST:
+        return X, 1.0
+    if not 1.0 / _LARGEST_OF_ALL < largest < _LARGEST_OF_ALL:
+        raise ValueError(f"X deviates by up to {largest:g} from its mean; rescale it.")
+    unit = 2.0 ** (math.frexp(largest)[1] - 1)
+    X /= unit
+    return X, unit
+
+
+def _varying(X: np.ndarray) -> sparse.csr_array | None:
+    """Return a matrix that selects the features that are not constant; None if all are, or none.
+
+    A constant feature has no weight; its zeros would carry rounding errors of the others.
+    """
+    varies = X.any(axis=0)
+    if varies.all() or not varies.any():
+        return None
+    return sparse.eye_array(X.shape[1], format="csc")[:, np.flatnonzero(varies)].tocsr()
 
 
 def _warn_of_scales(X: np.ndarray) -> None:
@@ -137,14 +180,22 @@ def _warn_of_scales(X: np.ndarray) -> None:
         )
 
 
-def _check_lists(X, y, pull: float) -> None:
+def _check_n_components(n_components, n_features: int) -> None:
+    if isinstance(n_components, Integral) and n_components > n_features:
+        raise ValueError(
+            f"n_components must be at most {n_features}, the number of features, got "
+            f"{n_components}."
+        )
+
+
+def _check_lists(X, y, sample_weight) -> None:
     if y is not None:
         # In a pipeline y is for the classifier that follows.
         _check_one_label_each(X, y)
-    if pull > 0.0:
+    if sample_weight is not None:
         raise ValueError(
-            f"pull must be 0 with explicit comparisons, got {pull}: only labels have "
-            "target neighbours. Similar pairs (pairs) with a small U have the same effect."
+            "sample_weight belongs to labels: call fit(X, y, sample_weight=...), or pass the "
+            "weights of comparisons as comparison_weight."
         )
 
 
@@ -159,33 +210,50 @@ def _check_one_label_each(X, y) -> None:
         ) from error
 
 
-def _codes(X, y, weights, model) -> np.ndarray:
-    codes = class_codes(X, y, model.unlabelled)
-    if weights is not None:
-        raise ValueError("weights belong to explicit comparisons; do not pass them with labels.")
+def _codes(X, y, sample_weight, comparison_weight, model) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return class codes, -1 for what is left out, and weights where they are not all 1."""
+    if comparison_weight is not None:
+        raise ValueError(
+            "comparison_weight belongs to comparisons, not to labels: pass triplets, quadruplets "
+            "or pairs, or the weights of the samples as sample_weight."
+        )
+    weights, used = None, None
+    if sample_weight is not None:
+        weights = check_sample_weight(sample_weight, X)
+        used = weights > 0.0
+        weights = None if np.all(weights[used] == 1.0) else weights
+    codes = class_codes(X, y, model.unlabelled, used)
     n_neighbors, n_labelled = model.n_neighbors, np.count_nonzero(codes >= 0)
     if n_neighbors is not None and n_neighbors >= n_labelled:
         raise ValueError(
             f"n_neighbors must be below the number of samples, got {n_neighbors} for "
             f"{n_labelled} samples."
         )
-    return codes
+    return codes, weights
 
 
 def _bytes_of_duals(model, loss: SmoothedHinge) -> int:
     """Bytes that the solver will need for each triplet."""
     has_long_rows = model.n_neighbors is None or model.n_neighbors >= SORT_FROM[0]
-    return _BYTES_OF_DUALS if is_narrow(loss.gamma, loss.threshold, has_long_rows) else 0
+    return _BYTES_OF_DUALS if is_narrow(loss.width, loss.threshold, has_long_rows) else 0
 
 
-def _from_graph(kind: type[Comparisons], model, X, codes, loss, graph) -> Comparisons:
+def _weighed(items: Items, weights: np.ndarray | None) -> Items:
+    """Return items whose losses count times the weights of their anchors."""
+    return items if weights is None else replace(items, weights=weights[items.near[:, 0]])
+
+
+def _from_graph(kind: type[Comparisons], model, X, codes, loss, weights, graph) -> Comparisons:
     known = np.flatnonzero(codes >= 0)
     order = known[locality_order(X[known], codes[known])]
     extra = _bytes_of_duals(model, loss)
-    return kind(X[order], triplets_from_graph(graph, codes, order, model.n_neighbors, extra))
+    items = triplets_from_graph(graph, codes, order, model.n_neighbors, extra)
+    return kind(X[order], _weighed(items, None if weights is None else weights[order]))
 
 
-def _from_labels(kind: type[Comparisons], model, X, codes, loss: SmoothedHinge) -> Comparisons:
+def _from_labels(
+    kind: type[Comparisons], model, X, codes, loss: SmoothedHinge, weights: np.ndarray | None
+) -> Comparisons:
     extra = _bytes_of_duals(model, loss)
     order = locality_order(X, codes)
     X, codes = X[order], codes[order]
@@ -193,4 +261,5 @@ def _from_labels(kind: type[Comparisons], model, X, codes, loss: SmoothedHinge) 
     if store is not None:
         key = content_key(X, codes, model.n_neighbors)
         keep = partial(kept_matrix, key, store.max_bytes)
-    return kind(X, triplets_from_labels(X, codes, model.n_neighbors, model.n_jobs, extra, keep))
+    items = triplets_from_labels(X, codes, model.n_neighbors, model.n_jobs, extra, keep)
+    return kind(X, _weighed(items, None if weights is None else weights[order]))

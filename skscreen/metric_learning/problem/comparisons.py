@@ -98,7 +98,8 @@ class Items:
     weights : ndarray of shape (R,), or None
         Factors > 0 of the losses of each row's items; None where all are 1.
 
-    With thresholds or weights every row has slots of its own, in the order of the rows.
+    With thresholds every row has slots of its own, in the order of the rows; rows that share slots
+    have one weight.
     """
 
     near: np.ndarray
@@ -167,6 +168,7 @@ class Comparisons:
         self.has_long_rows = bool((items.stop - items.start).max(initial=0) >= SORT_FROM[0])
         self.near_sizes = near_sizes
         self.far_sizes = far_sizes
+        self._slot_scales = _slot_scales(items)
 
     def __setstate__(self, state: dict) -> None:
         vars(self).update((name, aligned(value)) for name, value in state.items())
@@ -242,17 +244,17 @@ class Comparisons:
             Bound on the Frobenius norm of the adjoint's rounding error.
         """
         row_weights, slot_weights = self.weights()
-        value, _ = self._loss_pass(margins, loss, loss.gamma, row_weights, slot_weights)
+        value, _ = self._loss_pass(margins, loss, loss.width, row_weights, slot_weights)
         return value, *self.weighted_sum(*self._weigh(row_weights, slot_weights))
 
     def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> tuple[float, float]:
         """Sum of losses alone, without the adjoint, and a bound on its rounding error."""
-        return self._loss_pass(margins, loss, max(loss.gamma, _HINGE), *self.weights())
+        return self._loss_pass(margins, loss, max(loss.width, _HINGE), *self.weights())
 
-    def _loss_pass(self, margins, loss, gamma, row_weights, slot_weights) -> tuple[float, float]:
+    def _loss_pass(self, margins, loss, width, row_weights, slot_weights) -> tuple[float, float]:
         items = self.items
         arguments = (
-            items.start, items.stop, margins.near, margins.far, self.thresholds(loss), gamma,
+            items.start, items.stop, margins.near, margins.far, self.thresholds(loss), width,
             self._scales(), row_weights, slot_weights,
         )  # fmt: skip
         return sorted_loss_pass(*arguments, SORT_FROM)
@@ -264,25 +266,34 @@ class Comparisons:
         value, error = self.loss_value(PairDistances(*ends, 0.0), loss)
         return value + error if upper else value - error
 
-    def proximal_loss(self, margins: PairDistances, loss: SmoothedHinge, width, centre, alpha):
-        """Like `loss` for the proximal smoothing of the dual round `centre`; fills `alpha`.
+    def proximal_loss(self, margins: PairDistances, loss: SmoothedHinge, width, centre):
+        """Like `loss` for the proximal smoothing of the dual round `centre`.
 
-        Both hold one dual variable for each item of the full problem.
+        That holds one dual variable for each item of the full problem.
 
         Returns
         -------
         smoothed, value, fenchel_young, error, adjoint, adjoint_error
             Sum of the smoothed losses, of the true losses, of the Fenchel-Young terms of the
-            new `alpha` with a bound on its rounding error, and the adjoint as in `loss`.
+            dual variables with a bound on its rounding error, and the adjoint as in `loss`.
         """
-        row_weights, slot_weights = self.weights()
+        weights = self.weights()
+        sums = self._proximal_pass(margins, loss, width, centre, None, weights)
+        return *sums, *self.weighted_sum(*self._weigh(*weights))
+
+    def proximal_duals(self, margins: PairDistances, loss: SmoothedHinge, width, centre):
+        """Return the dual variables of `proximal_loss`, with those of `centre` for other items."""
+        alpha = self.pool.copy(centre)
+        self._proximal_pass(margins, loss, width, centre, alpha, self.weights())
+        return alpha
+
+    def _proximal_pass(self, margins, loss, width, centre, alpha, weights):
         items = self.items
-        sums = proximal_pass(
+        return proximal_pass(
             items.start, items.stop, items.base, items.rank,
-            margins.near, margins.far, margins.noise, self.thresholds(loss), loss.gamma,
-            self._scales(), width, centre, alpha, row_weights, slot_weights,
+            margins.near, margins.far, margins.noise, self.thresholds(loss), loss.width,
+            self._scales(), width, centre, alpha, *weights,
         )  # fmt: skip
-        return *sums, *self.weighted_sum(*self._weigh(row_weights, slot_weights))
 
     def adjoint_at_zero(self, loss: SmoothedHinge) -> tuple[np.ndarray, float]:
         """Return the adjoint at the zero metric, and its error.
@@ -307,8 +318,15 @@ class Comparisons:
 
     def near_term(self, weight: float) -> tuple[np.ndarray, float]:
         """Return B with <B, M> = -weight times the sum of near distances, and its error."""
-        row_weights = np.full(len(self.items.near), weight)
-        return self.weighted_sum(row_weights, np.zeros(self.items.n_slots))
+        return self.weighted_sum(weight * self._scales(), np.zeros(self.items.n_slots))
+
+    def largest_lam(self, loss: SmoothedHinge) -> float:
+        """Return what lambda_max cannot exceed, from the sizes of the pairs alone."""
+        largest = self.near_sizes.max(initial=0.0) + self.far_sizes.max(initial=0.0)
+        scales = float(self._scales() @ (self.items.stop - self.items.start))
+        return (
+            scales * largest**2 / float(np.abs(loss.reach_from_zero(self.thresholds(loss))).min())
+        )
 
     def largest_ratio(self, margins: PairDistances, loss: SmoothedHinge) -> float:
         """Largest ratio of a margin to the one at which the item leaves its piece at zero."""
@@ -329,13 +347,13 @@ class Comparisons:
         """
         row_weights, slot_weights = self._weigh(row_counts, slot_counts)
         constant = float(row_weights @ self.thresholds(loss))
-        constant -= 0.5 * loss.gamma * float(row_weights.sum())
+        constant -= 0.5 * loss.width * float(row_weights.sum())
         return *self.weighted_sum(row_weights, slot_weights), constant
 
     def count_decidable(self, margins: PairDistances, loss: SmoothedHinge) -> int:
         """Count the items off the quadratic piece: the most that screening could decide."""
         below = []
-        for near in (margins.near, margins.near - loss.gamma):
+        for near in (margins.near, margins.near - loss.width):
             # Dual variables of a hinge are 1 below the threshold: rows add up to counts of items.
             row_weights, slot_weights = self.weights()
             shifted = replace(margins, near=near)
@@ -456,8 +474,7 @@ class Comparisons:
         items = self.items
         if items.weights is None:
             return row_weights, slot_weights
-        slot_weights = slot_weights * np.repeat(items.weights, items.stop - items.start)
-        return row_weights * items.weights, slot_weights
+        return row_weights * items.weights, slot_weights * self._slot_scales
 
     def _far_weights(self, slot_weights):
         slots = self.items.slots
@@ -466,6 +483,15 @@ class Comparisons:
         # Without slots the numbers would be integers.
         total = np.bincount(slots, weights=slot_weights, minlength=len(self.items.far))
         return total.astype(np.float64, copy=False)
+
+
+def _slot_scales(items: Items) -> np.ndarray | None:
+    """Return the weight of the items of each slot, (S,), that of all rows of its block."""
+    if items.weights is None:
+        return None
+    of_blocks = np.zeros(items.blocks.size - 1)
+    of_blocks[np.searchsorted(items.blocks, items.start, side="right") - 1] = items.weights
+    return np.repeat(of_blocks, np.diff(items.blocks))
 
 
 class DiagonalComparisons(Comparisons):

@@ -11,11 +11,11 @@ _NARROW, _NARROW_IN_LONG_ROWS = 5e-3, 1e-4
 
 @dataclass(frozen=True)
 class SmoothedHinge:
-    """Hinge loss with threshold tau, smoothed quadratically over a width gamma.
+    """Hinge loss with threshold tau, smoothed quadratically over a width.
 
-    With z = tau - x, the loss of a margin x is 0 for z <= 0, z^2 / (2 gamma) for
-    0 <= z <= gamma and z - gamma / 2 beyond; gamma = 0 is the plain hinge. Its conjugate is
-    l*(-alpha) = gamma / 2 alpha^2 - tau alpha on 0 <= alpha <= 1.
+    With z = tau - x, the loss of a margin x is 0 for z <= 0, z^2 / (2 width) for
+    0 <= z <= width and z - width / 2 beyond; width = 0 is the plain hinge. Its conjugate is
+    l*(-alpha) = width / 2 alpha^2 - tau alpha on 0 <= alpha <= 1.
 
     At the optimum an item is in the *zero* part when its margin is above `threshold` (dual
     variable 0) and in the *linear* part when it is below `linear_below` (dual variable 1).
@@ -24,8 +24,8 @@ class SmoothedHinge:
     ----------
     threshold : float
         Margin from which on the loss is zero.
-    gamma : float
-        Width of the quadratic piece, in units of the margin; 0 <= gamma.
+    width : float
+        Width of the quadratic piece, in units of the margin; 0 <= width.
 
     References
     ----------
@@ -34,36 +34,36 @@ class SmoothedHinge:
     """
 
     threshold: float = 1.0
-    gamma: float = 0.05
+    width: float = 0.05
 
     @property
     def linear_below(self) -> float:
         """Margin below which the loss is linear."""
-        return self.threshold - self.gamma
+        return self.threshold - self.width
 
     def duals_at_zero(self, thresholds: np.ndarray) -> np.ndarray:
         """Dual variables of margins of zero under thresholds of their own.
 
         1 for the loss's own threshold; 0 for negative ones, which a margin of zero meets.
         """
-        if self.gamma == 0.0:
+        if self.width == 0.0:
             return (thresholds > 0.0).astype(np.float64)
-        return np.clip(thresholds / self.gamma, 0.0, 1.0)
+        return np.clip(thresholds / self.width, 0.0, 1.0)
 
     def reach_from_zero(self, thresholds: np.ndarray) -> np.ndarray:
         """Margins at which the dual variables at margin zero begin to change; signed.
 
-        The end of the piece of the loss that holds a margin of zero: threshold - gamma on the
+        The end of the piece of the loss that holds a margin of zero: threshold - width on the
         linear, threshold on the zero part. Where that is nearly zero itself (thresholds of the
-        size of gamma) the dual variable changes slowly, and half the threshold or half of gamma
-        stands for it.
+        size of the width) the dual variable changes slowly, and half the threshold or half the
+        width stands for it.
         """
-        # For the threshold of the loss this is the end of the linear part, whatever gamma is.
+        # For the threshold of the loss this is the end of the linear part, whatever the width.
         share = min(0.5, self.linear_below / self.threshold)
-        above = np.maximum(thresholds - self.gamma, share * thresholds)
-        return np.where(thresholds > 0.0, above, np.minimum(thresholds, -0.5 * self.gamma))
+        above = np.maximum(thresholds - self.width, share * thresholds)
+        return np.where(thresholds > 0.0, above, np.minimum(thresholds, -0.5 * self.width))
 
 
-def is_narrow(gamma: float, threshold: float, has_long_rows: bool) -> bool:
+def is_narrow(width: float, threshold: float, has_long_rows: bool) -> bool:
     """Whether a loss is descended with proximal smoothing, and two numbers kept for each item."""
-    return gamma <= (_NARROW_IN_LONG_ROWS if has_long_rows else _NARROW) * threshold
+    return width <= (_NARROW_IN_LONG_ROWS if has_long_rows else _NARROW) * threshold

@@ -33,13 +33,13 @@ def norm(value: np.ndarray) -> float:
     return math.sqrt(inner(value, value))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Proximal:
-    """State of the proximal smoothing of a dual that is not strongly concave (the hinge).
+    """Proximal smoothing of a dual that is not strongly concave (the hinge).
 
-    The smooth objective replaces l(x) by max_a a (tau - x) - gamma/2 a^2 - width/2 (a - c)^2 over
-    0 <= a <= 1. Moving the centre c to the last maximiser a is the proximal-point method on the
-    dual: it closes the gap for any fixed width (Rockafellar 1976).
+    The smooth objective replaces l(x) by max_a a (tau - x) - w/2 a^2 - width/2 (a - c)^2 over
+    0 <= a <= 1, with w the width of the loss. Moving the centre c to the last maximiser a is the
+    proximal-point method on the dual: it closes the gap for any fixed width (Rockafellar 1976).
 
     Parameters
     ----------
@@ -47,42 +47,21 @@ class Proximal:
         Width of the smoothing, in units of the margin.
     centre : ndarray of shape (T,)
         Centre for each item of the full problem.
-    alpha : ndarray of shape (T,)
-        Dual variables of the last evaluation of each item.
+    narrowest : float
+        Least width.
     last_gap : float
         Gap at the last recentring.
     """
 
     width: float
     centre: np.ndarray
-    alpha: np.ndarray
+    narrowest: float = 1e-7
     last_gap: float = np.inf
 
-    def __post_init__(self):
-        self._narrowest = min(1e-7, 2e-6 * self.width)
-
-    def recentre(self, gap: float, n_steps: int) -> None:
-        """Make the last dual variables the centre, and adapt the width.
-
-        Parameters
-        ----------
-        gap : float
-            Sum of the Fenchel-Young terms at the last evaluation: what recentring is to reduce.
-        n_steps : int
-            Gradient steps since the last recentring.
-        """
-        np.copyto(self.centre, self.alpha)
-        # With a smaller width recentring matters more, and the steps in between are harder.
-        if n_steps > 50:
-            self.width *= 2.0
-        elif gap > 0.5 * self.last_gap:
-            self.width = max(0.5 * self.width, self._narrowest)
-        self.last_gap = gap
-
-    def fix(self, zero: np.ndarray, linear: np.ndarray) -> None:
-        """Set the dual variables of decided items (boolean masks) to their optimal values."""
-        for values in (self.centre, self.alpha):
-            values[zero], values[linear] = 0.0, 1.0
+    def fixed(self, zero: np.ndarray, linear: np.ndarray) -> "Proximal":
+        """Return it with the centres of decided items (boolean masks) at their optimal values."""
+        centre = np.where(linear, 1.0, np.where(zero, 0.0, self.centre))
+        return replace(self, centre=centre)
 
 
 @dataclass(frozen=True)
@@ -118,6 +97,34 @@ class Evaluation:
     fenchel_young: float
     objective: "Objective"
 
+    def duals(self) -> np.ndarray:
+        """Return the dual variables with proximal smoothing, for each item of the full problem.
+
+        Items that the objective leaves out have those of the centre.
+        """
+        objective, proximal = self.objective, self.objective.proximal
+        return objective.geometry.proximal_duals(
+            self.margins, objective.loss, proximal.width, proximal.centre
+        )
+
+    def recentred(self, n_steps: int) -> "Objective":
+        """Return the objective with the dual variables as proximal centre, and a width that fits.
+
+        Parameters
+        ----------
+        n_steps : int
+            Gradient steps since the last recentring.
+        """
+        proximal, gap = self.objective.proximal, self.fenchel_young
+        width = proximal.width
+        # With a smaller width recentring matters more, and the steps in between are harder.
+        if n_steps > 50:
+            width *= 2.0
+        elif gap > 0.5 * proximal.last_gap:
+            width = max(0.5 * width, proximal.narrowest)
+        moved = replace(proximal, width=width, centre=self.duals(), last_gap=gap)
+        return replace(self.objective, proximal=moved)
+
     @property
     def domain(self) -> Domain:
         """Domain of the parameter."""
@@ -145,6 +152,20 @@ class Evaluation:
         size, adjoint = norm(self.point.value), norm(self.adjoint)
         return size * (SLACK * EPS * (adjoint + lam * size) + self.adjoint_error)
 
+    def positive_part(self) -> float:
+        """Return a bound on |S_K|: eigenvalues (entries) of S are off by no more than its error.
+
+        It is 0 where S is proved to be negative, however large S and its error are; then theta = 0
+        is optimal for every lambda (Weyl's inequality).
+        """
+        values = self.adjoint
+        error = self.adjoint_error
+        if values.ndim == 2:
+            # The eigenvalues are those of a matrix that differs by some eps of its norm.
+            error += SLACK * EPS * norm(values)
+            values = np.linalg.eigvalsh(values)
+        return min(norm(np.maximum(values + error, 0.0)), norm(self.adjoint_split[0].value) + error)
+
     def complementarity(self) -> float:
         """<theta, Gamma> >= 0 with Gamma = [-S]_K, the best dual variable of theta in K."""
         return max(inner(self.point.value, self.adjoint_split[1].value), 0.0)
@@ -155,6 +176,8 @@ class Evaluation:
         gap = sum FY + |lambda theta - S_K|^2 / (2 lambda) + <theta, [-S]_K>, for any theta in K
         and any feasible dual variables.
         """
+        if not self.point.value.any():
+            return self.fenchel_young + self.positive_part() ** 2 / (2.0 * lam)
         distance = norm(lam * self.point.value - self.adjoint_split[0].value) + self.adjoint_error
         stable = self.fenchel_young + distance**2 / (2.0 * lam) + self.complementarity()
         return stable + self.rounding(lam)
@@ -215,7 +238,7 @@ class Objective:
         else:
             prox = self.proximal
             smoothed, value, gap, slack, adjoint, error = self.geometry.proximal_loss(
-                margins, self.loss, prox.width, prox.centre, prox.alpha
+                margins, self.loss, prox.width, prox.centre
             )
             fenchel_young = gap + slack
         error += self.linear_error + EPS * norm(self.linear_term)
@@ -244,6 +267,7 @@ def extend(evaluation: Evaluation, full: Objective) -> Evaluation:
     led to the reduced one: it grows by the Fenchel-Young terms of the items left out.
     """
     if full.proximal is not None:
+        full = replace(full, proximal=evaluation.objective.proximal)
         return full.evaluate(evaluation.point)
     margins = full.geometry.margins(evaluation.point)
     loss, error = full.loss_value(evaluation.point, margins)
@@ -270,8 +294,13 @@ class Problem:
     linear_error : float
         Bound on its rounding error.
     basis : ndarray of shape (n_features, r), optional
-        Orthonormal columns V: the data are X = Z V' with Z the coordinates that the geometry has,
-        and a parameter M stands for V M V'. The identity when not given.
+        Orthonormal columns V: the data are X = unit Z V' with Z the coordinates that the geometry
+        has, and a parameter M stands for V M V' / unit^2. The identity when not given; sparse where
+        it leaves features out.
+    unit : float
+        A power of two, 1 unless the data are so large or small that fourth powers would overflow.
+    dtype : type
+        Of the data as it was given; computations are in double precision.
     """
 
     geometry: Comparisons
@@ -280,18 +309,33 @@ class Problem:
     linear_term: np.ndarray | None = None
     linear_error: float = 0.0
     basis: np.ndarray | None = None
+    unit: float = 1.0
+    dtype: type = np.float64
 
     def components(self, point: Point) -> np.ndarray:
         """Return rows, in the features, whose outer products add up to the metric."""
-        rows = components(point)
+        rows = components(point) / self.unit
         return rows if self.basis is None else rows @ self.basis.T
 
     def matrix(self, point: Point) -> np.ndarray:
         """Return the metric (or the weights of a diagonal one) in the features."""
         if self.basis is None:
-            return point.value
+            return point.value / self.unit**2
+        if self.geometry.diagonal:
+            return self.basis @ (point.value / self.unit**2)
         rows = self.components(point)
         return rows.T @ rows
+
+    def in_data(self, lam: float) -> float:
+        """Return lambda in the units of the data; infinite or 0 where it has no floating point."""
+        # Squares one after the other overflow to infinity without an error.
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.float64(lam) * np.float64(self.unit) ** 4)
+
+    def in_coordinates(self, lam: float) -> float:
+        """Return a lambda of the data in the units of the coordinates."""
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.float64(lam) / np.float64(self.unit) ** 2 / np.float64(self.unit) ** 2)
 
     def at(self, lam: float, proximal: Proximal | None = None) -> Objective:
         """Return the full objective at one lambda."""
@@ -313,10 +357,10 @@ class Problem:
         Returns
         -------
         lam_max : float
-            max_t <S_K, A_t> / (threshold - gamma), with the thresholds of the items, or over -U
+            max_t <S_K, A_t> / (threshold - width), with the thresholds of the items, or over -U
             for items that are in their zero part at 0 because of a threshold -U; 0 if S_K = 0 but
-            for rounding errors, when theta = 0 is optimal for every lambda. Needs gamma < threshold
-            of the loss. Thresholds nearer to 0 than 2 gamma (-U: gamma / 2) would make it
+            for rounding errors, when theta = 0 is optimal for every lambda. Needs width < threshold
+            of the loss. Thresholds nearer to 0 than 2 width (-U: width / 2) would make it
             infinite: see `SmoothedHinge.reach_from_zero` for what replaces them.
         point : Point
             S_K: the optimum is S_K / lambda for every lambda >= lam_max (nearly, if there are

@@ -4,7 +4,7 @@ Pairs are of shape (P, 2), int32; rows of a matrix are data. Loops fill or add t
 
 The pass in order of distance looks at few items where the slots are nearly in order. Rows that
 share slots have one threshold and weight one (see `comparisons.Items`). For a row with level
-c = threshold + distance, slots at distances u < c - gamma have alpha = 1 and those at u > c have
+c = threshold + distance, slots at distances u < c - width have alpha = 1 and those at u > c have
 alpha = 0. Slots are stored in the order of their distances at the last reference. Running extremes
 over them tell, by bisection, up to where all slots of a row are of the first kind and from where on
 all are of the second: the former need only their number and the sum of their distances (a
@@ -63,7 +63,7 @@ sort_blocks = loops.sort_blocks
 loss_pass = loops.loss_pass
 """Sum of smoothed hinge losses, each row's times its scale.
 
-(start, stop, near_d, far_d, thresholds, gamma, scales, row_weights, slot_weights); row weights are
+(start, stop, near_d, far_d, thresholds, width, scales, row_weights, slot_weights); row weights are
 filled, slot weights added to, both without the scales.
 """
 
@@ -71,9 +71,9 @@ sorted_loss_pass = loops.sorted_loss_pass
 """Like `loss_pass`, with `SORT_FROM` behind -> value, bound on its rounding error."""
 
 proximal_pass = loops.proximal_pass
-"""The sums of `Comparisons.proximal_loss`; fills alphas, adds to the weights.
+"""The sums of `Comparisons.proximal_loss`; fills alphas unless None, adds to the weights.
 
-(start, stop, base, rank, near_d, far_d, noise, thresholds, gamma, scales, width, centre, alphas,
+(start, stop, base, rank, near_d, far_d, noise, thresholds, width, scales, width, centre, alphas,
 row_weights, slot_weights). The sums count each row's items times its scale, the weights do not.
 """
 

@@ -112,7 +112,7 @@ def decide_items(
     if codes is None and objective.proximal is not None:
         codes = np.zeros(objective.proximal.centre.size, dtype=np.int8)
     start, stop = _ranges(objective)
-    weights, levels = geometry.weights(), (geometry.thresholds(loss), loss.gamma)
+    weights, levels = geometry.weights(), (geometry.thresholds(loss), loss.width)
     counts = [(0, 0)]
     for ball in balls:
         intervals = geometry.intervals(ball.terms)
@@ -132,8 +132,9 @@ def leave_out(objective: Objective, decision: Decision) -> Objective:
     """
     if decision.n_zero + decision.n_linear == 0:
         return objective
-    if objective.proximal is not None:
-        objective.proximal.fix(decision.codes == ZERO, decision.codes == LINEAR)
+    proximal = objective.proximal
+    if proximal is not None:
+        proximal = proximal.fixed(decision.codes == ZERO, decision.codes == LINEAR)
     geometry, (term, error, constant) = keep_undecided(objective.geometry, decision, objective.loss)
     return replace(
         objective,
@@ -143,6 +144,7 @@ def leave_out(objective: Objective, decision: Decision) -> Objective:
         linear_constant=objective.linear_constant + constant,
         n_zero=objective.n_zero + decision.n_zero,
         n_linear=objective.n_linear + decision.n_linear,
+        proximal=proximal,
     )
 
 
@@ -186,7 +188,7 @@ def _ranges(objective: Objective) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shrink(
-    geometry, start, stop, intervals, radius, thresholds, gamma, decisions, *weights
+    geometry, start, stop, intervals, radius, thresholds, width, decisions, *weights
 ) -> tuple[int, int]:
     """Run the compiled pass; returns how many items leave for the zero and the linear part.
 
@@ -195,5 +197,5 @@ def _shrink(
     items = geometry.items
     return metric_learning.shrink_pass(
         start, stop, items.blocks, items.base, items.rank, geometry.near_sizes, geometry.far_sizes,
-        *intervals, radius, thresholds, gamma, decisions, *weights,
+        *intervals, radius, thresholds, width, decisions, *weights,
     )  # fmt: skip

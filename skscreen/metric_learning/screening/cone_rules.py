@@ -67,13 +67,13 @@ def refine(
         scale, depth = 1.0 / size, inner(normal.value, ball.centre) / size + slack
     cone = _search_space(objective, ball) if rule == "semidefinite" else None
     values, points, noise = (np.empty(0), geometry.X, 0.0) if cone is None else cone
-    thresholds, gamma = geometry.thresholds(objective.loss), objective.loss.gamma
+    thresholds, width = geometry.thresholds(objective.loss), objective.loss.width
     far = items.far if items.slots is None else items.far[items.slots]
     return metric_learning.refine_pass(
         start, stop, items.base, items.rank, items.near, far, geometry.X, geometry.diagonal,
         geometry.near_sizes, geometry.far_sizes, geometry.intervals(ball.terms), half_space,
         scale, depth, values, points, noise, slack, ball.radius, thresholds,
-        gamma, decisions, *weights,
+        width, decisions, *weights,
     )  # fmt: skip
 
 

@@ -40,7 +40,7 @@ def count_in_range(
     items = geometry.items
     metric_learning.add_ranges(
         items.start, items.stop, geometry.near_sizes, geometry.far_sizes, *intervals,
-        geometry.thresholds(loss), loss.gamma, lam, size, epsilon,
+        geometry.thresholds(loss), loss.width, lam, size, epsilon,
         np.ascontiguousarray(lams, dtype=np.float64), steps,
     )  # fmt: skip
     return np.cumsum(steps)[:-1]

@@ -1,16 +1,16 @@
 """Primal-dual interior point for problems that screening has made small.
 
-First-order steps get slow at small lambda, where the curvature of the loss is 1 / (gamma lambda)
+First-order steps get slow at small lambda, where the curvature of the loss is 1 / (width lambda)
 times that of the regulariser; but there few items are left. With the items listed, the optimality
 conditions
 
     lambda theta = S(alpha) + Gamma,    <theta, Gamma> = 0,    theta, Gamma in K,
-    tau_t - <A_t, theta> - gamma alpha_t = r_t - s_t,    s_t alpha_t = 0,    r_t (1 - alpha_t) = 0,
+    tau_t - <A_t, theta> - width alpha_t = r_t - s_t,    s_t alpha_t = 0,    r_t (1 - alpha_t) = 0,
 
 are followed with all products set to mu -> 0 (for the PSD cone in the direction of Helmberg,
 Rendl, Vanderbei and Wolkowicz 1996). It takes 20 to 30 steps whatever the conditioning, each one
-Cholesky factor of the size of theta. The hinge is the case gamma = 0. An item of weight w is one
-with w A_t, w tau_t and w gamma.
+Cholesky factor of the size of theta. The hinge is the case width = 0. An item of weight w is one
+with w A_t, w tau_t and w width.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def interior_point(
     """Solve a reduced objective ever more exactly.
 
     The gap is that of theta and alpha together. Dual variables made from theta may have a larger
-    one: where gamma lambda is small, they change a lot with theta. So the caller takes more of
+    one: where width lambda is small, they change a lot with theta. So the caller takes more of
     them until they satisfy it; the last is as exact as rounding errors allow.
 
     Parameters
@@ -116,7 +116,7 @@ class _State:
         self.cone = (_Matrices if isinstance(objective.domain, PSDCone) else _Vectors)(near, far)
         self.G = weights[:, None] * self.cone.items
         self.tau = weights * geometry.thresholds(self.loss)[rows]
-        self.width = weights * self.loss.gamma
+        self.width = weights * self.loss.width
         self.units = np.maximum(weights * self.loss.threshold, np.abs(self.tau))
         self.B = self.cone.from_features(objective.linear_term)
         m = len(self.G)

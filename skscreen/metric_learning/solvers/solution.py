@@ -33,6 +33,8 @@ class Solution:
     step : float
         Last step length, a good first one for a problem nearby.
     seconds : float
+    progress : tuple of (int, float, float, float, float)
+        Rows of `HISTORY`, one for the start and one for each round of steps.
     """
 
     lam: float
@@ -45,6 +47,7 @@ class Solution:
     history: tuple[ScreeningEvent, ...]
     step: float
     seconds: float
+    progress: tuple[tuple[int, float, float, float, float], ...] = ()
 
     @property
     def is_short(self) -> bool:

@@ -448,12 +448,12 @@ def test_linear_part_with_thresholds_and_weights(diagonal):
         adjoint, _, constant = geometry.linear_part(*counts, LOSS)
         # `left` and the listed items are both row by row.
         np.testing.assert_allclose(adjoint, part.adjoint(some), atol=1e-10)
-        expected = (part.weights * (part.threshold - 0.5 * LOSS.gamma)) @ some
+        expected = (part.weights * (part.threshold - 0.5 * LOSS.width)) @ some
         assert constant == pytest.approx(expected, rel=1e-12)
 
 
 def test_duals_at_zero_are_in_the_order_of_item_numbers():
     full, explicit, _ = general(False)
     for loss in (LOSS, SmoothedHinge(1.0, 0.0)):
-        explicit.gamma = loss.gamma
+        explicit.gamma = loss.width
         np.testing.assert_allclose(full.duals_at_zero(loss), explicit.dual_variables(0.0))

@@ -30,7 +30,7 @@ def evaluate(case, point, lam=None):
     proximal = case.proximal(case.optimum(case.lam).alpha)
     evaluation = case.problem().at(lam, proximal).evaluate(point)
     x = case.explicit.margins(point.value)
-    alpha = case.explicit.dual_variables(x) if proximal is None else proximal.alpha
+    alpha = case.explicit.dual_variables(x) if proximal is None else evaluation.duals()
     return evaluation, alpha
 
 
@@ -187,41 +187,47 @@ def test_smoothed_hinge_is_below_the_hinge_up_to_the_centre_term(case):
         evaluation = objective.evaluate(perturbed(case, noise, rng))
         constant = 0.5 * proximal.width * proximal.centre @ proximal.centre
         assert evaluation.smoothed_loss <= evaluation.loss + constant
-        assert proximal.alpha.min() >= 0.0
-        assert proximal.alpha.max() <= 1.0
+        assert evaluation.duals().min() >= 0.0
+        assert evaluation.duals().max() <= 1.0
 
 
 @hinges
 def test_recentring_closes_the_gap_at_any_fixed_width(case):
     """Exact proximal steps on the dual, each an explicit smooth problem shifted by the centre."""
     lam, best = case.lam, case.optimum(case.lam)
-    proximal = case.proximal()
-    objective = case.problem().at(lam, proximal)
+    objective = case.problem().at(lam, case.proximal())
     point = case.domain.project(best.theta)
     gaps = []
     for _ in range(30):
-        gaps.append(objective.evaluate(point).fenchel_young)
-        proximal.centre[:] = proximal.alpha
+        evaluation = objective.evaluate(point)
+        gaps.append(evaluation.fenchel_young)
+        moved = replace(objective.proximal, centre=evaluation.duals())
+        objective = replace(objective, proximal=moved)
     assert gaps[-1] <= 1e-2 * gaps[0] + 1e-9 * best.primal
     assert all(after <= before * (1 + 1e-9) for before, after in pairwise(gaps))
 
 
 def test_recentring_moves_the_centre_and_remembers_the_gap():
-    proximal = Case("iris", "hinge").proximal()
-    proximal.alpha[:] = 0.25
-    proximal.recentre(3.0, 1)
-    assert np.all(proximal.centre == 0.25)
-    assert proximal.last_gap == 3.0
-    proximal.alpha[:] = 0.5
-    assert np.all(proximal.centre == 0.25)
+    case = Case("iris", "hinge")
+    objective = case.problem().at(case.lam, case.proximal())
+    before = objective.proximal.centre.copy()
+    evaluation = objective.evaluate(case.domain.project(case.optimum(case.lam).theta))
+    moved = evaluation.recentred(1)
+    np.testing.assert_array_equal(moved.proximal.centre, evaluation.duals())
+    assert moved.proximal.last_gap == evaluation.fenchel_young
+    # What was evaluated has not changed, nor does evaluating change anything.
+    np.testing.assert_array_equal(objective.proximal.centre, before)
+    again = objective.evaluate(evaluation.point)
+    assert again.smoothed_loss == evaluation.smoothed_loss
+    np.testing.assert_array_equal(again.duals(), evaluation.duals())
+    assert evaluation.recentred(51).proximal.width == 2.0 * objective.proximal.width
 
 
 def test_fixing_sets_the_dual_variables_of_decided_items():
     proximal = Case("iris", "hinge").proximal(np.full(300, 0.3))
     zero, linear = np.zeros((2, 300), dtype=bool)
     zero[:10], linear[10:30] = True, True
-    proximal.fix(zero, linear)
-    for values in (proximal.centre, proximal.alpha):
-        assert np.all(values[:10] == 0.0)
-        assert np.all(values[10:30] == 1.0)
-        assert np.all(values[30:] == 0.3)
+    values = proximal.fixed(zero, linear).centre
+    assert np.all(values[:10] == 0.0)
+    assert np.all(values[10:30] == 1.0)
+    assert np.all(values[30:] == 0.3)

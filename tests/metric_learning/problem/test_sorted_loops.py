@@ -180,7 +180,7 @@ def test_paths_agree(diagonal, monkeypatch):
         paths.append(path)
     listed, in_order = paths
     np.testing.assert_allclose(in_order.objectives, listed.objectives, rtol=1e-10)
-    assert in_order.screening_rates[4:].mean() > 0.5
+    assert in_order.rates[4:].mean() > 0.5
 
 
 def test_a_reduced_problem_is_not_better_than_the_full_one(monkeypatch):

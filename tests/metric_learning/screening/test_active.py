@@ -156,7 +156,8 @@ def test_decisions_are_optional(case):
 @pytest.mark.parametrize("case", [c for c in ALL_CASES if c.loss == "hinge"], ids=str)
 def test_decided_items_of_the_hinge_get_their_optimal_dual_variables(case):
     _, reduced, decisions = screened(case)
-    for values in (reduced.proximal.alpha, reduced.proximal.centre):
+    point = case.domain.project(case.optimum(case.lam).theta)
+    for values in (reduced.evaluate(point).duals(), reduced.proximal.centre):
         assert np.all(values[decisions == ZERO] == 0.0)
         assert np.all(values[decisions == LINEAR] == 1.0)
 

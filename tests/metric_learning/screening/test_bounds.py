@@ -32,7 +32,7 @@ def references(case, lam):
             proximal = case.proximal(centre)
             evaluation = problem.at(lam, proximal).evaluate(point)
             x = case.explicit.margins(point.value)
-            alpha = case.explicit.dual_variables(x) if case.gamma else proximal.alpha.copy()
+            alpha = case.explicit.dual_variables(x) if case.gamma else evaluation.duals()
             yield problem.geometry, evaluation, alpha
 
 

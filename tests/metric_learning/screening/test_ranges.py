@@ -71,11 +71,11 @@ def test_a_path_with_ranges_is_the_same_path(options):
     np.testing.assert_allclose(path.lams, plain.lams)
     np.testing.assert_allclose(path.objectives, plain.objectives, rtol=2e-8)
     assert path.dual_gaps.max() <= 1e-8
-    events = [[event.where for event in solution.history] for solution in path]
+    events = [[event.where for event in solution.history] for solution in path.solutions]
     assert sum("range" in where for where in events) > 30
     assert not any("repair" in where for where in events)
     # What is out of range at one value counts as decided there from the start.
-    for solution in path:
+    for solution in path.solutions:
         decided = [event.zero + event.linear for event in solution.history]
         assert decided == sorted(decided)
 
@@ -99,4 +99,4 @@ def test_range_rates():
 def test_no_ranges_without_screening():
     X, y, _ = small_data("wine")
     path = rtlm_path(X, y, ranges=True, screening=False, n_neighbors=3, n_lams=10)
-    assert all(not solution.history for solution in path)
+    assert all(not solution.history for solution in path.solutions)

@@ -221,7 +221,7 @@ def test_one_comparison_has_a_closed_form():
     # H = diag(-1, 4): M = alpha diag(0, 4)/lam with alpha = min(1, lam/16).
     for lam, alpha in ((1.0, 1.0 / 16.0), (16.0, 1.0), (40.0, 1.0)):
         case = Case("iris", "hinge")
-        proximal = replace(case.proximal(), centre=np.ones(1), alpha=np.ones(1))
+        proximal = replace(case.proximal(), centre=np.ones(1))
         start = problem.domain.project(np.zeros((2, 2)))
         solution = solve(problem.at(lam, proximal), start, TIGHT)
         assert solution.converged
@@ -317,7 +317,7 @@ def test_rounding_errors_of_a_constant_feature_are_no_useful_direction(constant,
         with time_limit(20):
             *_, (_, solution) = PathSolver(problem, first).approach(lam, lam_max, Options())
         assert solution.converged
-        zero = problem.geometry.n_items * (1.0 - 0.5 * problem.loss.gamma)
+        zero = problem.geometry.n_items * (1.0 - 0.5 * problem.loss.width)
         assert solution.certificate.primal == pytest.approx(zero, rel=1e-6)
 
 

@@ -35,7 +35,7 @@ RTLM = {
     "relative_lam": (True, False),
     "n_neighbors": (1, 2, 5, None),
     "loss": ("smoothed_hinge", "hinge"),
-    "gamma": (0.05, 1e-12, 0.999),
+    "width": (0.05, 1e-12, 0.999),
     "pull": (0.0, 0.1, 1e6, 0),
     "diagonal": (False, True),
     "bound": ("gap", *BOUNDS, ("gap", "rrpb"), list(BOUNDS)),
@@ -58,7 +58,7 @@ DISTRIBUTED_LINEAR = {
     "warm_start": (False, True),
     "verbose": (0, False),
 }
-LISTS = ("triplets", "quadruplets", "pairs", "weights")
+LISTS = ("triplets", "quadruplets", "pairs", "comparison_weight")
 
 
 def metric_data(inputs: Inputs) -> tuple:
@@ -88,7 +88,7 @@ def comparisons(inputs: Inputs, n: int) -> dict:
         counts += 12
         inputs.mild = False
     if inputs.pick(False, True):
-        found["weights"] = 10.0 ** rng.uniform(-3, 3, counts)
+        found["comparison_weight"] = 10.0 ** rng.uniform(-3, 3, counts)
     for name in inputs.spoiled & set(LISTS):
         rows = found.get(name, np.zeros((3, 3), dtype=int))
         found[name] = inputs.pick(
@@ -126,7 +126,7 @@ def triplet_objective(model, X, triplets, weights) -> tuple[float, float]:
     i, j, l = triplets.T
     near, far = ((Z[i] - Z[k]) ** 2 for k in (j, l))
     z = 1.0 - (far.sum(axis=1) - near.sum(axis=1))
-    gamma = model.gamma if model.loss == "smoothed_hinge" else 0.0
+    gamma = model.width if model.loss == "smoothed_hinge" else 0.0
     losses = np.maximum(z, 0.0)
     if gamma:
         losses = np.where(losses < gamma, losses**2 / (2.0 * gamma), losses - 0.5 * gamma)
@@ -136,12 +136,16 @@ def triplet_objective(model, X, triplets, weights) -> tuple[float, float]:
 
 
 def fuzz_rtlm(inputs: Inputs) -> None:
-    inputs.spoil("X", "y", *RTLM)
+    inputs.spoil("X", "y", "sample_weight", *RTLM)
     options = inputs.options(ScreenedRTLM, RTLM)
     X, y, plain, codes = metric_data(inputs)
     model = ScreenedRTLM(**options)
-    calm = inputs.mild and not inputs.spoiled and not {"lam", "pull", "gamma"} & set(options)
-    done = call(model.fit, X, y, names=("classes",), must_work=calm and len(codes) > 6)
+    calm = inputs.mild and not inputs.spoiled and not {"lam", "pull", "width"} & set(options)
+    weights = inputs.junk("sample_weight", inputs.pick(None, np.ones(len(codes))))
+    done = call(
+        model.fit, X, y, sample_weight=weights, names=("classes",),
+        must_work=calm and len(codes) > 6,
+    )  # fmt: skip
     if done.error is not None:
         return
     check_metric(model, X, done.unconverged)
@@ -165,9 +169,9 @@ def fuzz_comparisons(inputs: Inputs) -> None:
     if done.error is not None:
         return
     check_metric(model, X, done.unconverged)
-    if not inputs.spoiled and set(lists) <= {"triplets", "weights"}:
+    if not inputs.spoiled and set(lists) <= {"triplets", "comparison_weight"}:
         rows = np.asarray(lists["triplets"])
-        weights = np.asarray(lists.get("weights", np.ones(len(rows))))
+        weights = np.asarray(lists.get("comparison_weight", np.ones(len(rows))))
         wanted, rounding = triplet_objective(model, plain, rows, weights)
         expect_close(model.objective_, wanted, rounding, "objective")
 
@@ -176,7 +180,8 @@ def fuzz_tuples(inputs: Inputs) -> None:
     kinds = (RTLMPairsClassifier, RTLMTripletsClassifier, RTLMQuadrupletsClassifier)
     size = inputs.pick(2, 3, 4)
     kind, name = kinds[size - 2], ("pairs", "triplets", "quadruplets")[size - 2]
-    inputs.spoil("X", "y", name, "bounds", "calibration_params", "preprocessor", *RTLM)
+    inputs.spoil("X", "y", name, "bounds", "calibration_params", "preprocessor", "sample_weight",
+                 *RTLM)  # fmt: skip
     n, d, rng = inputs.count(5, 14), inputs.pick(1, 2, 3, 6), inputs.rng()
     X, plain = inputs.matrix("X", n, d, forms=DENSE)
     rows = np.array([rng.permutation(n)[:size] for _ in range(inputs.count(2, 30))])
@@ -191,7 +196,7 @@ def fuzz_tuples(inputs: Inputs) -> None:
         tuples = inputs.pick(tuples[:0], tuples[:, :1], tuples * np.nan, "text", None, 3, [[0]],
                              rows, rows.astype(str), tuples[None], [], -tuples)  # fmt: skip
     inputs.note(name, tuples)
-    extra = {}
+    extra = {"sample_weight": inputs.junk("sample_weight", inputs.pick(None, np.ones(len(rows))))}
     if size == 2:
         extra["calibration_params"] = inputs.junk("calibration_params", inputs.pick(
             None, {}, {"strategy": "max_tpr", "min_rate": 0.5}, {"strategy": "f_beta"},
@@ -210,13 +215,13 @@ def fuzz_tuples(inputs: Inputs) -> None:
 def fuzz_rtlm_path(inputs: Inputs) -> None:
     own = ("lams", "ratio", "stop", "n_lams", "ranges", "callbacks")
     inputs.spoil("X", "y", *own, *RTLM)
-    fixed = ("lam", "relative_lam", "max_iter")
+    fixed = ("lam", "max_iter")
     options = inputs.options(ScreenedRTLM, {k: v for k, v in RTLM.items() if k not in fixed})
     X, y, _, _ = metric_data(inputs)
     options["n_lams"] = inputs.junk("n_lams", inputs.pick(1, 3, 6))
     options["max_iter"] = 500
     for name, values in (
-        ("lams", (None, [1.0], [1e-3, 1e3], (5.0, 5.0))), ("ratio", (0.9, 0.1, 1e-9)),
+        ("lams", (None, [1.0], [1e-3, 1e3], (5.0, 5.0), [1e-2])), ("ratio", (0.9, 0.1, 1e-9)),
         ("stop", (0.01, 0.0, 1e9)), ("ranges", (False, True)), ("callbacks", ((),)),
     ):  # fmt: skip
         if name in inputs.spoiled or inputs.pick(False, True):
@@ -228,8 +233,8 @@ def fuzz_rtlm_path(inputs: Inputs) -> None:
     if done.error is not None:
         return
     path = done.result
-    for name in ("lams", "matrices", "objectives", "dual_gaps", "n_iters", "screening_rates",
-                 "path_screening_rates", "seconds", "converged"):  # fmt: skip
+    for name in ("lams", "matrices", "objectives", "dual_gaps", "n_iters", "rates",
+                 "path_rates", "seconds", "converged"):  # fmt: skip
         values = getattr(path, name)
         expect(len(values) == len(path) and np.all(np.isfinite(values)), name)
     for gap, converged in zip(path.dual_gaps, path.converged, strict=True):
@@ -237,7 +242,7 @@ def fuzz_rtlm_path(inputs: Inputs) -> None:
     if path.problem is not None:
         rates = path.range_rates
         expect(np.all(np.isfinite(rates[np.triu_indices(len(path))])), "range_rates")
-    check_metric(path.estimator(len(path) - 1), X, True)
+    check_metric(path[len(path) - 1], X, True)
 
 
 def fuzz_rtlm_cv(inputs: Inputs) -> None:
@@ -247,7 +252,7 @@ def fuzz_rtlm_cv(inputs: Inputs) -> None:
         "refit": (True, False),
     }  # fmt: skip
     inputs.spoil("X", "y", "groups", *search, *RTLM)
-    valid = {**{k: v for k, v in RTLM.items() if k not in ("lam", "relative_lam")}, **search}
+    valid = {**{k: v for k, v in RTLM.items() if k != "lam"}, **search}
     valid["n_jobs"] = (None, 1)
     options = {"lams": 2, "cv": 2, **inputs.options(ScreenedRTLMCV, valid)}
     options["max_iter"] = min(options["max_iter"], 500) if (

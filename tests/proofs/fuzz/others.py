@@ -225,7 +225,17 @@ def fuzz_store(inputs: Inputs) -> None:
 
 def fuzz_measures(inputs: Inputs) -> None:
     inputs.spoil(
-        "X", "y", "Y", "sample_weight", "embedding", "relevant", "distances", "k", "oddoneout"
+        "X",
+        "y",
+        "Y",
+        "sample_weight",
+        "embedding",
+        "relevant",
+        "distances",
+        "k",
+        "oddoneout",
+        "gallery",
+        "junk",
     )
     n, n_rows = inputs.count(3, 8), inputs.count(1, 20)
     X, y, _ = answers(inputs, n, n_rows, inputs.pick(3, 4))
@@ -245,23 +255,24 @@ def fuzz_measures(inputs: Inputs) -> None:
         relevant = inputs.pick(relevant[:-1], relevant[0], "text", None, relevant * np.nan, 3, [])
     distances = inputs.matrix("distances", 4, n, forms=DENSE)[0]
     k = inputs.junk("k", inputs.count(1, n))
-    for function, more in measures_of("relevant", k):
-        done = call(function, relevant, distances, *more)
-        expect(done.error is not None or 0.0 <= done.result <= 1.0, function.__name__)
     labels = inputs.labels("y", n, 2)[0]
-    for function, more in measures_of("Z", k):
-        done = call(function, embedding, labels, *more, names=("Z", "labels"))
-        expect(done.error is not None or 0.0 <= done.result <= 1.0, function.__name__)
+    options = {
+        "gallery": inputs.junk("gallery", inputs.pick(None, (embedding, labels))),
+        "junk": inputs.junk("junk", inputs.pick(None, -1, [0])), "k": k,
+    }  # fmt: skip
+    for function in measures_of_retrieval():
+        for data in ((relevant, distances), (embedding, labels)):
+            done = call(function, *data, **options, names=("queries", "targets", "labels"))
+            expect(done.error is not None or 0.0 <= done.result <= 1.0, function.__name__)
 
 
-def measures_of(first: str, k) -> list[tuple]:
-    """Return the measures whose first argument has this name, with k for those that take it."""
+def measures_of_retrieval() -> list:
+    """Return the measures whose first argument are queries."""
     found = []
-    for name, function in vars(skscreen.metrics).items():
-        if inspect.isfunction(function) and not name.startswith("_"):
-            arguments = list(inspect.signature(function).parameters)
-            if arguments[0] == first:
-                found.append((function, (k,) if "k" in arguments else ()))
+    for name in skscreen.metrics.__all__:
+        function = getattr(skscreen.metrics, name)
+        if next(iter(inspect.signature(function).parameters)) == "queries":
+            found.append(function)
     return found
 
 

@@ -24,8 +24,7 @@ COVERS = {
     "tuples": {"RTLMPairsClassifier", "RTLMTripletsClassifier", "RTLMQuadrupletsClassifier"},
     "metrics": {
         "triplet_error", "procrustes_distance", "noise_ceiling",
-        *(function.__name__ for first in ("relevant", "Z")
-          for function, _ in others.measures_of(first, 1)),
+        *(function.__name__ for function in others.measures_of_retrieval()),
     },
     "embedding_dimension_test": {
         "embedding_dimension_test", "DimensionTestDisplay",

@@ -210,7 +210,7 @@ class Items:
             return None
         centre = (alpha.copy(), np.ones_like(alpha), rng.random(alpha.size))[rng.integers(3)]
         width = 0.05 * np.abs(self.explicit.threshold).max()
-        return Proximal(width, centre, centre.copy())
+        return Proximal(width, centre)
 
 
 def real(name, rng, diagonal):

@@ -34,7 +34,7 @@ from skscreen import ScreenedSVC, svc_path
 from skscreen.metric_learning.path_solver import PathSolver
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
-from skscreen.metric_learning.solvers.projected_gradient import Options
+from skscreen.metric_learning.solvers.progress import Options
 from skscreen.svm.screening.inside_box import Inside, compare
 from skscreen.svm.screening.rules import ball_test
 from tests.proofs.judging import COLUMNS, judge, shrunken

@@ -1,0 +1,193 @@
+"""What the estimators of metric learning share: build a problem, solve it, set what was learned."""
+
+import math
+from collections.abc import Callable, Sequence
+from numbers import Integral
+
+import numpy as np
+
+from skscreen.core.certificate import HISTORY, steps_table
+from skscreen.fitting.callbacks import Tasks
+from skscreen.fitting.grid import absolute_lam
+from skscreen.fitting.path import clone_for, warn_unless_converged
+from skscreen.fitting.store import check_store, content_key
+from skscreen.metric_learning.path_solver import PathSolver, solver_options
+from skscreen.metric_learning.problem.build import build
+from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.objective import Problem, inner
+from skscreen.metric_learning.solvers.solution import Solution
+
+# Advice if a solve ended at `max_iter`, and if it was ended by rounding errors.
+ADVICE = (
+    "Standardise X, raise max_iter or use a larger lam.",
+    "That is as far as rounding errors allow; raise tol.",
+)
+
+
+def fit_metric(
+    model, settings, X, y=None, *, sample_weight=None, comparison_weight=None,
+    from_labels: Callable | None = None, **lists,
+):  # fmt: skip
+    """Fit an estimator, and return it.
+
+    Parameters
+    ----------
+    model : estimator
+        Gets the attributes; its bar and callbacks are told.
+    settings : ScreenedRTLM
+        The parameters; often `model` itself.
+    X, y, sample_weight, comparison_weight, **lists
+        As for `ScreenedRTLM.fit`.
+    from_labels : callable, optional
+        See `build`.
+    """
+    solver_options(settings)
+    weights = {"sample_weight": sample_weight, "comparison_weight": comparison_weight}
+    built = build(settings, X, y, **weights, from_labels=from_labels, **lists)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(settings, name):
+            setattr(model, name, getattr(settings, name))
+    lam = chosen_lam(settings, settings.lam, *built[:2])
+    solve_and_store(model, settings, built, lam, (X, y, *weights.values()), lists)
+    return model
+
+
+def chosen_lam(settings, lam: float, problem: Problem, lam_max: float) -> float:
+    """Return lambda, in the units of a problem's coordinates, that a value of `lam` means."""
+    if settings.relative_lam:
+        return absolute_lam(lam, unit_of_lam(problem, lam_max))
+    found = problem.in_coordinates(lam)
+    if found in (0.0, math.inf):
+        raise ValueError(
+            f"lam={lam:g} is too {'large' if found else 'small'} for X, whose values are about "
+            f"{problem.unit:.0e}; give a fraction of lambda_max with relative_lam=True."
+        )
+    return found
+
+
+def given_lam(settings, lam: float, problem: Problem, lam_max: float) -> float:
+    """Return the value of `lam` that means a lambda in the units of a problem's coordinates."""
+    if not settings.relative_lam:
+        return problem.in_data(lam)
+    return lam / unit_of_lam(problem, lam_max)
+
+
+def unit_of_lam(problem: Problem, lam_max: float) -> float:
+    """Return lambda_max, or if it is 0, as the zero metric is optimal for every lambda, a bound.
+
+    Rounding errors of comparisons that cancel are nothing beside that.
+    """
+    return lam_max or problem.geometry.largest_lam(problem.loss) or 1.0
+
+
+def solve_and_store(
+    model, settings, built: tuple[Problem, float, Point], lam: float, data: tuple, lists: dict,
+    known: Sequence[tuple[float, dict]] = (),
+) -> None:  # fmt: skip
+    """Solve for one lambda, from what a store and `known` have, and set the attributes."""
+    store, key = check_store(settings.store), None
+    if store is not None:
+        key = _key(settings, data, lists)
+        known = [*store.neighbours(key, lam), *known]
+    last = learn(model, settings, *built, lam, known)
+    if store is not None and last.converged:
+        store.put(key, lam, **start_at(last))
+
+
+def learn(
+    model, settings, problem: Problem, lam_max: float, first: Point, lam: float,
+    known: Sequence[tuple[float, dict]] = (),
+) -> Solution:  # fmt: skip
+    """Solve for one lambda and set the attributes of an estimator.
+
+    Parameters
+    ----------
+    model, settings
+        See `fit_metric`.
+    problem, lam_max, first
+        See `build`.
+    lam : float
+    known : sequence of (float, dict)
+        Other values of lambda with what `start_at` returned of their solutions.
+    """
+    options, solver, solutions = solver_options(settings), PathSolver(problem, first), []
+    for other, start in sorted(known, key=lambda other: -abs(np.log(other[0] / lam))):
+        solver.recall(other, start["parameter"], float(start["step"]), int(start["n_iter"]))
+    with Tasks(model, None, "lambda") as tasks:
+        for done, solution in solver.approach(lam, lam_max, options):
+            solutions.append(solution.without_evaluation())
+            # A callback cannot end it, as there is no solution for this lambda yet.
+            tasks.end_task(done, solution.line)
+    warn_unless_converged(solutions[-1:], settings.tol, settings.max_iter, ADVICE)
+    _set(model, solutions, lam_max, problem)
+    return solutions[-1]
+
+
+def start_at(solution: Solution) -> dict:
+    """Return the arrays by which `PathSolver.recall` knows a solution."""
+    return {
+        "parameter": solution.point.value, "step": solution.step, "n_iter": solution.n_iter,
+    }  # fmt: skip
+
+
+def fitted(model, solution: Solution, lam_max: float, problem: Problem):
+    """Return the fitted estimator of one solution; `model` is what the problem was built for."""
+    out = clone_for(model, lam=given_lam(model, solution.lam, problem, lam_max))
+    _set(out, [solution], lam_max, problem)
+    return out
+
+
+def _key(settings, data: tuple, lists: dict) -> str:
+    """Return the name of a problem in a store."""
+    names = "triplets", "quadruplets"
+    parts = *data, *(lists.get(name) for name in names), *(lists.get("pairs") or ())
+    # In C order, because the key depends on the memory layout.
+    arrays = [None if part is None else np.ascontiguousarray(part) for part in parts]
+    return content_key(
+        *arrays, settings.n_neighbors, settings.loss, settings.width, settings.pull,
+        settings.diagonal, settings.neighbors, settings.unlabelled,
+    )  # fmt: skip
+
+
+def _set(model, solutions: Sequence[Solution], lam_max: float, problem: Problem) -> None:
+    """Set the fitted attributes from the last solution."""
+    solution = solutions[-1]
+    certificate = solution.certificate
+    model.lam_, model.lam_max_ = problem.in_data(solution.lam), problem.in_data(lam_max)
+    model.objective_, model.dual_objective_ = certificate.primal, certificate.dual
+    model.dual_gap_ = certificate.relative_gap
+    model.n_iter_ = sum(solution.n_iter for solution in solutions)
+    model.n_triplets_ = problem.geometry.n_items
+    model.history_ = np.array(list(solution.progress), dtype=HISTORY)
+    model.screening_history_ = steps_of(solutions, problem)
+    model.screening_parameter_ = "lam"
+    rows, model.truncated_objective_ = _truncated(model.n_components, problem, solution)
+    # Set last: if it is present, all other attributes belong to this fit.
+    model.components_ = rows.astype(problem.dtype, copy=False)
+
+
+def steps_of(solutions: Sequence[Solution], problem: Problem) -> np.ndarray:
+    """Return the screening steps of solutions as a table; see `ScreenedRTLM.screening_history_`."""
+    return steps_table(
+        (problem.in_data(found.lam), event) for found in solutions for event in found.history
+    )
+
+
+def _truncated(
+    n_components: int | float | None, problem: Problem, solution: Solution
+) -> tuple[np.ndarray, float]:
+    """Return the rows of the map that are kept, and the objective of their metric."""
+    rows, objective = problem.components(solution.point), solution.certificate.primal
+    if n_components is None:
+        return rows, objective
+    if not isinstance(n_components, Integral):
+        shares = np.cumsum(np.einsum("ij,ij->i", rows, rows))
+        n_components = int(np.searchsorted(shares, n_components * shares[-1])) + 1
+    if n_components >= len(rows):
+        return rows, objective
+    rows = rows[:n_components]
+    kept = problem.unit * (rows if problem.basis is None else rows @ problem.basis)
+    value = np.einsum("ij,ij->j", kept, kept) if problem.geometry.diagonal else kept.T @ kept
+    point = problem.domain.project(value)
+    losses, _ = problem.at(solution.lam).loss_value(point, problem.geometry.margins(point))
+    return rows, losses + 0.5 * solution.lam * inner(point.value, point.value)

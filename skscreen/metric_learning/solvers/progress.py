@@ -1,0 +1,86 @@
+"""What a solve has spent, and how far it is."""
+
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from skscreen.core.certificate import ScreeningEvent
+from skscreen.metric_learning.problem.objective import Evaluation
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings of the solver; see `ScreenedRTLM` for their meaning."""
+
+    bounds: tuple[str, ...] = ("gap",)
+    rule: str = "sphere"
+    screening: bool = True
+    screen_every: int = 10
+    active_set: bool = True
+    tol: float = 1e-6
+    max_iter: int = 10_000
+
+
+@dataclass
+class Progress:
+    """Steps and time of the solve at one lambda, and what happened.
+
+    Parameters
+    ----------
+    lam : float
+    options : Options
+    n_iter : int
+        Steps.
+    work : float
+        Of the steps of first order, in simple operations; see `Comparisons.evaluation_work`.
+    stalled : bool
+        Whether rounding errors prevent any progress.
+    events : list of ScreeningEvent
+    lines : list of tuple
+        Rows of `HISTORY`.
+    """
+
+    lam: float
+    options: Options
+    n_iter: int = 0
+    work: float = 0.0
+    stalled: bool = False
+    events: list[ScreeningEvent] = field(default_factory=list)
+    lines: list[tuple[int, float, float, float, float]] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.started = perf_counter()
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing more can be done: steps used up, or lost in rounding errors."""
+        return self.stalled or self.n_iter >= self.options.max_iter
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start."""
+        return perf_counter() - self.started
+
+    def target(self, evaluation: Evaluation) -> float:
+        """Return the absolute gap that meets the tolerance."""
+        # Python floats, because they overflow to infinity without a warning.
+        return self.options.tol * float(abs(evaluation.primal(self.lam)))
+
+    def is_done(self, evaluation: Evaluation) -> bool:
+        """Whether a gap meets the tolerance, or if that is out of reach its rounding allowance."""
+        gap, target = evaluation.gap(self.lam), self.target(evaluation)
+        allowance = evaluation.rounding(self.lam)
+        return gap <= target or (target < allowance and gap <= 2.0 * allowance)
+
+    def note(self, evaluation: Evaluation) -> None:
+        """Add a line: one for each number of steps, the last of them."""
+        found = evaluation.certificate(self.lam)
+        if self.lines and self.lines[-1][0] == self.n_iter:
+            self.lines.pop()
+        bounds = found.primal, found.dual, found.relative_gap
+        self.lines.append((self.n_iter, self.seconds, *bounds))
+
+    def record(self, where: str, began: float, n_zero: int, n_linear: int, n_items: int) -> None:
+        """Add a screening step that began at a time, with the numbers of items after it."""
+        counts = n_zero, n_linear, n_items - n_zero - n_linear
+        seconds = perf_counter() - began
+        self.events.append(ScreeningEvent(where, self.lam, self.n_iter, *counts, seconds))

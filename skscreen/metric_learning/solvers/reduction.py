@@ -1,0 +1,124 @@
+"""The part of a problem that a solve looks at: what is undecided, and of that what is active."""
+
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from skscreen.metric_learning.problem.objective import Evaluation, Objective, extend
+from skscreen.metric_learning.screening.active import active_part, leave_out, screen
+from skscreen.metric_learning.solvers.progress import Progress
+
+# Share of the work of an evaluation up to which guessing the active items pays.
+_WORTH_GUESSING = 0.25
+
+
+class Reduction:
+    """The undecided items of a problem at one lambda.
+
+    Parameters
+    ----------
+    full : Objective
+        With nothing fixed.
+    reduced : Objective or None
+        What decisions that hold at this lambda have left of it.
+    progress : Progress
+    short : bool
+        Whether so few steps are expected that neither screening nor guesses before the first one
+        pay.
+    """
+
+    def __init__(self, full: Objective, reduced: Objective | None, progress: Progress, short: bool):
+        self.full, self.progress, self.short = full, progress, short
+        self.objective = full if reduced is None else reduced
+        self.guesses = progress.options.active_set
+        self._screened_gap, self._last_value = np.inf, np.inf
+        if reduced is not None:
+            self._record("range", progress.started)
+
+    def screen(self, where: str, evaluation: Evaluation, reference_lam: float) -> bool:
+        """Screen by every bound asked for; return whether anything was decided."""
+        began, before, options = perf_counter(), self.objective, self.progress.options
+        decision = screen(before, evaluation, reference_lam, options.bounds, options.rule)
+        self.objective = leave_out(before, decision)
+        self._record(where, began)
+        return self.objective is not before
+
+    def screen_from(self, evaluation: Evaluation, reference_lam: float) -> None:
+        """Screen by the evaluation of the full problem at another lambda."""
+        if self.objective is not self.full:
+            margins = self.objective.geometry.margins(evaluation.point)
+            evaluation = replace(evaluation, margins=margins, objective=self.objective)
+        self.screen("path", evaluation, reference_lam)
+
+    def screen_if_due(self, evaluation: Evaluation) -> Evaluation:
+        """Screen where the radius, the root of the gap, has halved since; return the evaluation."""
+        gap = evaluation.gap(self.progress.lam)
+        if (
+            not self.progress.options.screening
+            or self._is_too_early
+            or gap > 0.25 * self._screened_gap
+        ):
+            return evaluation
+        self._screened_gap = gap
+        if not self.screen("dynamic", evaluation, self.progress.lam):
+            return evaluation
+        self._last_value = np.inf
+        return self.objective.evaluate(evaluation.point)
+
+    def active(self, evaluation: Evaluation) -> Evaluation:
+        """Leave out items without loss for a round, where that makes evaluations much cheaper.
+
+        Each new guess is a new objective, on which the memory of past steps is worth less. It is a
+        heuristic, and given up where it fails to descend.
+        """
+        value = evaluation.smoothed_primal(self.progress.lam)
+        self.guesses &= value <= self._last_value or evaluation.fenchel_young > 0.0
+        self._last_value = value
+        if not self.guesses or self._is_too_early:
+            return evaluation
+        part = active_part(self.objective, evaluation)
+        if part is self.objective:
+            return evaluation
+        if (
+            part.geometry.evaluation_work
+            > _WORTH_GUESSING * self.objective.geometry.evaluation_work
+        ):
+            self.guesses = False
+            return evaluation
+        return replace(evaluation, objective=part, margins=part.geometry.margins(evaluation.point))
+
+    def take(self, evaluation: Evaluation) -> Evaluation:
+        """Return the last evaluation of a round as one of all undecided items."""
+        if evaluation.objective.geometry is self.objective.geometry:
+            self.objective = evaluation.objective
+            return evaluation
+        self.objective = replace(self.objective, proximal=evaluation.objective.proximal)
+        return self.objective.evaluate(evaluation.point)
+
+    def confirm(self, evaluation: Evaluation) -> Evaluation:
+        """Return the evaluation of the full problem."""
+        if self.objective is self.full:
+            return evaluation
+        if self.objective.geometry is self.full.geometry:
+            self.full = self.objective
+            return evaluation
+        return extend(evaluation, self.full)
+
+    def repair(self, confirmed: Evaluation) -> Evaluation:
+        """Take all decisions back: the full certificate disagrees with the reduced one."""
+        self._last_value = np.inf
+        if self.objective.geometry is not self.full.geometry:
+            began = perf_counter()
+            self.objective = self.full = confirmed.objective
+            self._screened_gap = np.inf
+            self._record("repair", began)
+        return self.objective.evaluate(confirmed.point)
+
+    @property
+    def _is_too_early(self) -> bool:
+        return self.short and self.progress.n_iter == 0
+
+    def _record(self, where: str, began: float) -> None:
+        found = self.objective
+        self.progress.record(where, began, found.n_zero, found.n_linear, self.full.geometry.n_items)

@@ -1,0 +1,141 @@
+"""Measures of embeddings: against answers, and against another embedding."""
+
+import numpy as np
+from scipy.spatial import procrustes
+from sklearn.utils import check_array
+
+from skscreen.embedding.problem.answers import Layout, check_total, read_answers
+from skscreen.embedding.problem.objective import margins
+from skscreen.embedding.problem.repeats import NoiseCeiling, ceiling_of, read_votes
+from skscreen.embedding.problem.responses import check_response
+
+# Smaller differences of squares may have lost digits to underflow.
+_SMALLEST_SQUARE = 1e-280
+
+
+def triplet_error(embedding, X, y=None, sample_weight=None, *, response="auto") -> float:
+    """Return the share of answers that are wrong in an embedding.
+
+    Parameters
+    ----------
+    embedding : array-like of shape (n_objects, n_components)
+        NaN is allowed, and counts as wrong.
+    X, y, sample_weight
+        Answers as `skscreen.OrdinalEmbedding.fit` takes them: triplets, quadruplets or a tensor, of
+        objects that are rows of `embedding`, not names.
+    response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
+        What y holds, as for `skscreen.OrdinalEmbedding`.
+
+    Returns
+    -------
+    float
+        Share of wrong answers; equal distances are wrong, too.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
+    """
+    embedding = check_array(
+        embedding, dtype=np.float64, order="C", ensure_all_finite=False, input_name="embedding"
+    )
+    layout, objects = Layout(response=check_response(response)), np.arange(len(embedding))
+    rows, weights, _ = read_answers(X, y, sample_weight, layout, objects=objects)
+    check_total(weights)
+    difference = margins(embedding, rows)
+    # Squares that overflow, or are so small that they lose digits, are computed again, scaled.
+    again = ~((np.abs(difference) > _SMALLEST_SQUARE) & (np.abs(difference) < np.inf))
+    difference[again] = _scaled_margins(embedding, rows[again])
+    return float(np.average(~(difference > 0.0), weights=weights))
+
+
+def _scaled_margins(embedding: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return margins of answers, each in a unit in which no square leaves the range of floats."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        ends = 0.5 * embedding[rows]
+        near, far = ends[:, 0] - ends[:, 1], ends[:, -2 if rows.shape[1] == 4 else 0] - ends[:, -1]
+        unit = np.maximum(np.abs(near).max(axis=1), np.abs(far).max(axis=1))[:, None]
+        unit[(unit == 0.0) | (unit == np.inf)] = 1.0
+        return ((far / unit) ** 2).sum(axis=1) - ((near / unit) ** 2).sum(axis=1)
+
+
+def noise_ceiling(
+    X, y=None, *, oddoneout: bool = False, response="auto", sample_weight=None, groups=None
+) -> NoiseCeiling:
+    """Return how well answers can be predicted at best, from questions answered several times.
+
+    Answers to the same question are repetitions, whoever gave them. For a question with c_k votes
+    for option k and n votes in all, `agreement` is the mean over answers of sum_k c_k (c_k - 1) /
+    (n (n - 1)); `upper` is the share of the most frequent answer, which no prediction can exceed on
+    these answers; and `lower` is how often an answer equals the most frequent one of the *other*
+    answers, with ties broken at random. On average, the accuracy of a predictor that knows all
+    probabilities is between `lower` and `upper`. With groups, the other answers are those of other
+    groups: somebody who agrees with himself says nothing about others.
+
+    Parameters
+    ----------
+    X, y
+        Triplets or quadruplets as in `skscreen.OrdinalEmbedding.fit`, but not a tensor.
+    oddoneout : bool, default=False
+        Whether X and y are choices of the odd one out, as for ``loss="oddoneout"``, among any
+        number of objects.
+    response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
+        What y holds, as for `skscreen.OrdinalEmbedding`.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights >= 0 of the rows: of the answers in all sums, also where they are the other ones.
+    groups : array-like of shape (n_rows,), default=None
+        Participant of each row. Only questions that at least two have answered count.
+
+    Returns
+    -------
+    NoiseCeiling
+        `agreement`, `lower`, `upper`, `n_questions`, `n_answers`; single answers do not count.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
+
+    References
+    ----------
+    J. L. Fleiss (1971). Measuring nominal scale agreement among many raters. Psychological
+    Bulletin 76, 378-382. Equation 2.
+
+    H. Nili et al. (2014). A toolbox for representational similarity analysis. PLoS Computational
+    Biology 10, e1003553: the two bounds of a noise ceiling.
+    """
+    if not isinstance(oddoneout, bool | np.bool_):
+        raise TypeError(f"oddoneout must be True or False, got {oddoneout!r}.")
+    layout = Layout(response=check_response(response), choice=bool(oddoneout))
+    return ceiling_of(read_votes(X, y, layout, sample_weight, groups))
+
+
+def procrustes_distance(X, Y) -> float:
+    """Return the distance of two embeddings after shifting, scaling, rotating and reflecting.
+
+    Parameters
+    ----------
+    X, Y : array-like of shape (n_objects, n_components)
+
+    Returns
+    -------
+    float
+        Sum of squared differences, where both are scaled to a sum of squares of 1. It is 0 for the
+        same shape, and at most 1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments, or if all points of one are the same; the message names the argument.
+    """
+    X = check_array(X, dtype=np.float64, input_name="X")
+    Y = check_array(Y, dtype=np.float64, input_name="Y")
+    if X.shape != Y.shape:
+        raise ValueError(f"X and Y must have the same shape, got {X.shape} and {Y.shape}.")
+    for name, points in (("X", X), ("Y", Y)):
+        if not 0.0 < np.ptp(points, axis=0).max() < np.inf:
+            raise ValueError(f"{name} must have two different points, at a finite distance.")
+    # Shifting and scaling do not change the result, and avoid overflow.
+    X, Y = (points - points[0] for points in (X, Y))
+    X, Y = (points / np.abs(points).max() for points in (X, Y))
+    return float(procrustes(X - X.mean(axis=0), Y - Y.mean(axis=0))[2])

@@ -1,0 +1,336 @@
+"""Measures of retrieval: how near to each query its relevant items are.
+
+Queries and items are either embedded samples with labels, where an item is relevant if it has the
+label of the query, or given as a matrix of relevance and one of distances.
+"""
+
+from collections.abc import Iterable, Iterator
+from numbers import Integral
+from typing import Literal
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, check_scalar, column_or_1d
+
+from skscreen.core.floats import EPS
+from skscreen.fitting.warning import warn_user
+
+# Number of distances, 8 bytes each, in a block of queries.
+BLOCK = 2**22
+
+# For some queries the number of relevant items, and a row of ranks each, the nearest item first:
+# whether the item is relevant.
+Ranked = tuple[np.ndarray, np.ndarray]
+
+
+def precision_at_k(queries, targets, k: int | Literal["r"], *, gallery=None, junk=None) -> float:
+    """Return the share of relevant items among the k nearest, averaged over queries.
+
+    Parameters
+    ----------
+    queries : array-like of shape (n_queries, n_components), or (n_queries, n_items), bool
+        Embedded samples, or which items are relevant to each query.
+    targets : array-like of shape (n_queries,), or (n_queries, n_items)
+        Labels of the embedded samples; or the distances from each query to each item. An item at
+        distance inf is not ranked: neither found nor missed. Items at equal distance keep their
+        order.
+    k : int or "r"
+        From 1 to the number of items; "r" is R, the number of items relevant to the query: then
+        this is the R-precision.
+    gallery : tuple (Z, labels) or None, default=None
+        Embedded samples, of shape (n_items, n_components), and their labels: the items. None: each
+        query is compared with all others. Ignored with a matrix of distances.
+    junk : label, list of labels or None, default=None
+        Embedded samples with these labels are no queries and are not ranked, as the images without
+        an identity in the data sets of re-identification. Ignored with a matrix of distances.
+
+    Returns
+    -------
+    float
+        Queries without a relevant item do not count; a warning says how many, where there is a
+        gallery or a matrix.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument. Also if no query counts.
+
+    Notes
+    -----
+    Distances of embedded samples are Euclidean, and computed in blocks: O(n_queries n_items
+    n_components) operations, not memory.
+
+    References
+    ----------
+    K. Musgrave, S. Belongie, S.-N. Lim (2020). A metric learning reality check. ECCV 2020,
+    section 3.2: R-precision.
+
+    Examples
+    --------
+    >>> from skscreen.metrics import precision_at_k
+    >>> precision_at_k([[0.0], [1.0], [1.4], [5.0]], ["a", "a", "b", "b"], k=1)
+    0.25
+    """
+    if k != "r":
+        _check_int(k)
+    ranked = _rankings(queries, targets, k, gallery, junk)
+    return _mean(hits.sum(axis=1) / (n if k == "r" else k) for n, hits in ranked)
+
+
+def recall_at_k(queries, targets, k: int, *, gallery=None, junk=None) -> float:
+    """Return the share of the relevant items that is among the k nearest, averaged over queries.
+
+    See `cmc_at_k` for the share of queries with at least one hit, which is called Recall@k in deep
+    metric learning.
+
+    Parameters
+    ----------
+    queries, targets, gallery, junk
+        As in `precision_at_k`.
+    k : int
+        From 1 to the number of items.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
+    """
+    _check_int(k)
+    ranked = _rankings(queries, targets, k, gallery, junk)
+    return _mean(hits.sum(axis=1) / n for n, hits in ranked)
+
+
+def cmc_at_k(queries, targets, k: int, *, gallery=None, junk=None) -> float:
+    """Return the share of queries with a relevant item among their k nearest.
+
+    This is the cumulative match characteristic of re-identification and face recognition at rank k,
+    and the Recall@k of deep metric learning, where a single hit is enough. See `recall_at_k` for
+    the share of relevant items that are found.
+
+    Parameters
+    ----------
+    queries, targets, gallery, junk
+        As in `precision_at_k`.
+    k : int
+        From 1 to the number of items.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
+
+    References
+    ----------
+    K. Musgrave, S. Belongie, S.-N. Lim (2020). A metric learning reality check. ECCV 2020,
+    section 2.
+
+    Examples
+    --------
+    >>> from skscreen.metrics import cmc_at_k
+    >>> gallery = [[1.0], [1.4], [5.0]], ["a", "b", "b"]
+    >>> cmc_at_k([[0.0], [4.0]], ["b", "b"], 1, gallery=gallery)
+    0.5
+    """
+    _check_int(k)
+    ranked = _rankings(queries, targets, k, gallery, junk)
+    return _mean(hits.any(axis=1) for _, hits in ranked)
+
+
+def mean_average_precision(
+    queries, targets, *, k: int | Literal["r"] | None = None, gallery=None, junk=None
+) -> float:
+    """Return the mean over queries of the average precision of their rankings.
+
+    The average precision of a query is the mean, over its relevant items, of the share of relevant
+    items up to that rank.
+
+    Parameters
+    ----------
+    queries, targets, gallery, junk
+        As in `precision_at_k`.
+    k : int, "r" or None, default=None
+        Ranks that count; the sum over the relevant items there is divided by min(k, R), with R the
+        number of relevant items. None: all. "r" is R, and the result MAP@R: like the R-precision,
+        but with more weight on early hits.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments; the message names the argument.
+
+    References
+    ----------
+    K. Musgrave, S. Belongie, S.-N. Lim (2020). A metric learning reality check. ECCV 2020,
+    equations 7 and 8: MAP@R.
+    """
+    most = np.inf if k in (None, "r") else _check_int(k)
+    ranked = _rankings(queries, targets, k, gallery, junk)
+    return _mean(_precisions(hits).sum(axis=1) / np.minimum(n, most) for n, hits in ranked)
+
+
+def _precisions(hits: np.ndarray) -> np.ndarray:
+    """Return the share of hits up to each rank that is a hit, 0 at others, (n, ranks)."""
+    return np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1) * hits
+
+
+def _check_int(k) -> int:
+    return check_scalar(k, "k", Integral)
+
+
+def _mean(each: Iterable[np.ndarray]) -> float:
+    return float(np.mean(np.concatenate(list(each))))
+
+
+def _rankings(queries, targets, k, gallery, junk) -> Iterator[Ranked]:
+    """Yield the first k ranks of the queries in blocks; all if k is None, each its R if "r"."""
+    if np.ndim(targets) != 2:
+        yield from _of_samples(queries, targets, k, gallery, junk)
+        return
+    n_relevant, hits = _of_matrices(queries, targets)
+    used = n_relevant > 0
+    _check_queries(used, "queries, the matrix of relevant items,", warns=True)
+    yield _cut(n_relevant[used], hits[used], _check_k(k, hits.shape[1]))
+
+
+def _cut(n_relevant: np.ndarray, hits: np.ndarray, k) -> Ranked:
+    """Return the first k ranks; with "r" those beyond R are no hits."""
+    if k == "r":
+        hits = hits[:, : n_relevant.max()]
+        return n_relevant, hits & (np.arange(hits.shape[1]) < n_relevant[:, None])
+    return n_relevant, hits[:, :k]
+
+
+def _check_k(k, n_items: int):
+    if isinstance(k, Integral) and not 1 <= k <= n_items:
+        raise ValueError(f"k must be from 1 to {n_items}, the number of items, got {k}.")
+    return k
+
+
+def _check_queries(used: np.ndarray, name: str, warns: bool) -> None:
+    """Refuse queries of which none has a relevant item; tell how many have none."""
+    if not used.any():
+        raise ValueError(f"{name} must have a relevant item for a query, got none for any.")
+    if warns and not used.all():
+        warn_user(
+            f"{np.count_nonzero(~used)} of {used.size} queries, the first of them {used.argmin()}, "
+            "have no relevant item and do not count."
+        )
+
+
+def _of_matrices(relevant, distances) -> Ranked:
+    """Return numbers of relevant items (n,) and ranked relevance (n, n_items)."""
+    relevant = check_array(relevant, dtype=None, input_name="queries")
+    if relevant.dtype.kind not in "biuf":
+        raise ValueError(
+            "queries must hold booleans or numbers, which items are relevant, as targets is a "
+            f"matrix of distances; got dtype {relevant.dtype}."
+        )
+    distances = check_array(
+        distances, dtype=np.float64, ensure_all_finite=False, input_name="targets"
+    )
+    if np.isnan(distances).any() or (distances == -np.inf).any():
+        raise ValueError(
+            "targets, the distances, must not hold NaN or -inf; an item that is not to be ranked "
+            "has distance inf."
+        )
+    check_consistent_length(relevant, distances)
+    if relevant.shape != distances.shape:
+        raise ValueError(
+            "queries and targets must have the same shape, as which items are relevant and "
+            f"distances, got {relevant.shape} and {distances.shape}."
+        )
+    relevant = relevant.astype(bool) & (distances < np.inf)
+    order = np.argsort(distances, axis=1, kind="stable")
+    return relevant.sum(axis=1), np.take_along_axis(relevant, order, axis=1)
+
+
+def _of_samples(Z, labels, k, gallery, junk) -> Iterator[Ranked]:
+    """Yield ranks of the samples of a gallery, or of all other samples, in blocks of queries."""
+    Z, labels = _embedded(Z, labels, "queries", "targets")
+    items, others = Z, labels
+    if gallery is not None:
+        if not isinstance(gallery, tuple | list) or len(gallery) != 2:
+            raise ValueError("gallery must be a tuple (Z, labels) of embedded samples.")
+        items, others = _embedded(*gallery, "gallery", "labels of the gallery")
+        if items.shape[1] != Z.shape[1]:
+            raise ValueError(
+                f"gallery must have {Z.shape[1]} components, as queries, got {items.shape[1]}."
+            )
+    try:
+        names, codes = np.unique(np.concatenate((labels, others)), return_inverse=True)
+    except TypeError as error:
+        raise TypeError("targets, the labels, must be uniformly strings or numbers.") from error
+    dropped = np.isin(names, [] if junk is None else np.atleast_1d(junk))[codes]
+    own, ranked = ~dropped[: len(Z)], np.flatnonzero(~dropped[len(Z) :])
+    codes, items_codes = codes[: len(Z)], codes[len(Z) :][ranked]
+    sizes = np.bincount(items_codes, minlength=names.size)
+    n_relevant = sizes[codes] - (gallery is None)
+    used = own & (n_relevant > 0)
+    _check_queries(used[own], "targets, the labels,", warns=gallery is not None)
+    k = _check_k(k, ranked.size - (gallery is None))
+    Z, items = _in_range(Z, items[ranked])
+    # Sorted by R, so that the rows of a block have about the same length.
+    rows = np.flatnonzero(used)
+    rows = rows[np.argsort(n_relevant[rows], kind="stable")]
+    # The place of each query among the items, at which it is not its own neighbour.
+    places = np.searchsorted(ranked, rows) if gallery is None else None
+    step = max(1, BLOCK // len(items))
+    for first in range(0, rows.size, step):
+        some = rows[first : first + step]
+        own = None if places is None else places[first : first + step]
+        n = n_relevant[some]
+        last = n.max() if k == "r" else k or len(items) - (gallery is None)
+        near = _nearest(Z[some], items, own, int(last))
+        yield _cut(n, items_codes[near] == codes[some][:, None], k)
+
+
+def _embedded(Z, labels, name: str, labels_name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Check embedded samples (n, d) and labels (n,)."""
+    Z = check_array(Z, dtype=np.float64, input_name=name)
+    labels = column_or_1d(labels, warn=True)
+    check_consistent_length(Z, labels)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError(f"{labels_name} must not hold NaN.")
+    return Z, labels
+
+
+def _in_range(Z: np.ndarray, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bring samples to where squares do not overflow; equal differences of integers stay equal."""
+    power = -np.frexp(max(np.abs(Z).max(), np.abs(items).max()))[1]
+    Z, items = np.ldexp(Z, power), np.ldexp(items, power)
+    centre = np.median(items, axis=0)
+    return Z - centre, items - centre
+
+
+def _nearest(Z, items, own, k: int) -> np.ndarray:
+    """Places of the k items nearest to each query (n, k), in order; the first of equally near ones.
+
+    Distances by products decide which items may be among them, within twice their rounding errors;
+    the order is that of distances computed from differences, which keep their digits where groups
+    lie far apart and are equal for equal samples. `own` are the places of the queries among the
+    items, or None.
+    """
+    lengths, squares = (np.einsum("ij,ij->i", X, X) for X in (Z, items))
+    errors = (Z.shape[1] + 4) * EPS * (np.sqrt(lengths) + np.sqrt(squares.max())) ** 2
+    # Squared distances minus the squared norm of the query.
+    distances = squares - 2.0 * (Z @ items.T)
+    if own is not None:
+        distances[np.arange(len(Z)), own] = np.inf
+    near = np.empty((len(Z), k), np.intp)
+    bounds = np.partition(distances, k - 1, axis=1)[:, k - 1] + 2.0 * errors
+    for i, row in enumerate(Z):
+        candidates = np.flatnonzero(distances[i] <= bounds[i])
+        exact = ((items[candidates] - row) ** 2).sum(axis=1)
+        near[i] = candidates[np.argsort(exact, kind="stable")[:k]]
+    return near
