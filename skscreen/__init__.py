@@ -11,6 +11,7 @@ from skscreen.fitting.store import Store
 from skscreen.metric_learning.cv import ScreenedRTLMCV
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.path import RTLMPath, rtlm_path
+from skscreen.metric_learning.screened.api import screen_triplets
 from skscreen.metric_learning.tuples import (
     RTLMPairsClassifier,
     RTLMQuadrupletsClassifier,
@@ -57,6 +58,7 @@ __all__ = [
     "project_box_equality",
     "rtlm_path",
     "screen_samples",
+    "screen_triplets",
     "svc_certified_C",
     "svc_path",
     "svr_certified_C",

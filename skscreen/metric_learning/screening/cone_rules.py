@@ -65,7 +65,7 @@ def refine(
     if size > 0.0:
         half_space = geometry.intervals(((1.0, geometry.margins(normal)),))
         scale, depth = 1.0 / size, inner(normal.value, ball.centre) / size + slack
-    cone = _search_space(objective, ball) if rule == "semidefinite" else None
+    cone = search_space(objective, ball) if rule == "semidefinite" else None
     values, points, noise = (np.empty(0), geometry.X, 0.0) if cone is None else cone
     thresholds, width = geometry.thresholds(objective.loss), objective.loss.width
     far = items.far if items.slots is None else items.far[items.slots]
@@ -77,7 +77,7 @@ def refine(
     )  # fmt: skip
 
 
-def _search_space(objective: Objective, ball: Ball):
+def search_space(objective: Objective, ball: Ball):
     """Eigenvalues of the centre, the data in its eigenbasis, and their noise as in the margins.
 
     None where the semidefinite rule has nothing to add.

@@ -16,6 +16,7 @@ from skscreen import (
     ScreenedRTLM,
     ScreenedRTLMCV,
     rtlm_path,
+    screen_triplets,
 )
 from skscreen.distributed import DistributedLinearSVC, DistributedRTLM, distributed_svc_path
 from skscreen.metric_learning.screening.bounds import BOUNDS
@@ -321,10 +322,42 @@ def fuzz_distributed_linear(inputs: Inputs) -> None:
             expect(np.all(np.isfinite(path.result.coefs)), "coefficients")
 
 
+def fuzz_screen_triplets(inputs: Inputs) -> None:
+    """Screen by a matrix, or by a fitted estimator, from labels or lists."""
+    taken = ("loss", "n_neighbors", "diagonal", "pull")
+    inputs.spoil("X", "y", "lam", "reference", "bound", "rule", "triplets", *taken)
+    X, y, plain, codes = metric_data(inputs)
+    options = inputs.options(ScreenedRTLM, {name: RTLM[name] for name in taken})
+    d = plain.shape[1]
+    reference = np.full(d, 0.1) if options.get("diagonal") is True else 0.1 * np.eye(d)
+    if inputs.pick(False, True) and not inputs.spoiled:
+        fitted = ScreenedRTLM(max_iter=100, **options)
+        if call(fitted.fit, X, y, names=("labels", "n_neighbors")).error is None:
+            reference, options = fitted, {}
+    triplets = None
+    if "triplets" in inputs.spoiled or inputs.pick(False, True):
+        rng = inputs.rng()
+        triplets = np.array([rng.permutation(len(codes))[:3] for _ in range(10)])
+        triplets, y = inputs.junk("triplets", triplets), None
+    done = call(
+        screen_triplets, X, y, triplets=triplets, lam=inputs.junk("lam", inputs.pick(0.1, 1e-3)),
+        reference=inputs.junk("reference", reference),
+        bound=inputs.junk("bound", inputs.pick("rrpb", "gap", ["dgb", "pgb"])),
+        rule=inputs.junk("rule", inputs.pick(*RULES)),
+        names=("labels", "n_neighbors"),
+        **options,
+    )  # fmt: skip
+    if done.error is None:
+        found = done.result
+        expect(np.isin(found.codes_, (0, 1, 2)).all() and 0.0 <= found.rate_ <= 1.0, "codes")
+        expect(len(found.triplets_) == len(found.codes_) == len(found.intervals_), "lengths")
+
+
 TARGETS = {
     "ScreenedRTLM": fuzz_rtlm,
     "ScreenedRTLM from comparisons": fuzz_comparisons,
     "tuples": fuzz_tuples,
+    "screen_triplets": fuzz_screen_triplets,
     "rtlm_path": fuzz_rtlm_path,
     "ScreenedRTLMCV": fuzz_rtlm_cv,
     "DistributedRTLM": fuzz_distributed_rtlm,

@@ -1,0 +1,238 @@
+"""Safe triplet screening as a step of its own, for any solver."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils.validation import check_is_fitted
+
+from skscreen.core.memory import check_memory
+from skscreen.fitting.grid import absolute_lam
+from skscreen.metric_learning.estimator import ScreenedRTLM
+from skscreen.metric_learning.path_solver import solver_options
+from skscreen.metric_learning.problem.build import build
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
+from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.objective import Evaluation, Problem
+from skscreen.metric_learning.problem.triplets import locality_order, triplets_from_labels
+from skscreen.metric_learning.screened.items import item_codes
+from skscreen.metric_learning.screened.result import TripletScreening
+from skscreen.metric_learning.screening.bounds import BOUNDS, Ball
+from skscreen.metric_learning.screening.rules import RULES
+from skscreen.metric_learning.supervision import class_codes
+
+# Bytes for each triplet: its samples, row, slot, code and range.
+_BYTES = 64
+
+# Parameters that make the problem, of those of `ScreenedRTLM`.
+_OPTIONS = ("loss", "width", "pull", "diagonal", "n_neighbors", "unlabelled", "n_jobs")
+
+
+@validate_params(
+    {
+        "lam": [Interval(Real, 0, None, closed="neither")],
+        "rule": [StrOptions(set(RULES))],
+        "bound": [StrOptions(set(BOUNDS)), list, tuple],
+        "relative_lam": ["boolean", None],
+    },
+    prefer_skip_nested_validation=False,
+)
+def screen_triplets(
+    X, y=None, *, triplets=None, lam, reference, bound="rrpb", rule="sphere", relative_lam=None,
+    **options,
+) -> TripletScreening:  # fmt: skip
+    """Decide triplets of a metric before it is learned, from a metric for another lambda.
+
+    At the optimum a triplet whose margin, by how much the far sample is further away in squared
+    distance than the near one, is above 1 has no loss (set R* of the paper), and one whose margin
+    is on the linear piece of its loss has the slope -1 (set L*). A reference, exact or not, proves
+    on which side triplets are. Any solver may then leave out the triplets of the first kind and
+    replace the losses of the second kind by one linear term, and finds the same metric.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), optional
+        Class labels, of which the triplets are made as by `ScreenedRTLM`.
+    triplets : array-like of shape (n_triplets, 3), optional
+        Rows (i, j, l) in place of labels: sample i should be nearer to j than to l.
+    lam : float
+        Of the problem that is to be solved, > 0; see `relative_lam`.
+    reference : fitted ScreenedRTLM, or array-like of shape (n_features, n_features)
+        A metric learned for another lambda, or any positive semidefinite matrix (a diagonal metric:
+        weights of the features), which is then judged at `lam` itself.
+    bound : str or sequence of str, default="rrpb"
+        Balls that hold the optimal metric: "gap", "gb", "pgb", "dgb", "cdgb", "rrpb". A triplet is
+        decided as soon as one of several decides it.
+    rule : {"sphere", "linear", "semidefinite"}, default="sphere"
+        What decides from a ball, from the cheapest to the strongest: the whole ball, the ball cut
+        by a half-space, or by the cone of positive semidefinite matrices. Each triplet is decided
+        by its own matrix, with its Frobenius norm, as printed.
+    relative_lam : bool, optional
+        Whether `lam` is a fraction of the smallest lambda from which on all triplets are linear. By
+        default that of the reference, True for a matrix.
+    **options
+        `loss`, `width`, `pull`, `diagonal`, `n_neighbors`, `unlabelled` and `n_jobs` as in
+        `ScreenedRTLM`, by default those of the reference.
+
+    Returns
+    -------
+    TripletScreening
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid arguments, or a reference that does not belong to the problem; the message names
+        the argument.
+    MemoryError
+        If the list of all triplets does not fit into memory.
+
+    References
+    ----------
+    T. Yoshida, I. Takeuchi, M. Karasuyama (2019). Safe triplet screening for distance metric
+    learning. Neural Computation 31, 2432-2491. Theorems 3.1 to 3.7, section 4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from skscreen import ScreenedRTLM, screen_triplets
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X = scale(X)
+    >>> reference = ScreenedRTLM(lam=0.01).fit(X, y)
+    >>> found = screen_triplets(X, y, lam=0.009, reference=reference)
+    >>> found.rate_ > 0.5
+    True
+    """
+    model = _model(reference, bound, rule, relative_lam, options)
+    labelled = triplets is None
+    recorded: dict = {}
+    how = {"from_labels": _recorder(recorded) if labelled else None}
+    lists = {"triplets": triplets, "quadruplets": None, "pairs": None}
+    problem, lam_max, _ = build(model, X, y, **how, **lists)
+    value = _lam(model, lam, lam_max)
+    check_memory(_BYTES * problem.geometry.n_items, "all triplets", "Use a smaller n_neighbors.")
+    point, known_lam = _point(reference, model, problem), _known_lam(reference, value)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        evaluation = problem.at(known_lam).evaluate(point)
+        balls = _balls(problem, evaluation, value, known_lam, bound)
+        objective = problem.at(value)
+        codes = item_codes(objective, balls, rule)
+    if labelled:
+        triplets = _listed(problem.geometry, _places(recorded, X, y, model))
+    return TripletScreening(
+        np.asarray(triplets), codes, value, lam_max, objective, point, known_lam,
+        evaluation.gap(known_lam),
+    )  # fmt: skip
+
+
+def _model(reference, bound, rule: str, relative_lam: bool | None, options: dict) -> ScreenedRTLM:
+    """Return an estimator with the parameters of the problem."""
+    unknown = sorted(set(options) - set(_OPTIONS))
+    if unknown:
+        raise TypeError(
+            f"screen_triplets got unexpected arguments {', '.join(unknown)}; of the parameters of "
+            f"ScreenedRTLM it takes {', '.join(_OPTIONS)}."
+        )
+    if isinstance(reference, BaseEstimator):
+        if not isinstance(reference, ScreenedRTLM):
+            raise TypeError(
+                "reference must be a fitted ScreenedRTLM or a matrix, got "
+                f"{type(reference).__name__}. Of a pipeline give that step, with X as it gets it."
+            )
+        check_is_fitted(reference)
+        model = clone(reference)
+    else:
+        model = ScreenedRTLM()
+    if relative_lam is not None:
+        options = {**options, "relative_lam": relative_lam}
+    model.set_params(bound=bound, rule=rule, neighbors=None, n_components=None, **options)
+    model._validate_params()
+    solver_options(model)
+    return model
+
+
+def _lam(model: ScreenedRTLM, lam: float, lam_max: float) -> float:
+    """Return the absolute lambda."""
+    return absolute_lam(lam, lam_max) if model.relative_lam else float(lam)
+
+
+def _known_lam(reference, lam: float) -> float:
+    """Return the lambda at which a reference is judged."""
+    return float(reference.lam_) if isinstance(reference, ScreenedRTLM) else lam
+
+
+def _point(reference, model: ScreenedRTLM, problem: Problem) -> Point:
+    """Return the reference as a parameter of the problem."""
+    d = model.n_features_in_
+    if isinstance(reference, ScreenedRTLM):
+        rows = reference.components_
+        if rows.shape[1] != d:
+            raise ValueError(f"reference was fitted on {rows.shape[1]} features, X has {d}.")
+        value = np.einsum("ij,ij->j", rows, rows) if model.diagonal else rows.T @ rows
+    else:
+        try:
+            value = np.asarray(reference, dtype=np.float64)
+        except (TypeError, ValueError):
+            value = np.empty(0)
+        expected = (d,) if model.diagonal else (d, d)
+        if value.shape != expected or not np.all(np.isfinite(value)):
+            raise ValueError(
+                f"reference must be a fitted ScreenedRTLM, or finite numbers of shape {expected}: "
+                "a positive semidefinite matrix, weights for diagonal=True."
+            )
+        value = value if model.diagonal else 0.5 * (value + value.T)
+    if problem.basis is not None:
+        value = problem.basis.T @ value @ problem.basis
+    return problem.domain.project(value)
+
+
+def _balls(
+    problem: Problem, evaluation: Evaluation, lam: float, known_lam: float, bound
+) -> list[Ball]:
+    """Return the balls of all bounds that are finite."""
+    names, margins, balls = (
+        [bound] if isinstance(bound, str) else bound,
+        problem.geometry.margins,
+        [],
+    )
+    if np.all(np.isfinite(evaluation.adjoint)) and np.isfinite(evaluation.loss):
+        for name in names:
+            with suppress(np.linalg.LinAlgError):
+                balls.append(BOUNDS[name](evaluation, lam, known_lam, margins))
+    balls = [ball for ball in balls if np.isfinite(ball.radius)]
+    if not balls:
+        raise ValueError(
+            f"lam={lam:g} (absolute), or the reference, is too small or too large for X: what they "
+            "bound is not finite in floating point. Rescale X, or choose another lam."
+        )
+    return balls
+
+
+def _recorder(recorded: dict) -> Callable:
+    """Return what makes the comparisons of labels, and keeps the order of the samples."""
+
+    def make(model: ScreenedRTLM, X, codes, loss) -> Comparisons:
+        recorded["order"] = order = locality_order(X, codes)
+        items = triplets_from_labels(X[order], codes[order], model.n_neighbors, model.n_jobs)
+        return (DiagonalComparisons if model.diagonal else Comparisons)(X[order], items)
+
+    return make
+
+
+def _places(recorded: dict, X, y, model: ScreenedRTLM) -> np.ndarray:
+    """Return which row of X each sample of the problem is."""
+    labelled = np.flatnonzero(class_codes(X, y, model.unlabelled) >= 0)
+    return labelled[recorded["order"]]
+
+
+def _listed(geometry: Comparisons, places: np.ndarray) -> np.ndarray:
+    """Return the triplets (i, j, l), in the order of their numbers."""
+    rows, slots = geometry.list_items()
+    out = np.empty((rows.size, 3), dtype=np.int64)
+    near, far = geometry.items.near[rows], geometry.items.far[slots]
+    out[geometry.item_numbers(rows, slots)] = places[np.column_stack([near, far[:, 1]])]
+    return out
