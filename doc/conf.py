@@ -1,5 +1,6 @@
 """How the site is built; `make doc` runs it."""
 
+import inspect
 import re
 import zlib
 from pathlib import Path
@@ -154,6 +155,38 @@ intersphinx_mapping = {
 }
 
 
+# Parameters by who needs them; what is in neither set is for daily use.
+_EXPERTS = {
+    "active_set", "break_ties", "cache_size", "decision_function_shape", "diagonal_val",
+    "intercept", "intercept_scaling", "max_iter", "n_init", "n_jobs", "neighbors", "ranges",
+    "refit", "relative_lam", "screening", "solver", "store", "tol", "verbose", "warm_start",
+    "width", "gamma_candidates", "indefinite", "shrinking", "probability", "random_state",
+    "response", "unlabelled", "pull", "reg", "columns",
+}  # fmt: skip
+_PAPERS = {
+    "alpha", "batch_size", "bound", "eta0", "formulation", "margin", "mu", "rule", "sbb_epsilon",
+    "screen_every", "smoothing", "update_frequency",
+}  # fmt: skip
+
+
+def group_parameters(app, what, name, obj, options, lines):
+    """Say at the top of an estimator which parameters are for daily use, and which are not."""
+    if what != "class" or not hasattr(obj, "get_params") or "Parameters" not in lines:
+        return
+    known = list(inspect.signature(obj).parameters)
+    groups = {
+        "Daily": [key for key in known if key not in _EXPERTS | _PAPERS],
+        "For experts": [key for key in known if key in _EXPERTS],
+        "To study the papers": [key for key in known if key in _PAPERS],
+    }
+    at = lines.index("Parameters")
+    lines[at:at] = [
+        line
+        for title, found in groups.items() if found
+        for line in (f"| **{title}:** {', '.join(f'``{key}``' for key in found)}",)
+    ] + [""]  # fmt: skip
+
+
 def crop_thumbnails(app):
     """Show figures without their title, and of wide ones, of several panels, the first panels."""
     for thumbnail in HERE.glob("auto_examples/*/images/thumb/sphx_glr_plot_*_thumb.png"):
@@ -175,5 +208,7 @@ def setup(app):
     # After the gallery is made.
     app.connect("builder-inited", crop_thumbnails, priority=900)
     app.connect("autodoc-skip-member", skip_fields)
+    # Before numpydoc, which reads the sections.
+    app.connect("autodoc-process-docstring", group_parameters, priority=100)
     # After numpydoc, which writes reStructuredText.
     app.connect("autodoc-process-docstring", escape, priority=900)

@@ -22,7 +22,8 @@ def close_figures():
 
 
 @pytest.mark.slow
-def test_readme_prints_what_it_says(capsys):
+def test_readme_prints_what_it_says(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # it writes solved problems to a folder
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", readme, flags=re.MULTILINE | re.DOTALL)
     names = {"__name__": "__main__"}
