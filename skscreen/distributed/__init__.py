@@ -8,11 +8,8 @@ except ImportError as error:
         "skscreen.distributed needs Dask, which is not installed: pip install 'skscreen[dask]'."
     ) from error
 
-from skscreen.distributed.linear import (
-    DistributedLinearSVC,
-    DistributedSVCPath,
-    distributed_svc_path,
-)
+from skscreen.distributed.linear import DistributedLinearSVC
+from skscreen.distributed.linear_path import DistributedSVCPath, distributed_svc_path
 from skscreen.distributed.metric import DistributedRTLM
 
 __all__ = [

@@ -1,50 +1,27 @@
 """Linear support vector machines on rows that are spread over Dask workers."""
 
-from collections.abc import Sequence
-from concurrent.futures import CancelledError
-from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from time import perf_counter
 from typing import ClassVar, Self
 
 import dask
 import dask.array as da
 import numpy as np
-from distributed import KilledWorker
-from distributed.client import FutureCancelledError
-from distributed.comm import CommClosedError
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.certificate import HISTORY
-from skscreen.distributed.linear_newton import ClusterRows, Iterate, LocalRows, Newton, Problems
+from skscreen.distributed.linear_fit import problems_of, solve, start_of
 from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import (
-    LabelledRows,
     as_array,
     column_names,
     is_collection,
     is_frame,
-    joined,
     read_rows,
-    thinned,
 )
-from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
+from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
 from skscreen.fitting.path import forget
-from skscreen.fitting.warning import warn_user
-
-# Passes that ordinary data do not reach.
-_MOST_PASSES = 200
-# The start is the solution for a part of the rows: so many for each weight, at least and at most so
-# many numbers, if that is a small share of all; to this gap, in at most so many passes.
-_ROWS_A_WEIGHT, _LEAST_ROWS, _MOST_NUMBERS, _SMALL_SHARE = 100, 5_000, 2e7, 0.25
-_ROUGH, _MOST_ROUGH = 1e-5, 60
-
-# What a lost cluster raises.
-LOST = (CommClosedError, KilledWorker, CancelledError, FutureCancelledError, TimeoutError)
 
 
 class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEstimator):
@@ -215,12 +192,12 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
         client, old = connected(), forget(self)
         with dask.config.set(QUIET):
             data = read_rows(client, X, y, sample_weight, self.class_weight)
-            problems = _problems(self, data, [float(self.C)])
-            start = _start_of(self, old, data, problems)
+            problems = problems_of(self, data, [float(self.C)])
+            start = start_of(self, old, data, problems)
             self.classes_, self.n_features_in_ = data.classes, data.n_features
             if data.names is not None:
                 self.feature_names_in_ = data.names
-            _solve(self, data, problems, start)
+            solve(self, data, problems, start)
         return self
 
     def decision_function(self, X):
@@ -306,199 +283,6 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
             shape["chunks"] = (X.chunks[0], chunks)
         function = getattr(self._in_memory(), method)
         return X.map_blocks(function, meta=meta, dtype=meta.dtype, **shape)
-
-
-@dataclass(frozen=True)
-class DistributedSVCPath:
-    """Linear support vector classifiers for several C, returned by `distributed_svc_path`.
-
-    Attributes
-    ----------
-    Cs : ndarray of shape (n_Cs,)
-        Ascending: the strongest regularisation first.
-    classes : ndarray of shape (n_classes,)
-    coefs : ndarray of shape (n_Cs, n_problems, n_features)
-    intercepts : ndarray of shape (n_Cs, n_problems)
-    objectives : ndarray of shape (n_Cs, n_problems)
-    dual_gaps : ndarray of shape (n_Cs,)
-        Relative; the largest of all problems.
-    n_iter : int
-        Passes over the rows for all C together.
-    """
-
-    Cs: np.ndarray
-    classes: np.ndarray
-    coefs: np.ndarray
-    intercepts: np.ndarray
-    objectives: np.ndarray
-    dual_gaps: np.ndarray
-    n_iter: int
-    options: dict
-
-    def __len__(self) -> int:
-        return len(self.Cs)
-
-    def __getitem__(self, i: int) -> DistributedLinearSVC:
-        """Return the fitted estimator of a C."""
-        model = DistributedLinearSVC(float(self.Cs[i]), **self.options)
-        model.classes_, model.n_features_in_ = self.classes, self.coefs.shape[2]
-        model.coef_, model.intercept_ = self.coefs[i], self.intercepts[i]
-        model.objective_ = _one_or_all(self.objectives[i])
-        model.dual_gap_, model.n_iter_ = float(self.dual_gaps[i]), self.n_iter
-        return model
-
-
-def distributed_svc_path(
-    X,
-    y,
-    Cs: Sequence[float],
-    *,
-    sample_weight=None,
-    loss: str = "squared_hinge",
-    fit_intercept: bool = True,
-    intercept_scaling: float = 1.0,
-    tol: float = 1e-4,
-    max_iter: int | None = None,
-    class_weight=None,
-    verbose: int = 0,
-) -> DistributedSVCPath:
-    """Fit `DistributedLinearSVC` for several C in the same passes over the rows.
-
-    Parameters
-    ----------
-    X, y, sample_weight
-        As in `DistributedLinearSVC.fit`.
-    Cs : sequence of float
-        Values > 0; sorted in ascending order in the result.
-    loss, fit_intercept, intercept_scaling, tol, max_iter, class_weight, verbose
-        As in `DistributedLinearSVC`.
-
-    Returns
-    -------
-    DistributedSVCPath
-        ``path[i]`` is the fitted estimator of ``path.Cs[i]``.
-
-    Notes
-    -----
-    A pass costs as much as one for each C, but the rows are read once, and there are as many passes
-    as the hardest C needs.
-    """
-    Cs = np.unique(np.asarray(Cs, dtype=np.float64))
-    if Cs.size == 0 or not (np.isfinite(Cs) & (Cs > 0.0)).all():
-        raise ValueError(f"Cs must hold at least one value, all finite and > 0, got {Cs.tolist()}.")
-    options = {
-        "loss": loss, "fit_intercept": fit_intercept, "intercept_scaling": intercept_scaling,
-        "tol": tol, "max_iter": max_iter, "class_weight": class_weight, "verbose": verbose,
-    }  # fmt: skip
-    model = DistributedLinearSVC(**options)
-    model._validate_params()
-    with dask.config.set(QUIET):
-        data = read_rows(connected(), X, y, sample_weight, class_weight)
-        problems = _problems(model, data, Cs)
-        found = _solve(model, data, problems, _from_part(data, problems, model.tol))
-    shape = (Cs.size, -1)
-    coefs, intercepts = _attributes(found.W, problems)
-    return DistributedSVCPath(
-        Cs, data.classes, coefs.reshape(Cs.size, -1, data.n_features), intercepts.reshape(shape),
-        found.primal.reshape(shape), found.gap.reshape(shape).max(axis=1), model.n_iter_, options,
-    )  # fmt: skip
-
-
-def _problems(model: DistributedLinearSVC, data: LabelledRows, Cs: Sequence[float]) -> Problems:
-    """Return the problems of each C: one for two classes, else one for each class."""
-    positive = np.arange(data.classes.size) if data.classes.size > 2 else np.array([1])
-    scale = float(model.intercept_scaling) if model.fit_intercept else 0.0
-    problems = Problems(
-        np.tile(positive, len(Cs)), np.repeat(np.asarray(Cs, dtype=np.float64), positive.size),
-        scale, model.loss == "hinge", data.n_features + (scale > 0.0),
-    )  # fmt: skip
-    problems.check_memory()
-    return problems
-
-
-def _start_of(model, old: dict, data: LabelledRows, problems: Problems) -> np.ndarray:
-    """Return the weights of the previous fit, or those for a part of the rows."""
-    if not (model.warm_start and "coef_" in old):
-        return _from_part(data, problems, model.tol)
-    coef, intercept = old["coef_"], old["intercept_"]
-    if not np.array_equal(old["classes_"], data.classes) or coef.shape[1] != data.n_features:
-        raise ValueError("warm_start needs the classes and the columns of the previous fit.")
-    if not problems.scale:
-        return coef.T.copy()
-    return np.vstack([coef.T, intercept / problems.scale])
-
-
-def _from_part(data: LabelledRows, problems: Problems, tol: float) -> np.ndarray:
-    """Return the weights for every so-manieth row, found here."""
-    W = np.zeros((problems.width, problems.Cs.size))
-    wanted = min(max(_LEAST_ROWS, _ROWS_A_WEIGHT * problems.width), _MOST_NUMBERS / problems.width)
-    if not problems.with_matrix:
-        return W
-    step = int(max(data.n // wanted, 1))
-    part = joined(data.blocks.map(thinned, step))
-    local = replace(problems, Cs=problems.Cs * (data.n / part.codes.size))
-    rough = tol if step == 1 else _ROUGH
-    for found in Newton(LocalRows(part), local, W, rough).passes(_MOST_PASSES):  # noqa: B007
-        pass
-    return found.W.copy()
-
-
-def _solve(model, data: LabelledRows, problems: Problems, start: np.ndarray) -> Iterate:
-    """Pass over the rows until all gaps are small; set what the estimator has of its fit."""
-    rows = ClusterRows(data.blocks)
-    most = _MOST_PASSES if model.max_iter is None else model.max_iter
-    history, began, found = [], perf_counter(), None
-    with Tasks(model, None, "pass") as tasks:
-        try:
-            for found in Newton(rows, problems, start, model.tol).passes(most):
-                worst = int(np.argmax(found.gap))
-                gap, primal, dual = found.gap[worst], found.primal[worst], found.dual[worst]
-                seconds = perf_counter() - began
-                history.append((len(history) + 1, seconds, primal, dual, gap))
-                _set(model, found, problems, rows.n_passes, history)
-                if tasks.end_task(_progress(gap, model.tol), f"gap {gap:.1e}"):
-                    break
-        except LOST as error:
-            if found is None:
-                raise RuntimeError(
-                    f"The Dask cluster was lost in the first pass: {error}"
-                ) from error
-            raise RuntimeError(
-                f"The Dask cluster was lost in pass {rows.n_passes} ({error}). coef_, intercept_ "
-                f"and dual_gap_ hold the last iterate, of relative gap {model.dual_gap_:.1e}; set "
-                "warm_start=True and fit again to go on from it."
-            ) from error
-    if not model.dual_gap_ <= model.tol:
-        warn_user(
-            f"{type(model).__name__} stopped after {rows.n_passes} passes at a relative duality "
-            f"gap of {model.dual_gap_:.1e} (tol={model.tol:g}). Standardise the features, or raise "
-            "max_iter.",
-            ConvergenceWarning,
-        )
-    return found
-
-
-def _progress(gap: float, tol: float) -> float:
-    """Return how far a gap has come from 1 to tol, on the scale of logarithms."""
-    return float(np.clip(np.log(max(gap, tol)) / np.log(min(tol, 0.5)), 0.0, 1.0))
-
-
-def _attributes(W: np.ndarray, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
-    """Return coefficients (n, d) and intercepts (n,) of weights (D, n)."""
-    if not problems.scale:
-        return W.T.copy(), np.zeros(W.shape[1])
-    return W[:-1].T.copy(), problems.scale * W[-1]
-
-
-def _set(model, found: Iterate, problems: Problems, n_passes: int, history: list) -> None:
-    model.coef_, model.intercept_ = _attributes(found.W, problems)
-    model.objective_ = _one_or_all(found.primal.copy())
-    model.dual_gap_, model.n_iter_ = float(found.gap.max()), n_passes
-    model.history_ = np.array(history, dtype=HISTORY)
-
-
-def _one_or_all(values: np.ndarray):
-    return float(values[0]) if values.size == 1 else values
 
 
 def _here(values):

@@ -1,0 +1,126 @@
+"""How linear classifiers are fitted to rows on workers: start, passes, what is set."""
+
+from collections.abc import Sequence
+from concurrent.futures import CancelledError
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+from distributed import KilledWorker
+from distributed.client import FutureCancelledError
+from distributed.comm import CommClosedError
+from sklearn.exceptions import ConvergenceWarning
+
+from skscreen.core.certificate import HISTORY
+from skscreen.distributed.linear_newton import ClusterRows, Iterate, LocalRows, Newton, Problems
+from skscreen.distributed.rows import LabelledRows, joined, thinned
+from skscreen.fitting.callbacks import Tasks
+from skscreen.fitting.warning import warn_user
+
+# Passes that ordinary data do not reach.
+_MOST_PASSES = 200
+# The start is the solution for a part of the rows: so many for each weight, at least and at most so
+# many numbers, if that is a small share of all; to this gap, in at most so many passes.
+_ROWS_A_WEIGHT, _LEAST_ROWS, _MOST_NUMBERS, _SMALL_SHARE = 100, 5_000, 2e7, 0.25
+_ROUGH, _MOST_ROUGH = 1e-5, 60
+
+# What a lost cluster raises.
+LOST = (CommClosedError, KilledWorker, CancelledError, FutureCancelledError, TimeoutError)
+
+
+def problems_of(model, data: LabelledRows, Cs: Sequence[float]) -> Problems:
+    """Return the problems of each C: one for two classes, else one for each class."""
+    positive = np.arange(data.classes.size) if data.classes.size > 2 else np.array([1])
+    scale = float(model.intercept_scaling) if model.fit_intercept else 0.0
+    problems = Problems(
+        np.tile(positive, len(Cs)), np.repeat(np.asarray(Cs, dtype=np.float64), positive.size),
+        scale, model.loss == "hinge", data.n_features + (scale > 0.0),
+    )  # fmt: skip
+    problems.check_memory()
+    return problems
+
+
+def start_of(model, old: dict, data: LabelledRows, problems: Problems) -> np.ndarray:
+    """Return the weights of the previous fit, or those for a part of the rows."""
+    if not (model.warm_start and "coef_" in old):
+        return from_part(data, problems, model.tol)
+    coef, intercept = old["coef_"], old["intercept_"]
+    if not np.array_equal(old["classes_"], data.classes) or coef.shape[1] != data.n_features:
+        raise ValueError("warm_start needs the classes and the columns of the previous fit.")
+    if not problems.scale:
+        return coef.T.copy()
+    return np.vstack([coef.T, intercept / problems.scale])
+
+
+def from_part(data: LabelledRows, problems: Problems, tol: float) -> np.ndarray:
+    """Return the weights for every so-manieth row, found here."""
+    W = np.zeros((problems.width, problems.Cs.size))
+    wanted = min(max(_LEAST_ROWS, _ROWS_A_WEIGHT * problems.width), _MOST_NUMBERS / problems.width)
+    if not problems.with_matrix:
+        return W
+    step = int(max(data.n // wanted, 1))
+    part = joined(data.blocks.map(thinned, step))
+    local = replace(problems, Cs=problems.Cs * (data.n / part.codes.size))
+    rough = tol if step == 1 else _ROUGH
+    for found in Newton(LocalRows(part), local, W, rough).passes(_MOST_PASSES):  # noqa: B007
+        pass
+    return found.W.copy()
+
+
+def solve(model, data: LabelledRows, problems: Problems, start: np.ndarray) -> Iterate:
+    """Pass over the rows until all gaps are small; set what the estimator has of its fit."""
+    rows = ClusterRows(data.blocks)
+    most = _MOST_PASSES if model.max_iter is None else model.max_iter
+    history, began, found = [], perf_counter(), None
+    with Tasks(model, None, "pass") as tasks:
+        try:
+            for found in Newton(rows, problems, start, model.tol).passes(most):
+                worst = int(np.argmax(found.gap))
+                gap, primal, dual = found.gap[worst], found.primal[worst], found.dual[worst]
+                seconds = perf_counter() - began
+                history.append((len(history) + 1, seconds, primal, dual, gap))
+                _set(model, found, problems, rows.n_passes, history)
+                if tasks.end_task(_progress(gap, model.tol), f"gap {gap:.1e}"):
+                    break
+        except LOST as error:
+            if found is None:
+                raise RuntimeError(
+                    f"The Dask cluster was lost in the first pass: {error}"
+                ) from error
+            raise RuntimeError(
+                f"The Dask cluster was lost in pass {rows.n_passes} ({error}). coef_, intercept_ "
+                f"and dual_gap_ hold the last iterate, of relative gap {model.dual_gap_:.1e}; set "
+                "warm_start=True and fit again to go on from it."
+            ) from error
+    if not model.dual_gap_ <= model.tol:
+        warn_user(
+            f"{type(model).__name__} stopped after {rows.n_passes} passes at a relative duality "
+            f"gap of {model.dual_gap_:.1e} (tol={model.tol:g}). Standardise the features, or raise "
+            "max_iter.",
+            ConvergenceWarning,
+        )
+    return found
+
+
+def _progress(gap: float, tol: float) -> float:
+    """Return how far a gap has come from 1 to tol, on the scale of logarithms."""
+    return float(np.clip(np.log(max(gap, tol)) / np.log(min(tol, 0.5)), 0.0, 1.0))
+
+
+def attributes(W: np.ndarray, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
+    """Return coefficients (n, d) and intercepts (n,) of weights (D, n)."""
+    if not problems.scale:
+        return W.T.copy(), np.zeros(W.shape[1])
+    return W[:-1].T.copy(), problems.scale * W[-1]
+
+
+def _set(model, found: Iterate, problems: Problems, n_passes: int, history: list) -> None:
+    model.coef_, model.intercept_ = attributes(found.W, problems)
+    model.objective_ = one_or_all(found.primal.copy())
+    model.dual_gap_, model.n_iter_ = float(found.gap.max()), n_passes
+    model.history_ = np.array(history, dtype=HISTORY)
+
+
+def one_or_all(values: np.ndarray):
+    """Return a float for one problem, the array for several."""
+    return float(values[0]) if values.size == 1 else values

@@ -1,0 +1,108 @@
+"""Linear classifiers for several C, found in the same passes over rows on Dask workers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import dask
+import numpy as np
+
+from skscreen.distributed.linear import DistributedLinearSVC
+from skscreen.distributed.linear_fit import attributes, from_part, one_or_all, problems_of, solve
+from skscreen.distributed.parts import QUIET, connected
+from skscreen.distributed.rows import read_rows
+
+
+@dataclass(frozen=True)
+class DistributedSVCPath:
+    """Linear support vector classifiers for several C, returned by `distributed_svc_path`.
+
+    Attributes
+    ----------
+    Cs : ndarray of shape (n_Cs,)
+        Ascending: the strongest regularisation first.
+    classes : ndarray of shape (n_classes,)
+    coefs : ndarray of shape (n_Cs, n_problems, n_features)
+    intercepts : ndarray of shape (n_Cs, n_problems)
+    objectives : ndarray of shape (n_Cs, n_problems)
+    dual_gaps : ndarray of shape (n_Cs,)
+        Relative; the largest of all problems.
+    n_iter : int
+        Passes over the rows for all C together.
+    """
+
+    Cs: np.ndarray
+    classes: np.ndarray
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    objectives: np.ndarray
+    dual_gaps: np.ndarray
+    n_iter: int
+    options: dict
+
+    def __len__(self) -> int:
+        return len(self.Cs)
+
+    def __getitem__(self, i: int) -> DistributedLinearSVC:
+        """Return the fitted estimator of a C."""
+        model = DistributedLinearSVC(float(self.Cs[i]), **self.options)
+        model.classes_, model.n_features_in_ = self.classes, self.coefs.shape[2]
+        model.coef_, model.intercept_ = self.coefs[i], self.intercepts[i]
+        model.objective_ = one_or_all(self.objectives[i])
+        model.dual_gap_, model.n_iter_ = float(self.dual_gaps[i]), self.n_iter
+        return model
+
+
+def distributed_svc_path(
+    X,
+    y,
+    Cs: Sequence[float],
+    *,
+    sample_weight=None,
+    loss: str = "squared_hinge",
+    fit_intercept: bool = True,
+    intercept_scaling: float = 1.0,
+    tol: float = 1e-4,
+    max_iter: int | None = None,
+    class_weight=None,
+    verbose: int = 0,
+) -> DistributedSVCPath:
+    """Fit `DistributedLinearSVC` for several C in the same passes over the rows.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As in `DistributedLinearSVC.fit`.
+    Cs : sequence of float
+        Values > 0; sorted in ascending order in the result.
+    loss, fit_intercept, intercept_scaling, tol, max_iter, class_weight, verbose
+        As in `DistributedLinearSVC`.
+
+    Returns
+    -------
+    DistributedSVCPath
+        ``path[i]`` is the fitted estimator of ``path.Cs[i]``.
+
+    Notes
+    -----
+    A pass costs as much as one for each C, but the rows are read once, and there are as many passes
+    as the hardest C needs.
+    """
+    Cs = np.unique(np.asarray(Cs, dtype=np.float64))
+    if Cs.size == 0 or not (np.isfinite(Cs) & (Cs > 0.0)).all():
+        raise ValueError(f"Cs must hold at least one value, all finite and > 0, got {Cs.tolist()}.")
+    options = {
+        "loss": loss, "fit_intercept": fit_intercept, "intercept_scaling": intercept_scaling,
+        "tol": tol, "max_iter": max_iter, "class_weight": class_weight, "verbose": verbose,
+    }  # fmt: skip
+    model = DistributedLinearSVC(**options)
+    model._validate_params()
+    with dask.config.set(QUIET):
+        data = read_rows(connected(), X, y, sample_weight, class_weight)
+        problems = problems_of(model, data, Cs)
+        found = solve(model, data, problems, from_part(data, problems, model.tol))
+    shape = (Cs.size, -1)
+    coefs, intercepts = attributes(found.W, problems)
+    return DistributedSVCPath(
+        Cs, data.classes, coefs.reshape(Cs.size, -1, data.n_features), intercepts.reshape(shape),
+        found.primal.reshape(shape), found.gap.reshape(shape).max(axis=1), model.n_iter_, options,
+    )  # fmt: skip
