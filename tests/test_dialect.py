@@ -5,10 +5,14 @@ import warnings
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.utils._param_validation import InvalidParameterError
 
 import skscreen
@@ -280,3 +284,45 @@ def test_errors_of_displays(display):
         extra = (X,) if display.__name__ == "LearnedSpaceDisplay" else ()
         with pytest.raises(NotFittedError):
             display.from_estimator(Unfitted(), *extra)
+
+
+def test_no_module_holds_itself():
+    assert not hasattr(skscreen, "skscreen")
+
+
+PEERS = {
+    "PragamSVC": LinearSVC,
+    "ScreenedLinearSVC": LinearSVC,
+    "ScreenedLinearSVR": LinearSVR,
+    "ScreenedSVC": SVC,
+    "ScreenedSVR": SVR,
+}
+
+
+@pytest.mark.parametrize("name", PEERS)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_types_of_numbers_are_those_of_scikit_learn(name, container):
+    data, options = (
+        FITTED[name],
+        {"kernel": "linear"} if name in ("ScreenedSVC", "ScreenedSVR") else {},
+    )
+    rows = container(data[0].astype(np.float32))
+    model, peer = (
+        make(name, **options).fit(rows, data[1]),
+        PEERS[name](**options).fit(rows, data[1]),
+    )
+    for attribute in ("coef_", "intercept_", "dual_coef_"):
+        if hasattr(peer, attribute) and hasattr(model, attribute):
+            assert getattr(model, attribute).dtype == getattr(peer, attribute).dtype
+    assert model.predict(rows).dtype == peer.predict(rows).dtype
+
+
+def test_transformed_sequences_keep_single_precision():
+    rows = [part.astype(np.float32) for part in SEQUENCES]
+    for given in (
+        rows,
+        [sparse.csr_array(part) for part in rows],
+        [pd.DataFrame(part) for part in rows],
+    ):
+        transformer = skscreen.SequenceTransformer(StandardScaler(with_mean=False))
+        assert {part.dtype for part in transformer.fit_transform(given)} == {np.dtype(np.float32)}
