@@ -10,7 +10,7 @@ from skscreen.embedding.tools.queries import next_queries
 from skscreen.fitting.store import Store
 from skscreen.metric_learning.cv import ScreenedRTLMCV
 from skscreen.metric_learning.estimator import ScreenedRTLM
-from skscreen.metric_learning.path import RTLMPath, rtlm_path
+from skscreen.metric_learning.path import rtlm_path
 from skscreen.metric_learning.screened.api import screen_triplets
 from skscreen.metric_learning.tuples import (
     RTLMPairsClassifier,
@@ -40,7 +40,6 @@ __all__ = [
     "OrdinalEmbedding",
     "PragamSVC",
     "RTLMPairsClassifier",
-    "RTLMPath",
     "RTLMQuadrupletsClassifier",
     "RTLMTripletsClassifier",
     "ScreenedLinearSVC",

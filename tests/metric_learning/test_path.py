@@ -11,8 +11,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import scale
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen import RTLMPath, ScreenedRTLM, rtlm_path
+from skscreen import ScreenedRTLM, rtlm_path
 from skscreen.metric_learning.learning import steps_of
+from skscreen.metric_learning.path import RTLMPath
 from skscreen.metric_learning.path_solver import PathSolver
 from skscreen.metric_learning.solvers.solution import Solution
 

@@ -19,7 +19,6 @@ TARGETS = {
 }  # fmt: skip
 # Where a target's name is not that of the one thing it calls.
 COVERS = {
-    "rtlm_path": {"rtlm_path", "RTLMPath"},
     "ScreenedRTLM from comparisons": {"ScreenedRTLM"},
     "tuples": {"RTLMPairsClassifier", "RTLMTripletsClassifier", "RTLMQuadrupletsClassifier"},
     "metrics": {
