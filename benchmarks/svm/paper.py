@@ -82,16 +82,16 @@ def path_solver(samples, shrink: bool, screening: str | None) -> SamplePathSolve
     """Return a path with one of the solvers compared."""
     screens = screening is not None
 
-    def solve_linear(bounds, start, margins, codes, tol):
+    def solve_linear(losses, start, margins, codes, tol, left):
         began = time.process_time()
-        state = SampleState(samples, bounds, start, codes)
+        state = SampleState(samples, losses, start, codes)
         state.evaluate()
-        coordinate_descent(state, tol, 20_000, screening=screens, shrinking=shrink)
+        coordinate_descent(state, tol, left or 20_000, screening=screens, shrinking=shrink)
         return state.solution(tol, time.process_time() - began)
 
-    def solve_gram(bounds, start, margins, codes, tol):
+    def solve_gram(losses, start, margins, codes, tol, left):
         return solve_kernel(
-            samples, bounds, start=start, margins=margins, fixed=codes, tol=tol,
+            samples, losses, start=start, margins=margins, fixed=codes, tol=tol,
             screening=screens,
         )  # fmt: skip
 

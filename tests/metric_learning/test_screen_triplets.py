@@ -144,6 +144,23 @@ def test_lists_of_triplets_have_the_same_decisions():
     assert "undecided" in repr(found)
 
 
+@KINDS
+def test_any_unit_of_the_data_and_constant_features(diagonal):
+    X, y = SETS["iris"]
+    X = np.hstack([X, np.ones((len(X), 1))])
+    options = {"diagonal": diagonal, "n_neighbors": 3}
+    reference = ScreenedRTLM(lam=0.05, **options).fit(X, y)
+    found = screen_triplets(X, y, lam=0.045, reference=reference)
+    listed = screen_triplets(X, triplets=found.triplets_, lam=0.045, reference=reference)
+    assert found.rate_ > 0.3 and np.mean(found.codes_ != listed.codes_) < 0.01
+    large = X * 2.0**200
+    other = ScreenedRTLM(lam=0.05, **options).fit(large, y)
+    scaled = screen_triplets(large, y, lam=0.045, reference=other)
+    assert np.mean(scaled.codes_ != found.codes_) < 0.02
+    assert scaled.lam_ == pytest.approx(0.045 * other.lam_max_)
+    assert np.all(np.isnan(scaled.intervals_) | (scaled.intervals_ > 0.0))
+
+
 def test_few_samples_of_many_features_and_constant_ones():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(12, 30)), np.arange(12) % 2

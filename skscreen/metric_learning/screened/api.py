@@ -10,8 +10,8 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
-from skscreen.fitting.grid import absolute_lam
 from skscreen.metric_learning.estimator import ScreenedRTLM
+from skscreen.metric_learning.learning import chosen_lam
 from skscreen.metric_learning.path_solver import solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
@@ -113,9 +113,9 @@ def screen_triplets(
     how = {"from_labels": _recorder(recorded) if labelled else None}
     lists = {"triplets": triplets, "quadruplets": None, "pairs": None}
     problem, lam_max, _ = build(model, X, y, **how, **lists)
-    value = _lam(model, lam, lam_max)
+    value = chosen_lam(model, lam, problem, lam_max)
     check_memory(_BYTES * problem.geometry.n_items, "all triplets", "Use a smaller n_neighbors.")
-    point, known_lam = _point(reference, model, problem), _known_lam(reference, value)
+    point, known_lam = _point(reference, model, problem), _known_lam(reference, value, problem)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         evaluation = problem.at(known_lam).evaluate(point)
         balls = _balls(problem, evaluation, value, known_lam, bound)
@@ -124,7 +124,7 @@ def screen_triplets(
     if labelled:
         triplets = _listed(problem.geometry, _places(recorded, X, y, model))
     return TripletScreening(
-        np.asarray(triplets), codes, value, lam_max, objective, point, known_lam,
+        np.asarray(triplets), codes, problem, lam_max, objective, point, known_lam,
         evaluation.gap(known_lam),
     )  # fmt: skip
 
@@ -155,14 +155,10 @@ def _model(reference, bound, rule: str, relative_lam: bool | None, options: dict
     return model
 
 
-def _lam(model: ScreenedRTLM, lam: float, lam_max: float) -> float:
-    """Return the absolute lambda."""
-    return absolute_lam(lam, lam_max) if model.relative_lam else float(lam)
-
-
-def _known_lam(reference, lam: float) -> float:
+def _known_lam(reference, lam: float, problem: Problem) -> float:
     """Return the lambda at which a reference is judged."""
-    return float(reference.lam_) if isinstance(reference, ScreenedRTLM) else lam
+    known = isinstance(reference, ScreenedRTLM)
+    return problem.in_coordinates(float(reference.lam_)) if known else lam
 
 
 def _point(reference, model: ScreenedRTLM, problem: Problem) -> Point:
@@ -185,8 +181,10 @@ def _point(reference, model: ScreenedRTLM, problem: Problem) -> Point:
                 "a positive semidefinite matrix, weights for diagonal=True."
             )
         value = value if model.diagonal else 0.5 * (value + value.T)
+    value = np.asarray(value, dtype=np.float64) * problem.unit**2
     if problem.basis is not None:
-        value = problem.basis.T @ value @ problem.basis
+        value = problem.basis.T @ value
+        value = value if model.diagonal else value @ problem.basis
     return problem.domain.project(value)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.metric_learning.problem.domains import Point
-from skscreen.metric_learning.problem.objective import Objective
+from skscreen.metric_learning.problem.objective import Objective, Problem
 from skscreen.metric_learning.screened.items import item_ranges
 
 
@@ -34,10 +34,11 @@ class TripletScreening:
     """
 
     def __init__(
-        self, triplets: np.ndarray, codes: np.ndarray, lam: float, lam_max: float,
+        self, triplets: np.ndarray, codes: np.ndarray, problem: Problem, lam_max: float,
         objective: Objective, point: Point, reference_lam: float, gap: float,
     ):  # fmt: skip
-        self.triplets_, self.codes_, self.lam_, self.lam_max_ = triplets, codes, lam, lam_max
+        self.triplets_, self.codes_, self._problem = triplets, codes, problem
+        self.lam_, self.lam_max_ = problem.in_data(objective.lam), problem.in_data(lam_max)
         self.undecided_ = np.flatnonzero(codes == UNDECIDED)
         self.rate_ = (codes.size - self.undecided_.size) / max(codes.size, 1)
         self._known = objective, point, reference_lam, gap
@@ -46,7 +47,8 @@ class TripletScreening:
     def intervals_(self) -> np.ndarray:
         """Range of lambda over which each triplet is known to be decided."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return item_ranges(*self._known)
+            ranges = item_ranges(*self._known)
+        return self._problem.in_data(1.0) * ranges
 
     def __repr__(self) -> str:
         """Tell how many are decided."""
