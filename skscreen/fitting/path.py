@@ -36,6 +36,13 @@ class PathResult(Generic[S]):
     model: Any
     solutions: tuple[S, ...]
 
+    def at(self, values: np.ndarray, value: float, name: str):
+        """Return the fitted estimator of one of the values of the parameter of the path."""
+        found = np.flatnonzero(np.isclose(values, value, rtol=1e-9, atol=0.0))
+        if not found.size:
+            raise ValueError(f"{name} must be one of the values of the path, got {value!r}.")
+        return self[int(found[0])]
+
     def __repr__(self) -> str:
         """Summarise in a line; the data would fill pages."""
         return (

@@ -18,13 +18,16 @@ from skscreen.core.threads import N_JOBS
 from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
 from skscreen.fitting.path import forget
 from skscreen.fitting.store import Store
+from skscreen.fitting.training_data import remember
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, mapped
 from skscreen.metric_learning.learning import fit_metric
+from skscreen.metric_learning.screened.own import OwnScreening
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
 
 
 class ScreenedRTLM(
+    OwnScreening,
     CallbackSupportMixin,
     MahalanobisMixin,
     ClassNamePrefixFeaturesOutMixin,
@@ -143,6 +146,9 @@ class ScreenedRTLM(
         `screening_parameter_`), the "iteration", how many triplets are proven to be in the "zero"
         part of the loss or in the linear part ("at_bound"), how many are "undecided", the "rate" of
         the former among all triplets, and "seconds".
+    screened_ : TripletScreening
+        Which triplets the metric proves to be decided at its own lambda, see `screen_triplets`.
+        Computed when it is first asked for; copies and pickles do not have it.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -313,10 +319,14 @@ class ScreenedRTLM(
         ScreenedRTLM
         """
         forget(self)
-        return fit_metric(
+        fit_metric(
             self, self, X, y, sample_weight=sample_weight, comparison_weight=comparison_weight,
             triplets=triplets, quadruplets=quadruplets, pairs=pairs,
         )  # fmt: skip
+        others = quadruplets, pairs, sample_weight, comparison_weight, self.neighbors
+        if all(other is None for other in others):
+            remember(self, X, y, triplets)
+        return self
 
     def transform(self, X) -> np.ndarray:
         """Map samples such that Euclidean distances are the learned distances.

@@ -14,11 +14,13 @@ from sklearn.utils._param_validation import Interval, validate_params
 from skscreen.core.memory import check_memory
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import PathResult, follow, warn_unless_converged, with_options
+from skscreen.fitting.training_data import remember
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import ADVICE, chosen_lam, fitted, steps_of, unit_of_lam
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.objective import Problem
+from skscreen.metric_learning.screened.result import TripletScreening
 from skscreen.metric_learning.screening.active import screen
 from skscreen.metric_learning.screening.ranges import count_in_range
 from skscreen.metric_learning.solvers.progress import Options
@@ -47,12 +49,15 @@ class RTLMPath(PathResult[Solution]):
         Everything but lambda; for the properties that are computed on demand.
     first_lam : float
         lambda_max in the units of the problem's coordinates.
+    given : tuple or None
+        X, y and triplets as they were given, where these are all that the problem is made of.
     lam_max : float
         `lams / lam_max` are values of the parameter `lam` of `ScreenedRTLM` with `relative_lam`.
     """
 
     problem: Problem
     first_lam: float
+    given: tuple | None = None
 
     @property
     def lam_max(self) -> float:
@@ -79,9 +84,20 @@ class RTLMPath(PathResult[Solution]):
         """All screening steps, as in `screening_history_`."""
         return steps_of(self.solutions, self.problem)
 
+    def screened(self, lam: float) -> TripletScreening:
+        """Return the decisions that the metric for one of the `lams` (absolute) proves.
+
+        See `screen_triplets`. Not for paths of other comparisons than triplets, with weights or
+        with a graph.
+        """
+        return self.at(self.lams, lam, "lam").screened_
+
     def __getitem__(self, index: int) -> ScreenedRTLM:
         """Return the fitted estimator of the value of lambda at a place in `lams`."""
-        return fitted(self.model, self.solutions[index], self.first_lam, self.problem)
+        out = fitted(self.model, self.solutions[index], self.first_lam, self.problem)
+        if self.given is not None:
+            remember(out, *self.given)
+        return out
 
     @property
     def matrices(self) -> np.ndarray:
@@ -268,7 +284,9 @@ def rtlm_path(
     grid = itertools.islice(grid, n_lams)
     solutions = follow(model, _steps(solver, options, grid, stop, total), total, "lambda")
     warn_unless_converged(solutions, model.tol, model.max_iter, ADVICE)
-    return RTLMPath(model, tuple(solutions), problem, lam_max)
+    others = quadruplets, pairs, sample_weight, comparison_weight, model.neighbors
+    given = (X, y, triplets) if all(other is None for other in others) else None
+    return RTLMPath(model, tuple(solutions), problem, lam_max, given)
 
 
 def _steps(

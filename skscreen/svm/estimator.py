@@ -19,6 +19,7 @@ from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import check_store
+from skscreen.fitting.training_data import remember
 from skscreen.fitting.warning import warn_user
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.multiclass import (
@@ -38,6 +39,7 @@ from skscreen.samples.score_classifier import (
 from skscreen.svm.l1.fit import l1_solver
 from skscreen.svm.probabilities import probabilities, sigmoids
 from skscreen.svm.problem import SVMProblem, asked, build
+from skscreen.svm.screened.own import OwnScreening
 from skscreen.svm.solvers.solution import SampleSolution, steps_of
 from skscreen.svm.uncertified import NO_CERTIFICATE, SHIFTED
 
@@ -64,7 +66,7 @@ def warn_of_flaws(model, solutions: Sequence[SampleSolution]) -> None:
 _TIE, _MOST_NOISE = 8.0 * EPS, 1e-8
 
 
-class BaseSVC(CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
+class BaseSVC(OwnScreening, CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
     """Base of the support vector classifiers: fits all two-class problems and computes scores.
 
     The parameters are those of `ScreenedSVC`; subclasses may fix some of them as class attributes.
@@ -479,4 +481,5 @@ def _set(
     if kernel.name == "linear":
         learned["coef_"] = shown(np.stack([solution.w for solution in solutions]))
     vars(model).update(learned)
+    remember(model, X, labels, kernel)
     return model

@@ -87,6 +87,9 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         Steps of the solver; the largest number of all problems.
     screening_history_ : structured ndarray of shape (n_steps,)
         A row for each screening step, see `ScreenedSVC`.
+    screened_ : SampleScreening
+        Which samples the solution proves to be decided at its own C, see `screen_samples`.
+        Computed when it is first asked for; copies and pickles do not have it.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 

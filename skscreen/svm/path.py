@@ -18,6 +18,7 @@ from skscreen.svm.estimator import fitted
 from skscreen.svm.problem import build
 from skscreen.svm.regression_problem import build_regression, signed
 from skscreen.svm.regressor import fitted as fitted_regression
+from skscreen.svm.screened.result import SampleScreening
 from skscreen.svm.solvers.solution import SampleSolution, steps_of
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
@@ -141,6 +142,10 @@ class SVCPath(PathOverC):
         out = np.zeros((len(self), len(rows[0]), self.X.shape[0]))
         out[:, :, self.labels.rows] = rows
         return out[:, 0] if division.n_problems == 1 else out
+
+    def screened(self, C: float) -> SampleScreening:
+        """Return what the solution for one of the `Cs` proves, see `screen_samples`."""
+        return self.at(self.Cs, C, "C").screened_
 
     def __getitem__(self, index: int) -> ScreenedSVC:
         """Return the fitted estimator of the value of C at a place in `Cs`."""

@@ -162,6 +162,9 @@ class ScreenedSVC(BaseSVC):
         ("zero") and alpha_i = C s_i ("at_bound"), how many are "undecided", the "rate", which is
         the share of all samples that are decided, and "seconds". Empty for one-vs-one problems that
         share kernel values, and for small problems, see the notes.
+    screened_ : SampleScreening
+        Which samples the solution proves to be decided at its own C, see `screen_samples`.
+        Computed when it is first asked for; copies and pickles do not have it.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 

@@ -1,5 +1,7 @@
 """Triplet screening as a step of its own: the printed rules, and optima of Clarabel."""
 
+import pickle
+
 import numpy as np
 import pytest
 from rtlm_reference import Explicit, item_matrices
@@ -7,7 +9,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
-from skscreen import ScreenedRTLM, screen_triplets
+from skscreen import ScreenedRTLM, rtlm_path, screen_triplets
 from skscreen.metric_learning.screening.bounds import BOUNDS
 from skscreen.metric_learning.screening.rules import RULES
 
@@ -188,3 +190,25 @@ def test_arguments_that_do_not_fit_are_named():
             screen_triplets(X, y, **arguments)
     with pytest.raises(TypeError, match="unexpected arguments tol"):
         screen_triplets(X, y, lam=0.1, reference=M, tol=1e-3)
+
+
+def test_what_a_fit_proves_about_its_own_triplets():
+    X, y = SETS["wine"]
+    model = ScreenedRTLM(lam=0.05, n_neighbors=3, tol=1e-8).fit(X, y)
+    screened = model.screened_
+    assert screened is model.screened_ and screened.rate_ > 0.9
+    assert screened.lam_ == pytest.approx(model.lam_)
+    problem = explicit(X, screened.triplets_, False)
+    margins = problem.margins(model.get_mahalanobis_matrix())
+    assert np.all(margins[screened.codes_ == 1] > 1.0)
+    assert np.all(margins[screened.codes_ == 2] < 0.95)
+    assert not hasattr(pickle.loads(pickle.dumps(model)), "screened_")
+    listed = ScreenedRTLM(lam=0.05, tol=1e-8).fit(X, triplets=screened.triplets_)
+    assert np.mean(listed.screened_.codes_ != screened.codes_) < 0.01
+    pairs = screened.triplets_[:9, [0, 1]], screened.triplets_[:9, [0, 2]], 1.0, 2.0
+    assert not hasattr(ScreenedRTLM().fit(X, pairs=pairs), "screened_")
+    path = rtlm_path(X, y, n_lams=4, n_neighbors=3)
+    for lam in path.lams:
+        assert path.screened(lam).lam_ == pytest.approx(lam)
+    with pytest.raises(ValueError, match="lam must be one of the values"):
+        path.screened(0.5 * lam)

@@ -1,5 +1,7 @@
 """Screening as a step of its own: decisions, and what is left for other solvers."""
 
+import pickle
+
 import clarabel
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC, LinearSVC
 from svm_reference import free_optimum, optimum, solve, squared_hinge_qp
 
-from skscreen import ScreenedLinearSVC, ScreenedSVC, screen_samples
+from skscreen import ScreenedLinearSVC, ScreenedSVC, screen_samples, svc_path
 
 CANCER = load_breast_cancer(return_X_y=True)
 X, LABELS = scale(CANCER[0])[::4], CANCER[1][::4]
@@ -315,3 +317,42 @@ def test_what_is_printed():
     found = screen_samples(X, LABELS, 0.2, reference=SVC(C=0.19).fit(X, LABELS))
     counts = [np.count_nonzero(found.codes_ == code) for code in (1, 2, 0)]
     assert all(str(count) in repr(found) for count in counts)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [ScreenedSVC(C=0.2, gamma=GAMMA), ScreenedLinearSVC(C=0.1, loss="hinge"),
+     ScreenedSVC(C=0.2, kernel=lambda A, B: rbf_kernel(A, B, gamma=GAMMA))],
+    ids=["kernel", "linear", "function"],
+)  # fmt: skip
+def test_what_a_fit_proves_about_its_own_problem(model):
+    weights = np.ones(len(Y))
+    weights[::7] = 0.0
+    screened = model.fit(X, LABELS, weights).screened_
+    assert screened is model.screened_ and screened.C == model.C and screened.rate_ > 0.7
+    signed = np.zeros(len(Y))
+    signed[model.support_] = model.dual_coef_[0]
+    assert np.all(np.abs(signed[screened.codes_ == 1]) < 1e-9)
+    assert np.allclose(np.abs(signed[screened.codes_ == 2]), model.C)
+    margins = Y * model.decision_function(X)
+    at = weights > 0.0
+    lower, upper = screened.bounds_[at].T
+    assert np.all((lower <= margins[at] + 1e-6) & (margins[at] <= upper + 1e-6))
+    assert screened.reduced_problem().rows.size == screened.undecided_.size
+    if model.kernel in ("rbf", "linear"):
+        copy = pickle.loads(pickle.dumps(model))
+        assert np.array_equal(copy.predict(X), model.predict(X)) and not hasattr(copy, "screened_")
+    model.fit(X[:60], LABELS[:60])
+    assert model.screened_.codes_.shape == (60,)
+
+
+def test_what_the_solutions_of_a_path_prove():
+    path = svc_path(X, LABELS, Cs=[0.1, 0.2], gamma=GAMMA)
+    for C in path.Cs:
+        assert path.screened(C).C == C and path.screened(C).rate_ > 0.7
+    with pytest.raises(ValueError, match="C must be one of the values of the path"):
+        path.screened(0.3)
+    lasso = ScreenedLinearSVC(C=0.1, penalty="l1").fit(X, LABELS)
+    assert not hasattr(lasso, "screened_")
+    three = ScreenedSVC(gamma=0.1).fit(*WINE)
+    assert three.screened_.codes_.shape == (3, len(WINE[1])) and three.screened_.rate_ > 0.3

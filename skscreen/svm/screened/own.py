@@ -1,0 +1,37 @@
+"""What the solution of a fit proves about its own problem."""
+
+import numpy as np
+
+from skscreen.fitting.training_data import TrainingDataMixin, remembered
+from skscreen.samples.kernel import Kernel
+from skscreen.samples.labels import Labels
+from skscreen.svm.screened.result import SampleScreening
+
+
+class OwnScreening(TrainingDataMixin):
+    """Base of classifiers whose solution decides samples of its own problem."""
+
+    @property
+    def screened_(self) -> SampleScreening:
+        """Decisions that the certificate of the solution proves, see `screen_samples`.
+
+        Computed when it is first asked for, from the training samples as they are then.
+        """
+
+        def compute(X, labels: Labels, kernel: Kernel) -> SampleScreening:
+            # Estimators are what `screen_samples` is made of.
+            from skscreen.svm.screened.api import screen_samples
+
+            n, classes = X.shape[0], labels.all_classes
+            weights = np.zeros(n)
+            absent = np.setdiff1d(np.arange(classes.size), labels.present)
+            y = np.resize(classes[absent] if absent.size else classes, n)
+            weights[labels.rows], y[labels.rows] = labels.weights, labels.classes[labels.codes]
+            return screen_samples(
+                X, y, self.C, reference=self, kernel=kernel.name, gamma=kernel.gamma,
+                class_weight={}, sample_weight=weights, tests="gap",
+            )  # fmt: skip
+
+        if self.penalty == "l1":
+            raise AttributeError("screened_ is about samples, and penalty='l1' drops features.")
+        return remembered(self, compute)
