@@ -15,13 +15,10 @@ from skscreen.core.memory import check_memory
 from skscreen.fitting.kept_matrices import kept_matrix
 from skscreen.fitting.store import check_store, content_key
 from skscreen.fitting.warning import warn_user
-from skscreen.metric_learning.problem.comparisons import (
-    Comparisons,
-    DiagonalComparisons,
-    Items,
-)
+from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone, row_space
 from skscreen.metric_learning.problem.graph import read_graph, triplets_from_graph
+from skscreen.metric_learning.problem.items import Items
 from skscreen.metric_learning.problem.losses import SmoothedHinge, is_narrow
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.problem.pair_loops import SORT_FROM

@@ -7,11 +7,7 @@ are one GEMM, one squared distance a pair and one subtraction an item; the adjoi
 sum_t w_t H_t = X' L_w X is a graph Laplacian on the pairs (Yoshida et al. 2019, section 2;
 checked in the tests against explicit matrices).
 
-Items are ranges, never lists: a *row* is a near pair, a *slot* a place in the list of far pairs,
-and row p compares its pair with the slots start[p]:stop[p]. All near pairs of an anchor share the
-slots of that anchor, its *block*, so that memory grows with the pairs and not with the triplets.
-Slots are kept sorted by distance within their block: what screening leaves of a row is then
-nearly an interval, which the reduced problem keeps, decided items inside it included.
+Which pairs are compared is in `items.py`, with a picture.
 
 A bound on one distance is an item too, with a pair of a point and itself for the missing one and
 a threshold of its own: d_M^2 >= L asks for a margin of L, and d_M^2 <= U for one of -U (Yoshida
@@ -26,6 +22,7 @@ import numpy as np
 from skscreen.core.floats import EPS
 from skscreen.core.memory import Pool, aligned
 from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.items import Items
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.pair_loops import (
     SORT_FROM,
@@ -39,7 +36,6 @@ from skscreen.metric_learning.problem.pair_loops import (
     pair_sizes,
     proximal_pass,
     renumber_points,
-    renumber_slots,
     row_and_frobenius_norms,
     scale_columns,
     sort_blocks,
@@ -72,56 +68,6 @@ class PairDistances:
     near: np.ndarray
     far: np.ndarray
     noise: float
-
-
-@dataclass(frozen=True)
-class Items:
-    """Which pairs are compared.
-
-    Parameters
-    ----------
-    near : ndarray of shape (R, 2), int32
-        Near pair of each row, as indices into the data.
-    far : ndarray of shape (Q, 2), int32
-        Far pairs.
-    slots : ndarray of shape (S,), int32, or None
-        Far pair of each slot; None when slot s is far pair s.
-    blocks : ndarray of shape (B + 1,), int64
-        Block b holds the slots blocks[b]:blocks[b + 1].
-    start, stop : ndarray of shape (R,), int64
-        Slots that each row is compared with, within one block.
-    base : ndarray of shape (R,), int64
-    rank : ndarray of shape (S,), integer
-        Item number of (row p, slot s) in the full problem is base[p] + rank[s].
-    thresholds : ndarray of shape (R,), or None
-        Thresholds of the margins of each row's items; None where all have that of the loss.
-    weights : ndarray of shape (R,), or None
-        Factors > 0 of the losses of each row's items; None where all are 1.
-
-    With thresholds every row has slots of its own, in the order of the rows; rows that share slots
-    have one weight.
-    """
-
-    near: np.ndarray
-    far: np.ndarray
-    slots: np.ndarray | None
-    blocks: np.ndarray
-    start: np.ndarray
-    stop: np.ndarray
-    base: np.ndarray
-    rank: np.ndarray
-    thresholds: np.ndarray | None = None
-    weights: np.ndarray | None = None
-
-    @property
-    def n_slots(self) -> int:
-        """Number of slots."""
-        return self.rank.size
-
-    @property
-    def n_items(self) -> int:
-        """Number of comparisons."""
-        return int((self.stop - self.start).sum())
 
 
 class Comparisons:
@@ -168,7 +114,7 @@ class Comparisons:
         self.has_long_rows = bool((items.stop - items.start).max(initial=0) >= SORT_FROM[0])
         self.near_sizes = near_sizes
         self.far_sizes = far_sizes
-        self._slot_scales = _slot_scales(items)
+        self._slot_scales = items.slot_weights()
 
     def __setstate__(self, state: dict) -> None:
         vars(self).update((name, aligned(value)) for name, value in state.items())
@@ -381,11 +327,8 @@ class Comparisons:
         return near_low, near_high, far_low, far_high
 
     def list_items(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return row and slot of every item; for problems with few."""
-        lengths = self.items.stop - self.items.start
-        rows = np.repeat(np.arange(lengths.size), lengths)
-        first = np.cumsum(lengths) - lengths
-        return rows, np.arange(rows.size) + (self.items.start - first)[rows]
+        """Return near pair and far place of every item; for problems with few."""
+        return self.items.listed()
 
     def item_numbers(self, rows: np.ndarray, slots: np.ndarray) -> np.ndarray:
         """Return the numbers of listed items in the full problem."""
@@ -395,8 +338,7 @@ class Comparisons:
         self, rows: np.ndarray, slots: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return x_a - x_b of the near and of the far pair of listed items, of shape (m, d)."""
-        near = self.items.near[rows]
-        far = self.items.far[slots if self.items.slots is None else self.items.slots[slots]]
+        near, far = self.items.pairs(rows, slots)
         X = self.X[:, : self.n_features]
         return X[near[:, 0]] - X[near[:, 1]], X[far[:, 0]] - X[far[:, 1]]
 
@@ -425,44 +367,22 @@ class Comparisons:
         return self._scales()[rows]
 
     def restrict(self, start: np.ndarray, stop: np.ndarray) -> "Comparisons":
-        """Keep the slots start[p]:stop[p] of each row; what nothing refers to any more goes."""
-        items, take = self.items, self.pool.take
-        rows = np.flatnonzero(stop > start)
-        start, stop = take(start, rows), take(stop, rows)
-        covered = cover(start, stop, self.pool.zeros(items.n_slots))
-        used = np.flatnonzero(covered)
-        near, far, slots = take(items.near, rows), items.far, None
-        if items.slots is None:
-            far = take(far, used)
-        else:
-            keep, slots = np.unique(items.slots[used], return_inverse=True)
-            far, slots = far[keep], slots.astype(np.int32)
-        X, points = self.X, np.flatnonzero(used_points(len(self.X), near, far))
+        """Keep the far places start[p]:stop[p] of each near pair, and the data they need."""
+        kept, rows, used = self.items.kept(start, stop, self.pool)
+        X, points = self.X, np.flatnonzero(used_points(len(self.X), kept.near, kept.far))
         if points.size < _WORTH_COPYING * len(X):
-            X = take(X, points)
-            renumber_points(points, len(self.X), near, far)
-        blocks = renumber_slots(covered, items.blocks, start, stop)
-        thresholds, weights = items.thresholds, items.weights
-        kept = Items(
-            near, far, slots, blocks, start, stop, take(items.base, rows), take(items.rank, used),
-            None if thresholds is None else take(thresholds, rows),
-            None if weights is None else take(weights, rows),
-        )  # fmt: skip
+            X = self.pool.take(X, points)
+            renumber_points(points, len(self.X), kept.near, kept.far)
+        take = self.pool.take
         return self._like(X, kept, take(self.near_sizes, rows), take(self.far_sizes, used))
 
     def sort_slots(self, margins: PairDistances) -> tuple["Comparisons", PairDistances]:
-        """Sort the slots of each block by distance; return the margins in the new order too."""
-        items, take = self.items, self.pool.take
-        order = self.pool.empty(items.n_slots, np.int64)
-        if not sort_blocks(items.blocks, margins.far, order):
+        """Sort the far places of each block by distance; return the margins in the new order."""
+        order = self.pool.empty(self.items.n_slots, np.int64)
+        if not sort_blocks(self.items.blocks, margins.far, order):
             return self, margins
-        far, slots = items.far, items.slots
-        if slots is None:
-            far = take(far, order)
-        else:
-            slots = take(slots, order)
-        sorted_items = replace(items, far=far, slots=slots, rank=take(items.rank, order))
-        geometry = self._like(self.X, sorted_items, self.near_sizes, take(self.far_sizes, order))
+        items, take = self.items.in_order(order, self.pool), self.pool.take
+        geometry = self._like(self.X, items, self.near_sizes, take(self.far_sizes, order))
         return geometry, replace(margins, far=take(margins.far, order))
 
     def _scales(self) -> np.ndarray:
@@ -483,15 +403,6 @@ class Comparisons:
         # Without slots the numbers would be integers.
         total = np.bincount(slots, weights=slot_weights, minlength=len(self.items.far))
         return total.astype(np.float64, copy=False)
-
-
-def _slot_scales(items: Items) -> np.ndarray | None:
-    """Return the weight of the items of each slot, (S,), that of all rows of its block."""
-    if items.weights is None:
-        return None
-    of_blocks = np.zeros(items.blocks.size - 1)
-    of_blocks[np.searchsorted(items.blocks, items.start, side="right") - 1] = items.weights
-    return np.repeat(of_blocks, np.diff(items.blocks))
 
 
 class DiagonalComparisons(Comparisons):

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from skscreen.metric_learning.problem.comparisons import Items
+from skscreen.metric_learning.problem.items import Items
 from skscreen.metric_learning.problem.triplets import anchored, check_pairs
 
 

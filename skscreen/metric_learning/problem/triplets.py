@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from skscreen.core.memory import check_memory
-from skscreen.metric_learning.problem.comparisons import Items
+from skscreen.metric_learning.problem.items import Items
 
 # Bytes per pair during a path (indices, distances, intervals); measured with all triplets.
 _BYTES_PER_PAIR = 280

@@ -1,0 +1,130 @@
+"""Items: which near pair is compared with which far pairs.
+
+Items are ranges, never lists. All near pairs of an anchor share its far places, a *block*, so that
+memory grows with the pairs and not with the triplets. An anchor i with three near and four far
+neighbours, 12 triplets:
+
+    near pairs        start:stop      far places of the block of i, nearest first
+                                         0       1       2       3
+    p = 0  (i, j0)       0:4          (i, l0) (i, l1) (i, l2) (i, l3)
+    p = 1  (i, j1)       0:4             *       *       *       *
+    p = 2  (i, j2)       1:3             -       *       *       -     after screening
+
+The item of near pair p at far place s compares the two; its number in the full problem is base[p] +
+rank[s]. Far places are kept sorted by distance within their block: what screening leaves of a near
+pair is then nearly an interval, which the reduced problem keeps, decided items inside it included.
+In names, and in loops, a near pair is a *row* and a far place a *slot*.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skscreen.core.memory import Pool
+from skscreen.metric_learning.problem.pair_loops import cover, renumber_slots
+
+
+@dataclass(frozen=True)
+class Items:
+    """Which pairs are compared; see the picture above.
+
+    Parameters
+    ----------
+    near : ndarray of shape (R, 2), int32
+        Near pairs, as indices into the data.
+    far : ndarray of shape (Q, 2), int32
+        Far pairs.
+    slots : ndarray of shape (S,), int32, or None
+        Far pair at each far place; None when far place s is far pair s.
+    blocks : ndarray of shape (B + 1,), int64
+        Block b holds the far places blocks[b]:blocks[b + 1].
+    start, stop : ndarray of shape (R,), int64
+        Far places that each near pair is compared with, within one block.
+    base : ndarray of shape (R,), int64
+    rank : ndarray of shape (S,), integer
+        Item number of near pair p at far place s in the full problem is base[p] + rank[s].
+    thresholds : ndarray of shape (R,), or None
+        Thresholds of the margins of each near pair's items; None where all have that of the loss.
+    weights : ndarray of shape (R,), or None
+        Factors > 0 of the losses of each near pair's items; None where all are 1.
+
+    With thresholds every near pair has far places of its own, in the order of the near pairs; near
+    pairs that share far places have one weight.
+    """
+
+    near: np.ndarray
+    far: np.ndarray
+    slots: np.ndarray | None
+    blocks: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    base: np.ndarray
+    rank: np.ndarray
+    thresholds: np.ndarray | None = None
+    weights: np.ndarray | None = None
+
+    @property
+    def n_slots(self) -> int:
+        """Number of far places."""
+        return self.rank.size
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Number of items of each near pair, (R,)."""
+        return self.stop - self.start
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(self.lengths.sum())
+
+    def listed(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return near pair and far place of every item, (T,) each."""
+        lengths = self.lengths
+        rows = np.repeat(np.arange(lengths.size), lengths)
+        first = np.cumsum(lengths) - lengths
+        return rows, np.arange(rows.size) + (self.start - first)[rows]
+
+    def pairs(self, rows: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the points of the near and of the far pair of listed items, (m, 2) each."""
+        return self.near[rows], self.far[slots if self.slots is None else self.slots[slots]]
+
+    def slot_weights(self) -> np.ndarray | None:
+        """Return the weight of the items of each far place, (S,), that of its block."""
+        if self.weights is None:
+            return None
+        of_blocks = np.zeros(self.blocks.size - 1)
+        of_blocks[np.searchsorted(self.blocks, self.start, side="right") - 1] = self.weights
+        return np.repeat(of_blocks, np.diff(self.blocks))
+
+    def kept(
+        self, start: np.ndarray, stop: np.ndarray, pool: Pool
+    ) -> tuple["Items", np.ndarray, np.ndarray]:
+        """Keep the far places start[p]:stop[p] of each near pair.
+
+        What nothing refers to any more goes; also returns the near pairs and far places left.
+        """
+        take, rows = pool.take, np.flatnonzero(stop > start)
+        start, stop = take(start, rows), take(stop, rows)
+        covered = cover(start, stop, pool.zeros(self.n_slots))
+        used = np.flatnonzero(covered)
+        if self.slots is None:
+            far, slots = take(self.far, used), None
+        else:
+            keep, slots = np.unique(self.slots[used], return_inverse=True)
+            far, slots = self.far[keep], slots.astype(np.int32)
+        blocks = renumber_slots(covered, self.blocks, start, stop)
+        levels = (self.thresholds, self.weights)
+        return Items(
+            take(self.near, rows), far, slots, blocks, start, stop, take(self.base, rows),
+            take(self.rank, used), *(None if part is None else take(part, rows) for part in levels),
+        ), rows, used  # fmt: skip
+
+    def in_order(self, order: np.ndarray, pool: Pool) -> "Items":
+        """Return the same items with far places in another order within their blocks."""
+        far, slots = self.far, self.slots
+        if slots is None:
+            far = pool.take(far, order)
+        else:
+            slots = pool.take(slots, order)
+        return replace(self, far=far, slots=slots, rank=pool.take(self.rank, order))
