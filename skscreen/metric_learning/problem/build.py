@@ -37,7 +37,7 @@ from skscreen.metric_learning.supervision import (
 
 # Largest deviation of a feature from its mean, and the inverse of the smallest, whose fourth powers
 # are finite; and those whose squares are, which are scaled.
-_LARGEST, _LARGEST_OF_ALL = 1e40, 1e152
+_LARGEST, _LARGEST_OF_ALL = 1e40, 1e154
 
 # Number of copies of the samples in memory at the same time: centred, in order, padded, and mapped
 # in an evaluation.
