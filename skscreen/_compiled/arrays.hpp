@@ -9,6 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#if defined(_M_X64)
+#include <xmmintrin.h>
+#endif
+
 #if defined(_MSC_VER)
 #define SKSCREEN_INLINE __forceinline
 #else
@@ -18,6 +22,26 @@
 #define SKSCREEN_RESTRICT __restrict
 
 namespace skscreen {
+
+// Bytes fetched by one instruction; a longer cache line is fetched more than once.
+constexpr int64_t CACHE_LINE = 64;
+
+// Ask for an entry that is read soon, in an order the processor cannot foresee.
+template <class T>
+SKSCREEN_INLINE void prefetch(const T* entry) {
+#if defined(__GNUC__)
+  __builtin_prefetch(entry);
+#elif defined(_M_X64)
+  _mm_prefetch((const char*)entry, _MM_HINT_T0);
+#endif
+}
+
+// The same for entries first, ..., last - 1.
+template <class T>
+SKSCREEN_INLINE void prefetch(const T* entries, int64_t first, int64_t last) {
+  for (int64_t place = first; place < last; place += CACHE_LINE / (int64_t)sizeof(T))
+    prefetch(entries + place);
+}
 
 #ifdef SKSCREEN_CHECK_BOUNDS
 inline void check_bounds(int64_t i, int64_t size) {

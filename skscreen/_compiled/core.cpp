@@ -6,6 +6,8 @@
 using namespace skscreen;
 
 void bind_core(nb::module_& m) {
+  m.def("gap_radius", &gap_radius);
+  m.def("hinge_slackness", &hinge_slackness);
   m.def("total_range", &total_range, ReleaseGIL());
   m.def("project", &project, ReleaseGIL());
   m.def(

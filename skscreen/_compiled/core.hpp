@@ -38,7 +38,12 @@ SKSCREEN_INLINE double sphere_upper(double margin_high, double norm, double radi
   return margin_high + radius * norm;
 }
 
-// Slackness of an item, loss + conjugate - alpha * short >= 0: see core/decisions.py.
+// Slackness of an item, loss + conjugate - alpha * short >= 0, 0 where they belong together.
+//
+// The loss is the largest alpha * short - shift/2 alpha^2 over 0 <= alpha <= cap: the hinge for a
+// shift of 0, smoothed over a width of shift * cap or, if cap is infinite, squared. `shortage` is
+// threshold minus margin; only one of cap and 1 / shift may be infinite. Written without the
+// cancellation of the definition.
 SKSCREEN_INLINE double hinge_slackness(double shortage, double alpha, double cap,
                                        double shift = 0.0) {
   double value = 0.0;

@@ -70,9 +70,13 @@ static void bind_class_pairs(nb::module_& m) {
 }
 
 void bind_svm_l1(nb::module_&);
+void bind_svm_linear(nb::module_&);
+void bind_svm_screening(nb::module_&);
 
 void bind_svm(nb::module_& m) {
   bind_svm_l1(m);
+  bind_svm_linear(m);
+  bind_svm_screening(m);
   m.attr("SMO_LANES") = SMO_LANES;
   m.def("pair_optimum", &pair_optimum);
   bind_working_set<float>(m);

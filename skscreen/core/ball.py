@@ -14,15 +14,10 @@ are sums of non-negative numbers, so nothing cancels, and rounding errors enter 
   stand for.
 """
 
-import math
-
-from numba.extending import register_jitable
-
-from skscreen.core.floats import WIDER
+from skscreen._compiled import core
 
 
-@register_jitable(inline="always")
-def gap_radius(slackness, distance, lam=1.0, shift=0.0):
+def gap_radius(slackness, distance, lam=1.0, shift=0.0) -> float:
     """Radius of the ball round (x + u)/2; what overflows to NaN stays so, and decides nothing.
 
     Parameters
@@ -36,6 +31,4 @@ def gap_radius(slackness, distance, lam=1.0, shift=0.0):
     shift : float
         Distance of the vector with the known margins from the centre, or more.
     """
-    square = slackness / lam + 0.25 * distance * distance
-    root = 0.0 if square <= 0.0 else math.sqrt(square)
-    return (root + shift) * WIDER
+    return core.gap_radius(slackness, distance, lam, shift)

@@ -13,48 +13,6 @@ number of columns. All arrays are contiguous.
 import numpy as np
 
 from skscreen._compiled import samples
-from skscreen.core.compiling import njit
-from skscreen.core.floats import REORDER
-
-
-@njit(cache=True, nogil=True, inline="always")
-def row_count(data, starts, d):
-    """Return the number of rows."""
-    return starts.size - 1 if starts.size > 0 else data.size // d
-
-
-@njit(cache=True, nogil=True, inline="always")
-def row_of(i, n):
-    """Return the row of sample i, of n rows that may stand twice (see `twice`)."""
-    return i if i < n else i - n
-
-
-@njit(cache=True, nogil=True, fastmath=REORDER, inline="always")
-def row_dot(data, columns, starts, d, i, w):
-    """Inner product of row i with w."""
-    total = 0.0
-    if starts.size == 0:
-        row = data[i * d : (i + 1) * d]
-        for j in range(d):
-            total += row[j] * w[j]
-    else:
-        row, places = data[starts[i] : starts[i + 1]], columns[starts[i] : starts[i + 1]]
-        for j in range(row.size):
-            total += row[j] * w[places[j]]
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=REORDER, inline="always")
-def add_row(data, columns, starts, d, i, scale, w):
-    """Add scale times row i to w."""
-    if starts.size == 0:
-        row = data[i * d : (i + 1) * d]
-        for j in range(d):
-            w[j] += scale * row[j]
-    else:
-        row, places = data[starts[i] : starts[i + 1]], columns[starts[i] : starts[i + 1]]
-        for j in range(row.size):
-            w[places[j]] += scale * row[j]
 
 
 def squared_norms(data, columns, starts, d, n) -> np.ndarray:
@@ -83,7 +41,8 @@ add_products = samples.add_products
 """(data, columns, starts, d, bias, index, scales, out) -> None, for rows of CSR.
 
 Adds scales_k times the outer products of (x_i, B), the lower triangle of `out` (d + (B != 0),) * 2.
-i is index_k, or see `row_of`. Entries of a row are not repeated; their order is free.
+i is index_k, or index_k - n of n rows that stand twice (see `twice`). Entries of a row are not
+repeated; their order is free.
 """
 
 

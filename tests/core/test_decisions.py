@@ -2,14 +2,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from skscreen.core.decisions import (
-    LINEAR,
-    UNDECIDED,
-    ZERO,
-    hinge_slackness,
-    sphere_lower,
-    sphere_upper,
-)
+from skscreen._compiled import core
+from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower, sphere_upper
 from skscreen.metric_learning.screening.rules import RULES, half_space_lower
 
 
@@ -53,7 +47,7 @@ def test_slackness_is_loss_plus_conjugate_minus_product(cap, shift):
     for short in SHORT:
         for alpha in np.linspace(0.0, min(cap, 6.0), 11):
             expected = loss(short, cap, shift) + 0.5 * shift * alpha**2 - alpha * short
-            found = hinge_slackness(short, alpha, cap, shift)
+            found = core.hinge_slackness(short, alpha, cap, shift)
             assert found == pytest.approx(expected, abs=2e-14)
             assert found >= 0.0
 
@@ -62,13 +56,13 @@ def test_slackness_is_loss_plus_conjugate_minus_product(cap, shift):
 def test_slackness_vanishes_exactly_at_subgradients(cap, shift):
     for short in SHORT:
         best = min(max(short / shift, 0.0), cap) if shift else cap * (short > 0.0)
-        assert hinge_slackness(short, best, cap, shift) == pytest.approx(0.0, abs=1e-14)
+        assert core.hinge_slackness(short, best, cap, shift) == pytest.approx(0.0, abs=1e-14)
         if abs(short) > 1e-6:
             other = best + 0.1 if best + 0.1 < cap else best - 0.1
-            assert hinge_slackness(short, other, cap, shift) > 1e-8
-    assert hinge_slackness(-1.0, 0.0, cap, shift) == 0.0
-    assert all(hinge_slackness(0.0, alpha, 1.0, 0.0) == 0.0 for alpha in (0.0, 0.3, 1.0))
-    assert np.isnan(hinge_slackness(np.nan, 0.0, cap, shift))
+            assert core.hinge_slackness(short, other, cap, shift) > 1e-8
+    assert core.hinge_slackness(-1.0, 0.0, cap, shift) == 0.0
+    assert all(core.hinge_slackness(0.0, alpha, 1.0, 0.0) == 0.0 for alpha in (0.0, 0.3, 1.0))
+    assert np.isnan(core.hinge_slackness(np.nan, 0.0, cap, shift))
 
 
 # -- ball and half-space --------------------------------------------------------------------------

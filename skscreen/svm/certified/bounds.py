@@ -51,9 +51,8 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from skscreen._compiled import svm as loops
 from skscreen.core.ball import gap_radius
-from skscreen.core.compiling import njit
-from skscreen.core.decisions import hinge_slackness
 from skscreen.core.floats import EPS, WIDER
 from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import SLACK
@@ -134,9 +133,9 @@ class Between:
     def gap(self, start: float, stop: float) -> float:
         """Return an upper bound on G(t) for t in [start, stop]."""
         first, last, losses = self._first, self._last, self._geometry.losses
-        largest = _largest_slackness
+        largest = loops.largest_slackness_between
         if losses.smooth:
-            largest = _largest_squared_slackness
+            largest = loops.largest_squared_slackness_between
         total = largest(
             self._geometry.norms, losses.sizes, losses.thresholds, first.alpha, last.alpha,
             first.margins, last.margins, first.C, last.C, self._shift, start, stop,
@@ -269,90 +268,3 @@ def _best_multiplier(smallest, square, gap) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         bound = smallest * gap + square / (4.0 * smallest)
     return np.where(2.0 * smallest * np.sqrt(gap) <= np.sqrt(square), free, bound)
-
-
-@njit(cache=True, nogil=True)
-def _largest_slackness(
-    norms, weights, thresholds, alpha0, alpha1, margins0, margins1, C0, C1, shift, ta, tb
-):  # fmt: skip
-    """Sum of max over [ta, tb] of kappa_i, for all margins within their rounding errors.
-
-    kappa_i is the larger of two products of functions linear in t: its maximum is at an end, or
-    where one of the products has its own.
-    """
-    total, places = 0.0, np.array([ta, tb, ta, tb])
-    for i in range(norms.size):
-        a0, da = alpha0[i], alpha1[i] - alpha0[i]
-        cap0, dcap = C0 * weights[i], (C1 - C0) * weights[i]
-        short0, dshort = thresholds[i] - margins0[i], margins0[i] - margins1[i]
-        width = shift * norms[i]
-        places[2] = _middle(cap0 - a0, dcap - da, short0 + width, dshort, ta, tb)
-        places[3] = _middle(a0, da, width - short0, -dshort, ta, tb)
-        best = 0.0
-        for t in places:
-            cap, short = cap0 + t * dcap, short0 + t * dshort
-            alpha = min(a0 + t * da, cap)
-            best = max(best, hinge_slackness(short + width, alpha, cap))
-            best = max(best, hinge_slackness(short - width, alpha, cap))
-        total += best
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _largest_squared_slackness(
-    norms, sizes, thresholds, alpha0, alpha1, margins0, margins1, C0, C1, shift, ta, tb
-):  # fmt: skip
-    """Sum of bounds on kappa_i of squared hinges over [ta, tb]; `sizes` are 1 / shift_i at C = 1.
-
-    There is one formula for margins below the threshold, and one for margins above it.
-    """
-    total = 0.0
-    for i in range(norms.size):
-        a0, da = alpha0[i], alpha1[i] - alpha0[i]
-        short0, dshort = thresholds[i] - margins0[i], margins0[i] - margins1[i]
-        width = shift * norms[i] + 2.0 * EPS * abs(thresholds[i])
-        best = 0.0
-        for short in (short0 - width, short0 + width):
-            crossing = ta
-            if dshort != 0.0:
-                crossing = min(max(-short / dshort, ta), tb)
-            for start, stop in ((ta, crossing), (crossing, tb)):
-                if short + 0.5 * (start + stop) * dshort > 0.0:
-                    found = _squared_below(a0, da, short, dshort, C0, C1, sizes[i], start, stop)
-                else:
-                    found = _squared_above(a0, da, short, dshort, C0, C1, sizes[i], start, stop)
-                best = max(best, found)
-        total += best
-    return total
-
-
-@njit(inline="always")
-def _squared_below(a0, da, short0, dshort, C0, C1, size, start, stop):
-    """Bound on kappa below the threshold: the largest square, over the smallest C."""
-    dC = C1 - C0
-    bend, middle = 2.0 * dshort * dC * size, start
-    if bend != 0.0:
-        slope = da - (dshort * C0 + short0 * dC) * size
-        middle = min(max(slope / bend, start), stop)
-    largest = 0.0
-    for t in (start, middle, stop):
-        alpha, best = a0 + t * da, (short0 + t * dshort) * (C0 + t * dC) * size
-        largest = max(largest, abs(alpha - best) + 4.0 * EPS * (abs(alpha) + abs(best)))
-    return 0.5 * largest * largest / ((C0 + start * dC) * size)
-
-
-@njit(inline="always")
-def _squared_above(a0, da, short0, dshort, C0, C1, size, start, stop):
-    """Bound on kappa above the threshold: a convex function of t and a product of linear ones."""
-    square, product, dC = 0.0, 0.0, C1 - C0
-    for t in (start, stop, _middle(a0, da, -short0, -dshort, start, stop)):
-        alpha = max(a0 + t * da, 0.0)
-        square = max(square, alpha * alpha / (C0 + t * dC))
-        product = max(product, -alpha * (short0 + t * dshort))
-    return 0.5 * square / size + product
-
-
-@njit(inline="always")
-def _middle(p, dp, q, dq, ta, tb):
-    """Where (p + t dp)(q + t dq) is largest, if inside [ta, tb]; else an end."""
-    return min(max(-0.5 * (p / dp + q / dq), ta), tb) if dp * dq < 0.0 else ta

@@ -27,11 +27,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba.extending import register_jitable
 
+from skscreen._compiled import svm as loops
 from skscreen.core.ball import gap_radius
-from skscreen.core.compiling import njit
-from skscreen.core.decisions import hinge_slackness
 from skscreen.core.floats import EPS, WIDER
 from skscreen.samples.intercept import balanced_target
 from skscreen.samples.losses import SampleLosses
@@ -108,7 +106,7 @@ class Reference:
         width, free = abs(scale) * self.shift * self.norms, self.signs is not None
         if free:
             width += SLACK * EPS * np.abs(losses.thresholds - short)
-        total = _slackness(short, width, alpha, losses.caps, losses.shifts)
+        total = loops.largest_slackness(short, width, alpha, losses.caps, losses.shifts)
         if share > 0.0:
             rooms = _rooms(alpha, losses.caps)
             total += share * float(rooms @ (np.abs(short) + width + losses.shifts * rooms))
@@ -188,19 +186,6 @@ def _share_to_move(alpha, caps, signs, missing: float) -> float:
     return missing / room if missing < room else np.inf
 
 
-@njit(cache=True, nogil=True)
-def _slackness(short, width, alpha, caps, shifts):
-    """Sum of kappa_i, for all margins that are off by `width`."""
-    total = 0.0
-    for i in range(short.size):
-        # Convex in the margin, so largest at an end.
-        total += max(
-            hinge_slackness(short[i] - width[i], alpha[i], caps[i], shifts[i]),
-            hinge_slackness(short[i] + width[i], alpha[i], caps[i], shifts[i]),
-        )
-    return total
-
-
 @np.errstate(over="ignore", invalid="ignore")
 def gap_ball(reference: Reference, scale: float = 1.0) -> SampleBall:
     """Gap ball of (scale w, alpha), for the losses of the reference: of any scale and intercept.
@@ -259,16 +244,8 @@ class Segment:
     def ball(self, t: float) -> SampleBall:
         """Return one of the balls: at 0 relaxed BT1, at 1 BT2."""
         return SampleBall(
-            self.margins + t * self.slope, float(radius_at(*self.squares, t, self.shift))
+            self.margins + t * self.slope, loops.pencil_radius(*self.squares, t, self.shift)
         )
-
-
-@register_jitable(inline="always")
-def radius_at(constant, linear, quadratic, t, shift):
-    """Radius of a segment at t, with an allowance for cancellation between the terms of r^2."""
-    size = constant + t * (abs(linear) + t * quadratic)
-    square = constant + t * (linear + t * quadratic) + 4.0 * EPS * size
-    return gap_radius(square, 0.0, 1.0, shift)
 
 
 def intersection_target(reference: Reference, rho: float) -> np.ndarray:

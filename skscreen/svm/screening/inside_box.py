@@ -22,7 +22,7 @@ from typing import Protocol
 
 import numpy as np
 
-from skscreen.core.compiling import njit
+from skscreen._compiled import svm as loops
 from skscreen.core.floats import EPS
 from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import Reference, SampleBall, path_gap, scaled_gap_ball
@@ -30,9 +30,6 @@ from skscreen.svm.screening.rules import Extremes
 
 # Number of samples to compare all with; more hardly decide more.
 _MOST = 30
-
-# Error of |z_i - s z_j|^2 relative to |z_i|^2 + |z_j|^2, because kernel values may be float32.
-_UNSURE = 1e-6
 
 # Factor that widens limits of margins, for rounding errors.
 _LIMIT_SLACK = 1.0 + 1e-6
@@ -151,31 +148,8 @@ def compare(
         |z_i| and labels, -1 or +1.
     """
     lower, upper = np.full(norms.size, -np.inf), np.full(norms.size, np.inf)
-    _compare(
+    loops.compare_margins(
         inside.index, inside.least, inside.most, products, ball.margins, ball.radius, shift, norms,
         y, lower, upper,
     )  # fmt: skip
     return lower, upper
-
-
-@njit(cache=True, nogil=True)
-def _compare(
-    index, least, most, products, margins, radius, shift, norms, y, lower, upper
-):  # fmt: skip
-    for k in range(index.size):
-        j = index[k]
-        own = norms[j]
-        rounding = _ROUNDING * EPS * (abs(least[k]) + abs(most[k])) + shift * own
-        for i in range(norms.size):
-            sign = y[i] * y[j]
-            both = norms[i] * norms[i] + own * own
-            apart = max(both - 2.0 * sign * products[k, i], 0.0) + _UNSURE * both
-            reach = radius * np.sqrt(apart) + shift * norms[i] + rounding
-            middle = margins[i] - sign * margins[j]
-            low = least[k] if sign > 0.0 else -most[k]
-            high = most[k] if sign > 0.0 else -least[k]
-            # NaN means no bound.
-            if middle - reach + low > lower[i]:
-                lower[i] = middle - reach + low
-            if middle + reach + high < upper[i]:
-                upper[i] = middle + reach + high

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from skscreen.core.compiling import njit
+from skscreen._compiled import svm as loops
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower, sphere_upper
 from skscreen.samples.losses import SampleLosses
 from skscreen.svm.screening.bounds import (
@@ -17,7 +17,6 @@ from skscreen.svm.screening.bounds import (
     SampleBall,
     Segment,
     intersection_target,
-    radius_at,
     scaled_gap_ball,
     segment,
 )
@@ -65,43 +64,10 @@ def ball_test(ball: SampleBall, norms: np.ndarray) -> Extremes:
 def intersection_test(segment: Segment, norms: np.ndarray) -> Extremes:
     """Bounds on the margins over the intersection of the two balls of a segment (Theorem 8)."""
     lower, upper = np.empty(norms.size), np.empty(norms.size)
-    _intersection_pass(
+    loops.intersection_pass(
         segment.margins, segment.slope, norms, *segment.squares, segment.shift, lower, upper
     )
     return lower, upper
-
-
-@njit(cache=True, nogil=True)
-def _intersection_pass(margins, slope, norms, constant, linear, quadratic, shift, lower, upper):
-    """Maximise margin + t slope - r(t) |z| over t in [0, 1] for each sample, and its mirror image.
-
-    With r^2 = quadratic (t - middle)^2 + depth and depth >= 0 this is concave in t, and its
-    maximum is at t = middle + slope / |z| sqrt(depth / (quadratic (quadratic - slope^2 / |z|^2))),
-    clipped. For depth < 0 (one ball inside the other, or rounding errors) it is at an end. Both
-    ends are looked at in any case, so the result is never below that of either ball.
-    """
-    first = radius_at(constant, linear, quadratic, 0.0, shift)
-    last = radius_at(constant, linear, quadratic, 1.0, shift)
-    # The formula does not allow for subnormal numbers; the ends alone are also safe.
-    flat = not quadratic > 1e-280
-    middle = 0.0 if flat else -0.5 * linear / quadratic
-    depth = -1.0 if flat else constant - quadratic * middle * middle
-    for i in range(margins.size):
-        end = margins[i] + slope[i]
-        low = max(sphere_lower(margins[i], norms[i], first), sphere_lower(end, norms[i], last))
-        high = min(sphere_upper(margins[i], norms[i], first), sphere_upper(end, norms[i], last))
-        if depth > 0.0 and norms[i] > 0.0:
-            ratio = slope[i] / norms[i]
-            rest = quadratic - ratio * ratio
-            if rest > 0.0:
-                reach = ratio * np.sqrt(depth / quadratic / rest)
-                t = min(max(middle + reach, 0.0), 1.0)
-                r = radius_at(constant, linear, quadratic, t, shift)
-                low = max(low, sphere_lower(margins[i] + t * slope[i], norms[i], r))
-                t = min(max(middle - reach, 0.0), 1.0)
-                r = radius_at(constant, linear, quadratic, t, shift)
-                high = min(high, sphere_upper(margins[i] + t * slope[i], norms[i], r))
-        lower[i], upper[i] = low, high
 
 
 # A bound takes a reference, the multiple rho of its losses, and a function that returns the margins

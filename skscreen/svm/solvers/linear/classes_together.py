@@ -3,8 +3,11 @@
 import numpy as np
 from scipy import sparse
 
+from skscreen._compiled import svm as loops
 from skscreen.core.memory import check_memory
-from skscreen.svm.solvers.linear.class_sweeps import LANES, sweep
+
+# Problems that are solved at once.
+LANES = loops.CLASS_LANES
 
 # Smallest relative gap that single precision can reach, and the share of the tolerance to reach.
 _LEAST, _SHARE = 2e-7, 0.5
@@ -104,7 +107,7 @@ def _sweeps(rows, d, bias, own, size, terms, tol, most, random) -> tuple[np.ndar
     active, rest, history = np.arange(n), np.float32(np.inf), []
     for n_sweeps in range(1, most + 1):
         everyone, order = active.size == n, random.permutation(active)
-        kept, largest = sweep(
+        kept, largest = loops.class_sweep(
             *rows, bias, own, size, *terms, alpha, weights, order, rest, gaps, sums
         )  # fmt: skip
         # At the solution the objective is half the sum of the dual variables.

@@ -33,12 +33,12 @@ from operator import itemgetter
 
 import numpy as np
 
+from skscreen._compiled import svm as loops
 from skscreen.core.decisions import UNDECIDED
 from skscreen.core.floats import EPS
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.face_steps import FaceSteps
 from skscreen.svm.solvers.linear.state import SampleState
-from skscreen.svm.solvers.linear.sweeps import active_samples, epochs
 
 # Fixed cost of visiting a sample (random access), in units of reading one entry.
 _ENTRIES_PER_VISIT = 30
@@ -128,13 +128,15 @@ def coordinate_descent(
         if decides and state.screen() and not np.array_equal(before, state.alpha):
             state.evaluate()
         slopes = losses.shifts * state.alpha - state.short
-        active = active_samples(slopes, losses.caps, state.alpha, state.codes, rest)
+        active = np.empty(samples.n, np.int64)
+        n_active = loops.active_samples(slopes, losses.caps, state.alpha, state.codes, rest, active)
+        active = active[:n_active]
         on_faces = _move_on_face(faces, state, active.size, max_iter - state.n_iter, left / whole)
         if on_faces:
             pause = max(_SWEEPING * whole, _SHARE * on_faces)
         u = samples.combine(state.alpha) if on_faces else state.u.copy()
         terms[:, 1], (value, terms[:, 4]) = state.thresholds, _intercept_feature(state)
-        n_epochs, work, exhausted = epochs(
+        n_epochs, work, exhausted = loops.epochs(
             *rows, samples.bias, value, terms, state.alpha, u, active, rest, factor, random, pause,
             max_iter - state.n_iter, trust * tol * state.primal, settled,
         )  # fmt: skip

@@ -15,11 +15,9 @@ constraints, SIAM J. Optim. 1.
 
 import numpy as np
 
-from skscreen.core.compiling import njit
+from skscreen._compiled import svm as loops
 from skscreen.core.decisions import UNDECIDED
-from skscreen.samples.row_loops import add_row, row_count, row_dot, row_of
 from skscreen.svm.solvers.linear.state import SampleState
-from skscreen.svm.solvers.linear.sweeps import spread
 
 # Conjugate gradients end if a step gains less than a share of the total gain: first value, and
 # smallest and largest.
@@ -77,8 +75,8 @@ class FaceSteps:
         rows, y, E = face[:-1], face[-4], face[-1]
         diagonal, left, rest, new, count = self._diagonal[E], np.arange(E.size), slope, start, 1
         for _ in range(_FACES):
-            part = diagonal[left], rest[left], self._least, max(most - count, 1)
-            x, n_steps = _conjugate_gradients(*rows, E[left], *part)
+            x, part = np.empty(left.size), (*rows, E[left], diagonal[left], rest[left])
+            n_steps = loops.conjugate_gradients(*part, self._least, max(most - count, 1), x)
             wished = new.copy()
             wished[left] += x
             new, count = np.clip(wished, 0.0, caps), count + n_steps + 1
@@ -88,51 +86,12 @@ class FaceSteps:
             if kept.size == 0 or np.array_equal(kept, left) or count >= most:
                 break
             left = kept
-        spread(new, caps, y[E], np.arange(E.size), float(y[E] @ (wished - new)))
+        loops.spread(new, caps, y[E], np.arange(E.size), float(y[E] @ (wished - new)))
         return new, count
 
 
-@njit(cache=True, nogil=True)
-def _conjugate_gradients(
-    data, columns, starts, d, y, bias, shifts, E, diagonal, slope, least, most
-):  # fmt: skip
-    """Maximise slope'x - 1/2 x'(Q_EE + S) x from 0, S the shifts; `slope` becomes the residual.
-
-    Returns x and the number of steps, each of which reads the rows of E twice.
-    """
-    x, gained = np.zeros(E.size), 0.0
-    step = slope / diagonal
-    size = slope @ step
-    for n_steps in range(min(most, E.size)):
-        product = _multiply(data, columns, starts, d, y, bias, shifts, E, step)
-        curvature = step @ product
-        if not curvature > 0.0:
-            return x, n_steps + 1
-        length = size / curvature
-        gain = 0.5 * length * size
-        gained += gain
-        before, size = size, 0.0
-        for k in range(E.size):
-            x[k] += length * step[k]
-            slope[k] -= length * product[k]
-            size += slope[k] * slope[k] / diagonal[k]
-        if gain <= least * gained:
-            return x, n_steps + 1
-        for k in range(E.size):
-            step[k] = slope[k] / diagonal[k] + size / before * step[k]
-    return x, min(most, E.size)
-
-
-@njit(cache=True, nogil=True)
-def _multiply(data, columns, starts, d, y, bias, shifts, E, x):
-    """Return (Q_EE + S) x."""
-    out, u, b, n_rows = np.empty(E.size), np.zeros(d), 0.0, row_count(data, starts, d)
-    for k in range(E.size):
-        step = x[k] * y[E[k]]
-        add_row(data, columns, starts, d, row_of(E[k], n_rows), step, u)
-        b += step * bias
-    for k in range(E.size):
-        row = row_of(E[k], n_rows)
-        margin = y[E[k]] * (row_dot(data, columns, starts, d, row, u) + bias * b)
-        out[k] = margin + shifts[E[k]] * x[k]
+def _multiply(*face_and_x) -> np.ndarray:
+    """Return (Q_EE + S) x, for a face E and x of its size."""
+    out = np.empty(face_and_x[-1].size)
+    loops.multiply_face(*face_and_x, out)
     return out

@@ -22,18 +22,15 @@ linear SVMs, JMLR 6.
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, get_blas_funcs
 
-from skscreen.core.compiling import njit
+from skscreen._compiled import svm as loops
 from skscreen.core.decisions import UNDECIDED
-from skscreen.core.floats import EPS, REORDER
+from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
 from skscreen.samples.row_loops import add_products
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
 from skscreen.svm.solvers.linear.second_order import LENGTH
 from skscreen.svm.solvers.linear.state import SampleState
-
-# A line search ends at this share of the slope, or at a whole step that leaves `_WHOLE_STEP` of it.
-_SLOPE, _WHOLE_STEP, _MOST_TRIALS = 0.01, 0.1, 30
 
 # Rows of undecided samples are copied if they are less than this share of all rows.
 _WORTH_RESTRICTING = 0.7
@@ -167,6 +164,7 @@ class _Problem:
     def __init__(self, samples: LinearSamples, thresholds, inverses, w):
         self.samples, self.thresholds, self.inverses = samples, thresholds, inverses
         self.w, self.hessian = w, _Hessian(samples, inverses)
+        self.slopes = np.zeros(samples.n), inverses, np.full(samples.n, np.inf)
 
     def minimise(self, tol: float, most: int) -> int:
         """Take steps until the gap is likely to be small enough; return their number."""
@@ -186,14 +184,14 @@ class _Problem:
             gap = max(gap, 0.5 * before**2)
             if n_steps == most or gap <= _SHARE * tol * primal:
                 return n_steps
-            step = self.hessian.solve(gradient)
+            step = -self.hessian.solve(gradient)
             change = self.samples.margins(step)
-            along = -float(self.w @ step), float(step @ step)
-            length = _length(short, change, self.inverses, *along)
+            along = float(self.w @ step), float(step @ step)
+            length = loops.line_length(*self.slopes, short, change, *along)
             if length == 0.0:
                 return n_steps + 1
-            self.w -= length * step
-            short += length * change
+            self.w += length * step
+            short -= length * change
         return most
 
 
@@ -271,41 +269,3 @@ class _Hessian:
         matrix[np.diag_indices_from(matrix)] += ridge
         factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
         return cho_solve(factor, x.astype(matrix.dtype), check_finite=False).astype(np.float64)
-
-
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def _slope(short, change, inverses, linear, square, length):
-    """Return the derivatives, first and second, along a line where `short` grows by `change`."""
-    first, second = linear + length * square, square
-    for i in range(short.size):
-        slack = short[i] + length * change[i]
-        if slack > 0.0:
-            weighted = inverses[i] * change[i]
-            first += weighted * slack
-            second += weighted * change[i]
-    return first, second
-
-
-@njit(cache=True, nogil=True)
-def _length(short, change, inverses, linear, square):
-    """Return a step length at which the derivative is nearly zero; 0 if there is none.
-
-    The derivative is piecewise linear and ascending: Newton's method, kept inside a bracket.
-    """
-    start, _ = _slope(short, change, inverses, linear, square, 0.0)
-    if not start < 0.0:
-        return 0.0
-    low, high, length, left = 0.0, np.inf, 1.0, _WHOLE_STEP
-    for _ in range(_MOST_TRIALS):
-        here, curvature = _slope(short, change, inverses, linear, square, length)
-        if abs(here) <= -left * start:
-            break
-        if here < 0.0:
-            low = length
-        else:
-            high = length
-        length -= here / curvature
-        if not low < length < high:
-            length = 0.5 * (low + high)
-        left = _SLOPE
-    return length

@@ -31,9 +31,8 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
-from skscreen.core.compiling import njit
-from skscreen.core.decisions import LINEAR, hinge_slackness
-from skscreen.core.floats import REORDER
+from skscreen._compiled import svm as loops
+from skscreen.core.decisions import LINEAR
 from skscreen.core.memory import check_memory
 from skscreen.samples.row_loops import sparse_products
 from skscreen.samples.rows import flat_rows
@@ -58,8 +57,6 @@ _UNEQUAL = 1e8
 _WORTH_RESTRICTING = 0.7
 # Squared gradient at which an inner problem is solved, over the gap that the step leaves anyway.
 _INEXACT = 0.1
-# Shares of the slope that a line search may leave at length 1 and elsewhere, and most trials.
-_FULL_SLOPE, _SLOPE, _MAX_TRIALS = 0.2, 0.05, 60
 
 
 def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
@@ -105,7 +102,7 @@ def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bo
         steps, solved = part.minimise(state, width, tol, min(_TOO_MANY, max_iter - state.n_iter))
         state.n_iter += max(steps, 1)
         if solved:
-            state.alpha[part.index] = part.beta * part.caps
+            state.alpha[part.index] = part.alpha
             state.apply_codes()
             state.evaluate()
             if state.gap >= gap:
@@ -131,11 +128,11 @@ class _Undecided:
         self.index, self.w = index, w.copy()
         whole = index.size == state.samples.n
         self.samples = state.samples if whole else state.samples.restrict(index)
-        self.caps = state.caps[index]
+        self.losses = state.losses.take(index)
         full = np.where(state.codes == LINEAR, state.caps, 0.0)
         self.given = state.samples.combine(full)
         self.centre = state.centre
-        self.beta = state.alpha[index] / self.caps
+        self.alpha = state.alpha[index]
 
     def minimise(self, state, width: float, tol: float, most: int) -> tuple[int, bool]:
         """Take a proximal step; returns the number of Newton steps and whether it succeeded.
@@ -146,20 +143,23 @@ class _Undecided:
         # Both are updated in every step; this removes rounding errors.
         self._follow(state)
         short = state.thresholds[self.index] - self.samples.margins(self.w)
-        last, total = self.beta, self.given + self.samples.combine(self.beta * self.caps)
+        caps = self.losses.caps
+        slopes = self.alpha, caps / width, caps
+        last, total = self.alpha, self.given + self.samples.combine(self.alpha)
         for steps in range(most + 1):
-            beta, kappa = _duals(short, self.beta, 1.0 / width, self.caps)
-            total += self.samples.combine((beta - last) * self.caps)
-            last, gradient = beta, self.w - total
+            loops.smooth_duals(*slopes, short, alpha := np.empty(short.size))
+            kappa, _ = self.losses.certify(short, alpha)
+            total += self.samples.combine(alpha - last)
+            last, gradient = alpha, self.w - total
             error = 0.5 * float(gradient @ gradient)
-            zone = np.flatnonzero((beta > 0.0) & (beta < 1.0))
+            zone = np.flatnonzero((alpha > 0.0) & (alpha < caps))
             # The certificate is that of u = w - gradient; kappa is what the zones add to its gap.
-            reach = float(self.caps[zone] @ self.samples.norms[zone])
+            reach = float(caps[zone] @ self.samples.norms[zone])
             wanted = _INEXACT * max(kappa, target)
             if error <= wanted and (
                 np.sqrt(2.0 * error) * reach <= wanted or error >= 0.25 * before
             ):
-                self.beta, self.kappa = beta, kappa
+                self.alpha, self.kappa = alpha, kappa
                 return steps, True
             before = error
             if steps == most:
@@ -169,10 +169,8 @@ class _Undecided:
             except np.linalg.LinAlgError:
                 break
             change = self.samples.margins(step)
-            length = _length(
-                short, change, self.beta, 1.0 / width, self.caps,
-                float((self.w - self.given) @ step), float(step @ step),
-            )  # fmt: skip
+            along = float((self.w - self.given) @ step), float(step @ step)
+            length = loops.line_length(*slopes, short, change, *along) or 1.0
             self.w += length * step
             short -= length * change
         return steps, False
@@ -188,7 +186,7 @@ class _Undecided:
         side = min(max(zone.size, _NARROW), gradient.size)
         what = f"A Newton system of {side:,} equations"
         check_memory(16.0 * side**2, what, "Use solver='coordinate-descent'.")
-        A = self.samples.scaled_rows(zone, np.sqrt(self.caps[zone] / width))
+        A = self.samples.scaled_rows(zone, np.sqrt(self.losses.caps[zone] / width))
         if zone.size > gradient.size or gradient.size <= _NARROW:
             return -_solve_shifted(_products(A, transposed=False), gradient)
         if zone.size == 0:
@@ -225,58 +223,3 @@ def _solve_shifted(M: np.ndarray, b: np.ndarray) -> np.ndarray:
         return x
     factor = cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
     return cho_solve(factor, b, check_finite=False)
-
-
-@njit(cache=True, nogil=True)
-def _duals(short, base, inverse, caps):
-    """Return alpha_i / C_i of the smoothed problem and the sum of kappa_i."""
-    beta, kappa = np.empty(short.size), 0.0
-    for i in range(short.size):
-        beta[i] = min(max(base[i] + short[i] * inverse, 0.0), 1.0)
-        kappa += caps[i] * hinge_slackness(short[i], beta[i], 1.0)
-    return beta, kappa
-
-
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def _slope(short, change, base, inverse, caps, length):
-    """Return minus the derivative of the sum of phi_i along a line."""
-    total = 0.0
-    for i in range(short.size):
-        slack = short[i] - length * change[i]
-        total += min(max(base[i] + slack * inverse, 0.0), 1.0) * caps[i] * change[i]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _length(short, change, base, inverse, caps, linear, square):
-    """Return a step length at which the derivative is nearly zero.
-
-    The derivative, linear + length * square - (the sum of `_slope`), is piecewise linear and
-    ascending: regula falsi, kept off the ends of the bracket. Length 1 is taken more readily.
-    """
-    first = linear - _slope(short, change, base, inverse, caps, 0.0)
-    low, high, at_low = 0.0, 1.0, first
-    at_high = linear + square - _slope(short, change, base, inverse, caps, 1.0)
-    if abs(at_high) <= _FULL_SLOPE * abs(first) or first >= 0.0:
-        return 1.0
-    for _ in range(_MAX_TRIALS):
-        if at_high >= 0.0:
-            break
-        low, at_low, high = high, at_high, 2.0 * high
-        at_high = linear + high * square - _slope(short, change, base, inverse, caps, high)
-    length = high
-    for _ in range(_MAX_TRIALS):
-        if not at_high > at_low:
-            # Flat up to rounding errors.
-            break
-        length = low - at_low * (high - low) / (at_high - at_low)
-        margin = 0.05 * (high - low)
-        length = min(max(length, low + margin), high - margin)
-        here = linear + length * square - _slope(short, change, base, inverse, caps, length)
-        if abs(here) <= _SLOPE * abs(first):
-            break
-        if here < 0.0:
-            low, at_low = length, here
-        else:
-            high, at_high = length, here
-    return length

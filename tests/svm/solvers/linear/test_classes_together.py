@@ -9,8 +9,7 @@ from sklearn.svm import LinearSVC
 from skscreen import ScreenedLinearSVC
 from skscreen.samples.losses import squared_hinge
 from skscreen.samples.rows import LinearSamples
-from skscreen.svm.solvers.linear.class_sweeps import LANES
-from skscreen.svm.solvers.linear.classes_together import start_together
+from skscreen.svm.solvers.linear.classes_together import LANES, start_together
 from skscreen.svm.solvers.linear.state import SampleState
 
 

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from skscreen._compiled import svm as loops
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
 from skscreen.svm.solvers.linear.face_steps import FaceSteps
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.linear.state import SampleState
-from skscreen.svm.solvers.linear.sweeps import spread
 
 N, D = 300, 500
 
@@ -53,7 +53,7 @@ def test_moves_solve_the_system_of_a_face(bias):
     inside = (best.alpha > 1e-6) & (best.alpha < caps - 1e-6)
     start = best.alpha * np.where(inside, np.random.default_rng(2).uniform(0.999, 1.001, N), 1.0)
     # As sweeps leave it: what carries the intercept is right.
-    spread(start, caps, samples.y, np.flatnonzero(inside), samples.y @ (best.alpha - start))
+    loops.spread(start, caps, samples.y, np.flatnonzero(inside), samples.y @ (best.alpha - start))
     state = SampleState(samples, hinge(caps), start)
     first = state.evaluate()
     faces = FaceSteps(state, np.ones(N, np.int64))
