@@ -44,7 +44,7 @@ sanitize: $(VENV)/.installed-test ## run the tests of the loops with checks of a
 
 # Tests that run every loop.
 LOOPS := tests/test_compiled_levels.py tests/core tests/samples tests/embedding tests/sequence \
-  tests/metric_learning/problem tests/metric_learning/screening tests/pragam tests/svm/solvers tests/svm/screening
+  tests/metric_learning/problem tests/metric_learning/screening tests/pragam tests/svm/solvers tests/svm/screening tests/svm/certified/test_bounds.py
 
 test-matrix: dist ## test the wheel on all Pythons found: make test-matrix [PYTHONS="3.12 3.13"]
 	@$(RUN) .ci/matrix.py $(PYTHONS)

@@ -22,7 +22,7 @@ CELLS = ROOT / "build" / "matrix"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PYTHON = "Programming Language :: Python :: 3."
 PYTHONS = ["3." + line.removeprefix(PYTHON) for line in PROJECT["classifiers"] if PYTHON in line]
-SHOWN = ["numpy", "scipy", "scikit-learn", "numba"]
+SHOWN = ["numpy", "scipy", "scikit-learn"]
 COLUMNS = ["Python", "dependencies", *SHOWN, "passed", "failed", "skipped", "seconds", ""]
 
 

@@ -5,7 +5,6 @@ import signal
 import warnings
 from types import SimpleNamespace
 
-import numba
 import numpy as np
 import pytest
 
@@ -25,7 +24,7 @@ def test_every_public_name_has_a_target():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", targets.TARGETS)
 def test_a_call_ends_in_a_clear_error_or_a_right_answer(name, monkeypatch):
-    # Code may have to be compiled.
+    # Tests run on machines of any speed.
     monkeypatch.setattr(checks, "LIMIT", 60.0)
     # From bytes, as the engines make them: what Hypothesis draws by itself depends on which other
     # modules are loaded.
@@ -110,10 +109,7 @@ def test_the_driver_repeats_a_finding(monkeypatch, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timer")
-def test_the_time_limit_does_not_interrupt_a_compilation():
-    with checks.time_limit(0.05):
-        compiling = numba.njit(lambda x: np.linalg.solve(x, x).sum() + np.sort(x.ravel())[0])
-        assert compiling(np.eye(2)) == 2.0
+def test_the_time_limit_ends_a_call():
     with pytest.raises(checks.TooLong), checks.time_limit(0.05):
         while True:
             pass

@@ -73,20 +73,6 @@ def optimum(explicit, lam):
         reject()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled():
-    """Compile outside the time limit."""
-    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
-    X += 2 * y[:, None]
-    for diagonal in (False, True):
-        for gamma in (0.05, 0.0):
-            problem = build(X, triplets_from_labels(X, y, 2), gamma, diagonal)
-            lam_max, first = problem.lam_max()
-            for rule in RULES:
-                options = Options(bounds=tuple(BOUNDS), rule=rule, screen_every=3)
-                list(PathSolver(problem, first).approach(0.1 * lam_max, lam_max, options))
-
-
 gammas, neighbours = st.sampled_from([0.05, 0.0]), st.sampled_from([1, 3, None])
 fractions = st.sampled_from([1.0, 0.3, 0.03, 0.003])
 

@@ -10,19 +10,15 @@ and numbers (results.json) go to DIR. --quick is a rehearsal. cblearn stands bes
 import argparse
 import datetime
 import json
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from benchmarks.embedding import limits, paper
-from benchmarks.embedding.runs import synthetic
 from benchmarks.support.data import Data
 from benchmarks.support.environment import environment
-from skscreen import OrdinalEmbedding
 
 
 @dataclass(frozen=True)
@@ -63,24 +59,10 @@ def main() -> None:
     file = args.out / "results.json"
     results = json.loads(file.read_text()) if file.exists() else {}
     with threadpool_limits(1):
-        compile_all()
         for part in args.parts.split(","):
             print(f"\n## {part}\n\n{PARTS[part].__doc__}\n", flush=True)
             results[part] = PARTS[part](bench)
             file.write_text(json.dumps(results, default=lambda value: np.asarray(value).tolist()))
-
-
-def compile_all() -> None:
-    """Compile what the parts use, before anything is measured."""
-    train, _ = synthetic(20, 2, 500, 0.2, 0)
-    weights = np.ones(len(train))
-    weights[0] = 2.0
-    for n in (20, 200):
-        for solver in ("auto", "lbfgs", "svrg-sbb", "sgd", "batch"):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                OrdinalEmbedding(solver=solver).fit(train, n_objects=n, sample_weight=weights)
-    OrdinalEmbedding(formulation="convex", loss="ste").fit(train)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def main() -> None:
 def memory(folder: Path, name: str) -> None:
     """Peak memory of a path beyond what was there before it, in a process of its own.
 
-    A path over a tenth of the samples goes before, so that compiled code is not counted.
+    A path over a tenth of the samples goes before, so that modules are not counted.
     """
     program = (
         "import os, sys, threading, time\n"

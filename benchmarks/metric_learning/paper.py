@@ -7,7 +7,7 @@ Yoshida, Takeuchi and Karasuyama (2019), Neural Computation 31: for each table a
 data allows, our numbers beside the paper's, as ratios (CPU time without screening or with the
 active set alone, divided by that with it), and the figures as PNGs in DIR. FOLDER is that of
 `path.py`. All arms of a table are measured in one run, one BLAS thread, in seconds of CPU in
-the solver, compilation excluded. Unlike the paper, which averages five subsamples of 90 %, the
+the solver. Unlike the paper, which averages five subsamples of 90 %, the
 runs here take all samples. --quick is a rehearsal on a fifth of the samples.
 """
 
@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_iris
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -441,21 +440,9 @@ def main() -> None:
     progress.perf_counter = reduction.perf_counter = time.process_time
     bench = Bench(Data(args.data), args.out, args.quick, args.repeats, tuple(args.sets.split(",")))
     with threadpool_limits(1):
-        compile_all()
         for part in args.parts.split(","):
             print(f"\n## {part}\n\n{PARTS[part].__doc__}")
             PARTS[part](bench)
-
-
-def compile_all() -> None:
-    """Compile what the parts use, before anything is measured."""
-    X, y = load_iris(return_X_y=True)
-    for arm in RUNS.values():
-        for options in ({}, {"diagonal": True}, {"loss": "hinge"}, {"n_neighbors": 5}):
-            rtlm_path(X, y, n_lams=3, ratio=0.5, **options, **arm)
-    for rule in ("linear", "semidefinite"):
-        for bound in ("gb", "dgb"):
-            rtlm_path(X, y, bound=bound, rule=rule, n_lams=3, ratio=0.5)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ Saha, Zhang and Vishwanathan (2010), arXiv:0909.1334, section 5: error and test 
 iterations and CPU time of Pragam, Pragam with a free intercept, BMRM, BMRM with a line search,
 Pegasos with all samples and with one sample a step, and LIBLINEAR; then what the rate, the step
 sizes and an iteration cost here. FOLDER holds the benchmark data and its `load.py`. Seconds are CPU
-seconds with one BLAS thread, compilation excluded. Prints a page in Markdown; writes figures and
+seconds with one BLAS thread. Prints a page in Markdown; writes figures and
 `pragam.json` to DIR. --quick is a rehearsal on a tenth of the samples.
 """
 

@@ -49,9 +49,7 @@ class Trace:
 
 def trace(split: Split, solver: Solver, free: bool, seconds: float) -> Trace:
     """Run a solver for some CPU seconds; looking at the test samples does not count."""
-    for budget in (0.05, seconds):
-        # The first run is for the compiler.
-        rows = list(_rows(split, solver, free, budget))
+    rows = list(_rows(split, solver, free, seconds))
     return Trace(free, *(np.array(column) for column in zip(*rows, strict=True)))
 
 

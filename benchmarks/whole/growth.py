@@ -8,7 +8,7 @@ sequences that seldom change, answers about points in space with a tenth of them
 quantity grows, the others keep the values that are printed. A point is the fastest of some fits;
 the slope is that of a line through the half of the values where more is asked for (large n, small
 tolerance), in logarithms, so that what a fit of any size costs has little part in it. CPU seconds
-with one thread, compilation excluded. A missed tolerance is marked. Of metrics C is lambda_max /
+with one thread. A missed tolerance is marked. Of metrics C is lambda_max /
 lambda, and triplets grow with the number k of neighbours. Of Pragam C is given times n, so that the
 problem stays the same while n grows. The figure, growth.png, goes to DIR.
 """
@@ -178,21 +178,15 @@ def main() -> None:
     found = {}
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        started = time.process_time()
-        for row in ROWS.values():
-            for _, values in cells(row, only_ends=True):
-                fit(row, values, 1)
-        seconds = time.process_time() - started
-        print(f"first fits, with compilation or loading of compiled code: {seconds:.1f} s\n")
         for name in args.rows.split(";"):
             found[name] = measure(name, ROWS[name], args.repeats)
     panels(args.out, "growth", found)
 
 
-def cells(row: Row, only_ends: bool = False):
+def cells(row: Row):
     """Yield each quantity that grows with all values."""
     for quantity, xs in row.grows.items():
-        for x in xs[:1] if only_ends else xs:
+        for x in xs:
             yield quantity, {**row.values, quantity: x}
 
 
@@ -229,7 +223,7 @@ def fit(row: Row, values: dict, repeats: int):
         started = time.process_time()
         model.fit(X, *y)
         best = min(best, time.process_time() - started)
-        # Not after the first, which may have loaded compiled code.
+        # Not after the first, which may have loaded modules.
         if repeat and best > 0.5:
             break
     return best, model

@@ -3,7 +3,7 @@
     python -m benchmarks.whole.on_dask --data FOLDER [--parts latency,rtlm,linear] [--quick]
 
 FOLDER holds the benchmark data and a `load.py` with `load(name) -> (X, y)`. One BLAS thread here
-and on each worker, compilation excluded, the fastest of some repeats. Both sides take the same
+and on each worker, the fastest of some repeats. Both sides take the same
 steps: the estimator in memory runs without the active set, and once more as it comes. In brackets
 are CPU seconds, of the driver and of the busier worker, because others may use the machine: their
 sum is what a fit would take on idle cores. Memory is the largest increase of a resident set in the
@@ -169,7 +169,7 @@ def repeated(X: np.ndarray, times: int) -> np.ndarray:
 
 
 def warm_up(model, X, y) -> None:
-    """Load what is compiled, here and on the workers."""
+    """Load modules, here and on the workers."""
     model.set_params(tol=1e-2).fit(X, y)
 
 

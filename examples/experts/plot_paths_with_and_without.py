@@ -23,8 +23,6 @@ for name, (load, n_neighbors) in data_sets.items():
     X = StandardScaler().fit_transform(X)
     options = {"n_neighbors": n_neighbors, "ratio": 0.8, "n_lams": 20}
     for loss in losses:
-        # Compile, or load what is compiled.
-        rtlm_path(X[::5], y[::5], loss=loss, n_lams=3)
         screened = rtlm_path(X, y, loss=loss, **options)
         plain = rtlm_path(
             X, y, loss=loss, n_neighbors=n_neighbors, lams=screened.lams, screening=False

@@ -31,8 +31,6 @@ for name, options, colour in arms:
     with warnings.catch_warnings():
         # Not all of them arrive.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        # The first fit compiles.
-        PragamSVC(C=0.1, max_iter=3, **options).fit(X, y)
         model = PragamSVC(C=0.1, tol=1e-7, max_iter=2000, **options).fit(X, y)
     history = model.history_
     gaps = history["primal"] - history["dual"]

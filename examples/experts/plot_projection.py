@@ -31,8 +31,6 @@ def seconds(point, signs):
     return min(taken), abs(signs @ nearest) / len(point)
 
 
-seconds(rng.normal(size=10), np.ones(10))  # compiles
-
 fig, ax = plt.subplots(figsize=(6.0, 4.0), layout="constrained")
 fig.suptitle("A projection takes linear time", fontweight="bold")
 worst = 0.0

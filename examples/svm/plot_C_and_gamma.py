@@ -12,13 +12,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from skscreen import ScreenedSVC, ScreenedSVCCV
+from skscreen import ScreenedSVCCV
 from skscreen.inspection import SearchDisplay
 
 X, y = load_digits(return_X_y=True)
 X, y = X / 16.0, y % 2
-# Compile, or load what is compiled.
-ScreenedSVC().fit(X[:100], y[:100])
 
 started = time.perf_counter()
 search = ScreenedSVCCV(Cs=np.geomspace(0.1, 100, 7), gammas=np.geomspace(0.01, 1, 5)).fit(X, y)

@@ -26,8 +26,6 @@ def search(store):
     return GridSearchCV(model, {"C": Cs}, cv=5).fit(X, y)
 
 
-# Compile, or load what is compiled.
-ScreenedSVC().fit(X[:100], y[:100])
 alone = search(None)
 with TemporaryDirectory() as folder:
     store = Store(folder, max_bytes=2**30)

@@ -10,7 +10,6 @@ from copy import copy
 import numpy as np
 from scipy import sparse
 
-from skscreen.core.compiling import start_numba
 from skscreen.core.floats import EPS
 from skscreen.core.memory import aligned
 from skscreen.samples import row_loops
@@ -67,7 +66,6 @@ class LinearSamples:
             raise ValueError(f"bias must be finite, got {bias!r}.")
         self.is_sparse = sparse.issparse(self.X)
         self.n_features = self.n_columns + (self.bias != 0.0)
-        start_numba()
         squares = row_loops.squared_norms(*self.rows, self.n) + self.bias * self.bias
         self.norms = np.sqrt(squares)
         if np.isnan(self.norms).any():

@@ -7,7 +7,7 @@ pickles, predictions, and displays drawn and closed, in random order. Every task
 different times: the second result must be the first, to the last bit where one thread on one
 machine computes it, within the tolerance where the start depends on what a store has seen since.
 The resident memory is noted along the way, without what is free for reuse. After a warm-up of a
-tenth of the time (code is compiled, allocators grow to their size) it may not grow by more than
+tenth of the time (modules are loaded, allocators grow to their size) it may not grow by more than
 `--limit` per cent: the medians of the first and the last quarter of what follows are compared. The
 exit code is 1 if it does, or if a result deviates. The store, and with it what stays in memory for
 it, may have 4 MB, which it has at the end of the warm-up. Needs the `bench` extra.

@@ -46,7 +46,6 @@ def hinges(draw):
     return np.array(margins, float), np.array(caps), np.array([1.0, -1.0, *y])
 
 
-# The first call compiles.
 @settings(deadline=None)
 @given(hinges())
 def test_best_intercepts_are_found(problem):

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from contextlib import contextmanager
 
 import numpy as np
-from numba.core.compiler_lock import global_compiler_lock
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 
@@ -39,15 +38,11 @@ class TooLong(BaseException):
 def time_limit(seconds: float):
     """Stop what takes longer, in processor time: a busy machine proves nothing.
 
-    Where the system has no such timer there is no limit. A compilation is not interrupted, since
-    numba would report it as an error in types: the time starts anew.
+    Where the system has no such timer there is no limit.
     """
 
     def stop(*_):
-        if global_compiler_lock.is_locked():
-            signal.setitimer(signal.ITIMER_PROF, seconds)
-        else:
-            raise TooLong
+        raise TooLong
 
     if not hasattr(signal, "setitimer"):
         yield

@@ -7,7 +7,7 @@ What is drawn is in `inputs.py`, what is called in `targets.py`, what is expecte
 `checks.py`. Each target has a process of its own, so that a crash of the interpreter is a
 finding like another. Two engines choose the bytes that Hypothesis makes examples of. "atheris"
 (libFuzzer) keeps those that reach new branches of the Python code of skscreen and changes them;
-compiled kernels it does not see. "random" draws afresh each time, and is what there is without
+compiled loops it does not see. "random" draws afresh each time, and is what there is without
 atheris. A finding is printed once, with the bytes that repeat it. The exit code is 1 if
 there is one. Needs the `bench` extra.
 """
@@ -29,7 +29,6 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numba.core.registry import cpu_target
 from threadpoolctl import threadpool_limits
 
 import skscreen
@@ -98,27 +97,21 @@ class Recorder:
 
 
 def instrument() -> int:
-    """Have atheris count the branches of skscreen's Python functions; return their number.
-
-    Not of those that numba compiles: most are no functions any more, and those of
-    `register_jitable` must keep their bytecode.
-    """
+    """Have atheris count the branches of skscreen's Python functions; return their number."""
     import atheris
 
-    context, done = cpu_target.typing_context, set()
-    context.refresh()
+    done = set()
     for name, module in list(sys.modules.items()):
         if not name.startswith("skscreen"):
             continue
         for value in list(vars(module).values()):
             for member in vars(value).values() if isinstance(value, type) else [value]:
                 function = getattr(member, "__func__", getattr(member, "fget", member))
-                # What numba has compiled also wraps a function, which stays as it is.
                 while isinstance(function, types.FunctionType) and hasattr(function, "__wrapped__"):
                     function = function.__wrapped__
                 ours = getattr(function, "__module__", "") or ""
                 if isinstance(function, types.FunctionType) and ours.startswith("skscreen"):
-                    if function not in done and context._lookup_global(function) is None:
+                    if function not in done:
                         done.add(function)
                         atheris.instrument_func(function)
     return len(done)
@@ -129,7 +122,7 @@ def child(name: str, file: Path, seconds: float, seed: int, engine: str) -> None
     warnings.simplefilter("ignore")
     draw = random.Random(f"{seed} {name}")
     recorder = Recorder(name, file, seconds)
-    # Code is compiled before anything is timed, by examples whose findings come again later.
+    # Modules are loaded before anything is timed, by examples whose findings come again later.
     for _ in range(20):
         try:
             recorder.run(draw.randbytes(500))
@@ -146,7 +139,7 @@ def child(name: str, file: Path, seconds: float, seed: int, engine: str) -> None
             "-print_final_stats=0",
         )  # fmt: skip
         atheris.Setup(["fuzz", *options], recorder)
-    # The time of a target begins when its code is compiled and instrumented.
+    # The time of a target begins when its code is instrumented.
     recorder.ends = time.monotonic() + seconds
     if engine == "atheris":
         atheris.Fuzz()
