@@ -254,9 +254,13 @@ struct Face {
     most = std::min(most, e);
     for (int64_t n_steps = 1; n_steps <= most; ++n_steps) {
       multiply({step.data(), e}, {product.data(), e});
-      double curvature = 0.0;
-      for (int64_t k = 0; k < e; ++k) curvature += step[k] * product[k];
-      if (!(curvature > 0.0)) return n_steps;
+      double curvature = 0.0, largest = 0.0;
+      for (int64_t k = 0; k < e; ++k) {
+        curvature += step[k] * product[k];
+        largest += step[k] * step[k] * diagonal[k];
+      }
+      // Rounding errors of the products are all that is left along directions without curvature.
+      if (!(curvature > EPS * largest)) return n_steps;
       const double length = size / curvature, gain = 0.5 * length * size, before = size;
       gained += gain;
       size = 0.0;

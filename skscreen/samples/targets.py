@@ -64,6 +64,8 @@ def squared_epsilon_insensitive(
 
 
 def _both_sides(losses: SampleLosses, values: np.ndarray, epsilon: float) -> SampleLosses:
+    # No target is larger: without a loss at w = 0 the tube need not be wider.
+    epsilon = min(epsilon, LARGEST)
     return replace(losses, thresholds=np.concatenate([values - epsilon, -values - epsilon]))
 
 

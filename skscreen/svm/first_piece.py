@@ -60,7 +60,9 @@ class FirstPiece:
         """Return 1 / C at which the margins of samples reach their thresholds, if positive."""
         at_kink = thresholds == 0.0
         leaves = np.where(margins < 0.0, np.inf, -np.inf)
-        return np.where(at_kink, leaves, margins / np.where(at_kink, 1.0, thresholds))
+        # What overflows leaves at once, too.
+        with np.errstate(over="ignore"):
+            return np.where(at_kink, leaves, margins / np.where(at_kink, 1.0, thresholds))
 
     def ends_before(self, C: float) -> bool:
         """Whether C > C_min; a few margins usually suffice, without a product with all samples.

@@ -40,3 +40,18 @@ def test_parameters_are_those_of_linear_svr():
     theirs, ours = LinearSVR().get_params(), ScreenedLinearSVR().get_params()
     assert set(theirs) <= set(ours)
     assert all(ours[name] == theirs[name] for name in set(theirs) - {"tol", "max_iter"})
+
+
+# Errors in the last digits of targets, and a tube that holds all of them.
+EXTREMES = [(np.array([1e-310, 1.0, -1.0, 3e-309]), 0.0), (np.array([1.0, -2.0, 0.5, 1.0]), 1e300)]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("targets, epsilon", EXTREMES)
+def test_targets_and_tubes_of_extreme_size(targets, epsilon, loss):
+    rows = X[:4, :2]
+    for model in (ScreenedLinearSVR, ScreenedSVR):
+        found = model(epsilon=epsilon, loss=loss).fit(rows, targets)
+        assert 0.0 <= found.dual_gap_ <= 1e-6
+        assert np.isfinite(found.predict(rows)).all()
