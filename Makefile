@@ -62,10 +62,11 @@ doc-quick: $(VENV)/.installed-doc ## the same without the gallery's figures, in 
 	@$(RUN) -m sphinx -q -D plot_gallery=0 -D suppress_warnings=image.not_readable doc doc/_build
 	@echo "Documentation: doc/_build/index.html"
 
-lint: $(VENV)/.installed-dev ## check style and format
+lint: $(VENV)/.installed-dev ## check style, format and types
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@$(RUN) -m codespell_lib
+	@$(RUN) -m mypy
 
 format: $(VENV)/.installed-dev ## mend what lint complains of, where it can be mended by itself
 	@$(RUN) -m ruff check --fix .

@@ -6,10 +6,10 @@ The level is chosen once, at import: "x86-64-v3" (AVX2 and FMA) where the proces
 
 import os
 
-from skscreen._compiled import base
+from skscreen._compiled import base  # type: ignore[attr-defined]
 
 try:
-    from skscreen._compiled import v3
+    from skscreen._compiled import v3  # type: ignore[attr-defined]
 except ImportError:  # built for another processor than x86-64
     v3 = None
 

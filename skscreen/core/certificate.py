@@ -105,12 +105,18 @@ def screening_event(
     where: str, iteration: int, codes: np.ndarray, seconds: float, lam: float = np.nan
 ) -> ScreeningEvent:
     """Return a screening step that led to these codes."""
-    counts = [int(np.count_nonzero(codes == code)) for code in (ZERO, LINEAR, UNDECIDED)]
-    return ScreeningEvent(where, lam, iteration, *counts, seconds)
+    zero, linear, undecided = (
+        int(np.count_nonzero(codes == code)) for code in (ZERO, LINEAR, UNDECIDED)
+    )
+    return ScreeningEvent(where, lam, iteration, zero, linear, undecided, seconds)
 
 
 def after_steps(
     history: Sequence[ScreeningEvent], n_steps: int, **known: float
 ) -> list[ScreeningEvent]:
     """Return screening steps of a solve that came after `n_steps` others, with what is known."""
-    return [event._replace(iteration=n_steps + event.iteration, **known) for event in history]
+    later = ({"iteration": n_steps + event.iteration, **known} for event in history)
+    return [
+        event._replace(**changes)  # type: ignore[arg-type]
+        for event, changes in zip(history, later, strict=True)
+    ]

@@ -1,5 +1,7 @@
 """Arrays that users hand over, brought to one form."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -15,7 +17,7 @@ def same_pairs(rows: np.ndarray) -> np.ndarray:
     return (i == j) | (l == k) | ((i == l) & (j == k)) | ((i == k) & (j == l))
 
 
-def as_floats(values, kinds: str = "biuf") -> np.ndarray | None:
+def as_floats(values: Any, kinds: str = "biuf") -> np.ndarray | None:
     """Return a float64 array, or None for what is no array of numbers of these kinds."""
     try:
         values = np.asarray(values)
@@ -24,7 +26,7 @@ def as_floats(values, kinds: str = "biuf") -> np.ndarray | None:
     return values.astype(np.float64) if values.dtype.kind in kinds else None
 
 
-def check_format(result_format) -> None:
+def check_format(result_format: Any) -> None:
     """Refuse an unknown format of answers."""
     if not isinstance(result_format, str) or result_format not in FORMATS:
         raise ValueError(f"result_format must be one of {FORMATS}, got {result_format!r}.")

@@ -5,6 +5,7 @@ from dataclasses import fields, is_dataclass, replace
 from math import ceil, log2, prod
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
@@ -94,12 +95,12 @@ class Pool:
     a new one.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._buffers: dict[int, list[np.ndarray]] = {0: [np.empty(0)]}
         self._idle = sys.getrefcount(self._buffers[0][0])
         self._lock = Lock()
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return Pool, ()
 
     @property
@@ -108,7 +109,7 @@ class Pool:
         with self._lock:
             return sum(part.nbytes for buffers in self._buffers.values() for part in buffers)
 
-    def empty(self, shape: int | tuple[int, ...], dtype=np.float64) -> np.ndarray:
+    def empty(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
         """Return an uninitialised array."""
         size = shape if isinstance(shape, int) else prod(shape)
         n_numbers = -(-size * np.dtype(dtype).itemsize // 8)
@@ -143,14 +144,14 @@ class Pool:
         return np.take(values, index, axis=0, out=out, mode="clip")
 
 
-def aligned(values):
+def aligned(values: Any) -> Any:
     """Return an array, or a dataclass or CSR matrix of arrays, with aligned memory.
 
     Arrays sent by another process may be unaligned, and BLAS would copy them in every product.
     """
     if isinstance(values, np.ndarray):
         return np.require(values, requirements="A")
-    if is_dataclass(values):
+    if is_dataclass(values) and not isinstance(values, type):
         return replace(values, **{f.name: aligned(getattr(values, f.name)) for f in fields(values)})
     if hasattr(values, "indptr"):
         for name in ("data", "indices", "indptr"):

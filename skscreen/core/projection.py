@@ -1,5 +1,7 @@
 """Euclidean projection onto a box cut by one equality, in linear time."""
 
+from typing import Any
+
 import numpy as np
 
 from skscreen._compiled import core
@@ -12,13 +14,13 @@ _SMALLEST, _LARGEST = 1e-50, 1e50
 
 
 def project_box_equality(
-    point,
+    point: Any,
     total: float,
     *,
-    coefficients=1.0,
-    lower=0.0,
-    upper=1.0,
-    weights=1.0,
+    coefficients: Any = 1.0,
+    lower: Any = 0.0,
+    upper: Any = 1.0,
+    weights: Any = 1.0,
 ) -> np.ndarray:
     """Project a point onto a box cut by one linear equality.
 
@@ -110,14 +112,14 @@ def _in_range(values: np.ndarray) -> np.ndarray:
     return (values >= _SMALLEST) & (values <= _LARGEST)
 
 
-def _numbers(name: str, value) -> np.ndarray:
+def _numbers(name: str, value: Any) -> np.ndarray:
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold real numbers: {error}.") from error
 
 
-def _spread(name: str, value, shape: tuple) -> np.ndarray:
+def _spread(name: str, value: Any, shape: tuple) -> np.ndarray:
     value = _numbers(name, value)
     if value.shape not in ((), shape):
         raise ValueError(f"{name} must be a number or have shape {shape}, got {value.shape}.")

@@ -78,7 +78,7 @@ def in_threads(
         if n == 1:
             work([slice(0, size)])
             return
-        parts = SimpleQueue()
+        parts: SimpleQueue[slice | None] = SimpleQueue()
         for start in range(0, size, step):
             parts.put(slice(start, min(start + step, size)))
         for _ in range(n):

@@ -129,7 +129,7 @@ def _check_noise(metric, noise, noise_model, lapse) -> None:
         raise ValueError(f"noise_model must be one of {_NOISE_MODELS}, got {noise_model!r}.")
     largest = 1.0 if noise_model == "flips" else _LARGEST
     for name, value, most in (("noise", noise, largest), ("lapse", lapse, 1.0)):
-        if not isinstance(value, Real) or not 0.0 <= value <= most:
+        if not isinstance(value, Real) or not 0.0 <= float(value) <= most:
             raise ValueError(f"{name} must be in [0, {most:g}], got {value!r}.")
     if noise_model == "points" and metric == "precomputed":
         raise ValueError("noise_model must not be 'points' with metric='precomputed'.")
@@ -174,7 +174,7 @@ def _check_queries(queries, n) -> np.ndarray:
 
 def _check_landmarks(landmarks, n, rng) -> np.ndarray:
     if isinstance(landmarks, Integral) and not isinstance(landmarks, bool):
-        if not 2 <= landmarks <= n:
+        if not 2 <= int(landmarks) <= n:
             raise ValueError(f"landmarks must be from 2 to {n}, got {landmarks}.")
         return np.sort(rng.permutation(n)[:landmarks])
     try:

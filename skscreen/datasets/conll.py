@@ -63,7 +63,9 @@ def load_conll(
     """
     lines = _text(source, encoding).removeprefix("\ufeff").splitlines()
     names = _checked(columns)
-    sentences, rows, tabs = [], [], any("\t" in line for line in lines)
+    sentences: list[list[dict]] = []
+    rows: list[dict] = []
+    tabs = any("\t" in line for line in lines)
     for number, line in enumerate([*lines, ""], start=1):
         fields = line.strip("\r\n").split("\t") if "\t" in line else line.split()
         if not any(field.strip() for field in fields) or fields[0].startswith("-DOCSTART-"):
@@ -86,7 +88,7 @@ def load_conll(
     for rows in sentences:
         for row in rows:
             row.pop("id", None)
-    if "label" not in names:
+    if names is None or "label" not in names:
         return sentences, None
     y = [np.array([row.pop("label") for row in rows]) for rows in sentences]
     return sentences, y

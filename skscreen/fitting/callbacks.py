@@ -5,7 +5,7 @@ scikit-learn has callbacks from version 1.9 on; before that there is only the ba
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Self
+from typing import Any, Self
 
 from skscreen.fitting.progress import ProgressBar
 
@@ -14,7 +14,7 @@ try:
     from sklearn.callback import CallbackSupportMixin
 except ImportError:
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for that of scikit-learn >= 1.9."""
 
     def with_callbacks(method: Callable) -> Callable:
@@ -28,13 +28,13 @@ else:
         managed = callback.with_callbacks(method)
 
         @wraps(method)
-        def run(estimator, *args, **kwargs):
+        def run(estimator: Any, *args: Any, **kwargs: Any) -> Any:
             return (method if _is_followed(estimator) else managed)(estimator, *args, **kwargs)
 
         return run
 
 
-def _is_followed(estimator) -> bool:
+def _is_followed(estimator: Any) -> bool:
     """Whether callbacks have been set up for a fit that is under way."""
     return hasattr(estimator, "_callback_fit_ctx")
 
@@ -61,10 +61,11 @@ class Tasks:
         For what is finer than tasks.
     """
 
-    def __init__(self, estimator, n_tasks: int | None, name: str = ""):
+    def __init__(self, estimator: Any, n_tasks: int | None, name: str = ""):
         self.bar = ProgressBar(estimator.verbose > 0)
         self._estimator, self._n_tasks, self._name = estimator, n_tasks, name
-        self._fit = self._task = None
+        self._fit: Any = None
+        self._task: Any = None
         self._begun = 0
 
     def __enter__(self) -> Self:
@@ -92,7 +93,7 @@ class Tasks:
         self._task = self._fit.subcontext(task_name=self._name)
         self._task.call_on_fit_task_begin(estimator=self._estimator)
 
-    def __exit__(self, kind, *exc_info: object) -> None:
+    def __exit__(self, kind: Any, *exc_info: object) -> None:
         self.bar.__exit__(kind, *exc_info)
         if self._fit is not None and kind is None:
             if self._task is not None:

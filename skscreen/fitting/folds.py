@@ -25,15 +25,37 @@ from skscreen.fitting.warning import warn_user
 # First and last C of a grid that is given by its number of values; for standardised data.
 _SMALLEST_C, _LARGEST_C = 1e-2, 1e2
 
+
+@dataclass(frozen=True)
+class FoldResult:
+    """What a fold has for one value of the grid.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, to be scored.
+    X : array-like
+        The validation samples as `model` takes them.
+    failed : list
+        Solutions that missed their tolerance.
+    start : object
+        Where a refit of this value may start.
+    """
+
+    model: Any
+    X: Any
+    failed: list
+    start: Any
+
+
 # Computes the path of one fold from training samples (X, y), their weights or None, and validation
-# samples X. Yields, for each value, the estimator to score, the samples to score it on, the
-# solutions that missed their tolerance, and a start for the refit.
-FoldPath = Callable[[tuple, Any, Any], Iterator[tuple[Any, Any, list, Any]]]
+# samples X; yields a result for each value.
+FoldPath = Callable[[tuple, Any, Any], Iterator[FoldResult]]
 
 
 def search_constraints(kind: type, grid: str, *dropped: str) -> dict:
     """Return constraints for the parameters of a search: those of a kind but some, and its own."""
-    known = kind._parameter_constraints
+    known: dict = kind._parameter_constraints  # type: ignore[attr-defined]
     return {name: known[name] for name in known if name not in dropped} | {
         grid: [Interval(Integral, 1, MOST_VALUES, closed="both"), "array-like"],
         "cv": ["cv_object"],
@@ -42,14 +64,14 @@ def search_constraints(kind: type, grid: str, *dropped: str) -> dict:
     }
 
 
-def C_grid(Cs) -> np.ndarray:
+def C_grid(Cs: Any) -> np.ndarray:
     """Return the values of C, ascending, that a parameter `Cs` means."""
     if isinstance(Cs, Integral):
         return np.geomspace(_SMALLEST_C, _LARGEST_C, int(Cs))
     return positive_values("Cs", Cs, "a number of values, or a list")
 
 
-def split(cv, X, y, codes, groups, classifier: bool = True) -> tuple:
+def split(cv: Any, X: Any, y: Any, codes: Any, groups: Any, classifier: bool = True) -> tuple:
     """Return X and y in a form that can be cut, and the training and validation rows of folds."""
     X, y, groups = indexable(X, column_or_1d(y), groups)
     places = np.arange(len(y))
@@ -63,7 +85,7 @@ def split(cv, X, y, codes, groups, classifier: bool = True) -> tuple:
     return X, y, folds
 
 
-def _rows(part, places: np.ndarray) -> np.ndarray:
+def _rows(part: Any, places: np.ndarray) -> np.ndarray:
     try:
         return places[np.asarray(part)]
     except IndexError as error:
@@ -82,7 +104,7 @@ def check_weights_of_folds(sample_weight: np.ndarray, splits: list) -> None:
             )
 
 
-def cut(model, X, y, train, test, sample_weight) -> tuple:
+def cut(model: Any, X: Any, y: Any, train: Any, test: Any, sample_weight: Any) -> tuple:
     """Return training samples, validation samples, and the weights of both."""
     weights = (None, None)
     if sample_weight is not None:
@@ -90,7 +112,7 @@ def cut(model, X, y, train, test, sample_weight) -> tuple:
     return _safe_split(model, X, y, train), _safe_split(model, X, y, test, train), weights
 
 
-def model_of_folds(search, kind: type, **fixed):
+def model_of_folds(search: Any, kind: type, **fixed: Any) -> Any:
     """Return an estimator of a kind with the parameters that a search over folds shares with it."""
     names = set(kind().get_params()) & set(search.get_params(deep=False))
     names -= {"store", "n_jobs", "verbose", *fixed}
@@ -98,14 +120,14 @@ def model_of_folds(search, kind: type, **fixed):
 
 
 def score_folds(
-    search,
-    model,
+    search: Any,
+    model: Any,
     path: FoldPath,
     scorer: Callable,
-    X,
-    y,
+    X: Any,
+    y: Any,
     splits: list,
-    sample_weight,
+    sample_weight: Any,
     tasks: Tasks,
     grid: dict[str, Sequence],
 ) -> tuple[int, list, Any]:
@@ -197,8 +219,9 @@ class _Fold:
 
 def _tell_of_errors(errors: list[ValueError | None]) -> None:
     """Raise what went wrong on all folds, warn of what did on some."""
-    if None not in errors:
-        raise errors[0]
+    first = errors[0]
+    if first is not None and None not in errors:
+        raise first
     for k, error in enumerate(errors):
         if error is not None:
             warn_user(
@@ -212,7 +235,7 @@ def _results(grid: dict, folds: list[_Fold], scores: np.ndarray, counted: list[b
     """Return `cv_results_` as `GridSearchCV` has it."""
     params = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     known = [fold for fold in folds if fold.error is None]
-    out = {}
+    out: dict[str, Any] = {}
     for name in ("fit", "score"):
         times = np.array([getattr(fold, f"{name}_times") for fold in known])
         out |= {f"mean_{name}_time": times.mean(axis=0), f"std_{name}_time": times.std(axis=0)}
@@ -226,7 +249,7 @@ def _results(grid: dict, folds: list[_Fold], scores: np.ndarray, counted: list[b
     return out | {"rank_test_score": ranks.astype(np.int32)}
 
 
-def as_best(search, kind: type, **chosen):
+def as_best(search: Any, kind: type, **chosen: Any) -> Any:
     """Return the refitted search as an estimator of the kind that it searches for."""
     out = model_of_folds(search, kind, **chosen)
     names = set(vars(search)) - set(search.get_params(deep=False))
@@ -236,7 +259,15 @@ def as_best(search, kind: type, **chosen):
 
 
 def _score_fold(
-    path: FoldPath, scorer: Callable, model, X, y, train, test, sample_weight, keep: bool
+    path: FoldPath,
+    scorer: Callable,
+    model: Any,
+    X: Any,
+    y: Any,
+    train: Any,
+    test: Any,
+    sample_weight: Any,
+    keep: bool,
 ) -> _Fold:
     """Follow the path of one fold."""
     training, (X_val, y_val), weights = cut(model, X, y, train, test, sample_weight)
@@ -253,17 +284,16 @@ def _score_fold(
             return fold
         if step is None:
             return fold
-        predictor, shown, missed, start = step
         solved = time.perf_counter()
-        fold.scores.append(float(scorer(predictor, shown, y_val, **weighted)))
+        fold.scores.append(float(scorer(step.model, step.X, y_val, **weighted)))
         fold.fit_times.append(solved - began)
         fold.score_times.append(time.perf_counter() - solved)
-        fold.failed += missed
+        fold.failed += step.failed
         if keep:
-            fold.starts.append(start)
+            fold.starts.append(step.start)
 
 
-def _takes_weights(scorer) -> bool:
+def _takes_weights(scorer: Any) -> bool:
     """Whether a scorer has a use for sample weights."""
     if hasattr(scorer, "_accept_sample_weight"):
         return scorer._accept_sample_weight()

@@ -1,6 +1,7 @@
 """Checks of values of C or lambda."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -8,7 +9,7 @@ import numpy as np
 MOST_VALUES = 1_000_000
 
 
-def positive_values(name: str, values, kind: str = "a non-empty list") -> np.ndarray:
+def positive_values(name: str, values: Any, kind: str = "a non-empty list") -> np.ndarray:
     """Return values in ascending order, each once.
 
     Raises
@@ -23,7 +24,7 @@ def positive_values(name: str, values, kind: str = "a non-empty list") -> np.nda
     return found
 
 
-def values_from_zero(name: str, values) -> np.ndarray:
+def values_from_zero(name: str, values: Any) -> np.ndarray:
     """Return values >= 0 in ascending order, each once; see `positive_values`."""
     found = _ascending(values)
     if found.size == 0 or found[0] < 0.0:
@@ -31,7 +32,7 @@ def values_from_zero(name: str, values) -> np.ndarray:
     return found
 
 
-def _ascending(values) -> np.ndarray:
+def _ascending(values: Any) -> np.ndarray:
     """Return a list of finite numbers in ascending order; an empty array for anything else."""
     try:
         found = np.asarray(values, dtype=np.float64)

@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,7 +50,10 @@ class KernelMatrices:
     ):
         self.pool, self._lock = Pool(), threading.Lock()
         self._several, self._max_bytes, self._grown = several, max_bytes, grown
-        self._key = self._kernel = self._of = self._distances = None
+        self._key: tuple | None = None
+        self._kernel: np.ndarray | None = None
+        self._of: tuple | None = None
+        self._distances: np.ndarray | None = None
 
     @property
     def nbytes(self) -> int:
@@ -67,7 +70,7 @@ class KernelMatrices:
         compute : callable
         """
         with self._lock:
-            if key == self._key:
+            if key == self._key and self._kernel is not None:
                 return self._kernel
             self._several = self._several or self._key is not None
             self._key = self._kernel = None
@@ -111,7 +114,8 @@ class KernelBlocksKept:
     """
 
     def __init__(self, nbytes: float):
-        self.nbytes, self._blocks = nbytes, {}
+        self.nbytes = nbytes
+        self._blocks: dict[Hashable, Any] = {}
 
     def get(self, key: Hashable, compute: Callable[[], Blocks]) -> Blocks:
         """Return what belongs to a key: not to be changed."""
@@ -120,7 +124,8 @@ class KernelBlocksKept:
 
 
 # By key, the least recently used first.
-_KEPT: OrderedDict[str, np.ndarray | KernelMatrices | KernelBlocksKept] = OrderedDict()
+# A key stands for one kind.
+_KEPT: OrderedDict[str, Any] = OrderedDict()
 _LOCK = threading.Lock()
 
 

@@ -5,18 +5,35 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from skscreen.core.certificate import Certificate
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.warning import warn_user
 
-# A solution has `certificate`, `converged`, `n_iter`, `seconds` and `history`; `place` says at
-# which C or lambda, and `line` is what a progress bar shows.
-S = TypeVar("S")
+
+class PathSolution(Protocol):
+    """What a solution has: `place` says at which C or lambda, `line` what a progress bar shows."""
+
+    @property
+    def certificate(self) -> Certificate: ...  # noqa: D102
+    @property
+    def converged(self) -> bool: ...  # noqa: D102
+    @property
+    def n_iter(self) -> int: ...  # noqa: D102
+    @property
+    def seconds(self) -> float: ...  # noqa: D102
+    @property
+    def place(self) -> str: ...  # noqa: D102
+    @property
+    def line(self) -> str: ...  # noqa: D102
+
+
+S = TypeVar("S", bound=PathSolution)
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,6 +71,10 @@ class PathResult(Generic[S]):
         """Return the number of solutions."""
         return len(self.solutions)
 
+    def __getitem__(self, index: int) -> Any:
+        """Return the fitted estimator of a solution."""
+        raise NotImplementedError
+
     def __iter__(self) -> Iterator:
         """Iterate over the fitted estimators."""
         return (self[index] for index in range(len(self)))
@@ -84,7 +105,7 @@ class PathResult(Generic[S]):
         return np.array([solution.converged for solution in self.solutions])
 
 
-def with_options(kind: type, *omitted: str, **defaults) -> Callable:
+def with_options(kind: type, *omitted: str, **defaults: Any) -> Callable:
     """Give a function that takes `options` the parameters of an estimator in its signature.
 
     Parameters
@@ -107,7 +128,7 @@ def with_options(kind: type, *omitted: str, **defaults) -> Callable:
         names = [p.name for p in own + options]
 
         @wraps(function)
-        def run(*args, **kwargs):
+        def run(*args: Any, **kwargs: Any) -> Any:
             for name in kwargs:
                 if name not in names:
                     near = get_close_matches(name, names, 1)
@@ -117,14 +138,14 @@ def with_options(kind: type, *omitted: str, **defaults) -> Callable:
                     )
             return function(*args, **defaults | kwargs)
 
-        run.__signature__ = signature(function).replace(parameters=own + options)
+        vars(run)["__signature__"] = signature(function).replace(parameters=own + options)
         return run
 
     return decorated
 
 
 @with_callbacks
-def follow(model, steps: Iterable[tuple[S, float]], total: int | None, name: str) -> list[S]:
+def follow(model: Any, steps: Iterable[tuple[S, float]], total: int | None, name: str) -> list[S]:
     """Solve along a path until it, a callback or the user ends it.
 
     Parameters
@@ -175,7 +196,7 @@ def warn_unless_converged(
     if failed:
         worst = max(failed, key=lambda solution: solution.certificate.relative_gap)
         # Minus one is no limit, as in libsvm.
-        ended = max_iter not in (None, -1) and worst.n_iter >= max_iter
+        ended = max_iter is not None and max_iter != -1 and worst.n_iter >= max_iter
         warn_user(
             f"{worst.n_iter} steps reached a relative duality gap of "
             f"{worst.certificate.relative_gap:.2e} > tol={tol:g} at {worst.place}. "
@@ -184,7 +205,7 @@ def warn_unless_converged(
         )
 
 
-def clone_for(model, **parameters):
+def clone_for(model: Any, **parameters: Any) -> Any:
     """Return an estimator for one solution of a path, with the features that `model` has seen."""
     out = clone(model).set_params(**parameters)
     for name in ("n_features_in_", "feature_names_in_"):
@@ -193,13 +214,14 @@ def clone_for(model, **parameters):
     return out
 
 
-def forget(model) -> dict[str, Any]:
+def forget(model: Any) -> dict[str, Any]:
     """Remove what a fit has set, all names that end in an underscore, and return it.
 
     Called first in a fit, so that a fit that fails leaves the estimator unfitted, not with an old
     model.
     """
-    learned, rest = {}, {}
+    learned: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
     for name, value in vars(model).items():
         (learned if name.endswith("_") and not name.startswith("_") else rest)[name] = value
     # In one assignment, so that an interrupt leaves all or nothing.

@@ -46,16 +46,13 @@ class ProgressBar:
         if self._in_place:
             # Cut and padded to the terminal: a wrapped line could not be overdrawn.
             width = shutil.get_terminal_size().columns - 1
-            self._stream.write("\r" + line[:width].ljust(width))
-        else:
-            self._stream.write(line + "\n")
-        self._stream.flush()
+            line = "\r" + line[:width].ljust(width)
+        print(line, end="" if self._in_place else "\n", file=self._stream, flush=True)
 
     def end(self) -> None:
         """Leave the line, so that others can be written."""
         if self._in_place and self._tenths >= 0:
-            self._stream.write("\n")
-            self._stream.flush()
+            print(file=self._stream, flush=True)
             self._tenths = -1
 
     def __exit__(self, *exc_info: object) -> None:

@@ -20,6 +20,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from numbers import Integral
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -109,7 +110,7 @@ class Store:
         values = sorted(self._values(key))
         below = [other for other in values if other <= value]
         above = [other for other in values if other > value]
-        found = []
+        found: list[tuple[float, dict[str, np.ndarray]]] = []
         while below and not found:
             found = self._read(key, below.pop())
         if found and found[0][0] == value:
@@ -131,7 +132,7 @@ class Store:
         **arrays : ndarray
             By name, as `neighbours` returns them.
         """
-        content = {"of": np.array(_label(key, arrays)), **arrays}
+        content: dict[str, Any] = {"of": np.array(_label(key, arrays)), **arrays}
         self._write(self._file(key, value), lambda file: np.savez(file, **content))
 
     def _file(self, key: str, value: float) -> Path:
@@ -238,7 +239,7 @@ def _label(key: str, arrays: dict[str, np.ndarray]) -> str:
     return f"{key} {_FORMAT} {content_key(*content)}"
 
 
-def check_store(store) -> Store | None:
+def check_store(store: Any) -> Store | None:
     """Return the store that a parameter `store` means.
 
     Raises
@@ -253,7 +254,7 @@ def check_store(store) -> Store | None:
     raise TypeError(f"store must be None, a folder or a skscreen.Store, got {store!r}.")
 
 
-def content_key(*parts) -> str:
+def content_key(*parts: Any) -> str:
     """Return a name for a content: arrays, sparse matrices, numbers and names."""
     # The faster hash of the two in joblib.
     return joblib.hash(parts, hash_name="sha1")
@@ -261,7 +262,7 @@ def content_key(*parts) -> str:
 
 def _listed(folder: str | os.PathLike) -> list[os.DirEntry]:
     try:
-        with os.scandir(folder) as entries:
+        with os.scandir(os.fspath(folder)) as entries:
             return list(entries)
     except OSError:
         return []

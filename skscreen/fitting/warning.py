@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from typing import Any
 
 # Packages whose frames lie between the line that calls a fit and the one that warns.
 _BETWEEN = {"skscreen", "sklearn", "joblib"}
@@ -21,5 +22,5 @@ def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level + 1)
 
 
-def _package(frame) -> str:
+def _package(frame: Any) -> str:
     return frame.f_globals.get("__name__", "").partition(".")[0]

@@ -18,6 +18,7 @@ from sklearn.utils.validation import validate_data
 from skscreen.core.memory import check_memory
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import (
+    FoldResult,
     as_best,
     model_of_folds,
     score_folds,
@@ -304,7 +305,7 @@ def _follow_fold(
     training,
     weights,
     validation,
-) -> Iterator[tuple]:
+) -> Iterator[FoldResult]:
     """Learn the metrics of one fold, and a classifier on each; see `FoldPath`."""
     rows, y = training
     X, X_val = _safe_indexing(samples, rows), _safe_indexing(samples, validation)
@@ -329,4 +330,4 @@ def _follow_fold(
             failed = [] if solution.converged else [solution]
             # With few samples coordinates depend on the samples.
             start = start_at(solution) if problem.basis is None else None
-            yield classifier, metric.transform(X_val), failed, start
+            yield FoldResult(classifier, metric.transform(X_val), failed, start)

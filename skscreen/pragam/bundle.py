@@ -49,7 +49,8 @@ def bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
     """
     iterate, slope, offset = _first(risk, start)
     yield iterate
-    planes, gram, offsets, shares = np.empty((8, slope.size)), np.empty((8, 8)), np.empty(8), []
+    planes, gram, offsets = np.empty((8, slope.size)), np.empty((8, 8)), np.empty(8)
+    shares = np.empty(0)
     lowest, t = iterate.primal, 0
     while True:
         if t == len(planes):

@@ -338,7 +338,7 @@ def starts_at(old: dict, labels: Labels, shape: tuple[int, int]) -> list[Start |
             "warm_start=True needs the samples of the previous fit, got other numbers of "
             "samples or features, or other classes. Set warm_start=False."
         )
-    starts = []
+    starts: list[Start | None] = []
     for k in range(labels.n_problems):
         a = None if duals is None else labels.signs(k) * duals[k, labels.rows]
         starts.append(Start(w[k], a))
@@ -385,7 +385,7 @@ def _history(fits: list[Certified]) -> np.ndarray:
     sizes = [found.history.size for found in fits]
     out = np.empty(sum(sizes), np.dtype([("problem", np.int64), *HISTORY.descr]))
     out["problem"] = np.repeat(np.arange(len(fits)), sizes)
-    for name in HISTORY.names:
+    for name in HISTORY.fields or ():
         out[name] = np.concatenate([found.history[name] for found in fits])
     return out
 

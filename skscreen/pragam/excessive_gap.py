@@ -144,7 +144,7 @@ class _StepSize:
         self._lam, self._fixed = risk.lam, given is not None
         smallest, self._largest = risk.curvatures
         self._least = _LEAST * smallest
-        self.L = given if self._fixed else smallest
+        self.L: float = smallest if given is None else given
 
     def shrink(self) -> None:
         if not self._fixed:

@@ -144,8 +144,10 @@ class Record:
 
     def __init__(self, tol: float, watch: Callable[[int, float], None] | None = None):
         self._tol, self._watch = tol, watch
-        self._best = self._highest = None
-        self._rows, self._paused, self._began = [], 0.0, time.perf_counter()
+        self._best: Iterate | None = None
+        self._highest: Iterate | None = None
+        self._rows: list[tuple[int, float, float, float, float]] = []
+        self._paused, self._began = 0.0, time.perf_counter()
 
     def see(self, iterate: Iterate) -> None:
         """Keep an iterate where it is the best so far."""
@@ -157,7 +159,8 @@ class Record:
     def end_iteration(self, iteration: int) -> bool:
         """Write a line of the history; return whether the tolerance is reached."""
         seconds = time.perf_counter() - self._began - self._paused
-        primal, dual = self._best.primal, self._highest.dual
+        best, highest = self._points
+        primal, dual = best.primal, highest.dual
         gap = relative_gap(primal, dual)
         self._rows.append((iteration, seconds, primal, dual, gap))
         if self._watch is not None:
@@ -167,9 +170,15 @@ class Record:
         return gap <= self._tol
 
     @property
+    def _points(self) -> tuple[Iterate, Iterate]:
+        """The iterates of the lowest primal and of the highest dual value."""
+        assert self._best is not None and self._highest is not None, "nothing was seen"
+        return self._best, self._highest
+
+    @property
     def result(self) -> Certified:
         """The best points, with the history."""
-        best, highest = self._best, self._highest
+        best, highest = self._points
         history = np.array(self._rows, dtype=HISTORY)
         return Certified(best.w, best.b, highest.a, best.primal, highest.dual, history, self._tol)
 

@@ -16,6 +16,7 @@ from skscreen.core.threads import at_most
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import (
     C_grid,
+    FoldResult,
     as_best,
     check_weights_of_folds,
     cut,
@@ -390,7 +391,7 @@ def _of_all(
 
 def _follow_fold(
     model: ScreenedSVC, Cs: np.ndarray, gammas: list | None, training, weights, X_val
-) -> Iterator[tuple]:
+) -> Iterator[FoldResult]:
     """Solve one fold along paths over C, one for each gamma; see `FoldPath`."""
     # Folds may be threads.
     model, last = clone(model), None
@@ -422,5 +423,5 @@ def _follow_path(model, problem: SVMProblem, Cs: list, X_val, before: list | Non
         failed = [solution for solution in solutions if not solution.flawless]
         start = [(rows, found.alpha) for rows, found in zip(places, solutions, strict=True)]
         found = fitted(model, problem.X, division, problem.kernel, solutions, scored)
-        yield found, X_val, failed, start
+        yield FoldResult(found, X_val, failed, start)
     return [solution.alpha for solution in path[0]]

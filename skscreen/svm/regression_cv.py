@@ -14,6 +14,7 @@ from skscreen.core.threads import N_JOBS
 from skscreen.fitting.callbacks import Tasks, with_callbacks
 from skscreen.fitting.folds import (
     C_grid,
+    FoldResult,
     as_best,
     model_of_folds,
     score_folds,
@@ -300,5 +301,5 @@ def _follow_path(
         first = found.alpha if first is None else first
         predictor = fitted(model, problem.X, problem.targets, problem.kernel, found)
         start = problem.targets.rows, found.alpha
-        yield predictor, X_val, [] if found.flawless else [found], start
+        yield FoldResult(predictor, X_val, [] if found.flawless else [found], start)
     return first
