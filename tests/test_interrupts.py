@@ -150,10 +150,7 @@ def same(first, second):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, Interrupt])
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=KNOWN) if name == "OrdinalEmbedding" else name for name in FITS],
-)
+@pytest.mark.parametrize("name", FITS)
 def test_an_interrupted_fit_leaves_all_or_nothing(name, kind):
     model, data = FITS[name]
     fresh = clone(model).fit(*data)

@@ -12,7 +12,6 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, validate_data
@@ -26,27 +25,25 @@ from skscreen.embedding.problem.answers import (
     warn_uncompared,
 )
 from skscreen.embedding.problem.losses import CONVEX_LOSSES, TRAITS, EmbeddingLoss
-from skscreen.embedding.problem.objective import EmbeddingProblem, answer_margins
+from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.problem.objects import learn_objects
 from skscreen.embedding.problem.responses import RESPONSES
 from skscreen.embedding.solvers.auto import clean_ridge
 from skscreen.embedding.solvers.solve import (
-    LARGEST,
     EmbeddingSolution,
     check_free,
     check_inits,
     solve_from,
 )
-from skscreen.embedding.solvers.state import Progress, Settings
+from skscreen.embedding.solvers.state import LARGEST, Progress, Settings
 from skscreen.embedding.tools.bootstrap import BootstrapMixin
 from skscreen.embedding.tools.bound import BoundMixin
-from skscreen.embedding.tools.chance import warn_at_chance
 from skscreen.embedding.tools.feature_map import FeatureMapMixin
 from skscreen.embedding.tools.place import PlaceMixin
 from skscreen.embedding.tools.predict import PredictMixin
+from skscreen.embedding.tools.verdict import warn_map_at_chance, warn_unconverged
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import forget
-from skscreen.fitting.warning import warn_user
 
 # Few points, or points on a line, get stuck on the wrong side of each other.
 _FEW_OBJECTS, _RESTARTS = 20, 5
@@ -113,6 +110,12 @@ class OrdinalEmbedding(
         fewer than 200 answers, with ``formulation="convex"`` or from given starting points.
     sbb_epsilon : float or "auto", default="auto"
         Stabilisation of "svrg-sbb", >= 0, which bounds its steps; 0 is SVRG-BB. "auto" is 0.1 / n.
+    eta0 : float or None, default=None
+        Length of the first step of "svrg-sbb", per answer of a batch, > 0, and of "svrg", "sgd" and
+        "batch"; None is a length of each.
+    update_frequency : int or None, default=None
+        Steps of an epoch of "svrg-sbb" and "svrg", after which the full gradient is computed again;
+        None goes through the answers once.
     batch_size : int, default=1
         Number of answers in a step of "svrg-sbb" and "svrg".
     module_epochs : int or None, default=None
@@ -235,7 +238,8 @@ class OrdinalEmbedding(
     once in an evaluation. Memory is O(n p) plus the answers; the nonconvex formulation never forms
     an n x n matrix of floats.
 
-    SVRG-SBB is much faster than gradient methods with untuned steps. With tuned steps they are
+    Algorithm 1 of SVRG-SBB returns the points of a random epoch; here "svrg-sbb" returns those of
+    the epoch with the lowest F. It is much faster than gradient methods with untuned steps. With tuned steps they are
     faster still, and "auto" is as fast as these without tuning. The theorems about SVRG-SBB need
     batches and steps much smaller than those its authors use in practice, and than those used here.
 
@@ -273,6 +277,8 @@ class OrdinalEmbedding(
         "formulation": [StrOptions({"nonconvex", "convex"})],
         "reg": [StrOptions({"auto"}), Interval(Real, 0, LARGEST, closed="both")],
         "sbb_epsilon": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "eta0": [Interval(Real, 0, LARGEST, closed="right"), None],
+        "update_frequency": [Interval(Integral, 1, None, closed="left"), None],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "module_epochs": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
@@ -301,6 +307,8 @@ class OrdinalEmbedding(
         formulation="nonconvex",
         reg="auto",
         sbb_epsilon="auto",
+        eta0=None,
+        update_frequency=None,
         batch_size=1,
         module_epochs=None,
         max_iter=None,
@@ -325,6 +333,8 @@ class OrdinalEmbedding(
         self.formulation = formulation
         self.reg = reg
         self.sbb_epsilon = sbb_epsilon
+        self.eta0 = eta0
+        self.update_frequency = update_frequency
         self.batch_size = batch_size
         self.module_epochs = module_epochs
         self.max_iter = max_iter
@@ -398,7 +408,7 @@ class OrdinalEmbedding(
                 problem,
                 int(self.n_components),
                 solver,
-                self._settings(adapt),
+                Settings.of(self, adapt),
                 seeds,
                 inits,
                 self.n_jobs,
@@ -408,7 +418,7 @@ class OrdinalEmbedding(
             )
         self._store(solution, problem, compared)
         if not self._silent:
-            self._warn_at_chance(len(compared))
+            warn_map_at_chance(self)
         return self
 
     def __sklearn_tags__(self):
@@ -440,17 +450,6 @@ class OrdinalEmbedding(
             warn_uncompared(answers.rows, self.objects_)
         return answers
 
-    def _settings(self, adapt: bool) -> Settings:
-        return Settings(
-            # A larger tolerance has no effect, and products with this one stay finite.
-            tol=min(float(self.tol), LARGEST),
-            max_iter=self.max_iter,
-            sbb_epsilon=None if self.sbb_epsilon == "auto" else self.sbb_epsilon,
-            batch_size=self.batch_size,
-            module_epochs=self.module_epochs,
-            adapt=adapt,
-        )
-
     def _inits(self, init, compared: np.ndarray) -> list[np.ndarray | None]:
         """One start each, None for a random one."""
         if init is None:
@@ -462,31 +461,11 @@ class OrdinalEmbedding(
         inits = check_inits(init, len(self.objects_), self.n_components)
         return [start[compared] - start[compared].mean(axis=0) for start in inits]
 
-    def _unconverged(self, solution: EmbeddingSolution) -> str:
-        """Return what the warning of a fit that did not converge says."""
-        if not math.isnan(solution.dual_gap):
-            return (
-                f"The duality gap, {solution.dual_gap:.3g} of the objective, is above "
-                f"tol={self.tol:g}. Raise max_iter, tol, or reg, which must not be 0."
-            )
-        if self.solver == "sgd" and self.formulation == "nonconvex":
-            return (
-                "The steps of solver='sgd' diverged, the shortest tried too: the points are those "
-                f"of the start, with the objective {solution.objective:.6g}. Use solver='lbfgs' or "
-                "a smaller reg."
-            )
-        return (
-            f"{solution.n_iter} iterations of solver={self.solver!r} did not bring the relative "
-            f"decrease of the objective, {solution.objective:.6g}, to tol={self.tol:g}. Raise "
-            "max_iter or tol."
-        )
-
     def _store(
         self, solution: EmbeddingSolution, problem: EmbeddingProblem, compared: np.ndarray
     ) -> None:
         """Set the fitted attributes."""
-        if not solution.converged:
-            warn_user(self._unconverged(solution), ConvergenceWarning)
+        warn_unconverged(self, solution)
         X = solution.embedding - solution.embedding.mean(axis=0)
         problem.reg = 0.0
         self.stress_ = problem.evaluate(X)[0]
@@ -496,22 +475,12 @@ class OrdinalEmbedding(
             self.objective_ = self.stress_ + self.reg_ * float(np.vdot(X, X)) / len(X)
         self.dual_gap_ = solution.dual_gap
         self.n_iter_, self.history_ = solution.n_iter, solution.history
-        self.compared_ = np.zeros(len(self.objects_), dtype=bool)
-        self.compared_[compared] = True
-        self.embedding_ = np.zeros((len(self.objects_), X.shape[1]))
-        self.embedding_[compared] = X
-
-    def _warn_at_chance(self, n_objects: int) -> None:
-        p, trials = self.n_components, self.loss == "oddoneout"
-        warn_at_chance(
-            answer_margins(self.embedding_, self.answers_.rows, EmbeddingLoss(self.loss)) > 0.0,
-            self.answers_.weights,
-            # Shifts, turns and the scale change no answer.
-            n_objects * p - p * (p + 1) // 2 - 1,
-            1.0 / 3.0 if trials else 0.5,
-            f"which column of X holds the {'odd one (odd)' if trials else 'pivot (pivot)'}, what y "
-            "holds (response), and that all columns hold objects (columns)",
-        )
+        is_compared = np.zeros(len(self.objects_), dtype=bool)
+        is_compared[compared] = True
+        embedding = np.zeros((len(self.objects_), X.shape[1]))
+        embedding[compared] = X
+        # The last one says that the model is fitted.
+        self.compared_, self.embedding_ = is_compared, embedding
 
 
 # `transform` wraps its output itself, as scikit-learn's wrapper would need an X; this makes

@@ -160,6 +160,25 @@ def test_steps_of_svrg_sbb_keep_their_bounds(loss):
     assert max(free[1:]) > 1.0 / (m * epsilon)
 
 
+def test_an_epoch_has_as_many_steps_as_the_update_frequency_says():
+    """eta = |dx|^2 / (|<dx, dg>| + epsilon |dx|^2) / (m b) with m steps on b answers."""
+    own, epsilon = problem(LOSSES["ste"]), 0.1
+    settings = Settings(update_frequency=20, batch_size=3, step=1e-4, sbb_epsilon=epsilon, tol=0.0)
+    X, found = start(), []
+    for progress in svrg.svrg_sbb(own, X, replace(settings, max_iter=3), np.random.default_rng(0)):
+        found.append((progress.step, progress.passes, X.copy()))
+    assert found[0][0] == 1e-4
+    points = [start(), *(one for *_, one in found)]
+    gradients = [own.evaluate(one)[1] for one in points]
+    for epoch in (1, 2):
+        dx, dg = points[epoch] - points[epoch - 1], gradients[epoch] - gradients[epoch - 1]
+        squares = np.vdot(dx, dx)
+        eta = squares / (abs(np.vdot(dx, dg)) + epsilon * squares) / 60
+        assert_allclose(found[epoch][0], eta)
+        passes = found[epoch][1] - found[epoch - 1][1]
+        assert_allclose(passes, 1.0 + 2.0 * 60 / len(ROWS))
+
+
 def test_modules_begin_with_the_first_step_at_the_best_point():
     def steps(module_epochs):
         settings = Settings(module_epochs=module_epochs, max_iter=9, tol=0.0)

@@ -18,7 +18,7 @@ from skscreen.embedding.solvers.descent import batch, sgd
 from skscreen.embedding.solvers.gram_descent import gram_descent
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.line_moves import improve_line, improve_places
-from skscreen.embedding.solvers.state import Progress, Settings
+from skscreen.embedding.solvers.state import LARGEST, Progress, Settings
 from skscreen.embedding.solvers.svrg import svrg, svrg_sbb
 
 SOLVERS = {
@@ -35,8 +35,6 @@ SOLVERS = {
 # Measured numbers of arrays in memory at the same time: Gram matrices, and embeddings (more for
 # L-BFGS).
 _GRAM_MATRICES, _COPIES = 11, 28
-# Largest coordinate and loss parameter, so that sums and products of squares do not overflow.
-LARGEST = 1e40
 # Starts whose objectives differ by less than this share have ended in the same place.
 _SAME = 1e-3
 # On a line, objects of all starts are moved up to this number of objects, else only of the best

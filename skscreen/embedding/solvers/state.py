@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from math import nan
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from skscreen.embedding.problem.objective import EmbeddingProblem
 
+# Largest coordinate, parameter and tolerance, so that sums and products of squares do not overflow.
+LARGEST = 1e40
 # Number of passes for which a drawn list of weighted answers is used, and its largest length.
 _DRAWS, _MOST_DRAWN = 20, 4_000_000
 
@@ -26,6 +28,8 @@ class Settings:
         Of SVRG-SBB, >= 0; None takes 0.1 / n_objects.
     batch_size : int
         Of SVRG and SVRG-SBB.
+    update_frequency : int or None
+        Steps of an epoch of SVRG and SVRG-SBB; None goes through the answers once.
     module_epochs : int or None
         Epochs after which SVRG-SBB begins anew (its Algorithm 2); None never does.
     step : float or None
@@ -38,9 +42,25 @@ class Settings:
     max_iter: int | None = None
     sbb_epsilon: float | None = None
     batch_size: int = 1
+    update_frequency: int | None = None
     module_epochs: int | None = None
     step: float | None = None
     adapt: bool = False
+
+    @classmethod
+    def of(cls, model, adapt: bool) -> Self:
+        """Return what the parameters of an estimator say."""
+        return cls(
+            # A larger tolerance has no effect, and products with this one stay finite.
+            tol=min(float(model.tol), LARGEST),
+            max_iter=model.max_iter,
+            sbb_epsilon=None if model.sbb_epsilon == "auto" else model.sbb_epsilon,
+            batch_size=model.batch_size,
+            update_frequency=model.update_frequency,
+            module_epochs=model.module_epochs,
+            step=model.eta0,
+            adapt=adapt,
+        )
 
 
 class Progress(NamedTuple):

@@ -26,9 +26,11 @@ def svrg_sbb(
 ) -> Iterator[Progress]:
     """Minimise F from X by SVRG-SBB (Algorithms 1 and 2 of the paper, misprints corrected).
 
-    Each epoch evaluates the gradient g at a snapshot and makes |Q| / b steps of length b eta,
-    with eta = |dx|^2 / (|<dx, dg>| + epsilon |dx|^2) / |Q|, where dx and dg are the changes of the
-    snapshot and of g. An epoch that raises F is undone and repeated with a quarter of the step.
+    Each epoch evaluates the gradient g at a snapshot and makes m steps of length b eta on b answers,
+    with m = |Q| / b by default, and eta = |dx|^2 / (|<dx, dg>| + epsilon |dx|^2) / (m b), where dx
+    and dg are the changes of the snapshot and of g. An epoch that raises F is undone and repeated
+    with a quarter of the step. Algorithm 1 returns the points of a random epoch, for its theorem;
+    here these are those of the snapshot with the lowest F.
 
     References
     ----------
@@ -50,6 +52,9 @@ def _epochs(problem, X, settings, rng, barzilai_borwein):
     n = len(X)
     m, batch = len(problem.answers), min(settings.batch_size, len(problem.answers))
     rows = shuffled(problem, rng)
+    n_steps = settings.update_frequency or m // batch
+    # Answers of an epoch; the remainder of a division counts as if it were used.
+    used_answers = m if settings.update_frequency is None else n_steps * batch
     epsilon = _EPSILON / n if settings.sbb_epsilon is None else settings.sbb_epsilon
     first_step = settings.step or (_FIRST_STEP if barzilai_borwein else 1.0) * n / m
     step, age, passes = first_step, 0, 1.0
@@ -63,16 +68,16 @@ def _epochs(problem, X, settings, rng, barzilai_borwein):
             value = evaluate(X, terms, work, gradient)
         trial, used = X.copy(), step
         svrg_epoch(
-            trial, X, gradient, rows, rng.integers(len(rows)), m // batch, batch, step,
+            trial, X, gradient, rows, rng.integers(len(rows)), n_steps, batch, step,
             terms.loss, terms.shape, terms.reg,
         )  # fmt: skip
         new = evaluate(trial, terms, work, trial_gradient)
-        passes += 3.0
+        passes += 1.0 + 2.0 * used_answers / m
         # Written such that NaN counts as a rise.
         if not new <= (1.0 + _RISE) * value:
             step *= 0.25
             if barzilai_borwein:
-                epsilon = max(epsilon, 0.25 / (step * m))
+                epsilon = max(epsilon, 0.25 / (step * used_answers))
             yield Progress(passes, best_value, used, best, False)
             continue
         moved, turned = (trial - X).ravel(), (trial_gradient - gradient).ravel()
@@ -84,7 +89,7 @@ def _epochs(problem, X, settings, rng, barzilai_borwein):
         if barzilai_borwein and squares > 0.0:
             below = abs(moved @ turned) + epsilon * squares
             # Zero only without epsilon, where the gradient does not change: keep the step.
-            step = squares / below / m if below > 0.0 else step
+            step = squares / below / used_answers if below > 0.0 else step
         if value < best_value:
             best[:], best_value = X, value
         yield Progress(passes, best_value, used, best, done)

@@ -52,6 +52,8 @@ EMBEDDING = {
     "formulation": ("nonconvex", "nonconvex", "convex"),
     "reg": ("auto", 0.0, 1e-12, 1.0, 1e12, 1e300),
     "sbb_epsilon": ("auto", 0.0, 1e-300, 1e300),
+    "eta0": (None, None, 1e-300, 0.01, 1e40),
+    "update_frequency": (None, None, 1, 7),
     "batch_size": (1, 3, 10**6),
     "module_epochs": (None, 1, 5),
     "max_iter": (None, 1, 3, 20),
