@@ -24,7 +24,7 @@ from skscreen.embedding.problem.answers import (
     usable_answers,
     warn_uncompared,
 )
-from skscreen.embedding.problem.losses import CONVEX_LOSSES, TRAITS, EmbeddingLoss
+from skscreen.embedding.problem.losses import TRAITS, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.problem.objects import learn_objects
 from skscreen.embedding.problem.responses import RESPONSES
@@ -33,6 +33,7 @@ from skscreen.embedding.solvers.solve import (
     EmbeddingSolution,
     check_free,
     check_inits,
+    convex_solver,
     solve_from,
 )
 from skscreen.embedding.solvers.state import LARGEST, Progress, Settings
@@ -123,7 +124,7 @@ class OrdinalEmbedding(
         paper).
     max_iter : int or None, default=None
         Largest number of iterations or epochs; None is a limit of each solver (200 for L-BFGS, 50
-        for SVRG). With a certified convex loss, of rounds that add dimensions (100).
+        for SVRG). With a certified convex loss, of rounds (100; 300 for a hinge).
     n_init : int or "auto", default="auto"
         Number of random starts, up to a million; the one with the lowest objective is kept. "auto"
         is 5 for up to 20 objects or one component, otherwise 1. The convex formulation makes one.
@@ -386,15 +387,13 @@ class OrdinalEmbedding(
         # Objects that are in no answer are no part of the problem.
         answers, compared = self._read(X, y, n_objects, sample_weight).compact(len(self.objects_))
         n_objects = len(compared)
-        solver = self.solver
-        if self.formulation == "convex":
-            solver = "convex" if self.loss in CONVEX_LOSSES else "gram"
+        loss = EmbeddingLoss.of(self)
+        solver = convex_solver(loss) if self.formulation == "convex" else self.solver
         check_free(n_objects, self.n_components, solver, self.n_jobs)
         rng = check_random_state(self.random_state)
         order = rng.permutation(len(answers.rows))
         # Stochastic passes take the answers as they come.
         weights = None if answers.weights is None else answers.weights[order]
-        loss = EmbeddingLoss.of(self)
         # `take` is several times as fast as an index, which shows in short fits.
         rows = answers.rows.take(order, axis=0)
         problem = EmbeddingProblem(rows, weights, n_objects, loss, 0.0)

@@ -9,7 +9,7 @@ from skscreen import OrdinalEmbedding
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import random_start
-from skscreen.embedding.solvers.convex import _conjugates, convex, lower_bound
+from skscreen.embedding.solvers.convex import conjugates, convex, lower_bound
 from skscreen.embedding.solvers.solve import solve
 from skscreen.embedding.solvers.state import Settings
 
@@ -40,8 +40,8 @@ def optimum(loss, weights, reg):
     elif loss.shape == 0.0:
         losses = cp.pos(1.0 + z)
     else:
-        # The hinge with a quadratic piece of width 1 is Huber's loss on one side.
-        losses = 0.5 * cp.huber(cp.pos(1.0 + z), 1.0)
+        # The hinge with a quadratic piece is Huber's loss on one side.
+        losses = 0.5 * cp.huber(cp.pos(1.0 + z), loss.shape) / loss.shape
     mean = weights @ losses / weights.sum()
     return cp.Problem(cp.Minimize(mean + reg / N * cp.trace(G))).solve(solver=cp.CLARABEL)
 
@@ -74,6 +74,29 @@ def test_the_optimum_is_that_of_an_interior_point_method(loss, weights, rows, re
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize("rows", [ROWS, QUADRUPLETS], ids=["triplets", "quadruplets"])
+@pytest.mark.parametrize("reg", [0.02, REG])
+def test_the_optimum_of_a_hinge_is_that_of_an_interior_point_method(smoothing, weights, rows, reg):
+    model = OrdinalEmbedding(
+        2, loss="gnmds", smoothing=smoothing, formulation="convex", reg=reg, tol=1e-5, random_state=0
+    ).fit(rows, sample_weight=weights)
+    each = np.ones(60) if weights is None else weights
+    expected = optimum(EmbeddingLoss("gnmds", smoothing), each, reg)
+    assert model.dual_gap_ <= 1e-5
+    assert_allclose(model.objective_, expected, rtol=1e-5)
+    assert model.objective_ * (1.0 - model.dual_gap_) <= expected * (1.0 + 1e-7)
+
+
+def test_a_hinge_without_a_ridge_has_no_certificate_and_says_so():
+    model = OrdinalEmbedding(loss="gnmds", smoothing=0.0, formulation="convex", reg=0.0)
+    with pytest.warns(ConvergenceWarning, match="reg, which must not be 0"):
+        model.fit(ROWS)
+    assert model.dual_gap_ == 1.0
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_a_bound_holds_wherever_it_comes_from(loss):
     problem = EmbeddingProblem(ROWS, None, N, loss, REG)
@@ -87,7 +110,7 @@ def test_a_bound_holds_wherever_it_comes_from(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_conjugates_are_those_of_the_losses(loss):
+def testconjugates_are_those_of_the_losses(loss):
     # -f*(t) = min over z of f(z) - t z, at slopes f'(z) where that is the minimum.
     rng = np.random.default_rng(0)
     z = rng.normal(size=(50, 2 if loss is ODD else 1))
@@ -98,7 +121,7 @@ def test_conjugates_are_those_of_the_losses(loss):
         values, slopes, _ = loss_values(loss, np.maximum(z, 0.0), np.maximum(-z, 0.0))
         values = values[:, 0]
     assert_allclose(
-        _conjugates(slopes, loss.code, loss.shape), values - (slopes * z).sum(axis=1), atol=1e-14
+        conjugates(slopes, loss.code, loss.shape), values - (slopes * z).sum(axis=1), atol=1e-14
     )
 
 

@@ -57,13 +57,13 @@ def convex(
     for _ in range(settings.max_iter or _ROUNDS):
         *_, progress = lbfgs(problem, points, replace(settings, tol=tol, max_iter=None))
         passes += progress.passes
-        points, before = _principal_axes(points, min(points.shape)), gap
+        points, before = principal_axes(points, min(points.shape)), gap
         value, bound, directions = _certify(problem, points)
         X[:] = 0.0
         X[:, : points.shape[1]] = points[:, : X.shape[1]]
         gap = max(value - bound, 0.0) / value if value > 0.0 else 0.0
         yield Progress(passes, value, 0.0, X, gap <= settings.tol, gap)
-        wider = _widened(problem, points, directions, value)
+        wider = widened(lambda wider: problem.evaluate(wider)[0], points, directions, value)
         if gap <= settings.tol or (wider is None and tol < _STRICTEST):
             return
         if gap > 0.5 * before:
@@ -86,48 +86,57 @@ def _certify(problem, X) -> tuple[float, float, np.ndarray]:
     z = [-margins(X, terms.answers)]
     if problem.loss.of_trials:
         z.append(-margins(X, terms.answers[:, [1, 0, 2]]))
-    t, S = _slopes(np.stack(z, axis=1), terms, n)
-    ridge = terms.reg / n
+    t, S = mean_slopes(np.stack(z, axis=1), terms, n)
+    scale, directions = feasible(S, terms.reg / n)
+    weights = terms.weights if terms.weights.size else None
+    dual = float(np.average(conjugates(scale * t, terms.loss, terms.shape), weights=weights))
+    return value, proved(dual), directions
+
+
+def feasible(S: np.ndarray, ridge: float) -> tuple[float, np.ndarray]:
+    """Return a factor of the slopes that makes them feasible, and directions in which F falls."""
+    n = len(S)
     eigenvalues, vectors = eigh(S, subset_by_index=[0, min(_ADDED, n) - 1])
     # Rounding errors of the eigenvalues, and of the entries of S, which are sums over the answers.
     rounding = 8.0 * EPS * n * float(np.linalg.norm(S)) + 8.0 * EPS * float(np.abs(S).max())
     lowest = float(eigenvalues[0]) - rounding
     scale = 1.0 if lowest >= -ridge else min(1.0, ridge / -lowest)
-    weights = terms.weights if terms.weights.size else None
-    dual = float(np.average(_conjugates(scale * t, terms.loss, terms.shape), weights=weights))
-    # The losses are not negative: t = 0 proves 0.
-    bound = max(dual * (1.0 - 64.0 * EPS), 0.0)
-    return value, bound, vectors[:, eigenvalues < -ridge]
+    return scale, vectors[:, eigenvalues < -ridge]
 
 
-def _slopes(z: np.ndarray, terms: Terms, n_objects: int) -> tuple[np.ndarray, np.ndarray]:
+def proved(dual: float) -> float:
+    """Return a lower bound in spite of rounding; losses are not negative, so t = 0 proves 0."""
+    return max(dual * (1.0 - 64.0 * EPS), 0.0)
+
+
+def mean_slopes(z: np.ndarray, terms: Terms, n_objects: int) -> tuple[np.ndarray, np.ndarray]:
     """f'(z_q), of as many columns as z has, and the weighted mean of their sums with H_q."""
     t, S = np.empty(z.shape), np.zeros((n_objects, n_objects))
     embedding.convex_slopes(z, terms, t, S)
     return t, S
 
 
-def _conjugates(t: np.ndarray, loss: int, shape: float) -> np.ndarray:
+def conjugates(t: np.ndarray, loss: int, shape: float) -> np.ndarray:
     """-f*(t) for rows t >= 0 with sums up to 1."""
     result = np.empty(len(t))
     embedding.conjugates(loss, shape, t, result)
     return result
 
 
-def _widened(problem, points, directions, value) -> np.ndarray | None:
+def widened(evaluate, points, directions, value) -> np.ndarray | None:
     """Return points with more dimensions and a lower F, or None."""
     if directions.shape[1] == 0:
         return None
     size = max(float(np.sqrt(np.mean(points**2)) * np.sqrt(len(points))), 1e-3)
     for _ in range(_HALVINGS):
         wider = np.hstack([points, size * directions])
-        if problem.evaluate(wider)[0] < value:
+        if evaluate(wider) < value:
             return np.ascontiguousarray(wider)
         size *= 0.5
     return None
 
 
-def _principal_axes(points: np.ndarray, n_components: int) -> np.ndarray:
+def principal_axes(points: np.ndarray, n_components: int) -> np.ndarray:
     """Return centred coordinates along the longest axes."""
     centred = points - points.mean(axis=0)
     axes = eigh(centred.T @ centred)[1][:, : -n_components - 1 : -1]

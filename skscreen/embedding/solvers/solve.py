@@ -11,6 +11,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_array
 
 from skscreen.core.memory import check_memory
+from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import auto, random_start
 from skscreen.embedding.solvers.convex import convex
@@ -18,6 +19,7 @@ from skscreen.embedding.solvers.descent import batch, sgd
 from skscreen.embedding.solvers.gram_descent import gram_descent
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.line_moves import improve_line, improve_places
+from skscreen.embedding.solvers.multipliers import multipliers
 from skscreen.embedding.solvers.state import LARGEST, Progress, Settings
 from skscreen.embedding.solvers.svrg import svrg, svrg_sbb
 
@@ -30,11 +32,14 @@ SOLVERS = {
     "lbfgs": lbfgs,
     "gram": gram_descent,
     "convex": convex,
+    "multipliers": multipliers,
 }
 
 # Measured numbers of arrays in memory at the same time: Gram matrices, and embeddings (more for
 # L-BFGS).
 _GRAM_MATRICES, _COPIES = 11, 28
+# A hinge with a quadratic piece that is narrower than this has a solver of its own.
+_SMOOTH = 0.3
 # Starts whose objectives differ by less than this share have ended in the same place.
 _SAME = 1e-3
 # On a line, objects of all starts are moved up to this number of objects, else only of the best
@@ -77,9 +82,16 @@ class EmbeddingSolution:
     dual_gap: float
 
 
+def convex_solver(loss: EmbeddingLoss) -> str:
+    """Return the solver of the convex formulation for a loss."""
+    if loss.name not in CONVEX_LOSSES:
+        return "gram"
+    return "multipliers" if loss.name == "gnmds" and loss.shape < _SMOOTH else "convex"
+
+
 def check_free(n_objects: int, n_components: int, solver: str, n_jobs: int | None) -> None:
     """Refuse points, or Gram matrices, that would not fit, before they are made."""
-    if solver in ("gram", "convex"):
+    if solver in ("gram", "convex", "multipliers"):
         needed = 8.0 * _GRAM_MATRICES * n_objects**2
         what = f"Gram matrices of {n_objects:,} objects"
         check_memory(needed, what, "Use formulation='nonconvex'.")

@@ -8,8 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.embedding.problem.losses import CONVEX_LOSSES, EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
-from skscreen.embedding.solvers.convex import convex
 from skscreen.embedding.solvers.convex import lower_bound as bound_from
+from skscreen.embedding.solvers.solve import SOLVERS, convex_solver
 from skscreen.embedding.solvers.state import Settings
 
 
@@ -56,6 +56,7 @@ class BoundMixin:
         X = self.embedding_[compared]
         best = bound_from(problem, X)
         if not np.isinf(tol):
-            for progress in convex(problem, X.copy(), Settings(tol=float(tol))):
+            solver = SOLVERS[convex_solver(loss)]
+            for progress in solver(problem, X.copy(), Settings(tol=float(tol)), None):
                 best = max(best, progress.value * (1.0 - progress.dual_gap))
         return best
