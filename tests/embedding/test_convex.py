@@ -80,7 +80,13 @@ def test_the_optimum_is_that_of_an_interior_point_method(loss, weights, rows, re
 @pytest.mark.parametrize("reg", [0.02, REG])
 def test_the_optimum_of_a_hinge_is_that_of_an_interior_point_method(smoothing, weights, rows, reg):
     model = OrdinalEmbedding(
-        2, loss="gnmds", smoothing=smoothing, formulation="convex", reg=reg, tol=1e-5, random_state=0
+        2,
+        loss="gnmds",
+        smoothing=smoothing,
+        formulation="convex",
+        reg=reg,
+        tol=1e-5,
+        random_state=0,
     ).fit(rows, sample_weight=weights)
     each = np.ones(60) if weights is None else weights
     expected = optimum(EmbeddingLoss("gnmds", smoothing), each, reg)

@@ -26,12 +26,13 @@ from skscreen.embedding.solvers.convex import (
 from skscreen.embedding.solvers.state import Progress, Settings
 
 _ROUNDS = 300
-# First and smallest penalty, and its decrease where a round did not halve the gap.
+# First and smallest penalty, and its decrease where a solved round did not halve the gap.
 _PENALTY, _LEAST_PENALTY, _WEAKER = 1.0, 1e-4, 0.3
 # First size of the gradient, over the ridge, at which a descent stops, and its decrease; its steps.
 _ROUGH, _STRICTER, _STEPS = 1e-3, 0.3, 300
-# A smooth problem is solved if its gap is below this share of that of the hinge.
-_SOLVED = 0.3
+# A round is solved if its gap is below this share of that of the hinge; its t are taken, too, where
+# they are nearly feasible.
+_SOLVED, _FEASIBLE = 0.3, 0.99
 # Axes that are shorter than this share of the points are left out.
 _SHORT = 1e-7
 
@@ -112,12 +113,14 @@ def multipliers(
         # Without a ridge nothing but 0 can be proved.
         if gap <= settings.tol or smooth.ridge == 0.0:
             return
-        if smooth_value - smooth.dual(t, penalised=True) < _SOLVED * away:
-            smooth.t = t
-            if gap > 0.5 * before:
-                smooth.penalty = max(_WEAKER * smooth.penalty, _LEAST_PENALTY)
-            before = gap
-            continue
-        rough *= _STRICTER
         wider = widened(lambda wider: smooth.at(wider)[0], points, directions, smooth_value)
         points = points if wider is None else wider
+        solved = smooth_value - smooth.dual(t, penalised=True) < _SOLVED * away
+        if solved and gap > 0.5 * before:
+            smooth.penalty = max(_WEAKER * smooth.penalty, _LEAST_PENALTY)
+        if solved:
+            before = gap
+        if solved or scale > _FEASIBLE:
+            smooth.t = t
+        else:
+            rough *= _STRICTER
