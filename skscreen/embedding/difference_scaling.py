@@ -42,8 +42,8 @@ from skscreen.embedding.problem.scale import (
     sides_of,
 )
 from skscreen.embedding.problem.table import read_table
-from skscreen.embedding.tools.verdict import warn_at_chance
 from skscreen.embedding.tools.scale_checks import ScaleChecksMixin
+from skscreen.embedding.tools.verdict import warn_at_chance
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.warning import warn_user
 

@@ -240,9 +240,10 @@ class OrdinalEmbedding(
     an n x n matrix of floats.
 
     Algorithm 1 of SVRG-SBB returns the points of a random epoch; here "svrg-sbb" returns those of
-    the epoch with the lowest F. It is much faster than gradient methods with untuned steps. With tuned steps they are
-    faster still, and "auto" is as fast as these without tuning. The theorems about SVRG-SBB need
-    batches and steps much smaller than those its authors use in practice, and than those used here.
+    the epoch with the lowest F. It is much faster than gradient methods with untuned steps. With
+    tuned steps they are faster still, and "auto" is as fast as these without tuning. The theorems
+    about SVRG-SBB need batches and steps much smaller than those its authors use in practice, and
+    than those used here.
 
     References
     ----------

@@ -26,11 +26,11 @@ def svrg_sbb(
 ) -> Iterator[Progress]:
     """Minimise F from X by SVRG-SBB (Algorithms 1 and 2 of the paper, misprints corrected).
 
-    Each epoch evaluates the gradient g at a snapshot and makes m steps of length b eta on b answers,
-    with m = |Q| / b by default, and eta = |dx|^2 / (|<dx, dg>| + epsilon |dx|^2) / (m b), where dx
-    and dg are the changes of the snapshot and of g. An epoch that raises F is undone and repeated
-    with a quarter of the step. Algorithm 1 returns the points of a random epoch, for its theorem;
-    here these are those of the snapshot with the lowest F.
+    Each epoch evaluates the gradient g at a snapshot and makes m steps of length b eta on b answers
+    each, with m = |Q| / b by default, and eta = |dx|^2 / (|<dx, dg>| + epsilon |dx|^2) / (m b),
+    where dx and dg are the changes of the snapshot and of g. An epoch that raises F is undone and
+    repeated with a quarter of the step. Algorithm 1 returns the points of a random epoch; here
+    these are those of the snapshot with the lowest F.
 
     References
     ----------
