@@ -30,8 +30,8 @@ _ROUNDS = 300
 _PENALTY, _LEAST_PENALTY, _WEAKER = 1.0, 1e-4, 0.3
 # First size of the gradient, over the ridge, at which a descent stops, and its decrease; its steps.
 _ROUGH, _STRICTER, _STEPS = 1e-3, 0.3, 300
-# A round is solved if its gap is below this share of that of the hinge; its t are taken, too, where
-# they are nearly feasible.
+# A round is solved if its gap is below this share of that of the hinge; its t are taken, too, while
+# the gap is large, where they are nearly feasible.
 _SOLVED, _FEASIBLE = 0.3, 0.99
 # Axes that are shorter than this share of the points are left out.
 _SHORT = 1e-7
@@ -120,7 +120,7 @@ def multipliers(
             smooth.penalty = max(_WEAKER * smooth.penalty, _LEAST_PENALTY)
         if solved:
             before = gap
-        if solved or scale > _FEASIBLE:
+        if solved or (scale > _FEASIBLE and gap > 1.0 - _FEASIBLE):
             smooth.t = t
         else:
             rough *= _STRICTER
