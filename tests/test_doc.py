@@ -55,6 +55,18 @@ def test_page_prints_what_it_says(page, capsys):
                 assert printed == ""
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_copies_are_converted_to_onnx(capsys):
+    for library in ("skl2onnx", "onnxruntime"):
+        pytest.importorskip(library)
+    text = (DOC / "guide" / "exporting.md").read_text(encoding="utf-8")
+    names = {"__name__": "__main__"}
+    for code in re.findall(r"^```(?:python|py)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        exec(compile(code, "exporting.md", "exec"), names)
+    capsys.readouterr()
+
+
 def test_table_of_benchmarks_is_that_of_the_numbers():
     pictures = runpy.run_path(str(DOC / "pictures.py"))
     jobs = json.loads((DOC / "_static" / "readme_figures.json").read_text(encoding="utf-8"))
