@@ -128,6 +128,8 @@ EXTRA = {
     "participant": WORKER,
     "many participants": RNG.integers(17, size=900),
     "more participants than objects": RNG.integers(40, size=900),
+    "as many participants as objects": np.random.default_rng(4).integers(N, size=900),
+    "trial in a block": np.arange(900) % N,
     "name of a participant": np.array([f"P{k}" for k in WORKER]),
     "one participant": np.full(900, "P1"),
     "trial": np.arange(900),

@@ -1,5 +1,7 @@
 """Columns of a table that hold no objects: participants, times, ratings, responses, choices."""
 
+from itertools import combinations
+
 import numpy as np
 
 from skscreen.embedding.problem.table import Table
@@ -15,6 +17,8 @@ _FEW_HEADS = 5
 # A column has all values if it has this share of them. A value that is so often in a column would
 # be in the others by chance.
 _COMPLETE, _MANY = 0.95, 20
+# A column that names an object of its row as often as by chance is told by so many of these rows.
+_LEAST_REPEATS = 10
 # Cells that two columns share by chance below which their similarity tells nothing.
 _LEAST_SHARED = 30
 
@@ -58,6 +62,9 @@ def check_columns(table: Table, *, declared: bool, lead: int | None) -> None:
             _refuse(table, column, suspects, "has hardly any value in common with the others")
     for column in unlike:
         _refuse(table, column, suspects, "has the values of the others in other shares")
+    for column in range(rows.shape[1]):
+        if _repeats_by_chance(rows, counts, column):
+            _refuse(table, column, {column}, "names objects of its own row as often as by chance")
 
 
 def _first_of_each(rows: np.ndarray) -> np.ndarray:
@@ -125,6 +132,22 @@ def _is_unlike(rows: np.ndarray, counts: np.ndarray, column: int) -> bool:
     by_chance = np.minimum(one, other).sum()
     shared = np.minimum(counts[column], others).sum(axis=1).max()
     return bool(by_chance >= _LEAST_SHARED and shared < 0.5 * by_chance)
+
+
+def _repeats_by_chance(rows: np.ndarray, counts: np.ndarray, column: int) -> bool:
+    """Whether only this column repeats others of its row, each as often as by chance.
+
+    The objects of a trial differ; so do those of a pair, and each has one in quadruplets.
+    """
+    others = np.delete(rows, column, axis=1)
+    # Triplets with objects drawn at random are left to the user.
+    if others.shape[1] < 3 or any(
+        np.any(others[:, a] == others[:, b]) for a, b in combinations(range(others.shape[1]), 2)
+    ):
+        return False
+    repeats = np.count_nonzero(others == rows[:, [column]], axis=0)
+    by_chance = np.delete(counts, column, axis=0) @ counts[column] / len(rows)
+    return bool(np.all((by_chance >= _LEAST_REPEATS) & (repeats >= 0.5 * by_chance)))
 
 
 def _refuse_choices(table: Table, rows: np.ndarray, suspects: set[int]) -> None:
