@@ -89,7 +89,7 @@ def cross_val_predict_sequences(
     X, (labels, _) = list_of_sequences(X), check_lists(y, "y")
     if len(X) != len(labels):
         raise ValueError(f"y must hold {len(X)} sequences, as X does, got {len(labels)}.")
-    splits = list(check_cv(cv).split(np.zeros(len(X)), None, groups))
+    splits = _splits(check_cv(cv), len(X), groups)
     tested = np.concatenate([test for _, test in splits])
     if not np.array_equal(np.sort(tested), np.arange(len(X))):
         raise ValueError("cv must put each sequence into one test set, as KFold does.")
@@ -105,6 +105,16 @@ def cross_val_predict_sequences(
         for c, part in zip(test, parts, strict=True):
             out[c] = part
     return out
+
+
+def _splits(cv, n: int, groups) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the splits of n sequences, whose labels are not classes."""
+    try:
+        return list(cv.split(np.zeros(n), None, groups))
+    except TypeError as error:
+        raise ValueError(
+            f"cv must split sequences without their labels, as KFold and GroupKFold do, got {cv}."
+        ) from error
 
 
 def _predict_fold(estimator, X, y, train, test, method, params, classes) -> list:

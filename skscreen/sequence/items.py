@@ -7,6 +7,7 @@ import numpy as np
 
 # What a dict may hold as it is.
 _PLAIN = {str, int, bool, np.str_}
+_LARGE = 2**53
 
 
 def plain_items(items, name: str, separator: str) -> list[dict]:
@@ -16,7 +17,12 @@ def plain_items(items, name: str, separator: str) -> list[dict]:
 
 def _plain_item(item, name: str, t: int, separator: str) -> Mapping:
     if isinstance(item, Mapping):
-        if {type(value) for value in item.values()} <= _PLAIN:
+        kinds = {type(value) for value in item.values()}
+        # Whole numbers may be too large.
+        if kinds <= _PLAIN and (
+            int not in kinds
+            or all(abs(value) < _LARGE for value in item.values() if type(value) is int)
+        ):
             return item
         out = {}
         for key, value in item.items():
@@ -44,7 +50,7 @@ def _add(out: dict, key: str, value, name: str, separator: str) -> None:
     elif isinstance(value, (Number, np.bool_)) and not isinstance(value, complex):
         # No number is no feature, as in crfsuite.
         if value == value:
-            out[key] = float(value)
+            out[key] = _number(value, f"{name}[{key!r}]")
     elif isinstance(value, Mapping):
         for inner, part in value.items():
             # The name of the string becomes part of that of the feature.
@@ -66,6 +72,13 @@ def _add(out: dict, key: str, value, name: str, separator: str) -> None:
         raise ValueError(
             f"{name}[{key!r}] must be a number, a string, or a list or dict of them, got {value!r}."
         )
+
+
+def _number(value, name: str) -> float:
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise ValueError(f"{name} must be a number of double precision, got {value}.") from error
 
 
 def _text(value) -> str:

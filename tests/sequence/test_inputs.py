@@ -210,6 +210,13 @@ def test_predictions_are_joined_by_scikit_learn():
     assert [*map(len, found)] == LENGTHS and isinstance(ChainCRF().fit(X, Y).predict(X), list)
 
 
+def test_numbers_that_are_too_large_are_placed():
+    model = make_pipeline(SequenceTransformer(DictVectorizer()), ChainCRF())
+    for item in ({"x": 10**400}, {"x": {"y": 10**400}}):
+        with pytest.raises(ValueError, match=r"X\[1\]\[2\]\['x.*double precision"):
+            model.fit([[{"x": 1}] * 3, [{"x": 1}, {"x": 1}, item]], [TAGS[0]] * 2)
+
+
 def test_sparse_and_dense_sequences_are_stacked():
     mixed = [sparse.csr_array(part) if c % 2 else part for c, part in enumerate(X)]
     scaler = StandardScaler(with_mean=False)

@@ -9,7 +9,13 @@ from chain_cases import LENGTHS, X, Y
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.feature_extraction import DictVectorizer
-from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -151,3 +157,8 @@ def test_scores_have_names_for_scikit_learn(scoring):
     search = GridSearchCV(model, {"chaincrf__C": [0.01, 10.0]}, scoring=scoring, cv=2).fit(X, y)
     if scoring == "span_f1":
         assert search.score(X, y) == span_f1(y, search.predict(X))
+
+
+def test_splits_do_not_see_labels():
+    with pytest.raises(ValueError, match="cv must split sequences without their labels"):
+        cross_val_predict_sequences(ChainCRF(), X, Y, cv=StratifiedKFold(2))
