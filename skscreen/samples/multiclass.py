@@ -110,6 +110,11 @@ class OneVsOne:
 Division = OneVsRest | OneVsOne
 
 
+def first_positive(division: OneVsRest) -> np.ndarray:
+    """Return the samples of a problem of two classes, those of positive sign first."""
+    return np.argsort(-division.signs(0), kind="stable")
+
+
 def divided(labels: Labels, multi_class: str) -> Division:
     """Return the problems of a training set; `multi_class` is "ovr" or "ovo"."""
     several = labels.present.size > 2

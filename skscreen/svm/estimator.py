@@ -350,12 +350,14 @@ def _solved(
     solve = problem.solve
     if model.penalty == "l1":
         solve = l1_solver(model, problem)
-    elif starts is None and (together := problem.solve_together(C, model.tol)) is not None:
-        return together
-    return Parallel(n_threads, require="sharedmem", return_as="generator")(
-        delayed(solve)(k, C, model.tol, None if starts is None else starts[k])
+    calls = (
+        (k, C, model.tol, None if starts is None else starts[k])
         for k in range(problem.division.n_problems)
     )
+    if n_threads == 1:
+        return (solve(*call) for call in calls)
+    threads = Parallel(n_threads, require="sharedmem", return_as="generator")
+    return threads(delayed(solve)(*call) for call in calls)
 
 
 def fitted(

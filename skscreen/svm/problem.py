@@ -25,13 +25,14 @@ from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.multiclass import Division, OneVsRest, divided
 from skscreen.samples.rows import LARGEST_SINGLE
 from skscreen.samples.targets import Targets
-from skscreen.svm.class_pairs import ClassPairs, block_bytes
+from skscreen.svm.class_pairs import ClassPairs
 from skscreen.svm.hard_margin import solve_hard_margin
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.sample_set import SampleSet
 from skscreen.svm.screening.rules import BEST
 from skscreen.svm.settings import Settings, by_rows
-from skscreen.svm.small_problems import SmallProblems
+from skscreen.svm.solvers.kernel.single_pairs import ClassBlocks, block_bytes
+from skscreen.svm.solvers.kernel.small_pairs import small_blocks
 from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
 from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
 from skscreen.svm.solvers.solution import SampleSolution
@@ -92,23 +93,32 @@ class SVMProblem:
         once = self._settings.once and self.division.n_problems == 1
         return SampleSet(X, self.kernel, replace(self._settings, once=once), shared)
 
-    def _shared_pairs(self) -> ClassPairs | SmallProblems | None:
+    def _shared_pairs(self) -> ClassPairs | None:
         """Return what solves problems of two classes that share kernel values, where that is so."""
-        settings, X, n = self._settings, self._taking_part, self.labels.rows.size
-        how = settings.bias, settings.free, settings.max_iter
+        settings, division, n = self._settings, self.division, self.labels.rows.size
         if self._is_small:
-            kept = self._kept_blocks(8.0 * n * n)
-            return SmallProblems(X, self.kernel, self.division, *how, kept)
-        if isinstance(self.division, OneVsRest) or not self._has_blocks:
+            how = division, settings.bias, settings.free
+            blocks = small_blocks(
+                self._taking_part, self.kernel, *how, self._kept_blocks(8.0 * n * n)
+            )
+        else:
+            blocks = self._class_blocks()
+        if blocks is None:
+            return None
+        return ClassPairs(blocks, division, settings.bias, settings.free, settings.max_iter)
+
+    def _class_blocks(self) -> ClassBlocks | None:
+        """Return kernel values inside classes, if one-vs-one problems are solved with these."""
+        division, bias = self.division, self._settings.bias
+        if isinstance(division, OneVsRest) or not self._has_blocks:
             return None
         # The certificate of others looks at all of their values.
-        if not (gram := self.kernel.gram(X, 0.0)).is_definite:
+        if not (gram := self.kernel.gram(self._taking_part, 0.0)).is_definite:
             return None
-        if gram.diagonal.max(initial=0.0) + settings.bias**2 > LARGEST_SINGLE:
+        if gram.diagonal.max(initial=0.0) + bias**2 > LARGEST_SINGLE:
             return None
-        blocks = gram.blocks or gram.tiles()
-        kept = self._kept_blocks(block_bytes(self.division))
-        return ClassPairs(blocks, gram.diagonal, self.division, *how, kept)
+        kept = self._kept_blocks(block_bytes(division))
+        return ClassBlocks(gram.blocks or gram.tiles(), gram.diagonal, division, bias, kept)
 
     def _kept_blocks(self, nbytes: float) -> KernelBlocksKept | None:
         """Return blocks of the kernel matrix that stay in memory, if there is a store."""
@@ -212,18 +222,6 @@ class SVMProblem:
             solution = solve_with_store(solver, self._stored, problem, C, tol, start)
         solution = replace(solution, n_iter=solution.n_iter + spent)
         return samples.finish(signs * solution.alpha, solution)
-
-    def solve_together(self, C: float, tol: float) -> list[SampleSolution] | None:
-        """Solve all problems for one C, if they are so small that one call does it."""
-        if not isinstance(self._pairs, SmallProblems) or self._stored is not None or math.isinf(C):
-            return None
-        solutions = self._pairs.together(C, tol)
-        return [
-            found
-            if self._is_final(found)
-            else self._solve_alone(k, C, tol, found.alpha, found.n_iter)
-            for k, found in enumerate(solutions)
-        ]
 
     def starts(self, C: float, tol: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Return dual variables near the solutions of all problems, where they are found together.

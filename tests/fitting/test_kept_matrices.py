@@ -13,8 +13,9 @@ from skscreen.fitting.kept_matrices import (
     kept_kernel_matrices,
     kept_matrix,
 )
-from skscreen.svm import problem, small_problems
-from skscreen.svm.class_pairs import ClassPairs
+from skscreen.svm import problem
+from skscreen.svm.solvers.kernel import small_pairs
+from skscreen.svm.solvers.kernel.single_pairs import ClassBlocks
 
 
 @pytest.fixture(autouse=True)
@@ -101,8 +102,8 @@ def test_fits_of_several_classes_share_kernel_values(tmp_path, monkeypatch):
     # As of more samples.
     monkeypatch.setattr(problem, "_FEW", 0)
     X, y = load_wine(return_X_y=True)
-    X, computed, block = scale(X), [], ClassPairs._block
-    monkeypatch.setattr(ClassPairs, "_block", lambda *args: computed.append(1) or block(*args))
+    X, computed, block = scale(X), [], ClassBlocks._block
+    monkeypatch.setattr(ClassBlocks, "_block", lambda *args: computed.append(1) or block(*args))
     for C in (0.1, 1.0):
         kept = ScreenedSVC(C, store=tmp_path, tol=1e-8).fit(X, y)
         assert len(computed) == 6
@@ -115,9 +116,9 @@ def test_fits_of_several_classes_share_kernel_values(tmp_path, monkeypatch):
 
 
 def test_small_fits_share_kernel_values(tmp_path, monkeypatch):
-    computed, blocks = [], small_problems.class_blocks
+    computed, blocks = [], small_pairs.class_blocks
     monkeypatch.setattr(
-        small_problems, "class_blocks", lambda *args: computed.append(1) or blocks(*args)
+        small_pairs, "class_blocks", lambda *args: computed.append(1) or blocks(*args)
     )
     X, y = load_wine(return_X_y=True)
     for C in (0.1, 1.0):

@@ -8,8 +8,9 @@ from skscreen import ScreenedSVC
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.labels import check_labels
 from skscreen.samples.multiclass import OneVsOne
-from skscreen.svm import class_pairs
 from skscreen.svm.class_pairs import ClassPairs
+from skscreen.svm.solvers.kernel import single_pairs
+from skscreen.svm.solvers.kernel.single_pairs import ClassBlocks
 
 # Three classes that overlap, one of them rare; some rows far from the others.
 RNG = np.random.default_rng(0)
@@ -24,7 +25,8 @@ WEIGHTS = RNG.uniform(0.5, 2.0, Y.size)
 def solved(data, kernel, C, bias, tol, problem, **options):
     division = OneVsOne(check_labels(data, Y, WEIGHTS, None))
     gram = kernel.gram(data, 0.0)
-    pairs = ClassPairs(gram.tiles(), gram.diagonal, division, bias or 0.0, bias is None, None)
+    blocks = ClassBlocks(gram.tiles(), gram.diagonal, division, bias or 0.0)
+    pairs = ClassPairs(blocks, division, bias or 0.0, bias is None, None)
     Cs = np.atleast_1d(C)
     return division, list(pairs.follow(problem, Cs, tol, **options))
 
@@ -51,7 +53,7 @@ def gap(K, division, problem, bias, found):
 def test_the_gap_is_no_larger_than_said(C, tol, data, bias, whole, monkeypatch):
     if not whole:
         for name, value in (("_WHOLE", 100), ("_LOOKED_AT", 30), ("_FEWEST", 60), ("_MOST", 200)):
-            monkeypatch.setattr(class_pairs, name, value)
+            monkeypatch.setattr(single_pairs, name, value)
     data = {"plain": X, "far": FAR, "very far": VERY_FAR}[data]
     K = rbf_kernel(data, gamma=0.1)
     for problem in range(3):
@@ -99,9 +101,8 @@ def test_a_hard_margin_is_the_solution_for_all_larger_C(tol, bias):
 def test_few_steps_are_not_enough():
     division = OneVsOne(check_labels(X, Y, WEIGHTS, None))
     gram = Kernel("rbf", 0.1, 3, 0.0).gram(X, 0.0)
-    (found,) = ClassPairs(gram.tiles(), gram.diagonal, division, 0.0, True, 5).follow(
-        0, [1.0], 1e-6
-    )
+    blocks = ClassBlocks(gram.tiles(), gram.diagonal, division, 0.0)
+    (found,) = ClassPairs(blocks, division, 0.0, True, 5).follow(0, [1.0], 1e-6)
     assert not found.converged and found.n_iter <= 5
     assert found.certificate.gap > 1e-6 * found.certificate.primal
 

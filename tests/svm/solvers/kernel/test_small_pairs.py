@@ -2,7 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
@@ -12,7 +12,8 @@ from skscreen import ScreenedSVC
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.labels import check_labels
 from skscreen.samples.multiclass import divided
-from skscreen.svm.small_problems import SmallProblems
+from skscreen.svm.class_pairs import ClassPairs
+from skscreen.svm.solvers.kernel.small_pairs import small_blocks
 from tests.svm_reference import dual, free_gap, free_optimum, optimum
 from tests.svm_reference import gap as reference_gap
 
@@ -34,7 +35,14 @@ RBF, FLAT, NARROW, POLY = (
 
 def problems(data, labels, kernel, bias, max_iter=None):
     division = divided(check_labels(data, labels, WEIGHTS[: len(labels)], None), "ovo")
-    return division, SmallProblems(data, kernel, division, bias or 0.0, bias is None, max_iter)
+    how = bias or 0.0, bias is None
+    blocks = small_blocks(data, kernel, division, *how)
+    return division, ClassPairs(blocks, division, *how, max_iter)
+
+
+def solved(small, division, C, tol):
+    """The solutions of all problems."""
+    return [next(small.follow(k, [C], tol)) for k in range(division.n_problems)]
 
 
 def extended(kernel, data):
@@ -70,7 +78,7 @@ def test_the_gap_is_no_larger_than_said(classes, data, kernel, bias):
     K = extended(kernel, data)
     for C in (1e-3, 1.0, 1e3, 1e6, 1e10):
         for tol in (1e-3, 1e-6):
-            for problem, found in enumerate(small.together(C, tol)):
+            for problem, found in enumerate(solved(small, division, C, tol)):
                 true, primal = gap(K, division, problem, bias, found)
                 assert true <= found.certificate.gap + 1e-15 * primal
                 if found.converged:
@@ -86,8 +94,8 @@ def test_solutions_are_those_of_clarabel(C, kernel):
     K, signs = sum(extended(kernel, X)).astype(np.float64), np.where(labels == 1, 1.0, -1.0)
     Q, caps = signs[:, None] * K * signs, C * WEIGHTS
     for bias in (None, 0.0, 2.0):
-        _, small = problems(X, labels, kernel, bias)
-        (found,) = small.together(C, 1e-8)
+        division, small = problems(X, labels, kernel, bias)
+        (found,) = solved(small, division, C, 1e-8)
         if bias is None:
             alpha = free_optimum(Q, caps, signs)[0]
             best, unsure = dual(Q, alpha), free_gap(Q, caps, signs, alpha)
@@ -101,13 +109,9 @@ def test_solutions_are_those_of_clarabel(C, kernel):
         assert unsure <= 1e-5 * best
 
 
-def test_problems_together_and_alone_have_one_solution():
-    _, small = problems(X, Y, RBF, None)
-    together = small.together(3.0, 1e-6)
-    for problem, found in enumerate(together):
-        (alone,) = small.follow(problem, [3.0], 1e-6)
-        assert_array_equal(alone.alpha, found.alpha)
-        assert alone.b == found.b and alone.certificate == found.certificate
+def test_solutions_of_other_values_are_starts():
+    division, small = problems(X, Y, RBF, None)
+    for problem, found in enumerate(solved(small, division, 3.0, 1e-6)):
         (again,) = small.follow(problem, [3.0], 1e-6, found.alpha)
         assert again.converged and again.n_iter <= found.n_iter
         path = list(small.follow(problem, [0.1, 3.0], 1e-6))
@@ -117,10 +121,10 @@ def test_problems_together_and_alone_have_one_solution():
 @pytest.mark.parametrize("bias", [None, 0.0, 2.0])
 def test_a_hard_margin_is_the_solution_for_all_larger_C(bias):
     data = X + 6.0 * Y[:, None]
-    _, small = problems(data, Y, RBF, bias)
-    known = small.together(1e5, 1e-9)
+    division, small = problems(data, Y, RBF, bias)
+    known = solved(small, division, 1e5, 1e-9)
     for C in (1e7, 1e10):
-        for one, other in zip(known, small.together(C, 1e-9), strict=True):
+        for one, other in zip(known, solved(small, division, C, 1e-9), strict=True):
             assert other.converged
             assert_allclose(one.certificate.primal, other.certificate.primal, rtol=1e-8)
 
@@ -149,8 +153,8 @@ def test_large_C_is_no_trouble(gamma):
 
 
 def test_few_steps_are_not_enough():
-    _, small = problems(X, Y, RBF, None, 5)
-    for found in small.together(1.0, 1e-6):
+    division, small = problems(X, Y, RBF, None, 5)
+    for found in solved(small, division, 1.0, 1e-6):
         assert not found.converged and found.n_iter == 5
         assert found.certificate.gap > 1e-6 * found.certificate.primal
 
