@@ -16,8 +16,9 @@ from skscreen.samples.multiclass import Division, OneVsOne, first_positive
 from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.kernel.class_pair_loops import solve_small
 
-# Samples up to which a problem is solved to this part of the tolerance, as that takes no time.
-_FEW, _MORE_DIGITS = 400, 1e-4
+# Dual variables up to which all problems are solved to this part of the tolerance, as that takes no
+# time.
+_FEW, _MORE_DIGITS = 300, 1e-4
 
 # Exponents of an RBF kernel below which what its values lack to 1 has more digits than they have.
 _FLAT = 0.5
@@ -42,6 +43,8 @@ class SmallBlocks:
         self._pairs, self._square_bias = pairs, bias**2
         sizes = np.sqrt(sizes**2 + bias**2) if bias else sizes
         self._sizes = [sizes[first:last] for first, last in pairwise(ends)]
+        n_variables = sum(self._sizes[c].size for classes in pairs for c in classes)
+        self._part = _MORE_DIGITS if n_variables <= _FEW else 1.0
 
     def pair(self, problem: int, rows: np.ndarray) -> "SmallPair":
         """Return one of the problems."""
@@ -49,23 +52,24 @@ class SmallBlocks:
         blocks = self._blocks
         values = blocks[first, first], blocks[second, second], blocks[classes], self._square_bias
         sizes = np.concatenate([self._sizes[first], self._sizes[second]])
-        return SmallPair(values, (sizes, self._relative), self._missing)
+        return SmallPair(values, (sizes, self._relative), self._missing, self._part)
 
 
 class SmallPair:
     """A problem of two classes; see `class_pair_loops.solve_small` and `class_blocks`."""
 
-    def __init__(self, values: tuple, errors: tuple[np.ndarray, float], missing: float):
-        self._values, self._errors, self._missing = values, errors, missing
+    def __init__(self, values: tuple, errors: tuple, missing: float, part: float):
+        self._values, self._errors, self._missing, self._part = values, errors, missing, part
 
     def solve(self, box: Box, beta, tol: float, limit: int) -> tuple[float, float, float, int]:
         """Improve beta; return intercept, bounds on gap and primal value, and steps."""
-        enough = tol * (_MORE_DIGITS if beta.size <= _FEW else 1.0)
         bounds = box.target, box.low, box.high, box.free
         steps, b, gap, primal = solve_small(
-            *self._values, *bounds, *self._errors, tol, enough, limit, beta
+            *self._values, *bounds, *self._errors, tol, tol * self._part, limit, beta
         )
-        return b - self._missing * fsum(beta), gap, primal, steps
+        if self._missing:
+            b -= self._missing * fsum(beta)
+        return b, gap, primal, steps
 
 
 def small_blocks(X, kernel: Kernel, division: Division, bias: float, free: bool, kept=None):
