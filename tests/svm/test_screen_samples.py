@@ -160,6 +160,19 @@ def test_linear_svc_as_reference_and_as_solver(loss, tol):
     assert part == pytest.approx(objective(whole.fit(X, LABELS)), rel=1e-7)
 
 
+def test_accurate_weights_decide_as_accurate_dual_variables_do():
+    rng = np.random.default_rng(0)
+    y = np.arange(3000) % 2
+    Z = rng.normal(scale=1.5, size=(3000, 2)) + np.where(y, 0.5, -0.5)[:, None]
+    options = {"C": 9.0, "loss": "hinge", "fit_intercept": False, "random_state": 0}
+    weights = ScreenedLinearSVC(tol=1e-12, **options).fit(Z, y)
+    rates = [screen_samples(Z, y, 10.0, reference=weights).rate_]
+    known = LinearSVC(**options).fit(Z[:9], y[:9])
+    known.coef_, known.intercept_ = weights.coef_, weights.intercept_
+    rates.append(screen_samples(Z, y, 10.0, reference=known).rate_)
+    assert rates[0] > 0.9 and rates[1] == pytest.approx(rates[0], abs=0.02)
+
+
 def test_tests_are_ordered_as_in_the_paper():
     """IT decides what BT1 and BT2 decide, and rates rise with C_ref / C (Fig. 4)."""
     rates = []

@@ -14,6 +14,10 @@ from skscreen.svm.screened.regions import Point
 # Samples nearest to the kink whose dual variables are looked for where only weights are known.
 _NEAREST = 1000
 
+# Rounds of this search, each from the point of the one before, and its options.
+_ROUNDS = 4
+_LBFGS = {"maxiter": 1000, "ftol": 1e-15, "gtol": 0.0, "maxcor": 30, "maxfun": 5000}
+
 
 class GivenDuals:
     """Dual variables that are given, for whatever C.
@@ -182,18 +186,29 @@ def duals_for(samples: LinearSamples, losses: SampleLosses, w: np.ndarray) -> np
     rest[nearest] = 0.0
     lacks = losses.thresholds[nearest] - samples.q_dot(rest)[nearest]
 
-    def negative_dual(a: np.ndarray) -> tuple[float, np.ndarray]:
-        """In units of the caps, so that steps mean the same for every C."""
-        a = caps * a
-        product = Q @ a
-        return float(a @ (0.5 * product - lacks)), caps * (product - lacks)
-
-    start = np.where(np.abs(short[nearest]) < 1e-3, 0.5, alpha[nearest] / caps)
-    box = [(0.0, 1.0)] * size
-    options = {"maxiter": 1000, "ftol": 1e-15, "gtol": 0.0, "maxcor": 30, "maxfun": 5000}
-    found = minimize(negative_dual, start, jac=True, bounds=box, method="L-BFGS-B", options=options)
-    alpha[nearest] = caps * np.clip(found.x, 0.0, 1.0)
+    # In units of the caps, so that steps mean the same for every C.
+    shares = np.where(np.abs(short[nearest]) < 1e-3, 0.5, alpha[nearest] / caps)
+    for _ in range(_ROUNDS):
+        shares = _moved(Q, lacks - Q @ (caps * shares), caps, shares)
+    alpha[nearest] = caps * shares
     return alpha
+
+
+def _moved(Q: np.ndarray, slopes: np.ndarray, caps: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return shares of the caps with a larger dual value; slopes are those of the dual there.
+
+    The function is what the dual loses by a move: of its value itself digits would cancel.
+    """
+
+    def negative_gain(move: np.ndarray) -> tuple[float, np.ndarray]:
+        product = Q @ (caps * move)
+        return float(caps * move @ (0.5 * product - slopes)), caps * (product - slopes)
+
+    box = np.stack([-shares, 1.0 - shares], axis=1)
+    found = minimize(
+        negative_gain, np.zeros(caps.size), jac=True, bounds=box, method="L-BFGS-B", options=_LBFGS
+    )
+    return np.clip(shares + found.x, 0.0, 1.0)
 
 
 def as_known(reference, n_samples: int, n_features: int) -> GivenDuals | Known:
