@@ -15,15 +15,15 @@ et al. 2019, section 6.3).
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from skscreen.core.floats import EPS
 from skscreen.core.memory import Pool, aligned
 from skscreen.metric_learning.problem.domains import Point
-from skscreen.metric_learning.problem.items import Items
-from skscreen.metric_learning.problem.losses import SmoothedHinge
+from skscreen.metric_learning.problem.items import Items, PairDistances
+from skscreen.metric_learning.problem.loss_sums import LossSums
 from skscreen.metric_learning.problem.pair_loops import (
     SORT_FROM,
     add_edges,
@@ -31,15 +31,11 @@ from skscreen.metric_learning.problem.pair_loops import (
     add_laplacian,
     add_scaled_rows,
     add_weighted_squares,
-    cover,
-    largest_ratio,
     pair_sizes,
-    proximal_pass,
     renumber_points,
     row_and_frobenius_norms,
     scale_columns,
     sort_blocks,
-    sorted_loss_pass,
     squared_distances,
     used_points,
 )
@@ -50,27 +46,11 @@ _WORTH_COPYING = 0.75
 # Largest |x|^2 over mean squared distance at which products lose at most three digits.
 _NARROW_SPREAD = 1e3
 
-# Losses with a narrower quadratic piece are treated as hinges.
-_HINGE = 1e-300
-
 # Numbers in a vector register: rows are padded with zeros to a multiple.
 _LANES = 4
 
 
-@dataclass(frozen=True)
-class PairDistances:
-    """Squared distances of all rows and slots under one metric: margins before subtraction.
-
-    `noise` bounds the rounding error of one embedded difference, so a distance D carries an
-    error of at most 2 sqrt(D) noise + noise^2 (and a relative one of a few eps).
-    """
-
-    near: np.ndarray
-    far: np.ndarray
-    noise: float
-
-
-class Comparisons:
+class Comparisons(LossSums):
     """Comparisons under a full metric matrix; see the module's docstring.
 
     Parameters
@@ -114,7 +94,7 @@ class Comparisons:
         self.has_long_rows = bool((items.stop - items.start).max(initial=0) >= SORT_FROM[0])
         self.near_sizes = near_sizes
         self.far_sizes = far_sizes
-        self._slot_scales = items.slot_weights()
+        self.slot_scales = items.slot_weights()
 
     def __setstate__(self, state: dict) -> None:
         vars(self).update((name, aligned(value)) for name, value in state.items())
@@ -177,136 +157,6 @@ class Comparisons:
             far = self.pool.take(far, items.slots)
         return PairDistances(near, far, noise)
 
-    def loss(self, margins: PairDistances, loss: SmoothedHinge):
-        """Sum of losses and the adjoint of the dual variables, at most one pass over the items.
-
-        Returns
-        -------
-        value : float
-            sum_t w_t l(<H_t, M>) with the weights of the items.
-        adjoint : ndarray
-            sum_t w_t alpha_t H_t with alpha_t = -l'(<H_t, M>).
-        error : float
-            Bound on the Frobenius norm of the adjoint's rounding error.
-        """
-        row_weights, slot_weights = self.weights()
-        value, _ = self._loss_pass(margins, loss, loss.width, row_weights, slot_weights)
-        return value, *self.weighted_sum(*self._weigh(row_weights, slot_weights))
-
-    def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> tuple[float, float]:
-        """Sum of losses alone, without the adjoint, and a bound on its rounding error."""
-        return self._loss_pass(margins, loss, max(loss.width, _HINGE), *self.weights())
-
-    def _loss_pass(self, margins, loss, width, row_weights, slot_weights) -> tuple[float, float]:
-        items = self.items
-        arguments = (
-            items.start, items.stop, margins.near, margins.far, self.thresholds(loss), width,
-            self._scales(), row_weights, slot_weights,
-        )  # fmt: skip
-        return sorted_loss_pass(*arguments, SORT_FROM)
-
-    def loss_bound(self, margins: PairDistances, loss: SmoothedHinge, upper: bool) -> float:
-        """Return what the sum of losses is at most or at least, all rounding errors included."""
-        near_low, near_high, far_low, far_high = self.intervals(((1.0, margins),))
-        ends = (near_high, far_low) if upper else (near_low, far_high)
-        value, error = self.loss_value(PairDistances(*ends, 0.0), loss)
-        return value + error if upper else value - error
-
-    def proximal_loss(self, margins: PairDistances, loss: SmoothedHinge, width, centre):
-        """Like `loss` for the proximal smoothing of the dual round `centre`.
-
-        That holds one dual variable for each item of the full problem.
-
-        Returns
-        -------
-        smoothed, value, fenchel_young, error, adjoint, adjoint_error
-            Sum of the smoothed losses, of the true losses, of the Fenchel-Young terms of the
-            dual variables with a bound on its rounding error, and the adjoint as in `loss`.
-        """
-        weights = self.weights()
-        sums = self._proximal_pass(margins, loss, width, centre, None, weights)
-        return *sums, *self.weighted_sum(*self._weigh(*weights))
-
-    def proximal_duals(self, margins: PairDistances, loss: SmoothedHinge, width, centre):
-        """Return the dual variables of `proximal_loss`, with those of `centre` for other items."""
-        alpha = self.pool.copy(centre)
-        self._proximal_pass(margins, loss, width, centre, alpha, self.weights())
-        return alpha
-
-    def _proximal_pass(self, margins, loss, width, centre, alpha, weights):
-        items = self.items
-        return proximal_pass(
-            items.start, items.stop, items.base, items.rank,
-            margins.near, margins.far, margins.noise, self.thresholds(loss), loss.width,
-            self._scales(), width, centre, alpha, *weights,
-        )  # fmt: skip
-
-    def adjoint_at_zero(self, loss: SmoothedHinge) -> tuple[np.ndarray, float]:
-        """Return the adjoint at the zero metric, and its error.
-
-        The sum of all H_t for the loss's own threshold, under which every item is linear.
-        """
-        items = self.items
-        duals, lengths = loss.duals_at_zero(self.thresholds(loss)), items.stop - items.start
-        slot_weights = cover(items.start, items.stop, self.pool.zeros(items.n_slots))
-        if items.thresholds is not None:
-            slot_weights *= np.repeat(duals, lengths)
-        return self.weighted_sum(*self._weigh(duals * lengths, slot_weights))
-
-    def duals_at_zero(self, loss: SmoothedHinge) -> np.ndarray:
-        """Return the dual variables at the zero metric in the order of item numbers."""
-        if self.items.thresholds is None:
-            return np.ones(self.n_items)
-        rows, slots = self.list_items()
-        duals = np.empty(self.n_items)
-        duals[self.item_numbers(rows, slots)] = loss.duals_at_zero(self.items.thresholds)[rows]
-        return duals
-
-    def near_term(self, weight: float) -> tuple[np.ndarray, float]:
-        """Return B with <B, M> = -weight times the sum of near distances, and its error."""
-        return self.weighted_sum(weight * self._scales(), np.zeros(self.items.n_slots))
-
-    def largest_lam(self, loss: SmoothedHinge) -> float:
-        """Return what lambda_max cannot exceed, from the sizes of the pairs alone."""
-        largest = self.near_sizes.max(initial=0.0) + self.far_sizes.max(initial=0.0)
-        scales = float(self._scales() @ (self.items.stop - self.items.start))
-        return (
-            scales * largest**2 / float(np.abs(loss.reach_from_zero(self.thresholds(loss))).min())
-        )
-
-    def largest_ratio(self, margins: PairDistances, loss: SmoothedHinge) -> float:
-        """Largest ratio of a margin to the one at which the item leaves its piece at zero."""
-        reaches = loss.reach_from_zero(self.thresholds(loss))
-        return largest_ratio(self.items.start, self.items.stop, margins.near, margins.far, reaches)
-
-    def linear_part(self, row_counts, slot_counts, loss: SmoothedHinge):
-        """Linear part of the losses of some items, counted for each row and each slot.
-
-        Returns
-        -------
-        adjoint : ndarray
-            sum_t w_t H_t.
-        error : float
-            Bound on the Frobenius norm of its rounding error.
-        constant : float
-            sum_t w_t (l(<H_t, M>) + <H_t, M>), for whatever M has all of them linear.
-        """
-        row_weights, slot_weights = self._weigh(row_counts, slot_counts)
-        constant = float(row_weights @ self.thresholds(loss))
-        constant -= 0.5 * loss.width * float(row_weights.sum())
-        return *self.weighted_sum(row_weights, slot_weights), constant
-
-    def count_decidable(self, margins: PairDistances, loss: SmoothedHinge) -> int:
-        """Count the items off the quadratic piece: the most that screening could decide."""
-        below = []
-        for near in (margins.near, margins.near - loss.width):
-            # Dual variables of a hinge are 1 below the threshold: rows add up to counts of items.
-            row_weights, slot_weights = self.weights()
-            shifted = replace(margins, near=near)
-            self._loss_pass(shifted, loss, _HINGE, row_weights, slot_weights)
-            below.append(row_weights.sum())
-        return self.n_items - round(below[0] - below[1])
-
     def intervals(self, terms):
         """Intervals for the distances at a centre, rounding errors included.
 
@@ -342,10 +192,6 @@ class Comparisons:
         X = self.X[:, : self.n_features]
         return X[near[:, 0]] - X[near[:, 1]], X[far[:, 0]] - X[far[:, 1]]
 
-    def weights(self) -> tuple[np.ndarray, np.ndarray]:
-        """Zero weights for the rows and for the slots."""
-        return self.pool.zeros(len(self.items.near)), self.pool.zeros(self.items.n_slots)
-
     @property
     def evaluation_work(self) -> float:
         """Work of a step with its projection, in simple operations, some 0.1 ns each.
@@ -354,17 +200,6 @@ class Comparisons:
         """
         d, pairs = self.n_features, self.items.start.size + self.items.n_slots
         return 3e6 + 12.0 * pairs * d + 0.4 * len(self.X) * d**2 + 10.0 * d**3 + self.n_items
-
-    def thresholds(self, loss: SmoothedHinge) -> np.ndarray:
-        """Return the threshold of each row; constants take no memory."""
-        thresholds = self.items.thresholds
-        if thresholds is None:
-            return np.broadcast_to(loss.threshold, len(self.items.near))
-        return thresholds
-
-    def item_weights(self, rows: np.ndarray) -> np.ndarray:
-        """Return the factors of the losses of the items of given rows."""
-        return self._scales()[rows]
 
     def restrict(self, start: np.ndarray, stop: np.ndarray) -> "Comparisons":
         """Keep the far places start[p]:stop[p] of each near pair, and the data they need."""
@@ -384,17 +219,6 @@ class Comparisons:
         items, take = self.items.in_order(order, self.pool), self.pool.take
         geometry = self._like(self.X, items, self.near_sizes, take(self.far_sizes, order))
         return geometry, replace(margins, far=take(margins.far, order))
-
-    def _scales(self) -> np.ndarray:
-        weights = self.items.weights
-        return np.broadcast_to(1.0, len(self.items.near)) if weights is None else weights
-
-    def _weigh(self, row_weights, slot_weights):
-        """Multiply sums over items of dual variables by the weights of the items."""
-        items = self.items
-        if items.weights is None:
-            return row_weights, slot_weights
-        return row_weights * items.weights, slot_weights * self._slot_scales
 
     def _far_weights(self, slot_weights):
         slots = self.items.slots

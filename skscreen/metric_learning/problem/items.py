@@ -25,6 +25,19 @@ from skscreen.metric_learning.problem.pair_loops import cover, renumber_slots
 
 
 @dataclass(frozen=True)
+class PairDistances:
+    """Squared distances of all rows and slots under one metric: margins before subtraction.
+
+    `noise` bounds the rounding error of one embedded difference, so a distance D carries an
+    error of at most 2 sqrt(D) noise + noise^2 (and a relative one of a few eps).
+    """
+
+    near: np.ndarray
+    far: np.ndarray
+    noise: float
+
+
+@dataclass(frozen=True)
 class Items:
     """Which pairs are compared; see the picture above.
 
