@@ -298,7 +298,7 @@ def fuzz_displays(inputs: Inputs) -> None:
         values[0] = inputs.pick(np.nan, np.inf)
     path = SimpleNamespace(
         lams=np.sort(10.0 ** rng.uniform(-5, 5, n))[::-1], objectives=values, dual_gaps=values,
-        screening_rates=np.clip(values, 0, 1), path_screening_rates=np.clip(values, 0, 1),
+        rates=np.clip(values, 0, 1), path_rates=np.clip(values, 0, 1),
     )  # fmt: skip
     scores = inputs.junk("scores", inputs.pick(None, values))
     options = {name: inputs.junk(name, None) for name in ("tol", "baseline")}
