@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <tuple>
@@ -332,6 +333,8 @@ struct NewtonLine {
       if (std::abs(here) <= -left * start) break;
       (here < 0.0 ? low : high) = length;
       length -= here / curvature;
+      // Nearly no curvature: as far as is known to lead downhill.
+      if (!(std::abs(length) < INF)) return low;
       if (!(low < length && length < high)) length = 0.5 * (low + high);
       left = SHARE;
     }

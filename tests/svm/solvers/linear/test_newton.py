@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from skscreen._compiled import svm as loops
 from skscreen.samples.losses import squared_hinge
 from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.solvers.linear import newton as module
@@ -51,3 +52,11 @@ def test_rows_without_zeros_give_the_same():
     thin = np.where(np.abs(X) > 1.2, X, 0.0)
     dense, short = (solved(thin, y, 1.0, 1e-12, rows) for rows in (None, compress(thin)))
     assert abs(short.primal - dense.primal) <= 1e-11 * dense.primal
+
+
+@pytest.mark.parametrize("curvature", [0.0, 5e-324, 1e-300, 1.0])
+def test_lengths_of_lines_of_any_curvature_are_finite(curvature):
+    losses = [np.array([part]) for part in (0.0, 1.0, 1.0)]
+    length = loops.line_length(*losses, np.zeros(1), np.zeros(1), -1e20, curvature)
+    assert 0.0 <= length < np.inf
+    assert curvature < 1.0 or length == pytest.approx(1e20)
