@@ -20,7 +20,7 @@ X, y = scale(X), np.array(["red", "white", "rose"])[y]
 
 
 def counts(model):
-    return [(event.where, event.zero, event.linear) for event in model.screening_history_]
+    return model.screening_history_[["where", "zero", "at_bound"]].tolist()
 
 
 @pytest.mark.slow
