@@ -63,7 +63,7 @@ def test_the_certificate_is_one_of_the_full_problem(client):
     assert_allclose(model.objective_, found.primal(model.lam_), rtol=1e-11)
     assert model.dual_objective_ <= model.objective_
     # Screening has left less than everything, and the active set guessed none of it.
-    assert model.screening_history_[-1].undecided < 0.5 * model.n_triplets_
+    assert model.screening_history_[-1]["undecided"] < 0.5 * model.n_triplets_
 
 
 @pytest.mark.slow
