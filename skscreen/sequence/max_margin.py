@@ -53,8 +53,8 @@ class MaxMarginChain(LinearChain):
     ----------
     C : float, default=1.0
         Weight of the losses, > 0.
-    solver : {"auto", "frank-wolfe", "smoothing", "pragam", "pragam-euclidean", "bmrm"}, \
-            default="auto"
+    solver : str, default="auto"
+        One of "auto", "frank-wolfe", "smoothing", "pragam", "pragam-euclidean" and "bmrm".
         "frank-wolfe" updates one sequence after the other and caches the labellings that it finds;
         it is by far the fastest. "smoothing" is L-BFGS on smoothed losses, for columns of very
         uneven scale, as time stamps. "auto" is the one or the other, by the scales of the columns.

@@ -217,7 +217,16 @@ class BaseSVC(OwnScreening, CallbackSupportMixin, ScoreClassifierMixin, BaseEsti
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X) -> np.ndarray:
-        """Return the logarithms of `predict_proba`."""
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
         return np.log(self.predict_proba(X))
 
     @deprecated("Attribute `probA_` was deprecated in scikit-learn 1.9, as `probability` was.")
