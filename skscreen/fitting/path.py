@@ -53,7 +53,7 @@ class PathResult(Generic[S]):
     model: Any
     solutions: tuple[S, ...]
 
-    def at(self, values: np.ndarray, value: float, name: str):
+    def at(self, values: np.ndarray, value: float, name: str) -> Any:
         """Return the fitted estimator of one of the values of the parameter of the path."""
         found = np.flatnonzero(np.isclose(values, value, rtol=1e-9, atol=0.0))
         if not found.size:

@@ -1,7 +1,10 @@
 """Estimators that remember what they were fitted on, for what is computed when it is asked for."""
 
+from collections.abc import Callable
+from typing import Any
 
-def remember(model, *data) -> None:
+
+def remember(model: Any, *data: Any) -> None:
     """Keep references to the training data; nothing is copied, and pickles do not hold them."""
     vars(model)["_trained_on"] = data
     vars(model).pop("_screened", None)
@@ -12,13 +15,13 @@ class TrainingDataMixin:
 
     def __getstate__(self) -> dict:
         """Return the state without training data, which may be large."""
-        state = dict(super().__getstate__())
+        state: dict = dict(super().__getstate__())  # type: ignore[call-overload]
         for name in ("_trained_on", "_screened"):
             state.pop(name, None)
         return state
 
 
-def remembered(model, compute):
+def remembered(model: Any, compute: Callable[..., Any]) -> Any:
     """Return what `compute` makes of the training data, which is done once.
 
     Raises
