@@ -3,10 +3,13 @@
     python -m benchmarks.whole.dask_rows [--rows 2e6,2e7] [--workers 1,2] [--loss LOSSES]
 
 Rows of 50 standard normal float32 features are made on the workers of a local cluster, labels by a
-random hyperplane with noise; no data are needed. The peer is scikit-learn's `SGDClassifier`, which
-reads the same blocks one after the other (`partial_fit`) until its objective is within 1e-4 of the
-optimum, relative, or for as many passes as --epochs says. Prints a table in Markdown, and the model
-of seconds a pass that is fitted to it: a + b n / workers.
+random hyperplane with noise; no data are needed. Up to --in-memory rows `ScreenedLinearSVC` fits
+the same rows in this process: its seconds, and the largest difference of coefficients between the
+two at a tolerance of 1e-11, relative to the largest coefficient. The peer is scikit-learn's averaged
+`SGDClassifier`, which reads the same blocks one after the other (`partial_fit`) until its objective
+is within 1e-4 of the optimum, relative, or for as many passes as --epochs says; its default steps
+diverge on the squared hinge, which gets steps of 0.01 / sqrt(t). Prints a table in Markdown, and
+the model of seconds a pass that is fitted to it: a + b n / workers.
 """
 
 import argparse
@@ -23,6 +26,7 @@ from sklearn.linear_model import SGDClassifier
 from threadpoolctl import threadpool_limits
 
 import skscreen
+from skscreen import ScreenedLinearSVC
 from skscreen.distributed import DistributedLinearSVC
 
 FEATURES, C = 50, 1.0
@@ -36,15 +40,16 @@ def main() -> None:
     parser.add_argument("--loss", default="squared_hinge,hinge")
     parser.add_argument("--tol", type=float, default=1e-4)
     parser.add_argument("--epochs", type=int, default=20, help="most passes of the peer; 0: none")
+    parser.add_argument("--in-memory", type=float, default=2e6, help="most rows to compare")
     args = parser.parse_args()
     print(
         f"skscreen {skscreen.__version__}, distributed {distributed.__version__}, Python "
         f"{platform.python_version()}, {os.cpu_count()} cores; {FEATURES} float32 features, C = {C}"
     )
-    print(
-        "\n| rows | workers | loss | GB | passes | gap | seconds | driver, MB | worker, MB | SGD |"
-    )
-    print("|" + "---|" * 10)
+    heads = ("rows", "workers", "loss", "GB", "passes", "gap", "seconds", "driver, MB",
+             "worker, MB", "in memory, s", "difference", "SGD")  # fmt: skip
+    print("\n| " + " | ".join(heads) + " |")
+    print("|" + "---|" * len(heads))
     passes = []
     for n_workers in map(int, args.workers.split(",")):
         for n in map(int, map(float, args.rows.split(","))):
@@ -72,15 +77,29 @@ def run(n: int, n_workers: int, loss: str, args) -> tuple[int, float]:
         started = time.perf_counter()
         model.fit(X, y)
         seconds = time.perf_counter() - started
-        peer = sgd(X, y, model, args.epochs) if args.epochs and n_workers == 1 else ""
+        peer = sgd(X, y, model, args.epochs) if args.epochs else ""
         here = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
         there = max(client.run(peak).values())
+        memory = in_memory(X, y, loss, args.tol) if n <= args.in_memory else " | "
         print(
             f"| {n:,} | {n_workers} | {loss} | {4e-9 * n * FEATURES:.1f} | {model.n_iter_} | "
-            f"{model.dual_gap_:.0e} | {seconds:.1f} | {here:.0f} | {there:.0f} | {peer} |",
+            f"{model.dual_gap_:.0e} | {seconds:.1f} | {here:.0f} | {there:.0f} | {memory} | "
+            f"{peer} |",
             flush=True,
         )
         return model.n_iter_, seconds
+
+
+def in_memory(X: da.Array, y: da.Array, loss: str, tol: float) -> str:
+    """Return the seconds of a fit in this process, and the difference of coefficients."""
+    exact = DistributedLinearSVC(C, loss=loss, tol=1e-11, max_iter=500).fit(X, y)
+    X, y = X.compute(), y.compute()
+    started = time.perf_counter()
+    ScreenedLinearSVC(C, loss=loss, tol=tol).fit(X, y)
+    seconds = time.perf_counter() - started
+    peer = ScreenedLinearSVC(C, loss=loss, tol=1e-11).fit(X, y)
+    apart = np.abs(exact.coef_ - peer.coef_).max() / np.abs(peer.coef_).max()
+    return f"{seconds:.1f} | {apart:.0e}"
 
 
 def peak() -> float:
@@ -110,7 +129,11 @@ def block(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def sgd(X: da.Array, y: da.Array, model: DistributedLinearSVC, epochs: int) -> str:
     """Return how long the peer takes to the same objective, or how far it is after all epochs."""
-    peer = SGDClassifier(loss=model.loss, alpha=1.0 / (C * len(y)), random_state=0)
+    steps = {"learning_rate": "invscaling", "eta0": 0.01, "power_t": 0.5}
+    peer = SGDClassifier(
+        loss=model.loss, alpha=1.0 / (C * len(y)), average=True, random_state=0,
+        **(steps if model.loss == "squared_hinge" else {}),
+    )  # fmt: skip
     rows, labels = X.to_delayed().ravel(), y.to_delayed()
     seconds = 0.0
     for _ in range(epochs):
