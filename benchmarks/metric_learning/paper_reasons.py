@@ -16,9 +16,10 @@ from benchmarks.metric_learning.paper_numbers import PAPER
 from benchmarks.metric_learning.paper_runs import best_of
 from benchmarks.support.tables import table
 from skscreen.metric_learning import path_solver
-from skscreen.metric_learning.path_solver import PathSolver
+from skscreen.metric_learning.path_solver import Warm
 from skscreen.metric_learning.problem import build
 from skscreen.metric_learning.problem.comparisons import Comparisons, PairDistances
+from skscreen.metric_learning.problem.domains import Domain, Point
 from skscreen.metric_learning.solvers import projected_gradient, solution
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 
@@ -38,7 +39,7 @@ def reasons(X, y, name: str, **options) -> None:
     """Print CPU times with and without screening for less and less of our solver."""
     steps = {
         "skscreen": [],
-        "starts at the last solution": [patch.object(PathSolver, "_predict", last_solution)],
+        "starts at the last solution": [patch.object(Warm, "start", last_solution)],
         "plain gradient steps": [
             patch.object(path_solver, "AndersonMemory", NoMemory),
             patch.object(projected_gradient, "interior_point_work", lambda _objective: np.inf),
@@ -85,11 +86,9 @@ def reasons(X, y, name: str, **options) -> None:
     )
 
 
-def last_solution(solver: PathSolver, lam: float):
+def last_solution(warm: Warm, lam: float, domain: Domain) -> Point:
     """Start where the last lambda ended."""
-    if solver._reference is None:
-        return solver._first.scaled(1.0 / lam)
-    return solver._reference.point
+    return warm.solution.point
 
 
 class NoMemory(AndersonMemory):

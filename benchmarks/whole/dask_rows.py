@@ -5,7 +5,7 @@
 Rows of 50 standard normal float32 features are made on the workers of a local cluster, labels by a
 random hyperplane with noise; no data are needed. Up to --in-memory rows `ScreenedLinearSVC` fits
 the same rows in this process: its seconds, and the largest difference of coefficients between the
-two at a tolerance of 1e-11, relative to the largest coefficient. The peer is scikit-learn's averaged
+two at a tolerance of 1e-11, relative to the largest. The peer is scikit-learn's averaged
 `SGDClassifier`, which reads the same blocks one after the other (`partial_fit`) until its objective
 is within 1e-4 of the optimum, relative, or for as many passes as --epochs says; its default steps
 diverge on the squared hinge, which gets steps of 0.01 / sqrt(t). Prints a table in Markdown, and
