@@ -20,7 +20,7 @@ def positive_values(name: str, values: Any, kind: str = "a non-empty list") -> n
     """
     found = _ascending(values)
     if found.size == 0 or found[0] <= 0.0:
-        raise ValueError(f"{name} must be {kind} of positive finite numbers.")
+        raise ValueError(f"{name} must be {kind} of positive finite numbers, got {values!r:.80}.")
     return found
 
 
@@ -28,7 +28,9 @@ def values_from_zero(name: str, values: Any) -> np.ndarray:
     """Return values >= 0 in ascending order, each once; see `positive_values`."""
     found = _ascending(values)
     if found.size == 0 or found[0] < 0.0:
-        raise ValueError(f"{name} must be a non-empty list of finite numbers >= 0.")
+        raise ValueError(
+            f"{name} must be a non-empty list of finite numbers >= 0, got {values!r:.80}."
+        )
     return found
 
 

@@ -57,7 +57,10 @@ class PathResult(Generic[S]):
         """Return the fitted estimator of one of the values of the parameter of the path."""
         found = np.flatnonzero(np.isclose(values, value, rtol=1e-9, atol=0.0))
         if not found.size:
-            raise ValueError(f"{name} must be one of the values of the path, got {value!r}.")
+            shown = ", ".join(f"{known:g}" for known in values[:3]) + ", ..." * (len(values) > 3)
+            raise ValueError(
+                f"{name} must be one of the values of the path, {name}s = [{shown}], got {value!r}."
+            )
         return self[int(found[0])]
 
     def __repr__(self) -> str:

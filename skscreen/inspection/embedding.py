@@ -11,11 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import orthogonal_procrustes
 from sklearn.utils import check_scalar
-from sklearn.utils.validation import check_is_fitted
 
 from skscreen.inspection.images import draw_images, read_images
 from skscreen.inspection.labels import place_labels
-from skscreen.inspection.style import GREY, axes_for, checked_classes, legend_above, scatter_classes
+from skscreen.inspection.style import (
+    GREY,
+    axes_for,
+    check_learned,
+    checked_classes,
+    legend_above,
+    scatter_classes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,8 +119,8 @@ class EmbeddingDisplay:
             An estimator with `embedding_`, of at least two components.
         images : str, path, or sequence of ndarray or path, default=None
             A picture for each object in place of its dot: a folder with files that are called as
-            the objects are ("cup.png" for "cup"), or pictures or their files in the order of
-            `objects_`.
+            the objects are ("cup.png" for "cup" or "cup.png"), or pictures or their files in the
+            order of `objects_`.
         names : {"fit", "all"}, None or sequence of str, default="fit"
             Names next to the points. "fit" writes the names of the objects, if the answers had
             names, for which there is room, and how many have none; "all" makes letters smaller and
@@ -151,7 +157,7 @@ class EmbeddingDisplay:
             If there are fewer than two components, if names, images, classes or finite positions
             are missing for some objects, or if `regions` has fewer than three samples.
         """
-        check_is_fitted(estimator, "embedding_")
+        check_learned(estimator, "embedding_", "OrdinalEmbedding")
         points = np.asarray(estimator.embedding_, dtype=float)
         if points.shape[1] < 2:
             raise ValueError("`estimator` has one component: a map needs at least two.")

@@ -47,12 +47,14 @@ def _files(folder: Path, objects: Sequence) -> list[Path]:
     """Return the file of each object in a folder."""
     if not folder.is_dir():
         raise ValueError(f"`images` must be a folder or a picture for each object, got {folder}.")
-    found = {path.stem: path for path in sorted(folder.iterdir()) if path.is_file()}
+    files = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    # Objects may be called as their files are, or without the ending.
+    found = {path.stem: path for path in files} | {path.name: path for path in files}
     missing = [str(name) for name in objects if str(name) not in found]
     if missing:
         raise ValueError(
             f"`images`: {len(missing)} of {len(objects)} objects have no file in {folder}, among "
-            f"them {missing[0]!r}; a file is called as its object is, with any ending."
+            f"them {missing[0]!r}; a file is called as its object is, or that with any ending."
         )
     return [found[str(name)] for name in objects]
 

@@ -7,9 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, column_or_1d
-from sklearn.utils.validation import check_is_fitted
 
-from skscreen.inspection.style import GREY, checked_classes, legend_above, pyplot, scatter_classes
+from skscreen.inspection.style import (
+    GREY,
+    check_learned,
+    checked_classes,
+    legend_above,
+    pyplot,
+    scatter_classes,
+)
 
 # Number of points of the ellipse, and the largest ratio of its axes.
 _ELLIPSE, _LONGEST = 181, 1e3
@@ -87,7 +93,7 @@ class LearnedSpaceDisplay:
         ValueError
             If X or y have the wrong number of features or samples.
         """
-        check_is_fitted(estimator, "components_")
+        check_learned(estimator, "components_", "ScreenedRTLM, or another with components_")
         X = check_array(X, dtype=np.float64, ensure_min_samples=2, input_name="X")
         L = np.asarray(estimator.components_)
         if X.shape[1] != L.shape[1]:

@@ -380,7 +380,8 @@ class PathDisplay:
         ax.set_yscale("log")
         # If a solution is known in closed form its gap is rounding error; the line may leave the
         # panel there, rather than flatten all the rest.
-        ax.set_ylim(bottom=np.nanmin(gaps, where=gaps > _ROUNDING, initial=np.nanmax(gaps)) / 2)
+        shown = gaps > (_ROUNDING if np.nanmax(gaps) > _ROUNDING else 0.0)
+        ax.set_ylim(bottom=np.nanmin(gaps, where=shown, initial=np.nanmax(gaps)) / 2)
         ax.set_ylabel("Relative duality gap")
 
     def _plot_scores(self, ax: Axes) -> None:

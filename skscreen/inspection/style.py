@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +33,17 @@ def pyplot(display: object) -> Any:
             "pip install skscreen[plot]"
         ) from error
     return plt
+
+
+def check_learned(estimator: Any, attribute: str, kind: str) -> None:
+    """Raise unless an estimator has an attribute of a fit; `kind` says which estimators do."""
+    if hasattr(estimator, attribute):
+        return
+    check_is_fitted(estimator)
+    raise TypeError(
+        f"estimator must be a fitted {kind}, got {type(estimator).__name__}. Of a pipeline give "
+        "that step, with what it gets; of a search, best_estimator_."
+    )
 
 
 def axes_for(display: Any, ax: Axes | None, figsize: tuple[float, float]) -> Axes:

@@ -26,7 +26,7 @@ def class_codes(X, y, unlabelled=None, used: np.ndarray | None = None) -> np.nda
         raise ValueError(
             "This ScreenedRTLM estimator requires y to be passed, but the target y is None "
             "(and no triplets were given, nor quadruplets or pairs). If X holds triplets of "
-            "indices, call fit(samples, triplets=X)."
+            "indices, pass the samples as X and them as triplets=."
         )
     _check_meaning(y)
     y = column_or_1d(y, warn=True)

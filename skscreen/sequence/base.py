@@ -22,7 +22,13 @@ from skscreen.sequence.data import (
     check_weights,
     list_of_sequences,
 )
-from skscreen.sequence.labels import check_lists, expect_kind, kind_of, stack_labels
+from skscreen.sequence.labels import (
+    check_lengths,
+    check_lists,
+    expect_kind,
+    kind_of,
+    stack_labels,
+)
 from skscreen.sequence.loops import best_labels, expectations
 
 
@@ -66,8 +72,7 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
         """
         found, (truth, kind) = self.predict(X), check_lists(y, "y")
         expect_kind(kind_of(self.classes_), kind, "y in fit", "y")
-        if [*map(len, found)] != [*map(len, truth)]:
-            raise ValueError("y must hold one sequence of labels of the same length for each of X.")
+        check_lengths(truth, [*map(len, found)])
         weights = np.repeat(check_weights(sample_weight, len(truth)), [*map(len, found)])
         if not weights.size:
             return np.nan
@@ -144,12 +149,7 @@ def begin_fit(
 def _check_labels(y, lengths: np.ndarray) -> np.ndarray:
     """Return the labels of all positions."""
     parts, _ = check_lists(y, "y")
-    if len(parts) != len(lengths):
-        raise ValueError(f"y must hold {len(lengths)} sequences, as X does, got {len(parts)}.")
-    for c, (part, length) in enumerate(zip(parts, lengths, strict=True)):
-        if len(part) != length:
-            raise ValueError(f"y[{c}] must have {length} labels, one for each row of X[{c}], got "
-                             f"{len(part)}.")  # fmt: skip
+    check_lengths(parts, lengths)
     return stack_labels(parts)
 
 
@@ -264,8 +264,7 @@ class MarginalsMixin:
     def _codes(self, y, lengths: np.ndarray) -> list[np.ndarray]:
         """Return places in `classes_` of the labels of each sequence, -1 for None."""
         places, parts = {label: k for k, label in enumerate(self.classes_.tolist())}, list(y)
-        if [*map(len, parts)] != lengths.tolist():
-            raise ValueError("y must hold one sequence of labels of the same length for each of X.")
+        check_lengths(parts, lengths)
         out = []
         for c, part in enumerate(parts):
             labels = np.asarray(part, dtype=object).tolist()

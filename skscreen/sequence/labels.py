@@ -1,5 +1,7 @@
 """Labels of sequences, checked to be of one kind."""
 
+from collections.abc import Sequence, Sized
+
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
@@ -26,6 +28,17 @@ def check_lists(y, name: str) -> tuple[list[np.ndarray], str]:
             kind, first = own, c
         parts.append(labels)
     return parts, kind
+
+
+def check_lengths(parts: Sequence[Sized], lengths: Sequence[int] | np.ndarray) -> None:
+    """Refuse labels that are not as many in each sequence as X has rows."""
+    if len(parts) != len(lengths):
+        raise ValueError(f"y must hold {len(lengths)} sequences, as X does, got {len(parts)}.")
+    for c, (part, length) in enumerate(zip(parts, lengths, strict=True)):
+        if len(part) != length:
+            raise ValueError(
+                f"y[{c}] must have {length} labels, one for each row of X[{c}], got {len(part)}."
+            )
 
 
 def expect_kind(kind: str, other: str, name: str, other_name: str) -> None:

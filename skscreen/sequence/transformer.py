@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.sequence.data import check_names, length_of, list_of_sequences, starts_of
 from skscreen.sequence.items import plain_items
-from skscreen.sequence.labels import check_lists, stack_labels
+from skscreen.sequence.labels import check_lengths, check_lists, stack_labels
 
 
 class SequenceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
@@ -180,8 +180,7 @@ class SequenceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
 def _labels(y, lengths: list[int]) -> np.ndarray:
     """Return the labels of all positions."""
     labels, _ = check_lists(y, "y")
-    if [*map(len, labels)] != lengths:
-        raise ValueError("y must hold one sequence of labels of the same length for each of X.")
+    check_lengths(labels, lengths)
     return stack_labels(labels)
 
 

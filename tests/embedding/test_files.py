@@ -96,6 +96,16 @@ def test_a_choice_that_was_not_shown_is_named_by_its_row():
         model().fit(SHOWN + 1, chosen + 1)
 
 
+def test_the_odd_one_for_a_loss_of_triplets_is_told_of_the_other():
+    odd = np.random.default_rng(0).integers(3, size=len(SHOWN))
+    with pytest.raises(ValueError, match=r"y cannot be read.*\(loss='oddoneout'\) reads it"):
+        model().fit(NAMES[SHOWN], NAMES[SHOWN[np.arange(len(SHOWN)), odd]])
+    stranger = NAMES[SHOWN[:, 1]].astype(object)
+    stranger[3] = "nobody"
+    with pytest.raises(ValueError, match=r"row 3 has \[.*\] and y 'nobody'\. With"):
+        model().fit(NAMES[SHOWN], stranger)
+
+
 def test_tests_of_dimension_read_as_fits_do():
     options = {"cv": 2, "random_state": 0}
     rough = model(tol=0.1, n_init=1, objects=N)

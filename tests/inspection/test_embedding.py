@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.exceptions import NotFittedError
 
-from skscreen import OrdinalEmbedding
+from skscreen import OrdinalEmbedding, ScreenedSVC
 from skscreen.inspection import EmbeddingDisplay
 
 matplotlib.use("Agg")
@@ -136,6 +136,8 @@ def test_principal_axes_are_those_of_largest_spread():
 def test_an_estimator_without_points():
     with pytest.raises(NotFittedError, match="OrdinalEmbedding"):
         EmbeddingDisplay.from_estimator(OrdinalEmbedding())
+    with pytest.raises(TypeError, match="must be a fitted OrdinalEmbedding, got ScreenedSVC"):
+        EmbeddingDisplay.from_estimator(ScreenedSVC().fit([[0.0], [1.0]], [0, 1]))
 
 
 @pytest.mark.parametrize(
@@ -297,6 +299,14 @@ def test_pictures_from_arrays_files_and_a_folder(tmp_path):
         assert len(display.images_) == 6
         assert [box.xy for box in display.images_] == [tuple(point) for point in POINTS]
         assert_allclose(display.images[2][0, 0, 0], 2.0 / 6.0, atol=0.01)
+
+
+def test_objects_that_are_called_as_their_files_are(tmp_path):
+    files = [f"{name}.png" for name in NAMES]
+    for k, name in enumerate(files):
+        plt.imsave(tmp_path / name, np.full((4, 6, 3), k / 6.0))
+    display = EmbeddingDisplay.from_estimator(with_names(POINTS, files), images=tmp_path)
+    assert_allclose([image[0, 0, 0] for image in display.images], np.arange(6) / 6.0, atol=0.01)
 
 
 def test_pictures_that_are_missing_or_none(tmp_path):

@@ -4,6 +4,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import scale
 
 from skscreen import ScreenedRTLM
@@ -78,6 +79,8 @@ def test_one_feature_and_no_metric():
 def test_wrong_arguments_are_named():
     with pytest.raises(NotFittedError):
         LearnedSpaceDisplay.from_estimator(ScreenedRTLM(), X)
+    with pytest.raises(TypeError, match=r"got Pipeline\. Of a pipeline give that step"):
+        LearnedSpaceDisplay.from_estimator(make_pipeline(ScreenedRTLM()).fit(X, y), X, y)
     with pytest.raises(ValueError, match="X must have 13 features, got 2"):
         LearnedSpaceDisplay.from_estimator(learned(np.eye(13)), X[:, :2])
     with pytest.raises(ValueError, match="y must have a class for each of 178 samples, got 3"):

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 import matplotlib
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import scale
 
-from skscreen import rtlm_path
+from skscreen import rtlm_path, svc_path
 from skscreen.inspection import PathDisplay, ScreeningDisplay
 
 matplotlib.use("Agg")
@@ -70,6 +70,13 @@ def test_gaps_that_are_no_rounding_errors_are_in_the_panel():
     display = PathDisplay.from_path(path)
     counted = path.dual_gaps[path.dual_gaps > 1e-12]
     assert display.axes_[-1].get_ylim()[0] < counted.min()
+
+
+def test_gaps_that_are_all_rounding_errors_are_in_the_panel():
+    X, y = load_breast_cancer(return_X_y=True)
+    display = PathDisplay.from_path(svc_path(scale(X), y, [0.01, 0.1, 1.0], tol=1e-13))
+    assert display.dual_gaps.max() < 1e-12
+    assert display.axes_[-1].get_ylim()[0] < display.gap_line_.get_ydata().min()
 
 
 def test_screening_display_uses_given_axes_and_draws_again(path):

@@ -201,8 +201,11 @@ def test_transformers_learn_from_the_labels(last):
     rows = SequenceTransformer(clone(transformer)).fit_transform(given, TAGS)
     wanted = clone(transformer).fit_transform(flat, np.concatenate(TAGS))
     assert_allclose(np.concatenate(rows), wanted)
-    with pytest.raises(ValueError, match="y must hold one sequence of labels"):
+    with pytest.raises(ValueError, match=f"y must hold {len(given)} sequences, as X does, got 2"):
         SequenceTransformer(clone(transformer)).fit(given, TAGS[:2])
+    shorter = [*TAGS[:1], TAGS[1][:-1], *TAGS[2:]]
+    with pytest.raises(ValueError, match=r"y\[1\] must have .* labels, one for each row of X\[1\]"):
+        SequenceTransformer(clone(transformer)).fit(given, shorter)
 
 
 def test_predictions_are_joined_by_scikit_learn():

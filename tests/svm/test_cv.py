@@ -272,7 +272,7 @@ def test_progress(capsys):
     ("options", "message"),
     [
         ({"Cs": []}, "Cs must be"),
-        ({"Cs": [1.0, -1.0]}, "Cs must be"),
+        ({"Cs": [1.0, -1.0]}, r"Cs must be .* got \[1.0, -1.0\]"),
         ({"Cs": [[1.0]]}, "Cs must be"),
         ({"Cs": 0}, "'Cs' parameter"),
         ({"certify": 1.5}, "'certify' parameter"),

@@ -4,6 +4,7 @@ import pickle
 
 import clarabel
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_wine
@@ -307,8 +308,15 @@ def test_arguments_that_do_not_fit_are_named():
         screen_samples(X, LABELS, 1.0, reference=model)
     with pytest.raises(ValueError, match="reference has the classes"):
         screen_samples(X, LABELS + 5, 1.0, reference=SVC().fit(X, LABELS))
-    with pytest.raises(ValueError, match="weights of 30 features"):
+    with pytest.raises(ValueError, match="fitted on 30 features, X has 5"):
         screen_samples(X[:, :5], LABELS, 1.0, reference=LinearSVC().fit(X, LABELS))
+    with pytest.raises(ValueError, match="fitted on 30 features, X has 5"):
+        screen_samples(X[:, :5], LABELS, 1.0, reference=SVC().fit(X, LABELS))
+    frame = pd.DataFrame(X, columns=[f"feature {k}" for k in range(30)])
+    with pytest.raises(ValueError, match="column 0 was 'feature 0', and is 'feature 29'"):
+        screen_samples(
+            frame.iloc[:, ::-1], LABELS, 1.0, reference=SVC(gamma=0.1).fit(frame, LABELS)
+        )
     with pytest.raises(ValueError, match="kernel='linear'"):
         screen_samples(X, LABELS, 1.0, reference=LinearSVC().fit(X, LABELS), kernel="rbf")
     with pytest.raises(TypeError, match="Of a pipeline give the last step"):
@@ -363,7 +371,7 @@ def test_what_the_solutions_of_a_path_prove():
     path = svc_path(X, LABELS, Cs=[0.1, 0.2], gamma=GAMMA)
     for C in path.Cs:
         assert path.screened(C).C == C and path.screened(C).rate_ > 0.7
-    with pytest.raises(ValueError, match="C must be one of the values of the path"):
+    with pytest.raises(ValueError, match=r"the values of the path, Cs = \[0.1, 0.2\], got 0.3"):
         path.screened(0.3)
     lasso = ScreenedLinearSVC(C=0.1, penalty="l1").fit(X, LABELS)
     assert not hasattr(lasso, "screened_")

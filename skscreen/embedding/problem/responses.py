@@ -118,12 +118,12 @@ def _chosen(y: Table, table: Table, options: list[int]) -> Choices:
     matches = _matches(y, table, options)
     wrong = matches.sum(axis=1) != 1
     if wrong.any():
-        row = int(np.argmax(wrong))
+        row, more = int(np.argmax(wrong)), int(np.count_nonzero(wrong)) - 1
         shown = table.names[table.codes[row, options]].tolist()
         raise Unreadable(
             "y must name one of the objects that can be chosen in its row of X, which names each "
-            f"once; row {row} has {shown} and y {y.names.tolist()[y.codes[row, 0]]!r}, as "
-            f"{np.count_nonzero(wrong) - 1} rows more."
+            f"once; row {row} has {shown} and y {y.names.tolist()[y.codes[row, 0]]!r}"
+            f"{f', as {more} rows more' * (more > 0)}.{_other_loss(y, table, options)}"
         )
     return Choices(None, np.array(options)[matches.argmax(axis=1)])
 
@@ -131,6 +131,16 @@ def _chosen(y: Table, table: Table, options: list[int]) -> Choices:
 def _matches(y: Table, table: Table, options: list[int]) -> np.ndarray:
     """Which options of each row are the object that y names."""
     return table.codes[:, options] == find(y.names, table.names)[y.codes]
+
+
+def _other_loss(y: Table, table: Table, options: list[int]) -> str:
+    """Say what reads y if it names any of three objects, not only of those nearer or further."""
+    every = [0, 1, 2]
+    if table.codes.shape[1] != 3 or options == every:
+        return ""
+    named = np.all(_matches(y, table, every).sum(axis=1) == 1)
+    hint = " Where y is the odd one of three, OrdinalEmbedding(loss='oddoneout') reads it."
+    return hint * bool(named)
 
 
 def _sign(y: Table, table: Table, options: list[int]) -> Choices:

@@ -149,7 +149,10 @@ def screen_samples(
     mode = intercept or settings.pop("intercept", None)
     settings.pop("intercept", None)
     if mode is None or "kernel" not in settings:
-        raise ValueError("kernel and intercept must be named where reference is dual variables.")
+        raise ValueError(
+            "kernel and intercept must be named where reference is dual variables; of SVC: "
+            "screen_samples(X, y, C, reference=alpha, kernel='rbf', gamma=..., intercept='free')."
+        )
     division_name = multi_class or settings.pop("multi_class", None)
     settings.pop("multi_class", None)
     model = ScreenedSVC(
@@ -158,6 +161,8 @@ def screen_samples(
     )  # fmt: skip
     model._validate_params()
     X, y, function = with_kernel(model, *validated(model, X, y))
+    if kernel is None or model.kernel != "precomputed":
+        _check_features(reference, model)
     labels = check_labels(X, y, sample_weight, model.class_weight)
     if labels.present.size > 2 and division_name is None:
         raise ValueError(
@@ -166,7 +171,7 @@ def screen_samples(
         )
     division = divided(labels, division_name)
     kernel = kernel_of(model, X, labels, _gamma(reference, X, model), function)
-    known = as_known(reference, X.shape[0], X.shape[1])
+    known = as_known(reference, X.shape[0])
     problems = []
     for k, samples in enumerate(_problem_samples(X, division, kernel, model)):
         problems.append(_decided(model, division, k, samples, known, tests))
@@ -188,6 +193,23 @@ def _of_reference(reference) -> dict:
     by_default = "ovr" if is_linear else "ovo"
     out["multi_class"] = known.get("multi_class", by_default)
     return out
+
+
+def _check_features(reference, model: ScreenedSVC) -> None:
+    """Refuse a reference that was fitted on other features than X has, or in another order."""
+    known, given = (
+        getattr(reference, "n_features_in_", None),
+        getattr(model, "n_features_in_", None),
+    )
+    if None not in (known, given) and known != given:
+        raise ValueError(f"reference was fitted on {known} features, X has {given}.")
+    names, columns = (getattr(m, "feature_names_in_", None) for m in (reference, model))
+    if names is not None and columns is not None and not np.array_equal(names, columns):
+        k = int(np.argmax(names != columns))
+        raise ValueError(
+            f"reference was fitted on columns in another order, or of other names, than X has: "
+            f"column {k} was {names[k]!r}, and is {columns[k]!r}."
+        )
 
 
 def _gamma(reference, X, model: ScreenedSVC) -> float | str:

@@ -86,12 +86,12 @@ class Known:
     Parameters
     ----------
     model : estimator
-    n_samples, n_features : int
+    n_samples : int
     """
 
-    def __init__(self, model: BaseEstimator, n_samples: int, n_features: int):
+    def __init__(self, model: BaseEstimator, n_samples: int):
         check_is_fitted(model)
-        self._model, self._n_samples, self._n_features = model, n_samples, n_features
+        self._model, self._n_samples = model, n_samples
         self._has_duals = hasattr(model, "dual_coef_") and hasattr(model, "support_")
         if not hasattr(model, "C") or not (self._has_duals or hasattr(model, "coef_")):
             raise TypeError(
@@ -102,10 +102,6 @@ class Known:
         shown = getattr(model, "shape_fit_", (n_samples,))[0]
         if shown != n_samples or (self._has_duals and np.any(model.support_ >= n_samples)):
             raise ValueError(f"reference was fitted on other samples than the {n_samples} of X.")
-        if not self._has_duals and model.coef_.shape[1] != n_features:
-            raise ValueError(
-                f"reference has weights of {model.coef_.shape[1]} features, X has {n_features}."
-            )
 
     def point(self, problem: int, division: Division, samples, losses: SampleLosses) -> Point:
         """Return dual variables, or weights with some that suit them, of a problem.
@@ -211,8 +207,8 @@ def _moved(Q: np.ndarray, slopes: np.ndarray, caps: np.ndarray, shares: np.ndarr
     return np.clip(shares + found.x, 0.0, 1.0)
 
 
-def as_known(reference, n_samples: int, n_features: int) -> GivenDuals | Known:
+def as_known(reference, n_samples: int) -> GivenDuals | Known:
     """Return what gives the points of a reference."""
     if isinstance(reference, BaseEstimator):
-        return Known(reference, n_samples, n_features)
+        return Known(reference, n_samples)
     return GivenDuals(reference, n_samples)
