@@ -123,6 +123,7 @@ def test_labellers_of_digit_words_beat_single_images():
         "paths_with_and_without",
         "pragam",
         "projection",
+        "screen_first",
         "screening_bounds",
         "svr_path",
         "svc_screening",

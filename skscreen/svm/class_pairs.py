@@ -12,7 +12,6 @@ from typing import Protocol
 import numpy as np
 
 from skscreen.core.certificate import Certificate
-from skscreen.samples.kernel_samples import check_intercept_scaling
 from skscreen.samples.multiclass import Division, OneVsOne, first_positive
 from skscreen.samples.rows import check_bounds
 from skscreen.svm.certificate import Box
@@ -54,7 +53,6 @@ class ClassPairs:
     """
 
     def __init__(self, blocks: Blocks, division: Division, bias: float, free: bool, max_iter):
-        check_intercept_scaling(bias)
         self._blocks, self._division = blocks, division
         self._bias, self._free, self._max_iter = bias, free, max_iter
 

@@ -20,6 +20,7 @@ from skscreen.fitting.store import Store, content_key
 from skscreen.samples.gram import FEW_ENTRIES
 from skscreen.samples.kernel import KERNELS_WITH_GAMMA, Kernel, gamma_value
 from skscreen.samples.kernel_function import KernelFunction, as_given, is_table
+from skscreen.samples.kernel_samples import check_intercept_scaling
 from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.multiclass import Division, OneVsRest, divided
@@ -96,6 +97,7 @@ class SVMProblem:
     def _shared_pairs(self) -> ClassPairs | None:
         """Return what solves problems of two classes that share kernel values, where that is so."""
         settings, division, n = self._settings, self.division, self.labels.rows.size
+        check_intercept_scaling(settings.bias)
         if self._is_small:
             how = division, settings.bias, settings.free
             blocks = small_blocks(

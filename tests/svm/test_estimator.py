@@ -390,6 +390,13 @@ def test_sizes_with_which_numbers_overflow_are_refused(options, scale, message):
             ScreenedSVC(**options).fit(scale * X, y)
 
 
+@pytest.mark.parametrize("n", [50, 150])
+def test_an_intercept_scaling_that_overflows_is_refused_for_pairs_of_classes(n):
+    model = ScreenedSVC(intercept="penalised", intercept_scaling=1e200)
+    with pytest.raises(ValueError, match="intercept_scaling must be at most"):
+        model.fit(np.tile(IRIS_X[:: 150 // n], (12, 1)), np.tile(IRIS_Y[:: 150 // n], 12))
+
+
 @pytest.mark.parametrize("scale", [1e-160, 1e-300, 0.0, 1e30])
 @pytest.mark.parametrize("intercept", ["free", "penalised"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
