@@ -73,7 +73,7 @@ numpydoc_validation_exclude = {
     r"\.TripletScreening",
     r"\.ReducedProblem",
     # Their signatures name what the docstrings call **options.
-    r"\.sv[cr]_path$",
+    r"\.(sv[cr]|rtlm)_path$",
     r"\.sv[cr]_certified_C$",
     # What kinds of chains define for each other.
     r"\.stacked_scores",
