@@ -25,7 +25,13 @@ for name, (load, n_neighbors) in data_sets.items():
     for loss in losses:
         screened = rtlm_path(X, y, loss=loss, **options)
         plain = rtlm_path(
-            X, y, loss=loss, n_neighbors=n_neighbors, lams=screened.lams, screening=False
+            X,
+            y,
+            loss=loss,
+            n_neighbors=n_neighbors,
+            lams=screened.lams,
+            relative_lam=False,
+            screening=False,
         )
         seconds = plain.seconds.sum(), screened.seconds.sum()
         ratios[loss, name] = seconds[0] / seconds[1]

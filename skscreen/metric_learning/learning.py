@@ -11,6 +11,7 @@ from skscreen.fitting.callbacks import Tasks
 from skscreen.fitting.grid import absolute_lam
 from skscreen.fitting.path import clone_for, warn_unless_converged
 from skscreen.fitting.store import check_store, content_key
+from skscreen.fitting.warning import warn_user
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.domains import Point
@@ -47,6 +48,7 @@ def fit_metric(
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(settings, name):
             setattr(model, name, getattr(settings, name))
+    warn_if_absolute(settings, settings.lam)
     lam = chosen_lam(settings, settings.lam, *built[:2])
     solve_and_store(model, settings, built, lam, (X, y, *weights.values()), lists)
     return model
@@ -63,6 +65,15 @@ def chosen_lam(settings, lam: float, problem: Problem, lam_max: float) -> float:
             f"{problem.unit:.0e}; give a fraction of lambda_max with relative_lam=True."
         )
     return found
+
+
+def warn_if_absolute(settings, lam: float) -> None:
+    """Warn of a fraction of lambda_max that is larger than 1, which is seldom meant as one."""
+    if settings.relative_lam and lam > 1.0 + 1e-9:
+        warn_user(
+            f"lam={lam:g} is a fraction of lambda_max, from 1 on every triplet is linear. For an "
+            "absolute value, as lam_ and the lams of a path are, pass relative_lam=False."
+        )
 
 
 def given_lam(settings, lam: float, problem: Problem, lam_max: float) -> float:

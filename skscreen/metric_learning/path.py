@@ -16,7 +16,14 @@ from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import PathResult, follow, warn_unless_converged, with_options
 from skscreen.fitting.training_data import remember
 from skscreen.metric_learning.estimator import ScreenedRTLM
-from skscreen.metric_learning.learning import ADVICE, chosen_lam, fitted, steps_of, unit_of_lam
+from skscreen.metric_learning.learning import (
+    ADVICE,
+    chosen_lam,
+    fitted,
+    steps_of,
+    unit_of_lam,
+    warn_if_absolute,
+)
 from skscreen.metric_learning.path_solver import PathSolver, solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.objective import Problem
@@ -270,6 +277,7 @@ def rtlm_path(
     size = math.prod(problem.geometry.shape)
     check_memory(_KEPT * size * n_values, what, "Use fewer values.")
     if grid is not None:
+        warn_if_absolute(model, grid[0])
         grid, stop = [chosen_lam(model, lam, problem, lam_max) for lam in grid], -math.inf
     elif lam_max > 0.0:
         # Below the last one only rounding errors are left.

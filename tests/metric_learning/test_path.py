@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import scale
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen import ScreenedRTLM, rtlm_path
+from skscreen import ScreenedRTLM, rtlm_path, screen_triplets
 from skscreen.metric_learning.learning import steps_of
 from skscreen.metric_learning.path import RTLMPath
 from skscreen.metric_learning.path_solver import PathSolver
@@ -64,6 +64,21 @@ def test_starts_at_lam_max_with_constant_ratio(path):
     assert path.lam_max == model.lam_max_
     assert path.n_triplets == model.n_triplets_
     assert_array_equal(path[0].components_, model.components_)
+
+
+def test_absolute_values_that_are_taken_for_fractions_are_warned_of():
+    model, absolute = ScreenedRTLM(lam=0.1, n_neighbors=3).fit(X, y), {"relative_lam": False}
+    calls = [
+        lambda **how: ScreenedRTLM(lam=model.lam_, n_neighbors=3, **how).fit(X, y),
+        lambda **how: rtlm_path(X, y, lams=[model.lam_], n_neighbors=3, **how),
+        lambda **how: screen_triplets(X, y, lam=model.lam_, reference=model, **how),
+    ]
+    for call in calls:
+        with pytest.warns(UserWarning, match="pass relative_lam=False"):
+            call()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            call(**absolute)
 
 
 def kind_of(path):

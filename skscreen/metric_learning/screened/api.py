@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
 from skscreen.metric_learning.estimator import ScreenedRTLM
-from skscreen.metric_learning.learning import chosen_lam
+from skscreen.metric_learning.learning import chosen_lam, warn_if_absolute
 from skscreen.metric_learning.path_solver import solver_options
 from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
@@ -113,6 +113,7 @@ def screen_triplets(
     how = {"from_labels": _recorder(recorded) if labelled else None}
     lists = {"triplets": triplets, "quadruplets": None, "pairs": None}
     problem, lam_max, _ = build(model, X, y, **how, **lists)
+    warn_if_absolute(model, lam)
     value = chosen_lam(model, lam, problem, lam_max)
     check_memory(_BYTES * problem.geometry.n_items, "all triplets", "Use a smaller n_neighbors.")
     point, known_lam = _point(reference, model, problem), _known_lam(reference, value, problem)
