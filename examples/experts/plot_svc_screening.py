@@ -41,7 +41,6 @@ for value, style in [(0.0, "-"), (1.0, "--"), (-1.0, "--")]:
 left.set(xlim=xs, ylim=(X[:, 1].min(), X[:, 1].max()), xticks=[], yticks=[])
 left.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
 display = ScreeningDisplay.from_path(path, ax=right)
-display.ax_.set_xlabel("1 / C (log scale)")
 
 print(f"Decided at C = 10 from C = 5: {reference.path_rates[1]:.1%}")
 plt.show()
