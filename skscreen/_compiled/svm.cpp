@@ -69,11 +69,13 @@ static void bind_class_pairs(nb::module_& m) {
   m.def("hard_margin_scale", &hard_margin_scale, ReleaseGIL());
 }
 
+void bind_svm_crammer_singer(nb::module_&);
 void bind_svm_l1(nb::module_&);
 void bind_svm_linear(nb::module_&);
 void bind_svm_screening(nb::module_&);
 
 void bind_svm(nb::module_& m) {
+  bind_svm_crammer_singer(m);
   bind_svm_l1(m);
   bind_svm_linear(m);
   bind_svm_screening(m);

@@ -36,6 +36,7 @@ from skscreen.samples.score_classifier import (
     with_absent,
     without_noise,
 )
+from skscreen.svm.crammer_singer.fit import joint_solutions
 from skscreen.svm.l1.fit import l1_solver
 from skscreen.svm.probabilities import probabilities, sigmoids
 from skscreen.svm.problem import SVMProblem, asked, build
@@ -333,8 +334,10 @@ def learn(
     starts : sequence of ndarray of shape (n,), optional
         Dual variables to start each problem from.
     """
-    n_problems, solutions = problem.division.n_problems, []
     problem.division.check(problem.X.shape[1])
+    if model.multi_class == "crammer_singer":
+        return _learn_together(model, C, problem)
+    n_problems, solutions = problem.division.n_problems, []
     before, found = np.zeros(n_problems, np.int64), None
     if starts is None and model.penalty == "l2":
         if (found := problem.starts(C, model.tol)) is not None:
@@ -349,6 +352,15 @@ def learn(
             solutions.append(solution)
             tasks.end_task(len(solutions) / n_problems, solution.line)
     warn_of_flaws(model, solutions)
+    return _set(model, problem.X, problem.division, problem.kernel, solutions)
+
+
+def _learn_together(model: BaseSVC, C: float, problem: SVMProblem) -> BaseSVC:
+    """Solve the one problem of all classes and set the attributes of the estimator."""
+    with Tasks(model, 1, "fit") as tasks, at_most(model.n_jobs):
+        solutions = joint_solutions(model, problem, C)
+        tasks.end_task(1.0, solutions[0].line)
+    warn_of_flaws(model, solutions[:1])
     return _set(model, problem.X, problem.division, problem.kernel, solutions)
 
 
@@ -468,6 +480,7 @@ def _set(
     sums = [s.alpha @ lengths[division.rows(k)] for k, s in enumerate(solutions)]
     certificates = [solution.certificate for solution in solutions]
     primals = [float(certificate.primal) for certificate in certificates]
+    is_one_problem = len(primals) == 1 or model.multi_class == "crammer_singer"
     model._kernel, model._one_against_one = kernel, isinstance(division, OneVsOne)
     model._present = labels.present
     model._sums, model._longest = np.array(sums), lengths.max()
@@ -479,7 +492,7 @@ def _set(
         ),
         "intercept_": intercepts,
         "support_vectors_": vectors,
-        "objective_": primals[0] if len(primals) == 1 else np.array(primals),
+        "objective_": primals[0] if is_one_problem else np.array(primals),
         "dual_gap_": float(np.max([each.relative_gap for each in certificates])),
         "n_iter_": max(model.fewest, *(int(solution.n_iter) for solution in solutions)),
         "screening_history_": steps_of(solutions),

@@ -42,8 +42,10 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     dual : bool or "auto", default="auto"
         Has no effect: the primal and the dual problem are solved together, which certifies the
         solution.
-    multi_class : {"ovr"}, default="ovr"
-        The only strategy; `ScreenedSVC` also has one-vs-one.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        More than two classes: "ovr" one against the rest, "crammer_singer" one problem for all
+        classes, see the notes. It ignores `loss`, `penalty`, `screening`, `solver`, `store` and
+        `n_jobs`. `ScreenedSVC` has one-vs-one.
     fit_intercept : bool, default=True
         Whether to fit an intercept b; otherwise b = 0.
     intercept_scaling : float, default=1.0
@@ -80,7 +82,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         Support vectors, the samples with a dual variable > 0 in some problem, as in `ScreenedSVC`;
         `dual_coef_` is always dense, of shape (n_problems, n_SV).
     objective_ : float or ndarray of shape (n_problems,)
-        P(w, b); an array for more than two classes.
+        P(w, b); an array for more than two classes. A float for "crammer_singer".
     dual_gap_ : float
         Relative duality gap (P - D) / P of the full problem; the largest of all problems.
     n_iter_ : int
@@ -123,6 +125,18 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     solve usually brings the gap below 1e-12, far below `tol`; not for sparse data with more than
     100,000 entries.
 
+    With ``multi_class="crammer_singer"`` the fit minimises
+
+    .. math::
+
+        \tfrac12 \sum_k (\lVert w_k \rVert^2 + b_k^2 / B^2)
+        + C \sum_i s_i \max_k ([k \neq y_i] + f_k(x_i) - f_{y_i}(x_i))
+
+    over the scores f_k of all classes together, by the sequential dual method, with the gap of this
+    problem. `dual_coef_` has a row for each class, whose sum over the rows is zero. For two classes
+    `coef_` and `intercept_` are those of the second less those of the first, in one row. No samples
+    are screened, and there is no `screened_`.
+
     Samples of weight zero are ignored. A sample has the weight of its true class in every problem,
     also where it is one of the rest.
 
@@ -130,6 +144,12 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     ----------
     K. Ogawa, Y. Suzuki, S. Suzumura, I. Takeuchi (2014). Safe sample screening for support vector
     machines. arXiv:1401.6740. Problem (1), Theorem 8, Lemma 9.
+
+    K. Crammer, Y. Singer (2001). On the algorithmic implementation of multiclass kernel-based
+    vector machines. JMLR 2. Section 3.
+
+    S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin (2008). A sequential dual
+    method for large scale multi-class linear SVMs. KDD. Section 2.
 
     Examples
     --------
@@ -148,7 +168,7 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
         "penalty": [StrOptions({"l1", "l2"})],
         "loss": [StrOptions(set(LOSSES))],
         "dual": ["boolean", StrOptions({"auto"})],
-        "multi_class": [StrOptions({"ovr"})],
+        "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "screening": ["boolean", StrOptions(BOUNDS.keys())],

@@ -192,6 +192,11 @@ def _of_reference(reference) -> dict:
     out["intercept"] = mode if known.get("fit_intercept", True) else "none"
     by_default = "ovr" if is_linear else "ovo"
     out["multi_class"] = known.get("multi_class", by_default)
+    if out["multi_class"] == "crammer_singer":
+        raise ValueError(
+            "reference solves one problem for all classes, multi_class='crammer_singer', whose "
+            "samples are not decided here; fit it with multi_class='ovr'."
+        )
     return out
 
 

@@ -32,6 +32,11 @@ class OwnScreening(TrainingDataMixin):
                 class_weight={}, sample_weight=weights, tests="gap",
             )  # fmt: skip
 
+        if self.multi_class == "crammer_singer":
+            raise AttributeError(
+                "screened_ is about two-class problems, and multi_class='crammer_singer' has one "
+                "for all classes; use 'ovr'."
+            )
         if self.penalty == "l1":
             raise AttributeError("screened_ is about samples, and penalty='l1' drops features.")
         return remembered(self, compute)

@@ -1,0 +1,202 @@
+// Sequential dual method for the multi-class hinge of Crammer and Singer: svm/crammer_singer/.
+//
+// S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin (2008), A sequential dual
+// method for large scale multi-class linear SVMs, KDD. Section 2.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "core.hpp"
+#include "rows.hpp"
+#include "svm_linear.hpp"
+
+namespace skscreen {
+
+// Classes whose weights of a feature are read together: a vector of AVX2.
+constexpr int64_t SCORE_LANES = 4;
+
+// Visits in a row that leave a sample alone, after which it rests until the next certificate.
+constexpr int64_t MOST_IDLE = 3;
+
+// Samples (x_i, bias) with classes and bounds c_i. alpha (n, K) has sums of rows 0, alpha(i, k) <= 0
+// for other classes than that of i, and for this at most c_i. The weights ((d + 1) * width,) of a
+// feature in all classes are contiguous, filled up with zeros to whole lanes.
+template <class Data>
+struct ClassHinge {
+  Data X;
+  double bias;
+  Array<const int64_t> own;
+  Array<const double> caps, squares;
+  Matrix<double> alpha;
+  Array<double> weights;
+
+  int64_t n_classes() const { return alpha.columns; }
+  int64_t width() const { return (n_classes() + SCORE_LANES - 1) / SCORE_LANES * SCORE_LANES; }
+
+  // Call use(row of weights, value) for each feature of sample i.
+  template <class Use>
+  SKSCREEN_INLINE void for_features(int64_t i, double* lanes, Use use) const {
+    const int64_t first = X.first(i), last = X.first(i + 1), step = width();
+    if (X.dense())
+      for (int64_t j = 0; j < X.d; ++j) use(lanes + j * step, (double)X.data.data[first + j]);
+    else
+      for (int64_t p = first; p < last; ++p)
+        use(lanes + (int64_t)X.columns[p] * step, (double)X.data.data[p]);
+    if (bias != 0.0) use(lanes + X.d * step, bias);
+  }
+
+  // <w_k, x_i>, plus 1 for other classes than that of i.
+  void losses(int64_t i, double* out) const {
+    for (int64_t k = 0; k < width(); k += SCORE_LANES) {
+      double sums[SCORE_LANES] = {};
+      for_features(i, weights.data + k, [&sums](const double* row, double value) {
+#pragma omp simd
+        for (int64_t l = 0; l < SCORE_LANES; ++l) sums[l] += value * row[l];
+      });
+      for (int64_t l = 0; l < SCORE_LANES; ++l) out[k + l] = sums[l] + 1.0;
+    }
+    out[own[i]] -= 1.0;
+  }
+
+  // Add x_i, times a factor for each class, to the weights.
+  void add(int64_t i, const double* factors) const {
+    for (int64_t k = 0; k < width(); k += SCORE_LANES) {
+      const double* some = factors + k;
+      if (std::all_of(some, some + SCORE_LANES, [](double f) { return f == 0.0; })) continue;
+      for_features(i, weights.data + k, [some](double* row, double value) {
+#pragma omp simd
+        for (int64_t l = 0; l < SCORE_LANES; ++l) row[l] += value * some[l];
+      });
+    }
+  }
+
+  // Largest of the losses of sample i, and what it adds to the gap: the sum of
+  // (c_i [k = y_i] - alpha(i, k)) (largest - loss of k), all of whose terms are >= 0.
+  std::pair<double, double> slackness(int64_t i, const double* f) const {
+    const double top = *std::max_element(f, f + n_classes());
+    const double* a = alpha.data + i * n_classes();
+    double gap = caps[i] * (top - f[own[i]]);
+    for (int64_t k = 0; k < n_classes(); ++k) gap -= a[k] * (top - f[k]);
+    return {top, std::max(gap, 0.0)};
+  }
+
+  // Move the variables of sample i to their best values; f becomes the change of each. Returns
+  // whether one class alone is at its largest loss.
+  //
+  // With v_k = c_i [k = y_i] - alpha(i, k) + f_k / |x_i|^2 these are c_i [k = y_i] - max(v_k - t, 0)
+  // for the t at which the latter add up to c_i. c_i itself is kept out of sums, next to which
+  // small variables would lose digits.
+  bool move(int64_t i, double* f) const {
+    const int64_t K = n_classes(), y = own[i];
+    const double cap = caps[i], inverse = 1.0 / squares[i];
+    double* a = alpha.data + i * K;
+    for (int64_t k = 0; k < K; ++k) f[k] = f[k] * inverse - a[k];
+    const double other = std::max(max_of(f, 0, y), max_of(f, y + 1, K));
+    // From below: every pass leaves out classes that are below the t of those that are left.
+    double t = std::max(other, f[y] + cap) - cap;
+    int64_t count = K + 1;
+    for (;;) {
+      const bool with_own = f[y] >= t - cap;
+      double total = with_own ? f[y] : -cap;
+      int64_t inside = with_own;
+      for (int64_t k = 0; k < K; ++k)
+        if (k != y && f[k] >= t) {
+          total += f[k];
+          ++inside;
+        }
+      // None are left, and no fewer, by rounding errors alone.
+      if (inside == 0 || inside >= count) break;
+      count = inside;
+      t = total / (double)count;
+    }
+    const bool single = count == 1;
+    double sum = 0.0;
+    for (int64_t k = 0; k < K; ++k) {
+      f[k] = k == y || f[k] < t ? 0.0 : t - f[k];
+      // Exact at a corner. Ties with the class there have next to nothing.
+      if (single && f[k] < -0.5 * cap) f[k] = -cap;
+      sum -= f[k];
+    }
+    const double scale = sum > cap ? cap / sum : 1.0;
+    f[y] = sum;
+    for (int64_t k = 0; k < K; ++k) {
+      const double value = scale * f[k];
+      f[k] = value - a[k];
+      a[k] = value;
+    }
+    for (int64_t k = K; k < width(); ++k) f[k] = 0.0;
+    return single;
+  }
+
+  static double max_of(const double* f, int64_t first, int64_t last) {
+    double out = -INF;
+    for (int64_t k = first; k < last; ++k) out = std::max(out, f[k]);
+    return out;
+  }
+
+  // Make the weights those of alpha.
+  void refresh() const {
+    std::vector<double> factors(width(), 0.0);
+    std::fill(weights.data, weights.data + weights.size, 0.0);
+    for (int64_t i = 0; i < own.size; ++i) {
+      const double* a = alpha.data + i * n_classes();
+      if (a[own[i]] == 0.0) continue;
+      std::copy(a, a + n_classes(), factors.begin());
+      add(i, factors.data());
+    }
+  }
+
+  // Sums of c_i times the loss and of the slackness of all samples, for the weights of alpha.
+  // `order` begins with the samples of positive slackness; returns their number too.
+  std::tuple<double, double, int64_t> certify(Array<int64_t> order) const {
+    refresh();
+    std::vector<double> f(width());
+    double loss = 0.0, gap = 0.0;
+    int64_t count = 0;
+    for (int64_t i = 0; i < own.size; ++i) {
+      losses(i, f.data());
+      const auto [top, slack] = slackness(i, f.data());
+      loss += caps[i] * (top - f[own[i]]);
+      gap += slack;
+      if (slack > 0.0) order[count++] = i;
+    }
+    return {loss, gap, count};
+  }
+
+  // Visit the samples `order` again and again, at random, until their slacknesses on the way add up
+  // to `enough`, or for `visits` visits or `most` sweeps. Samples that stay alone rest. Returns the
+  // number of sweeps.
+  int64_t sweeps(Array<int64_t> order, Array<uint64_t> random, double enough, int64_t visits,
+                 int64_t most) const {
+    std::vector<double> f(width());
+    std::vector<uint8_t> idle(own.size, 0);
+    int64_t count = 0, size = order.size;
+    while (count < most && visits > 0 && size > 0) {
+      shuffle(order.slice(0, size), random[0]);
+      double gap = 0.0;
+      int64_t kept = 0;
+      for (int64_t k = 0; k < size; ++k) {
+        const int64_t i = order[k];
+        losses(i, f.data());
+        gap += slackness(i, f.data()).second;
+        const bool single = move(i, f.data());
+        const bool moved = std::any_of(f.begin(), f.end(), [](double c) { return c != 0.0; });
+        if (moved) add(i, f.data());
+        idle[i] = single && !moved ? idle[i] + 1 : 0;
+        if (idle[i] < MOST_IDLE) order[kept++] = i;
+      }
+      ++count;
+      visits -= size;
+      size = kept;
+      if (gap <= enough) break;
+    }
+    return count;
+  }
+};
+
+}  // namespace skscreen

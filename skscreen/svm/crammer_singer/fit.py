@@ -1,0 +1,50 @@
+"""The multi-class hinge behind the door of `ScreenedLinearSVC`."""
+
+import time
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from skscreen.samples.rows import LinearSamples
+from skscreen.svm.crammer_singer.solve import solve
+from skscreen.svm.problem import SVMProblem, as_solved
+from skscreen.svm.solvers.solution import SampleSolution
+
+# Sweeps that ordinary data do not reach.
+_MOST = 100_000
+
+
+def joint_solutions(model, problem: SVMProblem, C: float) -> list[SampleSolution]:
+    """Return what the classes have of the one solution, all with its certificate.
+
+    As for one-vs-rest there is one for each class, or one for two classes: the second class less
+    the first, whose weights are opposite.
+
+    Parameters
+    ----------
+    model : ScreenedLinearSVC
+    problem : SVMProblem
+    C : float
+    """
+    began = time.perf_counter()
+    labels, division = problem.labels, problem.division
+    X = as_solved(labels.take(problem.X, False), problem.kernel)
+    bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
+    samples = LinearSamples(X, np.ones(X.shape[0]), bias)
+    most = _MOST if model.max_iter is None else model.max_iter
+    seed = int(check_random_state(model.random_state).randint(2**31 - 1))
+    own = labels.codes.astype(np.int64)
+    found = solve(samples, own, C * labels.weights, model.tol, most, seed)
+    alphas, ws = np.abs(found.alpha.T), found.w.T
+    if labels.present.size == 2:
+        alphas, ws = alphas.sum(axis=0, keepdims=True), ws[1:] - ws[:1]
+    d, seconds = X.shape[1], time.perf_counter() - began
+    converged = found.certificate.relative_gap <= model.tol
+    return [
+        SampleSolution(
+            alpha=alpha, margins=np.empty(0), w=w[:d].copy(), certificate=found.certificate,
+            n_iter=found.n_iter, converged=converged, seconds=seconds,
+            b=bias * float(w[d]) if model.fit_intercept else 0.0, C=C,
+        )
+        for alpha, w in zip(alphas, ws, strict=True)
+    ]  # fmt: skip

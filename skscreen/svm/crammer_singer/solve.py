@@ -1,0 +1,127 @@
+"""The multi-class hinge of Crammer and Singer, by the sequential dual method.
+
+With rows x_i (and a feature B), classes y_i and weights c_i of the losses, the problem is
+
+    min_w  P(w) = 1/2 sum_k |w_k|^2 + sum_i c_i max_k ([k != y_i] + <w_k - w_{y_i}, x_i>),
+
+and its dual
+
+    max_alpha  D(alpha) = sum_i alpha_{i, y_i} - 1/2 sum_k |w_k|^2,  w_k = sum_i alpha_ik x_i,
+    such that  sum_k alpha_ik = 0,  alpha_ik <= c_i [k = y_i].
+
+For these w the gap is a sum of terms >= 0: with f_ik = [k != y_i] + <w_k, x_i> it is
+
+    P(w) - D(alpha) = sum_ik (c_i [k = y_i] - alpha_ik) (max_l f_il - f_ik).
+
+A visit of a sample moves all its variables to their best values, which is a projection onto a
+simplex. Between two certificates the samples with a part in the gap are visited, in random order;
+those that stay alone at a corner of the simplex rest. Where that is slow, all samples between the
+corners move together, see `faces`.
+
+References
+----------
+K. Crammer, Y. Singer (2001). On the algorithmic implementation of multiclass kernel-based vector
+machines. JMLR 2. Sections 3 and 6.
+S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin (2008). A sequential dual
+method for large scale multi-class linear SVMs. KDD. Section 2.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skscreen._compiled import svm as compiled
+from skscreen.core.certificate import Certificate
+from skscreen.core.floats import EPS
+from skscreen.samples.rows import LinearSamples
+from skscreen.svm.crammer_singer.faces import move_on_face
+
+certify_classes = compiled.certify_classes
+"""(*rows, bias, own (n,), c (n,), squares (n,), alpha (n, K), weights, order (n,)) -> loss, gap, m.
+
+Makes the weights those of alpha; `order` begins with the m samples that have a part in the gap.
+"""
+
+sweep_classes = compiled.sweep_classes
+"""(*rows, ..., order (m,), random (1,), enough, visits, most) -> sweeps; see `certify_classes`."""
+
+# Share of the gap that samples may have on the way when sweeps end; visits of each sample, in the
+# mean, between two certificates.
+_SHARE, _VISITS = 0.02, 30
+# Least squared length of a row, times c: shorter ones change nothing.
+_SHORTEST = 1e-6
+# Factor by which sweeps have to lower the gap to go on alone.
+_SLOW = 0.5
+# Certificates in a row without a larger dual, after which rounding errors are left.
+_MOST_FAILURES = 5
+
+
+@dataclass(frozen=True)
+class ClassSolution:
+    """A solution and its certificate.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n_features, n_classes)
+        With the weight of the feature B last, if there is one.
+    alpha : ndarray of shape (n, n_classes)
+        Dual variables.
+    certificate : Certificate
+    n_iter : int
+        Sweeps over samples.
+    """
+
+    w: np.ndarray
+    alpha: np.ndarray
+    certificate: Certificate
+    n_iter: int
+
+
+def solve(
+    samples: LinearSamples, own: np.ndarray, c: np.ndarray, tol: float, max_iter: int, seed: int
+) -> ClassSolution:
+    """Solve to a relative duality gap of `tol`, from zero.
+
+    Parameters
+    ----------
+    samples : LinearSamples
+        All with the sign +1.
+    own : ndarray of int64, shape (n,)
+        Classes, as 0, 1, ...
+    c : ndarray of shape (n,)
+        Weights of the losses, > 0.
+    tol : float
+    max_iter : int
+        Most sweeps.
+    seed : int
+        Of the order of visits.
+    """
+    n_classes, lanes = int(own.max()) + 1, compiled.SCORE_LANES
+    width, d = -(-n_classes // lanes) * lanes, samples.n_features
+    alpha, weights = np.zeros((samples.n, n_classes)), np.zeros(d * width)
+    squares = np.maximum(samples.norms**2, _SHORTEST / c)
+    problem = *samples.rows, samples.bias, own, c, squares, alpha, weights
+    random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
+    n_iter, failures, highest, before = 0, 0, -np.inf, np.inf
+    while True:
+        order = np.empty(samples.n, np.int64)
+        loss, gap, n_active = certify_classes(*problem, order)
+        w = weights.reshape(d, width)[:, :n_classes]
+        half = 0.5 * float(weights @ weights)
+        primal, dual = half + loss, half + loss - gap
+        certificate = Certificate(primal, dual, gap + 8.0 * EPS * primal)
+        # The dual grows with every visit, but for rounding errors.
+        failures = 0 if dual > highest + 4.0 * EPS * primal else failures + 1
+        highest = max(dual, highest)
+        done = certificate.relative_gap <= tol or failures > _MOST_FAILURES
+        if done or n_iter >= max_iter:
+            return ClassSolution(w, alpha, certificate, n_iter)
+        if gap > _SLOW * before:
+            before = np.inf
+            n_iter += move_on_face(samples, own, c, alpha, w)
+            continue
+        before = gap
+        enough = max(_SHARE * gap, 0.5 * tol * primal)
+        n_iter += sweep_classes(
+            *problem, order[:n_active], random, enough, _VISITS * samples.n, max_iter - n_iter
+        )

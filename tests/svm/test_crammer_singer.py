@@ -1,0 +1,206 @@
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import scale
+from sklearn.svm import LinearSVC
+
+from skscreen import ScreenedLinearSVC, _compiled, screen_samples
+from skscreen.samples.rows import LinearSamples
+from skscreen.svm.crammer_singer.faces import move_on_face
+from skscreen.svm.crammer_singer.solve import solve
+
+X, y = load_iris(return_X_y=True)
+X, y = scale(X)[::2], y[::2]
+WEIGHTS = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+JOINT = {"multi_class": "crammer_singer"}
+
+
+def violations(scores, own):
+    """Return the loss of each sample, by definition."""
+    rows = np.arange(len(own))
+    wrong = (np.arange(scores.shape[1]) != own[:, None]).astype(float)
+    return (wrong + scores - scores[rows, own][:, None]).max(axis=1)
+
+
+def optimum(X, own, c, B=1.0):
+    """Return weights (d, K), intercepts and the value of an independent solver; B = 0: none."""
+    K = own.max() + 1
+    W, b, own_class = cp.Variable((X.shape[1], K)), cp.Variable((1, K)), np.eye(K)[own]
+    scores = X @ W + np.ones((len(X), 1)) @ b
+    own_scores = cp.sum(cp.multiply(scores, own_class), axis=1)
+    losses = cp.max(1.0 - own_class + scores, axis=1) - own_scores
+    size = cp.sum_squares(W) + (cp.sum_squares(b) / B**2 if B else 0.0)
+    problem = cp.Problem(cp.Minimize(0.5 * size + c @ losses), [] if B else [b == 0])
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    return W.value, b.value[0], problem.value
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("B", [0.0, 1.0, 3.0])
+def test_the_optimum_is_that_of_an_independent_solver(C, B):
+    W, b, value = optimum(X, y, np.full(len(X), C), B)
+    options = {"fit_intercept": B > 0.0, "intercept_scaling": B or 1.0}
+    model = ScreenedLinearSVC(C, tol=1e-9, **options, **JOINT).fit(X, y)
+    assert model.dual_gap_ <= 1e-9
+    assert_allclose(model.objective_, value, rtol=1e-7)
+    assert_allclose(model.coef_, W.T, atol=1e-3)
+    assert_allclose(model.intercept_, b, atol=1e-3)
+    size = (model.coef_**2).sum() + (model.intercept_**2).sum() / (B or 1.0) ** 2
+    found = 0.5 * size + C * violations(X @ model.coef_.T + model.intercept_, y).sum()
+    assert_allclose(model.objective_, found, rtol=1e-12)
+
+
+@pytest.mark.parametrize("as_given", [sparse.csr_array, sparse.csc_matrix, np.asfortranarray])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_kind_of_samples_has_the_same_solution(as_given, dtype):
+    rows, labels = load_digits(return_X_y=True)
+    rows, labels = (rows[::3] / 16.0).astype(dtype), labels[::3]
+    dense = ScreenedLinearSVC(0.05, tol=1e-7, random_state=0, **JOINT).fit(rows, labels)
+    other = clone(dense).fit(as_given(rows), labels)
+    assert_allclose(other.objective_, dense.objective_, rtol=1e-7)
+    assert_allclose(other.coef_, dense.coef_, atol=1e-3)
+    scores = dense.decision_function(rows)
+    assert_allclose(other.decision_function(as_given(rows)), scores, atol=1e-2)
+
+
+def test_weights_are_repetitions_and_multiply_those_of_classes():
+    factors = {0: 0.5, 1: 2.0}
+    model = ScreenedLinearSVC(0.3, tol=1e-9, class_weight=factors, **JOINT)
+    model.fit(X, y, sample_weight=WEIGHTS)
+    c = 0.3 * WEIGHTS * np.array([0.5, 2.0, 1.0])[y]
+    assert_allclose(model.objective_, optimum(X, y, c)[2], rtol=1e-7)
+    again = np.repeat(np.arange(len(X)), WEIGHTS.astype(int))
+    repeated = clone(model).fit(X[again], y[again])
+    assert_allclose(repeated.objective_, model.objective_, rtol=1e-7)
+    assert_allclose(repeated.coef_, model.coef_, atol=1e-3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_it_is_the_crammer_singer_of_linear_svc(n_classes):
+    rows, labels = X[y < n_classes][:, :2], y[y < n_classes]
+    model = ScreenedLinearSVC(0.5, tol=1e-10, intercept_scaling=2.0, **JOINT).fit(rows, labels)
+    peer = LinearSVC(C=0.5, tol=1e-10, max_iter=10**6, intercept_scaling=2.0, **JOINT)
+    peer.fit(rows, labels)
+    assert model.coef_.shape == peer.coef_.shape
+    assert model.intercept_.shape == peer.intercept_.shape
+    assert_allclose(model.coef_, peer.coef_, atol=1e-4)
+    assert_allclose(model.intercept_, peer.intercept_, atol=1e-4)
+    assert_allclose(model.decision_function(rows), peer.decision_function(rows), atol=1e-3)
+    assert_array_equal(model.predict(rows), peer.predict(rows))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_coefficients_are_those_of_the_dual_variables(n_classes):
+    rows, labels = X[y < n_classes], y[y < n_classes]
+    model = ScreenedLinearSVC(0.1, **JOINT).fit(rows, labels)
+    assert_allclose(model.dual_coef_ @ model.support_vectors_, model.coef_, atol=1e-10)
+    assert_allclose(model.dual_coef_.sum(axis=1), model.intercept_, atol=1e-10)
+    assert isinstance(model.objective_, float) and isinstance(model.n_iter_, int)
+    if n_classes == 3:
+        assert_allclose(model.dual_coef_.sum(axis=0), 0.0, atol=1e-12)
+        own = model.dual_coef_[labels[model.support_], np.arange(model.support_.size)]
+        assert (own >= 0.0).all() and (own <= 0.1 * (1.0 + 1e-12)).all()
+
+
+def test_what_belongs_to_other_problems_has_no_effect():
+    model = ScreenedLinearSVC(0.1, tol=1e-8, random_state=0, **JOINT).fit(X, y)
+    for options in ({"loss": "hinge"}, {"penalty": "l1"}, {"dual": False}, {"screening": False}):
+        assert_array_equal(clone(model).set_params(**options).fit(X, y).coef_, model.coef_)
+
+
+def test_a_class_without_weight_is_never_predicted():
+    weights = np.where(y == 1, 0.0, 1.0)
+    model = ScreenedLinearSVC(**JOINT).fit(X, y, sample_weight=weights)
+    assert_array_equal(model.classes_, [0, 1, 2])
+    assert set(model.predict(X)) == {0, 2}
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 11), st.floats(1e-4, 1e3), st.floats(1e-6, 0.9))
+def test_the_certificate_by_definition(seed, K, C, tol):
+    """Also far from the optimum, on ill-conditioned rows, some of them zero."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(30, 4)) * 10.0 ** rng.uniform(-2, 2, 4)
+    rows[:3] = 0.0
+    own, c = np.append(rng.integers(0, K, 29), K - 1), C * rng.uniform(0.1, 2.0, 30)
+    found = solve(LinearSamples(rows, np.ones(30), 0.0), own, c, tol, 3000, seed)
+    limits, alpha = c[:, None] * np.eye(K)[own], found.alpha
+    assert (alpha <= limits * (1.0 + 1e-14)).all()
+    assert_allclose(alpha.sum(axis=1), 0.0, atol=1e-12 * c.max())
+    assert_allclose(found.w, rows.T @ alpha, atol=1e-11 * c.sum() * np.abs(rows).max())
+    half = 0.5 * (found.w**2).sum()
+    primal = half + c @ violations(rows @ found.w, own)
+    dual = alpha[np.arange(30), own].sum() - half
+    certificate = found.certificate
+    assert_allclose(certificate.primal, primal, rtol=1e-12)
+    assert_allclose(certificate.dual, dual, atol=1e-10 * primal)
+    assert primal - dual <= certificate.gap + 1e-10 * primal
+    assert certificate.relative_gap <= tol or found.n_iter >= 3000
+
+
+@pytest.mark.parametrize("C", [1e-3, 1e3])
+def test_samples_that_depend_on_each_other_converge(C):
+    """The losses of columns of unequal size, where sweeps alone need millions of steps."""
+    rows, labels = load_iris(return_X_y=True)
+    rows = rows * [1.0, 10.0, 0.1, 1.0]
+    model = ScreenedLinearSVC(C, tol=1e-8, **JOINT).fit(rows, labels)
+    assert model.dual_gap_ <= 1e-8
+    assert_allclose(model.objective_, optimum(rows, labels, np.full(150, C))[2], rtol=1e-6)
+
+
+def test_a_move_on_the_face_raises_the_dual():
+    samples, own, c = LinearSamples(X, np.ones(len(X)), 1.0), y.astype(np.int64), np.full(75, 3.0)
+    found = solve(samples, own, c, 0.5, 1, 0)
+    alpha, rows = found.alpha.copy(), np.column_stack([X, np.ones(75)])
+
+    def dual(alpha):
+        return alpha[np.arange(75), own].sum() - 0.5 * ((rows.T @ alpha) ** 2).sum()
+
+    assert move_on_face(samples, own, c, alpha, found.w) > 0
+    assert dual(alpha) > dual(found.alpha)
+    assert (alpha <= 3.0 * np.eye(3)[own]).all()
+    assert_allclose(alpha.sum(axis=1), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("level", _compiled.LEVELS)
+def test_a_visit_moves_to_the_best_values(level):
+    rng = np.random.default_rng(1)
+    row, cap = rng.normal(size=(1, 5)), 0.3
+    alpha, weights = np.zeros((1, 4)), np.zeros(5 * _compiled.svm.SCORE_LANES)
+    problem = LinearSamples(row, np.ones(1)).rows
+    own, order = np.array([2]), np.zeros(1, np.int64)
+    _compiled.LEVELS[level].svm.sweep_classes(
+        *problem, 0.0, own, np.array([cap]), np.array([row @ row.T]).ravel(), alpha, weights,
+        order, np.ones(1, np.uint64), 0.0, 1, 1,
+    )  # fmt: skip
+    assert_allclose(weights.reshape(5, -1)[:, :4], row.T @ alpha, atol=1e-15)
+    # The other classes, here all alike, share what the own class gains.
+    value = min(cap, 1.0 / (4.0 / 3.0 * float(row[0] @ row[0])))
+    expected = np.array([-value / 3.0, -value / 3.0, value, -value / 3.0])
+    assert_allclose(alpha[0], expected, rtol=1e-12)
+
+
+def test_a_missed_tolerance_is_named_with_its_gap():
+    with pytest.warns(ConvergenceWarning, match=r"1 steps reached a relative duality gap of"):
+        model = ScreenedLinearSVC(10.0, max_iter=1, **JOINT).fit(X, y)
+    assert model.dual_gap_ > model.tol and model.n_iter_ == 1
+
+
+def test_samples_are_not_screened():
+    model = ScreenedLinearSVC(**JOINT).fit(X, y)
+    assert not hasattr(model, "screened_") and model.screening_history_.size == 0
+    with pytest.raises(ValueError, match="reference solves one problem for all classes"):
+        screen_samples(X, y, 2.0, reference=model)
+
+
+@pytest.mark.parametrize("rows", [np.where(X > 2.0, np.nan, X), X * 1e60])
+def test_bad_samples_are_refused(rows):
+    with pytest.raises(ValueError, match="X"):
+        ScreenedLinearSVC(**JOINT).fit(rows, y)
