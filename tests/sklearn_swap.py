@@ -41,7 +41,6 @@ DIFFERENT = {
     r"test_linearsvc_parameters\[.*-False-l2-hinge\]": MORE,
     r"test_linearsvc_parameters\[.*-True-l1-.*": L1,
     r"test_linearsvc_parameters\[.*-False-l1-hinge\]": L1,
-    r"test_sparse_liblinear_intercept_handling": L1,
     r"test_immutable_coef_property.*": WEIGHTS,
     r"test_n_iter_libsvm\[.*-SVC-ndarray\]": COUNT,
     r"test_libsvm_convergence_warnings.*": STEPS,

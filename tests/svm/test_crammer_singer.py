@@ -19,7 +19,7 @@ from skscreen.svm.crammer_singer.solve import solve
 X, y = load_iris(return_X_y=True)
 X, y = scale(X)[::2], y[::2]
 WEIGHTS = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
-JOINT = {"multi_class": "crammer_singer"}
+JOINT = {"multi_class": "crammer_singer", "random_state": 0}
 
 
 def violations(scores, own):
@@ -62,7 +62,7 @@ def test_the_optimum_is_that_of_an_independent_solver(C, B):
 def test_every_kind_of_samples_has_the_same_solution(as_given, dtype):
     rows, labels = load_digits(return_X_y=True)
     rows, labels = (rows[::3] / 16.0).astype(dtype), labels[::3]
-    dense = ScreenedLinearSVC(0.05, tol=1e-7, random_state=0, **JOINT).fit(rows, labels)
+    dense = ScreenedLinearSVC(0.05, tol=1e-7, **JOINT).fit(rows, labels)
     other = clone(dense).fit(as_given(rows), labels)
     assert_allclose(other.objective_, dense.objective_, rtol=1e-7)
     assert_allclose(other.coef_, dense.coef_, atol=1e-3)
@@ -110,7 +110,7 @@ def test_coefficients_are_those_of_the_dual_variables(n_classes):
 
 
 def test_what_belongs_to_other_problems_has_no_effect():
-    model = ScreenedLinearSVC(0.1, tol=1e-8, random_state=0, **JOINT).fit(X, y)
+    model = ScreenedLinearSVC(0.1, tol=1e-8, **JOINT).fit(X, y)
     for options in ({"loss": "hinge"}, {"penalty": "l1"}, {"dual": False}, {"screening": False}):
         assert_array_equal(clone(model).set_params(**options).fit(X, y).coef_, model.coef_)
 
@@ -147,12 +147,23 @@ def test_the_certificate_by_definition(seed, K, C, tol):
 
 @pytest.mark.parametrize("C", [1e-3, 1e3])
 def test_samples_that_depend_on_each_other_converge(C):
-    """The losses of columns of unequal size, where sweeps alone need millions of steps."""
+    """Columns that are alike and not centred, where sweeps alone need millions of steps."""
     rows, labels = load_iris(return_X_y=True)
-    rows = rows * [1.0, 10.0, 0.1, 1.0]
     model = ScreenedLinearSVC(C, tol=1e-8, **JOINT).fit(rows, labels)
     assert model.dual_gap_ <= 1e-8
     assert_allclose(model.objective_, optimum(rows, labels, np.full(150, C))[2], rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_visit_lowers_the_dual(seed):
+    """Ties of classes at a corner are met on the way, and large c_i beside small variables."""
+    rows, labels = load_iris(return_X_y=True)
+    samples = LinearSamples(rows * [1.0, 10.0, 0.1, 1.0], np.ones(150), 1.0)
+    own, before = labels.astype(np.int64), 0.0
+    for most in (50, 100, 150, 200):
+        dual = solve(samples, own, np.full(150, 1e3), 1e-8, most, seed).certificate.dual
+        assert dual > before
+        before = dual
 
 
 def test_a_move_on_the_face_raises_the_dual():

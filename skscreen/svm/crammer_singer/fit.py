@@ -27,7 +27,7 @@ def joint_solutions(model, problem: SVMProblem, C: float) -> list[SampleSolution
     C : float
     """
     began = time.perf_counter()
-    labels, division = problem.labels, problem.division
+    labels = problem.labels
     X = as_solved(labels.take(problem.X, False), problem.kernel)
     bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
     samples = LinearSamples(X, np.ones(X.shape[0]), bias)
