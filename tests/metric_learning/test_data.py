@@ -592,7 +592,7 @@ def test_labels_of_pairs_and_triplets_as_samples_are_told_the_call():
     pairs = np.array([[0, 1], [0, 60]])
     with pytest.raises(ValueError, match=r"fit\(X, pairs=\(pairs\[y == 1\], pairs\[y == -1\]\)\)"):
         rtlm().fit(X, pairs=pairs, y=[1, -1])
-    with pytest.raises(ValueError, match=r"call fit\(samples, triplets=X\)"):
+    with pytest.raises(ValueError, match=r"pass the samples as X and them as triplets="):
         rtlm().fit(np.array([[0, 1, 50], [1, 2, 60]]))
 
 

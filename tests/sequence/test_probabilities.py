@@ -62,7 +62,7 @@ def test_probabilities_of_labellings_pairs_and_spans(model):
     assert_allclose(model.labelling_probability(X, [[None] * n for n in LENGTHS]), 1.0)
     with pytest.raises(ValueError, match=r"y\[0\]\[1\] must be None or one of the labels .*'q'"):
         model.labelling_probability(X[:1], [["x", "q", "y"]])
-    with pytest.raises(ValueError, match="labels of the same length"):
+    with pytest.raises(ValueError, match="y must hold 6 sequences"):
         model.labelling_probability(X, Y[:2])
 
 
