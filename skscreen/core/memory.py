@@ -1,18 +1,10 @@
-"""Memory: what is free, and a pool of reusable work arrays."""
+"""Memory: what is free, and arrays as BLAS wants them."""
 
-import sys
 from dataclasses import fields, is_dataclass, replace
-from math import ceil, log2, prod
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
-
-# Length of an array below which the system's allocator is as fast as a pool.
-_SMALL = 4096
-# Sizes of the buffers of a pool for each doubling.
-_PER_OCTAVE = 4
 
 # Smaller allocations are made without a look at the free memory.
 _NEGLIGIBLE = 2**24
@@ -83,65 +75,6 @@ def _free_in_container(folder: str, limit: str, used: str, cached: str) -> int |
     except (OSError, ValueError):
         # The file may contain "max".
         return None
-
-
-class Pool:
-    """Arrays from buffers that are kept and reused.
-
-    Allocating large arrays means page faults, which can cost as much as the arithmetic. Buffers are
-    kept in size classes. A buffer is free when no array refers to it, so arrays from the pool
-    behave like any other. An array gets the smallest free buffer of at most twice its size, so that
-    small arrays do not block large buffers. Threads may share a pool; copying or pickling it makes
-    a new one.
-    """
-
-    def __init__(self) -> None:
-        self._buffers: dict[int, list[np.ndarray]] = {0: [np.empty(0)]}
-        self._idle = sys.getrefcount(self._buffers[0][0])
-        self._lock = Lock()
-
-    def __reduce__(self) -> Any:
-        return Pool, ()
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all buffers."""
-        with self._lock:
-            return sum(part.nbytes for buffers in self._buffers.values() for part in buffers)
-
-    def empty(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
-        """Return an uninitialised array."""
-        size = shape if isinstance(shape, int) else prod(shape)
-        n_numbers = -(-size * np.dtype(dtype).itemsize // 8)
-        if n_numbers < _SMALL:
-            return np.empty(shape, dtype)
-        level = ceil(_PER_OCTAVE * log2(n_numbers))
-        with self._lock:
-            for near in range(level, level + _PER_OCTAVE + 1):
-                buffers = self._buffers.get(near, [])
-                for i in range(len(buffers)):
-                    if sys.getrefcount(buffers[i]) == self._idle:
-                        return buffers[i].view(dtype)[:size].reshape(shape)
-            buffers = self._buffers.setdefault(level, [])
-            buffers.append(np.empty(ceil(2.0 ** (level / _PER_OCTAVE))))
-            return buffers[-1].view(dtype)[:size].reshape(shape)
-
-    def zeros(self, shape: int | tuple[int, ...]) -> np.ndarray:
-        """Return a float64 array of zeros."""
-        out = self.empty(shape)
-        out.fill(0.0)
-        return out
-
-    def copy(self, values: np.ndarray) -> np.ndarray:
-        """Return a copy."""
-        out = self.empty(values.shape, values.dtype)
-        out[...] = values
-        return out
-
-    def take(self, values: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """Return values[index] along the first axis."""
-        out = self.empty((index.size, *values.shape[1:]), values.dtype)
-        return np.take(values, index, axis=0, out=out, mode="clip")
 
 
 def aligned(values: Any) -> Any:

@@ -12,13 +12,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from skscreen.core.memory import Pool, free_memory
+from skscreen.core.memory import free_memory
 
 # What `KernelBlocksKept` holds.
 Blocks = TypeVar("Blocks")
-
-# Returns a matrix, in memory that it gets by its shape.
-Compute = Callable[[Callable[[tuple[int, int]], np.ndarray]], np.ndarray]
 
 # Shares of the limit for one matrix of distances, and for the blocks of one fit.
 _MOST_DISTANCES, _MOST_BLOCKS = 0.25, 0.25
@@ -27,9 +24,7 @@ _MOST_DISTANCES, _MOST_BLOCKS = 0.25, 0.25
 class KernelMatrices:
     """Shared by problems on the same samples: squared distances, and the last kernel matrix.
 
-    The next kernel matrix takes the memory of the last one, unless somebody still has that: memory
-    that a process has not used yet may cost more than what is computed there. Threads may share
-    these matrices.
+    The last kernel matrix goes before the next one is computed. Threads may share these matrices.
 
     Parameters
     ----------
@@ -48,7 +43,7 @@ class KernelMatrices:
         max_bytes: float = np.inf,
         grown: Callable[[], None] = lambda: None,
     ):
-        self.pool, self._lock = Pool(), threading.Lock()
+        self._lock = threading.Lock()
         self._several, self._max_bytes, self._grown = several, max_bytes, grown
         self._key: tuple | None = None
         self._kernel: np.ndarray | None = None
@@ -57,10 +52,10 @@ class KernelMatrices:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the matrices, and of what solvers have used beside them."""
-        return self.pool.nbytes
+        """Bytes of the matrices."""
+        return sum(part.nbytes for part in (self._kernel, self._distances) if part is not None)
 
-    def kernel(self, key: tuple, compute: Compute) -> np.ndarray:
+    def kernel(self, key: tuple, compute: Callable[[], np.ndarray]) -> np.ndarray:
         """Return the kernel matrix of a key, computed if it is not the last one: not to be changed.
 
         Parameters
@@ -74,13 +69,13 @@ class KernelMatrices:
                 return self._kernel
             self._several = self._several or self._key is not None
             self._key = self._kernel = None
-        matrix = compute(self.pool.empty)
+        matrix = compute()
         with self._lock:
             self._key, self._kernel = key, matrix
         self._grown()
         return matrix
 
-    def distances(self, key: tuple, n: int, compute: Compute) -> np.ndarray | None:
+    def distances(self, key: tuple, n: int, compute: Callable[[], np.ndarray]) -> np.ndarray | None:
         """Return the squared distances between n samples; None if not worth their memory.
 
         Parameters
@@ -95,7 +90,7 @@ class KernelMatrices:
                 return self._distances
         if not self._several or 8.0 * n * n > _MOST_DISTANCES * _limit(self._max_bytes):
             return None
-        matrix = compute(self.pool.empty)
+        matrix = compute()
         with self._lock:
             self._of, self._distances = key, matrix
         self._grown()

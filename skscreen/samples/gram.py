@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from skscreen.core.floats import EPS
-from skscreen.core.memory import Pool, check_memory
+from skscreen.core.memory import check_memory
 from skscreen.samples.distances import (
     all_squared_distances,
     check_sparse_rows,
@@ -55,19 +55,13 @@ _NARROW = 0.05
 INDEFINITE = 1e-7
 
 
-# Returns an array of a shape, uninitialised.
-Empty = Callable[[tuple[int, int]], np.ndarray]
-
-
 class Shared(Protocol):
     """Matrices that problems on the same samples share, whatever the parameters of their kernel."""
 
-    pool: Pool
+    def kernel(self, key: tuple, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        """Return the kernel matrix that a key names: known, or computed."""
 
-    def kernel(self, key: tuple, compute: Callable[[Empty], np.ndarray]) -> np.ndarray:
-        """Return the kernel matrix that a key names: known, or computed in memory it is given."""
-
-    def distances(self, key: tuple, n: int, compute: Callable[[Empty], np.ndarray]):
+    def distances(self, key: tuple, n: int, compute: Callable[[], np.ndarray]):
         """Return the same of n squared distances, or None where they are not worth their memory."""
 
 
@@ -133,8 +127,6 @@ class Gram:
         self.X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
         self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
         self.n = self.X.shape[0]
-        # Memory of solvers, from one problem to the next.
-        self.pool = Pool() if shared is None else shared.pool
         self.dtype = np.dtype(dtype)
         if kernel == "rbf":
             (self.X,) = near_origin(self.X)
@@ -303,15 +295,15 @@ class Gram:
 
     def _whole(self) -> np.ndarray:
         if self._shared is None:
-            return self._compute_whole(lambda shape: np.empty(shape, self.dtype))
+            return self._compute_whole(self.dtype)
         key = self.kernel, self.gamma, self.degree, self.coef0
         return self._shared.kernel(key, self._compute_whole)
 
-    def _compute_whole(self, empty: Empty) -> np.ndarray:
+    def _compute_whole(self, dtype=np.float64) -> np.ndarray:
         if self.kernel == "precomputed":
             return np.ascontiguousarray(self.X, self.dtype)
         self._check_memory(self.n)
-        K = empty((self.n, self.n))
+        K = np.empty((self.n, self.n), dtype)
         if self.kernel == "rbf" and K.dtype == np.float64 and self._shared is not None:
             D = self._shared.distances((self._is_far,), self.n, self.squared_distances)
             if D is not None:
@@ -328,9 +320,9 @@ class Gram:
             _check_minors(K, self.diagonal)
         return K
 
-    def squared_distances(self, empty: Empty = np.empty) -> np.ndarray:
+    def squared_distances(self) -> np.ndarray:
         """Return the squared distances between all samples, of an RBF kernel."""
-        D = empty((self.n, self.n))
+        D = np.empty((self.n, self.n))
         all_squared_distances(self.X, self._squares, self._is_far, D)
         return D
 

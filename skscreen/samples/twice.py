@@ -113,7 +113,7 @@ class TwiceGram:
     whole = None
 
     def __init__(self, gram: Gram):
-        self._half, self.n, self.pool = gram, 2 * gram.n, gram.pool
+        self._half, self.n = gram, 2 * gram.n
         self.diagonal, self.dtype, self.error = np.tile(gram.diagonal, 2), gram.dtype, gram.error
         self.blocks = None if gram.blocks is None else TwiceBlocks(gram.blocks)
 

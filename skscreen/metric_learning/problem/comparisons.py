@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from skscreen.core.floats import EPS
-from skscreen.core.memory import Pool, aligned
+from skscreen.core.memory import aligned
 from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.items import Items, PairDistances
 from skscreen.metric_learning.problem.loss_sums import LossSums
@@ -82,10 +82,9 @@ class Comparisons(LossSums):
         self._root = math.sqrt(max(X.shape[1], n_summed))
         size = near_sizes.mean() if near_sizes.size else 0.0
         self._spread = self._norms[0] ** 2 / size if size > 0.0 else np.inf
-        self._set(padded, X.shape[1], items, near_sizes, far_sizes, Pool())
+        self._set(padded, X.shape[1], items, near_sizes, far_sizes)
 
-    def _set(self, X, n_features, items, near_sizes, far_sizes, pool) -> None:
-        self.pool = pool
+    def _set(self, X, n_features, items, near_sizes, far_sizes) -> None:
         self.X = X
         self.n_features = n_features
         self.items = items
@@ -104,7 +103,7 @@ class Comparisons(LossSums):
         # For all the data, as an upper bound for any part of it.
         for name in ("_norms", "_spread", "_eps", "_root"):
             setattr(other, name, getattr(self, name))
-        other._set(X, self.n_features, items, near_sizes, far_sizes, self.pool)
+        other._set(X, self.n_features, items, near_sizes, far_sizes)
         return other
 
     # -- what depends on the kind of metric ------------------------------------------------
@@ -118,7 +117,7 @@ class Comparisons(LossSums):
         d, r = factor.shape
         padded = np.zeros((self.X.shape[1], r + -r % _LANES))
         padded[:d, :r] = factor
-        return np.matmul(self.X, padded, out=self.pool.empty((len(self.X), padded.shape[1])))
+        return self.X @ padded
 
     def weighted_sum(self, row_weights, slot_weights) -> tuple[np.ndarray, float]:
         """Sum of far minus near weighted pair terms, with a bound on its rounding error.
@@ -126,7 +125,7 @@ class Comparisons(LossSums):
         With weights >= 0 summed over the items of each row and slot this is sum_t w_t H_t.
         """
         items, d = self.items, self.n_features
-        far_weights, product = self._far_weights(slot_weights), self.pool.zeros(self.X.shape)
+        far_weights, product = self._far_weights(slot_weights), np.zeros(self.X.shape)
         if self._spread <= _NARROW_SPREAD:
             degrees = np.zeros(len(self.X))
             add_edges(self.X, items.near, row_weights, -1.0, degrees, product)
@@ -148,13 +147,13 @@ class Comparisons(LossSums):
         """Distances of all pairs under a metric, O(n d r + (R + Q) r)."""
         Z = self._embed(point.factor)
         items = self.items
-        near, far = self.pool.empty(len(items.near)), self.pool.empty(len(items.far))
+        near, far = np.empty(len(items.near)), np.empty(len(items.far))
         squared_distances(Z, items.near, near)
         squared_distances(Z, items.far, far)
         size = float(np.linalg.norm(point.factor))
         noise = 8.0 * EPS * self._root * self._norms[0] * size
         if items.slots is not None:
-            far = self.pool.take(far, items.slots)
+            far = far[items.slots]
         return PairDistances(near, far, noise)
 
     def intervals(self, terms):
@@ -169,8 +168,8 @@ class Comparisons(LossSums):
         -------
         near_low, near_high, far_low, far_high : ndarray
         """
-        near_low, near_high = (self.pool.zeros(len(self.items.near)) for _ in range(2))
-        far_low, far_high = (self.pool.zeros(self.items.n_slots) for _ in range(2))
+        near_low, near_high = (np.zeros(len(self.items.near)) for _ in range(2))
+        far_low, far_high = (np.zeros(self.items.n_slots) for _ in range(2))
         for coefficient, margins in terms:
             add_interval(coefficient, margins.near, margins.noise, near_low, near_high)
             add_interval(coefficient, margins.far, margins.noise, far_low, far_high)
@@ -203,22 +202,21 @@ class Comparisons(LossSums):
 
     def restrict(self, start: np.ndarray, stop: np.ndarray) -> "Comparisons":
         """Keep the far places start[p]:stop[p] of each near pair, and the data they need."""
-        kept, rows, used = self.items.kept(start, stop, self.pool)
+        kept, rows, used = self.items.kept(start, stop)
         X, points = self.X, np.flatnonzero(used_points(len(self.X), kept.near, kept.far))
         if points.size < _WORTH_COPYING * len(X):
-            X = self.pool.take(X, points)
+            X = X[points]
             renumber_points(points, len(self.X), kept.near, kept.far)
-        take = self.pool.take
-        return self._like(X, kept, take(self.near_sizes, rows), take(self.far_sizes, used))
+        return self._like(X, kept, self.near_sizes[rows], self.far_sizes[used])
 
     def sort_slots(self, margins: PairDistances) -> tuple["Comparisons", PairDistances]:
         """Sort the far places of each block by distance; return the margins in the new order."""
-        order = self.pool.empty(self.items.n_slots, np.int64)
+        order = np.empty(self.items.n_slots, np.int64)
         if not sort_blocks(self.items.blocks, margins.far, order):
             return self, margins
-        items, take = self.items.in_order(order, self.pool), self.pool.take
-        geometry = self._like(self.X, items, self.near_sizes, take(self.far_sizes, order))
-        return geometry, replace(margins, far=take(margins.far, order))
+        items = self.items.in_order(order)
+        geometry = self._like(self.X, items, self.near_sizes, self.far_sizes[order])
+        return geometry, replace(margins, far=margins.far[order])
 
     def _far_weights(self, slot_weights):
         slots = self.items.slots
@@ -241,7 +239,7 @@ class DiagonalComparisons(Comparisons):
 
     def _embed(self, factor: np.ndarray) -> np.ndarray:
         used = np.flatnonzero(factor)
-        Z = self.pool.empty((len(self.X), used.size + -used.size % _LANES))
+        Z = np.empty((len(self.X), used.size + -used.size % _LANES))
         scale_columns(self.X, used, factor[used], Z)
         return Z
 

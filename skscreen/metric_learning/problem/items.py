@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skscreen.core.memory import Pool
 from skscreen.metric_learning.problem.pair_loops import cover, renumber_slots
 
 
@@ -110,34 +109,32 @@ class Items:
         of_blocks[np.searchsorted(self.blocks, self.start, side="right") - 1] = self.weights
         return np.repeat(of_blocks, np.diff(self.blocks))
 
-    def kept(
-        self, start: np.ndarray, stop: np.ndarray, pool: Pool
-    ) -> tuple["Items", np.ndarray, np.ndarray]:
+    def kept(self, start: np.ndarray, stop: np.ndarray) -> tuple["Items", np.ndarray, np.ndarray]:
         """Keep the far places start[p]:stop[p] of each near pair.
 
         What nothing refers to any more goes; also returns the near pairs and far places left.
         """
-        take, rows = pool.take, np.flatnonzero(stop > start)
-        start, stop = take(start, rows), take(stop, rows)
-        covered = cover(start, stop, pool.zeros(self.n_slots))
+        rows = np.flatnonzero(stop > start)
+        start, stop = start[rows], stop[rows]
+        covered = cover(start, stop, np.zeros(self.n_slots))
         used = np.flatnonzero(covered)
         if self.slots is None:
-            far, slots = take(self.far, used), None
+            far, slots = self.far[used], None
         else:
             keep, slots = np.unique(self.slots[used], return_inverse=True)
             far, slots = self.far[keep], slots.astype(np.int32)
         blocks = renumber_slots(covered, self.blocks, start, stop)
         levels = (self.thresholds, self.weights)
         return Items(
-            take(self.near, rows), far, slots, blocks, start, stop, take(self.base, rows),
-            take(self.rank, used), *(None if part is None else take(part, rows) for part in levels),
+            self.near[rows], far, slots, blocks, start, stop, self.base[rows], self.rank[used],
+            *(None if part is None else part[rows] for part in levels),
         ), rows, used  # fmt: skip
 
-    def in_order(self, order: np.ndarray, pool: Pool) -> "Items":
+    def in_order(self, order: np.ndarray) -> "Items":
         """Return the same items with far places in another order within their blocks."""
         far, slots = self.far, self.slots
         if slots is None:
-            far = pool.take(far, order)
+            far = far[order]
         else:
-            slots = pool.take(slots, order)
-        return replace(self, far=far, slots=slots, rank=pool.take(self.rank, order))
+            slots = slots[order]
+        return replace(self, far=far, slots=slots, rank=self.rank[order])

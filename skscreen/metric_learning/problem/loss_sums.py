@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from skscreen.core.memory import Pool
 from skscreen.metric_learning.problem.items import Items, PairDistances
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.pair_loops import (
@@ -22,11 +21,10 @@ _HINGE = 1e-300
 class LossSums:
     """Base of geometries: what they know of losses.
 
-    A geometry has its `items`, the sizes |u|^2 of their pairs and a `pool` of arrays.
+    A geometry has its `items`, and the sizes |u|^2 of their pairs.
     """
 
     items: Items
-    pool: Pool
     n_items: int
     near_sizes: np.ndarray
     far_sizes: np.ndarray
@@ -93,7 +91,7 @@ class LossSums:
 
     def proximal_duals(self, margins: PairDistances, loss: SmoothedHinge, width, centre):
         """Return the dual variables of `proximal_loss`, with those of `centre` for other items."""
-        alpha = self.pool.copy(centre)
+        alpha = centre.copy()
         self._proximal_pass(margins, loss, width, centre, alpha, self.weights())
         return alpha
 
@@ -112,7 +110,7 @@ class LossSums:
         """
         items = self.items
         duals, lengths = loss.duals_at_zero(self.thresholds(loss)), items.stop - items.start
-        slot_weights = cover(items.start, items.stop, self.pool.zeros(items.n_slots))
+        slot_weights = cover(items.start, items.stop, np.zeros(items.n_slots))
         if items.thresholds is not None:
             slot_weights *= np.repeat(duals, lengths)
         return self.weighted_sum(*self._weigh(duals * lengths, slot_weights))
@@ -173,7 +171,7 @@ class LossSums:
 
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Zero weights for the rows and for the slots."""
-        return self.pool.zeros(len(self.items.near)), self.pool.zeros(self.items.n_slots)
+        return np.zeros(len(self.items.near)), np.zeros(self.items.n_slots)
 
     def thresholds(self, loss: SmoothedHinge) -> np.ndarray:
         """Return the threshold of each row; constants take no memory."""

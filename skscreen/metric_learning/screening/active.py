@@ -155,8 +155,7 @@ def keep_undecided(
     """Return the geometry of the undecided items, and the `linear_part` of the others."""
     linear = np.zeros(geometry.shape), 0.0, 0.0
     if decision.n_linear:
-        slot_linear = geometry.pool.empty(decision.slot_steps.size)
-        np.cumsum(decision.slot_steps, out=slot_linear)
+        slot_linear = np.cumsum(decision.slot_steps)
         linear = geometry.linear_part(decision.row_linear, slot_linear, loss)
     return geometry.restrict(decision.start, decision.stop), linear
 
@@ -171,7 +170,7 @@ def active_part(objective: Objective, evaluation: Evaluation) -> Objective:
     near = margins.near
     if objective.proximal is not None:
         near = near + objective.proximal.width
-    far = (geometry.pool.copy(margins.far) for _ in range(2))
+    far = (margins.far.copy() for _ in range(2))
     here, thresholds = (near, near, *far), geometry.thresholds(objective.loss)
     n_zero, _ = _shrink(
         geometry, start, stop, here, 0.0, thresholds, np.inf, None, *geometry.weights()
@@ -183,8 +182,8 @@ def active_part(objective: Objective, evaluation: Evaluation) -> Objective:
 
 def _ranges(objective: Objective) -> tuple[np.ndarray, np.ndarray]:
     """Return copies of the slot ranges of all rows."""
-    items, pool = objective.geometry.items, objective.geometry.pool
-    return pool.copy(items.start), pool.copy(items.stop)
+    items = objective.geometry.items
+    return items.start.copy(), items.stop.copy()
 
 
 def _shrink(

@@ -60,13 +60,13 @@ def shrink_at_random(geometry, rng):
 
 
 def test_an_embedding_is_right_in_used_memory_too():
-    """Features without weight are left out and the padding is zero, whatever the pool hands out."""
+    """Features without weight are left out and the padding is zero, whatever the memory held."""
     rng = np.random.default_rng(0)
     X, items = rng.normal(size=(600, 9)), triplets_from_array(np.array([[0, 1, 2]]))
     geometry = DiagonalComparisons(X, items)
     for used in ([0, 3, 4, 7, 8], [1], [], range(9)):
-        # A buffer large enough to be kept, full of what must not be seen.
-        geometry.pool.empty((600, 12)).fill(np.nan)
+        # Its memory is used again, full of what must not be seen.
+        np.full((600, 4 * -(-len(used) // 4)), np.nan)
         factor = np.zeros(9)
         factor[list(used)] = rng.uniform(0.5, 2.0, len(used))
         Z = geometry._embed(factor)

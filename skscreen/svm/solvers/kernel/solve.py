@@ -137,7 +137,7 @@ class _Problem:
         values.unit = _power_of_two(np.max(own, where=np.isfinite(own), initial=0.0))
         # For the largest set, as only what is written to takes memory.
         m = min(gram.n, LARGEST)
-        memory = gram.pool.empty(m * row_length(m), np.float32)
+        memory = np.empty(m * row_length(m), np.float32)
         return Engine(values, gram.diagonal, bias, self.tol, limit, _LEAST, memory)
 
     def start(self, start: np.ndarray | None, margins: np.ndarray | None) -> Point:
