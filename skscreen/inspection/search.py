@@ -1,13 +1,14 @@
-"""Figure of a search over C and gamma."""
+"""Figure of a search over one parameter or two."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.inspection.style import GREY, VERMILION, axes_for
+from skscreen.inspection.style import BLUE, GREY, VERMILION, axes_for, open_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,22 +21,28 @@ _MOST_LABELS = 10
 # Share of the cells in the darkest colour, so that poor scores do not use up all colours.
 _POOR = 0.5
 
+# What a parameter is called next to its axis, if more than its name.
+_WORDS = {
+    "C": "Weight of the losses C", "gamma": "gamma of the kernel", "lam": "Weight of the penalty"
+}  # fmt: skip
+
 
 class SearchDisplay:
-    """Show the scores of a search over C and gamma as a heat map.
+    """Show the scores of a search: over two parameters as a heat map, over one as a curve.
 
     Use :meth:`from_estimator` to create it.
 
     Parameters
     ----------
-    Cs : ndarray of shape (n_Cs,)
-        Values of C, ascending.
-    gammas : sequence of n_gammas values
-        Values of gamma, or strings such as "scale".
-    scores : ndarray of shape (n_gammas, n_Cs)
+    parameters : dict of str to sequence
+        The values of one parameter or two, ascending; those of the first along the x axis. Strings
+        such as "scale" are values, too.
+    scores : ndarray of shape (n_first,) or (n_second, n_first)
         Mean scores over the folds; NaN if there is none.
     best : tuple of int
-        Indices of the chosen gamma and C.
+        Index of the chosen scores.
+    deviations : ndarray of shape (n_first,), default=None
+        Standard deviations of the scores over the folds, drawn around a curve.
 
     Attributes
     ----------
@@ -44,9 +51,13 @@ class SearchDisplay:
     figure_ : matplotlib Figure
         Figure that holds the axes.
     mesh_ : matplotlib QuadMesh
-        The heat map.
+        The heat map. Only with two parameters.
     best_cell_ : matplotlib Rectangle
-        Frame around the chosen cell.
+        Frame around the chosen cell. Only with two parameters.
+    line_ : matplotlib Line2D
+        The scores. Only with one parameter.
+    best_point_ : matplotlib Line2D
+        Mark of the chosen value. Only with one parameter.
 
     Examples
     --------
@@ -55,11 +66,18 @@ class SearchDisplay:
     >>> display.figure_.savefig("search.png")  # doctest: +SKIP
     """
 
-    def __init__(self, *, Cs: np.ndarray, gammas, scores: np.ndarray, best: tuple[int, int]):
-        self.Cs = Cs
-        self.gammas = gammas
+    def __init__(
+        self,
+        *,
+        parameters: dict[str, Any],
+        scores: np.ndarray,
+        best: tuple[int, ...],
+        deviations: np.ndarray | None = None,
+    ):
+        self.parameters = parameters
         self.scores = scores
         self.best = best
+        self.deviations = deviations
 
     @classmethod
     def from_estimator(cls, search: Any, *, ax: Axes | None = None) -> Self:
@@ -67,9 +85,9 @@ class SearchDisplay:
 
         Parameters
         ----------
-        search : ScreenedSVCCV or GridSearchCV
-            Fitted search: a `ScreenedSVCCV` with `gammas`, or a `GridSearchCV` over C and gamma and
-            no other parameter, also of a pipeline.
+        search : estimator with `cv_results_`
+            Fitted search, of scikit-learn or of this package, with one score, in which no more than
+            two parameters have several values; also of a pipeline.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a new figure.
 
@@ -87,11 +105,9 @@ class SearchDisplay:
         ValueError
             If the search is not of this kind.
         """
-        if not (hasattr(search, "gammas_") or hasattr(search, "cv_results_")):
+        if not hasattr(search, "cv_results_"):
             check_is_fitted(search)
-        parts = _of_svc(search) if hasattr(search, "gammas_") else _of_grid(search)
-        Cs, gammas, scores, best = parts
-        return cls(Cs=Cs, gammas=gammas, scores=scores, best=best).plot(ax=ax)
+        return cls(**_found(search)).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the display.
@@ -112,6 +128,18 @@ class SearchDisplay:
             If matplotlib is not installed.
         """
         ax = axes_for(self, ax, (6.0, 4.0))
+        first, *second = self.parameters
+        half = 0.5 if second else 0.0
+        _label(ax.xaxis, self.parameters[first], self.best[-1], half)
+        ax.set_xlabel(_WORDS.get(first, first))
+        if second:
+            self._heat_map(ax, *second)
+        else:
+            self._curve(ax)
+        ax.set_title(self._conclusion(), loc="left", fontsize="medium")
+        return self
+
+    def _heat_map(self, ax: Axes, second: str) -> None:
         from matplotlib.patches import Rectangle
 
         known = self.scores[np.isfinite(self.scores)]
@@ -125,67 +153,81 @@ class SearchDisplay:
         self.best_cell_ = ax.add_patch(
             Rectangle((column, row), 1, 1, fill=False, edgecolor=VERMILION, linewidth=2.5, zorder=3)
         )
-        _label(ax.xaxis, self.Cs, column)
-        _label(ax.yaxis, self.gammas, row)
+        _label(ax.yaxis, self.parameters[second], row, 0.5)
+        ax.set_ylabel(_WORDS.get(second, second))
         ax.tick_params(length=0, colors=GREY)
         ax.spines[:].set_visible(False)
-        ax.set_xlabel("Weight of the losses C")
-        ax.set_ylabel("gamma of the kernel")
         bar = ax.figure.colorbar(self.mesh_, ax=ax, extend="min", label="Mean score of the folds")
         bar.outline.set_visible(False)
-        ax.set_title(self._conclusion(), loc="left", fontsize="medium")
-        return self
+
+    def _curve(self, ax: Axes) -> None:
+        places, (best,) = np.arange(self.scores.size), self.best
+        if self.deviations is not None:
+            ax.fill_between(
+                places, self.scores - self.deviations, self.scores + self.deviations, color=BLUE,
+                alpha=0.15, linewidth=0.0, label="one standard deviation over the folds",
+            )  # fmt: skip
+        (self.line_,) = ax.plot(places, self.scores, "o-", color=BLUE, markersize=4)
+        (self.best_point_,) = ax.plot(best, self.scores[best], "o", color=VERMILION, markersize=9)
+        ax.set_ylabel("Mean score of the folds")
+        if self.deviations is not None:
+            ax.legend(frameon=False)
+        open_axes(ax)
 
     def _conclusion(self) -> str:
         """Say what was chosen, and whether the grid ends there."""
-        row, column = self.best
-        chosen = f"C = {_text(self.Cs[column])}, gamma = {_text(self.gammas[row])}"
-        sides = []
-        for name, place, values in (("C", column, self.Cs), ("gamma", row, self.gammas)):
+        chosen, sides = [], []
+        for (name, values), place in zip(self.parameters.items(), self.best[::-1], strict=True):
+            chosen.append(f"{name} = {_text(values[place])}")
             # Names, such as "scale", come after numbers.
             n = sum(not isinstance(value, str) for value in values)
             if n > 1 and place in (0, n - 1):
                 sides.append(f"{'larger' if place else 'smaller'} {name}")
         more = f"\nThe grid ends there: try {' and '.join(sides)}" if sides else ""
-        return f"Best: {chosen}, score {self.scores[row, column]:.4g}{more}"
+        return f"Best: {', '.join(chosen)}, score {self.scores[self.best]:.4g}{more}"
 
 
-def _of_svc(search) -> tuple:
-    """Return what a fitted `ScreenedSVCCV` found."""
-    best = int(np.argmin(np.abs(search.gammas_ - search.gamma_)))
-    best = best, int(np.argmin(np.abs(search.Cs_ - search.C_)))
-    return search.Cs_, search.gammas_, search.scores_.mean(axis=0), best
-
-
-def _of_grid(search) -> tuple:
-    """Return what a fitted `GridSearchCV` found."""
-    results = getattr(search, "cv_results_", {})
-    names = {name.removeprefix("param_"): name for name in results if name.startswith("param_")}
-    ends = {name.split("__")[-1]: values for name, values in names.items()}
-    found = hasattr(search, "best_index_") and "mean_test_score" in results
-    if len(names) != 2 or set(ends) != {"C", "gamma"} or not found:
+def _found(search) -> dict:
+    """Return what a fitted search found, as the arguments of a display."""
+    results, found = getattr(search, "cv_results_", {}), {}
+    if hasattr(search, "best_index_") and "mean_test_score" in results:
+        for point in results["params"]:
+            for name, value in point.items():
+                found.setdefault(name, []).append(value)
+    # Names, such as "scale", come after numbers.
+    orders = {
+        name: sorted(set(values), key=lambda value: (isinstance(value, str), value))
+        for name, values in found.items()
+        if all(isinstance(value, str | Real) for value in values)
+    }
+    varied = [name for name in found if len(orders.get(name, "ab")) > 1] or list(found)[:1]
+    if not 1 <= len(varied) <= 2 or not orders.keys() >= set(varied):
         raise ValueError(
-            "search must be a ScreenedSVCCV fitted with gammas, or a GridSearchCV fitted over C "
-            f"and gamma alone with one score; got {type(search).__name__}."
+            "search must be fitted, with one score, over no more than two parameters that have "
+            f"several values, numbers or names; got {type(search).__name__}"
+            + (f" over {', '.join(varied)}." if varied else " without such results.")
         )
-    axes = []
-    for name in ("gamma", "C"):
-        # Names, such as "scale", come after numbers.
-        given = list(results[ends[name]])
-        order = sorted(set(given), key=lambda value: (isinstance(value, str), value))
-        axes.append((order, np.array([order.index(value) for value in given])))
-    (gammas, rows), (Cs, columns) = axes
-    scores = np.full((len(gammas), len(Cs)), np.nan)
-    scores[rows, columns] = results["mean_test_score"]
-    best = int(rows[search.best_index_]), int(columns[search.best_index_])
-    return np.array(Cs, dtype=np.float64), gammas, scores, best
+    # What is searched along a path is the axis below.
+    varied.sort(key=lambda name: name.split("__")[-1] not in ("C", "lam"))
+    shape = tuple(len(orders[name]) for name in varied[::-1])
+    places = tuple(
+        np.array([orders[name].index(value) for value in found[name]]) for name in varied[::-1]
+    )
+    scores, deviations = np.full(shape, np.nan), np.full(shape, np.nan)
+    scores[places], deviations[places] = results["mean_test_score"], results["std_test_score"]
+    return {
+        "parameters": {name.split("__")[-1]: orders[name] for name in varied},
+        "scores": scores,
+        "best": tuple(int(place[search.best_index_]) for place in places),
+        "deviations": deviations if len(varied) == 1 else None,
+    }
 
 
-def _label(axis: Any, values, chosen: int) -> None:
-    """Write some of the values in the middle of their cells, that of the chosen one among them."""
+def _label(axis: Any, values, chosen: int, shift: float) -> None:
+    """Write some of the values at their places + shift, that of the chosen one among them."""
     every = -(-len(values) // _MOST_LABELS)
     places = np.arange(chosen % every, len(values), every)
-    axis.set_ticks(places + 0.5, [_text(values[place]) for place in places])
+    axis.set_ticks(places + shift, [_text(values[place]) for place in places])
 
 
 def _text(value) -> str:

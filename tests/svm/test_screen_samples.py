@@ -1,6 +1,7 @@
 """Screening as a step of its own: decisions, and what is left for other solvers."""
 
 import pickle
+import warnings
 
 import clarabel
 import numpy as np
@@ -174,6 +175,40 @@ def test_accurate_weights_decide_as_accurate_dual_variables_do():
     assert rates[0] > 0.9 and rates[1] == pytest.approx(rates[0], abs=0.02)
 
 
+@pytest.mark.parametrize("ratio", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("intercept", ["penalised", "none"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_balls_as_printed(kernel, intercept, ratio):
+    """Corollaries 6 and 7, with the s of equation (25), term by term as the paper prints them.
+
+    BT2 alone decides less than BT1: s is chosen for their intersection.
+    """
+    options, Q = problem(kernel, intercept)
+    C, n = 0.2, len(Y)
+    known = ratio * C
+    alpha = optimum(Q, np.full(n, known))
+    w0, shares = alpha @ Q @ alpha, {}
+    xi = np.maximum(0.0, 1.0 - Q @ alpha).sum()
+    # Vectors are sums a_i z_i. w~ is the optimum at C', so that xi~ and xi*_C' are one in BT1.
+    first = 0.5 * (alpha + C / known * alpha)
+    s = (Q @ first < 1.0).astype(float)
+    second = 0.5 * (alpha + C * s)
+    squares = {
+        "ball1": (first, first @ Q @ first - C / known * w0),
+        "ball2": (second, second @ Q @ second + C * (xi - s.sum())),
+    }
+    for name, (centre, square) in squares.items():
+        radius = np.sqrt(square) * np.sqrt(np.diag(Q))
+        found = screen_samples(
+            X, LABELS, C, reference=alpha, intercept=intercept, tests=name, **options
+        )
+        low, high = Q @ centre - radius, Q @ centre + radius
+        assert found.bounds_ == pytest.approx(np.stack([low, high], axis=1), rel=1e-6, abs=1e-6)
+        assert np.array_equal(found.codes_, np.where(low > 1.0, 1, np.where(high < 1.0, 2, 0)))
+        shares[name] = found.rate_
+    assert shares["ball2"] < shares["ball1"]
+
+
 def test_tests_are_ordered_as_in_the_paper():
     """IT decides what BT1 and BT2 decide, and rates rise with C_ref / C (Fig. 4)."""
     rates = []
@@ -327,6 +362,33 @@ def test_arguments_that_do_not_fit_are_named():
             screen_samples(X, LABELS, **arguments)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [SVC(C=0.9, gamma=GAMMA), SVC(C=0.9, kernel="linear"), ScreenedSVC(C=0.9, gamma=GAMMA),
+     ScreenedLinearSVC(C=0.9, loss="hinge"), LinearSVC(C=0.9), LinearSVC(C=0.9, loss="hinge")],
+    ids=str,
+)  # fmt: skip
+def test_a_reference_of_other_samples_is_named(model):
+    """Of the same shape, but raw, scaled, permuted or sparse; right ones say nothing."""
+    rng = np.random.default_rng(0)
+    model.fit(X, LABELS)
+    for Z in (CANCER[0][::4], 2.0 * X, X[rng.permutation(len(Y))], sparse.csr_array(2.0 * X)):
+        with pytest.warns(UserWarning, match="reference does not fit X: (row|its relative)"):
+            found = screen_samples(Z, LABELS, 1.0, reference=model)
+        assert found.rate_ < 0.1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for Z in (X, X.astype(np.float32), sparse.csr_array(X)):
+            assert screen_samples(Z, LABELS, 1.0, reference=model).rate_ > 0.3
+
+
+def test_dual_variables_of_other_samples_are_named():
+    alpha = optimum(Y[:, None] * (X @ X.T) * Y, np.full(len(Y), 0.9))
+    named = {"kernel": "linear", "intercept": "none"}
+    with pytest.warns(UserWarning, match="relative duality gap at its own C is"):
+        screen_samples(CANCER[0][::4], LABELS, 1.0, reference=alpha, **named)
+
+
 def test_indefinite_kernels_are_refused():
     Z, y = WINE
     reference = SVC(C=0.9, kernel="sigmoid", gamma=0.1).fit(Z, y)
@@ -338,6 +400,9 @@ def test_what_is_printed():
     found = screen_samples(X, LABELS, 0.2, reference=SVC(C=0.19).fit(X, LABELS))
     counts = [np.count_nonzero(found.codes_ == code) for code in (1, 2, 0)]
     assert all(str(count) in repr(found) for count in counts)
+    left = repr(found.reduced_problem())
+    assert left.startswith(f"ReducedProblem({counts[2]} of {len(Y)} samples undecided, ")
+    assert len(left) < 100
 
 
 @pytest.mark.parametrize(

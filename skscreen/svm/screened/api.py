@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from skscreen.fitting.warning import warn_user
 from skscreen.samples.distances import near_origin
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.kernel_samples import KernelSamples
@@ -14,7 +15,7 @@ from skscreen.samples.labels import check_labels
 from skscreen.samples.multiclass import Division, OneVsRest, divided
 from skscreen.samples.rows import LinearSamples, check_bounds, compress
 from skscreen.svm.problem import LOSSES, as_solved, kernel_of, validated, with_kernel
-from skscreen.svm.screened.references import as_known
+from skscreen.svm.screened.references import GivenDuals, Known, as_known
 from skscreen.svm.screened.regions import Samples, bounds_at
 from skscreen.svm.screened.result import Decided, SampleScreening
 from skscreen.svm.screening.rules import BOUNDS, decide
@@ -25,6 +26,9 @@ from skscreen.svm.svc import ScreenedSVC
 _TAKEN = ("kernel", "gamma", "degree", "coef0", "intercept_scaling", "loss", "class_weight")
 
 _INTERCEPTS = ("penalised", "free", "none")
+
+# Relative duality gap at its own C from which on a reference is taken for one of other samples.
+_MOST_LACKING = 0.5
 
 
 @validate_params(
@@ -90,9 +94,10 @@ def screen_samples(
         reference; for dual variables it has to be named.
     tests : {"intersection", "ball1", "ball2", "gap"}, default="intersection"
         What bounds the margins. "ball1" and "ball2" are BT1 and BT2 of the paper, for references of
-        any accuracy; "intersection" is IT, the region that both have in common. "gap" is the ball
-        by the duality gap at C of the scaled dual variables and the best multiple of their w. With
-        the squared hinge "ball2" and "intersection" stand for "ball1": the balls are one.
+        any accuracy; "intersection" is IT, the region that both have in common. "ball2" alone
+        decides little unless the reference is very near: it is there for comparison. "gap" is the
+        ball by the duality gap at C of the scaled dual variables and the best multiple of their w.
+        With the squared hinge "ball2" and "intersection" stand for "ball1": the balls are one.
     multi_class : {"ovo", "ovr"}, optional
         How more than two classes are divided into problems. By default as in the reference; for
         dual variables it has to be named.
@@ -111,8 +116,18 @@ def screen_samples(
         For invalid arguments, or a reference that does not belong to the problem; the message names
         the argument.
 
+    Warns
+    -----
+    UserWarning
+        If `reference` is none of these samples: its support vectors are not the rows of `X`, or its
+        relative duality gap at its own C is above 0.5.
+
     Notes
     -----
+    BT2 is the ball of Corollary 7 for the w of the reference and the s of equation (25), which
+    makes the intersection with BT1 small and not BT2 itself: its centre is half of
+    :math:`w + \sum_i C s_i z_i`, whose sum moves far with each sample that changes its side.
+
     With a free intercept a sample is decided only if its margin is on the same side of 1 at *every*
     optimal intercept. Samples that are decided to be 0 may then be dropped without a change of the
     optimal w and the optimal intercepts. Only the hinge has samples at their bound.
@@ -172,10 +187,32 @@ def screen_samples(
     division = divided(labels, division_name)
     kernel = kernel_of(model, X, labels, _gamma(reference, X, model), function)
     known = as_known(reference, X.shape[0])
-    problems = []
+    problems, lacks = [], []
     for k, samples in enumerate(_problem_samples(X, division, kernel, model)):
-        problems.append(_decided(model, division, k, samples, known, tests))
+        found, lack = _decided(model, division, k, samples, known, tests)
+        problems.append(found)
+        lacks.append(lack)
+    _warn_unless_of(known, X, max(lacks))
     return SampleScreening(float(C), X.shape[0], problems, kernel)
+
+
+def _warn_unless_of(known: GivenDuals | Known, X, lack: float) -> None:
+    """Warn of a reference that is none of X: what it decides is right, but it decides little."""
+    row = known.other_row(X)
+    if row is not None:
+        reason = f"row {row} of X is not the support vector of that number"
+    elif not lack <= _MOST_LACKING:
+        reason = (
+            f"its relative duality gap at its own C is {lack:.2g} there, so it was fitted on other "
+            "samples, or is far from its optimum"
+        )
+    else:
+        return
+    warn_user(
+        f"reference does not fit X: {reason}. Bounds and decisions hold all the same, but few "
+        "samples, or none, are decided. Give the X and y that reference was fitted on, with the "
+        "same rows and scaling; of a pipeline, X as its last step gets it."
+    )
 
 
 def _of_reference(reference) -> dict:
@@ -259,15 +296,15 @@ def _shared(X, kernel: Kernel, bias: float, free: bool, cache_size: float):
 
 def _decided(
     model: ScreenedSVC, division: Division, problem: int, samples: Samples, known, tests: str
-) -> Decided:
-    """Return the decisions of one problem."""
+) -> tuple[Decided, float]:
+    """Return the decisions of one problem, and the relative gap of the reference."""
     C, free = model.C, model.fit_intercept and model.intercept == "free"
     with np.errstate(over="ignore"):
         losses = LOSSES[model.loss](division.weights(problem))
     check_bounds(C, losses.sizes)
     point = known.point(problem, division, samples, losses)
-    lower, upper = bounds_at(samples, losses, free, point, C, tests)
+    (lower, upper), lack = bounds_at(samples, losses, free, point, C, tests)
     codes = decide(lower, upper, losses=losses.at(C))
     rows = division.labels.rows[division.rows(problem)]
     bounds = np.stack([lower, upper], axis=1)
-    return Decided(rows, codes, bounds, samples, losses.at(C), free)
+    return Decided(rows, codes, bounds, samples, losses.at(C), free), lack

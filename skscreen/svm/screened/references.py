@@ -1,6 +1,7 @@
 """What a reference is known by: dual variables of a fitted estimator or given ones, or weights."""
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +14,9 @@ from skscreen.svm.screened.regions import Point
 
 # Samples nearest to the kink whose dual variables are looked for where only weights are known.
 _NEAREST = 1000
+
+# Samples in single precision are the same samples.
+_SINGLE = 1e-6
 
 # Rounds of this search, each from the point of the one before, and its options.
 _ROUNDS = 4
@@ -59,6 +63,9 @@ class GivenDuals:
         if min(below, with_signs) > alpha.sum():
             raise ValueError("reference must hold alpha_i >= 0, or y_i alpha_i, got other signs.")
         return Point(likely_C(alpha, samples, losses), alpha)
+
+    def other_row(self, X) -> None:
+        """Return None: of numbers alone nobody knows which samples they are of."""
 
 
 def likely_C(alpha: np.ndarray, samples, losses: SampleLosses) -> float:
@@ -122,6 +129,19 @@ class Known:
         if not np.isfinite(C):
             C = likely_C(alpha, samples, losses)
         return Point(C, alpha)
+
+    def other_row(self, X) -> int | None:
+        """Return a row of X that is not the support vector which it was, or None."""
+        vectors = getattr(self._model, "support_vectors_", None)
+        # Models of precomputed and callable kernels keep none.
+        if vectors is None or vectors.shape != (self._model.support_.size, X.shape[1]):
+            return None
+        rows = X[self._model.support_]
+        size = abs(vectors).max() if min(vectors.shape) else 0.0
+        off = abs(rows - vectors).max(axis=1)
+        off = off.toarray().ravel() if sparse.issparse(off) else np.ravel(off)
+        found = np.flatnonzero(off > _SINGLE * size)
+        return int(self._model.support_[found[0]]) if found.size else None
 
     def _check_classes(self, division: Division) -> None:
         known, classes = self._model.classes_, division.labels.all_classes

@@ -53,8 +53,10 @@ class Point:
 @np.errstate(over="ignore", invalid="ignore")
 def bounds_at(
     samples: Samples, losses: SampleLosses, free: bool, point: Point, C: float, tests: str
-) -> Extremes:
+) -> tuple[Extremes, float]:
     """Return the lowest and highest margin that each sample may have at the optimum for C.
+
+    With them the relative duality gap of the point at its own C.
 
     Parameters
     ----------
@@ -68,17 +70,24 @@ def bounds_at(
     tests : name of `rules.BOUNDS`
     """
     if point.w is not None and not free and tests != "gap":
-        return _no_nan(*_pair_bounds(samples, losses, point, C, tests))
+        extremes, lack = _pair_bounds(samples, losses, point, C, tests)
+        return _no_nan(*extremes), lack
     known, rho = _reference(samples, losses.at(point.C), free, point.alpha), C / point.C
-    extremes = _dual_bounds(samples, known, rho, tests)
+    extremes, lack = _dual_bounds(samples, known, rho, tests), _lack(known, known.gap)
     if not free:
-        return _no_nan(*extremes)
+        return _no_nan(*extremes), lack
     terms = HingeTerms(losses.at(C), samples.y)
     lower, upper = terms.bounds(extremes)
     if tests == "gap":
         known, rho = _scaled(samples, known, rho), 1.0
     least, most = compare_at(known, rho, samples)
-    return _no_nan(np.fmax(lower, least), np.fmin(upper, most))
+    return _no_nan(np.fmax(lower, least), np.fmin(upper, most)), lack
+
+
+def _lack(known: Reference, gap: float) -> float:
+    """Return a duality gap at a reference's own losses over the value of the primal there."""
+    short = known.losses.short(known.margins, known.b, known.signs)
+    return gap / (0.5 * known.square + known.losses.certify(short, known.alpha)[1])
 
 
 def _no_nan(lower: np.ndarray, upper: np.ndarray) -> Extremes:
@@ -136,7 +145,7 @@ def _dual_bounds(samples: Samples, known: Reference, rho: float, tests: str) -> 
 
 def _pair_bounds(
     samples: LinearSamples, losses: SampleLosses, point: Point, C: float, tests: str
-) -> Extremes:
+) -> tuple[Extremes, float]:
     """Bound the margins from weights and dual variables that are not those of one another.
 
     All dual variables between rho alpha0 and C_i s_i, s_i = 1 where the margin at the centre of the
@@ -159,11 +168,14 @@ def _pair_bounds(
     apart, length = apart + errors[0], length + sum(errors)
     there = Reference(norms, margins, first, losses, size**2, size, single * size)
     near, far = (there.slackness(alpha, losses, 0.0) for alpha in (first, second))
+    here = replace(there, alpha=point.alpha, losses=losses.at(point.C / C))
+    off = point.w - (point.C / C) * u
+    lack = _lack(here, here.gap + 0.5 * float(off @ off))
     product = -0.5 * float((point.w - u) @ step)
     unsure = (errors[0] + single * apart) * length + sum(errors) * apart
     squares = (0.25 * apart**2 + near, far - near + product + unsure, 0.25 * length**2)
     shift = single * (size + apart + length) + sum(errors)
     between = Segment(0.5 * (margins + own), 0.5 * samples.margins(step), squares, shift)
     if tests == "intersection":
-        return intersection_test(between, norms)
-    return ball_test(between.ball(0.0 if tests == "ball1" else 1.0), norms)
+        return intersection_test(between, norms), lack
+    return ball_test(between.ball(0.0 if tests == "ball1" else 1.0), norms), lack

@@ -7,7 +7,7 @@ import numpy as np
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReducedProblem:
     r"""What is left of a two-class problem when the decided samples are taken away.
 
@@ -71,6 +71,14 @@ class ReducedProblem:
         out = self.decided.copy()
         out[self.rows] = alpha
         return out
+
+    def __repr__(self) -> str:
+        """Tell how many samples are left."""
+        total = "" if self.total is None else f", total={self.total:.6g}"
+        return (
+            f"ReducedProblem({self.rows.size} of {self.decided.size} samples undecided, "
+            f"{self.kept.size} kept{total})"
+        )
 
 
 @dataclass(frozen=True)

@@ -321,8 +321,10 @@ def fuzz_displays(inputs: Inputs) -> None:
     certified = SimpleNamespace(bounds=result)
     call(CertifiedPathDisplay.from_result, inputs.junk("result", certified))
     grid = ScreenedSVCCV()
-    vars(grid).update(Cs_=edges, gammas_=edges[:2], C_=edges[0], gamma_=edges[1],
-                      scores_=rng.random((2, 2, n + 1)), bounds_=result)  # fmt: skip
+    params = [{"gamma": gamma, "C": C} for gamma in edges[:2] for C in edges]
+    results = {"params": params, "mean_test_score": rng.random(len(params)),
+               "std_test_score": rng.random(len(params))}  # fmt: skip
+    vars(grid).update(cv_results_=results, best_index_=0, bounds_=result)
     call(SearchDisplay.from_estimator, inputs.junk("search", grid))
     call(CertifiedPathDisplay.from_estimator, inputs.junk("estimator", grid))
     call(TransitionDisplay.from_estimator, inputs.junk("model", grid))
