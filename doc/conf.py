@@ -190,8 +190,8 @@ def group_parameters(app, what, name, obj, options, lines):
     lines[at:at] = [
         line
         for title, found in groups.items() if found
-        for line in (f"| **{title}:** {', '.join(f'``{key}``' for key in found)}",)
-    ] + [""]  # fmt: skip
+        for line in (f"**{title}:** {', '.join(f'``{key}``' for key in found)}.", "")
+    ]  # fmt: skip
 
 
 def crop_thumbnails(app):
