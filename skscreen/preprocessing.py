@@ -11,12 +11,11 @@ from numbers import Integral
 
 import numpy as np
 
-from skscreen.core.inputs import as_floats
 from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.answers import Layout, read_columns, read_trials
-from skscreen.embedding.problem.objects import refuse_pads
+from skscreen.embedding.problem.objects import refuse_codes
 from skscreen.embedding.problem.responses import check_response, read_choices
-from skscreen.embedding.problem.table import Table, column_place, read_table
+from skscreen.embedding.problem.table import Table, column_place, read_column, read_numbers, read_table
 
 __all__ = [
     "triplets_from_mostcentral",
@@ -198,9 +197,9 @@ def triplets_from_ranking(X, ranks=None, *, pivot=None, columns=None) -> np.ndar
     names = _in_front(table, np.full((n_trials, 1), lead))
     if ranks is None:
         return _rows(names, [(0, j, k) for j in range(1, width) for k in range(j + 1, width)])
-    values = as_floats(ranks)
+    values = read_numbers(ranks, [label for place, label in enumerate(table.labels) if place != lead])
     if values is None:
-        raise ValueError("ranks must hold numbers.")
+        raise ValueError("ranks must hold numbers; NaN where there is none.")
     if values.shape != (n_trials, width - 1):
         raise ValueError(
             f"ranks must have shape ({n_trials}, {width - 1}), one for each object of X but the "
@@ -247,11 +246,10 @@ def triplets_from_votes(X, votes, *, columns=None) -> tuple[np.ndarray, np.ndarr
     ([['cat', 'car', 'dog'], ['car', 'cat', 'dog'], ['cat', 'dog', 'car'], ['dog', 'cat', 'car']], \
 [1.0, 1.0, 5.0, 5.0])
     """
-    values = as_floats(votes)
-    if values is None or values.ndim != 2:
+    if np.ndim(votes) != 2:
         raise ValueError("votes must hold numbers, a column for each column of objects.")
     layout = Layout(columns, None, "count", choice=True)
-    trials = read_trials(X, values, layout, declared=False)
+    trials = read_trials(X, votes, layout, declared=False)
     triplets = _odd_last(trials.named())
     return triplets, np.repeat(trials.weights, len(triplets) // len(trials.weights))
 
@@ -302,14 +300,14 @@ def triplets_from_ratings(X, ratings, *, groups=None, dissimilarity: bool = Fals
     if not isinstance(dissimilarity, bool | np.bool_):
         raise TypeError(f"dissimilarity must be True or False, got {dissimilarity!r}.")
     n = len(table.codes)
-    values = _one_each(ratings, n, "ratings")
+    values = read_column(ratings, n, "ratings", "value")
     if values.names.dtype.kind not in "iuf":
         raise ValueError(
             f"ratings must be numbers, got {values.names.tolist()[-1]!r}: leave other answers out, "
             "and convert strings, as ratings.astype(float) does."
         )
     rating = values.names[values.codes[:, 0]] * (-1.0 if dissimilarity else 1.0)
-    group = 0 if groups is None else _one_each(groups, n, "groups").codes[:, 0]
+    group = 0 if groups is None else read_column(groups, n, "groups", "participant").codes[:, 0]
     # Each rating from either of its two objects; those of one participant and object together.
     key = np.concatenate([group * len(table.names) + column for column in table.codes.T])
     order = np.argsort(key, kind="stable")
@@ -327,13 +325,6 @@ def triplets_from_ratings(X, ratings, *, groups=None, dissimilarity: bool = Fals
     return table.names[codes[different & (codes[:, 1] != codes[:, 2])]]
 
 
-def _one_each(values, n_rows: int, input_name: str) -> Table:
-    cells = list(values) if hasattr(values, "__len__") and not isinstance(values, str) else []
-    if len(cells) != n_rows:
-        raise ValueError(f"{input_name} must have one value for each of the {n_rows} rows of X.")
-    return read_table([[cell] for cell in cells], input_name=input_name)
-
-
 def _chosen_first(X, y, response, odd, columns) -> np.ndarray:
     """Names of each trial, the chosen one first."""
     layout = Layout(columns, odd, check_response(response), choice=True)
@@ -348,7 +339,7 @@ def _odd_last(names: np.ndarray) -> np.ndarray:
 def _pivot_table(X, pivot, columns) -> tuple[Table, int]:
     """Read trials of objects compared with a first one, and the column of this one."""
     table, *_ = read_columns(X, None, Layout(columns, choice=True), declared=False)
-    refuse_pads(table)
+    refuse_codes(table)
     if table.codes.shape[1] < 3:
         raise ValueError(
             "X must have a row for each trial, of the object compared with and at least 2 others, "

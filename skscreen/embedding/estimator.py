@@ -160,7 +160,8 @@ class OrdinalEmbedding(
         or by label. "chosen": this object itself. "sign": True or 1 if the row says what was
         answered, False, -1 or 0 if it is the reverse. "count": how often it was answered, negative
         for the reverse; or a table with a column of votes for each of the objects that could be
-        chosen. "auto" takes the only reading that is possible; where there are several it raises.
+        chosen. "auto" takes the only reading that is possible, and objects that hardly any counts
+        would match by chance as the chosen ones; where there are several it raises.
     n_jobs : int or None, default=None
         Number of threads for the random starts.
     verbose : int, default=0

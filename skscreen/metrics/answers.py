@@ -13,7 +13,9 @@ from skscreen.embedding.problem.responses import check_response
 _SMALLEST_SQUARE = 1e-280
 
 
-def triplet_error(embedding, X, y=None, sample_weight=None, *, response="auto") -> float:
+def triplet_error(
+    embedding, X, y=None, sample_weight=None, *, response="auto", pivot=None, columns=None
+) -> float:
     """Return the share of answers that are wrong in an embedding.
 
     Parameters
@@ -25,6 +27,11 @@ def triplet_error(embedding, X, y=None, sample_weight=None, *, response="auto") 
         objects that are rows of `embedding`, not names.
     response : {"auto", "position", "chosen", "sign", "count"}, default="auto"
         What y holds, as for `skscreen.OrdinalEmbedding`.
+    pivot : label or int, optional
+        In triplets, the column of the object that is compared with the two others; by default the
+        first.
+    columns : list, optional
+        Columns of X that hold the objects, by label or by number; by default all.
 
     Returns
     -------
@@ -39,7 +46,7 @@ def triplet_error(embedding, X, y=None, sample_weight=None, *, response="auto") 
     embedding = check_array(
         embedding, dtype=np.float64, order="C", ensure_all_finite=False, input_name="embedding"
     )
-    layout, objects = Layout(response=check_response(response)), np.arange(len(embedding))
+    layout, objects = Layout(columns, pivot, check_response(response)), np.arange(len(embedding))
     rows, weights, _ = read_answers(X, y, sample_weight, layout, objects=objects)
     check_total(weights)
     difference = margins(embedding, rows)
@@ -60,8 +67,9 @@ def _scaled_margins(embedding: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def noise_ceiling(
-    X, y=None, *, oddoneout: bool = False, response="auto", sample_weight=None, groups=None
-) -> NoiseCeiling:
+    X, y=None, *, oddoneout: bool = False, response="auto", sample_weight=None, groups=None,
+    odd=None, pivot=None, columns=None,
+) -> NoiseCeiling:  # fmt: skip
     """Return how well answers can be predicted at best, from questions answered several times.
 
     Answers to the same question are repetitions, whoever gave them. For a question with c_k votes
@@ -85,6 +93,11 @@ def noise_ceiling(
         Weights >= 0 of the rows: of the answers in all sums, also where they are the other ones.
     groups : array-like of shape (n_rows,), default=None
         Participant of each row. Only questions that at least two have answered count.
+    odd, pivot : label or int, optional
+        Column of the odd one without y, or of the object compared with in triplets; by default the
+        first.
+    columns : list, optional
+        Columns of X that hold the objects, by label or by number; by default all.
 
     Returns
     -------
@@ -106,7 +119,8 @@ def noise_ceiling(
     """
     if not isinstance(oddoneout, bool | np.bool_):
         raise TypeError(f"oddoneout must be True or False, got {oddoneout!r}.")
-    layout = Layout(response=check_response(response), choice=bool(oddoneout))
+    lead = odd if oddoneout else pivot
+    layout = Layout(columns, lead, check_response(response), choice=bool(oddoneout))
     return ceiling_of(read_votes(X, y, layout, sample_weight, groups))
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from skscreen.core.inputs import as_floats, same_pairs
 from skscreen.embedding.problem.columns import check_columns
-from skscreen.embedding.problem.objects import are_positions, find_known, refuse_pads
+from skscreen.embedding.problem.objects import are_positions, find_known, refuse_codes
 from skscreen.embedding.problem.responses import read_choices
 from skscreen.embedding.problem.table import Table, column_place, read_table
 from skscreen.fitting.warning import warn_user
@@ -116,7 +116,7 @@ class Trials(NamedTuple):
 def read_trials(X, y=None, layout: Layout = AS_IT_IS, *, declared: bool | None = None) -> Trials:
     """Read trials, without saying which objects there are; see `read_columns`."""
     table, y, layout = read_columns(X, y, layout, declared=declared)
-    refuse_pads(table)
+    refuse_codes(table)
     return _arranged(table, y, layout)
 
 
@@ -143,7 +143,8 @@ def read_columns(X, y, layout: Layout, *, declared: bool | None) -> tuple[Table,
         return table, counts, Layout(response="count")
     table = read_table(X, layout.columns)
     if declared is not None and layout.columns is None:
-        lead = 0 if layout.choice or table.codes.shape[1] == 3 else None
+        leads = y is None if layout.choice else table.codes.shape[1] == 3
+        lead = 0 if leads else None
         check_columns(table, declared=declared, lead=lead)
     return table, y, layout
 
@@ -154,6 +155,9 @@ def read_answers(
 ) -> Answers:  # fmt: skip
     """Read answers about the objects of a fit; `strangers` may be others, at n_objects."""
     table, y, layout = read_columns(X, y, layout, declared=None)
+    # Few objects, or new ones, may be compared with the others in triplets.
+    if table.codes.shape[1] > 3 and layout.columns is None and not is_tensor(X):
+        check_columns(table, declared=True, lead=None)
     places = find_known(table, objects, strangers=strangers)
     return _answers(_arranged(table, y, layout), places, sample_weight)
 

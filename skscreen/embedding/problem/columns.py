@@ -44,27 +44,54 @@ def check_columns(table: Table, *, declared: bool, lead: int | None) -> None:
         return
     n_names = len(table.names)
     counts = np.stack([np.bincount(column, minlength=n_names) for column in rows.T])
-    kinds = {isinstance(name, str) for name in table.names.tolist()}
-    apart = _apart(counts, lead, len(kinds) > 1)
-    judged = [column for column in range(rows.shape[1]) if column not in apart and column != lead]
-    unlike = [column for column in judged if _is_unlike(rows, counts, column)]
-    suspects = {*apart, *unlike}
-    _refuse_choices(table, rows, suspects)
-    if not declared:
-        if len(apart) == rows.shape[1]:
-            raise ValueError(
-                f"No two columns of X have values in common, as those of {rows.shape[1]} features "
-                f"of samples, or of other things than objects ({table.labels}). To embed samples "
-                "compare them first, OrdinalEmbedding().fit(make_triplets(X)); if all columns hold "
-                f"objects, pass columns={table.labels}."
-            )
-        for column in apart:
-            _refuse(table, column, suspects, "has hardly any value in common with the others")
-    for column in unlike:
-        _refuse(table, column, suspects, "has the values of the others in other shares")
-    for column in range(rows.shape[1]):
-        if _repeats_by_chance(rows, counts, column):
-            _refuse(table, column, {column}, "names objects of its own row as often as by chance")
+    mixed = len({isinstance(name, str) for name in table.names.tolist()}) > 1
+    if rows.shape[1] > 3:
+        # If one of them is the choice, none leads.
+        _refuse_choices(table, rows, set(_all_strangers(rows, counts, None, mixed, declared)))
+    reasons = _all_strangers(rows, counts, lead, mixed, declared)
+    if len(reasons) == rows.shape[1]:
+        raise ValueError(
+            f"No two columns of X have values in common, as those of {rows.shape[1]} features of "
+            f"samples, or of other things than objects ({table.labels}). To embed samples compare "
+            "them first, OrdinalEmbedding().fit(make_triplets(X)); if all columns hold objects, "
+            f"pass columns={table.labels}."
+        )
+    for column, what in reasons.items():
+        _refuse(table, column, set(reasons), what)
+
+
+def _all_strangers(rows, counts, lead, mixed, declared) -> dict[int, str]:
+    """Columns that seem to hold no objects, also beside the others of these; see `_strangers`."""
+    left, reasons = list(range(rows.shape[1])), {}
+    while len(left) >= min(3, rows.shape[1]):
+        place = left.index(lead) if lead in left else None
+        found = _strangers(rows[:, left], counts[left], place, mixed, declared)
+        if not found:
+            break
+        reasons |= {left[place]: what for place, what in found.items()}
+        left = [column for column in left if column not in reasons]
+    return reasons
+
+
+def _strangers(
+    rows: np.ndarray, counts: np.ndarray, lead: int | None, mixed: bool, declared: bool
+) -> dict[int, str]:
+    """Columns that seem to hold no objects, and why; see `check_columns`."""
+    width = rows.shape[1]
+    apart = _apart(counts, lead, mixed)
+    # Those of declared objects may have none in common, but not one alone of many.
+    if not declared or (width > 3 and len(apart) == 1):
+        found = dict.fromkeys(apart, "has hardly any value in common with the others")
+    else:
+        found = {}
+    for column in range(width):
+        if column not in apart and column != lead and _is_unlike(rows, counts, column):
+            found[column] = "has the values of the others in other shares"
+    if not found:
+        for column in range(width):
+            if _repeats_by_chance(rows, counts, column):
+                found[column] = "names objects of its own row as often as by chance"
+    return found
 
 
 def _first_of_each(rows: np.ndarray) -> np.ndarray:
@@ -108,23 +135,33 @@ def _apart(counts: np.ndarray, lead: int | None, mixed: bool) -> list[int]:
         # Each object once, or nearly so, in all columns tells nothing.
         repeated = min(different, fewer) <= 0.5 * n_rows
         foreign = meets <= _HARDLY and met < 1.0 - _HARDLY
+        # Numbers of trials begin with those of objects, which all others have in common.
+        beyond = len(counts) > 3 and meets < 0.5 and _met(others).min() > 1.0 - _HARDLY
         running = different >= (1.0 - _HARDLY) * n_rows and fewer <= 0.5 * n_rows
-        if (foreign and repeated and (many_heads or mixed)) or running:
+        if (foreign and repeated and (many_heads or mixed)) or running or beyond:
             found.append(column)
     return found
+
+
+def _met(counts: np.ndarray) -> np.ndarray:
+    """Share of the cells of each column whose values are in other columns, too."""
+    elsewhere = counts.sum(axis=0) - counts
+    return (counts * (elsewhere > 0)).sum(axis=1) / counts.sum(axis=1)
 
 
 def _is_unlike(rows: np.ndarray, counts: np.ndarray, column: int) -> bool:
     """Whether a column has a few of the values of the others, or not quite the same values."""
     own, others = counts[column], np.delete(counts, column, axis=0)
     elsewhere = others.sum(axis=0)
-    n_values, different = np.count_nonzero(elsewhere), np.count_nonzero(others, axis=1).min()
-    # Of triplets the near, or the far objects may be few.
-    if len(counts) > 3 and different >= _COMPLETE * n_values:
+    different = np.count_nonzero(others, axis=1)
+    n_values = np.count_nonzero(elsewhere)
+    if len(counts) > 3 and different.min() >= _COMPLETE * n_values:
         absent = (own == 0) & (elsewhere >= _MANY * len(others))
         added = (elsewhere == 0) & (own >= _MANY)
         return bool(np.count_nonzero(absent | added) > _HARDLY * n_values)
-    if len(counts) < 3 or 2 * np.count_nonzero(own) > different:
+    # Of triplets the near, or the far objects may be few; of more columns several may have none.
+    usual = different.min() if len(counts) == 3 else np.median(different)
+    if len(counts) < 3 or 2 * np.count_nonzero(own) > usual:
         return False
     # By chance: of cells that change places within their rows.
     mixed = np.random.default_rng(0).permuted(rows, axis=1)
@@ -140,11 +177,15 @@ def _repeats_by_chance(rows: np.ndarray, counts: np.ndarray, column: int) -> boo
     The objects of a trial differ; so do those of a pair, and each has one in quadruplets.
     """
     others = np.delete(rows, column, axis=1)
-    # Triplets with objects drawn at random are left to the user.
-    if others.shape[1] < 3 or any(
-        np.any(others[:, a] == others[:, b]) for a, b in combinations(range(others.shape[1]), 2)
-    ):
+    pairs = list(combinations(range(others.shape[1]), 2))
+    if any(np.any(others[:, a] == others[:, b]) for a, b in pairs):
         return False
+    if len(pairs) == 1:
+        # Two columns may differ because their objects do; triplets with all objects drawn at random
+        # are left to the user.
+        one, other = np.delete(counts, column, axis=0)
+        if one @ other < _LEAST_REPEATS * len(rows):
+            return False
     repeats = np.count_nonzero(others == rows[:, [column]], axis=0)
     by_chance = np.delete(counts, column, axis=0) @ counts[column] / len(rows)
     return bool(np.all((by_chance >= _LEAST_REPEATS) & (repeats >= 0.5 * by_chance)))
@@ -156,8 +197,6 @@ def _refuse_choices(table: Table, rows: np.ndarray, suspects: set[int]) -> None:
     `suspects` are columns that seem to hold no objects.
     """
     width, labels = rows.shape[1], table.labels
-    if width < 4:
-        return
     # The answer is rather to the right of what was shown.
     for column in reversed(range(width)):
         same = rows == rows[:, [column]]
@@ -170,16 +209,20 @@ def _refuse_choices(table: Table, rows: np.ndarray, suspects: set[int]) -> None:
         if same.any(axis=1).mean() < _NEARLY_ALL or (twice and not answer):
             continue
         shown = [place for place in range(width) if place != column and place not in suspects]
-        odd = len(chosen) == len(shown)
+        odd = set(shown) <= set(chosen)
         if not odd:
             # One that is never chosen is compared with the others.
             shown.sort(key=lambda place: place in chosen)
         shown, label = [labels[place] for place in shown], labels[column]
-        call = "loss='oddoneout', " if odd else ""
         y = f"X[{label!r}]" if isinstance(label, str) else f"X[:, {label}]"
+        call = f"OrdinalEmbedding(columns={shown}).fit(X, {y})"
+        if odd:
+            call = (
+                f"OrdinalEmbedding(loss='oddoneout', columns={shown}).fit(X, {y}) if it is the odd "
+                f"one, triplets_from_mostcentral(X, {y}, columns={shown}) if it is the central one"
+            )
         raise ValueError(
             f"X must hold objects that were shown, but column {label!r} is one of the others in "
-            "every row, as the chosen one is. Pass it as y: "
-            f"OrdinalEmbedding({call}columns={shown}).fit(X, {y}); or, if it is no choice, "
+            f"every row, as the chosen one is. Pass it as y: {call}; or, if it is no choice, "
             f"columns={labels}."
         )

@@ -127,7 +127,22 @@ def _n_attributes(table: Table) -> int:
             f"level in the first and in the second stimulus; got {width} feature(s). Pass columns, "
             "those of levels, in this order."
         )
+    _refuse_order(table.labels)
     return width // 2
+
+
+def _refuse_order(labels: list) -> None:
+    """Raise where labels say that columns are in the order of stimuli, as G1, B1, G2, B2."""
+    stems = [label.rstrip("12AB_. ") if isinstance(label, str) else None for label in labels]
+    half = len(stems) // 2
+    if None in stems or len(set(stems)) != half or stems[:half] != stems[half:]:
+        return
+    order = [labels[place] for pair in zip(range(half), range(half, 2 * half), strict=True)
+             for place in pair]  # fmt: skip
+    raise ValueError(
+        f"X must have the columns of each attribute side by side, got {labels}, which seem to be "
+        f"those of the first stimulus and then of the second. Pass columns={order}; or rename them."
+    )
 
 
 def _part(table: Table, attribute: int) -> Table:

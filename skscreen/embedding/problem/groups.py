@@ -2,15 +2,12 @@
 
 import numpy as np
 
-from skscreen.embedding.problem.table import read_table
+from skscreen.embedding.problem.table import read_column
 
 
 def read_groups(groups, n_rows: int) -> np.ndarray:
     """Return a code from 0 on for the group of each row of X, of shape (n_rows,)."""
-    cells = list(groups) if hasattr(groups, "__len__") and not isinstance(groups, str) else []
-    if len(cells) != n_rows:
-        raise ValueError(f"groups must have one participant for each of the {n_rows} rows of X.")
-    codes = read_table([[cell] for cell in cells], input_name="groups").codes[:, 0]
+    codes = read_column(groups, n_rows, "groups", "participant").codes[:, 0]
     codes = np.unique(codes, return_inverse=True)[1]
     if codes.max() == 0:
         raise ValueError("groups must name at least two participants, got one.")

@@ -1,17 +1,19 @@
 """Objects: which names are compared, in the order of the rows of an embedding."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 
 from skscreen.core.memory import check_memory
-from skscreen.embedding.problem.table import Table, are_numbers, array_of, read_table
+from skscreen.embedding.problem.table import Table, are_numbers, array_of, as_written, read_table
 from skscreen.fitting.warning import warn_user
 
 # Largest number of names in a message.
 _SHOWN = 3
 # With more objects per cell than this, whole numbers are taken for identifiers, not for positions.
 _OBJECTS_PER_CELL = 100
+# Words for a missing answer, as tables of other programs have them.
+_MISSING = {"-1", "nan", "NaN", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaT", "None", "NULL", "null"}
 # Numbers that differ by less than this share of the largest are the same object.
 _SAME = 1e-9
 
@@ -38,6 +40,7 @@ def learn_objects(table: Table, objects=None, *, ordered: bool = False) -> np.nd
         return _given(objects)
     if isinstance(objects, Integral):
         return _numbered(table, int(objects))
+    refuse_codes(table)
     if not are_numbers(names):
         if ordered:
             raise ValueError(
@@ -46,7 +49,6 @@ def learn_objects(table: Table, objects=None, *, ordered: bool = False) -> np.nd
             )
         _warn_alike(names)
         return names
-    refuse_pads(table)
     if ordered:
         return names
     if names.dtype.kind == "f":
@@ -93,19 +95,31 @@ def _numbered(table: Table, n_objects: int) -> np.ndarray:
     return np.arange(n_objects)
 
 
-def refuse_pads(table: Table) -> None:
-    """Raise where -1 is the smallest whole number, as where it stands for a missing answer."""
-    if table.names.dtype.kind in "iu" and table.names[0] == -1:
-        row, column = np.argwhere(table.codes == 0)[0]
+def refuse_codes(table: Table, input_name: str = "X") -> None:
+    """Raise where a name is rather a code of a missing answer: -1, or a word such as "NA"."""
+    if are_numbers(table.names):
+        codes = (table.names == -1) & (table.names[0] == -1) & (table.names.dtype.kind in "iu")
+    else:
+        codes = np.array([_is_code(name) for name in table.names.tolist()])
+    if codes.any():
+        row, column = np.argwhere(codes[table.codes])[0]
+        code = table.names.tolist()[table.codes[row, column]]
         raise ValueError(
-            f"X must hold indices of objects, 0, 1, 2, ...; got -1 in row {row}, column "
-            f"{table.labels[column]!r}. If it stands for a missing answer, leave such rows out; if "
-            "it is an object, name it otherwise, or pass all objects."
+            f"{input_name} must hold indices of objects, 0, 1, 2, ..., or names; got {code!r} in "
+            f"row {row}, column {table.labels[column]!r}. If it stands for a missing answer, leave "
+            "such rows out; if it is an object, name it otherwise, or pass all objects."
         )
 
 
+def _is_code(name) -> bool:
+    """Whether a name among others that are no numbers says that there is none."""
+    if isinstance(name, str):
+        return name.strip() in _MISSING
+    return isinstance(name, Real) and not isinstance(name, bool) and not 0 <= name < np.inf
+
+
 def _refuse_negative(table: Table) -> None:
-    refuse_pads(table)
+    refuse_codes(table)
     row, column = np.argwhere(table.codes == 0)[0]
     raise ValueError(
         f"X must hold indices of objects, 0, 1, 2, ...; got {table.names[0]} in row {row}, column "
@@ -143,11 +157,16 @@ def _warn_alike(names: np.ndarray) -> None:
 def find(names: np.ndarray, objects: np.ndarray) -> np.ndarray:
     """Return the places of names among objects, and the number of objects for others."""
     n = len(objects)
+    if are_numbers(names) and objects.dtype.kind == "U":
+        objects = as_written(objects)
+        _, place, counts = np.unique(objects, return_inverse=True, return_counts=True)
+        # "1" and "01" are two objects of one number.
+        objects[counts[place] > 1] = np.nan
     if not are_numbers(objects):
         places = {name: place for place, name in enumerate(objects.tolist())}
         return np.array([places.get(name, n) for name in names.tolist()], dtype=np.int64)
     if not are_numbers(names):
-        return np.full(len(names), n)
+        names = as_written(names)
     if are_positions(objects):
         return np.where((names >= 0) & (names < n) & (names == np.floor(names)), names, n).astype(
             np.int64
@@ -156,7 +175,7 @@ def find(names: np.ndarray, objects: np.ndarray) -> np.ndarray:
     ascending = objects[order].astype(np.float64)
     after = np.clip(np.searchsorted(ascending, names), 1, n - 1)
     nearest = after - (names - ascending[after - 1] < ascending[after] - names)
-    same = np.abs(ascending[nearest] - names) <= _SAME * np.abs(ascending).max()
+    same = np.abs(ascending[nearest] - names) <= _SAME * np.nanmax(np.abs(ascending), initial=0.0)
     return np.where(same, order[nearest], n)
 
 
@@ -172,14 +191,14 @@ def find_known(
     strangers : bool
         Whether other names are allowed, which are at n_objects.
     """
-    kinds = are_numbers(table.names), are_numbers(objects)
-    if kinds[0] != kinds[1] and objects.dtype.kind != "O":
+    places = find(table.names, objects)
+    unknown = places == len(objects)
+    mixed = are_numbers(table.names) != are_numbers(objects) and objects.dtype.kind != "O"
+    if mixed and unknown.any():
         raise ValueError(
             f"{input_name} must name objects as the fit did, such as {_some(objects.tolist())}; "
             f"got {_some(table.names.tolist())}."
         )
-    places = find(table.names, objects)
-    unknown = places == len(objects)
     if unknown.any() and not strangers:
         raise ValueError(
             f"{input_name} names {np.count_nonzero(unknown)} objects that are not known, "
@@ -190,6 +209,7 @@ def find_known(
 
 def add_objects(table: Table, objects: np.ndarray) -> np.ndarray:
     """Return the objects of a fit and, after them, the further ones of a table."""
+    refuse_codes(table)
     new = table.names[find_known(table, objects, strangers=True) == len(objects)]
     whole = new.dtype.kind in "iu" and np.all(new >= 0)
     if len(new) and are_positions(objects) and not whole:

@@ -5,12 +5,15 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from skscreen.core.inputs import as_floats
 from skscreen.embedding.problem.objects import find
-from skscreen.embedding.problem.table import Table, are_numbers, read_table
+from skscreen.embedding.problem.table import Table, are_numbers, as_cells, as_written, read_numbers, read_table
 
 # If y names an option in a larger share of rows, it is not taken for counts.
 _MOST = 0.9
+# If -1 is in a smaller share of rows, it may stand for a missing answer.
+_FEW = 0.2
+# Objects that were shown in all rows, less likely by chance than this, are the chosen ones.
+_CHANCE = 1e-6
 
 
 class Choices(NamedTuple):
@@ -63,6 +66,10 @@ def read_choices(
             f"{len(values)}."
         )
     said = read_table(values, input_name="y")
+    if not are_numbers(said.names) and not set(said.names.tolist()) & {*table.labels, *table.names}:
+        written = as_written(said.names)
+        if not np.isnan(written).any():
+            said = read_table(written[said.codes], input_name="y")
     if response != "auto":
         return READINGS[response](said, table, options), response
     if said.names.dtype.kind == "b" and len(options) == 2:
@@ -76,10 +83,10 @@ def read_choices(
     if not found:
         # With scikit-learn's words for a y that is of no use.
         raise ValueError(f"Unknown label type: y cannot be read. {' '.join(reasons)}")
-    only_counts = list(found) == ["count"] and not _are_pairs(table, options)
-    if only_counts and _matches(said, table, options).any(axis=1).mean() > _MOST:
-        # A few choices that were not shown do not make counts of objects.
-        raise ValueError(f"y can be read as counts, but seems to hold objects. {' '.join(reasons)}")
+    if list(found) == ["count"]:
+        _refuse_counts(said, table, options, " ".join(reasons))
+    if "chosen" in found and _surely_chosen(said, table, options):
+        return found["chosen"], "chosen"
     first, *others = found.values()
     if not all(_same(first, other) for other in others):
         calls = ", or ".join(f"response={name!r} if it holds {MEANINGS[name]}" for name in found)
@@ -87,11 +94,43 @@ def read_choices(
     return first, "auto" if others else next(iter(found))
 
 
+def _refuse_counts(y: Table, table: Table, options: list[int], reasons: str) -> None:
+    """Raise where what can be read as counts only is rather a choice."""
+    what, values, chosen = "", y.names[y.codes[:, 0]], y.names[y.names != -1]
+    pairs = _are_pairs(table, options)
+    if not pairs and _matches(y, table, options).any(axis=1).mean() > _MOST:
+        # A few choices that were not shown do not make counts of objects.
+        what = "objects"
+    elif np.array_equal(chosen, [1, 2]) and np.mean(values == -1) < _FEW:
+        what = "which of two was chosen, 1 or 2 (pass y == 1 then)"
+        if len(chosen) < len(y.names):
+            what += ", and -1 where the answer is missing"
+    if what:
+        raise ValueError(
+            f"y can be read as counts, but seems to hold {what}. {reasons} If y holds counts, pass "
+            "response='count'."
+        )
+
+
+def _surely_chosen(y: Table, table: Table, options: list[int]) -> bool:
+    """Whether other numbers than the chosen objects would hardly be those of objects shown."""
+    shares = np.zeros(len(table.names) + 1)
+    np.add.at(shares, find(y.names, table.names)[y.codes[:, 0]], 1.0 / len(y.codes))
+    by_chance = shares[table.codes[:, options]].sum(axis=1)
+    return bool(np.log(np.minimum(by_chance, 1.0)).sum() < np.log(_CHANCE))
+
+
 def _one_column(y):
     """Return rows of one response each, or None where there are several columns."""
+    if np.ndim(y) == 0 and not hasattr(y, "__len__"):
+        raise ValueError(
+            f"y should be a 1d array with a response for each row of X, got {y!r}. Where the same "
+            "column holds the odd one, or the object compared with, in all rows, pass it as odd or "
+            "pivot."
+        )
     if isinstance(y, list | tuple) and not any(isinstance(one, list | np.ndarray) for one in y):
         return [[value] for value in y]
-    y = np.asarray(y)
+    y = as_cells(y)
     return None if y.ndim == 2 and y.shape[1] > 1 else column_or_1d(y, warn=True)[:, None]
 
 
@@ -167,9 +206,7 @@ def _count(y: Table, table: Table, options: list[int]) -> Choices:
 
 def _votes(y, table: Table, options: list[int]) -> Choices:
     """Votes for each option."""
-    votes = as_floats(y)
-    if votes is None:
-        votes = as_floats(np.asarray(y).tolist())
+    votes = read_numbers(y, [table.labels[option] for option in options])
     shape = len(table.codes), len(options)
     # Written such that NaN is out of range.
     if votes is None or votes.shape != shape or not np.all((votes >= 0.0) & (votes < np.inf)):

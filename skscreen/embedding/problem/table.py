@@ -41,7 +41,7 @@ def read_table(X, columns=None, input_name: str = "X") -> Table:
     input_name : str
         For messages.
     """
-    values = _from_rows(X, input_name) if isinstance(X, list | tuple) else np.asarray(X)
+    values = _cells(X, input_name)
     if values.ndim != 2 or not values.size or values.dtype.kind == "c":
         # For its messages; where nothing is wrong its checks take as long as a short fit.
         check_array(values, dtype=None, ensure_all_finite=False, input_name=input_name)
@@ -61,7 +61,7 @@ def refuse_missing(table: Table, missing: np.ndarray, input_name: str) -> None:
     cells = missing[table.codes]
     row, column = np.argwhere(cells)[0]
     name, count = table.names.tolist()[table.codes[row, column]], int(cells.any(axis=1).sum())
-    where = "" if input_name == "y" else f" in column {table.labels[column]!r}"
+    where = f" in column {table.labels[column]!r}" if input_name == "X" else ""
     what = "NaN" if isinstance(name, float) else repr(name)
     raise ValueError(
         f"{input_name} has a missing answer, {what}, in row {row}{where}, and in {count} of "
@@ -104,6 +104,55 @@ def array_of(names: list) -> np.ndarray:
     for place, name in enumerate(names):
         array[place] = name
     return array
+
+
+def read_column(values, n_rows: int, input_name: str, what: str) -> Table:
+    """Read one value for each row of X, from anything with one column."""
+    cells = values if isinstance(values, list | tuple) else as_cells(values)
+    if not isinstance(cells, list | tuple) and cells.ndim == 2 and cells.shape[1] == 1:
+        cells = cells[:, 0]
+    if np.ndim(cells) == 0 or len(cells) != n_rows or np.ndim(cells[0]) > 0:
+        raise ValueError(f"{input_name} must have one {what} for each of the {n_rows} rows of X.")
+    return read_table([[cell] for cell in cells], input_name=input_name)
+
+
+def as_written(names: np.ndarray) -> np.ndarray:
+    """The numbers that strings are, NaN for other names."""
+    numbers = np.full(len(names), np.nan)
+    for place, name in enumerate(names.tolist()):
+        try:
+            numbers[place] = float(name) if isinstance(name, str) else np.nan
+        except ValueError:
+            continue
+    return numbers
+
+
+def read_numbers(values, labels: list) -> np.ndarray | None:
+    """Read floats, NaN where missing; None if there are others than numbers.
+
+    Columns of a frame that have the labels of X are brought into their order.
+    """
+    if hasattr(values, "columns") and set(labels) == set(values.columns):
+        values = values[labels]
+    cells = as_cells(values)
+    if cells.dtype.kind == "O":
+        cells = np.array([np.nan if _is_missing(cell) else cell for cell in cells.ravel()])
+        cells = cells.reshape(np.shape(values))
+    return cells.astype(np.float64) if cells.dtype.kind in "biuf" else None
+
+
+def as_cells(values) -> np.ndarray:
+    """An array, in which masked cells are None."""
+    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+        return np.where(np.ma.getmaskarray(values), None, values.data)
+    return np.asarray(values)
+
+
+def _cells(X, input_name: str) -> np.ndarray:
+    """Cells of a table; rows may be lists."""
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
+        X = X.tolist()
+    return _from_rows(X, input_name) if isinstance(X, list | tuple) else as_cells(X)
 
 
 def _from_rows(X, input_name: str) -> np.ndarray:
@@ -176,6 +225,13 @@ def _hashed(cells: list, input_name: str):
             f"number or something else that can be hashed: {error}."
         ) from None
     missing = [_is_missing(name) for name in names]
+    written = as_written(array_of(names))
+    strings = [isinstance(name, str) for name in names]
+    if any(strings) and not all(strings) and np.isfinite(written[strings]).all():
+        # 3 and "3" are one name.
+        numbers = dict(zip(names, written.tolist(), strict=True))
+        cells = [numbers[cell] if isinstance(cell, str) else cell for cell in cells]
+        return _hashed(cells, input_name)
     if all(isinstance(name, Number) for name in names) and not all(missing):
         values = np.array(cells)
         if values.dtype.kind in "biuf":

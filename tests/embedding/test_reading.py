@@ -1,0 +1,278 @@
+"""The same answers in every form that tables have, and forms that are refused."""
+
+import warnings
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from embedding_reference import trials_of, triplets_of
+
+from skscreen import DifferenceScaling, OrdinalEmbedding
+from skscreen.metrics import noise_ceiling, triplet_error
+from skscreen.preprocessing import (
+    triplets_from_mostcentral,
+    triplets_from_multiselect,
+    triplets_from_oddoneout,
+    triplets_from_ranking,
+    triplets_from_votes,
+)
+
+N, M = 12, 400
+POINTS = np.random.default_rng(0).normal(size=(N, 2))
+T = triplets_of(POINTS, M, 1)
+RNG = np.random.default_rng(2)
+FIRST = RNG.uniform(size=M) < 0.5
+SHOWN = np.where(FIRST[:, None], T, T[:, [0, 2, 1]])
+NEAR = T[:, 1]
+NAMES = np.array([f"i{k:02d}.png" for k in range(N)])
+FRAME = pd.DataFrame(SHOWN, columns=["head", "left", "right"])
+NAMED = pd.DataFrame(NAMES[SHOWN], columns=["head", "left", "right"])
+TRIALS, ODD = trials_of(POINTS, M, 3)
+WORKER = np.sort(RNG.integers(N, size=M))
+RANKED = np.array([RNG.choice(N, 5, replace=False) for _ in range(60)])
+RANKS = np.array([RNG.permutation(4) + 1 for _ in range(60)])
+
+
+def answers_of(X, y=None, **options):
+    """Answers of a fit by the names of their objects, and how often each was given."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = OrdinalEmbedding(max_iter=2, random_state=0, **options).fit(X, y)
+    weights = np.ones(len(fit.answers_.rows)) if fit.answers_.weights is None else None
+    weights = fit.answers_.weights if weights is None else weights
+    count = Counter()
+    for row, weight in zip(fit.objects_[fit.answers_.rows].tolist(), weights, strict=True):
+        count[tuple(map(str, row))] += float(weight)
+    return count
+
+
+def expected(rows, first=0):
+    return Counter(tuple(str(first + value) for value in row) for row in rows.tolist())
+
+
+BY_ID, BY_NAME = expected(T), Counter(map(tuple, NAMES[T].tolist()))
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "result"),
+    [
+        (FRAME.astype("Int64"), pd.Series(NEAR).astype("Int64"), BY_ID),
+        (FRAME.astype(str), NEAR, BY_ID),
+        (FRAME, NEAR.astype(str), BY_ID),
+        (FRAME.astype({"head": str}), NEAR, BY_ID),
+        (FRAME + 1, NEAR + 1, expected(T, 1)),
+        ((FRAME + 1).astype(str), NEAR + 1, expected(T, 1)),
+        (FRAME + 101, NEAR + 101.0, expected(T, 101)),
+        (NAMED, NAMES[NEAR], BY_NAME),
+        (NAMED.astype("category"), pd.Series(NAMES[NEAR]).astype("category"), BY_NAME),
+        (pl.DataFrame(NAMED.to_dict("list")), pl.Series(np.where(FIRST, "left", "right")), BY_NAME),
+        (NAMED, pd.DataFrame({"right": ~FIRST * 1, "left": FIRST * 1}), BY_NAME),
+        (NAMED, np.ma.masked_array(np.where(FIRST, 1, -1), False), BY_NAME),
+    ],
+)
+def test_the_same_answers_in_other_forms(X, y, result):
+    assert answers_of(X, y) == result
+
+
+def test_scores_read_numbers_and_the_same_numbers_in_strings():
+    fit = OrdinalEmbedding(random_state=0).fit(T)
+    as_strings = OrdinalEmbedding(random_state=0).fit(T.astype(str))
+    assert fit.score(T.astype(str)) == fit.score(T)
+    assert as_strings.score(T) == as_strings.score(T.astype(str))
+    with pytest.raises(ValueError, match="such as '0', '1', '10', ...; got 1, 2, 3, ..."):
+        as_strings.score(T + 1)
+    # "1" and "01" are two objects of one number.
+    twins = OrdinalEmbedding(max_iter=1).fit([["1", "01", "2"], ["2", "01", "1"]])
+    with pytest.raises(ValueError, match="must name objects as the fit did"):
+        twins.score([[1, 1, 2]])
+
+
+QUADRUPLETS = np.array([RNG.choice(N, 4, replace=False) for _ in range(300)])
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (QUADRUPLETS, np.arange(300) % 2 + 1),
+        (QUADRUPLETS, np.arange(300) % 2 + 1.0),
+        (SHOWN[:, [1, 2, 0]], np.where(FIRST, "1", "2")),
+        (SHOWN, np.where(np.arange(M) == 7, -1, np.where(FIRST, 1, 2))),
+    ],
+)
+def test_1_and_2_are_no_counts(X, y):
+    pivot = -1 if len(X) == M and X is not SHOWN else None
+    with pytest.raises(ValueError, match="which of two was chosen, 1 or 2"):
+        OrdinalEmbedding(pivot=pivot).fit(X, y)
+
+
+def test_levels_of_the_first_stimulus_are_not_those_of_the_first_attribute():
+    levels = RNG.integers(4, size=(300, 4))
+    greater = levels[:, 0] + 2 * levels[:, 2] > levels[:, 1] + 2 * levels[:, 3]
+    frame = pd.DataFrame(levels, columns=["G1", "G2", "B1", "B2"])
+    fit = DifferenceScaling(model="additive", reg=1e-3).fit(frame, greater)
+    with pytest.raises(ValueError, match=r"Pass columns=\['G1', 'G2', 'B1', 'B2'\]"):
+        DifferenceScaling(model="additive").fit(frame[["G1", "B1", "G2", "B2"]], greater)
+    mixed = DifferenceScaling(model="additive", reg=1e-3, columns=["G1", "G2", "B1", "B2"])
+    assert mixed.fit(frame[["G1", "B1", "G2", "B2"]], greater).deviance_ == fit.deviance_
+    with pytest.raises(ValueError, match="pass y == 1 then"):
+        DifferenceScaling(model="additive").fit(frame, 2 - greater)
+
+
+@pytest.mark.parametrize(
+    "hole", [None, np.nan, pd.NA, pd.NaT, "", " ", "nan", "NA", "N/A", "None", "null", "-1", -1, -99]
+)
+def test_no_code_of_a_missing_answer_is_an_object(hole):
+    X = NAMED.astype(object)
+    X.iloc[7, 2] = hole
+    for read in (OrdinalEmbedding().fit, triplets_from_oddoneout, noise_ceiling):
+        with pytest.raises(ValueError, match=r"row 7.* column 'right'"):
+            read(X)
+    fit = OrdinalEmbedding(random_state=0, max_iter=1).fit(NAMED)
+    new = [["new", "i01.png", "i02.png"], ["i03.png", hole, "i01.png"]]
+    with pytest.raises(ValueError, match="row 1"):
+        fit.place(new)
+
+
+def test_a_word_for_nothing_may_be_an_object_that_is_declared():
+    X = np.where(SHOWN == 0, "None", SHOWN.astype(str))
+    objects = ["None", *map(str, range(1, N))]
+    assert OrdinalEmbedding(objects=objects, max_iter=1).fit(X, FIRST).objects_.tolist() == objects
+
+
+def test_masked_cells_are_missing():
+    mask = np.zeros(SHOWN.shape, dtype=bool)
+    mask[7, 2] = True
+    with pytest.raises(ValueError, match="None, in row 7 in column 2"):
+        OrdinalEmbedding().fit(np.ma.masked_array(SHOWN, mask))
+    with pytest.raises(ValueError, match="y has a missing answer, None, in row 7"):
+        OrdinalEmbedding().fit(SHOWN, np.ma.masked_array(FIRST, mask[:, 2]))
+    with pytest.raises(ValueError, match="row 1 has 2 cells, row 0 has 3"):
+        OrdinalEmbedding().fit(np.array([[0, 1, 2], [1, 2]], dtype=object))
+
+
+OTHERS = {
+    "participant": WORKER,
+    "few participants": WORKER % 3 + 1,
+    "names of participants": np.char.add("p", WORKER.astype(str)),
+    "trial": np.arange(M),
+    "trial of a participant": np.arange(M) % 34,
+    "block": np.ones(M, dtype=int),
+    "milliseconds": RNG.integers(300, 3000, size=M),
+    "rating": RNG.integers(1, 8, size=M),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+@pytest.mark.parametrize("place", [0, 3])
+def test_columns_of_something_else_are_named_with_those_of_objects(what, place):
+    objects = ["head", "left", "right"]
+    for frame in (FRAME, NAMED):
+        X = frame.copy()
+        X.insert(place, "other", OTHERS[what])
+        for read in (OrdinalEmbedding().fit, triplets_from_oddoneout, noise_ceiling):
+            # Questions are asked again, as for a ceiling.
+            rows = np.r_[0:M, 0:M] if read is noise_ceiling else np.arange(M)
+            with pytest.raises(ValueError, match="columns=") as error:
+                read(X.iloc[rows])
+            if "Pass columns" in str(error.value):
+                assert f"Pass columns={objects}" in str(error.value)
+
+
+def test_two_columns_of_something_else():
+    for names in (["participant", "trial"], ["few participants", "rating"], ["rating", "block"]):
+        X = FRAME.assign(**{name: OTHERS[name] for name in names})
+        with pytest.raises(ValueError, match=r"Pass columns=\['head', 'left', 'right'\]"):
+            OrdinalEmbedding().fit(X)
+
+
+def test_a_third_column_that_is_no_object():
+    rating = OTHERS["rating"]
+    with pytest.raises(ValueError, match="column 2 names objects .*triplets_from_ratings"):
+        OrdinalEmbedding().fit(np.column_stack([T[:, :2], rating]))
+    with pytest.raises(ValueError, match="column 0 names objects of its own row"):
+        OrdinalEmbedding().fit(np.column_stack([WORKER, T[:, 1:]]))
+    drawn = RNG.integers(N, size=(M, 3))
+    assert len(answers_of(drawn))
+
+
+def test_answers_to_be_judged_have_no_other_columns():
+    fit = OrdinalEmbedding(random_state=0).fit(T)
+    X = np.column_stack([T, WORKER])
+    for judge in (fit.score, fit.predict, lambda X: triplet_error(POINTS, X)):
+        with pytest.raises(ValueError, match=r"Pass columns=\[0, 1, 2\]"):
+            judge(X)
+    assert triplet_error(POINTS, X, columns=[0, 1, 2]) == triplet_error(POINTS, T) == 0.0
+    assert triplet_error(POINTS, T[:, [1, 0, 2]], pivot=1) == 0.0
+    twice = np.r_[0:M, 0:M]
+    by_head = noise_ceiling(SHOWN[twice], NEAR[twice])
+    assert noise_ceiling(SHOWN[twice][:, [1, 0, 2]], NEAR[twice], pivot=1) == by_head
+    by_odd = noise_ceiling(TRIALS[twice], oddoneout=True)
+    assert noise_ceiling(TRIALS[twice][:, [1, 2, 0]], oddoneout=True, odd=-1) == by_odd
+
+
+def test_a_choice_is_named_with_what_was_shown():
+    chosen = TRIALS[np.arange(M), ODD]
+    X = pd.DataFrame(TRIALS, columns=list("abc")).assign(chosen=chosen)
+    X.insert(0, "round", np.arange(M) // 200 + 1)
+    with pytest.raises(ValueError, match=r"columns=\['a', 'b', 'c'\].*triplets_from_mostcentral"):
+        triplets_from_mostcentral(X)
+    with pytest.raises(ValueError, match=r"'round'.* columns=\['a', 'b', 'c'\]"):
+        triplets_from_oddoneout(X.drop(columns="chosen"), chosen)
+    with pytest.raises(ValueError, match="pass it as odd or pivot"):
+        OrdinalEmbedding(loss="oddoneout").fit(TRIALS, 2)
+
+
+def test_votes_and_ranks_go_by_the_labels_of_their_objects():
+    X = pd.DataFrame([["x", "y", "z"], ["z", "x", "w"]], columns=["a", "b", "c"])
+    votes = pd.DataFrame([[5, 0, 1], [0, 2, 0]], columns=["a", "b", "c"])
+    rows, weights = triplets_from_votes(X, votes)
+    for other in (votes[["c", "a", "b"]], votes.astype("Int64"), votes.astype(object)):
+        again = triplets_from_votes(X, other)
+        assert again[0].tolist() == rows.tolist()
+        assert again[1].tolist() == weights.tolist()
+    table = pd.DataFrame(RANKED, columns=list("qabcd"))
+    ranks = pd.DataFrame(RANKS, columns=list("abcd"))
+    ordered = triplets_from_ranking(table, ranks).tolist()
+    assert triplets_from_ranking(table, ranks[list("dbca")]).tolist() == ordered
+    holes = np.where(RANKS == 4, np.nan, RANKS)
+    without = triplets_from_ranking(table, holes).tolist()
+    assert len(without) == 60 * 3
+    assert triplets_from_ranking(table, pd.DataFrame(holes).astype("Int64")).tolist() == without
+    assert triplets_from_ranking(table, np.ma.masked_array(RANKS, RANKS == 4)).tolist() == without
+    with pytest.raises(ValueError, match="must be one column of responses, or votes, finite"):
+        triplets_from_votes(X, [[1, np.nan, 0], [1, 0, 0]])
+
+
+def test_selections_and_central_objects_by_ids_from_1():
+    nearest = RANKED[:, 1:3]
+    rows = triplets_from_multiselect(RANKED, nearest)
+    assert triplets_from_multiselect(RANKED + 1, nearest + 1).tolist() == (rows + 1).tolist()
+    central = TRIALS[:, 1]
+    rows = triplets_from_mostcentral(TRIALS, central)
+    assert triplets_from_mostcentral(TRIALS + 1, central + 1).tolist() == (rows + 1).tolist()
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        pd.Series(WORKER, dtype="Int64"),
+        pd.DataFrame({"worker": WORKER}),
+        pd.Series(WORKER).astype("category"),
+        pl.Series(WORKER),
+        WORKER[:, None].astype(float),
+        WORKER.tolist(),
+    ],
+)
+def test_participants_in_other_forms(groups):
+    fit = OrdinalEmbedding(random_state=0, max_iter=3).fit(T)
+    points = fit.bootstrap(5, groups=WORKER, random_state=0).points
+    assert np.array_equal(fit.bootstrap(5, groups=groups, random_state=0).points, points)
+
+
+@pytest.mark.parametrize("groups", ["worker", 3, WORKER[1:], np.column_stack([WORKER, WORKER])])
+def test_wrong_participants_are_named(groups):
+    fit = OrdinalEmbedding(random_state=0, max_iter=3).fit(T)
+    with pytest.raises(ValueError, match=f"groups must have one participant for each of the {M}"):
+        fit.bootstrap(5, groups=groups)
