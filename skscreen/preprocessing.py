@@ -15,7 +15,13 @@ from skscreen.core.memory import check_memory
 from skscreen.embedding.problem.answers import Layout, read_columns, read_trials
 from skscreen.embedding.problem.objects import refuse_codes
 from skscreen.embedding.problem.responses import check_response, read_choices
-from skscreen.embedding.problem.table import Table, column_place, read_column, read_numbers, read_table
+from skscreen.embedding.problem.table import (
+    Table,
+    column_place,
+    read_column,
+    read_numbers,
+    read_table,
+)
 
 __all__ = [
     "triplets_from_mostcentral",
@@ -197,7 +203,9 @@ def triplets_from_ranking(X, ranks=None, *, pivot=None, columns=None) -> np.ndar
     names = _in_front(table, np.full((n_trials, 1), lead))
     if ranks is None:
         return _rows(names, [(0, j, k) for j in range(1, width) for k in range(j + 1, width)])
-    values = read_numbers(ranks, [label for place, label in enumerate(table.labels) if place != lead])
+    values = read_numbers(
+        ranks, [label for place, label in enumerate(table.labels) if place != lead]
+    )
     if values is None:
         raise ValueError("ranks must hold numbers; NaN where there is none.")
     if values.shape != (n_trials, width - 1):

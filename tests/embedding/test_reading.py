@@ -81,7 +81,7 @@ def test_scores_read_numbers_and_the_same_numbers_in_strings():
     as_strings = OrdinalEmbedding(random_state=0).fit(T.astype(str))
     assert fit.score(T.astype(str)) == fit.score(T)
     assert as_strings.score(T) == as_strings.score(T.astype(str))
-    with pytest.raises(ValueError, match="such as '0', '1', '10', ...; got 1, 2, 3, ..."):
+    with pytest.raises(ValueError, match=r"such as '0', '1', '10', ...; got 1, 2, 3, ..."):
         as_strings.score(T + 1)
     # "1" and "01" are two objects of one number.
     twins = OrdinalEmbedding(max_iter=1).fit([["1", "01", "2"], ["2", "01", "1"]])
@@ -121,7 +121,8 @@ def test_levels_of_the_first_stimulus_are_not_those_of_the_first_attribute():
 
 
 @pytest.mark.parametrize(
-    "hole", [None, np.nan, pd.NA, pd.NaT, "", " ", "nan", "NA", "N/A", "None", "null", "-1", -1, -99]
+    "hole",
+    [None, np.nan, pd.NA, pd.NaT, "", " ", "nan", "NA", "N/A", "None", "null", "-1", -1, -99],
 )
 def test_no_code_of_a_missing_answer_is_an_object(hole):
     X = NAMED.astype(object)
@@ -189,7 +190,7 @@ def test_two_columns_of_something_else():
 
 def test_a_third_column_that_is_no_object():
     rating = OTHERS["rating"]
-    with pytest.raises(ValueError, match="column 2 names objects .*triplets_from_ratings"):
+    with pytest.raises(ValueError, match=r"column 2 names objects .*triplets_from_ratings"):
         OrdinalEmbedding().fit(np.column_stack([T[:, :2], rating]))
     with pytest.raises(ValueError, match="column 0 names objects of its own row"):
         OrdinalEmbedding().fit(np.column_stack([WORKER, T[:, 1:]]))

@@ -6,7 +6,14 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from skscreen.embedding.problem.objects import find
-from skscreen.embedding.problem.table import Table, are_numbers, as_cells, as_written, read_numbers, read_table
+from skscreen.embedding.problem.table import (
+    Table,
+    are_numbers,
+    as_cells,
+    as_written,
+    read_numbers,
+    read_table,
+)
 
 # If y names an option in a larger share of rows, it is not taken for counts.
 _MOST = 0.9

@@ -117,7 +117,7 @@ def read_column(values, n_rows: int, input_name: str, what: str) -> Table:
 
 
 def as_written(names: np.ndarray) -> np.ndarray:
-    """The numbers that strings are, NaN for other names."""
+    """Return the numbers that strings are, NaN for other names."""
     numbers = np.full(len(names), np.nan)
     for place, name in enumerate(names.tolist()):
         try:
@@ -142,7 +142,7 @@ def read_numbers(values, labels: list) -> np.ndarray | None:
 
 
 def as_cells(values) -> np.ndarray:
-    """An array, in which masked cells are None."""
+    """Return an array, in which masked cells are None."""
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         return np.where(np.ma.getmaskarray(values), None, values.data)
     return np.asarray(values)
