@@ -45,7 +45,7 @@ JOBS = {
     "metric, folds": lambda: ScreenedRTLMCV(2, cv=2).fit(X, y),
     "metric, path": lambda: rtlm_path(X, y),
     "kernel": lambda: RBF.fit(*TWO),
-    "kernel by rows": lambda: clone(RBF).set_params(cache_size=1e-6).fit(*TWO),
+    "kernel in tiles": lambda: clone(RBF).set_params(cache_size=1e-6).fit(*TWO),
     "kernel, folds": lambda: ScreenedSVCCV(2, kernel="rbf", cv=2, intercept="penalised").fit(*TWO),
     "kernel, path": lambda: svc_path(*TWO, Cs=[1.0], kernel="rbf", intercept="penalised"),
     "certified": lambda: svc_certified_C(*TWO, *TWO, (0.1, 1.0), kernel="rbf"),
@@ -130,16 +130,3 @@ def test_a_matrix_larger_than_the_cache_is_not_asked_for(little_memory):
 def test_nothing_is_refused_where_the_system_does_not_tell(monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: None)
     memory.check_memory(1e30, "All", "Wait.")
-
-
-def test_rows_reserved_for_one_matrix_are_not_promised_to_another(little_memory):
-    """Until they are written to the system counts them as free."""
-    samples, some = rng.normal(size=(1000, 3)), np.arange(10)
-    # A block of 256 rows fits once, with the room that it takes to compute it.
-    little_memory(256 * 1000 * 8 * 3 + 256 * 1000 * 4)
-    first, second = (Gram(samples, cache_size=1e-6) for _ in range(2))
-    first.rows(some)
-    with pytest.raises(MemoryError, match=r"256 rows of the kernel matrix of 1,000 samples"):
-        second.rows(some)
-    del first
-    assert second.rows(some).shape == (10, 1000)

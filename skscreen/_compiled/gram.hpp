@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 
 #include "arrays.hpp"
 #include "sums.hpp"
@@ -16,8 +15,8 @@ namespace skscreen {
 constexpr int64_t GRAM_COLUMNS = 2048;
 
 // out_j += sum_k weights_k K(rows_k, place(j)); four rows a pass, to read and write out less.
-template <class T, class Place>
-SKSCREEN_INLINE void add_gram_rows_by(Matrix<const T> K, Array<const int64_t> rows,
+template <class Place>
+SKSCREEN_INLINE void add_gram_rows_by(Matrix<const double> K, Array<const int64_t> rows,
                                       Array<const double> weights, Array<double> out, Place place) {
   const int64_t m = rows.size;
   double* sums = out.data;
@@ -26,8 +25,8 @@ SKSCREEN_INLINE void add_gram_rows_by(Matrix<const T> K, Array<const int64_t> ro
     int64_t k = 0;
     for (; k + 4 <= m; k += 4) {
       const double a = weights[k], b = weights[k + 1], c = weights[k + 2], d = weights[k + 3];
-      const T *A = K.row(rows[k]).data, *B = K.row(rows[k + 1]).data;
-      const T *C = K.row(rows[k + 2]).data, *D = K.row(rows[k + 3]).data;
+      const double *A = K.row(rows[k]).data, *B = K.row(rows[k + 1]).data;
+      const double *C = K.row(rows[k + 2]).data, *D = K.row(rows[k + 3]).data;
       for_all(last - first, [=](int64_t l) {
         const int64_t i = place(first + l);
         sums[first + l] += (a * A[i] + b * B[i]) + (c * C[i] + d * D[i]);
@@ -35,51 +34,35 @@ SKSCREEN_INLINE void add_gram_rows_by(Matrix<const T> K, Array<const int64_t> ro
     }
     for (; k < m; ++k) {
       const double a = weights[k];
-      const T* A = K.row(rows[k]).data;
+      const double* A = K.row(rows[k]).data;
       for_all(last - first, [=](int64_t l) { sums[first + l] += a * A[place(first + l)]; });
     }
   }
 }
 
-template <class T>
-void add_gram_rows(Matrix<const T> K, Array<const int64_t> rows, Array<const double> weights,
+inline void add_gram_rows(Matrix<const double> K, Array<const int64_t> rows, Array<const double> weights,
                    Array<double> out) {
   add_gram_rows_by(K, rows, weights, out, [](int64_t j) { return j; });
 }
 
-template <class T>
-void add_gram_rows_at(Matrix<const T> K, Array<const int64_t> rows, Array<const double> weights,
+inline void add_gram_rows_at(Matrix<const double> K, Array<const int64_t> rows, Array<const double> weights,
                       Array<const int64_t> columns, Array<double> out) {
   const int64_t* column = columns.data;
   add_gram_rows_by(K, rows, weights, out, [column](int64_t j) { return column[j]; });
 }
 
-// Write y_i y_j (K(i, j) + B^2), i in rows and j in columns, to out.
-template <class T>
-void signed_block(Matrix<const T> K, Array<const int64_t> rows, Array<const int64_t> columns,
-                  Array<const double> y_rows, Array<const double> y_columns, double square_bias,
-                  Matrix<double> out) {
-  for (int64_t k = 0; k < rows.size; ++k) {
-    const T* A = K.row(rows[k]).data;
-    const double y = y_rows[k];
-    double* into = out.row(k).data;
-    for (int64_t j = 0; j < columns.size; ++j)
-      into[j] = y * y_columns[j] * ((double)A[columns[j]] + square_bias);
-  }
-}
-
 // Write factor (K(i, j) - own_i - own_j), i in rows and j in columns, to columns of out.
-template <class T, class Out>
-void copy_block(Matrix<const T> K, Array<const int64_t> rows, Array<const int64_t> columns,
-                Array<const double> own, double factor, Matrix<Out> out) {
-  const std::unique_ptr<double[]> others(new double[columns.size]);
-  for (int64_t j = 0; j < columns.size; ++j) others[j] = own[columns[j]];
+template <class Out>
+void copy_block(Matrix<const double> K, Array<const int64_t> rows, Array<const int64_t> columns,
+                Array<const double> own_rows, Array<const double> own_columns, double factor,
+                Matrix<Out> out) {
+  const double* others = own_columns.data;
   for (int64_t k = 0; k < rows.size; ++k) {
-    const T* A = K.row(rows[k]).data;
-    const double mine = own[rows[k]];
+    const double* A = K.row(rows[k]).data;
+    const double mine = own_rows[k];
     Out* into = out.row(k).data;
     for (int64_t j = 0; j < columns.size; ++j)
-      into[j] = (Out)(factor * ((double)A[columns[j]] - mine - others[j]));
+      into[j] = (Out)(factor * (A[columns[j]] - mine - others[j]));
   }
 }
 

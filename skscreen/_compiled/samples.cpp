@@ -55,10 +55,6 @@ static void bind_matrices(nb::module_& m) {
   m.def("take_entries", &take_entries<T, int32_t>, ReleaseGIL());
   m.def("take_entries", &take_entries<T, int64_t>, ReleaseGIL());
   m.def("squared_distances_from", &squared_distances_from<T>, ReleaseGIL());
-  m.def("add_gram_rows", &add_gram_rows<T>, ReleaseGIL());
-  m.def("add_gram_rows_at", &add_gram_rows_at<T>, ReleaseGIL());
-  m.def("signed_block", &signed_block<T>, ReleaseGIL());
-  m.def("copy_block", &copy_block<T, float>, ReleaseGIL());
 }
 
 using Bounds = std::tuple<double, double, double>;
@@ -99,6 +95,10 @@ void bind_samples(nb::module_& m) {
   bind_matrices<float>(m);
   bind_tiles<float>(m);
   bind_tiles<double>(m);
+  m.def("add_gram_rows", &add_gram_rows, ReleaseGIL());
+  m.def("add_gram_rows_at", &add_gram_rows_at, ReleaseGIL());
+  m.def("copy_block", &copy_block<float>, ReleaseGIL());
+  m.def("copy_block", &copy_block<double>, ReleaseGIL());
   m.def("powers", &powers, ReleaseGIL());
   m.def("powers_double", &powers_double, ReleaseGIL());
   m.def("differences", &differences, ReleaseGIL());

@@ -1,4 +1,4 @@
-"""Kernel matrices that are not positive semi-definite, made so where that can be meant.
+"""Which kernel matrices are positive semi-definite, and others made so where that can be meant.
 
 With an unpenalised intercept the dual variables with signs c_i sum to zero, so that the quadratic
 form c'Kc is that of the centred matrix HKH, H = I - 11'/n. It is convex where HKH is positive
@@ -7,67 +7,107 @@ variables, and the scores differ by a constant, the means of the columns of K ti
 intercept takes up. What is still negative is made up for by a multiple of the identity.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvalsh
 
 from skscreen.core.memory import check_memory
-from skscreen.samples.gram import INDEFINITE, Gram, IndefiniteError, indefinite_message
+
+# Negative eigenvalues and asymmetry that rounding errors explain, over the largest kernel value.
+INDEFINITE = 1e-7
 
 # Number of samples whose eigenvalues are checked first, to refuse a wrong matrix early.
 _PROBE = 256
+
+# Rows that are compared at a time.
+_BLOCK = 256
 
 # Share of an eigenvalue that is added for its rounding errors.
 _MARGIN = 1e-9
 
 
-@dataclass(frozen=True)
-class DefiniteGram:
+class IndefiniteError(ValueError):
+    """A kernel is not positive semi-definite."""
+
+
+def indefinite_message(found: str) -> str:
+    """Return the text of the error for kernels that are not positive semi-definite."""
+    return (
+        f"the kernel is not positive semi-definite ({found}): the problem is not convex and no "
+        "solution could be certified; choose another kernel or other parameters, or let "
+        "indefinite='shift' add to the diagonal what is missing, or take the solution without a "
+        "certificate, with indefinite='warn'"
+    )
+
+
+def is_definite(kernel: str, gamma: float, coef0: float) -> bool:
+    """Whether a kernel is positive semi-definite on any samples."""
+    if kernel == "poly":
+        return gamma >= 0.0 and coef0 >= 0.0
+    return kernel in ("rbf", "linear")
+
+
+def check_symmetric(K: np.ndarray, what: str) -> None:
+    """Refuse a matrix that is not square and symmetric; `what` it is begins the message."""
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"{what} must be square, got shape {K.shape}.")
+    largest = max(K.max(initial=0.0), -K.min(initial=0.0))
+    for first in range(0, len(K), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        if np.abs(K[part] - K[:, part].T).max() > INDEFINITE * largest:
+            raise ValueError(
+                f"{what} must be symmetric. SVC would take it, and end at a point that is "
+                "optimal for no problem, as it reads rows as columns: pass the symmetric part, "
+                "(K + K.T) / 2."
+            )
+
+
+def check_minors(K: np.ndarray, diagonal: np.ndarray) -> None:
+    """Refuse a symmetric matrix with an indefinite minor of two rows."""
+    roots = np.sqrt(np.maximum(diagonal, 0.0))
+    for first in range(0, len(K), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        excess = np.abs(K[part]) - roots[part, None] * roots
+        if excess.max() > INDEFINITE * diagonal.max():
+            i, j = np.unravel_index(excess.argmax(), excess.shape)
+            raise IndefiniteError(indefinite_message(f"see samples {first + i} and {j}"))
+
+
+def check_definite(K: np.ndarray) -> None:
+    """Refuse a symmetric matrix that is not finite, or has a negative eigenvalue."""
+    if not np.all(np.isfinite(K)):
+        raise ValueError("the kernel has values that are not finite on X")
+    missing(K, shift=False)
+
+
+class DefiniteMatrix(NamedTuple):
     """A kernel matrix that was made positive semi-definite.
 
-    Parameters
-    ----------
-    gram : Gram
-    means : ndarray of shape (n,), or None
-        Means of the columns that were taken out, for an unpenalised intercept.
-    shift : float
-        What was added to the diagonal.
+    With the means (n,) of the columns that were taken out for an unpenalised intercept, or None,
+    and what was added to the diagonal.
     """
 
-    gram: Gram
+    K: np.ndarray
     means: np.ndarray | None
     shift: float
 
 
-def made_definite(K: np.ndarray, *, free: bool, shift: bool) -> DefiniteGram:
-    """Return a kernel matrix that is positive semi-definite, and what was done to it.
+def made_definite(K: np.ndarray, *, free: bool, shift: bool) -> DefiniteMatrix:
+    """Return a symmetric matrix (n, n) that is positive semi-definite, and what was done to it.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Symmetric.
-    free : bool
-        Whether the dual variables with signs sum to zero.
-    shift : bool
-        Whether the diagonal may be added to.
-
-    Raises
-    ------
-    IndefiniteError
-        If it is not positive semi-definite, and the diagonal may not be added to.
+    `free` tells whether the dual variables with signs sum to zero, `shift` whether the diagonal may
+    be added to. Raises IndefiniteError where it may not and the matrix is indefinite.
     """
     check_memory(3.0 * K.nbytes, f"The eigenvalues of {len(K):,} samples", "Use fewer samples.")
-    some = np.linspace(0, len(K) - 1, min(len(K), _PROBE)).astype(np.int64)
     if not shift:
-        _missing(_centred(K[np.ix_(some, some)]) if free else K[np.ix_(some, some)], shift)
+        some = np.linspace(0, len(K) - 1, min(len(K), _PROBE)).astype(np.int64)
+        missing(_centred(K[np.ix_(some, some)]) if free else K[np.ix_(some, some)], shift)
     means = K.mean(axis=0) if free else None
     K = _centred(K) if free else np.array(K, dtype=np.float64)
-    missing = _missing(K, shift)
-    K[np.diag_indices_from(K)] += missing
-    # Whole, whatever the size: it is there already.
-    gram = Gram(K, "precomputed", cache_size=K.nbytes / 2**20 + 1.0)
-    return DefiniteGram(gram, means, missing)
+    added = missing(K, shift)
+    K[np.diag_indices_from(K)] += added
+    return DefiniteMatrix(K, means, added)
 
 
 def _centred(K: np.ndarray) -> np.ndarray:
@@ -75,7 +115,7 @@ def _centred(K: np.ndarray) -> np.ndarray:
     return K - means - means[:, None] + means.mean()
 
 
-def _missing(K: np.ndarray, shift: bool) -> float:
+def missing(K: np.ndarray, shift: bool) -> float:
     """Return what the diagonal lacks, or refuse what lacks anything."""
     values = eigvalsh(K)
     smallest, size = float(values[0]), float(np.abs(values).max())

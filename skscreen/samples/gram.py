@@ -1,15 +1,23 @@
-"""The kernel matrix of a set of samples: whole in memory, by rows, or in tiles."""
+"""The kernel matrix of a set of samples: whole in memory, or in tiles."""
 
-import threading
 from collections.abc import Callable
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from skscreen._compiled import samples as loops
 from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
+from skscreen.samples.definite import (
+    INDEFINITE,
+    check_definite,
+    check_minors,
+    check_symmetric,
+    is_definite,
+)
 from skscreen.samples.distances import (
     all_squared_distances,
     check_sparse_rows,
@@ -20,10 +28,8 @@ from skscreen.samples.distances import (
     square_norms,
     squared_distances,
 )
-from skscreen.samples.gram_loops import add_rows, add_rows_at, copy_block
 from skscreen.samples.kernel_blocks import ComputedBlocks, KernelBlocks, RBFBlocks, RBFRows
 from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
-from skscreen.samples.row_cache import RESERVING, RowCache, reserved_bytes
 from skscreen.samples.rows import LARGEST, LARGEST_SINGLE
 
 KERNELS = ("rbf", "poly", "sigmoid", "linear", "precomputed")
@@ -51,10 +57,6 @@ _PROBE = 256
 # Mean kernel value, over that of the diagonal, below which a matrix is next to a unit matrix.
 _NARROW = 0.05
 
-# Negative eigenvalues and asymmetry that rounding errors explain, over the largest kernel value.
-INDEFINITE = 1e-7
-
-
 class Shared(Protocol):
     """Matrices that problems on the same samples share, whatever the parameters of their kernel."""
 
@@ -65,32 +67,22 @@ class Shared(Protocol):
         """Return the same of n squared distances, or None where they are not worth their memory."""
 
 
-class IndefiniteError(ValueError):
-    """A kernel is not positive semi-definite."""
-
-
 class Gram:
-    """The kernel matrix of a set of samples, whole in memory or by rows as they are needed.
+    """The kernel matrix of a set of samples.
 
     Parameters
     ----------
     X : array or CSR array of shape (n, d), or ndarray of shape (n, n)
         Samples; the kernel matrix itself if `kernel` is "precomputed".
-    kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"} or callable, default="rbf"
+    kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"}, default="rbf"
         With the formulas of scikit-learn: exp(-gamma |x - x'|^2), (gamma <x, x'> + coef0)^degree,
-        tanh(gamma <x, x'> + coef0). A callable takes two sets of samples and returns the matrix
-        between them.
+        tanh(gamma <x, x'> + coef0).
     gamma : float, default=1.0
     degree : float, default=3
     coef0 : float, default=0.0
     cache_size : float, default=1000
         Megabytes. A matrix that fits is computed once. Of a larger one, values are computed in
-        tiles as they are needed (see `kernel_blocks`); solvers that ask for rows keep this much of
-        them in each thread, those used least recently making room.
-    dtype : {np.float64, np.float32}, default=np.float64
-        What kernel values are stored in (they are computed in float64). The float32 matrix is the
-        one the problem is then solved with, to any gap: rounding changes decision values by up to
-        6e-8 sum_i |alpha_i K_ij|.
+        tiles as they are needed (see `kernel_blocks`).
     shared : Shared, optional
         Matrices of the same samples, with this or with other kernels.
     once : bool, default=False
@@ -98,10 +90,15 @@ class Gram:
         although it would fit, as computing it takes longer than solving; unless it is next to a
         unit matrix.
 
+    Attributes
+    ----------
+    whole : ndarray of shape (n, n), or None
+    diagonal : ndarray of shape (n,)
+
     Raises
     ------
     MemoryError
-        If the rows that `cache_size` allows, or the least number of rows, are not free.
+        If a matrix that `cache_size` allows does not fit.
     ValueError
         Unknown kernel; sparse rows too far from the origin for their distances; a matrix that is
         not square, symmetric, or positive semi-definite on a block of 256 samples. Hinge-loss
@@ -110,79 +107,63 @@ class Gram:
     """
 
     def __init__(
-        self,
-        X,
-        kernel: str | Callable = "rbf",
-        *,
-        gamma: float = 1.0,
-        degree: float = 3,
-        coef0: float = 0.0,
-        cache_size: float = 1000,
-        dtype=np.float64,
-        shared: Shared | None = None,
+        self, X, kernel: str = "rbf", *, gamma: float = 1.0, degree: float = 3,
+        coef0: float = 0.0, cache_size: float = 1000, shared: Shared | None = None,
         once: bool = False,
-    ):
-        if not callable(kernel) and kernel not in KERNELS:
-            raise ValueError(f"kernel must be a callable or one of {KERNELS}, got {kernel!r}")
+    ):  # fmt: skip
+        if kernel not in KERNELS:
+            raise ValueError(f"kernel must be one of {KERNELS}, got {kernel!r}")
         self.X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
         self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
         self.n = self.X.shape[0]
-        self.dtype = np.dtype(dtype)
         if kernel == "rbf":
-            (self.X,) = near_origin(self.X)
-            self._squares = square_norms(self.X)
-            if not np.all(self._squares <= LARGEST**2):
-                raise ValueError(f"X has rows of length above {LARGEST:g}: rescale X.")
-            # A single row that is far from the origin is far from all others too.
-            far = np.sort(self._squares)[-2:][0]
-            self._is_far = is_far(far, gamma)
-            # Dense samples that are far have their differences taken.
-            self._lost = 0.0
-            if sparse.issparse(self.X) or not self._is_far:
-                self._lost = lost_digits(far, gamma)
-                check_sparse_rows(far, gamma)
+            self._place()
         elif kernel == "precomputed":
             check_symmetric(self.X, "X, as a kernel matrix,")
-            _check_minors(self.X, np.diagonal(self.X))
+            check_minors(self.X, np.diagonal(self.X))
         # Overflow is checked below.
         with np.errstate(over="ignore", invalid="ignore"):
             self.diagonal = self._diagonal()
-            self._check_definite()
+            self._check_values()
         # An accepted kernel may have a diagonal entry just below zero.
         self.diagonal = np.maximum(self.diagonal, 0.0)
-        row = self.n * self.dtype.itemsize
-        n_rows = int(min(cache_size * 2**20 // row, self.n))
-        self._n_rows = min(max(n_rows, _BLOCK), self.n)
-        self.whole, self._caches = None, threading.local()
-        self.blocks = None
-        if self._has_tiles and (n_rows < self.n or (once and self._is_wide)):
-            self.blocks = self.tiles()
-        if n_rows == self.n and self.blocks is None:
-            self._shared = None if kernel == "precomputed" else shared
-            self.whole = self._whole()
+        fits = 8 * self.n**2 <= cache_size * 2**20
+        in_tiles = once and self.n > BY_BLOCKS and self._is_wide
+        self._shared = None if kernel == "precomputed" else shared
+        self.whole = self._whole() if fits and not in_tiles else None
 
-    def tiles(self) -> KernelBlocks:
-        """Return what computes products in tiles."""
-        sparse_and_wide = sparse.issparse(self.X) and self.X.shape[1] > _WIDEST
-        if sparse.issparse(self.X) and not sparse_and_wide:
+    def _place(self) -> None:
+        """Bring samples of an RBF kernel near the origin."""
+        (self.X,) = near_origin(self.X)
+        self._squares = square_norms(self.X)
+        if not np.all(self._squares <= LARGEST**2):
+            raise ValueError(f"X has rows of length above {LARGEST:g}: rescale X.")
+        # A single row that is far from the origin is far from all others too.
+        far = np.sort(self._squares)[-2:][0]
+        self._is_far = is_far(far, self.gamma)
+        # Dense samples that are far have their differences taken.
+        self._lost = 0.0
+        if sparse.issparse(self.X) or not self._is_far:
+            self._lost = lost_digits(far, self.gamma)
+            check_sparse_rows(far, self.gamma)
+
+    @cached_property
+    def blocks(self) -> KernelBlocks:
+        """What computes products in tiles."""
+        small = float(self.diagonal.max(initial=0.0)) <= LARGEST_SINGLE
+        full = not sparse.issparse(self.X) or self.X.shape[1] <= _WIDEST
+        if full and sparse.issparse(self.X):
             what = f"{self.n:,} sparse rows made dense"
             nbytes = _BYTES_DENSE * self.n * self.X.shape[1]
             check_memory(nbytes, what, "Use fewer samples.")
-        if self.kernel == "rbf" and not sparse_and_wide:
+        if self.kernel == "rbf" and full:
             rows = RBFRows(self.X, self.gamma)
             return RBFBlocks(rows, rows)
         settings = self.gamma, self.degree, self.coef0
-        if self.kernel == "poly" and not sparse_and_wide and has_poly_blocks(*settings):
+        if self.kernel == "poly" and full and small and has_poly_blocks(*settings):
             rows = PolyRows(self.X, *settings)
             return PolyBlocks(rows, rows)
         return ComputedBlocks(self.compute, self.diagonal, self.computed_error)
-
-    @property
-    def _has_tiles(self) -> bool:
-        """Whether products in tiles are faster than a matrix in memory."""
-        if self.n <= BY_BLOCKS or self.kernel == "linear" or self.dtype != np.float64:
-            return False
-        return bool(self.diagonal.max() <= LARGEST_SINGLE)
 
     @property
     def _is_wide(self) -> bool:
@@ -190,7 +171,7 @@ class Gram:
 
         Next to the unit matrix nearly all are, and a solution asks for all values again and again.
         """
-        if not self.is_definite:
+        if not self.is_definite or self.diagonal.max() > LARGEST_SINGLE:
             return False
         probe = self._probe
         block = self.compute(probe, probe)
@@ -200,86 +181,58 @@ class Gram:
     def _probe(self) -> np.ndarray:
         return np.linspace(0, self.n - 1, min(self.n, _PROBE)).astype(np.int64)
 
-    @property
-    def _cache(self) -> RowCache:
-        # Made when rows are asked for: the diagonal needs none. A thread that shared it would find
-        # rows gone between fetching and reading them.
-        if not hasattr(self._caches, "rows"):
-            with RESERVING:
-                self._check_memory(self._n_rows, reserved_bytes())
-                self._caches.rows = RowCache(self.n, self._n_rows, self.dtype)
-        return self._caches.rows
+    def dot(self, I, c, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors.
 
-    def compute(self, rows, columns=None) -> np.ndarray:
-        """Return K between two sets of samples (all, without columns), in float64."""
+        Of a matrix in memory estimates of the errors of double precision.
+        """
+        if self.whole is None:
+            return self.blocks.dot(I, c, J, double)
+        out, roots = np.zeros(J.size), self._roots
+        if I.size and J.size == self.n:
+            loops.add_gram_rows(self.whole, I, c, out)
+        elif I.size:
+            loops.add_gram_rows_at(self.whole, I, c, J, out)
+        return out, 2.0 * EPS * float(np.linalg.norm(c * roots[I])) * roots[J]
+
+    @cached_property
+    def _roots(self) -> np.ndarray:
+        return np.sqrt(self.diagonal)
+
+    def block(self, I, J, out: np.ndarray, own=None, factor: float = 1.0) -> None:
+        """Write factor (K_ij - own_i - own_j) to the first columns of `out`, float32 or float64.
+
+        `own` are those of I and of J, or None.
+        """
+        if self.whole is not None:
+            left, right = (np.zeros(I.size), np.zeros(J.size)) if own is None else own
+            loops.copy_block(self.whole, I, J, left, right, factor, out)
+        elif own is None and factor == 1.0 and out.dtype == np.float32:
+            self.blocks.block(I, J, out)
+        else:
+            K = self.compute(I, J)
+            K = K if own is None else K - own[0][:, None] - own[1]
+            out[:, : J.size] = factor * K
+
+    def compute(self, rows, columns) -> np.ndarray:
+        """Return K between two sets of samples, in float64."""
         if self.kernel == "precomputed":
-            block = self.X[rows] if columns is None else self.X[np.ix_(rows, columns)]
-            return np.asarray(block, np.float64)
-        A, B = self.X[rows], self.X if columns is None else self.X[columns]
+            return np.asarray(self.X[np.ix_(rows, columns)], np.float64)
         if self.kernel != "rbf":
             settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-            return kernel_values(self.kernel, A, B, **settings)
-        D = self._distances(A, B, rows, columns)
+            return kernel_values(self.kernel, self.X[rows], self.X[columns], **settings)
+        D = self.distances(rows, columns)
         # A sample far from all others loses digits next to itself only.
         place = np.full(self.n, -1)
-        place[slice(None) if columns is None else columns] = np.arange(D.shape[1])
+        place[columns] = np.arange(D.shape[1])
         itself = np.flatnonzero(place[rows] >= 0)
         D[itself, place[rows][itself]] = 0.0
         return rbf_of_distances(D, self.gamma, D)
 
     def distances(self, rows, columns) -> np.ndarray:
         """Return the squared distances between two sets of samples, of an RBF kernel."""
-        return self._distances(self.X[rows], self.X[columns], rows, columns)
-
-    def _distances(self, A, B, rows, columns) -> np.ndarray:
-        squares = self._squares if columns is None else self._squares[columns]
-        return squared_distances(A, B, self._squares[rows], squares, self._is_far)
-
-    def rows(self, index: np.ndarray) -> np.ndarray:
-        """Return rows of K."""
-        if self.whole is not None:
-            return self.whole[index]
-        out = np.empty((index.size, self.n), self.dtype)
-        for first in range(0, index.size, _BLOCK):
-            part = slice(first, first + _BLOCK)
-            slots = self._cache.slots(index[part], self.compute)
-            out[part] = self._cache.values[slots]
-        return out
-
-    def block(self, I: np.ndarray, J: np.ndarray, own: np.ndarray, factor: float, out) -> None:
-        """Write factor (K_ij - own_i - own_j) to the first columns of `out`, of float32."""
-        if self.whole is not None:
-            copy_block(self.whole, I, J, own, factor, out)
-        elif self.blocks is not None and factor == 1.0 and not own.any():
-            self.blocks.block(I, J, out)
-        else:
-            out[:, : J.size] = factor * (self.compute(I, J) - own[I][:, None] - own[J])
-
-    def add_rows(self, index, weights, out, columns=None) -> None:
-        """Add sum_k weights_k K[index_k] (at `columns`) to out."""
-        if self.whole is not None:
-            if columns is None:
-                add_rows(self.whole, index, weights, out)
-            else:
-                add_rows_at(self.whole, index, weights, columns, out)
-            return
-        if out.size == 0:
-            return
-        if self.blocks is not None:
-            used = np.arange(self.n) if columns is None else columns
-            out += self.blocks.dot(index, weights, used, double=True)[0]
-            return
-        for first in range(0, index.size, _BLOCK):
-            part = slice(first, first + _BLOCK)
-            if columns is not None and 2 * columns.size < self.n:
-                # Cheaper than whole rows, and rows kept for others stay.
-                out += weights[part] @ self.compute(index[part], columns).astype(self.dtype)
-                continue
-            slots = self._cache.slots(index[part], self.compute)
-            if columns is None:
-                add_rows(self._cache.values, slots, weights[part], out)
-            else:
-                add_rows_at(self._cache.values, slots, weights[part], columns, out)
+        squares = self._squares[rows], self._squares[columns]
+        return squared_distances(self.X[rows], self.X[columns], *squares, self._is_far)
 
     def _diagonal(self) -> np.ndarray:
         if self.kernel == "rbf":
@@ -295,16 +248,18 @@ class Gram:
 
     def _whole(self) -> np.ndarray:
         if self._shared is None:
-            return self._compute_whole(self.dtype)
+            return self._compute_whole()
         key = self.kernel, self.gamma, self.degree, self.coef0
         return self._shared.kernel(key, self._compute_whole)
 
-    def _compute_whole(self, dtype=np.float64) -> np.ndarray:
+    def _compute_whole(self) -> np.ndarray:
         if self.kernel == "precomputed":
-            return np.ascontiguousarray(self.X, self.dtype)
-        self._check_memory(self.n)
-        K = np.empty((self.n, self.n), dtype)
-        if self.kernel == "rbf" and K.dtype == np.float64 and self._shared is not None:
+            return np.ascontiguousarray(self.X, np.float64)
+        what = f"{self.n:,} rows of the kernel matrix of {self.n:,} samples"
+        needed = 8 * self.n * (self.n + 2 * _BLOCK)
+        check_memory(needed, what, "Use a smaller cache_size, or fewer samples.")
+        K = np.empty((self.n, self.n))
+        if self.kernel == "rbf" and self._shared is not None:
             D = self._shared.distances((self._is_far,), self.n, self.squared_distances)
             if D is not None:
                 return rbf_of_distances(D, self.gamma, K)
@@ -317,7 +272,7 @@ class Gram:
         # |a|^2 + |a|^2 - 2 <a, a> is not exactly zero.
         np.fill_diagonal(K, self.diagonal)
         if not self.is_definite:
-            _check_minors(K, self.diagonal)
+            check_minors(K, self.diagonal)
         return K
 
     def squared_distances(self) -> np.ndarray:
@@ -326,22 +281,17 @@ class Gram:
         all_squared_distances(self.X, self._squares, self._is_far, D)
         return D
 
-    def _check_memory(self, n_rows: int, reserved: int = 0) -> None:
-        needed = n_rows * self.n * self.dtype.itemsize + 2 * _BLOCK * self.n * 8 + reserved
-        what = f"{n_rows:,} rows of the kernel matrix of {self.n:,} samples"
-        check_memory(needed, what, "Use a smaller cache_size, or fewer samples.")
-
     @property
     def error(self) -> float:
         """Relative errors of the values, which may be of single precision where they are given."""
-        if callable(self.kernel) or self.kernel == "precomputed" or self.dtype == np.float32:
+        if self.kernel == "precomputed":
             return INDEFINITE
         return max(_EXACT, self._lost if self.kernel == "rbf" else 0.0)
 
     @property
     def computed_error(self) -> float:
         """Errors of computed values K_ij over sqrt(K_ii K_jj); given ones are what they are."""
-        if callable(self.kernel) or self.kernel == "precomputed":
+        if self.kernel == "precomputed":
             return 0.0
         # Error of an inner product, relative to the product of the norms.
         products = EPS * (self.X.shape[1] + 4.0)
@@ -370,8 +320,8 @@ class Gram:
         """Whether the kernel is positive semi-definite on any samples."""
         return is_definite(self.kernel, self.gamma, self.coef0)
 
-    def _check_definite(self) -> None:
-        """Refuse a kernel that is indefinite on a block of samples."""
+    def _check_values(self) -> None:
+        """Refuse values that are not finite, or too large, and a kernel that is indefinite."""
         if not np.all(np.isfinite(self.diagonal)):
             raise ValueError("the kernel has values that are not finite on X")
         if self.diagonal.max() > LARGEST**2:
@@ -379,46 +329,8 @@ class Gram:
                 f"the kernel has values up to {self.diagonal.max():g} on X, and products above "
                 f"{LARGEST**2:g} may overflow: rescale X, or choose other parameters of the kernel"
             )
-        if self.is_definite:
-            return
-        probe = self._probe
-        block = self.compute(probe, probe)
-        if callable(self.kernel):
-            check_symmetric(block, "The matrix of a callable kernel")
-        if not np.all(np.isfinite(block)):
-            raise ValueError("the kernel has values that are not finite on X")
-        smallest, largest = np.linalg.eigvalsh(block)[[0, -1]]
-        if smallest < -INDEFINITE * abs(largest):
-            found = f"eigenvalue {smallest:.3g} on {probe.size} samples"
-            raise IndefiniteError(indefinite_message(found))
-
-
-def is_definite(kernel: str | Callable, gamma: float, coef0: float) -> bool:
-    """Whether a kernel is positive semi-definite on any samples."""
-    if kernel == "poly":
-        return gamma >= 0.0 and coef0 >= 0.0
-    return kernel in ("rbf", "linear")
-
-
-def _check_minors(K: np.ndarray, diagonal: np.ndarray) -> None:
-    """Refuse a symmetric matrix with an indefinite minor of two rows."""
-    roots = np.sqrt(np.maximum(diagonal, 0.0))
-    for first in range(0, len(K), _BLOCK):
-        part = slice(first, first + _BLOCK)
-        excess = np.abs(K[part]) - roots[part, None] * roots
-        if excess.max() > INDEFINITE * diagonal.max():
-            i, j = np.unravel_index(excess.argmax(), excess.shape)
-            raise IndefiniteError(indefinite_message(f"see samples {first + i} and {j}"))
-
-
-def indefinite_message(found: str) -> str:
-    """Return the text of the error for kernels that are not positive semi-definite."""
-    return (
-        f"the kernel is not positive semi-definite ({found}): the problem is not convex and no "
-        "solution could be certified; choose another kernel or other parameters, or let "
-        "indefinite='shift' add to the diagonal what is missing, or take the solution without a "
-        "certificate, with indefinite='warn'"
-    )
+        if not self.is_definite:
+            check_definite(self.compute(self._probe, self._probe))
 
 
 def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray:
@@ -453,18 +365,3 @@ def matrix_of(kernel: Callable, A, B, shape: tuple[int, int]) -> np.ndarray:
             f"shape {K.shape}."
         )
     return K
-
-
-def check_symmetric(K: np.ndarray, what: str) -> None:
-    """Refuse a matrix that is not square and symmetric; `what` it is begins the message."""
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"{what} must be square, got shape {K.shape}.")
-    largest = max(K.max(initial=0.0), -K.min(initial=0.0))
-    for first in range(0, len(K), _BLOCK):
-        part = slice(first, first + _BLOCK)
-        if np.abs(K[part] - K[:, part].T).max() > INDEFINITE * largest:
-            raise ValueError(
-                f"{what} must be symmetric. SVC would take it, and end at a point that is "
-                "optimal for no problem, as it reads rows as columns: pass the symmetric part, "
-                "(K + K.T) / 2."
-            )

@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _num_samples
 
-from skscreen.samples.gram import check_symmetric, matrix_of
+from skscreen.samples.definite import check_symmetric
+from skscreen.samples.gram import matrix_of
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from math import fsum
 import numpy as np
 
 from skscreen.samples.gram import Gram
-from skscreen.samples.gram_loops import signed_block
 from skscreen.samples.rows import LARGEST
 
 
@@ -23,54 +22,71 @@ def check_intercept_scaling(bias: float) -> None:
         raise ValueError(f"intercept_scaling must be at most {LARGEST:g}, got {bias:g}.")
 
 
+class Places:
+    """Kernel values of samples each of which is a row (n,) of a `Gram`, some perhaps of the same.
+
+    Regressions have two samples for each row (see `twice`), problems between two classes some rows.
+    """
+
+    def __init__(self, gram: Gram, rows: np.ndarray):
+        self._gram, self._rows, self.n = gram, rows, rows.size
+        self.whole, self.error = gram.whole, gram.error
+        self.diagonal = gram.diagonal[rows]
+
+    def dot(self, I, c, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""
+        sums = np.bincount(self._rows[I], c, minlength=self._gram.n)
+        used, asked = np.flatnonzero(sums), self._rows[J]
+        place = np.zeros(self._gram.n, np.int64)
+        place[asked] = 1
+        read = np.flatnonzero(place)
+        place[read] = np.arange(read.size)
+        values, errors = self._gram.dot(used, sums[used], read, double)
+        return values[place[asked]], errors[place[asked]]
+
+    def block(self, I, J, out: np.ndarray, own=None, factor: float = 1.0) -> None:
+        """Write kernel values to the first columns of `out`, see `Gram.block`."""
+        self._gram.block(self._rows[I], self._rows[J], out, own, factor)
+
+
 class KernelSamples:
     """Labelled samples of a hinge-loss problem, known by their kernel values.
 
     Parameters
     ----------
-    gram : Gram
+    gram : Gram or Places
     y : ndarray of shape (n,)
         Labels -1 and +1.
     bias : float, default=0.0
         Value B of the feature that carries the penalised intercept; 0 for no intercept.
+
+    Attributes
+    ----------
+    error : float
+        Relative errors of kernel values: how far they may be from those of any vectors.
     """
 
     # Sums of BLAS would depend on the number of its threads; kernel values have threads of their
     # own.
     width = 0.0
 
-    def __init__(self, gram: Gram, y: np.ndarray, *, bias: float = 0.0):
+    def __init__(self, gram: Gram | Places, y: np.ndarray, *, bias: float = 0.0):
         y = np.asarray(y, np.float64)
         if y.shape != (gram.n,) or not np.all(np.abs(y) == 1.0):
             raise ValueError(f"y must be {gram.n} labels -1 or +1, got an array of shape {y.shape}")
         self.gram, self.y, self.bias = gram, y, float(bias)
         check_intercept_scaling(self.bias)
-        self.n = gram.n
+        self.n, self.error = gram.n, gram.error
         self.diagonal = gram.diagonal + self.bias**2
         self.norms = np.sqrt(self.diagonal)
 
     def q_dot(self, alpha: np.ndarray) -> np.ndarray:
         """Return Q alpha, the margins of sum_i alpha_i z_i; zeros of alpha cost nothing."""
-        out = np.zeros(self.n)
-        index = np.flatnonzero(alpha)
-        self.add_columns(index, alpha[index], out)
-        return out
-
-    def add_columns(self, index, change, out, columns=None) -> None:
-        """Add to margins (of the samples `columns`) what changes of alpha[index] do to them."""
-        if index.size == 0:
-            return
-        y = self.y if columns is None else self.y[columns]
-        weights = self.y[index] * change
+        used = np.flatnonzero(alpha)
+        weights = self.y[used] * alpha[used]
+        scores = self.gram.dot(used, weights, np.arange(self.n), double=True)[0]
         # Exact sum, because this part may be large and nearly cancel.
-        added = np.full(out.size, self.bias**2 * fsum(weights))
-        self.gram.add_rows(index, weights, added, columns)
-        out += y * added
-
-    @property
-    def error(self) -> float:
-        """Relative errors of kernel values: how far they may be from those of any vectors."""
-        return self.gram.error
+        return self.y * (scores + self.bias**2 * fsum(weights))
 
     def summed(self, alpha: np.ndarray) -> float:
         """Return the size, for a sample of length 1, of what is summed up to a margin."""
@@ -78,25 +94,18 @@ class KernelSamples:
 
     def products(self, index: np.ndarray) -> np.ndarray:
         """Return <z_i, z_j> of some samples with all, in float64."""
-        signs = self.y[index][:, None] * self.y
-        return signs * (self.gram.rows(index).astype(np.float64) + self.bias**2)
+        return self.block(index, np.arange(self.n))
 
     def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return some of the margins of sum_i alpha_i z_i."""
         used = np.flatnonzero(alpha)
         return self.block(index, used) @ alpha[used] if used.size else np.zeros(index.size)
 
-    def block(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray | None = None):
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return Q between two sets of samples, in float64."""
-        out = np.empty((rows.size, columns.size)) if out is None else out
-        gram, y = self.gram, self.y
-        if gram.whole is not None:
-            signed_block(gram.whole, rows, columns, y[rows], y[columns], self.bias**2, out)
-            return out
-        out[:] = gram.compute(rows, columns).astype(gram.dtype)
+        out = np.empty((rows.size, columns.size))
+        self.gram.block(rows, columns, out)
         out += self.bias**2
-        out *= y[rows][:, None] * y[columns]
-        # The diagonal has its own formula, as in the stored matrix.
-        same = rows[:, None] == columns
-        out[same] = np.broadcast_to(self.diagonal[rows][:, None], same.shape)[same]
+        out *= self.y[rows][:, None]
+        out *= self.y[columns]
         return out

@@ -226,18 +226,6 @@ class LinearSamples:
         out *= self.y[columns]
         return out
 
-    @property
-    def diagonal(self) -> np.ndarray:
-        """Diagonal of Q."""
-        return self.norms**2
-
-    def add_columns(self, index, change, out, columns=None) -> None:
-        """Add to margins (of the samples `columns`) what changes of alpha[index] do to them."""
-        moved = np.zeros(self.n)
-        moved[index] = change
-        added = self.q_dot(moved)
-        out += added if columns is None else added[columns]
-
     def products(self, index: np.ndarray) -> np.ndarray:
         """Return <z_i, z_j> of some samples with all."""
         rows, out = self.scaled_rows(index, np.ones(index.size)), np.empty((index.size, self.n))

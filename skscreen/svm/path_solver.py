@@ -12,7 +12,7 @@ from skscreen.core.certificate import Certificate, ScreeningEvent, after_steps, 
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
-from skscreen.samples.gram import INDEFINITE, IndefiniteError, indefinite_message
+from skscreen.samples.definite import INDEFINITE, IndefiniteError, indefinite_message
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import check_bounds
 from skscreen.svm.certificate import Box

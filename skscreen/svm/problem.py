@@ -120,7 +120,7 @@ class SVMProblem:
         if gram.diagonal.max(initial=0.0) + bias**2 > LARGEST_SINGLE:
             return None
         kept = self._kept_blocks(block_bytes(division))
-        return ClassBlocks(gram.blocks or gram.tiles(), gram.diagonal, division, bias, kept)
+        return ClassBlocks(gram, division, bias, kept)
 
     def _kept_blocks(self, nbytes: float) -> KernelBlocksKept | None:
         """Return blocks of the kernel matrix that stay in memory, if there is a store."""

@@ -9,14 +9,14 @@ from scipy import sparse
 
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.kept_matrices import KernelMatrices
-from skscreen.samples.definite import made_definite
+from skscreen.samples.definite import IndefiniteError, made_definite
 from skscreen.samples.distances import near_origin
-from skscreen.samples.gram import Gram, IndefiniteError
+from skscreen.samples.gram import Gram
 from skscreen.samples.kernel import Kernel
-from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.kernel_samples import KernelSamples, Places
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import LinearSamples, compress
-from skscreen.samples.twice import TwiceGram, TwiceRows, both_signs
+from skscreen.samples.twice import TwiceRows, both_signs, places
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.settings import Settings, by_rows, solve_gram, solve_rows
 from skscreen.svm.solvers.linear.classes_together import start_together
@@ -60,8 +60,12 @@ class SampleSet:
                 if not settings.free and how == "error":
                     raise
         shift = how == "shift" or (how == "warn" and not self._is_for_libsvm)
-        self._changed = made_definite(self._matrix(), free=settings.free, shift=shift)
-        return self._changed.gram
+        return self._made_definite(shift)
+
+    def _made_definite(self, shift: bool) -> Gram:
+        self._changed = made_definite(self._matrix(), free=self._settings.free, shift=shift)
+        # Whole, whatever the size: it is there already.
+        return Gram(self._changed.K, "precomputed", cache_size=np.inf)
 
     @property
     def _is_for_libsvm(self) -> bool:
@@ -164,8 +168,7 @@ class SampleSet:
 
     def _shifted(self, signs, losses, spent: int) -> SamplePathSolver:
         """Return the solver of a problem whose kernel turned out to be indefinite."""
-        changed = made_definite(self._matrix(), free=self._settings.free, shift=True)
-        self._changed, self._gram = changed, changed.gram
+        self._gram = self._made_definite(True)
         return self._certified(signs, losses, spent)
 
     def _certified(self, signs, losses, spent: int) -> SamplePathSolver:
@@ -174,7 +177,7 @@ class SampleSet:
             samples = self._signed_samples(signs)
             solve = partial(solve_rows, samples, settings)
         else:
-            gram = self._gram if signs is not None else TwiceGram(self._gram)
+            gram = self._gram if signs is not None else Places(self._gram, places(self._gram.n))
             known = both_signs(self._gram.n) if signs is None else signs
             samples = KernelSamples(gram, known, bias=settings.bias)
             solve = partial(solve_gram, samples, settings)

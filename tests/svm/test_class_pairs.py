@@ -25,7 +25,7 @@ WEIGHTS = RNG.uniform(0.5, 2.0, Y.size)
 def solved(data, kernel, C, bias, tol, problem, **options):
     division = OneVsOne(check_labels(data, Y, WEIGHTS, None))
     gram = kernel.gram(data, 0.0)
-    blocks = ClassBlocks(gram.tiles(), gram.diagonal, division, bias or 0.0)
+    blocks = ClassBlocks(gram, division, bias or 0.0)
     pairs = ClassPairs(blocks, division, bias or 0.0, bias is None, None)
     Cs = np.atleast_1d(C)
     return division, list(pairs.follow(problem, Cs, tol, **options))
@@ -101,7 +101,7 @@ def test_a_hard_margin_is_the_solution_for_all_larger_C(tol, bias):
 def test_few_steps_are_not_enough():
     division = OneVsOne(check_labels(X, Y, WEIGHTS, None))
     gram = Kernel("rbf", 0.1, 3, 0.0).gram(X, 0.0)
-    blocks = ClassBlocks(gram.tiles(), gram.diagonal, division, 0.0)
+    blocks = ClassBlocks(gram, division, 0.0)
     (found,) = ClassPairs(blocks, division, 0.0, True, 5).follow(0, [1.0], 1e-6)
     assert not found.converged and found.n_iter <= 5
     assert found.certificate.gap > 1e-6 * found.certificate.primal

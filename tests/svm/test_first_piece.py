@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from skscreen.samples.gram import Gram
-from skscreen.samples.kernel_samples import KernelSamples
+from skscreen.samples.kernel_samples import KernelSamples, Places
 from skscreen.samples.losses import hinge
 from skscreen.samples.rows import LinearSamples
 from skscreen.samples.targets import epsilon_insensitive
-from skscreen.samples.twice import TwiceGram, TwiceRows, both_signs
+from skscreen.samples.twice import TwiceRows, both_signs, places
 from skscreen.svm.first_piece import FirstPiece
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
@@ -21,7 +21,8 @@ Y = X[:, 0] + RNG.normal(size=25)
 
 
 def regression(targets, epsilon, free=True):
-    gram = TwiceGram(Gram(X, "rbf", gamma=0.5))
+    gram = Gram(X, "rbf", gamma=0.5)
+    gram = Places(gram, places(gram.n))
     samples = KernelSamples(gram, both_signs(25), bias=0.0 if free else 1.0)
     return samples, epsilon_insensitive(targets, WEIGHTS, epsilon)
 

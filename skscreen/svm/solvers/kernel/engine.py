@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from skscreen.core.floats import EPS
-from skscreen.samples.gram import INDEFINITE, IndefiniteError, indefinite_message
+from skscreen.samples.definite import INDEFINITE, IndefiniteError, indefinite_message
 from skscreen.svm.certificate import Box, View
 from skscreen.svm.solvers.kernel.working_set import WorkingSets, choose, smallest
 
@@ -49,19 +49,13 @@ _SCREEN_AT = 0.25
 
 
 class Values(Protocol):
-    """Kernel values between samples of one set; see `KernelBlocks`.
-
-    `whole`: whether they are in memory. Then sums of them are in double precision, and their errors
-    are estimates.
-    """
-
-    whole: bool
+    """Kernel values between samples of one set; see `Gram` and `Places`."""
 
     def dot(self, I, c, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""
 
-    def block(self, I, J, out: np.ndarray) -> None:
-        """Write K between samples to the first columns of `out`, in single or double precision."""
+    def block(self, I, J, out: np.ndarray, own=None, factor: float = 1.0) -> None:
+        """Write factor (K_ij - own_i - own_j) to the first columns of `out`."""
 
 
 @dataclass
@@ -86,28 +80,20 @@ class Engine:
 
     Parameters
     ----------
-    values : Values
-    diagonal : ndarray of shape (n,)
-        K_ii.
-    square_bias : float
-        B^2 of a penalised intercept, added to all kernel values; 0 for none.
+    sets : WorkingSets
+        With values of which all samples are in U if their sets have `own`. Then scores are in
+        double precision, and their errors may be estimates.
     tol : float
         Relative gap.
-    max_steps : int
     least : int, optional
         Least size of a working set; smaller for problems with few support vectors.
-    memory : float32 ndarray, optional
-        For matrices of working sets.
     """
 
-    def __init__(
-        self, values: Values, diagonal, square_bias: float, tol: float, max_steps: int,
-        least: int | None = None, memory: np.ndarray | None = None,
-    ):  # fmt: skip
-        self.values, self.square_bias, self.tol = values, square_bias, tol
-        self.max_steps, self.least = max_steps, least or _LEAST
-        self.roots = np.sqrt(diagonal + square_bias)
-        self.sets = WorkingSets(values, square_bias, diagonal + square_bias, max_steps, memory)
+    def __init__(self, sets: WorkingSets, tol: float, least: int = _LEAST):
+        self.sets, self.tol, self.least = sets, tol, least
+        self.whole, self.max_steps = sets.own is not None, sets.max_steps
+        self.values, self.square_bias = sets.values, sets.square_bias
+        self.roots = np.sqrt(sets.diagonal)
 
     @property
     def n_steps(self) -> int:
@@ -124,7 +110,7 @@ class Engine:
 
     def point(self, index: np.ndarray, beta: np.ndarray) -> Point:
         """Return a point on the samples `index` from its beta."""
-        exact = np.full(beta.size, self.values.whole)
+        exact = np.full(beta.size, self.whole)
         return Point(beta, *self.scores(index, beta, index), exact)
 
     def improve(
@@ -135,7 +121,7 @@ class Engine:
         In single precision where they come from tiles.
         """
         view, before, least = box.view(point.beta, point.f), None, np.inf
-        screened_at, whole = np.inf, self.values.whole
+        screened_at, whole = np.inf, self.whole
         for _ in range(_PASSES):
             most = least * (_SLOW if whole else _STALLED)
             if view.gap <= tol * abs(view.primal) or self._halts(box, view, before, most, whole):
@@ -161,7 +147,7 @@ class Engine:
                 break
             before, least = view, min(least, view.gap)
             J = np.flatnonzero(
-                (self.values.whole | (parts > 0.0) | box.is_free(point.beta)) & (box.low < box.high)
+                (self.whole | (parts > 0.0) | box.is_free(point.beta)) & (box.low < box.high)
             )
             if J.size == 0:
                 break
@@ -214,7 +200,7 @@ class Engine:
 
     def _near(self, box: Box, point: Point, view: View) -> np.ndarray:
         """Return free samples, violators, and the samples next to the margin, or all."""
-        if self.values.whole or box.shifts is not None:
+        if self.whole or box.shifts is not None:
             return np.flatnonzero(box.low < box.high)
         violations, free = box.violations(point.beta, view.slopes), box.is_free(point.beta)
         rank = np.where(violations > 0.0, -violations, np.abs(view.slopes))
@@ -250,7 +236,7 @@ class Engine:
         point.beta[U], point.f[U], point.errors[U] = beta, f, errors
         rest = np.ones(index.size, np.bool_)
         rest[U] = False
-        point.exact[rest if double and not self.values.whole else slice(None)] = False
+        point.exact[rest if double and not self.whole else slice(None)] = False
         rest = np.flatnonzero(rest)
         values, more = self.scores(index[U], change, index[rest])
         point.f[rest] += values

@@ -21,6 +21,7 @@ _LARGEST, _SHARE = 300, 0.125
 def factor(gram: Gram) -> np.ndarray | None:
     """Return L of shape (n, rank) with K = L L' up to rounding errors, None if the rank is high."""
     n, most = gram.n, min(_LARGEST, int(_SHARE * gram.n) + 1)
+    everyone, row = np.arange(n), np.empty((1, n))
     left, L = gram.diagonal.copy(), np.empty((most, n))
     # Values that are given may have the rounding errors of single precision.
     enough = max(EPS * n * float(left.max()), gram.error * float(left.sum()))
@@ -28,8 +29,8 @@ def factor(gram: Gram) -> np.ndarray | None:
         p = int(np.argmax(left))
         if left.sum() <= enough:
             return np.ascontiguousarray(L[:rank].T)
-        row = gram.rows(np.array([p]))[0] - L[:rank, p] @ L[:rank]
-        L[rank] = row / np.sqrt(left[p])
+        gram.block(np.array([p]), everyone, row)
+        L[rank] = (row[0] - L[:rank, p] @ L[:rank]) / np.sqrt(left[p])
         left = np.maximum(left - L[rank] ** 2, 0.0)
     return None
 

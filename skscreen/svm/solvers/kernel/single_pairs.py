@@ -12,7 +12,9 @@ import numpy as np
 
 from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
+from skscreen.samples.gram import Gram
 from skscreen.samples.kernel_blocks import KernelBlocks, RBFBlocks
+from skscreen.samples.kernel_samples import Places
 from skscreen.samples.multiclass import OneVsOne
 from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.kernel.block_smo_loops import LANES
@@ -26,8 +28,7 @@ from skscreen.svm.solvers.kernel.class_pair_loops import (
 )
 from skscreen.svm.solvers.kernel.engine import DIGITS, Engine, Point
 from skscreen.svm.solvers.kernel.levels import from_nothing
-from skscreen.svm.solvers.kernel.values import TileValues
-from skscreen.svm.solvers.kernel.working_set import smallest
+from skscreen.svm.solvers.kernel.working_set import WorkingSets, smallest
 
 # Largest class whose kernel matrix is kept in memory: 36 MB.
 _WHOLE = 3000
@@ -76,30 +77,13 @@ def block_bytes(division: OneVsOne, inside: bool = False) -> float:
     return 4.0 * (own + across)
 
 
-class PartBlocks:
-    """Kernel values between some of the samples, which are numbered from 0."""
-
-    def __init__(self, blocks: KernelBlocks, rows: np.ndarray):
-        self._blocks, self._rows, self.n = blocks, rows, rows.size
-
-    def dot(self, I, c, J, double=False) -> tuple[np.ndarray, np.ndarray]:
-        """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""
-        return self._blocks.dot(self._rows[I], c, self._rows[J], double)
-
-    def block(self, I, J, out: np.ndarray) -> None:
-        """Write K between samples to the first columns of `out`, a float32 array."""
-        self._blocks.block(self._rows[I], self._rows[J], out)
-
-
 class ClassBlocks:
     """Kernel values inside classes, kept, and between them.
 
     Parameters
     ----------
-    blocks : KernelBlocks
+    gram : Gram
         Of all samples.
-    diagonal : ndarray of shape (n,)
-        K_ii.
     division : OneVsOne
     bias : float
         B of a penalised intercept, 0 for none.
@@ -107,15 +91,16 @@ class ClassBlocks:
         Where kernel values of the same samples and kernel stay for other fits.
     """
 
-    def __init__(self, blocks, diagonal, division: OneVsOne, bias: float, kept=None):
-        self._blocks, self._diagonal, self._division = blocks, diagonal, division
+    def __init__(self, gram: Gram, division: OneVsOne, bias: float, kept=None):
+        self._gram, self._blocks, self._division = gram, gram.blocks, division
+        blocks, n = gram.blocks, gram.n
         self._square_bias = bias**2
         members = division.members
         what = f"Kernel matrices inside {len(members):,} classes"
         check_memory(block_bytes(division, inside=True), what, "Use fewer samples.")
-        self._relative, self._sides = np.full((2, diagonal.size), np.inf), {}
+        self._relative, self._sides = np.full((2, n), np.inf), {}
         if isinstance(blocks, RBFBlocks):
-            everyone = np.arange(diagonal.size)
+            everyone = np.arange(n)
             self._relative[:] = [blocks.relative_errors(everyone, d) for d in (False, True)]
         if isinstance(blocks, RBFBlocks) and not blocks.is_sparse:
             self._sides = {
@@ -133,8 +118,7 @@ class ClassBlocks:
         classes = self._division.pairs[problem]
         own = [self._own[c] for c in classes]
         if own[0] is None or own[1] is None:
-            blocks = PartBlocks(self._blocks, rows)
-            return _LargePair(blocks, self._diagonal[rows], self._square_bias)
+            return _LargePair(Places(self._gram, rows), self._square_bias)
         values = *own, self._values(*classes)
         return _Pair(values, self._blocks, rows, self._relative[:, rows], self._square_bias)
 
@@ -154,23 +138,16 @@ class ClassBlocks:
 
 
 class _LargePair:
-    """A problem without its matrix.
+    """A problem without its matrix."""
 
-    Parameters
-    ----------
-    blocks : PartBlocks
-    diagonal : ndarray of shape (n_pair,)
-    square_bias : float
-    """
-
-    def __init__(self, blocks: PartBlocks, diagonal: np.ndarray, square_bias: float):
-        self._blocks, self._diagonal, self._square_bias = blocks, diagonal, square_bias
+    def __init__(self, values: Places, square_bias: float):
+        self._values, self._square_bias = values, square_bias
 
     def solve(self, box: Box, beta, tol: float, limit: int) -> tuple[float, float, float, int]:
         """Improve beta; return intercept, bounds on gap and primal value, and steps."""
         everyone, enough = np.arange(beta.size), max(_SHARE * tol, DIGITS)
-        values = TileValues(self._blocks)
-        solver = Engine(values, self._diagonal, self._square_bias, tol, limit, _SET)
+        values, bias = self._values, self._square_bias
+        solver = Engine(WorkingSets(values, bias, values.diagonal + bias, limit), tol, _SET)
         point = _FewOfMany(solver, box).improve(beta, enough)
         if not point.beta.any():
             point = from_nothing(solver, box)

@@ -17,8 +17,7 @@ from skscreen.svm.solvers.hinge import HingeTerms
 from skscreen.svm.solvers.kernel.engine import DIGITS, Engine, Point
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.kernel.low_rank import solve_factored
-from skscreen.svm.solvers.kernel.values import MatrixValues, TileValues
-from skscreen.svm.solvers.kernel.working_set import LARGEST, row_length
+from skscreen.svm.solvers.kernel.working_set import LARGEST, WorkingSets, row_length
 from skscreen.svm.solvers.solution import SampleSolution
 
 SOLVERS = ("auto",)
@@ -110,7 +109,7 @@ def solve_kernel(
             # Nothing at all has a larger dual value.
             point = problem.start(None, None)
         view = problem.solve(point, screening=False)
-    if view.gap > tol * view.primal and problem.engine.values.whole:
+    if view.gap > tol * view.primal and problem.engine.whole:
         point, view = problem.by_factor(point, view)
     return problem.solution(point, view, exact, perf_counter() - began)
 
@@ -122,28 +121,34 @@ class _Problem:
         self.samples, self.losses, self.codes, self.tol = samples, losses, codes, tol
         self.y = samples.y if free else None
         self.whole, self.history = Box.of(losses, samples.y, free), []
-        gram, bias = samples.gram, samples.bias**2
-        if gram.blocks is not None and samples.diagonal.max() <= LARGEST_SINGLE:
-            values = TileValues(gram.blocks, gram.compute)
-            self.engine = Engine(values, gram.diagonal, bias, tol, limit)
-        else:
-            self.engine = self._on_matrix(gram, bias, limit, free)
+        self.engine = self._engine(samples, limit)
 
-    def _on_matrix(self, gram, bias: float, limit: int, free: bool) -> Engine:
-        values = MatrixValues(gram, free)
-        everyone = np.arange(gram.n)
-        shifts = 0.0 if self.whole.shifts is None else self.whole.shifts
-        own = gram.diagonal - values.taken_off(everyone) + bias + shifts
-        values.unit = _power_of_two(np.max(own, where=np.isfinite(own), initial=0.0))
+    def _engine(self, samples, limit: int) -> Engine:
+        """Return the engine, on a matrix in memory or on values of whatever size all at once."""
+        gram, diagonal = samples.gram, samples.diagonal
+        if gram.whole is None and diagonal.max() <= LARGEST_SINGLE:
+            sets = WorkingSets(gram, samples.bias**2, diagonal, limit)
+            return Engine(sets, self.tol)
         # For the largest set, as only what is written to takes memory.
         m = min(gram.n, LARGEST)
         memory = np.empty(m * row_length(m), np.float32)
-        return Engine(values, gram.diagonal, bias, self.tol, limit, _LEAST, memory)
+        own, shifts = np.zeros(gram.n), self.whole.shifts
+        if self.y is not None:
+            # A free intercept takes up what is next to the first sample. Single precision would
+            # leave nothing of what differs between values next to each other.
+            first = np.empty((1, gram.n))
+            gram.block(np.zeros(1, np.int64), np.arange(gram.n), first)
+            own = first[0] - 0.5 * first[0, 0]
+        size = diagonal - 2.0 * own + (0.0 if shifts is None else shifts)
+        # Nothing is rounded, and single precision ends at 1e38.
+        unit = _power_of_two(np.max(size, where=np.isfinite(size), initial=0.0))
+        sets = WorkingSets(gram, samples.bias**2, diagonal, limit, own, unit, memory)
+        return Engine(sets, self.tol, _LEAST)
 
     def start(self, start: np.ndarray | None, margins: np.ndarray | None) -> Point:
         """Return a point to start from, in the box of what is undecided."""
         engine, box, n = self.engine, self._box(), self.samples.n
-        if start is None and not (engine.values.whole or (self.codes == LINEAR).any()):
+        if start is None and not (engine.whole or (self.codes == LINEAR).any()):
             return from_nothing(engine, box)
         signs, everyone = self.samples.y, np.arange(n)
         begin = np.zeros(n) if start is None else signs * start
@@ -158,7 +163,7 @@ class _Problem:
     def solve(self, point: Point, screening: bool) -> View:
         """Solve the problem of what is undecided; return the certificate of the whole problem."""
         engine, everyone = self.engine, np.arange(self.samples.n)
-        whole = engine.values.whole
+        whole = engine.whole
         enough = _SHARE * self.tol if whole else max(_SHARE * self.tol, DIGITS)
         screen = self._screen if screening and whole else None
         engine.improve(everyone, self._box(), point, enough, screen)

@@ -27,31 +27,37 @@ class WorkingSets:
     Parameters
     ----------
     values : Values
+        Of n samples.
     square_bias : float
-        B^2 of a penalised intercept, added to all kernel values.
+        B^2 of a penalised intercept, added to all kernel values; 0 for none.
     diagonal : ndarray of shape (n,)
-        K_ii + B^2 of all samples.
+        K_ii + B^2.
     max_steps : int
         Of all solves together.
+    own : ndarray of shape (n,), optional
+        What matrices have less than kernel values, own_i + own_j; where all samples are in U.
+    unit : float, default=1.0
+        Of matrices, a power of two.
     memory : float32 ndarray, optional
-        For their matrices.
+        For matrices.
     """
 
     def __init__(
         self, values, square_bias: float, diagonal: np.ndarray, max_steps: int,
-        memory: np.ndarray | None = None,
+        own: np.ndarray | None = None, unit: float = 1.0, memory: np.ndarray | None = None,
     ):  # fmt: skip
-        self._values, self._max_steps = values, max_steps
+        self.values, self.max_steps = values, max_steps
+        self.square_bias, self.diagonal = square_bias, diagonal
         # Sets of values in memory are changed often, and each is solved from where others came.
-        self._sweeps, self._unit = (1, values.unit) if values.whole else (_STEPS, 1.0)
-        self._square_bias, self._diagonal = square_bias / self._unit, diagonal
+        self._sweeps = _STEPS if own is None else 1
+        self.own, self._unit = own, unit
         self._memory = np.empty(0, np.float32) if memory is None else memory
         self._known = np.empty(0, np.int64)
         self.n_steps = 0
 
     def sharpen(self) -> bool:
         """Have matrices in double precision from now on; return whether they were not yet."""
-        single = self._memory.dtype == np.float32 and self._values.in_double
+        single = self._memory.dtype == np.float32
         if single:
             self._memory, self._known = np.empty(0), np.empty(0, np.int64)
         return single
@@ -75,14 +81,17 @@ class WorkingSets:
             # Fresh memory comes page by page, which takes as long as filling it.
             self._memory = np.empty(m * n, self._memory.dtype)
         K = self._memory[: m * n].reshape(m, n)
-        own = self._diagonal[W] + (0.0 if box.shifts is None else box.shifts)
+        missing = None if self.own is None else self.own[W]
+        own = self.diagonal[W] + (0.0 if box.shifts is None else box.shifts)
+        own = own if missing is None else own - 2.0 * missing
         diagonal = np.ones(n, K.dtype)
-        diagonal[:m] = np.maximum((own - self._values.taken_off(W)) / unit, _TINIEST)
+        diagonal[:m] = np.maximum(own / unit, _TINIEST)
         if not np.array_equal(W, self._known):
             K[:, m:] = 0.0
-            self._values.block(W, W, K)
-            if self._square_bias:
-                K[:, :m] += K.dtype.type(self._square_bias)
+            both = None if missing is None else (missing, missing)
+            self.values.block(W, W, K, both, 1.0 / unit)
+            if self.square_bias:
+                K[:, :m] += K.dtype.type(self.square_bias / unit)
             self._known = W
         K[np.arange(m), np.arange(m)] = diagonal[:m]
         low, high, start = (unit * part for part in (box.low, box.high, beta))
@@ -90,10 +99,10 @@ class WorkingSets:
         loops = block_smo_loops
         loop = loops.pairs_with_offset if box.free else loops.pairs_without_offset
         for _ in range(_ROUNDS):
-            most = min(int(self._sweeps + _GROWTH * m) * m, self._max_steps - self.n_steps)
+            most = min(int(self._sweeps + _GROWTH * m) * m, self.max_steps - self.n_steps)
             steps = loop(K, diagonal, low, high, beta, g, eps, most)
             self.n_steps += steps
-            if steps < most or self.n_steps >= self._max_steps:
+            if steps < most or self.n_steps >= self.max_steps:
                 break
             self.n_steps += newton_step(K, low[:m], high[:m], beta[:m], g, box.free)
         return np.clip(beta[:m] / unit, box.low, box.high)

@@ -14,7 +14,7 @@ from skscreen.svm.certificate import Box, View
 from skscreen.svm.solvers.kernel import levels
 from skscreen.svm.solvers.kernel.engine import Engine
 from skscreen.svm.solvers.kernel.solve import solve_kernel
-from skscreen.svm.solvers.kernel.values import TileValues
+from skscreen.svm.solvers.kernel.working_set import WorkingSets
 from tests.svm_reference import free_gap, free_optimum, gap, optimum
 
 
@@ -41,7 +41,7 @@ KINDS = ("plain", "cancer", "repeated", "on a line", "separable", "outliers")
 
 def tiled(gram):
     """The same matrix without values in memory."""
-    gram.blocks, gram.whole = gram.tiles(), None
+    gram.whole = None
     return gram
 
 
@@ -77,15 +77,13 @@ def test_gap_is_no_larger_than_said(kind, mode, C, in_tiles):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "callable", "precomputed"])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "precomputed"])
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("squared", [False, True])
 def test_optimum_in_tiles_is_that_of_clarabel(kernel, free, squared):
     X, y = data("cancer")
     settings = {"gamma": 0.05, "degree": 2, "coef0": 1.0}
-    if kernel == "callable":
-        gram = Gram(X, lambda A, B: (0.05 * A @ B.T + 1.0) ** 2)
-    elif kernel == "precomputed":
+    if kernel == "precomputed":
         gram = Gram((0.05 * X @ X.T + 1.0) ** 2, kernel)
     else:
         gram = Gram(X, kernel, **settings)
@@ -202,7 +200,7 @@ def level_box(n, C=1.0):
 def test_a_gap_above_the_value_of_zero_is_no_reason_to_stop():
     # The value of beta = 0 is 400, so that the dual can rise from 100 by 300, whatever the gap is.
     X, _ = data("plain", 400)
-    engine = Engine(TileValues(Gram(X).tiles()), np.ones(400), 9.0, 1e-4, 10**9)
+    engine = Engine(WorkingSets(tiled(Gram(X)), 9.0, np.full(400, 10.0), 10**9), 1e-4)
     before, after = (View(0.0, np.empty(0), 1e5, 1e5 + dual) for dual in (100.0, 140.0))
     assert not engine._halts(level_box(400), after, before, 0.98e5, False)
     assert engine._halts(level_box(400), before, before, 0.98e5, False)
@@ -213,7 +211,7 @@ def test_levels_of_any_size_lead_to_the_same_optimum():
     gram, box = tiled(Gram(X, gamma=0.3)), Box.of(hinge(np.ones(400)), y, True)
     found = []
     for sizes in ((), (60,), (30, 90)):
-        engine = Engine(TileValues(gram.blocks, gram.compute), gram.diagonal, 0.0, 1e-7, 10**6, 40)
+        engine = Engine(WorkingSets(gram, 0.0, gram.diagonal, 10**6), 1e-7, 40)
         point = levels.from_nothing(engine, box, sizes)
         engine.improve(np.arange(400), box, point, 1e-4)
         found.append(engine.finish(box, point))
