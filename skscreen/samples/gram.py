@@ -57,6 +57,7 @@ _PROBE = 256
 # Mean kernel value, over that of the diagonal, below which a matrix is next to a unit matrix.
 _NARROW = 0.05
 
+
 class Shared(Protocol):
     """Matrices that problems on the same samples share, whatever the parameters of their kernel."""
 
