@@ -9,12 +9,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 #include "arrays.hpp"
+#include "certificate.hpp"
 #include "core.hpp"
-#include "intercept.hpp"
 #include "smo.hpp"
 #include "sums.hpp"
 
@@ -22,8 +21,6 @@ namespace skscreen {
 
 // Absolute error of kernel values, because smaller powers of two are cut off.
 constexpr double SMALLEST_POWER = 0x1p-125;
-// Largest uncertainty of the primal value, as a share of it.
-constexpr double UNSURE = 0.1;
 
 // Kernel values of two classes: inside the first, whose samples come first, inside the second, and
 // between them; and B^2 of a penalised intercept, added to all of them.
@@ -41,86 +38,6 @@ struct PairValues {
     return j < m ? AB(j, i - m) : B(i - m, j - m);
   }
 };
-
-struct Box {
-  Array<const double> target, low, high;
-  bool free;
-};
-
-struct PairView {
-  double b, gap, primal;
-};
-
-// The best intercept, the gap and the primal value of a point with slopes g.
-inline PairView pair_view(const Box& box, Array<const double> beta, Array<const double> g) {
-  const int64_t n = beta.size;
-  const auto &low = box.low, &high = box.high;
-  double b = 0.0;
-  if (box.free) {
-    double level = 0.0, size = 0.0;
-    std::vector<double> widths(n);
-    for (int64_t k = 0; k < n; ++k) {
-      level += high[k];
-      widths[k] = high[k] - low[k];
-      size += widths[k];
-    }
-    const double slack = 4.0 * EPS * n * (size + std::abs(level));
-    const Array<const double> weights{widths.data(), n};
-    b = 0.5 * weighted_quantile(g, weights, level - slack) +
-        0.5 * weighted_quantile(g, weights, level + slack);
-  }
-  double gap = 0.0, loss = 0.0, gain = 0.0;
-  for (int64_t k = 0; k < n; ++k) {
-    const double slope = g[k] - b;
-    gap += std::max((high[k] - beta[k]) * slope, (low[k] - beta[k]) * slope);
-    loss += std::max(high[k] * slope, low[k] * slope);
-    gain += box.target[k] * beta[k];
-  }
-  return {b, gap, 0.5 * (gain + loss + gap)};
-}
-
-// The same for scores f with errors; the largest contribution of each sample goes to `parts`.
-//
-// The uncertainty of the primal value is added to the gap, which is infinite if it is too large.
-inline PairView pair_certificate(const Box& box, Array<const double> beta, Array<const double> f,
-                                 Array<const double> errors, Array<double> parts) {
-  const auto &low = box.low, &high = box.high;
-  for (int64_t k = 0; k < beta.size; ++k) parts[k] = box.target[k] - f[k];
-  const PairView computed = pair_view(box, beta, parts);
-  double gap = 0.0, unsure = 0.0;
-  for (int64_t k = 0; k < beta.size; ++k) {
-    const double slope = box.target[k] - f[k] - computed.b;
-    const double more = slope + errors[k], less = slope - errors[k];
-    // Convex in the slope, so largest at an end.
-    parts[k] = std::max((high[k] - beta[k]) * more, (low[k] - beta[k]) * less);
-    gap += parts[k];
-    unsure += std::max(high[k] * more, low[k] * less) - std::max(high[k] * slope, low[k] * slope);
-  }
-  unsure = 0.5 * (unsure + gap - computed.gap);
-  if (!(unsure <= UNSURE * computed.primal)) return {computed.b, INF, computed.primal};
-  if (unsure > 0.0) gap /= 1.0 - unsure / computed.primal;
-  return {computed.b, gap, computed.primal};
-}
-
-// Take off what rounding errors have added to the sum of beta, where there is most room.
-inline void balance_signed(Array<const double> low, Array<const double> high, Array<double> beta) {
-  for (int64_t round = 0; round < beta.size; ++round) {
-    double excess = 0.0, most = 0.0;
-    for (int64_t k = 0; k < beta.size; ++k) excess += beta[k];
-    if (excess == 0.0) return;
-    int64_t best = 0;
-    for (int64_t k = 0; k < beta.size; ++k) {
-      const double space = excess > 0.0 ? beta[k] - low[k] : high[k] - beta[k];
-      if (beta[k] < high[k] && beta[k] > low[k] && space > most) {
-        most = space;
-        best = k;
-      }
-    }
-    if (most == 0.0) return;
-    beta[best] = std::min(std::max(beta[best] - excess, low[best]), high[best]);
-    if (std::abs(excess) < most) return;
-  }
-}
 
 // Differences of sums with known relative errors into `f`, and error bounds into `errors`.
 //
@@ -220,12 +137,12 @@ class PairSolver {
     if (is_zero()) {
       if (n > 4 * FIRST) taken = look(steps);
       begin();
-      taken += solve_set(pair_view(box, beta, g).b, ROUGH, steps - taken);
+      taken += solve_set(view(box, beta, g).b, ROUGH, steps - taken);
     }
     double width = 0.0;
     for (int64_t k = 0; k < n; ++k) width += box.high[k] - box.low[k];
     for (int round = 0; round < ROUNDS; ++round) {
-      const PairView now = pair_view(box, beta, g);
+      const View now = view(box, beta, g);
       if (now.gap <= tol * now.primal || now.gap > STALLED * before || taken >= steps) break;
       before = now.gap;
       auto [worst, weight] = rank(now.b);
@@ -238,7 +155,7 @@ class PairSolver {
       }
       taken += solve_set(now.b, eps, steps - taken);
     }
-    if (box.free) balance_signed(box.low, box.high, beta);
+    if (box.free) balance(box, beta);
     return taken;
   }
 
@@ -297,15 +214,15 @@ class PairSolver {
       high[k] = share * box.high[k];
     }
     const Array<double> start{zeros.data(), n}, gradient{slopes.data(), n};
-    PairSolver rough(K, {box.target, {low.data(), n}, {high.data(), n}, box.free}, start, gradient,
-                     memory);
+    const Box part{box.target, {low.data(), n}, {high.data(), n}, {}, box.free};
+    PairSolver rough(K, part, start, gradient, memory);
     rough.size_ = few_first + few_second;
     rough.padded_ = padded_for(rough.size_);
     for (int64_t k = 0; k < few_first; ++k) rough.W_[k] = k * m / few_first;
     for (int64_t k = 0; k < few_second; ++k) rough.W_[few_first + k] = m + k * others / few_second;
     rough.gather(few_first);
     const int64_t taken = rough.solve_set(0.0, ROUGH, steps);
-    const double b = pair_view(box, start, gradient).b;
+    const double b = view(box, start, gradient).b;
     for (int64_t k = 0; k < n; ++k) {
       // y (f + b) - 1; samples with small values come first.
       const double slope = slopes[k] - b;
@@ -440,18 +357,15 @@ class PairSolver {
   }
 };
 
-// Improve a point; return steps taken and its certificate by the stored kernel values.
-inline std::tuple<int64_t, double, double, double> improve_pair(
-    const PairValues<float>& K, const Box& box, Array<double> beta, Array<double> f, Array<double> errors,
-    Array<double> parts, Array<const double> relative, double tol, int64_t steps,
-    Array<float> memory) {
+// Improve a point to a relative gap as scores show it; replace f by its scores, within errors.
+inline int64_t improve_pair(const PairValues<float>& K, const Box& box, Array<double> beta,
+                            Array<double> f, Array<double> errors, Array<const double> relative,
+                            double tol, int64_t steps, Array<float> memory) {
   std::vector<double> g(beta.size);
   for (int64_t k = 0; k < beta.size; ++k) g[k] = box.target[k] - f[k];
-  const int64_t taken =
-      PairSolver(K, box, beta, {g.data(), beta.size}, memory).run(tol, steps);
+  const int64_t taken = PairSolver(K, box, beta, {g.data(), beta.size}, memory).run(tol, steps);
   pair_scores(K, beta, relative, f, errors);
-  const PairView found = pair_certificate(box, beta, f, errors, parts);
-  return {taken, found.b, found.gap, found.primal};
+  return taken;
 }
 
 }  // namespace skscreen

@@ -20,32 +20,6 @@
 
 namespace skscreen {
 
-// The factor by which a point has to be scaled for all margins to be at least 1, and the intercept
-// and the certificate of the scaled point; factor 0 and gap inf if there is no such below 2.
-inline std::tuple<double, double, double, double> hard_margin_scale(
-    Array<const double> target, Array<const double> beta, Array<const double> f,
-    Array<const double> errors, bool free) {
-  double b = 0.0, lowest = INF, highest = -INF;
-  for (int64_t k = 0; k < beta.size; ++k)
-    if (target[k] > 0.0)
-      lowest = std::min(lowest, f[k] - errors[k]);
-    else
-      highest = std::max(highest, f[k] + errors[k]);
-  if (free) b = -0.5 * (lowest + highest);
-  const double shortest = std::min(lowest + b, -highest - b);
-  if (!(shortest > 0.5)) return {0.0, 0.0, INF, 0.0};
-  const double factor = (1.0 + 4.0 * EPS) / shortest;
-  double square = 0.0, total = 0.0, error = 0.0;
-  for (int64_t k = 0; k < beta.size; ++k) {
-    square += beta[k] * f[k];
-    total += std::abs(beta[k]);
-    error += std::abs(beta[k]) * errors[k];
-  }
-  error += EPS * beta.size * (std::abs(square) + total);
-  const double gap = factor * (factor * (square + error) - total);
-  return {factor, factor * b, gap, 0.5 * factor * factor * (square - error)};
-}
-
 // Systems of the free samples of a point, by Cholesky factors.
 class FreeSystem {
  public:
@@ -143,7 +117,8 @@ class SmallPair {
             double relative)
       : n(box.target.size), m(padded(n)), free(box.free), box(box), sizes(sizes),
         relative(relative), memory(new double[n * m]), K{memory.get(), n, m}, diagonal(m, 1.0),
-        low(m), high(m), beta(m), g(m), f(n), errors(n), parts(n) {
+        low(m), high(m), beta(m), g(m), f(n), errors(n), parts(n),
+        losses(n) {
     gather(values);
     for (int64_t k = 0; k < n; ++k) {
       diagonal[k] = std::max(K(k, k), TINY);
@@ -160,11 +135,11 @@ class SmallPair {
     int64_t steps = 0;
     int patience = PATIENCE;
     double dual = -INF;
-    PairView best{0.0, INF, 0.0};
+    View best{0.0, INF, 0.0};
     for (int turn = 0; turn < ROUNDS; ++turn) {
-      const PairView now = improve(tol, std::min(STEPS * n, limit - steps), steps);
+      const View now = improve(tol, std::min(STEPS * n, limit - steps), steps);
       if (now.gap < best.gap || turn == 0) take(now, best, point);
-      const bool risen = now.primal - now.gap - dual > RISEN * now.gap || now.gap == INF;
+      const bool risen = now.primal - now.gap - dual > RISEN * now.gap || now.gap >= now.primal;
       patience = risen ? PATIENCE : patience - 1;
       dual = std::max(dual, now.primal - now.gap);
       if (now.gap <= tol * now.primal || steps >= limit || patience == 0) break;
@@ -172,7 +147,7 @@ class SmallPair {
     }
     if (enough * best.primal < best.gap && best.gap <= tol * best.primal && steps < limit) {
       const int64_t most = std::min(STEPS_FOR_DIGITS * n, limit - steps);
-      const PairView now = improve(enough, most, steps);
+      const View now = improve(enough, most, steps);
       if (now.gap < best.gap) take(now, best, point);
     }
     return {steps, best.b, best.gap, best.primal};
@@ -204,11 +179,11 @@ class SmallPair {
   // Padded as SMO wants them; the point beta and its slopes g.
   std::vector<double> diagonal, low, high, beta, g;
   // Scores of the point, bounds on their errors, and what each sample adds to the gap.
-  std::vector<double> f, errors, parts;
+  std::vector<double> f, errors, parts, losses;
 
   static int64_t padded(int64_t n) { return (n + SMO_LANES - 1) / SMO_LANES * SMO_LANES; }
 
-  Array<double> view(std::vector<double>& values) const { return {values.data(), n}; }
+  Array<double> part(std::vector<double>& values) const { return {values.data(), n}; }
 
   void gather(const PairValues<double>& values) {
     const int64_t few = values.m();
@@ -223,34 +198,31 @@ class SmallPair {
     }
   }
 
-  void take(const PairView& now, PairView& best, Array<double> point) const {
+  void take(const View& now, View& best, Array<double> point) const {
     best = now;
     std::copy_n(beta.data(), n, point.data);
   }
 
   // Improve the point by SMO, or by its length if it is nearly that of a hard margin.
-  PairView improve(double enough, int64_t most, int64_t& steps) {
-    const PairView now = sweep(enough, most, steps);
+  View improve(double enough, int64_t most, int64_t& steps) {
+    const View now = sweep(enough, most, steps);
     if (now.gap <= enough * now.primal) return now;
-    const auto [factor, b, gap, primal] =
-        hard_margin_scale(box.target, view(beta), view(f), view(errors), free);
-    if (!(gap <= enough * primal)) return now;
-    for (int64_t k = 0; k < n; ++k)
-      if (!(low[k] <= factor * beta[k] && factor * beta[k] <= high[k])) return now;
+    const auto [factor, longer] = stretch(box, part(beta), part(f), part(errors));
+    if (!(longer.gap <= enough * longer.primal)) return now;
     for (int64_t k = 0; k < n; ++k) beta[k] *= factor;
-    return {b, gap, primal};
+    return longer;
   }
 
   // Improve the point by SMO; return its certificate, with the largest gap that errors allow.
-  PairView sweep(double enough, int64_t most, int64_t& steps) {
+  View sweep(double enough, int64_t most, int64_t& steps) {
     Smo<double> smo(K, {diagonal.data(), m}, {low.data(), m}, {high.data(), m}, {beta.data(), m},
                     {g.data(), m});
     int64_t taken = 0, done = -1;
-    PairView now{};
+    View now{};
     for (int turn = 0;; ++turn) {
-      if (free) balance_signed(box.low, box.high, view(beta));
+      if (free) balance(box, part(beta));
       score();
-      now = pair_certificate(box, view(beta), view(f), view(errors), view(parts));
+      now = certify(box, part(beta), part(f), part(errors), part(parts), part(losses));
       if (now.gap <= enough * now.primal || taken >= most || done == 0 || turn == SMO_ROUNDS) break;
       double weight = TINY, worst = 0.0;
       for (int64_t k = 0; k < n; ++k) {

@@ -1,5 +1,6 @@
 // Bindings of the loops of svm.
 #include "bindings.hpp"
+#include "certificate.hpp"
 #include "class_pairs.hpp"
 #include "newton.hpp"
 #include "small_pairs.hpp"
@@ -31,14 +32,49 @@ static void bind_working_set(nb::module_& m) {
   m.def("products_of_rows", &products_of_rows<T>, ReleaseGIL());
 }
 
+// The certificate of points: a box is target, low, high, shifts, free, outer_sum.
+static void bind_certificate(nb::module_& m) {
+  m.def(
+      "view",
+      [](Reals target, Reals low, Reals high, Reals shifts, bool free, double outer, Reals beta,
+         Reals g) {
+        const View found = view({target, low, high, shifts, free, outer}, beta, g);
+        return std::make_tuple(found.b, found.gap, found.primal);
+      },
+      ReleaseGIL());
+  m.def(
+      "certify",
+      [](Reals target, Reals low, Reals high, Reals shifts, bool free, double outer, Reals beta,
+         Reals f, Reals errors, Array<double> parts, Array<double> losses) {
+        const Box box{target, low, high, shifts, free, outer};
+        const View found = certify(box, beta, f, errors, parts, losses);
+        return std::make_tuple(found.b, found.gap, found.primal);
+      },
+      ReleaseGIL());
+  m.def(
+      "stretch",
+      [](Reals target, Reals low, Reals high, Reals shifts, bool free, double outer, Reals beta,
+         Reals f, Reals errors) {
+        const Box box{target, low, high, shifts, free, outer};
+        const auto [factor, found] = stretch(box, beta, f, errors);
+        return std::make_tuple(factor, found.b, found.gap, found.primal);
+      },
+      ReleaseGIL());
+  m.def(
+      "balance",
+      [](Reals target, Reals low, Reals high, Reals shifts, bool free, double outer,
+         Array<double> beta) { balance({target, low, high, shifts, free, outer}, beta); },
+      ReleaseGIL());
+}
+
 static void bind_class_pairs(nb::module_& m) {
   m.def(
       "improve_pair",
       [](Values A, Values B, Values AB, double square_bias, Reals target, Reals low, Reals high,
-         Array<double> beta, Array<double> f, Array<double> errors, Array<double> parts,
-         Reals relative, bool free, double tol, int64_t steps, Array<float> memory) {
-        return improve_pair({A, B, AB, square_bias}, {target, low, high, free}, beta, f, errors,
-                            parts, relative, tol, steps, memory);
+         bool free, Array<double> beta, Array<double> f, Array<double> errors, Reals relative,
+         double tol, int64_t steps, Array<float> memory) {
+        return improve_pair({A, B, AB, square_bias}, {target, low, high, {}, free}, beta, f,
+                            errors, relative, tol, steps, memory);
       },
       ReleaseGIL());
   m.def(
@@ -50,23 +86,14 @@ static void bind_class_pairs(nb::module_& m) {
       ReleaseGIL());
   m.def("bounded_scores", &bounded_scores, ReleaseGIL());
   m.def(
-      "pair_certificate",
-      [](Reals target, Reals low, Reals high, Reals beta, Reals f, Reals errors, bool free,
-         Array<double> parts) {
-        const PairView found = pair_certificate({target, low, high, free}, beta, f, errors, parts);
-        return std::make_tuple(found.b, found.gap, found.primal);
-      },
-      ReleaseGIL());
-  m.def(
       "solve_small_pair",
       [](Matrix<const double> A, Matrix<const double> B, Matrix<const double> AB,
          double square_bias, Reals target, Reals low, Reals high, bool free, Reals sizes,
          double relative, double tol, double enough, int64_t limit, Array<double> beta) {
-        return SmallPair({A, B, AB, square_bias}, {target, low, high, free}, sizes, relative)
+        return SmallPair({A, B, AB, square_bias}, {target, low, high, {}, free}, sizes, relative)
             .solve(beta, tol, enough, limit);
       },
       ReleaseGIL());
-  m.def("hard_margin_scale", &hard_margin_scale, ReleaseGIL());
 }
 
 void bind_svm_crammer_singer(nb::module_&);
@@ -83,5 +110,6 @@ void bind_svm(nb::module_& m) {
   m.def("pair_optimum", &pair_optimum);
   bind_working_set<float>(m);
   bind_working_set<double>(m);
+  bind_certificate(m);
   bind_class_pairs(m);
 }

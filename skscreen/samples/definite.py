@@ -41,13 +41,6 @@ def indefinite_message(found: str) -> str:
     )
 
 
-def is_definite(kernel: str, gamma: float, coef0: float) -> bool:
-    """Whether a kernel is positive semi-definite on any samples."""
-    if kernel == "poly":
-        return gamma >= 0.0 and coef0 >= 0.0
-    return kernel in ("rbf", "linear")
-
-
 def check_symmetric(K: np.ndarray, what: str) -> None:
     """Refuse a matrix that is not square and symmetric; `what` it is begins the message."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:

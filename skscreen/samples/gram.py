@@ -16,7 +16,6 @@ from skscreen.samples.definite import (
     check_definite,
     check_minors,
     check_symmetric,
-    is_definite,
 )
 from skscreen.samples.distances import (
     all_squared_distances,
@@ -332,6 +331,13 @@ class Gram:
             )
         if not self.is_definite:
             check_definite(self.compute(self._probe, self._probe))
+
+
+def is_definite(kernel: str, gamma: float, coef0: float) -> bool:
+    """Whether a kernel is positive semi-definite on any samples."""
+    if kernel == "poly":
+        return gamma >= 0.0 and coef0 >= 0.0
+    return kernel in ("rbf", "linear")
 
 
 def kernel_values(kernel: str | Callable, A, B, **settings: float) -> np.ndarray:

@@ -8,8 +8,7 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.utils import gen_batches
 
-from skscreen.samples.definite import is_definite
-from skscreen.samples.gram import Gram, Shared, kernel_values
+from skscreen.samples.gram import Gram, Shared, is_definite, kernel_values
 from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
 from skscreen.samples.kernel_function import KernelFunction
 from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks

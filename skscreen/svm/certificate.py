@@ -16,18 +16,10 @@ from functools import cached_property
 
 import numpy as np
 
-from skscreen.core.projection import project
-from skscreen.samples.intercept import balancing_intercepts, best_intercepts
+from skscreen._compiled import svm as loops
 from skscreen.samples.losses import SampleLosses
 
-# Largest uncertainty of the primal value, as a share of it.
-_UNSURE = 0.1
-
-# Largest factor of `stretch`.
-_STRETCHED = 1.0 + 1e-6
-
-# Tiny number that avoids division by zero.
-_TINY = 1e-300
+_NONE = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -88,80 +80,46 @@ class Box:
         """Which way beta goes from 0; 1 where it stays there."""
         return np.where(self.low < 0.0, -1.0, 1.0)
 
-    # Where a primal value overflows there is no gap.
-    @np.errstate(over="ignore", invalid="ignore")
+    @property
+    def _arrays(self) -> tuple:
+        """What compiled loops take."""
+        shifts = _NONE if self.shifts is None else self.shifts
+        return self.target, self.low, self.high, shifts, self.free, self.outer_sum
+
     def view(self, beta: np.ndarray, f: np.ndarray) -> View:
         """Return the certificate of a point with scores f, for the best intercept."""
-        b, g = 0.0, self.target - f
-        if self.free:
-            b = self.best_intercept(g)
-            g -= b
-        gap = float(self.slackness(beta, g).sum())
-        primal = 0.5 * (self.gain(beta) + float(self.losses(g).sum()) + gap)
-        return View(b, g, gap if primal < np.inf else np.nan, primal)
+        g = self.target - f
+        b, gap, primal = loops.view(*self._arrays, beta, g)
+        return View(b, g - b, gap, primal)
 
-    @np.errstate(over="ignore", invalid="ignore")
     def certify(
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
     ) -> tuple[View, np.ndarray, np.ndarray]:
         """Return the certificate with the largest gap for scores within errors.
 
-        Returns
-        -------
-        view : View
-            With a gap above the primal value where hardly anything is known.
-        parts : ndarray of shape (m,)
-            The largest contribution of each sample to the gap.
-        losses : ndarray of shape (m,)
-            What its errors add to the loss of each sample at most.
+        And what each sample adds to it at most, and what its errors add to its loss, both (m,). The
+        gap is above the primal value where hardly anything is known.
         """
-        view = self.view(beta, f)
-        raw, lost = _difference(self.target, f)
-        errors = errors + np.abs(lost) + np.abs(_difference(raw, view.b)[1])
-        parts = self.slackness(beta, view.slopes, errors)
-        losses = self.losses(view.slopes, errors) - self.losses(view.slopes)
-        gap = float(parts.sum()) if view.primal < np.inf else np.nan
-        # P - D is the gap, and P + D what the losses and beta alone make it. The uncertainty of P
-        # is added to the gap.
-        unsure = 0.5 * (float(losses.sum()) + gap - view.gap)
-        if unsure > _UNSURE * view.primal:
-            gap += unsure + view.primal
-        elif unsure > 0.0:
-            gap /= 1.0 - unsure / view.primal
-        return replace(view, gap=gap), parts, losses
+        parts, losses = np.empty((2, beta.size))
+        b, gap, primal = loops.certify(*self._arrays, beta, f, errors, parts, losses)
+        return View(b, self.target - f - b, gap, primal), parts, losses
 
-    def gain(self, beta: np.ndarray) -> float:
-        """Return what the dual has beside -1/2 beta' K beta."""
-        gain = self.target * beta
-        if self.shifts is not None:
-            gain -= 0.5 * self.shifts * beta**2
-        return float(gain.sum())
+    def stretched(
+        self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
+    ) -> tuple[float, View] | None:
+        """Return a factor that brings all scores, within errors, to their targets; the view there.
 
-    def best_intercept(self, g: np.ndarray) -> float:
-        """Return the b that minimises the primal: a weighted quantile of the slopes, or a root."""
-        if self.shifts is not None:
-            exist = self.low < self.high
-            ends = balancing_intercepts(g[exist], 1.0 / self.shifts[exist], self.signs[exist])
-        else:
-            ends = best_intercepts(g, self.high - self.low, self.high.sum() + self.outer_sum)
-        return 0.5 * sum(ends)
+        None where there is none below 2, or it leads out of the box. With a huge C a score that is
+        short by a rounding error costs more than the tolerance, while a slightly longer vector
+        costs nothing.
+        """
+        factor, b, gap, primal = loops.stretch(*self._arrays, beta, f, errors)
+        return (factor, View(b, self.target - factor * f - b, gap, primal)) if factor else None
 
-    def slackness(self, beta: np.ndarray, g: np.ndarray, errors=0.0) -> np.ndarray:
-        """Return the largest contributions of samples to the gap for slopes within `errors`."""
-        # Convex in the slope, so largest at an end.
+    def losses(self, g: np.ndarray) -> np.ndarray:
+        """Return the losses of samples for slopes."""
         if self.shifts is None:
-            return np.maximum((self.high - beta) * (g + errors), (self.low - beta) * (g - errors))
-        return np.maximum(self._lacks(beta, g + errors), self._lacks(beta, g - errors))
-
-    def _lacks(self, beta, g) -> np.ndarray:
-        best = self.best(g)
-        return 0.5 * self.shifts * (beta - best) ** 2 + (best - beta) * (g - self.shifts * best)
-
-    def losses(self, g: np.ndarray, errors=0.0) -> np.ndarray:
-        """Return the largest losses of samples for slopes within `errors`."""
-        if self.shifts is None:
-            return np.maximum(self.high * (g + errors), self.low * (g - errors))
-        g = g + self.signs * errors
+            return np.maximum(self.high * g, self.low * g)
         best = self.best(g)
         return best * (g - 0.5 * self.shifts * best)
 
@@ -187,38 +145,8 @@ class Box:
 
         Samples stay at their bounds if possible.
         """
-        excess = beta.sum()
-        if not self.free or excess == 0.0:
+        if not self.free or beta.sum() == 0.0:
             return beta
-        room = np.minimum(beta - self.low, self.high - beta)
-        if abs(excess) <= room.sum():
-            return np.clip(beta - excess * room / max(room.sum(), _TINY), self.low, self.high)
-        ones, nearest = np.ones(beta.size), beta.copy()
-        project(beta, ones, ones, self.low, self.high, 0.0, 0.0, nearest)
-        return nearest
-
-    def stretch(self, beta: np.ndarray, view: View, errors: np.ndarray) -> float:
-        """Return the factor from which on no score is short of its target; 1 if it is too large.
-
-        With a huge C a score that is short by a rounding error costs more than the tolerance, while
-        a slightly longer vector costs nothing.
-        """
-        exist = self.low < self.high
-        signs, target, slopes, errors = (
-            part[exist] for part in (self.signs, self.target, view.slopes, errors)
-        )
-        target = signs * target
-        reach = target - signs * slopes - 2.0 * errors
-        if self.shifts is not None or not (np.all(reach > 0.0) and np.all(target > 0.0)):
-            return 1.0
-        factor = float((target / reach).max(initial=0.0))
-        longer = factor * beta
-        fits = np.all((longer <= self.high) & (longer >= self.low))
-        return factor if 1.0 < factor < _STRETCHED and fits else 1.0
-
-
-def _difference(a, b) -> tuple[np.ndarray, np.ndarray]:
-    """Return a - b and its rounding error, exactly (Knuth's sum of two)."""
-    found = a - b
-    back = found - a
-    return found, (a - (found - back)) - (b + back)
+        beta = np.array(beta)
+        loops.balance(*self._arrays, beta)
+        return beta

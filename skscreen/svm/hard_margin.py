@@ -19,6 +19,7 @@ import numpy as np
 
 from skscreen.core.certificate import Certificate
 from skscreen.core.floats import EPS
+from skscreen.svm.certificate import Box
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution
 
@@ -33,23 +34,12 @@ _NONE = 1e-7
 
 
 def solve_hard_margin(
-    solver: SamplePathSolver, signs: np.ndarray | None, tol: float
+    solver: SamplePathSolver, signs: np.ndarray, free: bool, tol: float
 ) -> SampleSolution:
-    """Return the solution for C = inf, certified.
+    """Return the solution for C = inf to a relative duality gap.
 
-    Parameters
-    ----------
-    solver : SamplePathSolver
-        Of a problem that was not solved yet.
-    signs : ndarray of shape (n,), or None
-        Of the samples, for an unpenalised intercept.
-    tol : float
-        Relative duality gap.
-
-    Raises
-    ------
-    ValueError
-        If the samples cannot be separated.
+    Of a problem that was not solved yet, with `signs` (n,); `free` tells whether the intercept is
+    unpenalised. Raises ValueError if the samples cannot be separated.
     """
     longest = solver.longest
     C, last = (factor / max(longest**2, EPS) for factor in (1.0, _LAST))
@@ -57,7 +47,7 @@ def solve_hard_margin(
     while True:
         found = solver.solve(C, tol)
         n_iter, history = n_iter + found.n_iter, [*history, *found.history]
-        hard = _feasible(found, signs, tol, solver.rounding(found))
+        hard = _feasible(found, signs, free, tol, solver.rounding(found))
         if hard.converged or C >= last:
             return replace(hard, n_iter=n_iter, history=tuple(history))
         total = float(found.alpha.sum())
@@ -73,12 +63,7 @@ def solve_hard_tube(solver: SamplePathSolver, caps: np.ndarray, tol: float) -> S
     """Return the solution of a regression for C = inf, without any loss.
 
     It is the solution for every C whose dual variables are below their bounds `caps` C: there the
-    losses cost more than they save.
-
-    Raises
-    ------
-    ValueError
-        If no function is near enough to all targets.
+    losses cost more than they save. Raises ValueError if no function is near enough to all targets.
     """
     C, last = (factor / max(solver.longest**2, EPS) for factor in (1.0, _LAST))
     n_iter, history = 0, []
@@ -97,33 +82,27 @@ def solve_hard_tube(solver: SamplePathSolver, caps: np.ndarray, tol: float) -> S
 
 
 def _feasible(
-    found: SampleSolution, signs: np.ndarray | None, tol: float, errors: np.ndarray
+    found: SampleSolution, signs: np.ndarray, free: bool, tol: float, errors: np.ndarray
 ) -> SampleSolution:
     """Return the solution for some C, scaled until no sample has a loss, with its certificate.
 
     `errors` are those of the margins.
     """
-    margins = found.margins if signs is None else found.margins + found.b * signs
-    smallest = float((margins - errors).min())
-    if smallest <= 0.0:
+    ends = np.where(signs > 0.0, np.inf, -np.inf)
+    box = Box(signs, np.minimum(ends, 0.0), np.maximum(ends, 0.0), free)
+    longer = box.stretched(signs * found.alpha, signs * found.margins, errors)
+    if longer is None:
         unknown = replace(found.certificate, gap=math.inf)
         return replace(found, C=math.inf, certificate=unknown, converged=False)
-    square = own = max(float(found.alpha @ found.margins), 0.0)
-    if found.w is not None:
-        # |u|^2 = 2 <u, w> - |w|^2 + |w - u|^2 for the vector u of the dual variables.
-        square, own = float(found.w @ found.w), 2.0 * own - float(found.w @ found.w)
-        own += found.apart**2
-    primal, dual = 0.5 * square / smallest**2, float(found.alpha.sum()) - 0.5 * own
-    unsure = 0.5 * float(found.alpha @ errors) * (1.0 + 1.0 / smallest**2)
-    certificate = Certificate(primal, dual, max(primal - dual + unsure, EPS * primal))
+    factor, view = longer
+    w, apart = found.w, factor * found.apart
+    primal, gap = view.primal, view.gap + 0.5 * apart**2
+    if w is not None:
+        w = factor * w
+        primal = 0.5 * float(w @ w)
+    certificate = Certificate(primal, primal - gap, max(gap, EPS * primal))
     return replace(
-        found,
-        alpha=found.alpha / smallest,
-        margins=found.margins / smallest,
-        w=None if found.w is None else found.w / smallest,
-        b=found.b / smallest,
-        apart=found.apart / smallest,
-        C=math.inf,
-        certificate=certificate,
+        found, alpha=factor * found.alpha, margins=factor * found.margins, w=w, b=view.b,
+        apart=apart, C=math.inf, certificate=certificate,
         converged=certificate.relative_gap <= tol,
-    )
+    )  # fmt: skip

@@ -232,9 +232,9 @@ class SamplePathSolver:
         if solution.w is not None and unsure:
             solution = self._measured(solution, losses)
             found, gap = solution.certificate, solution.certificate.gap
-        factor = box.stretch(beta, view, errors) if gap > tol * found.primal else 1.0
-        if factor > 1.0:
-            view = box.certify(factor * beta, factor * f, errors)[0]
+        longer = box.stretched(beta, f, errors) if gap > tol * found.primal else None
+        if longer is not None:
+            factor, view = longer
             more = view.gap + 0.5 * (factor * solution.apart) ** 2
             if more < gap:
                 w = None if solution.w is None else factor * solution.w
@@ -243,7 +243,7 @@ class SamplePathSolver:
                     w=w, b=view.b, apart=factor * solution.apart,
                 )  # fmt: skip
                 gap, found = more, replace(found, primal=view.primal)
-        if solution.w is None or factor > 1.0 or gap > tol * found.primal:
+        if solution.w is None or longer is not None or gap > tol * found.primal:
             found = Certificate(found.primal, found.primal - gap, gap)
         return replace(solution, certificate=found, converged=found.relative_gap <= tol)
 

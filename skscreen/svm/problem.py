@@ -263,7 +263,7 @@ class SVMProblem:
     def _hard_margin(self, problem: int, tol: float) -> SampleSolution:
         samples, signs = self._samples(problem), self.division.signs(problem)
         solver = samples.path_solver(signs, self.division.weights(problem))
-        solution = solve_hard_margin(solver, signs if self._settings.free else None, tol)
+        solution = solve_hard_margin(solver, signs, self._settings.free, tol)
         return samples.finish(signs * solution.alpha, solution)
 
     def path_solver(self, problem: int) -> SamplePathSolver:

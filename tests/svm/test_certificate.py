@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from skscreen.samples.losses import hinge, squared_hinge
-from skscreen.svm.certificate import Box, _difference
+from skscreen.svm.certificate import Box
 
 LOSSES = {"hinge": hinge, "squared": squared_hinge}
 
@@ -23,6 +23,12 @@ def problem(loss, free, seed=0, n=40):
     high = np.where(losses.caps > 0.0, np.minimum(losses.caps, 2.0), 0.0)
     beta = box.balanced(y * high * rng.choice([0.0, 0.4, 1.0], n))
     return y, A @ A.T, losses, box, beta
+
+
+def lacks(box, beta, slopes):
+    """What the loss of each sample is above its dual part: what it adds to the gap."""
+    shifts = 0.0 if box.shifts is None else box.shifts
+    return box.losses(slopes) - (slopes * beta - 0.5 * shifts * beta**2)
 
 
 def primal(K, y, losses, beta, b):
@@ -39,7 +45,7 @@ def test_the_view_is_that_of_the_best_intercept(loss, free):
         assert view.primal == pytest.approx(primal(K, y, losses, beta, view.b), rel=1e-12)
         dual = losses.gain(y * beta) - 0.5 * beta @ K @ beta
         assert view.primal - view.gap == pytest.approx(dual, rel=1e-10)
-        assert (box.slackness(beta, view.slopes) >= -1e-12).all()
+        assert view.gap == pytest.approx(lacks(box, beta, view.slopes).sum(), rel=1e-10)
         if free:
             assert beta.sum() == pytest.approx(0.0, abs=1e-13)
             found = minimize_scalar(lambda b: primal(K, y, losses, beta, b)).fun  # noqa: B023
@@ -52,39 +58,50 @@ def test_the_view_is_that_of_the_best_intercept(loss, free):
 def test_scores_within_their_errors_have_no_larger_gap(loss, free, size):
     rng = np.random.default_rng(1)
     for seed in range(20):
-        y, K, _, box, beta = problem(loss, free, seed)
+        y, K, losses, box, beta = problem(loss, free, seed)
         errors = size * rng.random(y.size)
         view, parts, _ = box.certify(beta, K @ beta, errors)
         for _ in range(5):
             # What the scores may be, with the intercept of those that are known.
             f = K @ beta + errors * rng.choice([-1.0, 1.0, 0.0], y.size)
             slopes = box.target - f - view.b
-            slack = box.slackness(beta, slopes)
+            slack = lacks(box, beta, slopes)
             assert (slack <= parts + 1e-12).all()
-            value = 0.5 * (box.gain(beta) + box.losses(slopes).sum() + slack.sum())
+            value = 0.5 * (losses.gain(y * beta) + box.losses(slopes).sum() + slack.sum())
             assert slack.sum() <= view.gap * (1.0 + 1e-12)
             assert slack.sum() / value <= view.gap / view.primal * (1.0 + 1e-9)
 
 
-@given(*[st.floats(-1e30, 1e30, allow_subnormal=False)] * 2)
-def test_rounding_errors_of_differences_are_exact(a, b):
-    found, lost = _difference(np.float64(a), np.float64(b))
-    assert Fraction(float(found)) + Fraction(float(lost)) == Fraction(a) - Fraction(b)
+@given(st.floats(-1e30, 1e30), st.floats(0.0, 1.0), st.floats(1.0, 1e60))
+def test_rounding_errors_of_slopes_are_part_of_the_gap(f, share, C):
+    box = Box(np.ones(1), np.zeros(1), np.full(1, C), False)
+    beta = np.full(1, share * C)
+    view, parts, _ = box.certify(beta, np.full(1, f), np.zeros(1))
+    slope, beta = Fraction(1) - Fraction(f), Fraction(float(beta[0]))
+    exact = max((Fraction(C) - beta) * slope, -beta * slope)
+    assert exact <= Fraction(float(parts[0])) * (1 + Fraction(1, 2**50))
+    assert view.gap >= parts[0]
 
 
-def test_no_score_is_short_after_a_stretch():
+@pytest.mark.parametrize("free", [False, True])
+def test_no_score_is_short_after_a_stretch(free):
     rng = np.random.default_rng(0)
     y = np.where(rng.random(30) < 0.5, -1.0, 1.0)
-    box = Box.of(hinge(np.full(30, 1e12)), y, False)
-    f = y * (1.0 + rng.choice([0.0, -1e-9, 0.3], 30))
+    box = Box.of(hinge(np.full(30, 1e12)), y, free)
+    f = y * (1.0 + rng.choice([0.0, -1e-9, 0.3], 30)) - 0.2 * free
     beta, errors = y * rng.random(30), np.full(30, 1e-12)
-    factor = box.stretch(beta, box.view(beta, f), errors)
+    factor, view = box.stretched(beta, f, errors)
     assert factor > 1.0
-    assert (y * factor * f - errors >= 1.0).all()
+    assert (y * (factor * f + view.b) - factor * errors >= 1.0).all()
+    assert box.losses(view.slopes).sum() == 0.0
+    # Nothing is lost either: the dual value is that of the longer vector.
+    dual = factor * np.abs(beta).sum() - 0.5 * factor**2 * beta @ (f + 0.2 * free)
+    if not free:
+        assert view.primal - view.gap == pytest.approx(dual, rel=1e-9)
     # Neither where scores are far too short nor where the box leaves no room.
-    assert box.stretch(beta, box.view(beta, 0.9 * f), errors) == 1.0
-    full = Box.of(hinge(np.abs(beta)), y, False)
-    assert full.stretch(beta, full.view(beta, f), errors) == 1.0
+    assert box.stretched(beta, 0.3 * f, errors) is None
+    full = Box.of(hinge(np.abs(beta)), y, free)
+    assert full.stretched(beta, f, errors) is None
 
 
 def test_a_sum_that_bounds_leave_no_room_for_is_spread():

@@ -17,16 +17,15 @@ LARGEST = 3000
 """Largest working set."""
 
 improve = svm.improve_pair
-"""(A, B, AB, square_bias, target, low, high, beta, f, errors, parts, relative, free, tol, steps,
-memory) -> steps taken, and b, gap, primal by the stored kernel values, see `certificate`.
+"""(A, B, AB, square_bias, target, low, high, free, beta, f, errors, relative, tol, steps, memory) ->
+steps taken.
 
 Improves the point beta (m + n,) to a relative gap `tol`, computed in single precision, in so many
 steps of SMO at most. A (m, m), B (n, n), AB (m, n) are float32 kernel values inside the first
 class, whose samples come first, inside the second and between them; B^2 of a penalised intercept
-is added to all of them. `target`, `low`, `high` have shape (m + n,); `free` tells whether there is
-an unpenalised intercept. `f` (m + n,), the scores of the point, are replaced by those of the new
-one; `errors` becomes bounds on their errors, `parts` the largest contributions to the gap. For
-`relative` see `scores`. `memory`, float32, is room for the kernel matrix of a working set.
+is added to all of them. `f` (m + n,), the scores of the point, are replaced by those of the new
+one; `errors` becomes bounds on their errors. For `relative` see `scores`. `memory`, float32, is
+room for the kernel matrix of a working set.
 """
 
 scores = svm.pair_scores
@@ -42,14 +41,6 @@ bounded = svm.bounded_scores
 the second; `own` (k,) is `relative` of the samples of the sums.
 """
 
-certificate = svm.pair_certificate
-"""(target, low, high, beta, f, errors, free, parts) -> b, gap, primal for scores with errors.
-
-The best intercept, and the values at it. The largest contribution of each sample to the gap is
-written to `parts`. The uncertainty of the primal value is added to the gap, which is infinite if
-this is too large.
-"""
-
 solve_small = svm.solve_small_pair
 """(A, B, AB, square_bias, target, low, high, free, sizes, relative, tol, enough, limit, beta) ->
 steps taken, and b, gap, primal with the largest gap that rounding errors allow.
@@ -59,12 +50,4 @@ it does not finish soon, as for large C, Newton's method solves for the samples 
 bounds. Improves beta to a relative gap `tol`, and to `enough` if some more steps do, in at most
 `limit` steps. No entry K_ij is larger than sizes_i sizes_j, `sizes` (m + n,), nor its error larger
 than `relative` times that.
-"""
-
-hard_margin_scale = svm.hard_margin_scale
-"""(target, beta, f, errors, free) -> factor, b, gap, primal, all but `free` of shape (n,).
-
-The factor by which a point has to be scaled for all margins to be at least 1, scores f within
-errors, and the intercept and the certificate of the scaled point, if it is within its bounds;
-factor 0 and gap inf if there is no such factor below 2.
 """

@@ -152,14 +152,13 @@ class Engine:
             if J.size == 0:
                 break
             self._pass(everyone, box, point, view, J, self.tol, double=True)
-        factor = box.stretch(point.beta, view, point.errors)
-        if view.gap > self.tol * view.primal and factor > 1.0:
-            longer = Point(*(factor * part for part in (point.beta, point.f, point.errors)),
-                           point.exact)  # fmt: skip
-            other = self.certify(box, longer)[0]
-            if other.gap < view.gap:
-                view = other
-                point.beta, point.f, point.errors = longer.beta, longer.f, longer.errors
+        longer = None
+        if view.gap > self.tol * view.primal:
+            longer = box.stretched(point.beta, point.f, point.errors)
+        if longer is not None and longer[1].gap < view.gap:
+            factor, view = longer
+            for part in (point.beta, point.f, point.errors):
+                part *= factor
         return view
 
     def certify(self, box: Box, point: Point) -> tuple[View, np.ndarray]:

@@ -16,13 +16,11 @@ from skscreen.samples.gram import Gram
 from skscreen.samples.kernel_blocks import KernelBlocks, RBFBlocks
 from skscreen.samples.kernel_samples import Places
 from skscreen.samples.multiclass import OneVsOne
-from skscreen.svm.certificate import Box
+from skscreen.svm.certificate import Box, View
 from skscreen.svm.solvers.kernel.block_smo_loops import LANES
 from skscreen.svm.solvers.kernel.class_pair_loops import (
     LARGEST,
     bounded,
-    certificate,
-    hard_margin_scale,
     improve,
     scores,
 )
@@ -223,16 +221,15 @@ class _FewOfMany:
             out = np.empty((sides[I].size, sides[J].size), np.float32)
             solver.values.block(sides[I], sides[J], out)
             values.append(out)
-        f, errors, parts, relative = np.zeros((4, size))
+        f, errors, relative = np.zeros((3, size))
         if beta.any():
             scores(*values, bias, beta, relative, f, errors)
         memory = np.empty((min(size, LARGEST) + LANES) ** 2, np.float32)
-        steps, b, _, _ = improve(
-            *values, bias, box.target, box.low, box.high, beta, f, errors, parts, relative,
-            box.free, tol, min(solver.max_steps - solver.n_steps, _STEPS_A_SAMPLE * size), memory,
+        solver.sets.n_steps += improve(
+            *values, bias, box.target, box.low, box.high, box.free, beta, f, errors, relative, tol,
+            min(solver.max_steps - solver.n_steps, _STEPS_A_SAMPLE * size), memory,
         )  # fmt: skip
-        solver.sets.n_steps += steps
-        return b
+        return box.view(beta, f).b
 
 
 class _Pair:
@@ -263,73 +260,69 @@ class _Pair:
         Scores are sums of the stored kernel values until the gap is small or their errors matter;
         then scores that may contribute to the gap are computed in double precision.
         """
-        if beta.any() and np.all(np.abs(beta) < box.high - box.low):
-            hard = self._hard_margin(box, beta, tol)
-            if hard is not None:
-                return *hard, 0
-        steps, before = 0, np.inf
-        tol *= _MORE_DIGITS if beta.size <= _SMALL else 1.0
-        limits, bias = (box.target, box.low, box.high, beta), self._square_bias
-        memory = np.empty((min(beta.size, LARGEST) + LANES) ** 2, np.float32)
-        f, errors, parts = np.zeros((3, beta.size))
+        f, errors = np.zeros((2, beta.size))
         if beta.any():
             self._scores(beta, f, errors)
+        if beta.any() and np.all(np.abs(beta) < box.high - box.low):
+            hard = self._hard_margin(box, beta, f, errors, tol)
+            if hard is not None:
+                return hard.b, hard.gap, hard.primal, 0
+        steps, before = 0, np.inf
+        tol *= _MORE_DIGITS if beta.size <= _SMALL else 1.0
+        memory = np.empty((min(beta.size, LARGEST) + LANES) ** 2, np.float32)
         for _ in range(_PASSES):
-            enough = max(_SHARE * tol, DIGITS if before == np.inf else 0.0)
-            taken, b, gap, primal = improve(
-                *self._values, bias, *limits, f, errors, parts, self._relative[0], box.free,
-                enough, limit - steps, memory,
+            steps += improve(
+                *self._values, self._square_bias, box.target, box.low, box.high, box.free, beta, f,
+                errors, self._relative[0], max(_SHARE * tol, DIGITS if before == np.inf else 0.0),
+                limit - steps, memory,
             )  # fmt: skip
-            steps += taken
-            exact = np.zeros(beta.size, np.bool_)
-            if not self._known:
-                self._scores(beta, f, errors)
-                exact[:] = True
-                b, gap, primal = certificate(*limits, f, errors, box.free, parts)
-            while gap > tol * primal:
-                # If the primal value is needed precisely, all losses matter.
-                if gap == np.inf or tol < _FINE:
-                    J = np.flatnonzero(((parts > 0.0) | (beta != 0.0)) & ~exact)
-                else:
-                    allowed = tol * primal
-                    J = _doubtful(box.slackness(beta, box.target - f - b), parts, exact, allowed)
-                if J.size == 0:
-                    break
-                f[J], errors[J] = self._in_double(beta, J)
-                exact[J] = True
-                b, gap, primal = certificate(*limits, f, errors, box.free, parts)
-            if gap <= tol * primal or not gap < _SLOW * before or steps >= limit:
+            view = self._certified(box, beta, f, errors, tol)
+            if view.gap <= tol * view.primal or not view.gap < _SLOW * before or steps >= limit:
                 break
-            before = gap
-        return b, gap, primal, steps
+            before = view.gap
+        return view.b, view.gap, view.primal, steps
 
-    def _hard_margin(self, box: Box, beta, tol: float) -> tuple[float, float, float] | None:
-        """Return intercept, gap and primal value if beta is the hard-margin solution.
+    def _certified(self, box: Box, beta, f, errors, tol: float) -> View:
+        """Return the certificate of a point, of scores in double precision where that matters."""
+        exact = np.zeros(beta.size, np.bool_)
+        if not self._known:
+            self._scores(beta, f, errors)
+            exact[:] = True
+        while True:
+            view, parts, _ = box.certify(beta, f, errors)
+            if view.gap <= tol * view.primal:
+                return view
+            # If the primal value is needed precisely, all losses matter.
+            if view.gap >= view.primal or tol < _FINE:
+                J = np.flatnonzero(((parts > 0.0) | (beta != 0.0)) & ~exact)
+            else:
+                known = box.certify(beta, f, np.zeros(beta.size))[1]
+                J = _doubtful(known, parts, exact, tol * view.primal)
+            if J.size == 0:
+                return view
+            f[J], errors[J] = self._in_double(beta, J)
+            exact[J] = True
 
-        Scales beta such that no margin is below 1. None if beta is then above the caps, or if the
-        gap is not proven to be small enough.
+    def _hard_margin(self, box: Box, beta, f, errors, tol: float) -> View | None:
+        """Scale beta until no score is short of its target; return the view if that is optimal.
+
+        None if beta is then outside of the box, or if the gap is not proven to be small enough.
         """
-        f, errors = np.zeros((2, beta.size))
-        self._scores(beta, f, errors)
-        found = hard_margin_scale(box.target, beta, f, errors, box.free)
-        if found[2] > tol * found[3]:
-            _, b, gap, primal = known = hard_margin_scale(
-                box.target, beta, f, np.zeros(beta.size), box.free
-            )
-            if gap > tol * primal:
+        found = box.stretched(beta, f, errors)
+        if found is None or found[1].gap > tol * found[1].primal:
+            known = box.stretched(beta, f, np.zeros(beta.size))
+            if known is None or known[1].gap > tol * known[1].primal:
                 return None
             # Errors of scores of support vectors and of samples near the margin are too large.
-            near = (beta != 0.0) | (box.target * (f + b / known[0]) - errors < 1.0)
+            factor, view = known
+            near = (beta != 0.0) | (box.signs * (f + view.b / factor) - errors < 1.0)
             J = np.flatnonzero(near)
             f[J], errors[J] = self._in_double(beta, J)
-            found = hard_margin_scale(box.target, beta, f, errors, box.free)
-        factor, b, gap, primal = found
-        if gap > tol * primal:
+            found = box.stretched(beta, f, errors)
+        if found is None or found[1].gap > tol * found[1].primal:
             return None
-        if np.any(factor * np.abs(beta) > box.high - box.low):
-            return None
-        beta *= factor
-        return b, gap, primal
+        beta *= found[0]
+        return found[1]
 
     def _scores(self, beta, f, errors) -> None:
         """Write scores and error bounds, from stored kernel values if their errors are known."""

@@ -18,7 +18,7 @@ Y = np.where(X[:, 0] + RNG.normal(size=400) > 0.0, 1.0, -1.0)
 @pytest.mark.parametrize(("kernel", "rank"), [("linear", 4), ("poly", 15), ("precomputed", 4)])
 def test_the_factor_has_the_rank_of_the_matrix(kernel, rank):
     gram = Gram(X @ X.T if kernel == "precomputed" else X, kernel, degree=2, coef0=1.0)
-    L, K = factor(gram), gram.compute(np.arange(400))
+    L, K = factor(gram), gram.compute(np.arange(400), np.arange(400))
     assert L.shape == (400, rank)
     np.testing.assert_allclose(L @ L.T, K, atol=1e-6 * np.trace(K))
 
