@@ -117,7 +117,18 @@ class Gram:
         self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
         self.n = self.X.shape[0]
         if kernel == "rbf":
-            self._place()
+            (self.X,) = near_origin(self.X)
+            self._squares = square_norms(self.X)
+            if not np.all(self._squares <= LARGEST**2):
+                raise ValueError(f"X has rows of length above {LARGEST:g}: rescale X.")
+            # A single row that is far from the origin is far from all others too.
+            far = np.sort(self._squares)[-2:][0]
+            self._is_far = is_far(far, self.gamma)
+            # Dense samples that are far have their differences taken.
+            self._lost = 0.0
+            if sparse.issparse(self.X) or not self._is_far:
+                self._lost = lost_digits(far, self.gamma)
+                check_sparse_rows(far, self.gamma)
         elif kernel == "precomputed":
             check_symmetric(self.X, "X, as a kernel matrix,")
             check_minors(self.X, np.diagonal(self.X))
@@ -131,21 +142,6 @@ class Gram:
         in_tiles = once and self.n > BY_BLOCKS and self._is_wide
         self._shared = None if kernel == "precomputed" else shared
         self.whole = self._whole() if fits and not in_tiles else None
-
-    def _place(self) -> None:
-        """Bring samples of an RBF kernel near the origin."""
-        (self.X,) = near_origin(self.X)
-        self._squares = square_norms(self.X)
-        if not np.all(self._squares <= LARGEST**2):
-            raise ValueError(f"X has rows of length above {LARGEST:g}: rescale X.")
-        # A single row that is far from the origin is far from all others too.
-        far = np.sort(self._squares)[-2:][0]
-        self._is_far = is_far(far, self.gamma)
-        # Dense samples that are far have their differences taken.
-        self._lost = 0.0
-        if sparse.issparse(self.X) or not self._is_far:
-            self._lost = lost_digits(far, self.gamma)
-            check_sparse_rows(far, self.gamma)
 
     @cached_property
     def blocks(self) -> KernelBlocks:

@@ -17,8 +17,8 @@ LARGEST = 3000
 """Largest working set."""
 
 improve = svm.improve_pair
-"""(A, B, AB, square_bias, target, low, high, free, beta, f, errors, relative, tol, steps, memory) ->
-steps taken.
+"""(A, B, AB, square_bias, target, low, high, free, beta, f, errors, relative, tol, steps, memory)
+-> steps taken.
 
 Improves the point beta (m + n,) to a relative gap `tol`, computed in single precision, in so many
 steps of SMO at most. A (m, m), B (n, n), AB (m, n) are float32 kernel values inside the first
