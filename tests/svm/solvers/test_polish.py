@@ -29,7 +29,7 @@ def samples_and_matrix(kind):
     data = np.repeat(X[:40], 2, axis=0) if kind == "repeated" else X
     signs = np.repeat(y[:40], 2) if kind == "repeated" else y
     gram = Gram(data, "rbf", gamma=0.02)
-    K = gram.compute(np.arange(len(data)))
+    K = gram.compute(np.arange(len(data)), np.arange(len(data)))
     return KernelSamples(gram, signs, bias=1.0), signs[:, None] * (K + 1.0) * signs
 
 
