@@ -26,6 +26,7 @@ if level not in LEVELS:
 _loops = LEVELS[level]
 
 core = _loops.core
+distributed = _loops.distributed
 embedding = _loops.embedding
 metric_learning = _loops.metric_learning
 pragam = _loops.pragam

@@ -24,7 +24,7 @@ static bool has_v3() { return false; }
 #endif
 
 #define SKSCREEN_ROOMS(DO) \
-  DO(core) DO(embedding) DO(metric_learning) DO(pragam) DO(samples) DO(sequence) DO(svm)
+  DO(core) DO(distributed) DO(embedding) DO(metric_learning) DO(pragam) DO(samples) DO(sequence) DO(svm)
 
 #define DECLARE(room) void bind_##room(nb::module_&);
 SKSCREEN_ROOMS(DECLARE)

@@ -164,14 +164,14 @@ class Newton:
 
     def _pass(self, columns: np.ndarray) -> bool:
         """Evaluate the trial points of some problems and choose the next; return if a gap fell."""
-        problems, C = self._problems, self._problems.Cs[columns]
+        problems, C, n = self._problems, self._problems.Cs[columns], columns.size
         W = self._W[:, columns] + self._length[columns] * self._step[:, columns]
         widths = self._widths[columns]
         narrow = widths * np.where(self._n_passes[columns] < _FEW, *_NARROWER)
         task = Task(
             columns, problems.positive[columns], self._taken[columns], self._moved[columns],
-            *((widths, narrow) if problems.hinge else (None, None)),
-            problems.scale, problems.Cs.size, problems.with_matrix,
+            np.column_stack((widths, narrow) if problems.hinge else (np.empty((n, 0)),)),
+            problems.scale, problems.with_matrix,
         )  # fmt: skip
         sums, self._kept = self._rows.evaluate(self._kept, W, task)
         self._n_passes[columns] += 1
@@ -179,7 +179,7 @@ class Newton:
         better = [self._improve(columns, point) for point in points]
         here = points[0]
         taken, length = self._judge(columns, W, C * sums[0].slopes)
-        moves = np.zeros(columns.size, bool)
+        moves = np.zeros(n, bool)
         if problems.hinge:
             moves = taken & here.solved(self._tol)
             self._widths[columns] = np.where(moves, narrow, widths)

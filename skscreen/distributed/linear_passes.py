@@ -13,8 +13,10 @@ h_i = 1 - y_i f_i, a pass at w returns sums of s_i times
   begins at w with base = a and another width. So the driver can go on with either, without a pass
   in between.
 
-Sums are in double precision, also for rows in single precision; only second derivatives, which
-steer steps but certify nothing, are in that of the rows.
+Sums are in double precision, also for rows in single precision; only second derivatives of dense
+rows, which steer steps but certify nothing, are in that of the rows. Loops are compiled and write
+into arrays that are there already: workers of Dask give freed memory back at once, so that new
+arrays for every few rows would take longer than the sums.
 """
 
 from dataclasses import dataclass
@@ -23,14 +25,18 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
+from skscreen._compiled import distributed as loops
 from skscreen.core.threads import blas_threads_for
 from skscreen.distributed.rows import Block
+from skscreen.samples.row_loops import add_products
+from skscreen.samples.rows import flat_rows
 
 # Lengths of a step at which a pass also finds the slope of the objective, in case 1 is too long.
 LENGTHS = np.concatenate([[0.0], np.geomspace(0.01, 1.0, 9)])
 
-# Rows that are worked on together: they stay in cache with what is computed of them.
-_TOGETHER = 8192
+# Numbers of the rows that are worked on together, which stay in cache, and the fewest such rows:
+# they have to outweigh an addition of matrices.
+_TOGETHER, _FEWEST = 2**16, 512
 
 
 @dataclass(frozen=True)
@@ -47,12 +53,10 @@ class Task:
         Whether a new step begins where the last pass was.
     moved : ndarray of bool, shape (n,)
         Whether the dual factors of the last pass become the base.
-    widths, next_widths : ndarray of shape (n,) or None
-        Of the smoothed hinge, and of that of "next"; None for the squared hinge.
+    widths : ndarray of shape (n, 2) or (n, 0)
+        Of the smoothed hinge, and of that of "next"; none for the squared hinge.
     scale : float
         B, entry of every row for the intercept; 0 for none.
-    n_problems : int
-        Number of all problems.
     with_matrix : bool
         Whether second derivatives are summed up as matrices; else their diagonal, and factors of
         rows are kept for products.
@@ -62,10 +66,8 @@ class Task:
     positive: np.ndarray
     taken: np.ndarray
     moved: np.ndarray
-    widths: np.ndarray | None
-    next_widths: np.ndarray | None
+    widths: np.ndarray
     scale: float
-    n_problems: int
     with_matrix: bool
 
 
@@ -80,13 +82,6 @@ class Sums:
     curvature: np.ndarray  # (n, D, D), lower triangles, or (n, D)
     slopes: np.ndarray  # (lengths, n) of smooth along the step that ended here
 
-    @classmethod
-    def empty(cls, n: int, width: int, with_matrix: bool) -> Self:
-        """Return zeros."""
-        curvature = np.zeros((n, width, width) if with_matrix else (n, width))
-        slopes = np.zeros((LENGTHS.size, n))
-        return cls(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((width, n)), curvature, slopes)
-
     def add(self, other: Self) -> None:
         """Add the sums of other rows."""
         for name, values in vars(self).items():
@@ -94,178 +89,94 @@ class Sums:
 
 
 class Kept(NamedTuple):
-    """What stays on the worker: of all problems base and dual factors, (n, all) or None.
+    """What stays on the worker of a problem, for each of the n rows of a block."""
 
-    And the factors of second derivatives of the problems of this pass, (n, some), in each variant;
-    and h of all problems, in single precision, where their steps began and at the end of this pass.
-    """
-
-    base: np.ndarray | None
-    factors: np.ndarray | None
-    seconds: list[np.ndarray]
-    before: np.ndarray
-    here: np.ndarray
+    base: np.ndarray  # (n,), (0,) for the squared hinge
+    factors: np.ndarray  # (n,), the base of "next"; (0,) for the squared hinge
+    before: np.ndarray  # (n,) h where the step began, in single precision
+    here: np.ndarray  # (n,) h at the end of this pass
+    seconds: np.ndarray  # (variants, n) second derivatives, if products with them are asked for
 
 
 def linear_pass(
-    block: Block, last: Kept | None, W: np.ndarray, task: Task
-) -> tuple[list[Sums], Kept]:
+    block: Block, last: dict[int, Kept] | None, W: np.ndarray, task: Task
+) -> tuple[list[Sums], dict[int, Kept]]:
     """Return the sums of a block at the weights W (D, n): here, and for the hinge next.
 
-    `last` is what the block kept of the pass before; without, the base is 1/2.
+    And what is kept of each problem, by its position among all. `last` is what was kept of the pass
+    before; without, the base is 1/2.
     """
-    (n, d), n_some = block.rows.shape, W.shape[1]
-    hinge = task.widths is not None
-    variants = 1 + hinge
-    shape = (n_some, d + (task.scale > 0.0), task.with_matrix)
-    sums = [Sums.empty(*shape) for _ in range(variants)]
-    seconds = [] if task.with_matrix else [np.empty((n, n_some)) for _ in range(variants)]
-    base, factors = _bases(n, last, task) if hinge else (None, None)
-    before, here_h = _margins_of_steps(n, last, task)
+    (n, d), (width, n_some) = block.rows.shape, W.shape
+    n_variants = max(task.widths.shape[1], 1)
+    # Where no matrices are made, factors of all rows are kept.
+    step = min(max(_TOGETHER // width, _FEWEST), n) if task.with_matrix else n
+    kept = {
+        column: _begin(n, (n_variants, step), task, k, last and last[column])
+        for k, column in enumerate(task.columns.tolist())
+    }
+    values, gradients = np.zeros((n_some, n_variants, 3)), np.zeros((n_some, n_variants, width))
+    curvature = np.zeros((n_variants, n_some, width, *([width] if task.with_matrix else [])))
+    slopes, weights = np.zeros((n_some, LENGTHS.size)), np.ascontiguousarray(W.T)
+    rows, room = flat_rows(block.rows), None
+    if task.with_matrix and not sparse.issparse(block.rows):
+        room = np.empty((step, width), rows[0].dtype), np.empty((width, width), rows[0].dtype)
     with blas_threads_for(d):
-        for first in range(0, n, _TOGETHER):
-            part = slice(first, first + _TOGETHER)
-            rows, weights = block.rows[part], block.weights[part, None]
-            wide = _double(rows)
-            signs = np.where(block.codes[part, None] == task.positive, 1.0, -1.0)
-            h = 1.0 - signs * _scores(wide, W, task.scale)
-            here_h[part, task.columns] = h
-            own = base[part][:, task.columns] if hinge else None
-            start = before[part][:, task.columns]
-            _add_slopes(start, h - start, own, task.widths, weights, sums[0].slopes)
-            if hinge:
-                here = _smoothed_hinge(h, own, task.widths, weights, sums[0])
-                factors[part, task.columns] = here[0]
-                found = [here, _smoothed_hinge(h, here[0], task.next_widths, weights, sums[1])]
-            else:
-                found = [_squared_hinge(h, weights, sums[0])]
-            for k, (a, second) in enumerate(found):
-                _add_transposed(wide, signs * weights * a, task.scale, sums[k].gradient)
-                if task.with_matrix:
-                    _add_matrices(rows, second, task.scale, sums[k].curvature)
-                else:
-                    seconds[k][part] = second
-                    _add_diagonals(wide, second, task.scale, sums[k].curvature)
-    return sums, Kept(base, factors, seconds, before, here_h)
+        for first in range(0, n, max(step, 1)):
+            part = first, min(first + step, n)
+            for k, own in enumerate(kept.values()):
+                loops.linear_losses(
+                    rows, *part, (weights[k], task.scale, task.positive[k], task.widths[k]),
+                    (block.codes, block.weights, own.base, own.before),
+                    (own.here, own.factors, own.seconds),
+                    (values[k], gradients[k], LENGTHS, slopes[k]),
+                )  # fmt: skip
+                for second, out in zip(own.seconds, curvature[:, k], strict=True):
+                    _add_curvature(rows, part, second, task.scale, room, out)
+    sums = [
+        Sums(*values[:, v].T, gradients[:, v].T, curvature[v], slopes.T) for v in range(n_variants)
+    ]
+    return sums, kept
 
 
-def _bases(n: int, last: Kept | None, task: Task) -> tuple[np.ndarray, np.ndarray]:
-    """Return base and room for dual factors, (n, all problems)."""
+def _begin(n: int, shape: tuple[int, int], task: Task, k: int, last: Kept | None) -> Kept:
+    """Return base and margins where a step begins, and room for what a pass finds."""
+    size = n if task.widths.size else 0
     if last is None:
-        base = np.full((n, task.n_problems), 0.5)
-    elif task.moved.any():
-        base = last.base.copy()
-        columns = task.columns[task.moved]
-        base[:, columns] = last.factors[:, columns]
+        base, before = np.full(size, 0.5), np.zeros(n, np.float32)
     else:
-        base = last.base
-    return base, np.zeros_like(base)
+        base = last.factors if task.moved[k] else last.base
+        before = last.here if task.taken[k] else last.before
+    return Kept(base, np.empty(size), before, np.empty(n, np.float32), np.empty(shape))
 
 
-def _margins_of_steps(n: int, last: Kept | None, task: Task) -> tuple[np.ndarray, np.ndarray]:
-    """Return h where steps began, and room for h here, (n, all problems)."""
-    if last is None:
-        return np.zeros((2, n, task.n_problems), np.float32)
-    before, columns = last.before, task.columns[task.taken]
-    if columns.size:
-        before = before.copy()
-        before[:, columns] = last.here[:, columns]
-    return before, np.zeros_like(before)
+def _add_curvature(rows: tuple, part: tuple[int, int], second, scale: float, room, out) -> None:
+    """Add sum_i second_i (x_i, B)(x_i, B)' over rows first, ..., stop - 1, or its diagonal (D,)."""
+    if out.ndim == 1:
+        loops.add_squares(rows, scale, second, out)
+    elif room is None:
+        inside = np.flatnonzero(second[: part[1] - part[0]])
+        add_products(*rows, scale, inside + part[0], second[inside], out)
+    else:
+        roots, product = room
+        roots = roots[: loops.root_rows(rows, *part, scale, second, roots)]
+        out += np.matmul(roots.T, roots, out=product)
 
 
-def _add_slopes(h, change, base, widths, weights, out: np.ndarray) -> None:
-    """Add the slopes of the losses along the step, at all lengths; (rows, n) each."""
-    weighted = weights * change
-    for k, length in enumerate(LENGTHS):
-        there = h + length * change
-        a = (
-            2.0 * np.maximum(there, 0.0)
-            if base is None
-            else np.clip(base + there / widths, 0.0, 1.0)
-        )
-        out[k] += (weighted * a).sum(axis=0)
-
-
-def linear_sums(result: tuple[list[Sums], Kept]) -> list[Sums]:
+def linear_sums(result: tuple[list[Sums], dict[int, Kept]]) -> list[Sums]:
     """Return what the driver needs of a pass."""
     return result[0]
 
 
-def linear_kept(result: tuple[list[Sums], Kept]) -> Kept:
+def linear_kept(result: tuple[list[Sums], dict[int, Kept]]) -> dict[int, Kept]:
     """Return what stays on the worker."""
     return result[1]
 
 
 def linear_product(
-    block: Block, kept: Kept, V: np.ndarray, variants: np.ndarray, scale: float
+    block: Block, kept: dict[int, Kept], V: np.ndarray, variants: np.ndarray, scale: float
 ) -> np.ndarray:
     """Return sum_i second_i (x, B) <(x, B), v> for the column v (D,) of each problem."""
-    second = np.where(variants, kept.seconds[-1], kept.seconds[0])
-    out = np.zeros_like(V)
-    for first in range(0, block.rows.shape[0], _TOGETHER):
-        part = slice(first, first + _TOGETHER)
-        rows = _double(block.rows[part])
-        _add_transposed(rows, second[part] * _scores(rows, V, scale), scale, out)
-    return out
-
-
-def _double(rows):
-    return rows if rows.dtype == np.float64 else rows.astype(np.float64)
-
-
-def _scores(rows, W: np.ndarray, scale: float) -> np.ndarray:
-    """Return <w, (x, B)> of all rows and problems, (n, n_problems)."""
-    scores = rows @ W[: rows.shape[1]]
-    if scale:
-        scores += scale * W[-1]
-    return scores
-
-
-def _squared_hinge(h, weights, sums: Sums):
-    """Add losses; return the factors a and the weighted second derivatives, both (rows, n)."""
-    short = np.maximum(h, 0.0)
-    sums.loss += (weights * short * short).sum(axis=0)
-    sums.smooth[:] = sums.loss
-    return 2.0 * short, 2.0 * weights * (h > 0.0)
-
-
-def _smoothed_hinge(h, base, widths, weights, sums: Sums):
-    """Add losses; return the factors a and the weighted second derivatives, both (rows, n)."""
-    free = base + h / widths
-    a = np.clip(free, 0.0, 1.0)
-    loss, product = np.maximum(h, 0.0), a * h
-    sums.loss += (weights * loss).sum(axis=0)
-    sums.smooth += (weights * (product - 0.5 * widths * (a - base) ** 2)).sum(axis=0)
-    sums.slack += (weights * (loss - product)).sum(axis=0)
-    return a, (weights / widths) * (a == free)
-
-
-def _add_transposed(rows, scales: np.ndarray, scale: float, out: np.ndarray) -> None:
-    """Add sum_i scales_i (x_i, B), for each column of scales."""
-    out[: rows.shape[1]] += rows.T @ scales
-    if scale:
-        out[-1] += scale * scales.sum(axis=0)
-
-
-def _add_matrices(rows, second: np.ndarray, scale: float, out: np.ndarray) -> None:
-    """Add sum_i second_i (x_i, B)(x_i, B)' for each column."""
-    d = rows.shape[1]
-    for p in range(second.shape[1]):
-        inside = np.flatnonzero(second[:, p])
-        some, factors = rows[inside], second[inside, p]
-        if sparse.issparse(some):
-            out[p, :d, :d] += (some.multiply(factors[:, None]).T @ some).toarray()
-        else:
-            scaled = some * np.sqrt(factors).astype(some.dtype)[:, None]
-            out[p, :d, :d] += scaled.T @ scaled
-        if scale:
-            out[p, -1, :d] += scale * (some.T @ factors.astype(some.dtype))
-            out[p, -1, -1] += scale * scale * factors.sum()
-
-
-def _add_diagonals(rows, second: np.ndarray, scale: float, out: np.ndarray) -> None:
-    """Add the diagonals of these sums."""
-    squares = rows.power(2) if sparse.issparse(rows) else np.square(rows)
-    out[:, : rows.shape[1]] += (squares.T @ second).T
-    if scale:
-        out[:, -1] += scale * scale * second.sum(axis=0)
+    rows, out = flat_rows(block.rows), np.zeros(V.T.shape)
+    for own, v, variant, into in zip(kept.values(), V.T, variants, out, strict=True):
+        loops.add_curved(rows, scale, own.seconds[int(variant)], v.copy(), into)
+    return out.T

@@ -159,21 +159,22 @@ def test_several_C_in_the_same_passes(client):
         distributed_svc_path(ROWS, y, [0.0, 1.0])
 
 
-@pytest.mark.parametrize("widths", [None, np.array([0.4, 0.2])])
+@pytest.mark.parametrize("widths", [np.empty((2, 0)), np.array([[0.4, 0.1], [0.2, 0.05]])])
 def test_sums_of_a_pass(widths):
     rng = np.random.default_rng(0)
-    rows, codes, weights = rng.normal(size=(50, 3)), rng.integers(0, 2, 50), rng.random(50)
+    rows, weights = rng.normal(size=(50, 3)), rng.random(50)
+    codes = rng.integers(0, 2, 50, dtype=np.int32)
     W, scale = rng.normal(size=(4, 2)), 0.7
     positive = np.array([0, 1])
     none = np.zeros(2, bool)
-    task = Task(np.arange(2), positive, none, none, widths, widths, scale, 2, True)
+    task = Task(np.arange(2), positive, none, none, widths, scale, True)
 
     def smooth(W):
         h = 1.0 - np.where(codes[:, None] == positive, 1.0, -1.0) * (rows @ W[:3] + scale * W[3])
-        if widths is None:
+        if not widths.size:
             return weights @ np.maximum(h, 0.0) ** 2
-        a = np.clip(0.5 + h / widths, 0.0, 1.0)
-        return weights @ (a * h - 0.5 * widths * (a - 0.5) ** 2)
+        a = np.clip(0.5 + h / widths[:, 0], 0.0, 1.0)
+        return weights @ (a * h - 0.5 * widths[:, 0] * (a - 0.5) ** 2)
 
     sums, kept = linear_pass(Block(rows, codes, weights), None, W, task)
     assert_allclose(sums[0].smooth, smooth(W), rtol=1e-12)
@@ -184,7 +185,7 @@ def test_sums_of_a_pass(widths):
         slope = (smooth(W + unit) - smooth(W - unit)) / (2.0 * step)
         assert_allclose(-sums[0].gradient[j], slope, rtol=1e-5, atol=1e-7)
     # Second derivatives as matrices and as products are the same.
-    flat = Task(np.arange(2), positive, none, none, widths, widths, scale, 2, False)
+    flat = Task(np.arange(2), positive, none, none, widths, scale, False)
     block = Block(rows, codes, weights)
     parts, kept = linear_pass(block, None, W, flat)
     V = rng.normal(size=(4, 2))
