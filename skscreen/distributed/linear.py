@@ -15,9 +15,9 @@ from skscreen.distributed.linear_fit import problems_of, solve, start_of
 from skscreen.distributed.parts import QUIET, connected
 from skscreen.distributed.rows import (
     as_array,
+    as_vector,
     column_names,
     is_collection,
-    is_frame,
     read_rows,
 )
 from skscreen.fitting.callbacks import CallbackSupportMixin, with_callbacks
@@ -254,8 +254,10 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
         if np.isnan(predicted.shape[0]):
             predicted = predicted.persist().compute_chunk_sizes()
         chunks = predicted.chunks
-        right = predicted == _in_chunks(y, chunks)
-        weights = None if sample_weight is None else _in_chunks(sample_weight, chunks)
+        right = predicted == _in_chunks("y", y, chunks)
+        weights = (
+            None if sample_weight is None else _in_chunks("sample_weight", sample_weight, chunks)
+        )
         return float(da.average(right, weights=weights).compute())
 
     def _in_memory(self) -> Self:
@@ -281,20 +283,27 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
             )
         if chunks is not None:
             shape["chunks"] = (X.chunks[0], chunks)
-        function = getattr(self._in_memory(), method)
-        return X.map_blocks(function, meta=meta, dtype=meta.dtype, **shape)
+        return X.map_blocks(
+            _of_block, self._in_memory(), method, meta=meta, dtype=meta.dtype, **shape
+        )
+
+
+def _of_block(rows, model, method: str) -> np.ndarray:
+    """Return the predictions for a block, which may have no rows."""
+    if rows.shape[0]:
+        return getattr(model, method)(rows)
+    return getattr(model, method)(np.zeros((1, rows.shape[1])))[:0]
 
 
 def _here(values):
     return values.compute() if is_collection(values) else values
 
 
-def _in_chunks(values, chunks) -> da.Array:
+def _in_chunks(name: str, values, chunks) -> da.Array:
     """Return labels or weights as a dask array of these chunks."""
-    if is_frame(values):
-        values = values.to_dask_array(lengths=True)
+    values = as_vector(name, values)
     if not isinstance(values, da.Array):
-        return da.from_array(np.asarray(values), chunks=chunks)
+        return da.from_array(values, chunks=chunks)
     if np.isnan(values.shape[0]):
         values = values.persist().compute_chunk_sizes()
     return values.rechunk(chunks)

@@ -80,7 +80,7 @@ class Sums:
     slack: np.ndarray  # (n,) loss - a h for the hinge, 0 for the squared one
     gradient: np.ndarray  # (D, n) of a y (x, B)
     curvature: np.ndarray  # (n, D, D), lower triangles, or (n, D)
-    slopes: np.ndarray  # (lengths, n) of smooth along the step that ended here
+    slopes: np.ndarray  # (lengths, n) of smooth along the step that ended here; 0 for "next"
 
     def add(self, other: Self) -> None:
         """Add the sums of other rows."""
@@ -116,7 +116,8 @@ def linear_pass(
     }
     values, gradients = np.zeros((n_some, n_variants, 3)), np.zeros((n_some, n_variants, width))
     curvature = np.zeros((n_variants, n_some, width, *([width] if task.with_matrix else [])))
-    slopes, weights = np.zeros((n_some, LENGTHS.size)), np.ascontiguousarray(W.T)
+    slopes = np.zeros((n_variants, n_some, LENGTHS.size))
+    weights = np.ascontiguousarray(W.T)
     rows, room = flat_rows(block.rows), None
     if task.with_matrix and not sparse.issparse(block.rows):
         room = np.empty((step, width), rows[0].dtype), np.empty((width, width), rows[0].dtype)
@@ -128,12 +129,13 @@ def linear_pass(
                     rows, *part, (weights[k], task.scale, task.positive[k], task.widths[k]),
                     (block.codes, block.weights, own.base, own.before),
                     (own.here, own.factors, own.seconds),
-                    (values[k], gradients[k], LENGTHS, slopes[k]),
+                    (values[k], gradients[k], LENGTHS, slopes[0, k]),
                 )  # fmt: skip
                 for second, out in zip(own.seconds, curvature[:, k], strict=True):
                     _add_curvature(rows, part, second, task.scale, room, out)
     sums = [
-        Sums(*values[:, v].T, gradients[:, v].T, curvature[v], slopes.T) for v in range(n_variants)
+        Sums(*values[:, v].T, gradients[:, v].T, curvature[v], slopes[v].T)
+        for v in range(n_variants)
     ]
     return sums, kept
 

@@ -28,6 +28,8 @@ class DistributedSVCPath:
         Relative; the largest of all problems.
     n_iter : int
         Passes over the rows for all C together.
+    feature_names : ndarray of str or None
+        If X was a frame whose columns have names.
     """
 
     Cs: np.ndarray
@@ -37,6 +39,7 @@ class DistributedSVCPath:
     objectives: np.ndarray
     dual_gaps: np.ndarray
     n_iter: int
+    feature_names: np.ndarray | None
     options: dict
 
     def __len__(self) -> int:
@@ -49,6 +52,8 @@ class DistributedSVCPath:
         model.coef_, model.intercept_ = self.coefs[i], self.intercepts[i]
         model.objective_ = one_or_all(self.objectives[i])
         model.dual_gap_, model.n_iter_ = float(self.dual_gaps[i]), self.n_iter
+        if self.feature_names is not None:
+            model.feature_names_in_ = self.feature_names
         return model
 
 
@@ -104,5 +109,6 @@ def distributed_svc_path(
     coefs, intercepts = attributes(found.W, problems)
     return DistributedSVCPath(
         Cs, data.classes, coefs.reshape(Cs.size, -1, data.n_features), intercepts.reshape(shape),
-        found.primal.reshape(shape), found.gap.reshape(shape).max(axis=1), model.n_iter_, options,
+        found.primal.reshape(shape), found.gap.reshape(shape).max(axis=1), model.n_iter_,
+        data.names, options,
     )  # fmt: skip

@@ -7,13 +7,17 @@ driver learns sizes, classes and sums; rows, labels and weights stay where they 
 from dataclasses import dataclass
 from typing import Self
 
+import dask
 import dask.array as da
 import numpy as np
 from dask.sizeof import sizeof
 from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
 
 from skscreen.core.memory import aligned
 from skscreen.distributed.parts import Parts, sent, spread
+from skscreen.samples.row_loops import squared_norms
+from skscreen.samples.rows import LARGEST, flat_rows
 
 
 @dataclass(frozen=True)
@@ -90,20 +94,22 @@ def read_rows(client, X, y, sample_weight, class_weight) -> LabelledRows:
     LabelledRows
     """
     names = column_names(X)
-    X = as_array(X)
+    X, y, sample_weight = as_array(X), as_vector("y", y), as_vector("sample_weight", sample_weight)
+    # All at once: they may have keys in common, which Dask must not be given twice in two forms.
+    X, y, sample_weight = dask.persist(X, y, sample_weight, scheduler=client)
     n_features = X.shape[1]
     chunks = client.compute(list(X.to_delayed().ravel()))
     rows = Parts(client, chunks).then(check_chunk, n_features, each=[range(len(chunks))])
     sizes = rows.map(n_rows)
     if not sum(sizes):
         raise ValueError(f"X must have at least one row, got shape (0, {n_features}).")
-    labels = _beside("y", client, y, X, sizes)
+    labels = _beside("y", client, y, sizes)
     if sample_weight is None:
         weights = Parts(client, [client.submit(np.ones, size, pure=False) for size in sizes])
     else:
-        weights = _beside("sample_weight", client, sample_weight, X, sizes)
+        weights = _beside("sample_weight", client, sample_weight, sizes)
     weights = weights.then(check_weights, each=[range(len(sizes))])
-    classes = _all_classes(labels.map(classes_of))
+    classes = _all_classes(labels.map(classes_of, each=[range(len(sizes))]))
     labelled = [rows.futures, labels.futures, weights.futures]
     blocks = [
         client.submit(label, *parts, classes, pure=False, workers=[place], allow_other_workers=True)
@@ -133,7 +139,15 @@ def column_names(X) -> np.ndarray | None:
 def as_array(X) -> da.Array:
     """Return a dask array of real numbers, in chunks of whole rows, of a dask array or frame."""
     if is_frame(X):
-        X = X.to_dask_array()
+        kinds = X.dtypes.items()
+        wrong = [name for name, dtype in kinds if getattr(dtype, "kind", "O") not in "biuf"]
+        if wrong:
+            raise ValueError(
+                f"X must hold real numbers, but its columns {wrong} do not; leave them out, or "
+                "encode them."
+            )
+        single = all(dtype == np.float32 for dtype in X.dtypes)
+        X = X.astype(np.float32 if single else np.float64).to_dask_array()
     if not isinstance(X, da.Array):
         raise TypeError(
             f"X must be a dask array or frame, got {type(X).__name__}. Make one by "
@@ -148,21 +162,32 @@ def as_array(X) -> da.Array:
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
 
 
-def _beside(name: str, client, values, X: da.Array, sizes) -> Parts:
-    """Return labels or weights in the blocks of X."""
+def as_vector(name: str, values) -> da.Array | np.ndarray | None:
+    """Return labels or weights as an array, on workers if they are there."""
+    if values is None:
+        return None
     if is_frame(values):
+        if values.ndim == 1 and not isinstance(values.dtype, np.dtype):
+            # Strings, categories, integers with missing values.
+            values = values.astype(object)
         values = values.to_dask_array()
     if not isinstance(values, da.Array):
         values = np.asarray(values)
-        if values.shape != (sum(sizes),):
-            raise ValueError(f"{name} must have shape ({sum(sizes)},), got {values.shape}.")
-        stops = np.cumsum(sizes)[:-1]
-        return Parts(client, [sent(client, part) for part in np.split(values, stops)])
     if values.ndim != 1:
-        raise ValueError(f"{name} must have one dimension, got {values.ndim}.")
+        raise ValueError(
+            f"{name} must have one dimension, an entry for each row of X; got shape {values.shape}."
+        )
+    return values
+
+
+def _beside(name: str, client, values: da.Array | np.ndarray, sizes) -> Parts:
+    """Return labels or weights in blocks of these sizes."""
     known = not np.isnan(values.shape[0])
     if known and values.shape[0] != sum(sizes):
         raise ValueError(f"{name} must have shape ({sum(sizes)},), got {values.shape}.")
+    if isinstance(values, np.ndarray):
+        stops = np.cumsum(sizes)[:-1]
+        return Parts(client, [sent(client, part) for part in np.split(values, stops)])
     if known and values.chunks[0] != tuple(sizes):
         values = values.rechunk((tuple(sizes),))
     if values.numblocks[0] != len(sizes):
@@ -181,7 +206,10 @@ def _all_classes(found: list[np.ndarray]) -> np.ndarray:
         raise ValueError("y mixes strings and numbers; all labels must be of one kind.")
     classes = np.unique(np.concatenate([part for part in found if part.size]))
     if classes.size < 2:
-        raise ValueError(f"y must have at least two classes, got {list(classes)}.")
+        raise ValueError(f"y must have at least two classes, got {classes.tolist()}.")
+    if classes.dtype == object and not isinstance(classes[0], str):
+        classes = np.array(classes.tolist())  # numbers of a series that may have missing ones
+    check_classification_targets(classes)
     return classes
 
 
@@ -200,7 +228,7 @@ def _weighted(blocks: Parts, classes: np.ndarray, class_weight) -> Parts:
             raise ValueError("class_weight must hold finite numbers >= 0.")
         unknown = [name for name in class_weight if name not in classes.tolist()]
         if unknown:
-            raise ValueError(f"class_weight names {unknown}, but y has {list(classes)}.")
+            raise ValueError(f"class_weight names {unknown}, but y has {classes.tolist()}.")
     return blocks.then(times_class_weights, factors)
 
 
@@ -208,31 +236,35 @@ def _weighted(blocks: Parts, classes: np.ndarray, class_weight) -> Parts:
 
 
 def check_chunk(rows, n_features: int, number: int):
-    """Return a chunk as floats, C-ordered or CSR; raise where an entry is not finite."""
-    if hasattr(rows, "to_numpy"):
-        rows = rows.to_numpy()
+    """Return a chunk as floats, C-ordered or CSR; raise where an entry cannot be worked with."""
     if sparse.issparse(rows):
         rows = sparse.csr_array(rows)
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
     if rows.ndim != 2 or rows.shape[1] != n_features:
         raise ValueError(
             f"Block {number} of X has shape {rows.shape}, but X has {n_features} columns."
         )
     dtype = rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64
     rows = rows.astype(dtype, copy=False)
-    if sparse.issparse(rows):
-        bad = None if np.isfinite(rows.data).all() else np.argwhere(~np.isfinite(rows.data))[0]
-        place = (
-            "" if bad is None else f" in row {np.searchsorted(rows.indptr, bad[0], 'right') - 1}"
-        )
-    else:
+    if not sparse.issparse(rows):
         rows = aligned(rows)
-        # A sum is finite unless an entry is not, or it overflows: only then all are looked at.
-        bad = None
-        if not np.isfinite(rows.sum(dtype=np.float64)) and not np.isfinite(rows).all():
-            bad = np.argwhere(~np.isfinite(rows))[0]
-            place = f" in row {bad[0]}, column {bad[1]}"
-    if bad is not None:
-        raise ValueError(f"X has NaN or infinity in its block {number}{place} of the block.")
+    squares = squared_norms(*flat_rows(rows), rows.shape[0])
+    wrong = np.flatnonzero(~(squares <= LARGEST**2))
+    if wrong.size:
+        row = rows[[wrong[0]]]
+        values = row.toarray()[0] if sparse.issparse(row) else row[0]
+        if np.isfinite(values).all():
+            raise ValueError(
+                f"X has a row that is too long, row {wrong[0]} of its block {number}: products of "
+                f"lengths above {LARGEST:g} may overflow. Rescale X."
+            )
+        column = np.flatnonzero(~np.isfinite(values))[0]
+        raise ValueError(
+            f"X has NaN or infinity in its block {number} in row {wrong[0]}, column {column} of "
+            "the block."
+        )
     return rows
 
 
@@ -261,12 +293,19 @@ def check_weights(values, number: int) -> np.ndarray:
     return values
 
 
-def classes_of(values) -> np.ndarray:
-    """Return the classes of a block."""
+def classes_of(values, number: int) -> np.ndarray:
+    """Return the classes of a block; raise if labels are missing or of several kinds."""
     values = np.asarray(values)
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError("y has NaN or infinity.")
-    return np.unique(values)
+    try:
+        classes = np.unique(values)
+        missing = bool((classes != classes).any())
+    except TypeError:  # None, pandas.NA, strings beside numbers
+        missing = True
+    if missing or (classes.dtype.kind == "f" and not np.isfinite(classes).all()):
+        raise ValueError(
+            f"y has NaN, infinity, missing labels or labels of several kinds in its block {number}."
+        )
+    return classes
 
 
 def label(rows, values, weights, classes: np.ndarray) -> Block:

@@ -128,22 +128,6 @@ def test_chunks_of_other_kinds(client):
     assert (primal - dual) / primal <= 1e-9 + 1e-12
 
 
-@pytest.mark.slow
-def test_frames_by_name(client):
-    pd = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    import dask.dataframe as dd
-
-    frame = dd.from_pandas(pd.DataFrame(X, columns=[f"f{j}" for j in range(30)]), npartitions=3)
-    labels = dd.from_pandas(pd.Series(y), npartitions=3)
-    model = DistributedLinearSVC(tol=1e-10).fit(frame, labels)
-    assert_allclose(model.coef_, ScreenedLinearSVC(tol=1e-12).fit(X, y).coef_, rtol=1e-3, atol=1e-5)
-    assert list(model.feature_names_in_) == list(frame.columns)
-    assert model.score(frame, labels) == model.score(X, y)
-    with pytest.raises(ValueError, match="columns of fit, in this order"):
-        model.predict(frame[list(frame.columns[::-1])])
-
-
 def test_several_C_in_the_same_passes(client):
     path = distributed_svc_path(ROWS, y, [1.0, 0.01, 0.1], tol=1e-9)
     assert_array_equal(path.Cs, [0.01, 0.1, 1.0])
