@@ -19,10 +19,9 @@ from skscreen.fitting.warning import warn_user
 
 # Passes that ordinary data do not reach.
 _MOST_PASSES = 200
-# The start is the solution for a part of the rows: so many for each weight, at least and at most so
-# many numbers, if that is a small share of all; to this gap, in at most so many passes.
-_ROWS_A_WEIGHT, _LEAST_ROWS, _MOST_NUMBERS, _SMALL_SHARE = 100, 5_000, 2e7, 0.25
-_ROUGH, _MOST_ROUGH = 1e-5, 60
+# The start is the solution for a part of the rows, to this gap: so many rows for each weight, at
+# least so many rows and at most so many numbers.
+_ROWS_A_WEIGHT, _LEAST_ROWS, _MOST_NUMBERS, _ROUGH = 100, 5_000, 2e7, 1e-5
 
 # What a lost cluster raises.
 LOST = (CommClosedError, KilledWorker, CancelledError, FutureCancelledError, TimeoutError)
@@ -48,13 +47,13 @@ def start_of(model, old: dict, data: LabelledRows, problems: Problems) -> np.nda
     if not np.array_equal(old["classes_"], data.classes) or coef.shape[1] != data.n_features:
         raise ValueError("warm_start needs the classes and the columns of the previous fit.")
     if not problems.scale:
-        return coef.T.copy()
-    return np.vstack([coef.T, intercept / problems.scale])
+        return coef.copy()
+    return np.column_stack([coef, intercept / problems.scale])
 
 
 def from_part(data: LabelledRows, problems: Problems, tol: float) -> np.ndarray:
     """Return the weights for every so-manieth row, found here."""
-    W = np.zeros((problems.width, problems.Cs.size))
+    W = np.zeros((problems.Cs.size, problems.width))
     wanted = min(max(_LEAST_ROWS, _ROWS_A_WEIGHT * problems.width), _MOST_NUMBERS / problems.width)
     if not problems.with_matrix:
         return W
@@ -108,10 +107,10 @@ def _progress(gap: float, tol: float) -> float:
 
 
 def attributes(W: np.ndarray, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
-    """Return coefficients (n, d) and intercepts (n,) of weights (D, n)."""
+    """Return coefficients (n, d) and intercepts (n,) of weights (n, D)."""
     if not problems.scale:
-        return W.T.copy(), np.zeros(W.shape[1])
-    return W[:-1].T.copy(), problems.scale * W[-1]
+        return W.copy(), np.zeros(len(W))
+    return W[:, :-1].copy(), problems.scale * W[:, -1]
 
 
 def _set(model, found: Iterate, problems: Problems, n_passes: int, history: list) -> None:

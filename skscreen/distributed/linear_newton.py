@@ -20,7 +20,6 @@ for solving Lasso problems, SIAM J. Optim. 28.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -65,16 +64,6 @@ _LARGE = 100_000
 _MOST_FAILURES = 15
 
 
-class Rows(Protocol):
-    """Labelled rows, here or on workers."""
-
-    def evaluate(self, kept: Any, W: np.ndarray, task: Task) -> tuple[list[Sums], Any]:
-        """Return sums at W (D, n), and what the rows keep of this pass for the next one."""
-
-    def product(self, kept: Any, V: np.ndarray, variants: np.ndarray, scale: float) -> np.ndarray:
-        """Return products (D, n) of the second derivatives of a pass with V (D, n)."""
-
-
 @dataclass(frozen=True)
 class Problems:
     """All problems that share the rows.
@@ -113,7 +102,7 @@ class Problems:
 
 @dataclass(frozen=True)
 class Iterate:
-    """The best weights (D, n) so far, with their primal and dual objectives (n,)."""
+    """The best weights (n, D) so far, with their primal and dual objectives (n,)."""
 
     W: np.ndarray
     primal: np.ndarray
@@ -131,15 +120,17 @@ class Newton:
 
     Parameters
     ----------
-    rows : Rows
+    rows : LocalRows or ClusterRows
     problems : Problems
-    W : ndarray of shape (D, n)
+    W : ndarray of shape (n, D)
         Start.
     tol : float
         Relative duality gap to reach.
     """
 
-    def __init__(self, rows: Rows, problems: Problems, W: np.ndarray, tol: float):
+    def __init__(
+        self, rows: "LocalRows | ClusterRows", problems: Problems, W: np.ndarray, tol: float
+    ):
         self._rows, self._problems, self._tol = rows, problems, tol
         n = problems.Cs.size
         self._kept = None
@@ -165,7 +156,7 @@ class Newton:
     def _pass(self, columns: np.ndarray) -> bool:
         """Evaluate the trial points of some problems and choose the next; return if a gap fell."""
         problems, C, n = self._problems, self._problems.Cs[columns], columns.size
-        W = self._W[:, columns] + self._length[columns] * self._step[:, columns]
+        W = self._W[columns] + self._length[columns, None] * self._step[columns]
         widths = self._widths[columns]
         narrow = widths * np.where(self._n_passes[columns] < _FEW, *_NARROWER)
         task = Task(
@@ -178,7 +169,7 @@ class Newton:
         points = [_Point.of(W, C, own) for own in sums]
         better = [self._improve(columns, point) for point in points]
         here = points[0]
-        taken, length = self._judge(columns, W, C * sums[0].slopes)
+        taken, length = self._judge(columns, W, C[:, None] * sums[0].slopes)
         moves = np.zeros(n, bool)
         if problems.hinge:
             moves = taken & here.solved(self._tol)
@@ -196,27 +187,27 @@ class Newton:
         best = self._best
         better = point.gap < (best.primal - best.dual)[columns]
         own = columns[better]
-        best.W[:, own] = point.W[:, better]
+        best.W[own] = point.W[better]
         best.primal[own], best.dual[own] = point.primal[better], (point.primal - point.gap)[better]
         return bool(better.any())
 
     def _judge(self, columns, W, slopes) -> tuple[np.ndarray, np.ndarray]:
         """Return which steps (n,) are taken, and the lengths to try of those that are too long.
 
-        `slopes` (lengths, n) are those of the losses along W - start. The slope of the objective is
+        `slopes` (n, lengths) are those of the losses along W - start. The slope of the objective is
         piecewise linear and ascending: its root is found between the lengths where it is known.
         """
-        change = W - self._W[:, columns]
-        square, linear = np.sum(change**2, axis=0), np.sum(change * self._W[:, columns], axis=0)
-        total = slopes + linear + LENGTHS[:, None] * square
+        change = W - self._W[columns]
+        square, linear = _dots(change, change), _dots(change, self._W[columns])
+        total = slopes + linear[:, None] + LENGTHS * square[:, None]
         last = self._length[columns]
         # After a first trial a step is taken whatever it is: it is at the least of the objective.
-        taken = (total[-1] <= -_SLOPE * total[0]) | (last < 1.0)
+        taken = (total[:, -1] <= -_SLOPE * total[:, 0]) | (last < 1.0)
         taken |= ~np.isfinite(self._objective[columns])
         lengths = np.ones(columns.size)
         for p in np.flatnonzero(~taken):
-            k = max(int(np.argmax(total[:, p] > 0.0)), 1)
-            low, high = total[k - 1 : k + 1, p]
+            k = max(int(np.argmax(total[p] > 0.0)), 1)
+            low, high = total[p, k - 1 : k + 1]
             share = -low / (high - low) if high > low and low < 0.0 else 0.5
             lengths[p] = LENGTHS[k - 1] + share * (LENGTHS[k] - LENGTHS[k - 1])
         return taken, lengths
@@ -225,14 +216,14 @@ class Newton:
         """Take the trial points that were accepted, and compute steps from there."""
         chosen = columns[taken]
         point = points[0].where(moves, points[-1]).take(taken)
-        self._W[:, chosen], self._length[chosen] = W[:, taken], 1.0
+        self._W[chosen], self._length[chosen] = W[taken], 1.0
         self._objective[chosen] = point.objective
         variants = moves[taken]
         if self._problems.with_matrix:
             step = point.newton_steps()
         else:
             step = self._conjugate_gradients(columns, point, taken, moves)
-        self._step[:, chosen] = step
+        self._step[chosen] = step
         if self._problems.hinge:
             self._widen(chosen[~variants])
 
@@ -243,15 +234,16 @@ class Newton:
         self._n_passes[slow] = 0
         # The objective is another one: the next point is taken whatever it is.
         self._objective[slow] = np.inf
-        self._step[:, slow] = 0.0
+        self._step[slow] = 0.0
 
     def _conjugate_gradients(self, columns, point, taken, moves) -> np.ndarray:
         """Return steps of accepted points: (I + H) step = -gradient, scaled by the diagonal."""
-        C, diagonal = self._problems.Cs[columns], np.ones((point.gradient.shape[0], columns.size))
-        residual = np.zeros_like(diagonal)
-        residual[:, taken], diagonal[:, taken] = -point.gradient, 1.0 + point.curvature.T
-        x, direction, size = np.zeros_like(residual), residual / diagonal, 0.0
-        size = np.sum(residual * direction, axis=0)
+        C = self._problems.Cs[columns, None]
+        residual = np.zeros((columns.size, self._problems.width))
+        diagonal = np.ones_like(residual)
+        residual[taken], diagonal[taken] = -point.gradient, 1.0 + point.curvature
+        x, direction = np.zeros_like(residual), residual / diagonal
+        size = _dots(residual, direction)
         wanted = _RESIDUAL**2 * size
         for _ in range(_MOST_PRODUCTS):
             if (size <= wanted).all():
@@ -259,27 +251,30 @@ class Newton:
             image = direction + C * self._rows.product(
                 self._kept, direction, moves, self._problems.scale
             )
-            curvature = np.sum(direction * image, axis=0)
+            curvature = _dots(direction, image)
             length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0.0)
             length[size <= wanted] = 0.0
-            x += length * direction
-            residual -= length * image
+            x += length[:, None] * direction
+            residual -= length[:, None] * image
             scaled = residual / diagonal
-            before, size = size, np.sum(residual * scaled, axis=0)
-            direction = (
-                scaled
-                + np.divide(size, before, out=np.zeros_like(size), where=before > 0.0) * direction
-            )
-        return x[:, taken]
+            before, size = size, _dots(residual, scaled)
+            share = np.divide(size, before, out=np.zeros_like(size), where=before > 0.0)
+            direction = scaled + share[:, None] * direction
+        return x[taken]
+
+
+def _dots(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return the inner products (n,) of rows."""
+    return np.sum(A * B, axis=1)
 
 
 @dataclass(frozen=True)
 class _Point:
     """Problems at some weights: the smooth objective that Newton's method sees, and the gap."""
 
-    W: np.ndarray  # (D, n)
+    W: np.ndarray  # (n, D)
     objective: np.ndarray  # (n,)
-    gradient: np.ndarray  # (D, n)
+    gradient: np.ndarray  # (n, D)
     curvature: np.ndarray  # (n, D, D) or (n, D), without the identity
     primal: np.ndarray  # (n,)
     gap: np.ndarray  # (n,) absolute
@@ -288,39 +283,34 @@ class _Point:
     @classmethod
     def of(cls, W: np.ndarray, C: np.ndarray, sums: Sums) -> "_Point":
         """Return problems whose sums over rows are these."""
-        gradient, half = W - C * sums.gradient, 0.5 * np.sum(W * W, axis=0)
-        gap = 0.5 * np.sum(gradient * gradient, axis=0) + C * sums.slack
-        scales = C.reshape((-1,) + (1,) * (sums.curvature.ndim - 1))
+        gradient, half = W - C[:, None] * sums.gradient, 0.5 * _dots(W, W)
+        gap = 0.5 * _dots(gradient, gradient) + C * sums.slack
+        curvature = _each(C, sums.curvature) * sums.curvature
         return cls(
-            W, half + C * sums.smooth, gradient, scales * sums.curvature, half + C * sums.loss,
-            gap, C * sums.slack,
+            W, half + C * sums.smooth, gradient, curvature, half + C * sums.loss, gap,
+            C * sums.slack,
         )  # fmt: skip
 
     def where(self, condition: np.ndarray, other: "_Point") -> "_Point":
         """Return `other` for the problems that meet a condition (n,)."""
         if not condition.any():
             return self
-        chosen = {}
-        for name, values in vars(self).items():
-            first = name == "curvature"
-            mask = condition.reshape((-1,) + (1,) * (values.ndim - 1)) if first else condition
-            chosen[name] = np.where(mask, getattr(other, name), values)
-        return _Point(**chosen)
+        return _Point(**{
+            name: np.where(_each(condition, values), getattr(other, name), values)
+            for name, values in vars(self).items()
+        })  # fmt: skip
 
     def take(self, mask: np.ndarray) -> "_Point":
         """Return some of the problems."""
-        some = {
-            name: values[..., mask] for name, values in vars(self).items() if name != "curvature"
-        }
-        return _Point(**some, curvature=self.curvature[mask])
+        return _Point(**{name: values[mask] for name, values in vars(self).items()})
 
     def solved(self, tol: float) -> np.ndarray:
         """Return which gradients add little to the gap beside the smoothing."""
         allowed = np.maximum(self.slack, tol * self.primal)
-        return 0.5 * np.sum(self.gradient * self.gradient, axis=0) <= _INEXACT * allowed
+        return 0.5 * _dots(self.gradient, self.gradient) <= _INEXACT * allowed
 
     def newton_steps(self) -> np.ndarray:
-        """Return the solutions (D, n) of (I + H) step = -gradient."""
+        """Return the solutions (n, D) of (I + H) step = -gradient."""
         steps = np.empty_like(self.gradient)
         for p, matrix in enumerate(self.curvature):
             # Sums in single precision: a ridge of their rounding errors keeps the factor alive.
@@ -334,8 +324,13 @@ class _Point:
                     break
                 except np.linalg.LinAlgError:
                     ridge = max(10.0 * ridge, EPS * trace)
-            steps[:, p] = -cho_solve(factor, self.gradient[:, p], check_finite=False)
+            steps[p] = -cho_solve(factor, self.gradient[p], check_finite=False)
         return steps
+
+
+def _each(factors: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return factors of problems (n,) in the shape that multiplies values (n, ...)."""
+    return factors.reshape(-1, *[1] * (values.ndim - 1))
 
 
 class LocalRows:

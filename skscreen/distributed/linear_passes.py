@@ -78,9 +78,9 @@ class Sums:
     loss: np.ndarray  # (n,) losses
     smooth: np.ndarray  # (n,) what Newton's method sees: losses, smoothed for the hinge
     slack: np.ndarray  # (n,) loss - a h for the hinge, 0 for the squared one
-    gradient: np.ndarray  # (D, n) of a y (x, B)
+    gradient: np.ndarray  # (n, D) of a y (x, B)
     curvature: np.ndarray  # (n, D, D), lower triangles, or (n, D)
-    slopes: np.ndarray  # (lengths, n) of smooth along the step that ended here; 0 for "next"
+    slopes: np.ndarray  # (n, lengths) of smooth along the step that ended here; 0 for "next"
 
     def add(self, other: Self) -> None:
         """Add the sums of other rows."""
@@ -101,12 +101,12 @@ class Kept(NamedTuple):
 def linear_pass(
     block: Block, last: dict[int, Kept] | None, W: np.ndarray, task: Task
 ) -> tuple[list[Sums], dict[int, Kept]]:
-    """Return the sums of a block at the weights W (D, n): here, and for the hinge next.
+    """Return the sums of a block at the weights W (n, D): here, and for the hinge next.
 
     And what is kept of each problem, by its position among all. `last` is what was kept of the pass
     before; without, the base is 1/2.
     """
-    (n, d), (width, n_some) = block.rows.shape, W.shape
+    n, (n_some, width) = block.rows.shape[0], W.shape
     n_variants = max(task.widths.shape[1], 1)
     # Where no matrices are made, factors of all rows are kept.
     step = min(max(_TOGETHER // width, _FEWEST), n) if task.with_matrix else n
@@ -115,26 +115,25 @@ def linear_pass(
         for k, column in enumerate(task.columns.tolist())
     }
     values, gradients = np.zeros((n_some, n_variants, 3)), np.zeros((n_some, n_variants, width))
-    curvature = np.zeros((n_variants, n_some, width, *([width] if task.with_matrix else [])))
-    slopes = np.zeros((n_variants, n_some, LENGTHS.size))
-    weights = np.ascontiguousarray(W.T)
+    curvature = np.zeros((n_some, n_variants, width, *([width] if task.with_matrix else [])))
+    slopes = np.zeros((n_some, n_variants, LENGTHS.size))
     rows, room = flat_rows(block.rows), None
     if task.with_matrix and not sparse.issparse(block.rows):
         room = np.empty((step, width), rows[0].dtype), np.empty((width, width), rows[0].dtype)
-    with blas_threads_for(d):
+    with blas_threads_for(width):
         for first in range(0, n, max(step, 1)):
             part = first, min(first + step, n)
             for k, own in enumerate(kept.values()):
                 loops.linear_losses(
-                    rows, *part, (weights[k], task.scale, task.positive[k], task.widths[k]),
+                    rows, *part, (W[k], task.scale, task.positive[k], task.widths[k]),
                     (block.codes, block.weights, own.base, own.before),
                     (own.here, own.factors, own.seconds),
-                    (values[k], gradients[k], LENGTHS, slopes[0, k]),
+                    (values[k], gradients[k], LENGTHS, slopes[k, 0]),
                 )  # fmt: skip
-                for second, out in zip(own.seconds, curvature[:, k], strict=True):
+                for second, out in zip(own.seconds, curvature[k], strict=True):
                     _add_curvature(rows, part, second, task.scale, room, out)
     sums = [
-        Sums(*values[:, v].T, gradients[:, v].T, curvature[v], slopes[v].T)
+        Sums(*values[:, v].T, gradients[:, v], curvature[:, v], slopes[:, v])
         for v in range(n_variants)
     ]
     return sums, kept
@@ -177,8 +176,8 @@ def linear_kept(result: tuple[list[Sums], dict[int, Kept]]) -> dict[int, Kept]:
 def linear_product(
     block: Block, kept: dict[int, Kept], V: np.ndarray, variants: np.ndarray, scale: float
 ) -> np.ndarray:
-    """Return sum_i second_i (x, B) <(x, B), v> for the column v (D,) of each problem."""
-    rows, out = flat_rows(block.rows), np.zeros(V.T.shape)
-    for own, v, variant, into in zip(kept.values(), V.T, variants, out, strict=True):
-        loops.add_curved(rows, scale, own.seconds[int(variant)], v.copy(), into)
-    return out.T
+    """Return sum_i second_i (x, B) <(x, B), v> (n, D) for the row v of V (n, D) of each problem."""
+    rows, out = flat_rows(block.rows), np.zeros_like(V)
+    for own, v, variant, into in zip(kept.values(), V, variants, out, strict=True):
+        loops.add_curved(rows, scale, own.seconds[int(variant)], v, into)
+    return out

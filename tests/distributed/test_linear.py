@@ -148,13 +148,15 @@ def test_sums_of_a_pass(widths):
     rng = np.random.default_rng(0)
     rows, weights = rng.normal(size=(50, 3)), rng.random(50)
     codes = rng.integers(0, 2, 50, dtype=np.int32)
-    W, scale = rng.normal(size=(4, 2)), 0.7
+    W, scale = rng.normal(size=(2, 4)), 0.7
     positive = np.array([0, 1])
     none = np.zeros(2, bool)
     task = Task(np.arange(2), positive, none, none, widths, scale, True)
 
     def smooth(W):
-        h = 1.0 - np.where(codes[:, None] == positive, 1.0, -1.0) * (rows @ W[:3] + scale * W[3])
+        h = 1.0 - np.where(codes[:, None] == positive, 1.0, -1.0) * (
+            rows @ W[:, :3].T + scale * W[:, 3]
+        )
         if not widths.size:
             return weights @ np.maximum(h, 0.0) ** 2
         a = np.clip(0.5 + h / widths[:, 0], 0.0, 1.0)
@@ -164,23 +166,23 @@ def test_sums_of_a_pass(widths):
     assert_allclose(sums[0].smooth, smooth(W), rtol=1e-12)
     step = 1e-6
     for j in range(4):
-        unit = np.zeros((4, 2))
-        unit[j] = step
+        unit = np.zeros((2, 4))
+        unit[:, j] = step
         slope = (smooth(W + unit) - smooth(W - unit)) / (2.0 * step)
-        assert_allclose(-sums[0].gradient[j], slope, rtol=1e-5, atol=1e-7)
+        assert_allclose(-sums[0].gradient[:, j], slope, rtol=1e-5, atol=1e-7)
     # Second derivatives as matrices and as products are the same.
     flat = Task(np.arange(2), positive, none, none, widths, scale, False)
     block = Block(rows, codes, weights)
     parts, kept = linear_pass(block, None, W, flat)
-    V = rng.normal(size=(4, 2))
+    V = rng.normal(size=(2, 4))
     products = linear_product(block, kept, V, none, scale)
     for p in range(2):
         lower = np.tril(sums[0].curvature[p])
         matrix = lower + np.tril(lower, -1).T
-        assert_allclose(products[:, p], matrix @ V[:, p], rtol=1e-10)
+        assert_allclose(products[p], matrix @ V[p], rtol=1e-10)
         assert_allclose(parts[0].curvature[p], np.diag(matrix), rtol=1e-10)
     # Slopes along the step from h = 0, where a block begins.
-    assert sums[0].slopes.shape == (LENGTHS.size, 2)
+    assert sums[0].slopes.shape == (2, LENGTHS.size)
 
 
 @pytest.mark.parametrize("hinge", [False, True])
@@ -188,7 +190,7 @@ def test_conjugate_gradients_for_wide_rows(monkeypatch, hinge):
     block = Block(X, y.astype(np.int32), np.ones(len(X)))
     problems = Problems(np.array([1]), np.array([0.1]), 1.0, hinge, 31)
     monkeypatch.setattr(Problems, "with_matrix", False)
-    for found in Newton(LocalRows(block), problems, np.zeros((31, 1)), 1e-7).passes(300):  # noqa: B007
+    for found in Newton(LocalRows(block), problems, np.zeros((1, 31)), 1e-7).passes(300):  # noqa: B007
         pass
     loss = "hinge" if hinge else "squared_hinge"
     expected = ScreenedLinearSVC(0.1, loss=loss, tol=1e-12).fit(X, y)
