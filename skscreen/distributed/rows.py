@@ -44,7 +44,10 @@ def _(block: Block) -> int:
 def joined(blocks: list[Block]) -> Block:
     """Return the rows of all blocks in one."""
     rows = [block.rows for block in blocks]
-    stack = sparse.vstack(rows, format="csr") if sparse.issparse(rows[0]) else np.concatenate(rows)
+    if any(map(sparse.issparse, rows)):
+        stack = sparse.vstack([sparse.csr_array(some) for some in rows], format="csr")
+    else:
+        stack = np.concatenate(rows)
     codes = np.concatenate([block.codes for block in blocks])
     return Block(stack, codes, np.concatenate([block.weights for block in blocks]))
 
