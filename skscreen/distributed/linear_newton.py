@@ -28,10 +28,9 @@ from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
 from skscreen.distributed.linear_passes import (
     LENGTHS,
-    Kept,
+    Passed,
     Sums,
     Task,
-    linear_kept,
     linear_pass,
     linear_product,
     linear_sums,
@@ -133,7 +132,7 @@ class Newton:
     ):
         self._rows, self._problems, self._tol = rows, problems, tol
         n = problems.Cs.size
-        self._kept = None
+        self._last = None
         self._widths = np.full(n, _FIRST_WIDTH if W.any() else _WIDEST_WIDTH)
         # Where each problem is, its step from there, and the length that is tried.
         self._W, self._step, self._length = W.copy(), np.zeros_like(W), np.ones(n)
@@ -164,7 +163,7 @@ class Newton:
             np.column_stack((widths, narrow) if problems.hinge else (np.empty((n, 0)),)),
             problems.scale, problems.with_matrix,
         )  # fmt: skip
-        sums, self._kept = self._rows.evaluate(self._kept, W, task)
+        sums, self._last = self._rows.evaluate(self._last, W, task)
         self._n_passes[columns] += 1
         points = [_Point.of(W, C, own) for own in sums]
         better = [self._improve(columns, point) for point in points]
@@ -249,7 +248,7 @@ class Newton:
             if (size <= wanted).all():
                 break
             image = direction + C * self._rows.product(
-                self._kept, direction, moves, self._problems.scale
+                self._last, direction, moves, self._problems.scale
             )
             curvature = _dots(direction, image)
             length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0.0)
@@ -339,13 +338,14 @@ class LocalRows:
     def __init__(self, block: Block):
         self._block = block
 
-    def evaluate(self, kept: Kept | None, W: np.ndarray, task: Task) -> tuple[list[Sums], Kept]:
-        """Return sums at W and what the block keeps."""
-        return linear_pass(self._block, kept, W, task)
+    def evaluate(self, last: Passed | None, W: np.ndarray, task: Task) -> tuple[list[Sums], Passed]:
+        """Return sums at W, and the pass for the next one."""
+        passed = linear_pass(self._block, last, W, task)
+        return passed[0], passed
 
-    def product(self, kept, V: np.ndarray, variants: np.ndarray, scale: float) -> np.ndarray:
+    def product(self, last: Passed, V: np.ndarray, variants: np.ndarray, scale: float):
         """Return products of the second derivatives with V."""
-        return linear_product(self._block, kept, V, variants, scale)
+        return linear_product(self._block, last, V, variants, scale)
 
 
 class ClusterRows:
@@ -360,10 +360,10 @@ class ClusterRows:
     def __init__(self, blocks: Parts):
         self._blocks, self.n_passes = blocks, 0
 
-    def evaluate(self, kept: Parts | None, W: np.ndarray, task: Task) -> tuple[list[Sums], Parts]:
-        """Return sums at W and what the blocks keep."""
+    def evaluate(self, last: Parts | None, W: np.ndarray, task: Task) -> tuple[list[Sums], Parts]:
+        """Return sums at W, and the pass of each block for the next one."""
         self.n_passes += 1
-        each = [[None] * len(self._blocks) if kept is None else kept]
+        each = [[None] * len(self._blocks) if last is None else last]
         results = self._blocks.then(
             linear_pass,
             each=[*each, [self._shared(W)] * len(self._blocks), [task] * len(self._blocks)],
@@ -372,13 +372,13 @@ class ClusterRows:
         for sums in others:
             for mine, theirs in zip(total, sums, strict=True):
                 mine.add(theirs)
-        return total, results.then(linear_kept)
+        return total, results
 
-    def product(self, kept: Parts, V: np.ndarray, variants: np.ndarray, scale: float) -> np.ndarray:
+    def product(self, last: Parts, V: np.ndarray, variants: np.ndarray, scale: float) -> np.ndarray:
         """Return products of the second derivatives with V."""
         self.n_passes += 1
         n = len(self._blocks)
-        each = [kept, [self._shared(V)] * n, [variants] * n, [scale] * n]
+        each = [last, [self._shared(V)] * n, [variants] * n, [scale] * n]
         return sum(self._blocks.map(linear_product, each=each), np.zeros_like(V))
 
     def _shared(self, array: np.ndarray):

@@ -98,20 +98,21 @@ class Kept(NamedTuple):
     seconds: np.ndarray  # (variants, n) second derivatives, if products with them are asked for
 
 
-def linear_pass(
-    block: Block, last: dict[int, Kept] | None, W: np.ndarray, task: Task
-) -> tuple[list[Sums], dict[int, Kept]]:
-    """Return the sums of a block at the weights W (n, D): here, and for the hinge next.
+# What a pass returns: sums, here and for the hinge next; what is kept, by position among all.
+Passed = tuple[list[Sums], dict[int, Kept]]
 
-    And what is kept of each problem, by its position among all. `last` is what was kept of the pass
-    before; without, the base is 1/2.
+
+def linear_pass(block: Block, last: Passed | None, W: np.ndarray, task: Task) -> Passed:
+    """Return the sums of a block at the weights W (n, D), and what is kept of its rows.
+
+    `last` is the pass before; without, the base is 1/2.
     """
     n, (n_some, width) = block.rows.shape[0], W.shape
     n_variants = max(task.widths.shape[1], 1)
     # Where no matrices are made, factors of all rows are kept.
     step = min(max(_TOGETHER // width, _FEWEST), n) if task.with_matrix else n
     kept = {
-        column: _begin(n, (n_variants, step), task, k, last and last[column])
+        column: _begin(n, (n_variants, step), task, k, last and last[1][column])
         for k, column in enumerate(task.columns.tolist())
     }
     values, gradients = np.zeros((n_some, n_variants, 3)), np.zeros((n_some, n_variants, width))
@@ -163,21 +164,16 @@ def _add_curvature(rows: tuple, part: tuple[int, int], second, scale: float, roo
         out += np.matmul(roots.T, roots, out=product)
 
 
-def linear_sums(result: tuple[list[Sums], dict[int, Kept]]) -> list[Sums]:
+def linear_sums(passed: Passed) -> list[Sums]:
     """Return what the driver needs of a pass."""
-    return result[0]
-
-
-def linear_kept(result: tuple[list[Sums], dict[int, Kept]]) -> dict[int, Kept]:
-    """Return what stays on the worker."""
-    return result[1]
+    return passed[0]
 
 
 def linear_product(
-    block: Block, kept: dict[int, Kept], V: np.ndarray, variants: np.ndarray, scale: float
+    block: Block, passed: Passed, V: np.ndarray, variants: np.ndarray, scale: float
 ) -> np.ndarray:
     """Return sum_i second_i (x, B) <(x, B), v> (n, D) for the row v of V (n, D) of each problem."""
     rows, out = flat_rows(block.rows), np.zeros_like(V)
-    for own, v, variant, into in zip(kept.values(), V, variants, out, strict=True):
+    for own, v, variant, into in zip(passed[1].values(), V, variants, out, strict=True):
         loops.add_curved(rows, scale, own.seconds[int(variant)], v, into)
     return out

@@ -107,13 +107,12 @@ def read_rows(client, X, y, sample_weight, class_weight) -> LabelledRows:
     if not sum(sizes):
         raise ValueError(f"X must have at least one row, got shape (0, {n_features}).")
     labels = _beside("y", client, y, sizes)
-    if sample_weight is None:
-        weights = Parts(client, [client.submit(np.ones, size, pure=False) for size in sizes])
-    else:
+    weights = [None] * len(sizes)
+    if sample_weight is not None:
         weights = _beside("sample_weight", client, sample_weight, sizes)
-    weights = weights.then(check_weights, each=[range(len(sizes))])
+        weights = weights.then(check_weights, each=[range(len(sizes))]).futures
     classes = _all_classes(labels.map(classes_of, each=[range(len(sizes))]))
-    labelled = [rows.futures, labels.futures, weights.futures]
+    labelled = [rows.futures, labels.futures, weights]
     blocks = [
         client.submit(label, *parts, classes, pure=False, workers=[place], allow_other_workers=True)
         for *parts, place in zip(*labelled, spread(client, rows.futures, sizes), strict=True)
@@ -314,7 +313,7 @@ def classes_of(values, number: int) -> np.ndarray:
 def label(rows, values, weights, classes: np.ndarray) -> Block:
     """Return a block whose labels are codes of classes."""
     codes = np.searchsorted(classes, np.asarray(values)).astype(np.int32)
-    return Block(rows, codes, weights)
+    return Block(rows, codes, np.ones(len(codes)) if weights is None else weights)
 
 
 def total_weights(block: Block, n_classes: int) -> np.ndarray:
