@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import scale
 
 from skscreen import ScreenedRTLM
-from skscreen.metric_learning.screening import bounds
+from skscreen.metric_learning.screening.paper import bounds
 
 # 89 wines with 13 features: 801 triplets for three neighbours, no two distances are equal.
 X, y = load_wine(return_X_y=True)

@@ -21,7 +21,8 @@ from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem, Proximal
 from skscreen.metric_learning.problem.triplets import comparisons_from_arrays
 from skscreen.metric_learning.screening.active import decide, leave_out
-from skscreen.metric_learning.screening.bounds import gap_ball
+from skscreen.metric_learning.screening.ball import gap_ball
+from skscreen.metric_learning.screening.paper.hook import PaperScreening
 
 EPS = np.finfo(float).eps
 
@@ -45,9 +46,10 @@ def time_limit(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-def screen(objective, balls, codes=None, rule="sphere"):
-    """The reduced problem; fills in the codes of the decided items."""
-    return leave_out(objective, decide(objective, balls, codes, rule))
+def screen(objective, balls, codes=None, rule=None):
+    """The reduced problem; fills in the codes of the decided items. No rule: rows at once."""
+    hook = None if rule is None else PaperScreening(rule=rule)
+    return leave_out(objective, decide(objective, balls, codes, hook))
 
 
 # -- items ---------------------------------------------------------------------------------------

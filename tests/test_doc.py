@@ -15,7 +15,7 @@ import skscreen.datasets
 import skscreen.distributed
 import skscreen.inspection
 import skscreen.preprocessing
-from skscreen.metric_learning.screening.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.svm.screening.rules import BOUNDS as SAMPLE_BOUNDS
 
 DOC = Path(__file__).parents[1] / "doc"

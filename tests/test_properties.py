@@ -21,8 +21,9 @@ from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem, Proximal
 from skscreen.metric_learning.problem.triplets import comparisons_from_arrays, triplets_from_labels
-from skscreen.metric_learning.screening.bounds import BOUNDS
-from skscreen.metric_learning.screening.rules import RULES
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.hook import PaperScreening
+from skscreen.metric_learning.screening.paper.rules import RULES
 from skscreen.metric_learning.solvers.progress import Options
 
 examples = settings(deadline=None, derandomize=True, max_examples=25)
@@ -102,7 +103,7 @@ def test_screening_does_not_change_the_objective(data, gamma, diagonal, k, fract
     lam = fraction * lam_max if lam_max else 1.0
     objectives = []
     for screening in (False, True):
-        options = Options(screening=screening, bounds=tuple(BOUNDS), screen_every=3, rule=rule)
+        options = Options(PaperScreening(tuple(BOUNDS), rule), screening, screen_every=3)
         solution = solve(problem, lam, lam_max, first, options)
         objectives.append(solution.certificate.primal)
     assert abs(objectives[0] - objectives[1]) <= 1e-6 * objectives[0]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from skscreen.metric_learning.screening.bounds import BOUNDS
-from skscreen.metric_learning.screening.rules import RULES
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.rules import RULES
 from tests.proofs.safety import comparisons, fits, losses, samples, screening
 from tests.proofs.safety.comparison_problems import Independent, draw
 from tests.proofs.safety.recorder import END, INSIDE, PATH, SOLVE

@@ -6,6 +6,7 @@
 using namespace skscreen;
 
 using Numbers = Array<const double>;
+using Four = std::tuple<Numbers, Numbers, Numbers, Numbers>;
 
 // Loops over items, whose numbers may be of 32 or 64 bits.
 template <class Integer>
@@ -27,26 +28,46 @@ static void bind_items(nb::module_& m) {
       nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
       nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
       nb::arg(), nb::arg(), ReleaseGIL());
-  using Four = std::tuple<Numbers, Numbers, Numbers, Numbers>;
   m.def(
-      "refine_pass",
-      [](Array<int64_t> start, Array<int64_t> stop, Array<const int64_t> base,
-         Array<const Integer> rank, Pairs near, Pairs far, Matrix<const double> X, bool diagonal,
-         Numbers near_sizes, Numbers far_sizes, const Four& at, const Four& normal, double scale,
-         double depth, Numbers values, Matrix<const double> points, double noise, double slack,
-         double radius, Levels thresholds, double gamma, std::optional<Array<int8_t>> codes,
-         Array<double> row_linear, Array<double> slot_steps) {
+      "split_rows",
+      [](Ranges start, Ranges stop, Array<const int64_t> base, Array<const Integer> rank,
+         Array<const int8_t> found, Array<int64_t> rows, Array<int64_t> begins, Array<int64_t> ends,
+         std::optional<Array<int8_t>> codes, Array<double> row_linear, Array<double> slot_steps) {
         Decisions<Integer> decisions = {base, rank, codes, row_linear, slot_steps};
-        refine_pass(start, stop, near, far, X, diagonal, near_sizes, far_sizes,
-                    as<Intervals<const double>>(at), as<Intervals<const double>>(normal),
-                    {scale, depth, values, points, noise, slack, radius}, thresholds, gamma,
-                    decisions);
+        split_rows(start, stop, found, rows, begins, ends, decisions);
         return std::pair(decisions.n_zero, decisions.n_linear);
       },
       nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
-      nb::arg(), ReleaseGIL());
+      nb::arg().none(), nb::arg(), nb::arg(), ReleaseGIL());
+  m.def(
+      "list_ranges",
+      [](Ranges start, Ranges stop, Array<const int64_t> base, Array<const Integer> rank,
+         Pairs near, Pairs far, Matrix<const double> X, bool diagonal, Numbers near_sizes,
+         Numbers far_sizes, const Four& at, Levels thresholds, double gamma, double reference_lam,
+         double size, double epsilon, Matrix<double> out) {
+        visit_ranges(start, stop, base, rank, near, far, X, diagonal, near_sizes, far_sizes,
+                     as<Intervals<const double>>(at), thresholds, gamma, reference_lam, size,
+                     epsilon, [&](int64_t number, double low, double high) {
+                       out(number, 0) = low;
+                       out(number, 1) = high;
+                     });
+      },
+      ReleaseGIL());
+  m.def(
+      "count_ranges",
+      [](Ranges start, Ranges stop, Array<const int64_t> base, Array<const Integer> rank,
+         Pairs near, Pairs far, Matrix<const double> X, bool diagonal, Numbers near_sizes,
+         Numbers far_sizes, const Four& at, Levels thresholds, double gamma, double reference_lam,
+         double size, double epsilon, Numbers lams, Array<int64_t> steps) {
+        const double *first = lams.data, *last = lams.data + lams.size;
+        visit_ranges(start, stop, base, rank, near, far, X, diagonal, near_sizes, far_sizes,
+                     as<Intervals<const double>>(at), thresholds, gamma, reference_lam, size,
+                     epsilon, [&](int64_t, double low, double high) {
+                       steps[std::upper_bound(first, last, low) - first] += 1;
+                       steps[std::lower_bound(first, last, high) - first] -= 1;
+                     });
+      },
+      ReleaseGIL());
 }
 
 void bind_metric_learning(nb::module_& m) {
@@ -75,14 +96,17 @@ void bind_metric_learning(nb::module_& m) {
   });
   m.def("zero_range", &zero_range);
   m.def(
-      "add_ranges",
-      [](Ranges start, Ranges stop, Numbers near_sizes, Numbers far_sizes, Numbers near_low,
-         Numbers near_high, Numbers far_low, Numbers far_high, Levels thresholds, double gamma,
-         double reference_lam, double size, double epsilon, Numbers lams, Array<int64_t> steps) {
-        add_ranges(start, stop, near_sizes, far_sizes, {near_low, near_high, far_low, far_high},
-                   thresholds, gamma, reference_lam, size, epsilon, lams, steps);
+      "item_pass",
+      [](Ranges start, Ranges stop, Pairs near, Pairs far, Matrix<const double> X, bool diagonal,
+         Numbers near_sizes, Numbers far_sizes, const Four& at, const Four& normal, double scale,
+         double depth, Numbers values, Matrix<const double> points, double noise, double slack,
+         double radius, Levels thresholds, double gamma, Array<int8_t> codes) {
+        item_pass(start, stop, near, far, X, diagonal, near_sizes, far_sizes,
+                  as<Intervals<const double>>(at), as<Intervals<const double>>(normal),
+                  {scale, depth, values, points, noise, slack, radius}, thresholds, gamma, codes);
       },
       ReleaseGIL());
+  m.def("count_pieces", &count_pieces, ReleaseGIL());
   bind_items<int32_t>(m);
   bind_items<int64_t>(m);
 }

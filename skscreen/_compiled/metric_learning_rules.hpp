@@ -1,5 +1,5 @@
 // What a ball cut by a half-space or a cone proves about one item: see
-// metric_learning/screening/rules.py and cone_rules.py.
+// metric_learning/screening/paper/rules.py.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,14 @@ namespace skscreen {
 // Steps of a search for a multiplier, and for an eigenvalue; ending early is safe.
 constexpr int SEARCH_STEPS = 12, EIGENVALUE_STEPS = 30;
 
-// Smallest margin over a ball cut by a half-space: see `half_space_lower` of rules.py.
+// Smallest margin over a ball cut by a half-space.
+//
+// Theorem J9, with its cases in order: minimise <A, X> over |X - Q| <= r and <P, X> >= 0 with
+// |P| = 1. For any y >= 0 the sphere bound of A - y P is a lower bound, <A, Q> - y <P, Q> -
+// r |A - y P|, and the best y, that of the theorem, makes it the minimum. Evaluated so, it is safe
+// whatever the rounding errors of y. `margin_low` is <A, Q> or less, `norm` is |A| or more, `along`
+// <P, A> or less, `depth` <P, Q> or more. From -radius down the half-space leaves nothing of the
+// ball (rounding errors, or a wrong ball) and nothing may be concluded: the result is -inf.
 inline double half_space_lower(double margin_low, double norm, double radius, double along,
                                double depth) {
   if (!(along > -norm))
@@ -224,8 +231,10 @@ inline bool orthant_decides(Array<const double> centre, double radius, double le
   return false;
 }
 
-// Open interval of lambda for which RRPB proves a margin above a level; (1, 0) if empty: see
-// `zero_range` of ranges.py.
+// Open interval of lambda for which RRPB proves a margin above a level; (1, 0) if empty.
+//
+// `margin` is that at the reference (or less), `norm_bound` the norm of the item (or more); then
+// lambda and norm of the reference, and its distance from the optimum there (or more).
 inline std::pair<double, double> zero_range(double margin, double norm_bound, double level,
                                             double reference_lam, double size, double epsilon) {
   const double reach = size * norm_bound, slack = epsilon * norm_bound;

@@ -1,4 +1,4 @@
-// Passes that decide items: see metric_learning/screening/active.py, cone_rules.py and ranges.py.
+// Passes that decide items: see metric_learning/screening, active.py and paper/.
 #pragma once
 
 #include <optional>
@@ -41,6 +41,19 @@ struct Decisions {
     }
     n_linear += begin - first;
     n_zero += last - end;
+  }
+
+  // The item of row p at slot s is decided.
+  void note(int64_t p, int64_t s, int8_t code) {
+    if (codes) (*codes)[base[p] + (int64_t)rank[s]] = code;
+    if (code == ZERO) {
+      ++n_zero;
+      return;
+    }
+    ++n_linear;
+    row_linear[p] += 1.0;
+    slot_steps[s] += 1.0;
+    if (s + 1 < slot_steps.size) slot_steps[s + 1] -= 1.0;
   }
 };
 
@@ -161,27 +174,29 @@ inline double item_norm(Matrix<const double> X, const int32_t* first, const int3
 
 SKSCREEN_INLINE double rounded_down(double value) { return value - 4.0 * EPS * std::abs(value); }
 
-// Tests of the ends of rows by the linear and the semidefinite rule.
-struct EndTests {
+// Tests of single items by the printed rules.
+struct ItemTests {
   Matrix<const double> X;
   bool diagonal;
   const Cut& cut;
   Matrix<double> scratch;
 
-  // Whether a point of what is left of the ball, Q or the nearest in the half-space, decides.
-  bool may_decide(double margin, double along, double level) const {
-    return margin - std::min(cut.depth, 0.0) * along > level;
-  }
-
-  // Whether <aa' - bb', X> > level for the differences a and b of two pairs of points.
-  bool decides(double margin, double along, double sizes, const int32_t* a, const int32_t* b,
-               double level) const {
-    if (!may_decide(margin, along, level)) return false;
-    const double size = item_norm(X, a, b, diagonal) + 8.0 * EPS * sizes;
-    const double lowest =
-        cut.scale > 0.0 ? half_space_lower(margin, size, cut.radius, along, cut.depth)
-                        : sphere_lower(margin, size, cut.radius);
-    if (lowest > level) return true;
+  // Whether <aa' - bb', X> > level for the differences a and b of two pairs of points, of sizes
+  // |aa'| and |bb'|.
+  bool decides(double margin, double along, double a_size, double b_size, const int32_t* a,
+               const int32_t* b, double level) const {
+    // |aa' - bb'| is at least the difference of the two: most items need no more.
+    const double least = std::max(std::abs(a_size - b_size) - 1e-11 * (a_size + b_size), 0.0);
+    const bool by_ball = sphere_lower(margin, least, cut.radius) > level;
+    // A point of what is left of the ball, Q or the nearest in the half-space, must decide.
+    const bool by_cut = (cut.scale > 0.0 || cut.values.size > 0) &&
+                        margin - std::min(cut.depth, 0.0) * along > level;
+    if (!(by_ball || by_cut)) return false;
+    const double size = item_norm(X, a, b, diagonal) + 8.0 * EPS * (a_size + b_size);
+    if (sphere_lower(margin, size, cut.radius) > level) return true;
+    if (!by_cut) return false;
+    if (cut.scale > 0.0 && half_space_lower(margin, size, cut.radius, along, cut.depth) > level)
+      return true;
     // Without a size or a radius there is nothing to search.
     if (cut.values.size == 0 || !(size > 0.0 && cut.radius > 0.0)) return false;
     for (int64_t k = 0; k < cut.values.size; ++k) {
@@ -195,64 +210,97 @@ struct EndTests {
   }
 };
 
-// Test the ends of each row, inwards for as long as they are decided. `normal` are the intervals of
-// the half-space's normal. For the linear part the pairs change roles.
-template <class Integer>
-void refine_pass(Array<int64_t> start, Array<int64_t> stop, Pairs near, Pairs far,
-                 Matrix<const double> X, bool diagonal, Array<const double> near_sizes,
-                 Array<const double> far_sizes, const Intervals<const double>& at,
-                 const Intervals<const double>& normal, const Cut& cut, Levels thresholds,
-                 double gamma, Decisions<Integer>& decisions) {
+// Low end of a difference of two distances, with the rounding error of the subtraction.
+SKSCREEN_INLINE double difference_low(double low, double high) {
+  return low - high - EPS * (std::abs(low) + std::abs(high));
+}
+
+// Decide undecided items one by one; `codes` are in the order of the rows and their slots. `normal`
+// are the intervals of the half-space's normal. For the linear part the pairs change roles.
+inline void item_pass(Ranges start, Ranges stop, Pairs near, Pairs far, Matrix<const double> X,
+                      bool diagonal, Array<const double> near_sizes, Array<const double> far_sizes,
+                      const Intervals<const double>& at, const Intervals<const double>& normal,
+                      const Cut& cut, Levels thresholds, double gamma, Array<int8_t> codes) {
   std::vector<double> memory(3 * cut.values.size);
-  const EndTests tests = {X, diagonal, cut, {memory.data(), 3, cut.values.size}};
+  const ItemTests tests = {X, diagonal, cut, {memory.data(), 3, cut.values.size}};
   const bool is_cut = cut.scale > 0.0;
+  int8_t* code = codes.data;
   for (int64_t p = 0; p < start.size; ++p) {
-    const int64_t first = start[p], last = stop[p];
     const double rounding = 4.0 * EPS * std::abs(thresholds[p]);
     const double zero_level = thresholds[p] + rounding, linear_level = gamma - thresholds[p] + rounding;
     const int32_t* row = near.row(p).data;
-    int64_t begin = first, end = last;
-    for (; end > first; --end) {
-      const int64_t s = end - 1;
-      const double along =
-          is_cut ? rounded_down(cut.scale * (normal.far_low[s] - normal.near_high[p])) : 0.0;
-      if (!tests.decides(at.far_low[s] - at.near_high[p], along, near_sizes[p] + far_sizes[s],
-                         far.row(s).data, row, zero_level))
-        break;
+    for (int64_t s = start[p]; s < stop[p]; ++s, ++code) {
+      if (*code != UNDECIDED) continue;
+      const int32_t* slot = far.row(s).data;
+      double along = is_cut ? rounded_down(cut.scale * (normal.far_low[s] - normal.near_high[p])) : 0.0;
+      if (tests.decides(difference_low(at.far_low[s], at.near_high[p]), along, far_sizes[s],
+                        near_sizes[p], slot, row, zero_level)) {
+        *code = ZERO;
+        continue;
+      }
+      along = is_cut ? rounded_down(cut.scale * (normal.near_low[p] - normal.far_high[s])) : 0.0;
+      if (tests.decides(difference_low(at.near_low[p], at.far_high[s]), along, near_sizes[p],
+                        far_sizes[s], row, slot, linear_level))
+        *code = LINEAR;
     }
-    for (; begin < end; ++begin) {
-      const double along =
-          is_cut ? rounded_down(cut.scale * (normal.near_low[p] - normal.far_high[begin])) : 0.0;
-      if (!tests.decides(at.near_low[p] - at.far_high[begin], along,
-                         near_sizes[p] + far_sizes[begin], row, far.row(begin).data, linear_level))
-        break;
-    }
-    decisions.keep(p, first, begin, end, last);
-    start[p] = begin;
-    stop[p] = end;
   }
 }
 
-// Add 1 at the first of the ascending values in each item's range and -1 behind the last.
-inline void add_ranges(Ranges start, Ranges stop, Array<const double> near_sizes,
-                       Array<const double> far_sizes, const Intervals<const double>& at,
-                       Levels thresholds, double gamma, double reference_lam, double size,
-                       double epsilon, Array<const double> lams, Array<int64_t> steps) {
-  const double *first = lams.data, *last = lams.data + lams.size;
+// How many pieces the codes leave undecided: slots of one row next to each other.
+inline int64_t count_pieces(Ranges start, Ranges stop, Array<const int8_t> codes) {
+  const int8_t* code = codes.data;
+  int64_t count = 0;
+  for (int64_t p = 0; p < start.size; ++p)
+    for (int64_t s = start[p], before = -1; s < stop[p]; ++s, ++code)
+      if (*code == UNDECIDED) {
+        count += before != s - 1 || before < 0;
+        before = s;
+      }
+  return count;
+}
+
+// Fill in row and slots of each undecided piece, and note the decisions about the others.
+template <class Integer>
+void split_rows(Ranges start, Ranges stop, Array<const int8_t> found, Array<int64_t> rows,
+                Array<int64_t> begins, Array<int64_t> ends, Decisions<Integer>& decisions) {
+  const int8_t* code = found.data;
+  int64_t piece = -1;
+  for (int64_t p = 0; p < start.size; ++p) {
+    bool inside = false;
+    for (int64_t s = start[p]; s < stop[p]; ++s, ++code) {
+      if (*code == UNDECIDED) {
+        if (!inside) {
+          ++piece;
+          rows[piece] = p;
+          begins[piece] = s;
+        }
+        ends[piece] = s + 1;
+      } else {
+        decisions.note(p, s, *code);
+      }
+      inside = *code == UNDECIDED;
+    }
+  }
+}
+
+// Call visit(number, low, high) for each item with a range of lambda.
+template <class Integer, class Visit>
+void visit_ranges(Ranges start, Ranges stop, Array<const int64_t> base, Array<const Integer> rank,
+                  Pairs near, Pairs far, Matrix<const double> X, bool diagonal,
+                  Array<const double> near_sizes, Array<const double> far_sizes,
+                  const Intervals<const double>& at, Levels thresholds, double gamma,
+                  double reference_lam, double size, double epsilon, Visit visit) {
   for (int64_t p = 0; p < start.size; ++p) {
     const double tau = thresholds[p];
     for (int64_t s = start[p]; s < stop[p]; ++s) {
-      const double norm_bound =
-          std::sqrt(near_sizes[p] * near_sizes[p] + far_sizes[s] * far_sizes[s]) * (1.0 + 1e-12);
-      auto [low, high] = zero_range(at.far_low[s] - at.near_high[p], norm_bound, tau,
+      const double sizes = near_sizes[p] + far_sizes[s];
+      const double norm = item_norm(X, near.row(p).data, far.row(s).data, diagonal) + 8.0 * EPS * sizes;
+      auto [low, high] = zero_range(difference_low(at.far_low[s], at.near_high[p]), norm, tau,
                                     reference_lam, size, epsilon);
       if (!(low < high))  // the linear part is the zero part of minus the margin
-        std::tie(low, high) = zero_range(at.near_low[p] - at.far_high[s], norm_bound, gamma - tau,
-                                         reference_lam, size, epsilon);
-      if (low < high) {
-        steps[std::upper_bound(first, last, low) - first] += 1;
-        steps[std::lower_bound(first, last, high) - first] -= 1;
-      }
+        std::tie(low, high) = zero_range(difference_low(at.near_low[p], at.far_high[s]), norm,
+                                         gamma - tau, reference_lam, size, epsilon);
+      if (low < high) visit(base[p] + (int64_t)rank[s], low, high);
     }
   }
 }

@@ -21,8 +21,14 @@ from skscreen.metric_learning.problem.domains import Domain, Point
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Objective
 from skscreen.metric_learning.problem.triplets import locality_order, triplets_from_labels
-from skscreen.metric_learning.screening.active import Decision, decide, decide_items, keep_undecided
-from skscreen.metric_learning.screening.bounds import Ball
+from skscreen.metric_learning.screening.active import (
+    Decision,
+    Hook,
+    decide,
+    decide_items,
+    keep_undecided,
+)
+from skscreen.metric_learning.screening.ball import Ball
 
 
 @dataclass(frozen=True)
@@ -193,10 +199,10 @@ class PartitionedComparisons:
 
 
 @decide_items.register
-def _(geometry: PartitionedComparisons, objective: Objective, balls, codes, rule):
+def _(geometry: PartitionedComparisons, objective: Objective, balls, codes, hook):
     """Decide on the workers; `codes`, a number for every item, would have to come to the driver."""
     decisions = geometry.parts.then(
-        rtlm_decide, balls, rule, objective.loss, objective.domain, objective.lam
+        rtlm_decide, balls, hook, objective.loss, objective.domain, objective.lam
     )
     n_zero, n_linear = np.sum(decisions.map(rtlm_decided), axis=0)
     return PartitionedDecision(decisions, int(n_zero), int(n_linear))
@@ -249,7 +255,7 @@ def rtlm_sorted(part: Comparisons, point: Point) -> Comparisons:
 def rtlm_decide(
     part: Comparisons,
     balls: Sequence[Ball],
-    rule: str,
+    hook: Hook | None,
     loss: SmoothedHinge,
     domain: Domain,
     lam: float,
@@ -262,7 +268,7 @@ def rtlm_decide(
         ]
         # Items that were fixed before do not matter for decisions about others.
         objective = Objective(part, loss, domain, lam, np.zeros(part.shape))
-        return decide(objective, known, rule=rule)
+        return decide(objective, known, hook=hook)
 
 
 def rtlm_decided(decision: Decision) -> tuple[int, int]:

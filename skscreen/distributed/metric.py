@@ -52,7 +52,7 @@ class DistributedRTLM(ScreenedRTLM):
         Whether to learn feature weights (a diagonal M >= 0) instead of a full matrix.
     bound : str or sequence of str, default=("gap",)
         Bounds for screening, any of "gap", "gb", "pgb", "dgb", "cdgb", "rrpb"; see `ScreenedRTLM`.
-    rule : {"sphere", "linear", "semidefinite"}, default="sphere"
+    rule : {"sphere", "linear", "semidefinite"} or None, default=None
         Rule that decides triplets from a bound; see `ScreenedRTLM`.
     screening : bool, default=True
         Whether to screen at all; the solution is the same.
@@ -149,7 +149,7 @@ class DistributedRTLM(ScreenedRTLM):
         pull=0.0,
         diagonal=False,
         bound=("gap",),
-        rule="sphere",
+        rule=None,
         screening=True,
         screen_every=10,
         tol=1e-6,

@@ -159,7 +159,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         pull=0.0,
         diagonal=False,
         bound=("gap",),
-        rule="sphere",
+        rule=None,
         screening=True,
         screen_every=10,
         active_set=True,

@@ -22,8 +22,8 @@ from skscreen.fitting.training_data import remember
 from skscreen.metric_learning.distance import FLOATS, MahalanobisMixin, mapped
 from skscreen.metric_learning.learning import fit_metric
 from skscreen.metric_learning.screened.own import OwnScreening
-from skscreen.metric_learning.screening.bounds import BOUNDS
-from skscreen.metric_learning.screening.rules import RULES
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.rules import RULES
 
 
 class ScreenedRTLM(
@@ -77,13 +77,14 @@ class ScreenedRTLM(
         them, a triplet is dropped as soon as one bound allows it. "gap" is the tightest for its
         cost; the others are those of the paper: gradient, projected gradient, duality gap,
         constrained duality gap, and the regularisation path bound (Yoshida et al. 2019).
-    rule : {"sphere", "linear", "semidefinite"}, default="sphere"
+    rule : {"sphere", "linear", "semidefinite"} or None, default=None
         A bound is a ball that contains the optimum. A triplet is decided if its loss is zero, or
-        linear, for all matrices of the ball ("sphere"), for those on one side of a plane
-        ("linear"), or for those that are positive semidefinite ("semidefinite"). The latter two
-        decide more triplets, but at a higher cost for each, so they are only tried on triplets that
-        "sphere" leaves undecided. For "gb" and a full matrix, "semidefinite" is the same as
-        "linear".
+        linear, for all matrices of the ball ("sphere", 4.1 of the paper, by the triplet's own
+        Frobenius norm), for those on one side of a plane ("linear"), or for those that are positive
+        semidefinite ("semidefinite"); each decides all that the ones before it do, at a higher cost
+        for each triplet. For "gb" and a full matrix, "semidefinite" is the same as "linear". None
+        is "sphere" for the bounds of the paper. For "gap" alone, None decides all triplets of a
+        near pair at once, with an upper bound of the norm: nearly as many, in less time.
     screening : bool, default=True
         If False, no triplet is dropped, and `bound`, `rule` and `screen_every` are ignored. The
         solution does not change.
@@ -218,7 +219,7 @@ class ScreenedRTLM(
         "pull": [Interval(Real, 0, 1e40, closed="both")],
         "diagonal": ["boolean"],
         "bound": [StrOptions(set(BOUNDS)), list, tuple],
-        "rule": [StrOptions(set(RULES))],
+        "rule": [StrOptions(set(RULES)), None],
         "screening": ["boolean"],
         "screen_every": [Interval(Integral, 1, None, closed="left")],
         "active_set": ["boolean"],
@@ -247,7 +248,7 @@ class ScreenedRTLM(
         pull=0.0,
         diagonal=False,
         bound=("gap",),
-        rule="sphere",
+        rule=None,
         screening=True,
         screen_every=10,
         active_set=True,

@@ -29,7 +29,7 @@ from skscreen.metric_learning.problem.build import build
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.screened.result import TripletScreening
 from skscreen.metric_learning.screening.active import screen
-from skscreen.metric_learning.screening.ranges import count_in_range
+from skscreen.metric_learning.screening.paper.ranges import count_in_range
 from skscreen.metric_learning.solvers.progress import Options
 from skscreen.metric_learning.solvers.solution import Solution
 
@@ -140,10 +140,9 @@ class RTLMPath(PathResult[Solution]):
 
     def _n_path_screened(self, t: int) -> int:
         before, solution = self.solutions[t - 1 : t + 1]
-        options = solver_options(self.model)
         reference = self.problem.at(before.lam).evaluate(before.point).in_order()
         objective = replace(reference.objective, lam=solution.lam)
-        found = screen(objective, reference, before.lam, options.bounds, options.rule)
+        found = screen(objective, reference, before.lam, solver_options(self.model).hook)
         return found.n_zero + found.n_linear
 
     def _share(self, counts: Sequence[int]) -> np.ndarray:

@@ -12,8 +12,8 @@ from skscreen.metric_learning.problem.comparisons import Comparisons
 from skscreen.metric_learning.problem.domains import Domain, Point
 from skscreen.metric_learning.problem.losses import is_narrow
 from skscreen.metric_learning.problem.objective import Objective, Problem, Proximal
-from skscreen.metric_learning.screening.active import decide, leave_out
-from skscreen.metric_learning.screening.bounds import BOUNDS, rrpb_ball
+from skscreen.metric_learning.screening.paper.hook import PaperScreening
+from skscreen.metric_learning.screening.paper.ranges import PathRanges
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.progress import Options
 from skscreen.metric_learning.solvers.projected_gradient import solve
@@ -30,9 +30,6 @@ _HARD = 200
 
 # Largest number of items for smoothing, which stores two numbers for each.
 _MOST_SMOOTHED = 10**7
-
-# Number of steps of the path, beyond the next, for which ranges are kept.
-_RANGE_STEPS = 3
 
 # Ratio of consecutive lambda, and relative gap, on the coarse path that leads to a single lambda.
 _APPROACH_RATIO, _APPROACH_TOL = 0.5, 1e-2
@@ -94,8 +91,8 @@ class PathSolver:
     """
 
     def __init__(self, problem: Problem, first: Point, ranges: bool = False):
-        self._problem, self._first, self._ranges = problem, first, ranges
-        self._in_range: tuple[float, float, Objective] | None = None
+        self._problem, self._first = problem, first
+        self._ranges = PathRanges() if ranges else None
         self._proximal = _proximal(problem) if _is_narrow(problem) else None
         self._memory = AndersonMemory(problem.geometry.shape)
         self._warm: Warm | None = None
@@ -159,8 +156,10 @@ class PathSolver:
         self._problem = replace(self._problem, geometry=evaluation.objective.geometry)
         self._leave(replace(solution, evaluation=evaluation))
         if proximal is None and solution.n_iter > _HARD and _may_smooth(self._problem.geometry):
-            # The problem reduced by ranges was made without smoothing.
-            self._proximal, self._in_range = _proximal(self._problem), None
+            self._proximal = _proximal(self._problem)
+            if self._ranges is not None:
+                # The problem reduced by ranges was made without smoothing.
+                self._ranges.forget()
         return solution
 
     def _leave(self, solution: Solution) -> None:
@@ -169,27 +168,17 @@ class PathSolver:
 
     def _needs_order(self, solution: Solution) -> bool:
         """Whether the next solve gains by slots in order: rows are long, or it will screen."""
-        screens = self._ranges or self._proximal is not None or not solution.is_short
+        screens = self._ranges is not None or self._proximal is not None or not solution.is_short
         return screens or self._problem.geometry.has_long_rows
 
     def _out_of_range(self, objective: Objective) -> Objective | None:
-        """Return the problem without the items whose range contains its lambda.
-
-        Ranges come from the last reference whose ranges reached down far enough; all that reach as
-        far as `_RANGE_STEPS` steps further down are kept in one reduced problem.
-        """
-        if not self._ranges or self._warm is None:
+        """Return the problem without the items whose range contains its lambda."""
+        if self._ranges is None or self._warm is None:
             return None
-        reference, lam = self._warm.solution, objective.lam
-        if not lam < reference.lam:
-            return None
-        if self._in_range is None or not self._in_range[0] <= lam <= self._in_range[1]:
-            low = lam * (lam / reference.lam) ** _RANGE_STEPS
-            at_low, margins = replace(objective, lam=low), objective.geometry.margins
-            ball = rrpb_ball(reference.evaluation, low, reference.lam, margins)
-            reduced = leave_out(at_low, decide(at_low, [ball]))
-            self._in_range, self._proximal = (low, reference.lam, reduced), reduced.proximal
-        return replace(self._in_range[2], lam=lam, proximal=self._proximal)
+        reduced = self._ranges.leave_out(objective, self._warm.solution)
+        if reduced is not None:
+            self._proximal = reduced.proximal
+        return reduced
 
     def approach(
         self, lam: float, lam_max: float, options: Options
@@ -242,14 +231,9 @@ def _proximal(problem: Problem) -> Proximal:
 def solver_options(model) -> Options:
     """Return the options of the solvers that the parameters of an estimator mean."""
     bounds = (model.bound,) if isinstance(model.bound, str) else tuple(model.bound)
-    unknown = [name for name in bounds if name not in tuple(BOUNDS)]
-    if unknown or not bounds:
-        raise ValueError(
-            f"bound must name at least one of {', '.join(map(repr, BOUNDS))}, got {model.bound!r}."
-        )
+    main = bounds == ("gap",) and model.rule is None
     return Options(
-        bounds=bounds,
-        rule=model.rule,
+        hook=None if main else PaperScreening(bounds, model.rule or "sphere"),
         screening=model.screening,
         screen_every=model.screen_every,
         active_set=model.active_set,

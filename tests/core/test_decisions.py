@@ -2,9 +2,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from skscreen._compiled import core
+from skscreen._compiled import core, metric_learning
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower, sphere_upper
-from skscreen.metric_learning.screening.rules import RULES, half_space_lower
+from skscreen.metric_learning.screening.paper.rules import RULES
+
+half_space_lower = metric_learning.half_space_lower
 
 
 def test_sphere_bounds_are_attained_on_the_ball():

@@ -24,7 +24,7 @@ from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem, Proximal
 from skscreen.metric_learning.problem.triplets import comparisons_from_arrays
-from skscreen.metric_learning.screening.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.solvers.interior_point import interior_point
 from skscreen.metric_learning.supervision import check_comparisons
 

@@ -399,7 +399,7 @@ def test_n_jobs_reaches_the_neighbour_search(monkeypatch):
             ("bound", value)
             for value in ("ball", "rpb", (), [], ["gap", "ball"], [["gap"]], 1, None)
         ],
-        *[("rule", value) for value in ("cube", None)],
+        *[("rule", value) for value in ("cube", 1)],
         ("screening", "gap"),
         *[("screen_every", value) for value in (0, 1.5, None)],
         ("active_set", 7),

@@ -15,7 +15,8 @@ from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.problem.triplets import triplets_from_labels
 from skscreen.metric_learning.screening.active import screen
-from skscreen.metric_learning.screening.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.hook import PaperScreening
 from skscreen.metric_learning.solvers.progress import Options
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
@@ -49,7 +50,7 @@ def test_every_value_has_a_true_certificate_of_the_full_problem(case):
 @cases
 def test_screening_changes_no_objective_of_the_path(case):
     plain = path(case, grid(case), replace(OPTIONS, screening=False, active_set=False))
-    for options in (OPTIONS, replace(OPTIONS, bounds=tuple(BOUNDS), screen_every=3)):
+    for options in (OPTIONS, replace(OPTIONS, hook=PaperScreening(tuple(BOUNDS)), screen_every=3)):
         for one, other in zip(path(case, grid(case), options), plain, strict=True):
             assert one.certificate.primal == pytest.approx(other.certificate.primal, rel=2e-8)
 
@@ -61,7 +62,7 @@ def test_a_close_reference_decides_most_items_before_the_first_iteration(case):
     for before, solution in itertools.pairwise(solutions[10:]):
         reference = before.evaluation.in_order()
         full = replace(reference.objective, lam=solution.lam)
-        found = screen(full, reference, before.lam, OPTIONS.bounds)
+        found = screen(full, reference, before.lam)
         margins = full.geometry.margins(solution.point)
         decidable = full.geometry.count_decidable(margins, full.loss)
         rates.append((found.n_zero + found.n_linear) / decidable)

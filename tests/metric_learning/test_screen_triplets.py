@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
 from skscreen import ScreenedRTLM, rtlm_path, screen_triplets
-from skscreen.metric_learning.screening.bounds import BOUNDS
-from skscreen.metric_learning.screening.rules import RULES
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.rules import RULES
 
 IRIS, WINE = (load(return_X_y=True) for load in (load_iris, load_wine))
 SETS = {"iris": (scale(IRIS[0])[::3], IRIS[1][::3]), "wine": (scale(WINE[0])[::3], WINE[1][::3])}

@@ -200,9 +200,11 @@ class Comparisons(LossSums):
         d, pairs = self.n_features, self.items.start.size + self.items.n_slots
         return 3e6 + 12.0 * pairs * d + 0.4 * len(self.X) * d**2 + 10.0 * d**3 + self.n_items
 
-    def restrict(self, start: np.ndarray, stop: np.ndarray) -> "Comparisons":
-        """Keep the far places start[p]:stop[p] of each near pair, and the data they need."""
-        kept, rows, used = self.items.kept(start, stop)
+    def restrict(
+        self, start: np.ndarray, stop: np.ndarray, rows: np.ndarray | None = None
+    ) -> "Comparisons":
+        """Keep ranges of far places of near pairs, see `Items.kept`, and the data they need."""
+        kept, rows, used = self.items.kept(start, stop, rows)
         X, points = self.X, np.flatnonzero(used_points(len(self.X), kept.near, kept.far))
         if points.size < _WORTH_COPYING * len(X):
             X = X[points]

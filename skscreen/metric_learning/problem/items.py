@@ -12,7 +12,8 @@ neighbours, 12 triplets:
 
 The item of near pair p at far place s compares the two; its number in the full problem is base[p] +
 rank[s]. Far places are kept sorted by distance within their block: what screening leaves of a near
-pair is then nearly an interval, which the reduced problem keeps, decided items inside it included.
+pair is then nearly an interval, which the reduced problem keeps. Where items are decided one by one
+(`screening/paper/rules.py`) a near pair is listed once for each piece that is left.
 In names, and in loops, a near pair is a *row* and a far place a *slot*.
 """
 
@@ -109,13 +110,20 @@ class Items:
         of_blocks[np.searchsorted(self.blocks, self.start, side="right") - 1] = self.weights
         return np.repeat(of_blocks, np.diff(self.blocks))
 
-    def kept(self, start: np.ndarray, stop: np.ndarray) -> tuple["Items", np.ndarray, np.ndarray]:
-        """Keep the far places start[p]:stop[p] of each near pair.
+    def kept(
+        self, start: np.ndarray, stop: np.ndarray, rows: np.ndarray | None = None
+    ) -> tuple["Items", np.ndarray, np.ndarray]:
+        """Keep the far places start[k]:stop[k] of the k-th near pair, or of that named by rows[k].
 
-        What nothing refers to any more goes; also returns the near pairs and far places left.
+        What nothing refers to any more goes; also returns the near pairs and far places left. A
+        near pair may be named several times, with pieces of its far places, in their order.
         """
-        rows = np.flatnonzero(stop > start)
-        start, stop = start[rows], stop[rows]
+        if rows is None:
+            rows = np.flatnonzero(stop > start)
+            start, stop = start[rows], stop[rows]
+        else:
+            # Rewritten below.
+            start, stop = start.copy(), stop.copy()
         covered = cover(start, stop, np.zeros(self.n_slots))
         used = np.flatnonzero(covered)
         if self.slots is None:

@@ -18,10 +18,12 @@ from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalCo
 from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.objective import Evaluation, Problem
 from skscreen.metric_learning.problem.triplets import locality_order, triplets_from_labels
-from skscreen.metric_learning.screened.items import item_codes
 from skscreen.metric_learning.screened.result import TripletScreening
-from skscreen.metric_learning.screening.bounds import BOUNDS, Ball
-from skscreen.metric_learning.screening.rules import RULES
+from skscreen.metric_learning.screening.active import decide
+from skscreen.metric_learning.screening.ball import Ball
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.hook import PaperScreening
+from skscreen.metric_learning.screening.paper.rules import RULES
 from skscreen.metric_learning.supervision import class_codes
 
 # Bytes for each triplet: its samples, row, slot, code and range.
@@ -121,7 +123,8 @@ def screen_triplets(
         evaluation = problem.at(known_lam).evaluate(point)
         balls = _balls(problem, evaluation, value, known_lam, bound)
         objective = problem.at(value)
-        codes = item_codes(objective, balls, rule)
+        codes = np.zeros(problem.geometry.n_items, dtype=np.int8)
+        decide(objective, balls, codes, PaperScreening(rule=rule))
     if labelled:
         triplets = _listed(problem.geometry, _places(recorded, X, y, model))
     return TripletScreening(

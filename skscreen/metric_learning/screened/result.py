@@ -7,7 +7,7 @@ import numpy as np
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.objective import Objective, Problem
-from skscreen.metric_learning.screened.items import item_ranges
+from skscreen.metric_learning.screening.paper.ranges import item_ranges
 
 
 class TripletScreening:

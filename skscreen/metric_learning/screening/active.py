@@ -1,8 +1,14 @@
-"""Active set: apply a ball to all items in one pass and keep what stays undecided."""
+"""Active set: apply a ball to all items in one pass and keep what stays undecided.
+
+The pass decides whole rows, all triplets of one near pair at once, without looking at a triplet: it
+takes sqrt(|a|^4 + |b|^4) for |H|, where H = aa' - bb', which is a part for the near and one for the
+far pair. What the paper's bounds and rules decide beyond that comes in by a `Hook`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
+from typing import Protocol
 
 import numpy as np
 
@@ -11,9 +17,7 @@ from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.metric_learning.problem.comparisons import Comparisons
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Evaluation, Objective
-from skscreen.metric_learning.screening.bounds import BOUNDS, Ball
-from skscreen.metric_learning.screening.cone_rules import refine
-from skscreen.metric_learning.screening.rules import RULES
+from skscreen.metric_learning.screening.ball import Ball, Margins, gap_ball
 
 # Share of undecided items below which restricting an evaluation to them pays.
 _WORTH_RESTRICTING = 0.6
@@ -26,13 +30,15 @@ class Decision:
     Parameters
     ----------
     start, stop : ndarray of shape (R,)
-        Slots of each row that stay undecided.
+        Slots of each row that stay undecided; or of each of some pieces of rows.
     row_linear, slot_steps : ndarray
         Number of items of each row that are decided to be linear, and for the slots the steps of
         a staircase of such numbers: constant time for a whole prefix of slots.
     codes : ndarray of shape (T,), int8, or None
         0 undecided, 1 zero part, 2 linear part, for all items of the full problem.
     n_zero, n_linear : int
+    rows : ndarray, or None
+        Row of each piece.
     """
 
     start: np.ndarray
@@ -42,44 +48,40 @@ class Decision:
     codes: np.ndarray | None
     n_zero: int
     n_linear: int
+    rows: np.ndarray | None = None
+
+
+class Hook(Protocol):
+    """Other balls, and decisions item by item."""
+
+    def balls(
+        self, evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins
+    ) -> Sequence[Ball]:
+        """Return balls that hold the optimum at `lam`, in the place of `gap_ball`."""
+        ...
+
+    def refine(self, objective: Objective, balls: Sequence[Ball], decision: Decision) -> Decision:
+        """Decide more than the pass over rows has decided."""
+        ...
 
 
 def decide(
     objective: Objective,
     balls: Sequence[Ball],
     codes: np.ndarray | None = None,
-    rule: str = "sphere",
+    hook: Hook | None = None,
 ) -> Decision:
-    """Find items that one of the balls decides.
+    """Find items that one of the balls decides, each of which holds the optimum.
 
-    Parameters
-    ----------
-    objective : Objective
-    balls : sequence of Ball
-        Each holds the optimum. An item is decided as soon as one of them decides it.
-    codes : ndarray of shape (T,), int8, optional
-        As in `Decision`, updated in place for the items that are decided.
-    rule : {"sphere", "linear", "semidefinite"}
-        What decides from a ball, from the cheapest to the strongest. The stronger rules see what
-        the sphere rule of all balls has left.
-
-    Returns
-    -------
-    Decision
+    `codes` (T,), int8, as in `Decision`, is updated in place for the items that are decided.
     """
-    if rule not in RULES:
-        raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}, got {rule!r}.")
-    return decide_items(objective.geometry, objective, balls, codes, rule)
+    return decide_items(objective.geometry, objective, balls, codes, hook)
 
 
 def screen(
-    objective: Objective,
-    evaluation: Evaluation,
-    reference_lam: float,
-    bounds: Sequence[str],
-    rule: str = "sphere",
+    objective: Objective, evaluation: Evaluation, reference_lam: float, hook: Hook | None = None
 ) -> Decision:
-    """Decide items by the balls that one reference gives.
+    """Decide items by the ball, or balls, that one reference gives.
 
     Parameters
     ----------
@@ -89,20 +91,18 @@ def screen(
         `objective`.
     reference_lam : float
         Lambda at which the gap of the reference is taken.
-    bounds : sequence of str
-        Keys of `bounds.BOUNDS`.
-    rule : str
-        As in `decide`.
+    hook : Hook, optional
     """
-    margins = objective.geometry.margins
-    balls = [BOUNDS[name](evaluation, objective.lam, reference_lam, margins) for name in bounds]
-    return decide(objective, balls, rule=rule)
+    arguments = evaluation, objective.lam, reference_lam, objective.geometry.margins
+    balls = (gap_ball(*arguments),) if hook is None else hook.balls(*arguments)
+    return decide(objective, balls, hook=hook)
 
 
 @singledispatch
 def decide_items(
-    geometry, objective: Objective, balls: Sequence[Ball], codes: np.ndarray | None, rule: str
-) -> Decision:
+    geometry, objective: Objective, balls: Sequence[Ball], codes: np.ndarray | None,
+    hook: Hook | None,
+) -> Decision:  # fmt: skip
     """Do what `decide` promises, for the type of geometry of an objective.
 
     Other types than `Comparisons` register their own. Of its result no more is used than `n_zero`,
@@ -119,10 +119,9 @@ def decide_items(
         counts.append(
             _shrink(geometry, start, stop, intervals, ball.radius, *levels, codes, *weights)
         )
-    if rule != "sphere":
-        counts += [refine(objective, ball, rule, start, stop, codes, weights) for ball in balls]
     n_zero, n_linear = (sum(count) for count in zip(*counts, strict=True))
-    return Decision(start, stop, *weights, codes, n_zero, n_linear)
+    decision = Decision(start, stop, *weights, codes, n_zero, n_linear)
+    return decision if hook is None else hook.refine(objective, balls, decision)
 
 
 def leave_out(objective: Objective, decision: Decision) -> Objective:
@@ -157,7 +156,7 @@ def keep_undecided(
     if decision.n_linear:
         slot_linear = np.cumsum(decision.slot_steps)
         linear = geometry.linear_part(decision.row_linear, slot_linear, loss)
-    return geometry.restrict(decision.start, decision.stop), linear
+    return geometry.restrict(decision.start, decision.stop, decision.rows), linear
 
 
 def active_part(objective: Objective, evaluation: Evaluation) -> Objective:

@@ -5,14 +5,14 @@ from time import perf_counter
 
 from skscreen.core.certificate import ScreeningEvent
 from skscreen.metric_learning.problem.objective import Evaluation
+from skscreen.metric_learning.screening.active import Hook
 
 
 @dataclass(frozen=True)
 class Options:
     """Settings of the solver; see `ScreenedRTLM` for their meaning."""
 
-    bounds: tuple[str, ...] = ("gap",)
-    rule: str = "sphere"
+    hook: Hook | None = None
     screening: bool = True
     screen_every: int = 10
     active_set: bool = True

@@ -37,9 +37,9 @@ class Reduction:
             self._record("range", progress.started)
 
     def screen(self, where: str, evaluation: Evaluation, reference_lam: float) -> bool:
-        """Screen by every bound asked for; return whether anything was decided."""
-        began, before, options = perf_counter(), self.objective, self.progress.options
-        decision = screen(before, evaluation, reference_lam, options.bounds, options.rule)
+        """Screen from an evaluation; return whether anything was decided."""
+        began, before = perf_counter(), self.objective
+        decision = screen(before, evaluation, reference_lam, self.progress.options.hook)
         self.objective = leave_out(before, decision)
         self._record(where, began)
         return self.objective is not before

@@ -9,7 +9,8 @@ from rtlm_reference import ALL_CASES, Explicit, screen, wrong_decisions
 
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO
 from skscreen.metric_learning.screening.active import active_part
-from skscreen.metric_learning.screening.bounds import BOUNDS, Ball
+from skscreen.metric_learning.screening.ball import Ball
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 NOISES = (0.0, 1e-8, 1e-4, 1e-2, 0.1)

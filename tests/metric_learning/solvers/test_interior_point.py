@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rtlm_reference import ALL_CASES, Explicit, screen
 
-from skscreen.metric_learning.screening.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 from skscreen.metric_learning.solvers.interior_point import interior_point
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)

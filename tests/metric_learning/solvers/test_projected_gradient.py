@@ -20,8 +20,10 @@ from skscreen.metric_learning.problem.domains import NonnegativeOrthant, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.problem.triplets import triplets_from_labels
-from skscreen.metric_learning.screening.bounds import BOUNDS, Ball
-from skscreen.metric_learning.screening.rules import RULES
+from skscreen.metric_learning.screening.ball import Ball
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.hook import PaperScreening
+from skscreen.metric_learning.screening.paper.rules import RULES
 from skscreen.metric_learning.solvers.anderson import AndersonMemory
 from skscreen.metric_learning.solvers.projected_gradient import Options, solve
 
@@ -75,7 +77,7 @@ def test_screening_and_active_set_do_not_change_the_result(case):
 @cases
 @pytest.mark.parametrize("bounds", [*((name,) for name in BOUNDS), tuple(BOUNDS)], ids="+".join)
 def test_every_bound_gives_the_optimum(case, bounds):
-    assert_optimal(case, run(case, replace(TIGHT, bounds=bounds)), 1e-9)
+    assert_optimal(case, run(case, replace(TIGHT, hook=PaperScreening(bounds))), 1e-9)
 
 
 @pytest.mark.slow
@@ -83,7 +85,7 @@ def test_every_bound_gives_the_optimum(case, bounds):
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_gives_the_optimum(case, rule):
     for bounds in (("gap",), ("gb",), tuple(BOUNDS)):
-        solution = run(case, replace(TIGHT, bounds=bounds, rule=rule))
+        solution = run(case, replace(TIGHT, hook=PaperScreening(bounds, rule)))
         assert_optimal(case, solution, 1e-9)
         assert solution.history
 
@@ -185,7 +187,7 @@ def test_wrong_decisions_are_repaired_and_recorded(case, monkeypatch):
     # there: so the decisions are used at once.
     reference = replace(run(case, TIGHT, 20 * case.lam), n_iter=100)
     with time_limit(20):
-        solution = run(case, replace(TIGHT, bounds=("lie",)), reference=reference)
+        solution = run(case, replace(TIGHT, hook=PaperScreening(("lie",))), reference=reference)
     assert [event.where for event in solution.history[:1]] == ["path"]
     repairs = [event for event in solution.history if event.where == "repair"]
     assert repairs
@@ -200,7 +202,7 @@ def test_wrong_decisions_are_repaired_and_recorded(case, monkeypatch):
 def test_a_bound_that_always_lies_never_gets_a_false_certificate(case, monkeypatch):
     monkeypatch.setitem(BOUNDS, "lie", lying_bound(10**9))
     reference = run(case, TIGHT, 20 * case.lam)
-    options = replace(TIGHT, bounds=("lie",), max_iter=500)
+    options = replace(TIGHT, hook=PaperScreening(("lie",)), max_iter=500)
     with time_limit(20):
         solution = run(case, options, reference=reference)
     if solution.converged:

@@ -19,8 +19,8 @@ from skscreen import (
     screen_triplets,
 )
 from skscreen.distributed import DistributedLinearSVC, DistributedRTLM, distributed_svc_path
-from skscreen.metric_learning.screening.bounds import BOUNDS
-from skscreen.metric_learning.screening.rules import RULES
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.rules import RULES
 from tests.proofs.fuzz.checks import (
     Finding,
     call,

@@ -27,8 +27,9 @@ from benchmarks.support.environment import environment
 from skscreen.core.decisions import UNDECIDED
 from skscreen.metric_learning.problem.objective import extend
 from skscreen.metric_learning.screening.active import active_part, decide, leave_out
-from skscreen.metric_learning.screening.bounds import BOUNDS
-from skscreen.metric_learning.screening.rules import RULES
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.hook import PaperScreening
+from skscreen.metric_learning.screening.paper.rules import RULES
 from tests.proofs.judging import judge, shrunken
 from tests.proofs.safety.comparison_problems import KINDS, Independent, Items, draw
 
@@ -107,7 +108,12 @@ def check(items: Items, kind: str, tally: Tally, rng, shrink: float = 1.0) -> No
             for choice, names in CHOICES.items():
                 for rule in RULES:
                     codes = np.zeros(len(items.near), dtype=np.int8)
-                    decide(problem.at(lam), [balls[name] for name in names], codes, rule)
+                    decide(
+                        problem.at(lam),
+                        [balls[name] for name in names],
+                        codes,
+                        PaperScreening(rule=rule),
+                    )
                     counts = judged(explicit, target, codes)
                     tally.add(kind, choice, rule, counts, (float(reference_lam), float(lam), noise))
         twice(items, kind, tally, reference_lam, optimum, rng, shrink)
@@ -169,7 +175,7 @@ def twice(items: Items, kind, tally: Tally, lam, optimum, rng, shrink) -> None:
     balls = [shrunken(f(evaluation, lam, lam, margins), shrink) for f in BOUNDS.values()]
     for rule in RULES:
         codes = first.copy()
-        decide(objective, balls, codes, rule)
+        decide(objective, balls, codes, PaperScreening(rule=rule))
         counts = judged(items.explicit, optimum, codes, first == UNDECIDED)
         tally.add(kind, TWICE, rule, counts, (float(lam), float(lam), noise))
 

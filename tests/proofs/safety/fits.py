@@ -32,8 +32,9 @@ from benchmarks.support.environment import environment
 from benchmarks.support.tables import table
 from skscreen import ScreenedSVC, svc_path
 from skscreen.metric_learning.path_solver import PathSolver
-from skscreen.metric_learning.screening.bounds import BOUNDS
-from skscreen.metric_learning.screening.rules import RULES
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.hook import PaperScreening
+from skscreen.metric_learning.screening.paper.rules import RULES
 from skscreen.metric_learning.solvers.progress import Options
 from skscreen.svm.screening.inside_box import Inside, compare
 from skscreen.svm.screening.rules import ball_test
@@ -231,7 +232,9 @@ def check_comparisons(items, rng, counts: dict, shrink: float) -> int:
     choices = [*((name,) for name in BOUNDS), ("rrpb", "pgb")]
     for bounds in choices:
         for ranges in (False, True):
-            options = Options(bounds, str(rng.choice(list(RULES))), tol=rng.choice(TOLS[:3]),
+            rule = str(rng.choice(list(RULES)))
+            hook = None if (bounds, rule) == (("gap",), "sphere") else PaperScreening(bounds, rule)
+            options = Options(hook, tol=rng.choice(TOLS[:3]),
                               active_set=bool(rng.random() < 0.7), max_iter=STEPS)  # fmt: skip
             recorder = ComparisonRecorder(len(items.near))
             with recorder.recording(shrink):

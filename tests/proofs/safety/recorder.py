@@ -15,6 +15,7 @@ import numpy as np
 from skscreen.core.certificate import screening_event
 from skscreen.metric_learning import path_solver
 from skscreen.metric_learning.screening import active
+from skscreen.metric_learning.screening.paper import ranges
 from skscreen.svm.screening.inside_box import compare_at
 from skscreen.svm.screening.rules import decide
 from tests.proofs.judging import shrunken
@@ -98,17 +99,17 @@ class ComparisonRecorder:
     def recording(self, shrink: float = 1.0) -> Iterator[None]:
         """Record what is decided in this context, by balls that may be too small."""
         decide_items, solve, by_ranges = (
-            active.decide_items, path_solver.solve, path_solver.decide,
+            active.decide_items, path_solver.solve, ranges.decide,
         )  # fmt: skip
 
-        def noted(geometry, objective, balls, codes, rule):
+        def noted(geometry, objective, balls, codes, hook):
             codes = np.zeros(self.n_items, np.int8) if codes is None else codes
             before, balls = codes.copy(), [shrunken(ball, shrink) for ball in balls]
-            decision = decide_items(geometry, objective, balls, codes, rule)
+            decision = decide_items(geometry, objective, balls, codes, hook)
             self.taken.append((objective.lam, "balls", np.where(codes != before, codes, 0)))
             return decision
 
-        def ranges(objective, balls):
+        def in_range(objective, balls):
             decision = by_ranges(objective, balls)
             # They count where they are used, which is not at this lambda.
             self._ranges = self.taken.pop()[2]
@@ -121,7 +122,7 @@ class ComparisonRecorder:
 
         with (
             patch.object(active, "decide_items", noted),
-            patch.object(path_solver, "decide", ranges),
+            patch.object(ranges, "decide", in_range),
             patch.object(path_solver, "solve", solved),
         ):
             yield

@@ -5,9 +5,9 @@ import pytest
 from metric_cases import path_ball
 from rtlm_reference import ALL_CASES
 
+from skscreen._compiled import metric_learning
 from skscreen.core.decisions import sphere_lower
-from skscreen.metric_learning.screening.bounds import BOUNDS
-from skscreen.metric_learning.screening.rules import half_space_lower
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 NOISES = (0.0, 1e-8, 1e-4, 1e-2, 0.1, 1.0)
@@ -261,7 +261,7 @@ def test_gradient_ball_cut_by_its_half_space_is_inside_the_projected_one(case):
                 depth = np.vdot(P, whole.centre) / size
                 scale = norms.max() * (projected.radius + np.linalg.norm(projected.centre))
                 for t in range(0, norms.size, 10):
-                    cut = half_space_lower(
+                    cut = metric_learning.half_space_lower(
                         margin[t], norms[t], whole.radius, along[t] / size, depth
                     )
                     ball = sphere_lower(other[t], norms[t], projected.radius)

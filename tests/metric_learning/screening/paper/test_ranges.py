@@ -5,7 +5,8 @@ import pytest
 from rtlm_reference import ALL_CASES, small_data
 
 from skscreen import rtlm_path
-from skscreen.metric_learning.screening.ranges import count_in_range, zero_range
+from skscreen._compiled import metric_learning
+from skscreen.metric_learning.screening.paper.ranges import count_in_range
 from skscreen.metric_learning.solvers.projected_gradient import Options, solve
 
 
@@ -25,7 +26,7 @@ def test_a_range_is_where_the_rule_fires(epsilon_scale):
         size, norm, lam0 = rng.exponential(size=3)
         margin = size * norm * rng.uniform(-1.0, 1.0)
         level, epsilon = rng.normal(), epsilon_scale * size * rng.random()
-        low, high = zero_range(margin, norm, level, lam0, size, epsilon)
+        low, high = metric_learning.zero_range(margin, norm, level, lam0, size, epsilon)
         for lam in lam0 * np.exp(rng.normal(size=5)):
             inside = low < lam < high
             n_inside += inside
@@ -37,7 +38,7 @@ def test_a_range_is_where_the_rule_fires(epsilon_scale):
 def test_no_range_without_a_decision_at_the_reference():
     # Without that check a negative denominator gives an interval (erratum of the paper).
     for margin in (1.0, 0.5, -3.0, np.nan):
-        low, high = zero_range(margin, 1.0, 1.0, 1.0, 10.0, 0.0)
+        low, high = metric_learning.zero_range(margin, 1.0, 1.0, 1.0, 10.0, 0.0)
         assert not low < high
 
 

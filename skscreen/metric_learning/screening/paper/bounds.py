@@ -1,81 +1,17 @@
-"""Bounds: balls that provably hold the optimum at a target lambda.
+"""The bounds of Yoshida et al. (2019): balls that hold the optimum, beside that of `ball.py`.
 
-All are built from an `Evaluation` of an objective at a reference point theta, with dual
-variables alpha and S = sum_t alpha_t A_t + B. Write S = S_K - Gamma for its split by the domain
-and u = S_K / lambda. There is one ball behind the names, that of
-`core.ball` with a slackness of sum FY + <theta, Gamma>:
-
-    |theta* - (theta + u)/2|^2 <= (sum FY + <theta, Gamma>) / lambda + |theta - u|^2 / 4.
-
-The named bounds of Yoshida et al. (2019) are kept beside it. Every radius carries the rounding
-error of the evaluation that produced it.
-
-A bound takes `(evaluation, lam, reference_lam, margins)`: the target lambda, the one at which
-the reference was solved (used by "rrpb" only) and what evaluates further margins in the
-order of the evaluation's. The evaluation must be of the *full* problem, or of one reduced by
-decisions that hold at `lam`: items fixed for another lambda make the loss and the gradient wrong,
-and the ball unsafe.
+A bound takes `(evaluation, lam, reference_lam, margins)`: the target lambda, the one at which the
+reference was solved (used by "rrpb" only) and what evaluates further margins in the order of the
+evaluation's. What is said there about evaluations and radii holds here, too.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from skscreen.core.ball import gap_radius
 from skscreen.core.floats import EPS
-from skscreen.metric_learning.problem.comparisons import PairDistances
-from skscreen.metric_learning.problem.domains import Point
 from skscreen.metric_learning.problem.objective import SLACK, Evaluation, inner, norm
-
-
-@dataclass(frozen=True)
-class Ball:
-    """A ball round a centre known by its margins.
-
-    Parameters
-    ----------
-    terms : tuple of (float, PairDistances)
-        The centre's margins as a linear combination of evaluated ones.
-    radius : float
-    centre : ndarray, optional
-        The centre itself: what rules beyond the sphere rule need.
-    normal : Point, optional
-        P in the cone. As the cone is self-dual the optimum lies in {X: <P, X> >= 0}, which the
-        linear rule cuts the ball with. By default the negative part of the centre, which is of
-        no use where the centre is in the cone.
-    """
-
-    terms: tuple[tuple[float, PairDistances], ...]
-    radius: float
-    centre: np.ndarray | None = None
-    normal: Point | None = None
-
-
-Margins = Callable[[Point], PairDistances]
-
-
-def _radius(
-    evaluation: Evaluation, lam: float, *, slackness: float = 0.0, distance: float = 0.0
-) -> float:
-    """Radius with the rounding errors of the slackness and of the centre."""
-    shift = (evaluation.adjoint_error + SLACK * EPS * norm(evaluation.adjoint)) / lam
-    slackness = max(slackness, 0.0) + evaluation.rounding(lam)
-    return float(gap_radius(slackness, distance, lam, shift))
-
-
-def gap_ball(evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins) -> Ball:
-    """Ball round (theta + u)/2 from any dual variables; the tightest for its cost.
-
-    Costs one split of S and one pass of pair distances (for u).
-    """
-    u = evaluation.adjoint_split[0].scaled(1.0 / lam)
-    slackness = evaluation.fenchel_young + evaluation.complementarity()
-    distance = norm(evaluation.point.value - u.value)
-    radius = _radius(evaluation, lam, slackness=slackness, distance=distance)
-    terms = ((0.5, evaluation.margins), (0.5, margins(u)))
-    centre = 0.5 * (evaluation.point.value + u.value)
-    return Ball(terms, radius, centre, evaluation.adjoint_split[1])
+from skscreen.metric_learning.screening.ball import Ball, Margins, ball_radius, gap_ball
 
 
 def gradient_ball(
@@ -88,7 +24,7 @@ def gradient_ball(
     """
     upper, lower = (part.scaled(1.0 / lam) for part in evaluation.adjoint_split)
     distance = norm(evaluation.gradient(lam)) / lam
-    radius = _radius(evaluation, lam, slackness=evaluation.fenchel_young, distance=distance)
+    radius = ball_radius(evaluation, lam, slackness=evaluation.fenchel_young, distance=distance)
     terms = ((0.5, evaluation.margins), (0.5, margins(upper)), (-0.5, margins(lower)))
     centre = 0.5 * (evaluation.point.value + evaluation.adjoint / lam)
     return Ball(terms, radius, centre)
@@ -109,7 +45,7 @@ def projected_gradient_ball(
     square = 2.0 * max(inner(theta, rest.value), 0.0)
     square += SLACK * EPS * (gradient_square + norm(Q) ** 2)
     slackness, distance = evaluation.fenchel_young + lam * square, 2.0 * norm(centre.value - theta)
-    radius = _radius(evaluation, lam, slackness=slackness, distance=distance)
+    radius = ball_radius(evaluation, lam, slackness=slackness, distance=distance)
     return Ball(((1.0, margins(centre)),), radius, centre.value, rest)
 
 
@@ -117,7 +53,7 @@ def duality_gap_ball(
     evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins
 ) -> Ball:
     """DGB (Theorem J4): centre theta, r^2 = 2 gap / lambda. Needs no further margins."""
-    radius = _radius(evaluation, lam, slackness=2.0 * evaluation.gap(lam))
+    radius = ball_radius(evaluation, lam, slackness=2.0 * evaluation.gap(lam))
     centre, normal = evaluation.point.value, evaluation.adjoint_split[1]
     return Ball(((1.0, evaluation.margins),), radius, centre, normal)
 
@@ -143,7 +79,7 @@ def constrained_duality_gap_ball(
     size = abs(highest) + abs(lowest) + sum(squares)
     for value in (u.value, evaluation.point.value):
         size += norm(objective.linear_term) * norm(value)
-    radius = _radius(evaluation, lam, slackness=max(slackness, 0.0) + SLACK * EPS * size)
+    radius = ball_radius(evaluation, lam, slackness=max(slackness, 0.0) + SLACK * EPS * size)
     return Ball(((1.0, at_u),), radius, u.value, evaluation.adjoint_split[1])
 
 
@@ -157,7 +93,7 @@ def rrpb_ball(evaluation: Evaluation, lam: float, reference_lam: float, margins:
     size, scale = norm(evaluation.point.value), 0.5 * (reference_lam + lam) / lam
     radius = 0.5 * abs(reference_lam - lam) / lam * size
     radius += max(reference_lam, lam) / lam * epsilon
-    radius = _radius(evaluation, lam, distance=2.0 * radius)
+    radius = ball_radius(evaluation, lam, distance=2.0 * radius)
     centre, normal = scale * evaluation.point.value, evaluation.adjoint_split[1]
     return Ball(((scale, evaluation.margins),), radius, centre, normal)
 

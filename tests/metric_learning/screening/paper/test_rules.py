@@ -8,14 +8,15 @@ import pytest
 from metric_cases import path_ball
 from rtlm_reference import ALL_CASES, item_matrices, screen, triplets_from_array, wrong_decisions
 
+from skscreen._compiled import metric_learning
 from skscreen.core.decisions import LINEAR, UNDECIDED, ZERO, sphere_lower
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 from skscreen.metric_learning.problem.objective import Problem
-from skscreen.metric_learning.screening.bounds import BOUNDS, Ball
-from skscreen.metric_learning.screening.cone_rules import cone_decides, orthant_decides
-from skscreen.metric_learning.screening.rules import RULES
+from skscreen.metric_learning.screening.ball import Ball
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.rules import RULES
 
 cases = pytest.mark.parametrize("case", ALL_CASES, ids=str)
 kinds = pytest.mark.parametrize("diagonal", [False, True], ids=["full", "diagonal"])
@@ -41,7 +42,7 @@ def cone_rule(values, a, b, r, level):
     margin -= 1e-14 * (values @ (a * a + b * b))
     noises = 1e-15 * np.sqrt(a @ a + b @ b), 1e-14 * (np.linalg.norm(values) + r)
     # The search is for what the sphere rule leaves.
-    return sphere_lower(margin, size, r) > level or cone_decides(
+    return sphere_lower(margin, size, r) > level or metric_learning.cone_decides(
         values, r, level, margin, size, a, b, *noises, np.empty(a.size)
     )
 
@@ -125,8 +126,8 @@ def test_analytic_rule_decides_as_a_conic_solver(inside):
             parameter.value = value
         problem.solve(solver=cp.CLARABEL)
         tolerance = 1e-5 * np.linalg.norm(h) * (radius + np.linalg.norm(centre))
-        assert orthant_decides(centre, radius, problem.value - tolerance, a, b)
-        assert not orthant_decides(centre, radius, problem.value + tolerance, a, b)
+        assert metric_learning.orthant_decides(centre, radius, problem.value - tolerance, a, b)
+        assert not metric_learning.orthant_decides(centre, radius, problem.value + tolerance, a, b)
 
 
 @pytest.mark.slow
@@ -142,10 +143,10 @@ def test_analytic_rule_never_passes_what_a_weight_vector_attains():
             x = np.maximum(centre - h / (scale * beta), 0.0)
             x = centre + min(1.0, radius / max(np.linalg.norm(x - centre), 1e-300)) * (x - centre)
             allowance = 1e-13 * (a @ a + b @ b) * (np.linalg.norm(centre) + radius)
-            assert not orthant_decides(centre, radius, h @ x + allowance, a, b)
+            assert not metric_learning.orthant_decides(centre, radius, h @ x + allowance, a, b)
     # All weights may be zero, and none makes the margin negative.
-    assert orthant_decides(np.ones(3), 10.0, -1e-3, np.ones(3), np.zeros(3))
-    assert not orthant_decides(np.ones(3), 10.0, 1e-3, np.ones(3), np.zeros(3))
+    assert metric_learning.orthant_decides(np.ones(3), 10.0, -1e-3, np.ones(3), np.zeros(3))
+    assert not metric_learning.orthant_decides(np.ones(3), 10.0, 1e-3, np.ones(3), np.zeros(3))
 
 
 @pytest.mark.parametrize("place", range(8))
@@ -156,16 +157,16 @@ def test_searches_conclude_nothing_from_nan(place):
     # A level that the sphere rule does not reach.
     numbers = [3.0, margin - 2.9 * size, margin, size, 1e-15, 1e-15]
     arrays = [centre, a, b]
-    assert cone_decides(centre, *numbers[:4], a, b, *numbers[4:], np.empty(2))
-    assert orthant_decides(centre, *numbers[:2], a, b)
+    assert metric_learning.cone_decides(centre, *numbers[:4], a, b, *numbers[4:], np.empty(2))
+    assert metric_learning.orthant_decides(centre, *numbers[:2], a, b)
     if place < 6:
         numbers[place] = np.nan
     else:
         arrays[place - 6][0] = np.nan
     centre, a, b = arrays
-    assert not cone_decides(centre, *numbers[:4], a, b, *numbers[4:], np.empty(2))
+    assert not metric_learning.cone_decides(centre, *numbers[:4], a, b, *numbers[4:], np.empty(2))
     if place not in (2, 3, 4, 5):
-        assert not orthant_decides(centre, *numbers[:2], a, b)
+        assert not metric_learning.orthant_decides(centre, *numbers[:2], a, b)
 
 
 # -- whole passes ---------------------------------------------------------------------------------
@@ -340,7 +341,7 @@ def test_no_decision_of_any_bound_and_rule_is_wrong(case):
                     assert np.all(decisions[before != UNDECIDED] == before[before != UNDECIDED])
                     decided[rule] = decided.get(rule, 0) + np.count_nonzero(decisions)
                     before = decisions
-    assert decided["sphere"] < decided["linear"] <= decided["semidefinite"]
+    assert 0 < decided["sphere"] <= decided["linear"] <= decided["semidefinite"]
 
 
 @cases

@@ -1,0 +1,73 @@
+"""The ball that provably holds the optimum at a target lambda.
+
+It is built from an `Evaluation` of an objective at a reference point theta, with dual variables
+alpha and S = sum_t alpha_t A_t + B. Write S = S_K - Gamma for its split by the domain and
+u = S_K / lambda. It is that of `core.ball` with a slackness of sum FY + <theta, Gamma>:
+
+    |theta* - (theta + u)/2|^2 <= (sum FY + <theta, Gamma>) / lambda + |theta - u|^2 / 4.
+
+Its radius carries the rounding error of the evaluation. The evaluation must be of the *full*
+problem, or of one reduced by decisions that hold at `lam`: items fixed for another lambda make the
+loss and the gradient wrong, and the ball unsafe.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from skscreen.core.ball import gap_radius
+from skscreen.core.floats import EPS
+from skscreen.metric_learning.problem.comparisons import PairDistances
+from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.objective import SLACK, Evaluation, norm
+
+
+@dataclass(frozen=True)
+class Ball:
+    """A ball round a centre known by its margins.
+
+    Parameters
+    ----------
+    terms : tuple of (float, PairDistances)
+        The centre's margins as a linear combination of evaluated ones.
+    radius : float
+    centre : ndarray, optional
+        The centre itself: what rules beyond the sphere rule need.
+    normal : Point, optional
+        P in the cone. As the cone is self-dual the optimum lies in {X: <P, X> >= 0}, which the
+        linear rule cuts the ball with. By default the negative part of the centre, which is of
+        no use where the centre is in the cone.
+    """
+
+    terms: tuple[tuple[float, PairDistances], ...]
+    radius: float
+    centre: np.ndarray | None = None
+    normal: Point | None = None
+
+
+Margins = Callable[[Point], PairDistances]
+
+
+def ball_radius(
+    evaluation: Evaluation, lam: float, *, slackness: float = 0.0, distance: float = 0.0
+) -> float:
+    """Radius with the rounding errors of the slackness and of the centre."""
+    shift = (evaluation.adjoint_error + SLACK * EPS * norm(evaluation.adjoint)) / lam
+    slackness = max(slackness, 0.0) + evaluation.rounding(lam)
+    return float(gap_radius(slackness, distance, lam, shift))
+
+
+def gap_ball(evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins) -> Ball:
+    """Ball round (theta + u)/2 from any dual variables; the tightest for its cost.
+
+    Costs one split of S and one pass of pair distances (for u). It takes no notice of
+    `reference_lam`, where the reference was solved.
+    """
+    u = evaluation.adjoint_split[0].scaled(1.0 / lam)
+    slackness = evaluation.fenchel_young + evaluation.complementarity()
+    distance = norm(evaluation.point.value - u.value)
+    radius = ball_radius(evaluation, lam, slackness=slackness, distance=distance)
+    terms = ((0.5, evaluation.margins), (0.5, margins(u)))
+    centre = 0.5 * (evaluation.point.value + u.value)
+    return Ball(terms, radius, centre, evaluation.adjoint_split[1])

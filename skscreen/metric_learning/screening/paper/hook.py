@@ -1,0 +1,48 @@
+"""The one place where the paper's bounds and rules enter screening."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from skscreen.metric_learning.problem.objective import Evaluation, Objective
+from skscreen.metric_learning.screening.active import Decision
+from skscreen.metric_learning.screening.ball import Ball, Margins
+from skscreen.metric_learning.screening.paper.bounds import BOUNDS
+from skscreen.metric_learning.screening.paper.rules import RULES, refine
+
+
+@dataclass(frozen=True)
+class PaperScreening:
+    """Bounds and rule by name, in the place of the one ball and the pass over rows.
+
+    Parameters
+    ----------
+    bounds : tuple of str
+        Keys of `BOUNDS`; an item is decided as soon as one of them decides it.
+    rule : str
+        One of `RULES`.
+    """
+
+    bounds: tuple[str, ...] = ("gap",)
+    rule: str = "sphere"
+
+    def __post_init__(self):
+        unknown = [name for name in self.bounds if name not in tuple(BOUNDS)]
+        if unknown or not self.bounds:
+            raise ValueError(
+                f"bound must name at least one of {', '.join(map(repr, BOUNDS))}, got "
+                f"{self.bounds!r}."
+            )
+        if self.rule not in RULES:
+            raise ValueError(
+                f"rule must be one of {', '.join(map(repr, RULES))}, got {self.rule!r}."
+            )
+
+    def balls(
+        self, evaluation: Evaluation, lam: float, reference_lam: float, margins: Margins
+    ) -> list[Ball]:
+        """Return the balls of all bounds."""
+        return [BOUNDS[name](evaluation, lam, reference_lam, margins) for name in self.bounds]
+
+    def refine(self, objective: Objective, balls: Sequence[Ball], decision: Decision) -> Decision:
+        """Decide items that the pass over rows has left."""
+        return refine(objective, balls, self.rule, decision)

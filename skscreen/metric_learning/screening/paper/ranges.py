@@ -1,0 +1,89 @@
+"""Ranges: for which lambda a reference decides an item, without asking again at each.
+
+The range of an item is the open interval of lambda in which the sphere rule decides it from the
+ball of RRPB of one reference (Yoshida et al. 2019, Theorem 4.1 for the zero part, and its
+counterpart for the linear part). It holds the reference's own lambda, or is empty.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from skscreen._compiled import metric_learning
+from skscreen.core.floats import WIDER
+from skscreen.metric_learning.problem.domains import Point
+from skscreen.metric_learning.problem.objective import Objective, norm
+from skscreen.metric_learning.screening.active import decide, leave_out
+from skscreen.metric_learning.screening.paper.bounds import rrpb_ball
+from skscreen.metric_learning.solvers.solution import Solution
+
+# Number of steps of the path, beyond the next, for which ranges are kept.
+_RANGE_STEPS = 3
+
+
+class PathRanges:
+    """Problems without the items whose range contains lambda (Algorithm 2 of the paper).
+
+    Ranges come from the last reference whose ranges reached down far enough; all that reach as far
+    as `_RANGE_STEPS` steps further down are kept in one reduced problem.
+    """
+
+    def __init__(self):
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all ranges."""
+        self._known: tuple[float, float, Objective] | None = None
+
+    def leave_out(self, objective: Objective, reference: Solution) -> Objective | None:
+        """Return what the ranges leave of an objective; None above the reference's lambda."""
+        lam = objective.lam
+        if not lam < reference.lam:
+            return None
+        if self._known is None or not self._known[0] <= lam <= self._known[1]:
+            low = lam * (lam / reference.lam) ** _RANGE_STEPS
+            at_low, margins = replace(objective, lam=low), objective.geometry.margins
+            ball = rrpb_ball(reference.evaluation, low, reference.lam, margins)
+            reduced = leave_out(at_low, decide(at_low, [ball]))
+            self._known = low, reference.lam, reduced
+            return replace(reduced, lam=lam)
+        return replace(self._known[2], lam=lam, proximal=objective.proximal)
+
+
+def count_in_range(
+    objective: Objective, point: Point, lam: float, gap: float, lams: np.ndarray
+) -> np.ndarray:
+    """Count the items whose range contains each of some ascending values of lambda.
+
+    Parameters
+    ----------
+    objective : Objective
+        With nothing fixed, at any lambda.
+    point : Point
+    lam, gap : float
+        Where the reference was solved, and its duality gap there.
+    lams : ndarray of shape (n_lams,)
+    """
+    steps = np.zeros(lams.size + 1, dtype=np.int64)
+    lams = np.ascontiguousarray(lams, dtype=np.float64)
+    metric_learning.count_ranges(*_reference(objective, point, lam, gap), lams, steps)
+    return np.cumsum(steps)[:-1]
+
+
+def item_ranges(objective: Objective, point: Point, lam: float, gap: float) -> np.ndarray:
+    """Return the range of each item, (T, 2) by item numbers, NaN for none; see `count_in_range`."""
+    out = np.full((objective.geometry.n_items, 2), np.nan)
+    metric_learning.list_ranges(*_reference(objective, point, lam, gap), out)
+    return out
+
+
+def _reference(objective: Objective, point: Point, lam: float, gap: float) -> tuple:
+    """Return the arguments that tell loops of a reference."""
+    geometry, items, loss = objective.geometry, objective.geometry.items, objective.loss
+    far = items.far if items.slots is None else items.far[items.slots]
+    return (
+        items.start, items.stop, items.base, items.rank, items.near, far, geometry.X,
+        geometry.diagonal, geometry.near_sizes, geometry.far_sizes,
+        geometry.intervals(((1.0, geometry.margins(point)),)), geometry.thresholds(loss),
+        loss.width, lam, norm(point.value) * WIDER, float(np.sqrt(2.0 * gap / lam)) * WIDER,
+    )  # fmt: skip

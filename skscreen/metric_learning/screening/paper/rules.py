@@ -1,0 +1,99 @@
+"""The three rules of the paper, each item by its own Frobenius norm.
+
+The sphere rule is that of section 4.1. The optimum lies in the ball *and* in the cone, so the
+smallest margin over both decides more than that over the ball: the linear rule cuts the ball with
+one half-space for all items (Theorem J9), the semidefinite rule with the cone (SDLS, section 4.2;
+for diagonal metrics the analytic solution of the same problem, Theorems J11 and J12). Each rule
+tries those before it, so that it decides all that they decide. An item is looked at here: O(d),
+where the pass over rows (`active.py`) takes a bisection a row, so only what that has left is.
+
+Every decision rests on a lower bound, valid for any C in the cone K (self-dual, so <C, X> >= 0),
+
+    min {<A, X> : |X - Q| <= r, X in K} >= <A - C, Q> - r |A - C|,
+
+evaluated with its rounding errors: how C was found has no part in whether the decision is right.
+For the linear part of the loss A changes its sign.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from skscreen._compiled import metric_learning
+from skscreen.core.floats import EPS
+from skscreen.metric_learning.problem.objective import SLACK, Objective, inner, norm
+from skscreen.metric_learning.screening.active import Decision
+from skscreen.metric_learning.screening.ball import Ball
+
+# From the weakest to the strongest.
+RULES = ("sphere", "linear", "semidefinite")
+
+# Smallest eigenvalue, over the largest, at which a centre still counts as semidefinite.
+_INDEFINITE = -1e-10
+
+
+def refine(objective: Objective, balls: Sequence[Ball], rule: str, decision: Decision) -> Decision:
+    """Decide what a decision has left, item by item, as soon as one of the balls decides it.
+
+    For the full metric and a centre outside the cone ("gb") "semidefinite" *is* "linear": the
+    search would need a full eigendecomposition for each step and item.
+    """
+    items, start, stop = objective.geometry.items, decision.start, decision.stop
+    found = np.zeros(int((stop - start).sum()), dtype=np.int8)
+    for ball in balls:
+        if np.isfinite(ball.radius):
+            _decide(objective, ball, rule, start, stop, found)
+    n_pieces = metric_learning.count_pieces(start, stop, found)
+    rows, begins, ends = np.empty((3, n_pieces), dtype=np.int64)
+    n_zero, n_linear = metric_learning.split_rows(
+        start, stop, items.base, items.rank, found, rows, begins, ends, decision.codes,
+        decision.row_linear, decision.slot_steps,
+    )  # fmt: skip
+    return replace(
+        decision, start=begins, stop=ends, rows=rows, n_zero=decision.n_zero + n_zero,
+        n_linear=decision.n_linear + n_linear,
+    )  # fmt: skip
+
+
+def _decide(objective: Objective, ball: Ball, rule: str, start, stop, found) -> None:
+    """Decide undecided items by one ball; `found` (m,), int8, is in the order of the rows."""
+    geometry, items = objective.geometry, objective.geometry.items
+    nothing = np.empty(0)
+    half_space, scale, depth, slack = (nothing,) * 4, 0.0, 0.0, 0.0
+    values, points, noise = nothing, geometry.X, 0.0
+    if rule != "sphere" and ball.centre is not None and np.isfinite(norm(ball.centre)):
+        # Rounding errors of the centre, which the radius bounds where the centre cancels.
+        slack = SLACK * EPS * (norm(ball.centre) + ball.radius)
+        normal = ball.normal or objective.domain.split(ball.centre)[1]
+        size = norm(normal.value)
+        if size > 0.0:
+            half_space = geometry.intervals(((1.0, geometry.margins(normal)),))
+            scale, depth = 1.0 / size, inner(normal.value, ball.centre) / size + slack
+        if rule == "semidefinite":
+            values, points, noise = _search_space(objective, ball) or (values, points, noise)
+    far = items.far if items.slots is None else items.far[items.slots]
+    metric_learning.item_pass(
+        start, stop, items.near, far, geometry.X, geometry.diagonal, geometry.near_sizes,
+        geometry.far_sizes, geometry.intervals(ball.terms), half_space, scale, depth, values,
+        points, noise, slack, ball.radius, geometry.thresholds(objective.loss),
+        objective.loss.width, found,
+    )  # fmt: skip
+
+
+def _search_space(objective: Objective, ball: Ball):
+    """Eigenvalues of the centre, the data in its eigenbasis, and their noise as in the margins.
+
+    None where the semidefinite rule has nothing to add.
+    """
+    geometry, centre = objective.geometry, ball.centre
+    if geometry.diagonal:
+        outside = norm(np.minimum(centre, 0.0))
+        # With an empty intersection the search could prove anything.
+        return (centre, geometry.X, 0.0) if outside < ball.radius else None
+    values, vectors = np.linalg.eigh(centre)
+    if values[0] < _INDEFINITE * values[-1]:
+        return None
+    X = geometry.X[:, : geometry.n_features]
+    largest = np.sqrt(np.einsum("ij,ij->i", X, X).max(initial=0.0))
+    return np.maximum(values, 0.0), X @ vectors, 8.0 * EPS * geometry.n_features * largest
