@@ -1,13 +1,37 @@
-"""Benchmarks that replace parts of the package find these parts."""
+"""Benchmarks that replace parts of the package find these parts, and papers' scripts end well."""
 
+import json
 import re
 
 import pytest
 from sklearn.datasets import load_iris
 
 from benchmarks.metric_learning.paper_reasons import reasons
+from benchmarks.pragam import paper as pragam_paper
 from benchmarks.support.data import Sets
+from benchmarks.svm import paper as svm_paper
 from benchmarks.svm.paper import COLUMNS, tables
+
+# A folder of data sets as the scripts expect it, each of two small clouds.
+LOAD = """
+import numpy as np
+from scipy import sparse
+
+def load(name):
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = rng.normal(size=(200, 6)) * (rng.random((200, 6)) < 0.7) + y[:, None]
+    return (sparse.csr_array(X) if name == "reuters_money" else X), y
+
+def info(name):
+    return {}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "load.py").write_text(LOAD)
+    return tmp_path
 
 
 @pytest.mark.slow
@@ -33,3 +57,28 @@ def test_the_tables_of_safe_sample_screening_run(capsys, tmp_path):
         assert all(f"{column} " in line for column in COLUMNS)
         # Every solver of the table reaches the gap; the peer's is named.
         assert "missed" not in line and not re.search(r"gap \S+  (Full|Shr|BT1|IT)", line)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_script_of_safe_sample_screening_ends_well(capsys, folder):
+    sets = "magic,reuters_money"
+    svm_paper.main(["--data", str(folder), "--sets", sets, "--limit", "0.02"])
+    shown = capsys.readouterr().out
+    assert shown.count("one fit") == shown.count("path of") == 8
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_script_of_pragam_ends_well(capsys, folder):
+    """Every part, with its tables and figures."""
+    out = folder / "out"
+    pragam_paper.main(
+        ["--data", str(folder), "--out", str(out), "--sets", "a9a,reuters_money", "--quick",
+         "--seconds", "0.05"]
+    )  # fmt: skip
+    shown = capsys.readouterr().out
+    assert all(f"## {part}" in shown for part in pragam_paper.PARTS)
+    results = json.loads((out / "pragam.json").read_text())
+    assert results.keys() >= {"a9a", "slopes", "exact_over_automatic", "time_over_products"}
+    assert len(list(out.glob("*.png"))) + len(list(out.glob("*.svg"))) >= 3

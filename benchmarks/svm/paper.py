@@ -44,13 +44,13 @@ COLUMNS = {
 }
 
 
-def main() -> None:
+def main(arguments=None) -> None:
     """Print both tables: one fit from a reference, and the whole path."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--limit", type=float, default=6.0, help="CPU seconds of a path")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     print(environment())
     data = Sets(args.data)
     with threadpool_limits(1), warnings.catch_warnings():

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.extmath import safe_sparse_dot
 
@@ -57,7 +58,8 @@ def linear_svc(X, signs, C: float, dual: float, gap: float, limit: float, repeat
 def svc_gap(model: SVC, K: np.ndarray, signs: np.ndarray, C: float) -> float:
     """Relative duality gap of SVC's own problem, at its own dual variables and intercept."""
     alpha = np.zeros(signs.size)
-    alpha[model.support_] = np.abs(model.dual_coef_[0])
+    coefs = model.dual_coef_
+    alpha[model.support_] = abs(coefs.toarray() if sparse.issparse(coefs) else coefs)[0]
     scores = K[:, model.support_] @ (alpha * signs)[model.support_]
     square = float((alpha * signs) @ scores)
     shown = 1.0 - signs * (scores + model.intercept_[0])
