@@ -91,9 +91,9 @@ class JointSolution:
         return f"{self.place} gap={gap:.1e} problems={len(self.problems)} iterations={self.n_iter}"
 
     def screening_rate(self, where: str | None = None) -> float:
-        """Return the share of all samples decided at the end, or after the step `where`."""
+        """Return the share of all items decided at the end, or after the step `where`."""
         screened = sum(n_screened(found.history, where) for found in self.problems)
-        return screened / max(sum(found.alpha.size for found in self.problems), 1)
+        return screened / max(sum(found.n_items for found in self.problems), 1)
 
 
 class ClassPaths:

@@ -37,7 +37,7 @@ from skscreen.samples.score_classifier import (
     without_noise,
 )
 from skscreen.svm.crammer_singer.fit import joint_solutions
-from skscreen.svm.l1.fit import l1_solver
+from skscreen.svm.l1.fit import L1Fits
 from skscreen.svm.probabilities import probabilities, sigmoids
 from skscreen.svm.problem import SVMProblem, asked, build
 from skscreen.svm.screened.own import OwnScreening
@@ -370,7 +370,7 @@ def _solved(
     """Return the solutions of all problems for one C, one after the other."""
     solve = problem.solve
     if model.penalty == "l1":
-        solve = l1_solver(model, problem)
+        solve = L1Fits(model, problem).solve
     calls = (
         (k, C, model.tol, None if starts is None else starts[k])
         for k in range(problem.division.n_problems)

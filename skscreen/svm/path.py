@@ -5,7 +5,7 @@ from functools import partial
 from numbers import Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import PathResult, with_options
@@ -15,6 +15,7 @@ from skscreen.samples.multiclass import Division, divided
 from skscreen.samples.targets import Targets
 from skscreen.svm.class_paths import ClassPaths, OnePath, follow_C
 from skscreen.svm.estimator import fitted
+from skscreen.svm.l1.path import L1Paths, l1_model
 from skscreen.svm.problem import build
 from skscreen.svm.regression_problem import build_regression, signed
 from skscreen.svm.regressor import fitted as fitted_regression
@@ -92,7 +93,7 @@ class SVCPath(PathOverC):
     kernel : Kernel
     C_min : float
         Up to this C all dual variables are C s_i. 0 with a free intercept or the squared hinge, or
-        where it is not known (one-vs-one with kernels).
+        where it is not known (one-vs-one with kernels). With an L1 penalty all weights are 0.
     """
 
     X: object
@@ -199,11 +200,21 @@ class SVRPath(PathOverC):
     {
         "eps": [Interval(Real, 0, 1, closed="neither"), None],
         "C_max": [Interval(Real, 0, None, closed="neither")],
+        "penalty": [StrOptions({"l1", "l2"})],
     },
     prefer_skip_nested_validation=False,
 )
 def svc_path(
-    X, y, Cs=None, *, eps=None, C_max=1e4, sample_weight=None, callbacks=(), **options
+    X,
+    y,
+    Cs=None,
+    *,
+    penalty="l2",
+    eps=None,
+    C_max=1e4,
+    sample_weight=None,
+    callbacks=(),
+    **options,
 ) -> SVCPath:
     """Fit support vector machines for a path of values of C, each with a certificate.
 
@@ -222,6 +233,10 @@ def svc_path(
         ``multi_class="ovr"`` one-vs-rest.
     Cs : array-like of shape (n_Cs,), optional
         Values of C, in any order. Not together with `eps`.
+    penalty : {"l2", "l1"}, default="l2"
+        "l1" for the path of ``ScreenedLinearSVC(penalty="l1")``, whose other parameters are then
+        options, with their defaults there; only for given `Cs`. What a solution proves about
+        features at the next C is its screening, and rates are shares of all features.
     eps : float, optional
         Relative error, in (0, 1). By default 1e-3 if `Cs` is not given.
     C_max : float, default=1e4
@@ -270,10 +285,17 @@ def svc_path(
     True
     """
     grid = check_grid(Cs, eps)
-    model = ScreenedSVC(**options)
+    if penalty == "l1" and grid is None:
+        raise ValueError(
+            "penalty='l1' has no path with eps; give values of C: Cs=[0.1, 1.0, 10.0]."
+        )
+    model = ScreenedSVC(**options) if penalty == "l2" else l1_model(options)
     model._validate_params()
     problem = build(model, X, y, sample_weight)
-    if problem.division.n_problems > 1:
+    if penalty == "l1":
+        problem.division.check(problem.X.shape[1])
+        paths = L1Paths(model, problem)
+    elif problem.division.n_problems > 1:
         paths = ClassPaths(problem, grid is None, model.n_jobs)
     else:
         paths = OnePath(problem.path_solver(0), partial(problem.finish, 0))

@@ -10,7 +10,7 @@ from sklearn.feature_selection import SelectFromModel
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
 
-from skscreen import ScreenedLinearSVC, _compiled
+from skscreen import ScreenedLinearSVC, _compiled, svc_path
 from skscreen.svm.l1 import solve as module
 from skscreen.svm.l1.solve import L1Problem
 
@@ -125,3 +125,63 @@ def test_the_least_of_a_quadratic_model(level):
 def test_the_hinge_is_refused():
     with pytest.raises(ValueError, match="penalty='l1' needs loss='squared_hinge'"):
         ScreenedLinearSVC(penalty="l1", loss="hinge").fit(X, SIGNS)
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
+def test_a_path_over_C(as_given):
+    """Each solution is that of a fit, and what the one before proves about features is right."""
+    Cs = np.geomspace(0.003, 3.0, 13)
+    path = svc_path(as_given(X), SIGNS, Cs, penalty="l1", tol=1e-9, intercept_scaling=2.0)
+    assert path.dual_gaps.max() <= 1e-9 and path.n_iters.sum() > 0
+    for k, C in enumerate(Cs):
+        *_, value = optimum(X, SIGNS, C, 2.0)
+        assert_allclose(path.objectives[k], value, rtol=1e-7)
+        fit = ScreenedLinearSVC(C, penalty="l1", tol=1e-9, intercept_scaling=2.0)
+        fit.fit(as_given(X), SIGNS)
+        assert_array_equal(path.coefs[k] != 0.0, fit.coef_[0] != 0.0)
+        assert path[k].C == C and isinstance(path[k], ScreenedLinearSVC)
+        assert_array_equal(path[k].predict(X), fit.predict(X))
+    where = path.screening_history["where"]
+    assert_array_equal(where[1:3], ["path", "dynamic"])
+    assert path.path_rates[0] == 0.0 and path.path_rates[1:].max() > 0.1
+    assert np.all(path.path_rates <= path.rates) and np.all(path.rates <= 1.0)
+
+
+def test_up_to_its_C_min_a_path_has_no_weights():
+    path = svc_path(X, SIGNS, [1.0], penalty="l1")
+    ends = svc_path(X, SIGNS, [0.999 * path.C_min, 1.001 * path.C_min], penalty="l1", tol=1e-12)
+    assert not ends.coefs[0].any() and ends.intercepts[0] == 0.0
+    assert ends.coefs[1].any() or ends.intercepts[1] != 0.0
+
+
+def test_a_path_of_three_classes_and_arguments_that_do_not_belong():
+    three, classes = load_iris(return_X_y=True)
+    path = svc_path(three, classes, [0.1, 1.0], penalty="l1")
+    assert path.coefs.shape == (2, 3, 4) and 0.0 <= path.rates.min() <= path.rates.max() <= 1.0
+    fit = ScreenedLinearSVC(1.0, penalty="l1").fit(three, classes)
+    assert_allclose(path.coefs[1], fit.coef_, atol=1e-3)
+    with pytest.raises(ValueError, match="penalty='l1' has no path with eps"):
+        svc_path(X, SIGNS, penalty="l1")
+    for name, value in [("kernel", "rbf"), ("intercept", "free"), ("multi_class", "ovo")]:
+        with pytest.raises(ValueError, match=f"penalty='l1' needs {name}="):
+            svc_path(X, SIGNS, [1.0], penalty="l1", **{name: value})
+    with pytest.raises(ValueError, match="loss='squared_hinge'"):
+        svc_path(X, SIGNS, [1.0], penalty="l1", loss="hinge")
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6), st.floats(1.05, 3.0), st.sampled_from([1e-1, 1e-3, 1e-6]))
+def test_what_a_solution_proves_for_another_C(seed, factor, tol):
+    """No feature is wrongly taken for zero, from rough solutions, both ways along a path."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(30, 60)) * 10.0 ** rng.uniform(-2, 2, 60)
+    signs = np.where(rng.random(30) < 0.5, -1.0, 1.0)
+    problem = L1Problem(np.asfortranarray(rows), signs, rng.uniform(0.5, 2.0, 30))
+    C = 3.0 * problem.C_min
+    rough, n_found = problem.solve(C, tol, 1000), 0
+    for other in (C * factor, C / factor):
+        used = problem.solve(other, 1e-13, 10_000).w != 0.0
+        found = problem.solve(other, tol, 1000, rough)
+        assert not np.any(used & found.zero) and np.all(found.zero[found.zero_at_first])
+        n_found += np.count_nonzero(found.zero_at_first)
+    assert n_found > 0 or tol > 1e-2 or factor > 1.3

@@ -1,7 +1,6 @@
 """The L1 penalty behind the door of `ScreenedLinearSVC`."""
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
@@ -9,7 +8,7 @@ from scipy import sparse
 from skscreen.core.certificate import Certificate, screening_event
 from skscreen.core.decisions import UNDECIDED, ZERO
 from skscreen.core.floats import EPS
-from skscreen.svm.l1.solve import L1Problem
+from skscreen.svm.l1.solve import L1Problem, L1Solution
 from skscreen.svm.problem import SVMProblem
 from skscreen.svm.solvers.solution import SampleSolution
 
@@ -17,8 +16,8 @@ from skscreen.svm.solvers.solution import SampleSolution
 _MOST = 100_000
 
 
-def l1_solver(model, problem: SVMProblem) -> Callable[..., SampleSolution]:
-    """Return solve(k, C, tol, start) for the two-class problems with an L1 penalty.
+class L1Fits:
+    """Fits of the two-class problems with an L1 penalty.
 
     Parameters
     ----------
@@ -27,32 +26,49 @@ def l1_solver(model, problem: SVMProblem) -> Callable[..., SampleSolution]:
     problem : SVMProblem
         Of the same samples.
     """
-    if model.loss != "squared_hinge":
-        raise ValueError(
-            f"penalty='l1' needs loss='squared_hinge', got {model.loss!r}, as in LinearSVC."
-        )
-    division, scale = problem.division, float(model.intercept_scaling)
-    rows = division.labels.rows
-    X = problem.X if rows.size == problem.X.shape[0] else problem.X[rows]
-    if model.fit_intercept:
-        column = np.full((X.shape[0], 1), scale)
-        X = sparse.hstack([X, column]) if sparse.issparse(X) else np.hstack([X, column])
-    X = sparse.csc_array(X, dtype=np.float64) if sparse.issparse(X) else np.asfortranarray(X)
-    most = _MOST if model.max_iter in (None, -1) else model.max_iter
-    d = problem.X.shape[1]
 
-    def solve(k: int, C: float, tol: float, start=None) -> SampleSolution:
-        began = time.perf_counter()
-        found = L1Problem(X, division.signs(k), division.weights(k)).solve(C, tol, most)
+    def __init__(self, model, problem: SVMProblem):
+        if model.loss != "squared_hinge":
+            raise ValueError(
+                f"penalty='l1' needs loss='squared_hinge', got {model.loss!r}, as in LinearSVC."
+            )
+        division = problem.division
+        rows, scale = division.labels.rows, float(model.intercept_scaling)
+        X = problem.X if rows.size == problem.X.shape[0] else problem.X[rows]
+        if model.fit_intercept:
+            column = np.full((X.shape[0], 1), scale)
+            X = sparse.hstack([X, column]) if sparse.issparse(X) else np.hstack([X, column])
+        X = sparse.csc_array(X, dtype=np.float64) if sparse.issparse(X) else np.asfortranarray(X)
+        self._most = _MOST if model.max_iter in (None, -1) else model.max_iter
+        self._scale = scale if model.fit_intercept else 0.0
+        self._d = problem.X.shape[1]
+        self.problems = [
+            L1Problem(X, division.signs(k), division.weights(k)) for k in range(division.n_problems)
+        ]
+
+    def solve(self, k: int, C: float, tol: float, start=None) -> SampleSolution:
+        """Solve a problem; dual variables, which `start` may be, are no start."""
+        return self.solved(k, C, tol, None)[0]
+
+    def solved(
+        self, k: int, C: float, tol: float, start: L1Solution | None
+    ) -> tuple[SampleSolution, L1Solution]:
+        """Solve a problem from what was found for another C; what it proves is the step "path"."""
+        began, d = time.perf_counter(), self._d
+        found = self.problems[k].solve(C, tol, self._most, start)
         gap = max(found.primal - found.dual, 0.0) + 8.0 * EPS * found.primal
         certificate = Certificate(found.primal, found.dual, gap)
-        codes = np.where(found.zero[:d], ZERO, UNDECIDED)
         seconds = time.perf_counter() - began
-        return SampleSolution(
+        steps = [("dynamic", found.n_iter, found.zero)]
+        if start is not None:
+            steps.insert(0, ("path", 0, found.zero_at_first))
+        history = tuple(
+            screening_event(where, n, np.where(zero[:d], ZERO, UNDECIDED), seconds, 1.0 / C)
+            for where, n, zero in steps
+        )
+        solution = SampleSolution(
             alpha=found.alpha, margins=np.empty(0), w=found.w[:d], certificate=certificate,
             n_iter=found.n_iter, converged=certificate.relative_gap <= tol, seconds=seconds,
-            history=(screening_event("features", found.n_iter, codes, seconds, 1.0 / C),),
-            b=scale * found.w[d] if model.fit_intercept else 0.0, C=C,
+            history=history, b=self._scale * found.w[d] if self._scale else 0.0, C=C,
         )  # fmt: skip
-
-    return solve
+        return solution, found

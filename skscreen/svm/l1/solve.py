@@ -30,7 +30,7 @@ G.-X. Yuan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin (2010). A comparison of optimiza
 software for large-scale L1-regularized linear classification. JMLR 11. Section 4.1 (columns).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -77,6 +77,8 @@ class L1Solution:
     primal, dual : float
     zero : ndarray of bool, shape (d,)
         Features that are proved to have no weight.
+    zero_at_first : ndarray of bool, shape (d,)
+        Those that the start proves.
     n_iter : int
         Newton steps and sweeps over columns.
     """
@@ -86,6 +88,7 @@ class L1Solution:
     primal: float
     dual: float
     zero: np.ndarray
+    zero_at_first: np.ndarray
     n_iter: int
 
     @property
@@ -136,28 +139,47 @@ class L1Problem:
         """Return <Z_j, alpha>, (d,)."""
         return self._X.T @ (self._y * alpha)
 
+    @property
+    def C_min(self) -> float:
+        """Largest C up to which all weights are 0; infinite where no column has an effect."""
+        largest = 2.0 * float(np.abs(self.correlations(self._weights)).max(initial=0.0))
+        return 1.0 / largest if largest > 0.0 else np.inf
+
     def solve(
-        self, C: float, tol: float, max_iter: int, start: np.ndarray | None = None
+        self, C: float, tol: float, max_iter: int, start: L1Solution | None = None
     ) -> L1Solution:
-        """Solve for one C, from zero or from other weights, to a relative gap of `tol`."""
+        """Solve for one C, from zero or from the solution for another, to a relative gap of `tol`.
+
+        The constraints of the dual are the same for all C: what proves features to have no weight
+        first are the dual variables of the start, or those of its weights.
+        """
         c, norms, d = C * self._weights, np.sqrt(C) * self._norms, self.shape[1]
-        w = np.zeros(d) if start is None else start.copy()
+        w = np.zeros(d) if start is None else start.w.copy()
         zero, n_iter, failures = np.zeros(d, bool), 0, 0
-        best, last, growth = None, np.inf, 1
+        best, last, growth, at_first = None, np.inf, 1, None
         while True:
             margins = self.margins(w)
             alpha = 2.0 * c * np.maximum(1.0 - margins, 0.0)
             correlations = self.correlations(alpha)
             found = _certificate(w, margins, alpha, c, correlations, zero)
             scaled = np.abs(correlations) * found.scale
+            if at_first is None and start is not None:
+                own = np.abs(self.correlations(start.alpha))
+                dual, scale = _dual(start.alpha, c, float(own.max(initial=0.0)))
+                if dual > found.dual:
+                    found = replace(found, alpha=scale * start.alpha, dual=dual, scale=scale)
+                    scaled = own * scale
             zero |= _proved_zero(scaled, norms, found)
+            at_first = zero.copy() if at_first is None else at_first
             w[zero] = 0.0
             if best is None or found.gap < best.gap:
                 best, failures = found, 0
             else:
                 failures += 1
             if best.gap <= tol * best.primal or n_iter >= max_iter or failures > _MOST_FAILURES:
-                return L1Solution(best.w, best.alpha, best.primal, best.dual, zero, n_iter)
+                return L1Solution(
+                    best.w, best.alpha, best.primal, best.dual, zero, at_first, n_iter
+                )
             # Twice as many features as are in use; more where that has brought little.
             growth = _GROWTH * growth if found.gap > 0.5 * last else 1
             last = found.gap

@@ -74,6 +74,14 @@ class SampleSolution:
         return (self,)
 
     @property
+    def n_items(self) -> int:
+        """Number of what is screened: samples, or features with an L1 penalty."""
+        if not self.history:
+            return self.alpha.size
+        last = self.history[-1]
+        return last.zero + last.linear + last.undecided
+
+    @property
     def place(self) -> str:
         """Position on a path, in words."""
         return f"C={self.C:.3g}"
@@ -87,8 +95,8 @@ class SampleSolution:
         )
 
     def screening_rate(self, where: str | None = None) -> float:
-        """Return the share of all samples decided at the end, or after the step `where`."""
-        return n_screened(self.history, where) / max(self.alpha.size, 1)
+        """Return the share of all items decided at the end, or after the step `where`."""
+        return n_screened(self.history, where) / max(self.n_items, 1)
 
 
 def steps_of(solutions: Iterable[SampleSolution]) -> np.ndarray:

@@ -1,0 +1,60 @@
+"""The L1 penalty behind the door of `svc_path`."""
+
+from collections.abc import Iterator, Sequence
+
+from joblib import Parallel, delayed
+
+from skscreen.svm.class_paths import JointSolution
+from skscreen.svm.l1.fit import L1Fits
+from skscreen.svm.linear_svc import ScreenedLinearSVC
+from skscreen.svm.problem import SVMProblem
+from skscreen.svm.solvers.solution import SampleSolution
+
+
+def l1_model(options: dict) -> ScreenedLinearSVC:
+    """Return the estimator of a path with an L1 penalty for the options of `svc_path`."""
+    for name, allowed in (
+        ("kernel", "linear"), ("intercept", "penalised"), ("multi_class", "ovr"),
+    ):  # fmt: skip
+        if options.get(name, allowed) != allowed:
+            raise ValueError(
+                f"penalty='l1' needs {name}={allowed!r}, got {options[name]!r}: it is that of "
+                "ScreenedLinearSVC."
+            )
+    known = ScreenedLinearSVC().get_params()
+    return ScreenedLinearSVC(
+        penalty="l1", **{name: value for name, value in options.items() if name in known}
+    )
+
+
+class L1Paths:
+    """Solves all problems for one C after the other, each from its solution before.
+
+    Parameters
+    ----------
+    model : ScreenedLinearSVC
+    problem : SVMProblem
+    """
+
+    def __init__(self, model: ScreenedLinearSVC, problem: SVMProblem):
+        self._fits, self._n_jobs = L1Fits(model, problem), model.n_jobs
+
+    @property
+    def n_variables(self) -> int:
+        """Number of dual variables, and of weights, of all problems."""
+        return sum(sum(problem.shape) for problem in self._fits.problems)
+
+    @property
+    def C_min(self) -> float:
+        """Largest C up to which all weights are 0."""
+        return min(problem.C_min for problem in self._fits.problems)
+
+    def follow(self, Cs: Sequence[float], tol: float) -> Iterator[SampleSolution | JointSolution]:
+        """Solve for one C after the other; yields finished solutions."""
+        before = [None] * len(self._fits.problems)
+        threads = Parallel(self._n_jobs, require="sharedmem")
+        for C in Cs:
+            solve = delayed(self._fits.solved)
+            found = threads(solve(k, C, tol, start) for k, start in enumerate(before))
+            solutions, before = map(list, zip(*found, strict=True))
+            yield solutions[0] if len(solutions) == 1 else JointSolution(tuple(solutions))
