@@ -1,4 +1,4 @@
-"""Every public name, parameter, default and attribute that differs from 0.2.0 has a row."""
+"""Each name, parameter, default and attribute that differs from 0.2.0, or is new, has a row."""
 
 import json
 import re
@@ -21,10 +21,13 @@ GROUPS = {
 }
 
 
-def rows() -> list[tuple[set[str], str]]:
-    """Return the names of each row of the migration table, and its text."""
-    text = (ROOT / "CHANGELOG.md").read_text()
-    table = text.split("### Migration from 0.2.0")[1].split("\n### ")[0]
+def section(heading: str) -> str:
+    """Return the text below a heading of the changelog."""
+    return (ROOT / "CHANGELOG.md").read_text().split(heading)[1].split("\n### ")[0]
+
+
+def rows(table: str) -> list[tuple[set[str], str]]:
+    """Return the names of each row of a table, and its text."""
     out, before = [], set()
     for line in table.splitlines():
         if not line.startswith("| ") or line.startswith("| where"):
@@ -58,11 +61,26 @@ def differences(old: dict, new: dict):
                 yield from ((name, p) for p in changed)
 
 
-def missing(old: dict, new: dict, known: list) -> list[str]:
-    """Return the differences that no row tells."""
+def additions(old: dict, new: dict):
+    """Iterate over (name, what is new): names, and parameters, attributes and methods of others."""
+    for name, methods in new.items():
+        if name not in old:
+            yield name, name
+            continue
+        for method, after in methods.items():
+            before = old[name].get(method)
+            if before is None:
+                yield name, method
+            # What took options took the parameters that it names now.
+            elif method == "attributes" or "*" not in before.values():
+                yield from ((name, what) for what in after if what not in before)
+
+
+def missing(found, known: list) -> list[str]:
+    """Return what was found and no row tells."""
     return sorted(
         f"{name}: {what}"
-        for name, what in differences(old, new)
+        for name, what in found
         if not any(
             (name in names and (what == name or re.search(rf"\b{re.escape(what)}\b", text)))
             or (what == name and f"`{name}" in text)
@@ -71,21 +89,34 @@ def missing(old: dict, new: dict, known: list) -> list[str]:
     )
 
 
+OLD = json.loads((ROOT / "tests" / "signatures_0.2.0.json").read_text())
+
+
 def test_each_difference_from_0_2_0_has_a_row():
-    old = json.loads((ROOT / "tests" / "signatures_0.2.0.json").read_text())
-    assert missing(old, signatures(), rows()) == []
+    known = rows(section("### Migration from 0.2.0"))
+    assert missing(differences(OLD, signatures()), known) == []
+
+
+def test_what_is_new_has_a_row():
+    text = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1]
+    known = rows(section("### Migration from 0.2.0")) + rows(section("### New in names of 0.2.0"))
+    assert missing(additions(OLD, signatures()), [*known, (set(), text)]) == []
 
 
 @pytest.mark.parametrize(
-    ("new", "found"),
+    ("new", "found", "added"),
     [
-        ({"f": {"": {"a": "1"}}, "K": {"": {}, "attributes": ["x_"]}}, []),
-        ({"f": {"": {"a": "2"}}, "K": {"": {}, "attributes": ["x_"]}}, ["f: a"]),
-        ({"f": {"": {"b": "1"}}, "K": {"": {}, "attributes": []}}, ["K: x_", "f: a"]),
-        ({"f": {"": {"a": "1", "b": "required"}}}, ["K: K", "f: b"]),
+        ({"f": {"": {"a": "1"}}, "K": {"": {}, "attributes": ["x_"]}}, [], []),
+        ({"f": {"": {"a": "2"}}, "K": {"": {}, "attributes": ["x_"]}}, ["f: a"], []),
+        ({"f": {"": {"b": "1"}}, "K": {"": {}, "attributes": []}}, ["K: x_", "f: a"], ["f: b"]),
+        ({"f": {"": {"a": "1", "b": "required"}}}, ["K: K", "f: b"], ["f: b"]),
+        ({"f": {"": {"a": "1"}}, "K": {"": {}, "attributes": ["x_", "y_"], "m": {}}, "g": {}}, [],
+         ["K: m", "K: y_", "g: g"]),
     ],
-)
-def test_differences_are_found(new, found):
+)  # fmt: skip
+def test_differences_are_found(new, found, added):
     old = {"f": {"": {"a": "1"}}, "K": {"": {}, "attributes": ["x_"]}}
-    assert missing(old, new, []) == found
-    assert missing(old, new, [({"f", "K"}, "`a`, b and `x_`")]) == []
+    assert missing(differences(old, new), []) == found
+    assert missing(additions(old, new), []) == added
+    known = [({"f", "K", "g"}, "`a`, b, `x_`, y_ and m")]
+    assert missing(differences(old, new), known) == missing(additions(old, new), known) == []

@@ -141,6 +141,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
     standard_errors_ : ndarray of shape (n_objects,)
         Standard errors of `scale_` for a fixed unit, from the curvature of the likelihood; 0 for
         the first object. With a conjoint model of `scales_`, or of `scale_` for "full".
+    objective_ : float
+        Minus the log-likelihood, divided by `weight_`, plus reg / 2 |s|^2.
     log_likelihood_ : float
         Log-likelihood, as a weighted sum over the answers.
     deviance_ : float
@@ -285,6 +287,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         self.log_likelihood_ = float(counts @ log_distribution(self.link, z))
         self.deviance_, self.n_parameters_ = -2.0 * self.log_likelihood_, len(fit.values)
         self.weight_ = float(counts.sum())
+        penalty = 0.5 * self.reg * float(fit.values @ fit.values)
+        self.objective_ = penalty - self.log_likelihood_ / self.weight_
         hint = "the pivot, what y holds (response) and the order of objects"
         if self.model != "difference":
             hint = "the attribute, what y holds (response) and the order of the columns"

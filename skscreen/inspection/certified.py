@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from skscreen.inspection.style import BLUE, GREY, VERMILION, axes_for, legend_above, open_axes
+from skscreen.inspection.style import (
+    BLUE,
+    GREY,
+    VERMILION,
+    Display,
+    check_learned,
+    legend_above,
+    open_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from skscreen.svm.certified.search import ErrorBounds
 
-__all__ = ["CertifiedPathDisplay"]
 
-
-class CertifiedPathDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class CertifiedPathDisplay(Display):
     """Show what is proven about the validation error for every C in a range.
 
     The band is between the lower and the upper bounds, the points are the solved values of C, and
@@ -60,24 +67,13 @@ class CertifiedPathDisplay:
     >>> display.figure_.savefig("certified.png")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        *,
-        edges: np.ndarray,
-        lower: np.ndarray,
-        upper: np.ndarray,
-        Cs: np.ndarray,
-        errors: np.ndarray,
-        C: float | None = None,
-        name: str = "validation error",
-    ) -> None:
-        self.edges = edges
-        self.lower = lower
-        self.upper = upper
-        self.Cs = Cs
-        self.errors = errors
-        self.C = C
-        self.name = name
+    edges: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    Cs: np.ndarray
+    errors: np.ndarray
+    C: float | None = None
+    name: str = "validation error"
 
     @classmethod
     def from_result(cls, result: Any, *, ax: Axes | None = None) -> Self:
@@ -134,12 +130,7 @@ class CertifiedPathDisplay:
         ValueError
             If it has proved no bounds.
         """
-        if not hasattr(estimator, "bounds_"):
-            check_is_fitted(estimator)
-            raise ValueError(
-                "estimator must be a ScreenedSVCCV fitted with certify, got "
-                f"{type(estimator).__name__} without bounds."
-            )
+        check_learned(estimator, "bounds_", "ScreenedSVCCV with certify")
         return cls._of_bounds(estimator.bounds_).plot(ax=ax)
 
     @classmethod
@@ -149,25 +140,7 @@ class CertifiedPathDisplay:
             errors=bounds.errors, C=float(bounds.Cs[bounds.best]), name=bounds.name,
         )  # fmt: skip
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        display : CertifiedPathDisplay
-            The object itself.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        ax = axes_for(self, ax, (6.0, 3.6))
+    def _draw(self, ax: Axes) -> None:
         from matplotlib.ticker import PercentFormatter
 
         # Bounds hold on whole parts: steps, not lines from one to the next.
@@ -206,4 +179,3 @@ class CertifiedPathDisplay:
         ax.set_xlabel("Weight of the losses C (log scale)")
         ax.set_ylabel(self.name.capitalize())
         legend_above(ax)
-        return self

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skscreen.inspection.style import BLUE, GREY, ORANGE, axes_for, legend_above
+from skscreen.inspection.style import BLUE, GREY, ORANGE, Display, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class DimensionTestDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class DimensionTestDisplay(Display):
     """Show how well embeddings of several dimensions predict answers.
 
     Points are means over the folds, with bars of one standard error to both sides, corrected for
@@ -41,22 +43,14 @@ class DimensionTestDisplay:
     stars_ : list of matplotlib Text
     """
 
-    def __init__(
-        self,
-        *,
-        dimensions: np.ndarray,
-        scores: np.ndarray,
-        train_scores: np.ndarray,
-        significant: np.ndarray,
-        dimension: int,
-        cv: int,
-    ) -> None:
-        self.dimensions = dimensions
-        self.scores = scores
-        self.train_scores = train_scores
-        self.significant = significant
-        self.dimension = dimension
-        self.cv = cv
+    _size = (5.6, 4.0)
+
+    dimensions: np.ndarray
+    scores: np.ndarray
+    train_scores: np.ndarray
+    significant: np.ndarray
+    dimension: int
+    cv: int
 
     @classmethod
     def from_result(cls, result: Any, *, ax: Axes | None = None) -> Self:
@@ -92,25 +86,7 @@ class DimensionTestDisplay:
             cv=result.cv,
         ).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        display : DimensionTestDisplay
-            The object itself.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        ax = axes_for(self, ax, (5.6, 4.0))
+    def _draw(self, ax: Axes) -> None:
         ax.axvline(self.dimension, color="0.75", linewidth=6, zorder=0)
         looks = (
             (self.scores, BLUE, "o", "answers held out"),
@@ -136,7 +112,6 @@ class DimensionTestDisplay:
         ax.set_xticks(self.dimensions)
         ax.set(xlabel="Dimensions of the embedding", ylabel="Share of answers that agree")
         legend_above(ax)
-        return self
 
 
 def _standard_errors(scores: np.ndarray, cv: int) -> np.ndarray:

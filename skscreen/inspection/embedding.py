@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
@@ -16,7 +17,7 @@ from skscreen.inspection.images import draw_images, read_images
 from skscreen.inspection.labels import place_labels
 from skscreen.inspection.style import (
     GREY,
-    axes_for,
+    Display,
     check_learned,
     checked_classes,
     legend_above,
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 _ELLIPSE = 72
 
 
-class EmbeddingDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class EmbeddingDisplay(Display):
     """Show the points of an embedding in the plane, with names or with colours for classes.
 
     An embedding with more than two components is projected onto its two principal axes, and the
@@ -74,28 +76,17 @@ class EmbeddingDisplay:
     ellipses_ : matplotlib PolyCollection or None
     """
 
-    def __init__(
-        self,
-        *,
-        points: np.ndarray,
-        names: Sequence[str] | None = None,
-        every_name: bool = False,
-        images: Sequence[np.ndarray] | None = None,
-        classes: np.ndarray | None = None,
-        reference: np.ndarray | None = None,
-        reference_name: str = "reference",
-        ellipses: np.ndarray | None = None,
-        share: float = 1.0,
-    ) -> None:
-        self.points = points
-        self.names = names
-        self.every_name = every_name
-        self.images = images
-        self.classes = classes
-        self.reference = reference
-        self.reference_name = reference_name
-        self.ellipses = ellipses
-        self.share = share
+    _size = (6.4, 5.6)
+
+    points: np.ndarray
+    names: Sequence[str] | None = None
+    every_name: bool = False
+    images: Sequence[np.ndarray] | None = None
+    classes: np.ndarray | None = None
+    reference: np.ndarray | None = None
+    reference_name: str = "reference"
+    ellipses: np.ndarray | None = None
+    share: float = 1.0
 
     @classmethod
     def from_estimator(
@@ -204,25 +195,7 @@ class EmbeddingDisplay:
             share=share,
         ).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        display : EmbeddingDisplay
-            The object itself.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        ax = axes_for(self, ax, (6.4, 5.6))
+    def _draw(self, ax: Axes) -> None:
         self.reference_scatter_ = self.ellipses_ = None
         if self.ellipses is not None:
             self.ellipses_ = self._plot_ellipses(ax)
@@ -255,7 +228,6 @@ class EmbeddingDisplay:
             if left_out:
                 notes.append(f"{left_out} of {len(self.names)} names have no room")
         ax.set_xlabel("; ".join(notes) or " ")
-        return self
 
     def _plot_ellipses(self, ax: Axes) -> Any:
         from matplotlib.collections import PolyCollection

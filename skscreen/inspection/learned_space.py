@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,18 +11,22 @@ from sklearn.utils import check_array, column_or_1d
 
 from skscreen.inspection.style import (
     GREY,
+    Display,
     check_learned,
     checked_classes,
     legend_above,
-    pyplot,
     scatter_classes,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Number of points of the ellipse, and the largest ratio of its axes.
 _ELLIPSE, _LONGEST = 181, 1e3
 
 
-class LearnedSpaceDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class LearnedSpaceDisplay(Display):
     """Show samples in two dimensions, before and after learning a metric.
 
     The left panel shows the two principal directions of the samples, and an ellipse whose points
@@ -48,18 +53,12 @@ class LearnedSpaceDisplay:
     ellipse_ : matplotlib Line2D
     """
 
-    def __init__(
-        self,
-        *,
-        before: np.ndarray,
-        after: np.ndarray,
-        ellipse: np.ndarray,
-        classes: np.ndarray | None = None,
-    ) -> None:
-        self.before = before
-        self.after = after
-        self.ellipse = ellipse
-        self.classes = classes
+    _size, _panels = (9.0, 4.2), (1, 2)
+
+    before: np.ndarray
+    after: np.ndarray
+    ellipse: np.ndarray
+    classes: np.ndarray | None = None
 
     @classmethod
     def from_estimator(
@@ -111,35 +110,13 @@ class LearnedSpaceDisplay:
             before=_two_columns(before), after=_two_columns(after), ellipse=ellipse, classes=y
         ).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : sequence of two matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        display : LearnedSpaceDisplay
-            The object itself.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        plt = pyplot(self)
-        if ax is None:
-            ax = plt.subplots(1, 2, figsize=(9.0, 4.2), layout="constrained")[1]
-        self.axes_ = np.asarray(ax)
-        self.figure_ = self.axes_[0].figure
+    def _draw(self, *axes: Axes) -> None:
         self.scatters_ = [
             scatter_classes(ax, points, self.classes, s=18)
-            for ax, points in zip(self.axes_, (self.before, self.after), strict=True)
+            for ax, points in zip(axes, (self.before, self.after), strict=True)
         ]
         for ax, title, kind in zip(
-            self.axes_, ("before", "after"), ("principal", "learned"), strict=True
+            axes, ("before", "after"), ("principal", "learned"), strict=True
         ):
             ax.set_title(title, loc="left")
             ax.set(xlabel=f"first {kind} direction", ylabel="second")
@@ -147,12 +124,11 @@ class LearnedSpaceDisplay:
             ax.locator_params(nbins=5)
             ax.spines[["top", "right"]].set_visible(False)
         # A long ellipse would leave the figure.
-        (self.ellipse_,) = self.axes_[0].plot(
+        (self.ellipse_,) = axes[0].plot(
             *self.ellipse.T, color=GREY, linewidth=1.2, zorder=6, label="equal learned distance",
             scalex=False, scaley=False,
         )  # fmt: skip
-        legend_above(self.axes_[0], ncols=8)
-        return self
+        legend_above(axes[0], ncols=8)
 
 
 def _two_columns(points: np.ndarray) -> np.ndarray:

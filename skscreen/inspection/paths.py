@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,10 +20,9 @@ from skscreen.inspection.style import (
     GREY,
     ORANGE,
     VERMILION,
-    axes_for,
+    Display,
     legend_above,
     open_axes,
-    pyplot,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ _FEW_POINTS = 30
 _ROUNDING = 1e-12
 
 
-class ScreeningDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ScreeningDisplay(Display):
     """Show the screening rates along a regularisation path.
 
     One line shows the share of the items (triplets or samples) that were decided by the solution at
@@ -77,17 +78,10 @@ class ScreeningDisplay:
     >>> display.figure_.savefig("screening.png")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        *,
-        lams: np.ndarray,
-        path_screening_rates: np.ndarray,
-        screening_rates: np.ndarray,
-        parameter: str = "lam",
-    ) -> None:
-        self.lams, self.parameter = lams, parameter
-        self.path_screening_rates = path_screening_rates
-        self.screening_rates = screening_rates
+    lams: np.ndarray
+    path_screening_rates: np.ndarray
+    screening_rates: np.ndarray
+    parameter: str = "lam"
 
     @classmethod
     def from_path(cls, path: Any, *, ax: Axes | None = None) -> Self:
@@ -120,25 +114,7 @@ class ScreeningDisplay:
             lams=lams, path_screening_rates=first, screening_rates=last, parameter=parameter
         ).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        display : ScreeningDisplay
-            The object itself.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        ax = axes_for(self, ax, (6.0, 3.6))
+    def _draw(self, ax: Axes) -> None:
         from matplotlib.ticker import PercentFormatter
 
         style = _line_style(self.lams.size)
@@ -163,10 +139,10 @@ class ScreeningDisplay:
         of = "samples" if self.parameter == "C" else "comparisons"
         ax.set_ylabel(f"Screening rate (% of {of})")
         legend_above(ax)
-        return self
 
 
-class PathDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class PathDisplay(Display):
     """Show the objective, the duality gap and optionally a score along a regularisation path.
 
     The panels share one axis, on which λ decreases, or C increases, from left to right.
@@ -217,27 +193,15 @@ class PathDisplay:
     >>> display.figure_.savefig("path.png")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        *,
-        lams: np.ndarray,
-        objectives: np.ndarray,
-        dual_gaps: np.ndarray,
-        tol: float | None = None,
-        scores: np.ndarray | None = None,
-        score_name: str = "Validation accuracy",
-        baseline: float | None = None,
-        baseline_name: str = "Baseline",
-        parameter: str = "lam",
-    ) -> None:
-        self.lams, self.parameter = lams, parameter
-        self.objectives = objectives
-        self.dual_gaps = dual_gaps
-        self.tol = tol
-        self.scores = scores
-        self.score_name = score_name
-        self.baseline = baseline
-        self.baseline_name = baseline_name
+    lams: np.ndarray
+    objectives: np.ndarray
+    dual_gaps: np.ndarray
+    tol: float | None = None
+    scores: np.ndarray | None = None
+    score_name: str = "Validation accuracy"
+    baseline: float | None = None
+    baseline_name: str = "Baseline"
+    parameter: str = "lam"
 
     @classmethod
     def from_path(
@@ -309,50 +273,24 @@ class PathDisplay:
             parameter=parameter,
         ).plot(ax=ax)
 
-    def plot(self, ax: Sequence[Axes] | None = None) -> Self:
-        """Draw the display.
+    @property
+    def _panels(self) -> tuple[int, int]:  # type: ignore[override]
+        return (2 if self.scores is None else 3), 1
 
-        Parameters
-        ----------
-        ax : sequence of matplotlib Axes, default=None
-            Axes to draw on: two, or three with `scores`. None makes a new figure.
+    @property
+    def _size(self) -> tuple[float, float]:  # type: ignore[override]
+        return 6.0, 0.6 + 1.9 * self._panels[0]
 
-        Returns
-        -------
-        display : PathDisplay
-            The object itself.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If `ax` does not have one Axes for each panel.
-        """
-        plt = pyplot(self)
-        n_panels = 2 if self.scores is None else 3
-        if ax is None:
-            _, ax = plt.subplots(
-                n_panels, sharex=True, figsize=(6.0, 0.6 + 1.9 * n_panels), layout="constrained"
-            )
-        self.axes_ = np.ravel(np.asarray(ax, dtype=object))
-        if self.axes_.size != n_panels:
-            raise ValueError(
-                f"`ax` has {self.axes_.size} Axes, but there are {n_panels} panels: "
-                "give one for each."
-            )
-        self.figure_ = self.axes_[0].figure
-
-        self._plot_objective(self.axes_[0])
-        self._plot_gap(self.axes_[1])
+    def _draw(self, *axes: Axes) -> None:
+        self._plot_objective(axes[0])
+        self._plot_gap(axes[1])
         self.score_line_ = self.best_point_ = self.baseline_line_ = self.best_index_ = None
         if self.scores is not None:
-            self._plot_scores(self.axes_[2])
-        for panel in self.axes_:
+            self._plot_scores(axes[2])
+        for panel in axes:
             _style_axes(panel, self.lams, self.parameter)
-        self.axes_[-1].set_xlabel(_LABELS[self.parameter])
-        self.figure_.align_ylabels(self.axes_)
-        return self
+        axes[-1].set_xlabel(_LABELS[self.parameter])
+        self.figure_.align_ylabels(axes)
 
     def _plot_objective(self, ax: Axes) -> None:
         (self.objective_line_,) = ax.plot(

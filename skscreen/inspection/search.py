@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skscreen.inspection.style import BLUE, GREY, VERMILION, axes_for, open_axes
+from skscreen.inspection.style import BLUE, GREY, VERMILION, Display, colour_bar, open_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["SearchDisplay"]
 
 # Largest number of values along an axis.
 _MOST_LABELS = 10
@@ -27,7 +27,8 @@ _WORDS = {
 }  # fmt: skip
 
 
-class SearchDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class SearchDisplay(Display):
     """Show the scores of a search: over two parameters as a heat map, over one as a curve.
 
     Use :meth:`from_estimator` to create it.
@@ -66,26 +67,20 @@ class SearchDisplay:
     >>> display.figure_.savefig("search.png")  # doctest: +SKIP
     """
 
-    def __init__(
-        self,
-        *,
-        parameters: dict[str, Any],
-        scores: np.ndarray,
-        best: tuple[int, ...],
-        deviations: np.ndarray | None = None,
-    ):
-        self.parameters = parameters
-        self.scores = scores
-        self.best = best
-        self.deviations = deviations
+    _size = (6.0, 4.0)
+
+    parameters: dict[str, Any]
+    scores: np.ndarray
+    best: tuple[int, ...]
+    deviations: np.ndarray | None = None
 
     @classmethod
-    def from_estimator(cls, search: Any, *, ax: Axes | None = None) -> Self:
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
         """Draw the scores of a search.
 
         Parameters
         ----------
-        search : estimator with `cv_results_`
+        estimator : object with `cv_results_`
             Fitted search, of scikit-learn or of this package, with one score, in which no more than
             two parameters have several values; also of a pipeline.
         ax : matplotlib Axes, default=None
@@ -105,29 +100,11 @@ class SearchDisplay:
         ValueError
             If the search is not of this kind.
         """
-        if not hasattr(search, "cv_results_"):
-            check_is_fitted(search)
-        return cls(**_found(search)).plot(ax=ax)
+        if not hasattr(estimator, "cv_results_"):
+            check_is_fitted(estimator)
+        return cls(**_found(estimator)).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        display : SearchDisplay
-            The object itself.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        ax = axes_for(self, ax, (6.0, 4.0))
+    def _draw(self, ax: Axes) -> None:
         first, *second = self.parameters
         half = 0.5 if second else 0.0
         _label(ax.xaxis, self.parameters[first], self.best[-1], half)
@@ -137,7 +114,6 @@ class SearchDisplay:
         else:
             self._curve(ax)
         ax.set_title(self._conclusion(), loc="left", fontsize="medium")
-        return self
 
     def _heat_map(self, ax: Axes, second: str) -> None:
         from matplotlib.patches import Rectangle
@@ -155,10 +131,8 @@ class SearchDisplay:
         )
         _label(ax.yaxis, self.parameters[second], row, 0.5)
         ax.set_ylabel(_WORDS.get(second, second))
-        ax.tick_params(length=0, colors=GREY)
-        ax.spines[:].set_visible(False)
-        bar = ax.figure.colorbar(self.mesh_, ax=ax, extend="min", label="Mean score of the folds")
-        bar.outline.set_visible(False)
+        ax.tick_params(colors=GREY)
+        colour_bar(ax, self.mesh_, "Mean score of the folds", extend="min")
 
     def _curve(self, ax: Axes) -> None:
         places, (best,) = np.arange(self.scores.size), self.best
@@ -187,7 +161,7 @@ class SearchDisplay:
         return f"Best: {', '.join(chosen)}, score {self.scores[self.best]:.4g}{more}"
 
 
-def _found(search) -> dict:
+def _found(search: Any) -> dict[str, Any]:
     """Return what a fitted search found, as the arguments of a display."""
     results, found = getattr(search, "cv_results_", {}), {}
     if hasattr(search, "best_index_") and "mean_test_score" in results:
@@ -203,7 +177,7 @@ def _found(search) -> dict:
     varied = [name for name in found if len(orders.get(name, "ab")) > 1] or list(found)[:1]
     if not 1 <= len(varied) <= 2 or not orders.keys() >= set(varied):
         raise ValueError(
-            "search must be fitted, with one score, over no more than two parameters that have "
+            "estimator must be a fitted search, with one score, over no more than two parameters that have "
             f"several values, numbers or names; got {type(search).__name__}"
             + (f" over {', '.join(varied)}." if varied else " without such results.")
         )
@@ -223,14 +197,14 @@ def _found(search) -> dict:
     }
 
 
-def _label(axis: Any, values, chosen: int, shift: float) -> None:
+def _label(axis: Any, values: Sequence, chosen: int, shift: float) -> None:
     """Write some of the values at their places + shift, that of the chosen one among them."""
     every = -(-len(values) // _MOST_LABELS)
     places = np.arange(chosen % every, len(values), every)
     axis.set_ticks(places + shift, [_text(values[place]) for place in places])
 
 
-def _text(value) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return f"{value:.0f}" if 1e3 <= value < 1e6 else f"{value:.3g}"

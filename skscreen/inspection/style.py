@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,19 +41,63 @@ def check_learned(estimator: Any, attribute: str, kind: str) -> None:
     if hasattr(estimator, attribute):
         return
     check_is_fitted(estimator)
-    raise TypeError(
+    raise ValueError(
         f"estimator must be a fitted {kind}, got {type(estimator).__name__}. Of a pipeline give "
         "that step, with what it gets; of a search, best_estimator_."
     )
 
 
-def axes_for(display: Any, ax: Axes | None, figsize: tuple[float, float]) -> Axes:
-    """Return axes to draw on, new ones for None, and set `ax_` and `figure_` of a display."""
-    plt = pyplot(display)
-    if ax is None:
-        _, ax = plt.subplots(figsize=figsize, layout="constrained")
-    display.ax_, display.figure_ = ax, ax.figure
-    return ax
+class Display:
+    """Base of the displays, which hold the data of a figure and draw it.
+
+    A subclass says how large a new figure is and how many panels it has, above or beside each
+    other, and draws on their axes.
+    """
+
+    _size: ClassVar[tuple[float, float]] = (6.0, 3.6)
+    _panels: ClassVar[tuple[int, int]] = (1, 1)
+
+    def _draw(self, *axes: Axes) -> None:
+        raise NotImplementedError
+
+    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, or a sequence with one for each panel, default=None
+            Axes to draw on; None makes a new figure.
+
+        Returns
+        -------
+        display : object
+            The object itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If `ax` does not have one Axes for each panel.
+        """
+        plt, (rows, columns) = pyplot(self), self._panels
+        if ax is None:
+            ax = plt.subplots(
+                rows, columns, sharex=columns == 1, figsize=self._size, layout="constrained"
+            )[1]
+        axes = np.ravel(np.asarray(ax, dtype=object))
+        if axes.size != rows * columns:
+            raise ValueError(
+                f"`ax` has {axes.size} Axes, but there are {rows * columns} panels: give one for "
+                "each."
+            )
+        if axes.size == 1:
+            self.ax_ = axes[0]
+        else:
+            self.axes_ = axes
+        self.figure_ = axes[0].figure
+        self._draw(*axes)
+        return self
 
 
 def open_axes(ax: Axes) -> None:
@@ -104,6 +149,14 @@ def scatter_classes(
         )
         for k, label in enumerate(np.unique(codes))
     ]
+
+
+def colour_bar(ax: Axes, mesh: Any, label: str, **options: Any) -> None:
+    """Draw the colours of a heat map on the right, and remove the frames of both."""
+    bar = ax.figure.colorbar(mesh, ax=ax, label=label, **options)
+    bar.outline.set_visible(False)  # type: ignore[operator]
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
 
 
 def legend_above(ax: Axes, ncols: int = 2) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
-from skscreen.inspection.style import axes_for
+from skscreen.inspection.style import Display, check_learned, colour_bar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["TransitionDisplay"]
 
-
-class TransitionDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class TransitionDisplay(Display):
     """Show the scores of transitions from label to label as a heat map.
 
     Use :meth:`from_estimator` to create it.
@@ -42,17 +42,18 @@ class TransitionDisplay:
     >>> display.figure_.savefig("transitions.png")  # doctest: +SKIP
     """
 
-    def __init__(self, *, transitions: np.ndarray, labels):
-        self.transitions = transitions
-        self.labels = labels
+    _size = (5.0, 4.0)
+
+    transitions: np.ndarray
+    labels: ArrayLike
 
     @classmethod
-    def from_estimator(cls, model: Any, *, ax: Axes | None = None) -> Self:
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
         """Draw the transitions of a fitted chain.
 
         Parameters
         ----------
-        model : MaxMarginChain, ChainCRF, KernelChainClassifier, or a pipeline that ends in one
+        estimator : MaxMarginChain, ChainCRF, KernelChainClassifier, or a pipeline that ends in one
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a new figure.
 
@@ -66,45 +67,19 @@ class TransitionDisplay:
         ImportError
             If matplotlib is not installed.
         sklearn.exceptions.NotFittedError
-            If the model is not fitted.
+            If the estimator is not fitted.
         ValueError
             If it has no transitions.
         """
-        chain = model[-1] if hasattr(model, "steps") else model
-        check_is_fitted(chain)
-        if not hasattr(chain, "transition_"):
-            raise ValueError(
-                f"model must be a fitted chain, such as ChainCRF, got {type(chain).__name__}."
-            )
+        chain = estimator[-1] if hasattr(estimator, "steps") else estimator
+        check_learned(chain, "transition_", "chain, such as ChainCRF")
         return cls(transitions=chain.transition_, labels=chain.classes_).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a new figure.
-
-        Returns
-        -------
-        display : TransitionDisplay
-            The object itself.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        ax = axes_for(self, ax, (5.0, 4.0))
+    def _draw(self, ax: Axes) -> None:
         most = float(np.abs(self.transitions).max()) or 1.0
         self.image_ = ax.imshow(self.transitions, cmap="RdBu_r", vmin=-most, vmax=most)
-        places = range(len(self.labels))
-        ax.set_xticks(places, self.labels, rotation=90)
-        ax.set_yticks(places, self.labels)
+        labels = np.asarray(self.labels).tolist()
+        ax.set_xticks(range(len(labels)), labels, rotation=90)
+        ax.set_yticks(range(len(labels)), labels)
         ax.set(xlabel="To label", ylabel="From label")
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(False)
-        bar = ax.figure.colorbar(self.image_, ax=ax, label="Score of the transition")
-        bar.outline.set_visible(False)
-        return self
+        colour_bar(ax, self.image_, "Score of the transition")

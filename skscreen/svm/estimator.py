@@ -452,10 +452,10 @@ def scores_on_path(
 
 
 def support_vectors(kernel: Kernel, X, rows: np.ndarray):
-    """Return some of the training samples, an empty array where they are not rows of numbers."""
+    """Return some of the training samples in double precision; none of objects without numbers."""
     if kernel.name == "precomputed":
         X = None if kernel.function is None else kernel.function.rows
-    return np.empty((0, 0)) if X is None else X[rows]
+    return np.empty((0, 0)) if X is None else X[rows].astype(np.float64, copy=False)
 
 
 def _set(

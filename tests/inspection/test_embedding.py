@@ -136,7 +136,7 @@ def test_principal_axes_are_those_of_largest_spread():
 def test_an_estimator_without_points():
     with pytest.raises(NotFittedError, match="OrdinalEmbedding"):
         EmbeddingDisplay.from_estimator(OrdinalEmbedding())
-    with pytest.raises(TypeError, match="must be a fitted OrdinalEmbedding, got ScreenedSVC"):
+    with pytest.raises(ValueError, match="must be a fitted OrdinalEmbedding, got ScreenedSVC"):
         EmbeddingDisplay.from_estimator(ScreenedSVC().fit([[0.0], [1.0]], [0, 1]))
 
 

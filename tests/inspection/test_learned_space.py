@@ -79,7 +79,7 @@ def test_one_feature_and_no_metric():
 def test_wrong_arguments_are_named():
     with pytest.raises(NotFittedError):
         LearnedSpaceDisplay.from_estimator(ScreenedRTLM(), X)
-    with pytest.raises(TypeError, match=r"got Pipeline\. Of a pipeline give that step"):
+    with pytest.raises(ValueError, match=r"got Pipeline\. Of a pipeline give that step"):
         LearnedSpaceDisplay.from_estimator(make_pipeline(ScreenedRTLM()).fit(X, y), X, y)
     with pytest.raises(ValueError, match="X must have 13 features, got 2"):
         LearnedSpaceDisplay.from_estimator(learned(np.eye(13)), X[:, :2])

@@ -62,7 +62,10 @@ class Solution:
     @property
     def line(self) -> str:
         """What a progress bar shows."""
-        screened = f"screened={self.n_screened():,} " if self.history else ""
+        screened = ""
+        if self.history:
+            share = self.n_screened() / max(self.n_screened() + self.history[-1].undecided, 1)
+            screened = f"screened={share:.0%} "
         gap = self.certificate.relative_gap
         return f"{self.place} gap={gap:.1e} {screened}iterations={self.n_iter}"
 
