@@ -177,8 +177,8 @@ def _found(search: Any) -> dict[str, Any]:
     varied = [name for name in found if len(orders.get(name, "ab")) > 1] or list(found)[:1]
     if not 1 <= len(varied) <= 2 or not orders.keys() >= set(varied):
         raise ValueError(
-            "estimator must be a search, fitted with one score over no more than two parameters that "
-            f"have several values, numbers or names; got {type(search).__name__}"
+            "estimator must be a search, fitted with one score, over no more than two parameters "
+            f"that have several values, numbers or names; got {type(search).__name__}"
             + (f" over {', '.join(varied)}." if varied else " without such results.")
         )
     # What is searched along a path is the axis below.

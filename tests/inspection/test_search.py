@@ -99,7 +99,7 @@ def test_two_parameters_of_other_names():
     ],
 )
 def test_other_searches_are_refused(search):
-    with pytest.raises(ValueError, match="no more than two parameters that"):
+    with pytest.raises(ValueError, match="no more than two parameters that have"):
         SearchDisplay.from_estimator(search)
 
 
