@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from public_signatures import signatures
 
+from skscreen import inspection
+
 ROOT = Path(__file__).parents[1]
 # Words for several names in the first column.
 GROUPS = {
@@ -17,6 +19,7 @@ GROUPS = {
     ],
     "their CV classes": ["ScreenedSVCCV", "ScreenedSVRCV"],
     "chains": ["ChainCRF", "KernelChainClassifier", "MaxMarginChain"],
+    "displays": inspection.__all__,
     "paths": ["svc_path", "svr_path"],
 }
 
