@@ -19,12 +19,6 @@ def joint_solutions(model, problem: SVMProblem, C: float) -> list[SampleSolution
 
     As for one-vs-rest there is one for each class, or one for two classes: the second class less
     the first, whose weights are opposite.
-
-    Parameters
-    ----------
-    model : ScreenedLinearSVC
-    problem : SVMProblem
-    C : float
     """
     began = time.perf_counter()
     labels = problem.labels

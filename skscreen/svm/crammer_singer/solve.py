@@ -58,18 +58,7 @@ _MOST_FAILURES = 5
 
 @dataclass(frozen=True)
 class ClassSolution:
-    """A solution and its certificate.
-
-    Parameters
-    ----------
-    w : ndarray of shape (n_features, n_classes)
-        With the weight of the feature B last, if there is one.
-    alpha : ndarray of shape (n, n_classes)
-        Dual variables.
-    certificate : Certificate
-    n_iter : int
-        Sweeps over samples.
-    """
+    """Weights (n_features, n_classes), that of B last, dual variables (n, n_classes), sweeps."""
 
     w: np.ndarray
     alpha: np.ndarray
@@ -80,21 +69,10 @@ class ClassSolution:
 def solve(
     samples: LinearSamples, own: np.ndarray, c: np.ndarray, tol: float, max_iter: int, seed: int
 ) -> ClassSolution:
-    """Solve to a relative duality gap of `tol`, from zero.
+    """Solve to a relative gap of `tol`, from zero; all `samples` have the sign +1.
 
-    Parameters
-    ----------
-    samples : LinearSamples
-        All with the sign +1.
-    own : ndarray of int64, shape (n,)
-        Classes, as 0, 1, ...
-    c : ndarray of shape (n,)
-        Weights of the losses, > 0.
-    tol : float
-    max_iter : int
-        Most sweeps.
-    seed : int
-        Of the order of visits.
+    `own` (n,) are classes 0, 1, ..., `c` (n,) weights of the losses > 0, `max_iter` the most
+    sweeps, `seed` that of the order of visits.
     """
     n_classes, lanes = int(own.max()) + 1, compiled.SCORE_LANES
     width, d = -(-n_classes // lanes) * lanes, samples.n_features

@@ -17,15 +17,7 @@ _MOST = 100_000
 
 
 class L1Fits:
-    """Fits of the two-class problems with an L1 penalty.
-
-    Parameters
-    ----------
-    model : ScreenedLinearSVC
-        With the squared hinge.
-    problem : SVMProblem
-        Of the same samples.
-    """
+    """Fits of the two-class problems of the same samples, for a model with the squared hinge."""
 
     def __init__(self, model, problem: SVMProblem):
         if model.loss != "squared_hinge":

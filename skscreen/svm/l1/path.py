@@ -28,13 +28,7 @@ def l1_model(options: dict) -> ScreenedLinearSVC:
 
 
 class L1Paths:
-    """Solves all problems for one C after the other, each from its solution before.
-
-    Parameters
-    ----------
-    model : ScreenedLinearSVC
-    problem : SVMProblem
-    """
+    """Solves all problems for one C after the other, each from its solution before."""
 
     def __init__(self, model: ScreenedLinearSVC, problem: SVMProblem):
         self._fits, self._n_jobs = L1Fits(model, problem), model.n_jobs

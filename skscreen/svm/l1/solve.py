@@ -67,20 +67,9 @@ _MOST_FAILURES = 5
 
 @dataclass(frozen=True)
 class L1Solution:
-    """A solution and its certificate.
+    """Weights (d,), feasible dual variables (n,), and features (d,) proved to have no weight.
 
-    Parameters
-    ----------
-    w : ndarray of shape (d,)
-    alpha : ndarray of shape (n,)
-        Dual variables, feasible.
-    primal, dual : float
-    zero : ndarray of bool, shape (d,)
-        Features that are proved to have no weight.
-    zero_at_first : ndarray of bool, shape (d,)
-        Those that the start proves.
-    n_iter : int
-        Newton steps and sweeps over columns.
+    `zero_at_first` are those that the start proves; `n_iter` counts Newton steps and sweeps.
     """
 
     w: np.ndarray
@@ -98,16 +87,9 @@ class L1Solution:
 
 
 class L1Problem:
-    """Columns of labelled rows, and weights of the losses.
+    """Columns of labelled rows: X (n, d) in Fortran order or CSC, with that of the intercept.
 
-    Parameters
-    ----------
-    X : ndarray (n, d) in Fortran order, or CSC of shape (n, d)
-        With the column of the intercept, if there is one.
-    y : ndarray of shape (n,)
-        -1 or +1.
-    weights : ndarray of shape (n,)
-        Weights of the losses for C = 1, > 0.
+    y (n,) is -1 or +1, `weights` (n,) > 0 are those of the losses for C = 1.
     """
 
     def __init__(self, X, y: np.ndarray, weights: np.ndarray):

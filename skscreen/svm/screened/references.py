@@ -24,14 +24,7 @@ _LBFGS = {"maxiter": 1000, "ftol": 1e-15, "gtol": 0.0, "maxcor": 30, "maxfun": 5
 
 
 class GivenDuals:
-    """Dual variables that are given, for whatever C.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_samples,) or (n_problems, n_samples)
-        alpha_i, or y_i alpha_i.
-    n_samples : int
-    """
+    """Dual variables alpha_i or y_i alpha_i, (n_samples,) or (n_problems, n_samples), of any C."""
 
     def __init__(self, values, n_samples: int):
         try:
@@ -88,13 +81,7 @@ def likely_C(alpha: np.ndarray, samples, losses: SampleLosses) -> float:
 
 
 class Known:
-    """A fitted estimator, by its dual variables or its weights.
-
-    Parameters
-    ----------
-    model : estimator
-    n_samples : int
-    """
+    """A fitted estimator, by its dual variables or its weights."""
 
     def __init__(self, model: BaseEstimator, n_samples: int):
         check_is_fitted(model)
@@ -111,17 +98,7 @@ class Known:
             raise ValueError(f"reference was fitted on other samples than the {n_samples} of X.")
 
     def point(self, problem: int, division: Division, samples, losses: SampleLosses) -> Point:
-        """Return dual variables, or weights with some that suit them, of a problem.
-
-        Parameters
-        ----------
-        problem : int
-        division : Division
-        samples : LinearSamples or KernelSamples
-            Those of the problem.
-        losses : SampleLosses
-            At C = 1.
-        """
+        """Return dual variables, or weights with some that suit them; losses are those at C = 1."""
         self._check_classes(division)
         if not self._has_duals:
             return self._by_weights(problem, samples, losses)

@@ -33,16 +33,9 @@ _OTHERS = 32
 
 @dataclass(frozen=True)
 class Point:
-    """What is known for a C.
+    """Dual variables (n,) in the box of a C, of any accuracy, and weights that are not theirs.
 
-    Parameters
-    ----------
-    C : float
-    alpha : ndarray of shape (n,)
-        Dual variables of any accuracy, in their box.
-    w : ndarray of shape (n_features,), or None
-        Weights, where they are known apart from sum alpha_i z_i; with that of a penalised
-        intercept.
+    `w` (n_features,) has that of a penalised intercept; None where weights are not known apart.
     """
 
     C: float
@@ -56,18 +49,8 @@ def bounds_at(
 ) -> tuple[Extremes, float]:
     """Return the lowest and highest margin that each sample may have at the optimum for C.
 
-    With them the relative duality gap of the point at its own C.
-
-    Parameters
-    ----------
-    samples : Samples
-    losses : SampleLosses
-        At C = 1.
-    free : bool
-        Whether the intercept is unpenalised. Then the bounds hold for every optimal one.
-    point : Point
-    C : float
-    tests : name of `rules.BOUNDS`
+    With them the relative duality gap of the point at its own C. `losses` are those at C = 1; with
+    a `free` intercept, which is unpenalised, the bounds hold for every optimal one.
     """
     if point.w is not None and not free and tests != "gap":
         extremes, lack = _pair_bounds(samples, losses, point, C, tests)

@@ -83,18 +83,7 @@ class ReducedProblem:
 
 @dataclass(frozen=True)
 class Decided:
-    """Decisions on the samples of one problem.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (m,)
-        The samples, as rows of X.
-    codes : ndarray of shape (m,), int8
-    bounds : ndarray of shape (m, 2)
-    samples : LinearSamples or KernelSamples
-    losses : SampleLosses
-    free : bool
-    """
+    """Decisions (m,) on the samples of a problem, which are `rows` (m,) of X, and bounds (m, 2)."""
 
     rows: np.ndarray
     codes: np.ndarray

@@ -43,14 +43,7 @@ _SUMMED = 32.0
 
 @dataclass(frozen=True)
 class SampleBall:
-    """A ball around a centre that is given by its margins; see `Segment` about the radius.
-
-    Parameters
-    ----------
-    margins : ndarray of shape (n,)
-        Margins of the centre.
-    radius : float
-    """
+    """A ball around a centre known by its margins (n,); see `Segment` about the radius."""
 
     margins: np.ndarray
     radius: float
@@ -58,23 +51,12 @@ class SampleBall:
 
 @dataclass(frozen=True)
 class Reference:
-    """A dual point alpha with the margins of w = u(alpha); see `reference`.
+    """A dual point alpha (n,) with the margins (n,) of w = u(alpha); see `reference`.
 
-    Parameters
-    ----------
-    norms, margins, alpha : ndarray of shape (n,)
-        |z_i|, m_i = <z_i, w> without intercept, and dual variables.
-    losses : SampleLosses
-    square, length : float
-        |w|^2, and the sum of alpha_i |z_i|.
-    shift : float
-        How far the vector with the given margins may be from u(alpha) by rounding errors.
-    share : float
-        Share of the way to an end of their box that alpha_i have to go for sum y_i alpha_i = 0.
-    signs : ndarray of shape (n,), or None
-        Labels, where the intercept is unpenalised.
-    b : float
-        That intercept, which is not in the margins.
+    `norms` (n,) are |z_i|, margins are without an intercept b, `square` is |w|^2, `length` the sum
+    of alpha_i |z_i|. The vector with these margins may be `shift` away from u(alpha) by rounding
+    errors. With labels `signs` (n,) the intercept is unpenalised, and alpha_i have to go a `share`
+    of the way to an end of their box for sum y_i alpha_i = 0.
     """
 
     norms: np.ndarray
@@ -126,27 +108,12 @@ def reference(
 ) -> Reference:
     """Make a reference from a dual point of any accuracy, in a few passes over the arrays.
 
-    Parameters
-    ----------
-    norms, margins, alpha : ndarray of shape (n,)
-        Of the *full* problem, 0 <= alpha <= caps and margins those of sum alpha_i z_i.
-    losses : SampleLosses
-    signs : ndarray of shape (n,), optional
-        Labels, for an unpenalised intercept.
-    b : float, default=0
-        That intercept, which margins do not include.
-    part : ndarray of int, optional
-        Undecided samples, whose reduced problem the reference is one of. All others are at the end
-        of the box that is proved to be theirs, and their margins are not looked at but for
-        `square`.
-    rounding : float, default=0
-        Errors that margins may have beyond those of double precision, over the lengths |z_i|.
-    apart : float, default=0
-        Distance of the vector with these margins from sum alpha_i z_i, where they are not its own.
-
-    Returns
-    -------
-    Reference
+    norms, margins, alpha (n,) are of the *full* problem, 0 <= alpha <= caps and margins those of
+    sum alpha_i z_i; for a free intercept b come labels, and margins do not include b. `part` are
+    undecided samples, whose reduced problem the reference is one of: all others are at the end of
+    the box that is proved to be theirs, and their margins are not looked at but for `square`.
+    Margins may have errors `rounding` beyond those of double precision, over |z_i|, and be those
+    of a vector that is `apart` from sum alpha_i z_i.
     """
     length, square = float(norms @ alpha), max(float(alpha @ margins), 0.0)
     missing = _missing(alpha, signs)
@@ -286,22 +253,9 @@ def segment(
     the optimum, and taking the best one for each sample gives the minimum over the intersection
     of the two balls. Safety depends on no case distinction: a poor choice only loosens a bound.
 
-    Parameters
-    ----------
-    reference : Reference
-    rho : float
-        Target losses as multiples of those of the reference.
-    target : ndarray of shape (n,)
-        Dual variables that are feasible at the target.
-    difference : ndarray of shape (n,)
-        Margins of sum_i (target_i - rho alpha0_i) z_i; few terms differ from zero.
-    summed : float, default=0
-        Sum of the lengths of the vectors whose margins were added up to `difference`, where it
-        was not computed from that sum at once: rounding errors grow with it.
-
-    Returns
-    -------
-    Segment
+    The target (n,) is feasible for rho times the losses; `difference` (n,) are the margins of
+    sum_i (target_i - rho alpha0_i) z_i, of which few terms differ from zero. `summed` are the
+    lengths of the vectors whose margins were added up for it: rounding errors grow with them.
     """
     q, step = reference.margins, target - rho * reference.alpha
     losses = reference.losses.at(rho)

@@ -49,14 +49,7 @@ class Products(Protocol):
 
 @dataclass(frozen=True)
 class Inside:
-    """Samples inside their box, with bounds on their margins.
-
-    Parameters
-    ----------
-    index : ndarray of shape (k,)
-    least, most : ndarray of shape (k,)
-        Limits of their margins at the optimum.
-    """
+    """Samples inside their box (k,), with limits on their margins (k,) at the optimum."""
 
     index: np.ndarray
     least: np.ndarray
@@ -64,16 +57,7 @@ class Inside:
 
 
 def compare_at(reference: Reference, rho: float, samples: Products) -> Extremes:
-    """Bound the margins at bounds rho times those of a reference; see `compare`.
-
-    Parameters
-    ----------
-    reference : Reference
-        Of any accuracy, with labels.
-    rho : float
-    samples : Products
-        All samples. The products of thirty with all are asked for.
-    """
+    """Bound the margins at bounds rho times those of a reference with labels; see `compare`."""
     losses = reference.losses.at(rho)
     # Errors of squared lengths, for dual variables of up to twice the size.
     size = max(rho, 1.0) * reference.length
@@ -91,16 +75,8 @@ def furthest_inside(
 ) -> Inside:
     """Choose the samples furthest inside their box, to compare others with.
 
-    Parameters
-    ----------
-    alpha : ndarray of shape (n,)
-        Dual variables.
-    losses : SampleLosses
-        Hinges.
-    gap : float
-        Duality gap of these dual variables with whatever w, or more by rounding errors.
-    share : float
-        Share of their room that they may have to move to be feasible.
+    `gap` is that of these dual variables (n,) with whatever w, or more by rounding errors; they may
+    have to move a `share` of their room to be feasible.
     """
     caps, thresholds = losses.caps, losses.thresholds
     room = np.minimum(alpha, caps - alpha)
@@ -135,17 +111,8 @@ def compare(
 ) -> Extremes:
     """Bound the margins, with any optimal intercept, of all samples; infinite without any inside.
 
-    Parameters
-    ----------
-    inside : Inside
-    products : ndarray of shape (k, n)
-        <z_j, z_i> of the samples inside with all.
-    ball : SampleBall
-        Holds the optimal w; margins of its centre without intercept.
-    shift : float
-        How far the vector with these margins may be from the centre by rounding errors.
-    norms, y : ndarray of shape (n,)
-        |z_i| and labels, -1 or +1.
+    `products` (k, n) are <z_j, z_i> of the samples inside with all. The ball holds the optimal w,
+    its margins are without intercept, and the vector that has them may be `shift` off its centre.
     """
     lower, upper = np.full(norms.size, -np.inf), np.full(norms.size, np.inf)
     loops.compare_margins(

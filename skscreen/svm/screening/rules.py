@@ -33,20 +33,9 @@ def decide(
     codes: np.ndarray | None = None,
     losses: SampleLosses | None = None,
 ) -> np.ndarray:
-    """Turn bounds on margins into codes by strict inequalities; NaN decides nothing.
+    """Turn bounds on margins (n,) into codes (n,) by strict inequalities; NaN decides nothing.
 
-    Parameters
-    ----------
-    lower, upper : ndarray of shape (n,)
-    codes : ndarray of shape (n,), int8, optional
-        Earlier decisions for the same problem, which stay as they are.
-    losses : SampleLosses, optional
-        By default hinges, with a threshold of 1.
-
-    Returns
-    -------
-    ndarray of shape (n,), int8
-        0 undecided, 1 alpha_i = 0, 2 alpha_i = C_i.
+    Earlier decisions `codes` stay as they are; without losses thresholds are 1, those of hinges.
     """
     found = np.full(lower.size, UNDECIDED, dtype=np.int8)
     kinks = (1.0, 1.0) if losses is None else (losses.thresholds, losses.linear_below)

@@ -39,36 +39,12 @@ def start_together(
     few: bool = False,
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return dual variables near the solutions of one-vs-rest problems with squared hinges.
+    """Return dual variables (k, n) near the optima of one-vs-rest problems, and sweeps (k,).
 
-    Parameters
-    ----------
-    X : CSR array or matrix of shape (n, d)
-    bias : float
-        Value of the feature that carries the penalised intercept, 0 for none.
-    norms : ndarray of shape (n,)
-        Of the rows with this feature.
-    classes : ndarray of shape (n,)
-        0 to k - 1.
-    shifts : ndarray of shape (n,)
-        Of the losses, 1 / (2 C_i).
-    tol : float
-        Relative duality gap that is asked for, by estimates in single precision.
-    few : bool, default=False
-        Whether a few sweeps are enough, for a method that needs no more than a rough start.
-    seed : int, default=0
-        Of the order of visits.
-
-    Returns
-    -------
-    alphas : ndarray of shape (k, n)
-    n_sweeps : ndarray of shape (k,)
-        None for both where single precision cannot hold the numbers.
-
-    Raises
-    ------
-    MemoryError
-        If they do not fit into memory.
+    None where single precision cannot hold the numbers. `bias` is the value of the feature of the
+    penalised intercept, 0 for none, `norms` (n,) those of rows with it, `classes` (n,) are 0 to
+    k - 1, `shifts` (n,) of the losses 1 / (2 C_i). The gap `tol` is estimated in single precision;
+    `few` sweeps are enough for a method that needs a rough start. MemoryError if they do not fit.
     """
     k, n = int(classes.max()) + 1, classes.size
     sizes = np.array([norms.max(), shifts.max(), 1.0 / shifts.min(), abs(bias)])

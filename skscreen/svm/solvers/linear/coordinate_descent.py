@@ -85,30 +85,11 @@ def coordinate_descent(
     seed: int = 0,
     give_up: Callable[[float], bool] | None = None,
 ) -> bool:
-    """Move an evaluated state to a relative duality gap.
+    """Move an evaluated state to a relative duality gap; returns whether it is reached.
 
-    Parameters
-    ----------
-    state : SampleState
-        Evaluated; on return too.
-    tol : float
-        Relative duality gap to reach.
-    max_iter : int
-        Most epochs, counted in `state.n_iter`.
-    screening : bool, default=True
-        Decide samples by the gap ball after every evaluation.
-    shrinking : bool, default=True
-        Leave out for a while the samples that seem to rest at their bounds.
-    seed : int, default=0
-        Of the order of visits.
-    give_up : callable, optional
-        Called after an evaluation with the work (see `epoch_work`) that is left at the present
-        rate; True ends the solve.
-
-    Returns
-    -------
-    bool
-        Whether the tolerance is reached.
+    At most `max_iter` epochs, counted in `state.n_iter`. After an evaluation `screening` decides
+    samples by the gap ball, and `give_up` may end the solve: it gets the work that is left at the
+    present rate, see `epoch_work`. `shrinking` leaves out samples that seem to rest for a while.
     """
     state.begin(_LENGTH)
     samples, losses, rows = state.samples, state.losses, state.samples.short_rows

@@ -31,14 +31,7 @@ _FACES = 6
 
 
 class FaceSteps:
-    """Moves on the faces of the box, for one solve.
-
-    Parameters
-    ----------
-    state : SampleState
-    costs : ndarray of shape (n,)
-        Work of a visit of each sample.
-    """
+    """Moves on the faces of the box, for one solve; `costs` (n,) are the work of a visit."""
 
     def __init__(self, state: SampleState, costs: np.ndarray):
         self._state, self._costs, self._least = state, costs, _FIRST

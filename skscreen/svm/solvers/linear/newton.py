@@ -90,23 +90,11 @@ def by_entries(samples: LinearSamples) -> bool:
 
 
 def newton(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
-    """Move an evaluated state to a relative duality gap.
+    """Move an evaluated state to a relative duality gap; returns whether it is reached.
 
-    Parameters
-    ----------
-    state : SampleState
-        Evaluated; on return too. All its losses have a shift and no cap.
-    tol : float
-        Relative duality gap to reach.
-    max_iter : int
-        Most steps, counted in `state.n_iter`.
-    screening : bool, default=True
-        Has no effect: samples that do not count cost a product with their row, as screening does.
-
-    Returns
-    -------
-    bool
-        Whether the tolerance is reached.
+    All losses have a shift and no cap. At most `max_iter` steps, counted in `state.n_iter`.
+    `screening` has no effect: samples that do not count cost a product with their row, as screening
+    does.
     """
     few = _ROWS_A_WEIGHT * state.samples.n_features > _PART * state.samples.n
     if few and not state.alpha.any():

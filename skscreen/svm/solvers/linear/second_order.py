@@ -60,23 +60,10 @@ _INEXACT = 0.1
 
 
 def second_order(state: SampleState, tol: float, max_iter: int, *, screening: bool = True) -> bool:
-    """Move an evaluated state to a relative duality gap.
+    """Move an evaluated state to a relative duality gap; returns whether it is reached.
 
-    Parameters
-    ----------
-    state : SampleState
-        Evaluated; on return too.
-    tol : float
-        Relative duality gap to reach.
-    max_iter : int
-        Most Newton steps, counted in `state.n_iter`.
-    screening : bool, default=True
-        Decide samples by the gap ball after every proximal step.
-
-    Returns
-    -------
-    bool
-        Whether the tolerance is reached.
+    At most `max_iter` Newton steps, counted in `state.n_iter`; `screening` decides samples by the
+    gap ball after every proximal step.
     """
     state.begin(LENGTH)
     w, centre = state.best_multiple(), state.centre

@@ -49,56 +49,30 @@ def solve_linear(
 ) -> SampleSolution:
     """Minimise 1/2 |w|^2 + sum_i l_i(<z_i, w>) to a relative duality gap.
 
-    Parameters
-    ----------
-    samples : LinearSamples
-        The vectors z_i, with a penalised intercept if their `bias` is not 0.
-    losses : SampleLosses, or ndarray of shape (n,)
-        Hinges; C_i >= 0, sample weights included, are those with a threshold of 1. A sample with
-        C_i = 0 does not exist.
-    start : ndarray of shape (n,), optional
-        Dual variables to start from, clipped to [0, C_i]; 0 by default.
-    fixed : ndarray of shape (n,), int8, optional
-        What is known about the solution at this C: 0 nothing, 1 that alpha_i = 0, 2 that
-        alpha_i = C_i. It is taken at its word; the gap, which is always that of the full problem,
-        cannot reach the tolerance if it is wrong.
-    intercept : {"none", "free"}, default="none"
-        "free": an unpenalised b, m_i = <z_i, w> + y_i b, and sum y_i alpha_i = 0.
-    tol : float, default=1e-6
-        Duality gap to reach, as a fraction of the primal objective.
-    max_iter : int, default=100000
-        Most epochs of coordinate descent and steps of conjugate gradients plus Newton steps. "auto"
-        spends at most half of them before it tries the second-order method.
-    solver : {"auto", "coordinate-descent", "second-order"}, default="auto"
-        Coordinate descent reads each row twice an epoch whatever their width, but the number of
-        epochs grows with C. The second-order method takes some tens of Newton steps at any C, with
-        systems of the size of min(d, samples of margin 1), and products that make them. "auto"
-        begins with coordinate descent, which finds out what C means for it, and goes over to the
-        other from the point reached, as soon as its estimated cost is less than what coordinate
-        descent would need at its present rate. With e dual variables inside (0, C_i) that is, each
-        term times the time that one of it takes,
+    The vectors z_i have a penalised intercept if the `bias` of the samples is not 0; with
+    ``intercept="free"`` m_i = <z_i, w> + y_i b, and sum y_i alpha_i = 0. An array as losses holds
+    the C_i of hinges; a sample with C_i = 0 does not exist. `start` (n,) are dual variables,
+    clipped to [0, C_i]. What `fixed` (n,) says, 1 that alpha_i = 0 and 2 that alpha_i = C_i, is
+    taken at its word; the gap, which is always that of the full problem, cannot reach the
+    tolerance if it is wrong. `max_iter` counts epochs, steps of conjugate gradients and of Newton.
 
-            50 * (2 entries + e d r + r^3 / 6),    r = min(2 e, d)
+    Coordinate descent reads each row twice an epoch whatever their width, but the number of epochs
+    grows with C. The second-order method takes some tens of Newton steps at any C, with systems of
+    the size of min(d, samples of margin 1), and products that make them. "auto" begins with
+    coordinate descent, which finds out what C means for it, and goes over to the other from the
+    point reached, as soon as its estimated cost is less than what coordinate descent would need at
+    its present rate. With e dual variables inside (0, C_i) that is, each term times the time that
+    one of it takes,
 
-        (sparse: pairs of entries that meet, in place of products with d). It begins with the
-        second-order method if, with e = n / 8, that costs less than 40 epochs. Systems wider than
-        4000 are left to coordinate descent. For losses with shifts and without caps "second-order"
-        is Newton's method on the primal itself, with systems of d: about 8 * (3 entries + d^3 / 3),
-        n d^2 / 2 for products, and "auto" begins with it if that is less than 100 epochs.
-    screening : bool, default=True
-        Decide samples on the way (Ogawa et al. 2014); the solution is the same without.
-    random_state : int, optional
-        Order of visits of coordinate descent, 0 by default.
+        50 * (2 entries + e d r + r^3 / 6),    r = min(2 e, d)
 
-    Returns
-    -------
-    SampleSolution
-        The point with the smallest gap seen. `converged` tells whether that is the tolerance.
+    (sparse: pairs of entries that meet, in place of products with d). It begins with the
+    second-order method if, with e = n / 8, that costs less than 40 epochs. Systems wider than 4000
+    are left to coordinate descent. For losses with shifts and without caps "second-order" is
+    Newton's method on the primal itself, with systems of d: about 8 * (3 entries + d^3 / 3), n d^2
+    / 2 for products, and "auto" begins with it if that is less than 100 epochs.
 
-    Raises
-    ------
-    ValueError
-        If an argument has the wrong shape or range.
+    Returns the point with the smallest gap seen; `converged` tells whether that is the tolerance.
     """
     began = time.perf_counter()
     losses = as_losses(losses)

@@ -58,35 +58,12 @@ class Point(NamedTuple):
 class SampleState:
     """Dual variables in the box, evaluated, with the duality gap of the full problem.
 
-    Parameters
-    ----------
-    samples : LinearSamples
-    losses : SampleLosses
-        A sample whose cap is 0 does not exist.
-    start : ndarray of shape (n,), or None
-        Dual variables, clipped to the box; None for 0.
-    fixed : ndarray of shape (n,), int8, or None
-        0 undecided, 1: alpha_i = 0, 2: alpha_i = C_i.
-    free : bool, default=False
-        Whether there is an unpenalised intercept; the given samples have none.
-
-    Attributes
-    ----------
-    samples : LinearSamples
-        With the feature of the proximal steps.
-    alpha : ndarray of shape (n,)
-    codes : ndarray of shape (n,), int8
-        Those given and those decided here.
-    u, short
-        Of `alpha` in the proximal step, when `evaluate` was last called: weights, and thresholds
-        minus margins.
-    primal, dual, gap
-        Of the problem itself.
-    best : Point
-        The evaluated point of the smallest gap.
-    history : list of ScreeningEvent
-    stretched : bool
-        Whether `stretch` has found the best point.
+    From dual variables `start` (n,), clipped, or 0; a sample whose cap is 0 does not exist. With a
+    `free` intercept the given samples have none, and `samples` have the feature of the proximal
+    steps. `codes` (n,) are those given as `fixed` and those decided here: 1 is alpha_i = 0, 2 is
+    alpha_i = C_i. `u` and `short` are weights and what margins lack in the proximal step, when
+    `evaluate` was last called; primal, dual, gap are of the problem itself. `best` is the point of
+    the smallest gap, and `stretched` whether `stretch` has found it.
     """
 
     def __init__(
