@@ -17,13 +17,13 @@ namespace skscreen {
 using Ranges = Array<const int64_t>;
 using Levels = Steps<const double>;
 
-// Minus the derivative of the smoothed hinge at margin tau - z.
-SKSCREEN_INLINE double dual_variable(double z, double width_inverse) {
+// Minus the derivative of a loss at margin tau - z: at most `most`, 1 for the smoothed hinge.
+SKSCREEN_INLINE double dual_variable(double z, double width_inverse, double most) {
   const double share = z * width_inverse, above = share < 0.0 ? 0.0 : share;
-  return 1.0 < above ? 1.0 : above;
+  return most < above ? most : above;
 }
 
-// Value of the smoothed hinge written with its own dual variable.
+// Value of a loss written with its own dual variable.
 SKSCREEN_INLINE double smoothed_value(double z, double alpha, double gamma) {
   return alpha * (z - 0.5 * gamma * alpha);
 }
@@ -42,19 +42,19 @@ typedef double Lanes __attribute__((vector_size(8 * LANES)));
 // Losses of one row with n slots at distances D: their sum; adds dual variables to `weights` and
 // to `weight`.
 SKSCREEN_INLINE double row_loss(double level, const double* SKSCREEN_RESTRICT D, int64_t n,
-                                double gamma, double width_inverse,
+                                double gamma, double width_inverse, double most,
                                 double* SKSCREEN_RESTRICT weights, double& weight) {
   double value = 0.0, sum = 0.0;
   int64_t s = 0;
 #if defined(__GNUC__)
   Lanes values = {}, alphas = {};
-  const Lanes zero = {}, one = zero + 1.0;
+  const Lanes zero = {}, top = zero + most;
   for (; s + LANES <= n; s += LANES) {
     Lanes d, w;
     std::memcpy(&d, D + s, sizeof d);
     std::memcpy(&w, weights + s, sizeof w);
     const Lanes z = level - d, share = z * width_inverse;
-    const Lanes above = share < zero ? zero : share, alpha = one < above ? one : above;
+    const Lanes above = share < zero ? zero : share, alpha = top < above ? top : above;
     values += alpha * (z - 0.5 * gamma * alpha);
     alphas += alpha;
     w += alpha;
@@ -66,7 +66,7 @@ SKSCREEN_INLINE double row_loss(double level, const double* SKSCREEN_RESTRICT D,
   }
 #endif
   for (; s < n; ++s) {
-    const double z = level - D[s], alpha = dual_variable(z, width_inverse);
+    const double z = level - D[s], alpha = dual_variable(z, width_inverse, most);
     value += smoothed_value(z, alpha, gamma);
     sum += alpha;
     weights[s] += alpha;
@@ -75,18 +75,18 @@ SKSCREEN_INLINE double row_loss(double level, const double* SKSCREEN_RESTRICT D,
   return value;
 }
 
-// Sum of smoothed hinge losses, each row's times its scale.
+// Sum of losses, each row's times its scale.
 //
 // Fills row weights and adds to slot weights, both without the scales.
 inline double loss_pass(Ranges start, Ranges stop, Array<const double> near_d,
-                        Array<const double> far_d, Levels thresholds, double gamma, Levels scales,
-                        Array<double> row_weights, Array<double> slot_weights) {
+                        Array<const double> far_d, Levels thresholds, double gamma, double most,
+                        Levels scales, Array<double> row_weights, Array<double> slot_weights) {
   double total = 0.0;
   const double width_inverse = 1.0 / gamma;
   for (int64_t p = 0; p < near_d.size; ++p) {
     double weight = 0.0;
     total += scales[p] * row_loss(thresholds[p] + near_d[p], far_d.data + start[p],
-                                  stop[p] - start[p], gamma, width_inverse,
+                                  stop[p] - start[p], gamma, width_inverse, most,
                                   slot_weights.data + start[p], weight);
     row_weights[p] = weight;
   }
@@ -111,7 +111,7 @@ std::tuple<double, double, double, double> proximal_pass(
     for (int64_t s = start[p]; s < stop[p]; ++s) {
       const double z = level - far_d[s];
       const int64_t t = base[p] + (int64_t)rank[s];
-      const double alpha = dual_variable(z + width * centre[t], width_inverse);
+      const double alpha = dual_variable(z + width * centre[t], width_inverse, 1.0);
       // Without the constant width/2 centre^2, so that alpha = 0 contributes nothing.
       const double value = smoothed_value(z, alpha, gamma);
       smoothed += scale * (value + width * alpha * (centre[t] - 0.5 * alpha));
@@ -214,11 +214,12 @@ class SortedRows {
   // adds to slot weights. Slots count from `origin` on, where D begins.
   std::pair<double, double> losses(Ranges start, Ranges stop, int64_t origin,
                                    Array<const double> near, Array<const double> D,
-                                   double threshold, double gamma, Levels scales,
+                                   double threshold, double gamma, double most, Levels scales,
                                    Array<double> row_weights, Array<double> slot_weights,
                                    int64_t long_row) {
     const double shift = running_extremes(D), width_inverse = 1.0 / gamma;
-    bisect(near, D.size, threshold - gamma, threshold);
+    // Without a largest dual variable no slot is in a linear part.
+    bisect(near, D.size, most < INF ? threshold - gamma : -INF, threshold);
     prefix_sums(D, shift);
     std::fill_n(steps.get(), D.size + 1, 0.0);
     double total = 0.0, size = 0.0;
@@ -241,7 +242,7 @@ class SortedRows {
           begin = first;
         }
       }
-      value += row_loss(level, D.data + begin, end - begin, gamma, width_inverse,
+      value += row_loss(level, D.data + begin, end - begin, gamma, width_inverse, most,
                         slot_weights.data + begin, weight);
       row_weights[p] = weight;
       total += scales[p] * value;
@@ -313,7 +314,7 @@ class SortedRows {
 inline std::pair<double, double> sorted_loss_pass(Ranges start, Ranges stop,
                                                   Array<const double> near_d,
                                                   Array<const double> far_d, Levels thresholds,
-                                                  double gamma, Levels scales,
+                                                  double gamma, double most, Levels scales,
                                                   Array<double> row_weights,
                                                   Array<double> slot_weights,
                                                   std::pair<int64_t, int64_t> sort_from) {
@@ -325,13 +326,13 @@ inline std::pair<double, double> sorted_loss_pass(Ranges start, Ranges stop,
     const int64_t first = run.first, last = run.last;
     sum.add(loss_pass(start.slice(direct, first), stop.slice(direct, first),
                       near_d.slice(direct, first), far_d, thresholds.slice(direct, first), gamma,
-                      scales.slice(direct, first), row_weights.slice(direct, first),
+                      most, scales.slice(direct, first), row_weights.slice(direct, first),
                       slot_weights));
     if (last > first) {
       if (!sorted) sorted.reset(new SortedRows(near_d.size, far_d.size));
       const auto [value, largest] = sorted->losses(
           start.slice(first, last), stop.slice(first, last), run.begin, near_d.slice(first, last),
-          far_d.slice(run.begin, run.end), thresholds[first], gamma,
+          far_d.slice(run.begin, run.end), thresholds[first], gamma, most,
           scales.slice(first, last), row_weights.slice(first, last),
           slot_weights.slice(run.begin, run.end), sort_from.first);
       sum.add(value);

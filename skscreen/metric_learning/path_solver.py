@@ -155,7 +155,7 @@ class PathSolver:
         # Everything that is used with the reference is rearranged in its order of slots.
         self._problem = replace(self._problem, geometry=evaluation.objective.geometry)
         self._leave(replace(solution, evaluation=evaluation))
-        if proximal is None and solution.n_iter > _HARD and _may_smooth(self._problem.geometry):
+        if proximal is None and solution.n_iter > _HARD and _may_smooth(self._problem):
             self._proximal = _proximal(self._problem)
             if self._ranges is not None:
                 # The problem reduced by ranges was made without smoothing.
@@ -209,8 +209,9 @@ def _is_narrow(problem: Problem) -> bool:
     return narrow and geometry.lists_items
 
 
-def _may_smooth(geometry: Comparisons) -> bool:
-    few = geometry.n_items <= _MOST_SMOOTHED
+def _may_smooth(problem: Problem) -> bool:
+    geometry = problem.geometry
+    few = geometry.n_items <= _MOST_SMOOTHED and problem.loss.most == 1.0
     return few and geometry.lists_items and not geometry.has_long_rows
 
 

@@ -63,7 +63,7 @@ class LossSums:
         items = self.items
         arguments = (
             items.start, items.stop, margins.near, margins.far, self.thresholds(loss), width,
-            self._scales(), row_weights, slot_weights,
+            loss.most, self._scales(), row_weights, slot_weights,
         )  # fmt: skip
         return sorted_loss_pass(*arguments, SORT_FROM)
 
@@ -106,13 +106,15 @@ class LossSums:
     def adjoint_at_zero(self, loss: SmoothedHinge) -> tuple[np.ndarray, float]:
         """Return the adjoint at the zero metric, and its error.
 
-        The sum of all H_t for the loss's own threshold, under which every item is linear.
+        The sum of all H_t for the loss's own threshold, if every item is linear under it.
         """
         items = self.items
         duals, lengths = loss.duals_at_zero(self.thresholds(loss)), items.stop - items.start
         slot_weights = cover(items.start, items.stop, np.zeros(items.n_slots))
         if items.thresholds is not None:
             slot_weights *= np.repeat(duals, lengths)
+        elif duals.size:
+            slot_weights *= duals[0]
         return self.weighted_sum(*self._weigh(duals * lengths, slot_weights))
 
     def duals_at_zero(self, loss: SmoothedHinge) -> np.ndarray:
@@ -161,11 +163,11 @@ class LossSums:
     def count_decidable(self, margins: PairDistances, loss: SmoothedHinge) -> int:
         """Count the items off the quadratic piece: the most that screening could decide."""
         below = []
-        for near in (margins.near, margins.near - loss.width):
+        for near in (margins.near, margins.near - min(loss.depth, 1e300)):
             # Dual variables of a hinge are 1 below the threshold: rows add up to counts of items.
             row_weights, slot_weights = self.weights()
             shifted = replace(margins, near=near)
-            self._loss_pass(shifted, loss, _HINGE, row_weights, slot_weights)
+            self._loss_pass(shifted, replace(loss, most=1.0), _HINGE, row_weights, slot_weights)
             below.append(row_weights.sum())
         return self.n_items - round(below[0] - below[1])
 

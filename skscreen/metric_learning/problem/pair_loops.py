@@ -61,9 +61,9 @@ sort_blocks = loops.sort_blocks
 """(blocks, distances, order) -> whether `order` was filled: not if nearly nothing is out of it."""
 
 loss_pass = loops.loss_pass
-"""Sum of smoothed hinge losses, each row's times its scale.
+"""Sum of losses, each row's times its scale.
 
-(start, stop, near_d, far_d, thresholds, width, scales, row_weights, slot_weights); row weights are
+(start, stop, near_d, far_d, thresholds, width, most, scales, row_weights, slot_weights); row weights are
 filled, slot weights added to, both without the scales.
 """
 

@@ -112,7 +112,7 @@ def decide_items(
     if codes is None and objective.proximal is not None:
         codes = np.zeros(objective.proximal.centre.size, dtype=np.int8)
     start, stop = _ranges(objective)
-    weights, levels = geometry.weights(), (geometry.thresholds(loss), loss.width)
+    weights, levels = geometry.weights(), (geometry.thresholds(loss), loss.depth)
     counts = [(0, 0)]
     for ball in balls:
         intervals = geometry.intervals(ball.terms)

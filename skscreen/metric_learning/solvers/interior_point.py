@@ -7,7 +7,8 @@ conditions
     lambda theta = S(alpha) + Gamma,    <theta, Gamma> = 0,    theta, Gamma in K,
     tau_t - <A_t, theta> - width alpha_t = r_t - s_t,    s_t alpha_t = 0,    r_t (1 - alpha_t) = 0,
 
-are followed with all products set to mu -> 0 (for the PSD cone in the direction of Helmberg,
+(without r_t where alpha_t has no largest value, as for the squared hinge) are followed with all
+products set to mu -> 0 (for the PSD cone in the direction of Helmberg,
 Rendl, Vanderbei and Wolkowicz 1996). It takes 20 to 30 steps whatever the conditioning, each one
 Cholesky factor of the size of theta. The hinge is the case width = 0. An item of weight w is one
 with w A_t, w tau_t and w width.
@@ -120,9 +121,11 @@ class _State:
         self.units = np.maximum(weights * self.loss.threshold, np.abs(self.tau))
         self.B = self.cone.from_features(objective.linear_term)
         m = len(self.G)
-        self.degree = geometry.n_features + 2 * m
+        # 1 where dual variables have a largest value: then 1 - alpha and its multiplier count.
+        self.bounded = float(self.loss.most == 1.0)
+        self.degree = geometry.n_features + (1.0 + self.bounded) * m
         self.alpha = np.full(m, 0.5)
-        self.lower, self.upper = self.units, self.units
+        self.lower, self.upper = self.units, self.bounded * self.units
         self.theta = scale * self.cone.identity
         self.size = max(float(np.linalg.norm(self.B + self.alpha @ self.G)), self.lam * scale)
         self.gamma = self.size / np.sqrt(geometry.n_features) * self.cone.identity
@@ -160,12 +163,16 @@ class _State:
         if step is not None:
             values = tuple(v + length * d for v, d in zip(values, step, strict=True))
         theta, gamma, alpha, lower, upper = values
-        return float(theta @ gamma + lower @ alpha + upper @ (1.0 - alpha))
+        return float(theta @ gamma + lower @ alpha + upper @ self.room(alpha))
+
+    def room(self, alpha: np.ndarray) -> np.ndarray:
+        """Return 1 - alpha, or 1 where alpha has no largest value."""
+        return 1.0 - self.bounded * alpha
 
     def factorise(self):
         """Return the Cholesky factor of the Newton system on theta."""
         self.weights = 1.0 / (
-            self.width + self.lower / self.alpha + self.upper / (1.0 - self.alpha)
+            self.width + self.lower / self.alpha + self.upper / self.room(self.alpha)
         )
         A = self.cone.scaling(self.theta, self.gamma)
         A += (self.G.T * self.weights) @ self.G
@@ -177,12 +184,12 @@ class _State:
         first, second = self.residuals()
         inverse = mu * self.cone.inverse(self.theta) - self.gamma
         to_lower = mu / self.alpha - self.lower
-        to_upper = mu / (1.0 - self.alpha) - self.upper
+        to_upper = self.bounded * mu / self.room(self.alpha) - self.upper
         q = second + to_lower - to_upper
         theta = cho_solve(factor, inverse - first + (self.weights * q) @ self.G)
         alpha = self.weights * (q - self.G @ theta)
         lower = to_lower - self.lower / self.alpha * alpha
-        upper = to_upper + self.upper / (1.0 - self.alpha) * alpha
+        upper = to_upper + self.upper / self.room(self.alpha) * alpha
         gamma = self.lam * theta - alpha @ self.G + first
         return theta, gamma, alpha, lower, upper
 
@@ -196,9 +203,9 @@ class _State:
                 float((-change / value).max(initial=0.0))
                 for value, change in (
                     (self.alpha, alpha),
-                    (1.0 - self.alpha, -alpha),
                     (self.lower, lower),
-                    (self.upper, upper),
+                    (self.room(self.alpha), -self.bounded * alpha),
+                    (self.upper + (1.0 - self.bounded), upper),
                 )
             ),
         ]

@@ -85,5 +85,5 @@ def _reference(objective: Objective, point: Point, lam: float, gap: float) -> tu
         items.start, items.stop, items.base, items.rank, items.near, far, geometry.X,
         geometry.diagonal, geometry.near_sizes, geometry.far_sizes,
         geometry.intervals(((1.0, geometry.margins(point)),)), geometry.thresholds(loss),
-        loss.width, lam, norm(point.value) * WIDER, float(np.sqrt(2.0 * gap / lam)) * WIDER,
+        loss.depth, lam, norm(point.value) * WIDER, float(np.sqrt(2.0 * gap / lam)) * WIDER,
     )  # fmt: skip

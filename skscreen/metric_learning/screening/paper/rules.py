@@ -77,7 +77,7 @@ def _decide(objective: Objective, ball: Ball, rule: str, start, stop, found) -> 
         start, stop, items.near, far, geometry.X, geometry.diagonal, geometry.near_sizes,
         geometry.far_sizes, geometry.intervals(ball.terms), half_space, scale, depth, values,
         points, noise, slack, ball.radius, geometry.thresholds(objective.loss),
-        objective.loss.width, found,
+        objective.loss.depth, found,
     )  # fmt: skip
 
 
