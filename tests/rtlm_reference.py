@@ -96,11 +96,13 @@ class Optimum:
 class Explicit:
     """min sum_t w_t l_t(<A_t, theta>) - <B, theta> + lam/2 |theta|^2 over a cone, explicit A_t.
 
-    The thresholds of the losses l_t and the weights w_t are numbers or arrays.
+    The thresholds of the losses l_t and the weights w_t are numbers or arrays. A largest dual
+    variable of infinity makes losses z^2 / (2 gamma).
     """
 
-    def __init__(self, A, gamma, threshold=1.0, linear_term=0.0, weights=1.0):
-        self.A, self.gamma = A, gamma
+    def __init__(self, A, gamma, threshold=1.0, linear_term=0.0, weights=1.0, most=1.0):
+        self.A, self.gamma, self.most = A, gamma, most
+        self.depth = gamma if most == 1.0 else np.inf
         self.threshold, self.weights = (np.zeros(len(A)) + v for v in (threshold, weights))
         self.flat = A.reshape(len(A), int(np.prod(A.shape[1:])))
         self.norms = np.linalg.norm(self.flat, axis=1)
@@ -128,13 +130,15 @@ class Explicit:
         z = self.threshold - x
         if self.gamma == 0.0:
             return np.maximum(z, 0.0)
-        inside = np.clip(z, 0.0, self.gamma)
-        return inside**2 / (2 * self.gamma) + np.maximum(z - self.gamma, 0.0)
+        inside = np.clip(z, 0.0, self.depth)
+        return inside**2 / (2 * self.gamma) + np.maximum(z - self.depth, 0.0)
 
     def dual_variables(self, x):
         """Minus the derivative of the loss (1/2 at the hinge's kink)."""
         z = self.threshold - x
-        return np.clip(z / self.gamma, 0.0, 1.0) if self.gamma > 0.0 else 0.5 + 0.5 * np.sign(z)
+        if self.gamma == 0.0:
+            return 0.5 + 0.5 * np.sign(z)
+        return np.clip(z / self.gamma, 0.0, self.most)
 
     def primal(self, theta, lam):
         linear = np.vdot(self.linear_term, theta)
@@ -153,7 +157,8 @@ class Explicit:
     def lam_max(self):
         """From here on every item is in the piece of the loss that it is in at zero."""
         upper = self.project(self.adjoint(self.dual_variables(0.0)))
-        ends = np.where(self.threshold > 0.0, self.threshold - self.gamma, self.threshold)
+        end = self.gamma if self.most == 1.0 else 0.0
+        ends = np.where(self.threshold > 0.0, self.threshold - end, self.threshold)
         return (self.margins(upper) / ends).max()
 
     def optimum(self, lam):
@@ -197,7 +202,7 @@ class Explicit:
             quadratic = cp.Variable(len(self.A), nonneg=True)
             root = np.sqrt(self.weights / (2 * self.gamma))
             objective += cp.sum_squares(cp.multiply(root, quadratic))
-            slack = linear + quadratic
+            slack = linear + quadratic if self.most == 1.0 else quadratic
         margin = (self.flat / unit) @ cp.vec(theta, order="C") + slack >= self.threshold
         problem = cp.Problem(cp.Minimize(objective), [margin])
         tight = {"tol_gap_abs": tol, "tol_gap_rel": tol, "tol_feas": tol, "max_threads": 1}
@@ -207,7 +212,9 @@ class Explicit:
             problem.solve(solver=cp.CLARABEL, **tight)
         if theta.value is None:
             raise SolverError(f"Clarabel ended with the status {problem.status!r}.")
-        return self.project(theta.value / unit), np.clip(margin.dual_value / self.weights, 0.0, 1.0)
+        return self.project(theta.value / unit), np.clip(
+            margin.dual_value / self.weights, 0.0, self.most
+        )
 
 
 # -- decisions -----------------------------------------------------------------------------------
@@ -218,7 +225,7 @@ def wrong_decisions(explicit, optimum, decisions):
     highest = optimum.margins + optimum.uncertainty
     lowest = optimum.margins - optimum.uncertainty
     zero = (decisions == 1) & (highest < explicit.threshold)
-    linear = (decisions == 2) & (lowest > explicit.threshold - explicit.gamma)
+    linear = (decisions == 2) & (lowest > explicit.threshold - explicit.depth)
     return int(zero.sum() + linear.sum())
 
 

@@ -15,6 +15,11 @@ from skscreen.metric_learning.learning import fit_metric
 from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalComparisons
 from skscreen.metric_learning.problem.losses import SmoothedHinge
 
+# Parameters of `ScreenedRTLM` that need single items on the driver, or a single machine.
+_NOT_HERE = (
+    "active_set", "store", "n_jobs", "n_components", "neighbors", "unlabelled", "linear_term",
+)  # fmt: skip
+
 
 class DistributedRTLM(ScreenedRTLM):
     r"""Mahalanobis metric from class labels, with the triplets on Dask workers; certified.
@@ -41,7 +46,7 @@ class DistributedRTLM(ScreenedRTLM):
     n_neighbors : int or None, default=5
         Number of nearest neighbours (Euclidean) of each sample in its own class, and as many in the
         other classes; fewer if a class is smaller. None takes all.
-    loss : {"smoothed_hinge"}, default="smoothed_hinge"
+    loss : {"smoothed_hinge", "squared_hinge"}, default="smoothed_hinge"
         The hinge of `ScreenedRTLM` is not available, because it needs a dual variable for each
         triplet.
     width : float, default=0.05
@@ -124,16 +129,14 @@ class DistributedRTLM(ScreenedRTLM):
     True
     """
 
-    # These need single items on the driver, or a single machine.
     active_set, store, n_jobs = False, None, None
-    n_components = neighbors = unlabelled = None
+    n_components = neighbors = unlabelled = linear_term = None
 
     _parameter_constraints: ClassVar[dict] = {
         **{
             name: kinds
             for name, kinds in ScreenedRTLM._parameter_constraints.items()
-            if name
-            not in ("active_set", "store", "n_jobs", "n_components", "neighbors", "unlabelled")
+            if name not in _NOT_HERE
         },
         "n_partitions": [Interval(Integral, 1, None, closed="left"), None],
     }
@@ -196,8 +199,9 @@ class DistributedRTLM(ScreenedRTLM):
 def _from_labels(model: DistributedRTLM, X, codes, loss: SmoothedHinge) -> PartitionedComparisons:
     if loss.width == 0.0:
         raise ValueError(
-            "loss must be 'smoothed_hinge', got 'hinge', which keeps a dual variable for each "
-            "triplet. A small width is nearly the hinge, but takes many steps; ScreenedRTLM has it."
+            "loss must be 'smoothed_hinge' or 'squared_hinge', got 'hinge', which keeps a dual "
+            "variable for each triplet. A small width is nearly the hinge, but takes many steps; "
+            "ScreenedRTLM has it."
         )
     kind = DiagonalComparisons if model.diagonal else Comparisons
     return PartitionedComparisons.from_labels(

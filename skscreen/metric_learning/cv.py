@@ -73,8 +73,10 @@ class ScreenedRTLMCV(ScreenedRTLM):
         Whether to learn the metric from all samples with the chosen value, which `transform` needs.
     n_neighbors : int, None or list of them, default=5
         See `ScreenedRTLM`. If it is a list, the best combination with `lams` is chosen.
-    loss, width, pull, diagonal, bound, rule, screening, screen_every, active_set, tol, max_iter
+    loss, width, pull, linear_term, diagonal, bound, rule, screening, screen_every, active_set
         See `ScreenedRTLM`.
+    tol, max_iter
+        The same.
     n_components
         See `ScreenedRTLM`; the metrics of the folds are truncated, too.
     neighbors
@@ -157,6 +159,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         loss="smoothed_hinge",
         width=0.05,
         pull=0.0,
+        linear_term=None,
         diagonal=False,
         bound=("gap",),
         rule=None,
@@ -182,6 +185,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         self.loss = loss
         self.width = width
         self.pull = pull
+        self.linear_term = linear_term
         self.diagonal = diagonal
         self.bound = bound
         self.rule = rule

@@ -62,14 +62,19 @@ class ScreenedRTLM(
         Number of nearest neighbours (Euclidean) of each sample in its own class, and as many in the
         other classes; fewer if a class is smaller, but less than the number of samples. None takes
         all; see the notes for the cost.
-    loss : {"smoothed_hinge", "hinge"}, default="smoothed_hinge"
-        Loss of the margin of a triplet, with threshold 1.
+    loss : {"smoothed_hinge", "hinge", "squared_hinge"}, default="smoothed_hinge"
+        Loss of the margin x of a triplet, with threshold 1; "squared_hinge" is max(0, 1 - x)^2.
     width : float, default=0.05
-        Width of the quadratic piece of the smoothed hinge, in (0, 1). Ignored by "hinge".
+        Width of the quadratic piece of the smoothed hinge, in (0, 1). Ignored by other losses.
     pull : float, default=0.0
         Weight >= 0 of an additional term in the objective, the sum of d_M^2(x_i, x_j) over the
         target neighbours, which are the pairs (i, j) of the same class in the triplets from labels
         (Weinberger and Saul 2009). Ignored with comparisons, which have no target neighbours.
+    linear_term : array-like of shape (n_features, n_features), "identity" or None, default=None
+        A symmetric matrix C, of any signs: <C, M> is added to the objective (section 6.3 of the
+        paper). "identity" is the trace of M, its nuclear norm, which makes the rank small; a
+        multiple of it is ``t * np.eye(n_features)``. For a diagonal metric the diagonal of C
+        counts, and may be given alone.
     diagonal : bool, default=False
         Whether to learn feature weights (a diagonal M >= 0) instead of a full matrix.
     bound : str or sequence of str, default=("gap",)
@@ -126,7 +131,10 @@ class ScreenedRTLM(
         Linear map with M = components_.T @ components_, sorted by decreasing eigenvalue; r is the
         rank of M. In single precision if X is.
     lam_, lam_max_ : float
-        Absolute strength of the regularisation, and lambda_max of the data.
+        Absolute strength of the regularisation, and lambda_max of the data: the smallest known
+        lambda from which on every triplet is on the linear piece of its loss. The squared hinge has
+        none; there it is the lambda at which the metric S / lambda, S of the zero metric, first
+        gives a triplet a margin of 1, the unit of `lam`.
     objective_, dual_objective_ : float
         P(M), and the lower bound on the optimum given by the dual variables.
     dual_gap_ : float
@@ -214,9 +222,10 @@ class ScreenedRTLM(
         "lam": [Interval(Real, 0, None, closed="neither")],
         "relative_lam": ["boolean"],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-        "loss": [StrOptions({"smoothed_hinge", "hinge"})],
+        "loss": [StrOptions({"smoothed_hinge", "hinge", "squared_hinge"})],
         "width": [Interval(Real, 0, 1, closed="neither")],
         "pull": [Interval(Real, 0, 1e40, closed="both")],
+        "linear_term": ["array-like", StrOptions({"identity"}), None],
         "diagonal": ["boolean"],
         "bound": [StrOptions(set(BOUNDS)), list, tuple],
         "rule": [StrOptions(set(RULES)), None],
@@ -246,6 +255,7 @@ class ScreenedRTLM(
         loss="smoothed_hinge",
         width=0.05,
         pull=0.0,
+        linear_term=None,
         diagonal=False,
         bound=("gap",),
         rule=None,
@@ -267,6 +277,7 @@ class ScreenedRTLM(
         self.loss = loss
         self.width = width
         self.pull = pull
+        self.linear_term = linear_term
         self.diagonal = diagonal
         self.bound = bound
         self.rule = rule

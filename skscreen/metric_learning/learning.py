@@ -156,7 +156,7 @@ def _key(settings, data: tuple, lists: dict) -> str:
     arrays = [None if part is None else np.ascontiguousarray(part) for part in parts]
     return content_key(
         *arrays, settings.n_neighbors, settings.loss, settings.width, settings.pull,
-        settings.diagonal, settings.neighbors, settings.unlabelled,
+        settings.linear_term, settings.diagonal, settings.neighbors, settings.unlabelled,
     )  # fmt: skip
 
 

@@ -322,6 +322,7 @@ def _ends(before: Solution, after: Solution, stop: float) -> bool:
     """Whether the loss hardly falls any more, relative to lambda, or hardly matters."""
     decrease = (before.loss - after.loss) * before.lam
     return (
-        decrease < stop * before.loss * (before.lam - after.lam)
-        or after.loss <= stop * after.certificate.primal
+        decrease < stop * abs(before.loss) * (before.lam - after.lam)
+        # With a linear term it may be negative.
+        or 0.0 <= after.loss <= stop * after.certificate.primal
     )

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skscreen.core.threads import blas_threads_for
-from skscreen.metric_learning.problem.comparisons import Comparisons
 from skscreen.metric_learning.problem.domains import Domain, Point
 from skscreen.metric_learning.problem.losses import is_narrow
 from skscreen.metric_learning.problem.objective import Objective, Problem, Proximal

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import validate_data
 
+from skscreen.core.floats import EPS
 from skscreen.core.memory import check_memory
 from skscreen.fitting.kept_matrices import kept_matrix
 from skscreen.fitting.store import check_store, content_key
@@ -19,6 +20,7 @@ from skscreen.metric_learning.problem.comparisons import Comparisons, DiagonalCo
 from skscreen.metric_learning.problem.domains import NonnegativeOrthant, Point, PSDCone, row_space
 from skscreen.metric_learning.problem.graph import read_graph, triplets_from_graph
 from skscreen.metric_learning.problem.items import Items
+from skscreen.metric_learning.problem.linear_term import check_linear_term, is_separable
 from skscreen.metric_learning.problem.losses import SmoothedHinge, is_narrow
 from skscreen.metric_learning.problem.objective import Problem
 from skscreen.metric_learning.problem.pair_loops import SORT_FROM
@@ -83,13 +85,15 @@ def build(
     # Single precision stays as it is: its only copy in double precision is the centred one.
     samples = validate_data(model, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
     _check_n_components(model.n_components, samples.shape[1])
+    given_term = check_linear_term(model.linear_term, samples.shape[1], model.diagonal)
+    separable = is_separable(given_term)
     check_memory(8.0 * _COPIES * samples.size, f"{len(samples):,} samples", "Use fewer of them.")
     X, unit = _scaled(_centred(samples))
     _warn_of_scales(X)
-    varying = None if from_labels else _varying(X)
+    varying = _varying(X) if from_labels is None and separable else None
     X = X if varying is None else X @ varying
     domain = NonnegativeOrthant() if model.diagonal else PSDCone()
-    loss = SmoothedHinge(1.0, float(model.width) if model.loss == "smoothed_hinge" else 0.0)
+    loss = _loss(model)
     kind = DiagonalComparisons if model.diagonal else Comparisons
     lists = {"triplets": None, "quadruplets": None, "pairs": None, **lists}
     given = [name for name, values in lists.items() if values is not None]
@@ -100,7 +104,7 @@ def build(
         items = comparisons_from_arrays(*found, _BYTES_OF_DUALS * narrow)
         if len(items.near) + len(items.far) < len(X):
             X, items = differences(X, items)
-    basis = None if model.diagonal or from_labels else row_space(X)
+    basis = None if model.diagonal or from_labels or not separable else row_space(X)
     domain.check_memory(X.shape[1] if basis is None else basis.shape[1])
     if given:
         geometry = kind(X, items)
@@ -123,14 +127,34 @@ def build(
         basis = varying if basis is None else varying @ basis
     pulls = model.pull > 0.0 and not given
     linear_term = geometry.near_term(float(model.pull)) if pulls else (None, 0.0)
+    if given_term is not None:
+        linear_term = _with_term(linear_term, given_term, basis, unit)
     problem = Problem(geometry, loss, domain, *linear_term, basis, unit, samples.dtype.type)
     lam_max, first = problem.lam_max()
-    if lam_max == 0.0:
+    if not first.value.any():
+        beside = "" if given_term is None else " by more than linear_term takes"
         warn_user(
-            f"No metric brings the near samples of the {given[0] if given else 'triplets'} "
-            "nearer than the far ones on average, so the zero metric is optimal for every lam."
+            f"No metric brings the near samples of the {given[0] if given else 'triplets'} nearer "
+            f"than the far ones on average{beside}, so the zero metric is optimal for every lam."
         )
     return problem, lam_max, first
+
+
+def _loss(model) -> SmoothedHinge:
+    if model.loss == "squared_hinge":
+        return SmoothedHinge(1.0, 0.5, math.inf)
+    return SmoothedHinge(1.0, float(model.width) if model.loss == "smoothed_hinge" else 0.0)
+
+
+def _with_term(known: tuple[np.ndarray | None, float], C: np.ndarray, basis, unit: float) -> tuple:
+    """Return a linear term B of an objective and its error, with -C in coordinates added."""
+    term, error = C / unit**2, 0.0
+    if basis is not None:
+        term = basis.T @ term if C.ndim == 1 else basis.T @ (basis.T @ term).T
+        term = term if term.ndim == 1 else 0.5 * (term + term.T)
+        error = 16.0 * EPS * float(np.linalg.norm(C)) / unit**2
+    B, known_error = known
+    return (-term if B is None else B - term), known_error + error
 
 
 def _centred(X: np.ndarray) -> np.ndarray:

@@ -63,8 +63,8 @@ sort_blocks = loops.sort_blocks
 loss_pass = loops.loss_pass
 """Sum of losses, each row's times its scale.
 
-(start, stop, near_d, far_d, thresholds, width, most, scales, row_weights, slot_weights); row weights are
-filled, slot weights added to, both without the scales.
+(start, stop, near_d, far_d, thresholds, width, most, scales, row_weights, slot_weights); row
+weights are filled, slot weights added to, both without the scales.
 """
 
 sorted_loss_pass = loops.sorted_loss_pass

@@ -30,7 +30,9 @@ from skscreen.metric_learning.supervision import class_codes
 _BYTES = 64
 
 # Parameters that make the problem, of those of `ScreenedRTLM`.
-_OPTIONS = ("loss", "width", "pull", "diagonal", "n_neighbors", "unlabelled", "n_jobs")
+_OPTIONS = (
+    "loss", "width", "pull", "linear_term", "diagonal", "n_neighbors", "unlabelled", "n_jobs",
+)  # fmt: skip
 
 
 @validate_params(
@@ -77,8 +79,8 @@ def screen_triplets(
         Whether `lam` is a fraction of the smallest lambda from which on all triplets are linear. By
         default that of the reference, True for a matrix.
     **options
-        `loss`, `width`, `pull`, `diagonal`, `n_neighbors`, `unlabelled` and `n_jobs` as in
-        `ScreenedRTLM`, by default those of the reference.
+        `loss`, `width`, `pull`, `linear_term`, `diagonal`, `n_neighbors`, `unlabelled` and `n_jobs`
+        as in `ScreenedRTLM`, by default those of the reference.
 
     Returns
     -------

@@ -15,10 +15,12 @@ def loss(z, gamma):
     return z * z / (2 * gamma) if z < gamma else z - gamma / 2
 
 
-def of_item(z, gamma):
+def of_item(z, gamma, most=1.0):
     """Loss and dual variable of one item of threshold 1."""
     row, slot, ones, one = np.zeros(1), np.zeros(1), np.ones(1), np.array([1])
-    value = loss_pass(one - 1, one, np.zeros(1), 1.0 - np.full(1, z), ones, gamma, ones, row, slot)
+    value = loss_pass(
+        one - 1, one, np.zeros(1), 1.0 - np.full(1, z), ones, gamma, most, ones, row, slot
+    )
     assert row == slot
     return value, row[0]
 

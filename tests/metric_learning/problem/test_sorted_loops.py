@@ -51,12 +51,12 @@ def distances(rng, kind, n_blocks, n_rows, n_slots):
 def direct(start, stop, near, far, gamma):
     rows, slots = np.zeros(near.size), np.zeros(far.size)
     ones = np.ones(near.size)
-    return loss_pass(start, stop, near, far, ones, gamma, ones, rows, slots), rows, slots
+    return loss_pass(start, stop, near, far, ones, gamma, 1.0, ones, rows, slots), rows, slots
 
 
 def in_order(start, stop, near, far, gamma, rows, slots, sort_from=ALWAYS):
     ones = np.ones(near.size)
-    return sorted_loss_pass(start, stop, near, far, ones, gamma, ones, rows, slots, sort_from)
+    return sorted_loss_pass(start, stop, near, far, ones, gamma, 1.0, ones, rows, slots, sort_from)
 
 
 def exact(start, stop, near, far, gamma):

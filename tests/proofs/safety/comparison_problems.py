@@ -36,8 +36,8 @@ class Independent(Explicit):
     # Relative distance from the optimum with which Newton's method may end.
     _NEAR = 1e-6
 
-    def __init__(self, A, gamma, threshold, linear_term, weights, sizes):
-        super().__init__(A, gamma, threshold, linear_term, weights)
+    def __init__(self, A, gamma, threshold, linear_term, weights, sizes, most):
+        super().__init__(A, gamma, threshold, linear_term, weights, most)
         self.sizes = sizes
 
     def certified(self, theta, alpha, lam):
@@ -59,7 +59,7 @@ class Independent(Explicit):
         # where they add to the root of FY (smoothed) or to FY (hinge, dual variables off 0 and 1).
         shift = 16 * EPS * np.linalg.norm(found.theta) * self.sizes
         z = self.threshold - found.margins
-        near = (z > -shift) & (z < self.gamma + shift)
+        near = (z > -shift) & (z < self.depth + shift)
         slack = np.maximum(self.fenchel_young(found.margins, alpha), 0.0)
         if self.gamma > 0.0:
             slack = (np.sqrt(slack) + near * shift / np.sqrt(2 * self.gamma)) ** 2
@@ -115,7 +115,7 @@ class Independent(Explicit):
                 break
             if not (np.all(np.isfinite(Z)) and np.all(np.isfinite(alpha))):
                 break
-            found = self.certified_by_residual(Z, np.clip(alpha, 0.0, 1.0), lam)
+            found = self.certified_by_residual(Z, np.clip(alpha, 0.0, self.most), lam)
             last = np.inf if best is None else best.radius
             best = found if found.radius < last else best
             if found.radius > 0.5 * last and self._is_near(best):
@@ -129,7 +129,7 @@ class Independent(Explicit):
         """One step; the hinge keeps its kinks and moves their dual variables."""
         if kinks is None:
             z = self.threshold - self.margins(self.project(Z))
-            inside = (z > 0.0) & (z < self.gamma)
+            inside = (z > 0.0) & (z < self.depth)
             rows, slopes = self.flat[inside], self.weights[inside] / self.gamma
             J = lam * np.eye(Z.size) + (rows * slopes[:, None]).T @ self._derivative(Z, inside)
             residual = self._residual(Z, lam)[0]
@@ -178,6 +178,7 @@ class Items:
     thresholds: np.ndarray | None = None
     weights: np.ndarray | None = None
     linear_term: np.ndarray | float = 0.0
+    most: float = 1.0
     near: np.ndarray = field(init=False)
     far: np.ndarray = field(init=False)
 
@@ -190,7 +191,9 @@ class Items:
         self.near, self.far = items.near[rows[order]], far[slots[order]]
         linear_term = self.linear_term if np.ndim(self.linear_term) else None
         domain = NonnegativeOrthant() if self.diagonal else PSDCone()
-        self.problem = Problem(geometry, SmoothedHinge(1.0, self.gamma), domain, linear_term)
+        self.problem = Problem(
+            geometry, SmoothedHinge(1.0, self.gamma, self.most), domain, linear_term
+        )
 
     @cached_property
     def explicit(self) -> Independent:
@@ -201,8 +204,9 @@ class Items:
         thresholds = 1.0 if self.thresholds is None else self.thresholds
         weights = 1.0 if self.weights is None else self.weights
         return Independent(
-            squares[0] - squares[1], self.gamma, thresholds, self.linear_term, weights, sizes
-        )
+            squares[0] - squares[1], self.gamma, thresholds, self.linear_term, weights, sizes,
+            self.most,
+        )  # fmt: skip
 
     def proximal(self, alpha, rng) -> Proximal | None:
         """For the hinge: dual variables of any origin, which are no subgradients."""
@@ -249,8 +253,14 @@ MIXED = "mixed comparisons"
 KINDS = (*DATA, MIXED)
 
 
-def draw(kind: str, diagonal: bool, gamma: float, rng, n_items: int = 300) -> Items:
-    """A problem of a kind, drawn again while zero is optimal for every lambda (or nearly so)."""
+def draw(
+    kind: str, diagonal: bool, gamma: float | None, rng, n_items: int = 300, term: bool = False
+) -> Items:
+    """A problem of a kind, drawn again while zero is optimal for every lambda (or nearly so).
+
+    Without gamma it has the squared hinge, with `term` a linear term of any signs.
+    """
+    gamma, most = (0.5, np.inf) if gamma is None else (gamma, 1.0)
     while True:
         if kind == MIXED:
             name = list(DATA)[rng.integers(len(DATA))]
@@ -258,8 +268,20 @@ def draw(kind: str, diagonal: bool, gamma: float, rng, n_items: int = 300) -> It
             items = mixed(X - X.mean(axis=0), gamma, diagonal, rng, n_items // 2)
         else:
             items = labelled(kind, gamma, diagonal, rng, n_items)
-        if not items.explicit.is_zero():
+        if term:
+            items = replace(items, linear_term=items.linear_term + symmetric(items, rng))
+        items = replace(items, most=most)
+        if not items.explicit.is_zero() and items.explicit.lam_max() > 0.0:
             return items
+
+
+def symmetric(items: Items, rng) -> np.ndarray:
+    """A multiple of the identity, or any symmetric matrix, beside which the items still count."""
+    S = items.explicit.adjoint(np.ones(len(items.near)))
+    C = rng.normal(size=S.shape) if rng.random() < 0.7 else -np.ones(S.shape)
+    if S.ndim == 2:
+        C = C + C.T if C[0, 0] != -1.0 else -np.eye(len(S))
+    return C * np.linalg.norm(S) / np.linalg.norm(C) * rng.choice([0.01, 0.1, 0.5])
 
 
 def labelled(kind: str, gamma: float, diagonal: bool, rng, n_items: int) -> Items:

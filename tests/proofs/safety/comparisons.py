@@ -36,7 +36,7 @@ from tests.proofs.safety.comparison_problems import KINDS, Independent, Items, d
 # Each lambda is a reference for those within a factor of 0.5 to 1.5.
 LAMS = (1.5, 1.0, 0.95, 0.75, 0.5)
 NOISES = (0.0, 1e-8, 1e-5, 1e-3, 1e-2, 0.1)
-GAMMAS = (0.05, 0.0, 0.5, 1e-3)
+GAMMAS = (0.05, 0.0, None, 0.5, 1e-3)
 
 # What decides: each bound alone, unions, and a second pass over what the first has left.
 CHOICES = {name: (name,) for name in BOUNDS}
@@ -51,7 +51,7 @@ def judged(explicit, optimum, codes, among=True) -> dict[str, int]:
     """Count decisions about some of the items, right, wrong and neither."""
     codes = np.where(among, codes, -1)
     low, high = optimum.margins - optimum.uncertainty, optimum.margins + optimum.uncertainty
-    return judge(codes, low, high, explicit.threshold, explicit.threshold - explicit.gamma)
+    return judge(codes, low, high, explicit.threshold, explicit.threshold - explicit.depth)
 
 
 @dataclass
@@ -188,9 +188,11 @@ def run(n_decisions=0, seed=0, kinds=KINDS, n_items=300, shrink=1.0, n_rounds=1)
             for diagonal in (False, True):
                 rng = np.random.default_rng([seed, done, KINDS.index(kind), diagonal])
                 # The first rounds have one loss each, so that every kind meets the hinge early.
-                gamma = GAMMAS[done if done < 2 else rng.integers(len(GAMMAS))]
-                tally.now = f"round {done}, diagonal {diagonal}, gamma {gamma}"
-                check(draw(kind, diagonal, gamma, rng, n_items), kind, tally, rng, shrink)
+                gamma = GAMMAS[done if done < 3 else rng.integers(len(GAMMAS))]
+                # From the second round on, so that the first ones are of one thing each.
+                term = done > 0 and bool(rng.random() < 0.5)
+                tally.now = f"round {done}, diagonal {diagonal}, gamma {gamma}, term {term}"
+                check(draw(kind, diagonal, gamma, rng, n_items, term), kind, tally, rng, shrink)
         done += 1
     return tally
 
