@@ -140,7 +140,7 @@ def test_features_that_no_sample_differs_in(diagonal):
 
 
 def test_the_trace_norm_lowers_the_rank_and_a_large_one_leaves_nothing():
-    plain, some = (rtlm(0.001, linear_term=t).fit(X, y) for t in (None, 300.0 * np.eye(13)))
+    plain, some = (rtlm(lam=0.001, linear_term=t).fit(X, y) for t in (None, 300.0 * np.eye(13)))
     assert some.components_.shape[0] < plain.components_.shape[0]
     with pytest.warns(UserWarning, match="by more than linear_term takes"):
         nothing = rtlm(linear_term=1e7 * np.eye(13)).fit(X, y)
