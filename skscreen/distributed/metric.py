@@ -65,8 +65,8 @@ class DistributedRTLM(ScreenedRTLM):
         Number of iterations between two dynamic screening steps.
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops.
-    max_iter : int, default=10000
-        Largest number of steps of the solver for one value of lambda.
+    max_iter : int or None, default=None
+        Largest number of steps of the solver for one value of lambda; None is 10,000.
     n_partitions : int or None, default=None
         Number of parts into which the anchors are divided; None is one for each thread of the
         workers.
@@ -156,7 +156,7 @@ class DistributedRTLM(ScreenedRTLM):
         screening=True,
         screen_every=10,
         tol=1e-6,
-        max_iter=10_000,
+        max_iter=None,
         n_partitions=None,
         verbose=0,
     ):

@@ -167,7 +167,7 @@ class ScreenedRTLMCV(ScreenedRTLM):
         screen_every=10,
         active_set=True,
         tol=1e-6,
-        max_iter=10_000,
+        max_iter=None,
         n_components=None,
         neighbors=None,
         unlabelled=None,
@@ -252,7 +252,9 @@ class ScreenedRTLMCV(ScreenedRTLM):
         best, failed, start = score_folds(
             self, model, path, scorer, places, y, splits, None, tasks, values
         )
-        warn_unless_converged(failed, max(self.tol, _FOLD_TOL), self.max_iter, ADVICE)
+        warn_unless_converged(
+            failed, max(self.tol, _FOLD_TOL), solver_options(self).max_iter, ADVICE
+        )
         k, best = divmod(best, grid.size)
         self.best_n_neighbors_, self.best_lam_ = counts[k], float(grid[best])
         return start

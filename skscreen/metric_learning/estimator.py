@@ -100,8 +100,8 @@ class ScreenedRTLM(
         optimality is confirmed on all triplets.
     tol : float, default=1e-6
         Relative duality gap of the full problem at which the fit stops.
-    max_iter : int, default=10000
-        Largest number of steps of the solvers for one value of lambda.
+    max_iter : int or None, default=None
+        Largest number of steps of the solvers for one value of lambda; None is 10,000.
     store : str, path, Store or None, default=None
         A folder for solutions. Fits of the same data with other values of `lam`, in this process or
         another, start from the nearest stored solutions and use them for screening. The solution is
@@ -233,7 +233,7 @@ class ScreenedRTLM(
         "screen_every": [Interval(Integral, 1, None, closed="left")],
         "active_set": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "store": [str, os.PathLike, Store, None],
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
@@ -263,7 +263,7 @@ class ScreenedRTLM(
         screen_every=10,
         active_set=True,
         tol=1e-6,
-        max_iter=10_000,
+        max_iter=None,
         store=None,
         n_components=None,
         neighbors=None,

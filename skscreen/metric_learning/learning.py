@@ -129,7 +129,7 @@ def learn(
             solutions.append(solution.without_evaluation())
             # A callback cannot end it, as there is no solution for this lambda yet.
             tasks.end_task(done, solution.line)
-    warn_unless_converged(solutions[-1:], settings.tol, settings.max_iter, ADVICE)
+    warn_unless_converged(solutions[-1:], options.tol, options.max_iter, ADVICE)
     _set(model, solutions, lam_max, problem)
     return solutions[-1]
 

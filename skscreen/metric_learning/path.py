@@ -290,7 +290,7 @@ def rtlm_path(
     total = len(grid) if isinstance(grid, Sized) else n_lams
     grid = itertools.islice(grid, n_lams)
     solutions = follow(model, _steps(solver, options, grid, stop, total), total, "lambda")
-    warn_unless_converged(solutions, model.tol, model.max_iter, ADVICE)
+    warn_unless_converged(solutions, model.tol, options.max_iter, ADVICE)
     others = quadruplets, pairs, sample_weight, comparison_weight, model.neighbors
     given = (X, y, triplets) if all(other is None for other in others) else None
     return RTLMPath(model, tuple(solutions), problem, lam_max, given)

@@ -238,5 +238,5 @@ def solver_options(model) -> Options:
         screen_every=model.screen_every,
         active_set=model.active_set,
         tol=model.tol,
-        max_iter=model.max_iter,
+        max_iter=model.max_iter or Options.max_iter,
     )

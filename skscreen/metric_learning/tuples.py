@@ -120,7 +120,7 @@ class RTLMPairsClassifier(TuplesClassifier):
         diagonal=False,
         screening=True,
         tol=1e-6,
-        max_iter=10_000,
+        max_iter=None,
         store=None,
         n_components=None,
         preprocessor=None,

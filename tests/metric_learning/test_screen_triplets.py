@@ -1,5 +1,6 @@
 """Triplet screening as a step of its own: the printed rules, and optima of Clarabel."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -188,8 +189,10 @@ def test_arguments_that_do_not_fit_are_named():
         arguments = {"lam": 0.1, "reference": M, name: value}
         with pytest.raises((ValueError, TypeError), match=name):
             screen_triplets(X, y, **arguments)
-    with pytest.raises(TypeError, match="unexpected arguments tol"):
-        screen_triplets(X, y, lam=0.1, reference=M, tol=1e-3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'pul'; did you mean 'pull'"):
+        screen_triplets(X, y, lam=0.1, reference=M, pul=1e-3)
+    given = inspect.signature(screen_triplets).parameters
+    assert given["n_neighbors"].default == given["loss"].default == "reference"
 
 
 def test_what_a_fit_proves_about_its_own_triplets():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from inspect import signature
 from numbers import Real
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.validation import check_is_fitted
 
 from skscreen.core.memory import check_memory
+from skscreen.fitting.path import with_options
 from skscreen.metric_learning.estimator import ScreenedRTLM
 from skscreen.metric_learning.learning import chosen_lam, warn_if_absolute
 from skscreen.metric_learning.path_solver import solver_options
@@ -29,12 +31,19 @@ from skscreen.metric_learning.supervision import class_codes
 # Bytes for each triplet: its samples, row, slot, code and range.
 _BYTES = 64
 
+# What stands for a parameter of the reference, or the default for a matrix.
+_SAME = "reference"
 # Parameters that make the problem, of those of `ScreenedRTLM`.
 _OPTIONS = (
     "loss", "width", "pull", "linear_term", "diagonal", "n_neighbors", "unlabelled", "n_jobs",
 )  # fmt: skip
 
 
+@with_options(
+    ScreenedRTLM,
+    *(name for name in signature(ScreenedRTLM).parameters if name not in _OPTIONS),
+    **dict.fromkeys(_OPTIONS, _SAME),
+)
 @validate_params(
     {
         "lam": [Interval(Real, 0, None, closed="neither")],
@@ -80,7 +89,7 @@ def screen_triplets(
         default that of the reference, True for a matrix.
     **options
         `loss`, `width`, `pull`, `linear_term`, `diagonal`, `n_neighbors`, `unlabelled` and `n_jobs`
-        as in `ScreenedRTLM`, by default those of the reference.
+        as in `ScreenedRTLM`; "reference" is what the reference has, the default for a matrix.
 
     Returns
     -------
@@ -137,12 +146,6 @@ def screen_triplets(
 
 def _model(reference, bound, rule: str, relative_lam: bool | None, options: dict) -> ScreenedRTLM:
     """Return an estimator with the parameters of the problem."""
-    unknown = sorted(set(options) - set(_OPTIONS))
-    if unknown:
-        raise TypeError(
-            f"screen_triplets got unexpected arguments {', '.join(unknown)}; of the parameters of "
-            f"ScreenedRTLM it takes {', '.join(_OPTIONS)}."
-        )
     if isinstance(reference, BaseEstimator):
         if not isinstance(reference, ScreenedRTLM):
             raise TypeError(
@@ -153,12 +156,17 @@ def _model(reference, bound, rule: str, relative_lam: bool | None, options: dict
         model = clone(reference)
     else:
         model = ScreenedRTLM()
+    options = {name: value for name, value in options.items() if not _is_same(value)}
     if relative_lam is not None:
-        options = {**options, "relative_lam": relative_lam}
+        options["relative_lam"] = relative_lam
     model.set_params(bound=bound, rule=rule, neighbors=None, n_components=None, **options)
     model._validate_params()
     solver_options(model)
     return model
+
+
+def _is_same(value) -> bool:
+    return isinstance(value, str) and value == _SAME
 
 
 def _known_lam(reference, lam: float, problem: Problem) -> float:
