@@ -42,7 +42,7 @@ _OPTIONS = (
 @with_options(
     ScreenedRTLM,
     *(name for name in signature(ScreenedRTLM).parameters if name not in _OPTIONS),
-    **dict.fromkeys(_OPTIONS, _SAME),
+    **dict.fromkeys(_OPTIONS[:-1], _SAME),
 )
 @validate_params(
     {
