@@ -134,7 +134,8 @@ def metric(rng, folder):
     X, y = labelled(rng, 200)
     model = ScreenedRTLM(
         10.0 ** rng.uniform(-2, 0), n_neighbors=[1, 3, 5, None][rng.integers(4)],
-        loss=str(rng.choice(["hinge", "smoothed_hinge"])), diagonal=bool(rng.integers(2)),
+        loss=str(rng.choice(["hinge", "smoothed_hinge", "squared_hinge"])),
+        diagonal=bool(rng.integers(2)),
         bound=str(rng.choice(["gap", "rrpb", "pgb"])), pull=float(rng.choice([0.0, 0.01])),
         rule=str(rng.choice(["sphere", "linear"])),
     )  # fmt: skip

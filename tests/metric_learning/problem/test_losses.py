@@ -45,3 +45,12 @@ def test_parts_of_the_loss(gamma):
     assert hinge.linear_below == 2.0 - gamma
     for x in np.linspace(-3.0, hinge.linear_below - 1e-9, 7):
         assert loss(hinge.threshold - x, gamma) == pytest.approx(2.0 - 0.5 * gamma - x)
+
+
+def test_without_a_largest_dual_variable_a_width_of_a_half_is_the_squared_hinge():
+    for z in GRID:
+        value, alpha = of_item(z, 0.5, np.inf)
+        assert value == pytest.approx(max(z, 0.0) ** 2) and alpha == 2.0 * max(z, 0.0)
+    squared = SmoothedHinge(1.0, 0.5, np.inf)
+    assert squared.depth == np.inf and squared.linear_below == -np.inf
+    np.testing.assert_array_equal(squared.duals_at_zero(np.array([-3.0, 1.0, 5.0])), [0, 2, 10])

@@ -35,17 +35,18 @@ RTLM = {
     "lam": (0.01, 1.0, 1e-6, 1e-300, 1e300, 3, np.float32(0.1)),
     "relative_lam": (True, False),
     "n_neighbors": (1, 2, 5, None),
-    "loss": ("smoothed_hinge", "hinge"),
+    "loss": ("smoothed_hinge", "hinge", "squared_hinge"),
     "width": (0.05, 1e-12, 0.999),
     "pull": (0.0, 0.1, 1e6, 0),
+    "linear_term": (None, "identity"),
     "diagonal": (False, True),
     "bound": ("gap", *BOUNDS, ("gap", "rrpb"), list(BOUNDS)),
-    "rule": tuple(RULES),
+    "rule": (None, *RULES),
     "screening": (True, False),
     "screen_every": (10, 1, 10**9),
     "active_set": (True, False),
     "tol": (1e-6, 1e-1, 1e-12, 1e-300, 1e300),
-    "max_iter": (10_000, 1, 100),
+    "max_iter": (None, 1, 100),
     "n_jobs": (None, 1, 2),
     "verbose": (0, False),
 }
@@ -132,8 +133,12 @@ def triplet_objective(model, X, triplets, weights) -> tuple[float, float]:
     if gamma:
         losses = np.where(losses < gamma, losses**2 / (2.0 * gamma), losses - 0.5 * gamma)
     M = model.get_mahalanobis_matrix()
+    trace = 0.0 if model.linear_term is None else float(np.trace(M))
     rounding = 1e-10 * float(weights @ (1.0 + near.sum(axis=1) + far.sum(axis=1)))
-    return float(weights @ losses) + 0.5 * model.lam_ * float((M * M).sum()), rounding
+    if model.loss == "squared_hinge":
+        rounding *= 1.0 + 2.0 * float(losses.max(initial=0.0))
+        losses = losses**2
+    return float(weights @ losses) + 0.5 * model.lam_ * float((M * M).sum()) + trace, rounding
 
 
 def fuzz_rtlm(inputs: Inputs) -> None:
@@ -324,7 +329,7 @@ def fuzz_distributed_linear(inputs: Inputs) -> None:
 
 def fuzz_screen_triplets(inputs: Inputs) -> None:
     """Screen by a matrix, or by a fitted estimator, from labels or lists."""
-    taken = ("loss", "n_neighbors", "diagonal", "pull")
+    taken = ("loss", "n_neighbors", "diagonal", "pull", "linear_term")
     inputs.spoil("X", "y", "lam", "reference", "bound", "rule", "triplets", *taken)
     X, y, plain, codes = metric_data(inputs)
     options = inputs.options(ScreenedRTLM, {name: RTLM[name] for name in taken})
