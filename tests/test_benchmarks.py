@@ -6,6 +6,7 @@ import re
 import pytest
 from sklearn.datasets import load_iris
 
+from benchmarks.metric_learning import paper
 from benchmarks.metric_learning.paper_reasons import reasons
 from benchmarks.pragam import paper as pragam_paper
 from benchmarks.support.data import Sets
@@ -44,6 +45,36 @@ def test_the_ablation_of_paths_replaces_what_is_there(capsys):
     # Starts and acceleration are gone, and then screening earns its visits back.
     assert iterations[0] < iterations[1] and iterations[0] < iterations[2] == iterations[3]
     assert visits[3] > 2.0 * visits[2]
+
+
+LOAD = """
+import numpy as np
+
+def load(name):
+    rng = np.random.default_rng(len(name))
+    classes = 2 if name in ("phishing", "a9a", "madelon", "colon_cancer") else 3
+    y = np.arange(60) % classes
+    X = rng.normal(size=(60, 40 if name in ("a9a", "mnist") else 4))
+    X[:, 0] += 2.0 * y
+    return X, y
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", paper.PARTS)
+def test_every_part_of_safe_triplet_screening_runs(part, capsys, tmp_path, monkeypatch):
+    """Tables and figures of the paper, on made sets of sixty samples."""
+    (tmp_path / "load.py").write_text(LOAD)
+    arguments = ["--data", tmp_path, "--out", tmp_path / "out", "--parts", part, "--quick"]
+    monkeypatch.setattr("sys.argv", ["paper", *map(str, arguments), "--repeats", "1"])
+    clocks = paper.progress.perf_counter, paper.reduction.perf_counter
+    try:
+        paper.main()
+    finally:
+        paper.progress.perf_counter, paper.reduction.perf_counter = clocks
+    assert "|" in capsys.readouterr().out
+    if part != "reasons":
+        assert list((tmp_path / "out").glob("*.png"))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
