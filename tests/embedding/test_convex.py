@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skscreen import OrdinalEmbedding
+from skscreen.datasets import make_triplets
 from skscreen.embedding.problem.losses import EmbeddingLoss
 from skscreen.embedding.problem.objective import EmbeddingProblem
 from skscreen.embedding.solvers.auto import random_start
@@ -185,3 +186,20 @@ def test_bounds_need_a_fit_and_a_convex_loss():
         OrdinalEmbedding().fit(ROWS).lower_bound()
     with pytest.raises(ValueError, match="tol"):
         OrdinalEmbedding(loss="ste").fit(ROWS).lower_bound(-1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n", "per_object", "noise"), [(24, 30, 0.2), (30, 90, 0.1), (30, 40, 0.0)]
+)
+def test_a_hinge_is_solved_with_more_and_with_fewer_answers_than_pairs(n, per_object, noise):
+    points = np.random.default_rng(n).normal(size=(n, 2))
+    rows = make_triplets(points, per_object * n, noise=noise, random_state=0)
+    fit = OrdinalEmbedding(loss="gnmds", smoothing=0.0, formulation="convex", random_state=0)
+    fit.fit(rows)
+    assert fit.dual_gap_ <= 1e-4
+    smooth = OrdinalEmbedding(loss="gnmds", smoothing=0.02, formulation="convex", random_state=0)
+    # A narrow piece lowers the loss of an answer by at most half its width.
+    lower = smooth.fit(rows).objective_
+    assert smooth.dual_gap_ <= 1e-4
+    assert lower * (1.0 - 1e-4) <= fit.objective_ <= (lower + 0.01) * (1.0 + 1e-4)

@@ -17,9 +17,9 @@ from skscreen.embedding.solvers.auto import auto, random_start
 from skscreen.embedding.solvers.convex import convex
 from skscreen.embedding.solvers.descent import batch, sgd
 from skscreen.embedding.solvers.gram_descent import gram_descent
+from skscreen.embedding.solvers.interior import interior
 from skscreen.embedding.solvers.lbfgs import lbfgs
 from skscreen.embedding.solvers.line_moves import improve_line, improve_places
-from skscreen.embedding.solvers.multipliers import multipliers
 from skscreen.embedding.solvers.state import LARGEST, Progress, Settings
 from skscreen.embedding.solvers.svrg import svrg, svrg_sbb
 
@@ -32,7 +32,7 @@ SOLVERS = {
     "lbfgs": lbfgs,
     "gram": gram_descent,
     "convex": convex,
-    "multipliers": multipliers,
+    "interior": interior,
 }
 
 # Measured numbers of arrays in memory at the same time: Gram matrices, and embeddings (more for
@@ -86,12 +86,12 @@ def convex_solver(loss: EmbeddingLoss) -> str:
     """Return the solver of the convex formulation for a loss."""
     if loss.name not in CONVEX_LOSSES:
         return "gram"
-    return "multipliers" if loss.name == "gnmds" and loss.shape < _SMOOTH else "convex"
+    return "interior" if loss.name == "gnmds" and loss.shape < _SMOOTH else "convex"
 
 
 def check_free(n_objects: int, n_components: int, solver: str, n_jobs: int | None) -> None:
     """Refuse points, or Gram matrices, that would not fit, before they are made."""
-    if solver in ("gram", "convex", "multipliers"):
+    if solver in ("gram", "convex", "interior"):
         needed = 8.0 * _GRAM_MATRICES * n_objects**2
         what = f"Gram matrices of {n_objects:,} objects"
         check_memory(needed, what, "Use formulation='nonconvex'.")
