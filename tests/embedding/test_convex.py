@@ -194,7 +194,7 @@ def test_bounds_need_a_fit_and_a_convex_loss():
 )
 def test_a_hinge_is_solved_with_more_and_with_fewer_answers_than_pairs(n, per_object, noise):
     points = np.random.default_rng(n).normal(size=(n, 2))
-    rows = make_triplets(points, per_object * n, noise=noise, random_state=0)
+    rows = make_triplets(points, each * n, noise=noise, random_state=0)
     fit = OrdinalEmbedding(loss="gnmds", smoothing=0.0, formulation="convex", random_state=0)
     fit.fit(rows)
     assert fit.dual_gap_ <= 1e-4
