@@ -37,6 +37,7 @@ from skscreen.embedding.problem.scale import (
     ScaleFit,
     design_of,
     fit_scale,
+    information,
     judgements_of,
     log_distribution,
     sides_of,
@@ -139,8 +140,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         Standard deviation (for "logit", scale) of the noise of a judgement, in the units of
         `scale_`.
     standard_errors_ : ndarray of shape (n_objects,)
-        Standard errors of `scale_` for a fixed unit, from the curvature of the likelihood; 0 for
-        the first object. With a conjoint model of `scales_`, or of `scale_` for "full".
+        Standard errors of `scale_` for a fixed unit, from Fisher's information, as of R's glm; 0
+        for the first object. With a conjoint model of `scales_`, or of `scale_` for "full".
     objective_ : float
         Minus the log-likelihood, divided by `weight_`, plus reg / 2 |s|^2.
     log_likelihood_ : float
@@ -280,7 +281,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
                 self.max_iter or _LIMIT,
                 lambda gap: tasks.end_task(_share(gap, self.tol), f"gap={gap:.1e}"),
             )  # fmt: skip
-        self._store(fit, counts.sum())
+        expected = information(design, counts / counts.sum(), self.link, self.reg, fit.values)
+        self._store(fit, expected * max(counts.sum(), _SMALLEST_TOTAL))
         self.judgements_, self.coef_ = judged._replace(weights=counts), fit.values
         self.n_trials_ = _num_samples(X)
         z = design @ fit.values
@@ -429,8 +431,8 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         agree[known] = np.sign(design_of(rows[known], len(self.scale_)) @ self.scale_[1:])
         return agree, weights
 
-    def _store(self, fit: ScaleFit, total: float) -> None:
-        """Set the values of the scale and what is known of them."""
+    def _store(self, fit: ScaleFit, expected: np.ndarray) -> None:
+        """Set the values of the scale and what is known of them, by Fisher's information."""
         self.dual_gap_, self.n_iter_ = fit.dual_gap, fit.n_iter
         if fit.dual_gap > self.tol:
             warn_user(
@@ -440,7 +442,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", linalg.LinAlgWarning)
-            covariance = linalg.inv(fit.hessian) / max(total, _SMALLEST_TOTAL)
+            covariance = linalg.inv(expected)
         errors = np.sqrt(np.diag(covariance))
         if self.model == "difference":
             unit = float(np.abs(fit.values).max()) or 1.0

@@ -189,10 +189,8 @@ def test_bounds_need_a_fit_and_a_convex_loss():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("n", "per_object", "noise"), [(24, 30, 0.2), (30, 90, 0.1), (30, 40, 0.0)]
-)
-def test_a_hinge_is_solved_with_more_and_with_fewer_answers_than_pairs(n, per_object, noise):
+@pytest.mark.parametrize(("n", "each", "noise"), [(24, 30, 0.2), (25, 90, 0.1), (30, 40, 0.0)])
+def test_a_hinge_is_solved_with_more_and_with_fewer_answers_than_pairs(n, each, noise):
     points = np.random.default_rng(n).normal(size=(n, 2))
     rows = make_triplets(points, each * n, noise=noise, random_state=0)
     fit = OrdinalEmbedding(loss="gnmds", smoothing=0.0, formulation="convex", random_state=0)

@@ -7,6 +7,7 @@ from scipy.stats import logistic, norm
 from sklearn.exceptions import ConvergenceWarning
 
 from skscreen import DifferenceScaling
+from skscreen.datasets import make_triplets
 
 N = 8
 SCALE = np.sqrt(np.linspace(0.0, 1.0, N))
@@ -87,3 +88,21 @@ def test_a_reversed_order_shows_in_the_scale():
     model = DifferenceScaling().fit(rows)
     assert model.scale_[2] == -1.0 < model.scale_[1] < 0.0
     assert model.score(rows) == 1.0 and (model.predict(rows) == 1).all()
+
+
+@pytest.mark.parametrize(("link", "law"), [("probit", norm), ("logit", logistic)])
+def test_standard_errors_are_those_of_fishers_information(link, law):
+    rows = make_triplets(np.linspace(0.0, 1.0, 6)[:, None] ** 2, 300, noise=0.1, random_state=0)
+    weights = np.random.default_rng(0).integers(1, 4, size=300).astype(float)
+    fit = DifferenceScaling(link=link, tol=1e-12).fit(rows, sample_weight=weights)
+    s, unit = fit.scale_ / fit.noise_, fit.noise_
+    i, near, far = rows.T
+    expected = np.zeros((6, 6))
+    for a, b, c, w in zip(i, near, far, weights, strict=True):
+        row = np.zeros(6)
+        row[[max(a, c), min(a, b)]] += 1.0
+        np.add.at(row, [min(a, c), max(a, b)], -1.0)
+        z = row @ s
+        expected += w * law.pdf(z) ** 2 / (law.cdf(z) * law.sf(z)) * np.outer(row, row)
+    errors = np.sqrt(np.diag(np.linalg.inv(expected[1:, 1:])))
+    assert_allclose(fit.standard_errors_[1:], errors * unit, rtol=1e-5)

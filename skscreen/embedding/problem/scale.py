@@ -18,7 +18,6 @@ class ScaleFit(NamedTuple):
     Parameters
     ----------
     values : ndarray of shape (n_objects - 1,)
-    hessian : ndarray of shape (n_objects - 1, n_objects - 1)
     dual_gap : float
         (P - D) / P; with the dual variables that are the slopes of the losses, and the gradient g
         of P, P - D = |g|^2 / (2 reg).
@@ -26,7 +25,6 @@ class ScaleFit(NamedTuple):
     """
 
     values: np.ndarray
-    hessian: np.ndarray
     dual_gap: float
     n_iter: int
 
@@ -121,19 +119,30 @@ def fit_scale(
             break
         values, steps = values - length * step, steps + 1
         objective, gradient, hessian = found
-    return ScaleFit(values, hessian, gap, steps)
+    return ScaleFit(values, gap, steps)
+
+
+def information(design, weights: np.ndarray, link: str, reg: float, values: np.ndarray):
+    """Fisher's (expected) information about the values, (n_values, n_values), and the ridge's."""
+    z = design @ values
+    return _weighted_squares(design, weights * _slopes(link, z) * _slopes(link, -z), reg)
+
+
+def _slopes(link: str, z: np.ndarray) -> np.ndarray:
+    """Return the derivative of log F."""
+    if link == "logit":
+        return expit(-z)
+    return np.exp(-0.5 * z * z - 0.5 * np.log(2.0 * np.pi) - log_ndtr(z))
+
+
+def _weighted_squares(design, weights: np.ndarray, reg: float) -> np.ndarray:
+    return (design.T @ design.multiply(weights[:, None])).toarray() + reg * np.eye(design.shape[1])
 
 
 def _evaluate(design, weights, link, reg, values):
     z = design @ values
-    logs = log_distribution(link, z)
-    if link == "probit":
-        slopes = np.exp(-0.5 * z * z - 0.5 * np.log(2.0 * np.pi) - logs)
-        curvatures = slopes * np.maximum(z + slopes, 0.0)
-    else:
-        slopes = expit(-z)
-        curvatures = slopes * expit(z)
+    logs, slopes = log_distribution(link, z), _slopes(link, z)
+    rise = np.maximum(z + slopes, 0.0) if link == "probit" else expit(z)
     objective = -float(weights @ logs) + 0.5 * reg * float(values @ values)
     gradient = -(design.T @ (weights * slopes)) + reg * values
-    hessian = (design.T @ design.multiply((weights * curvatures)[:, None])).toarray()
-    return objective, gradient, hessian + reg * np.eye(len(values))
+    return objective, gradient, _weighted_squares(design, weights * slopes * rise, reg)
