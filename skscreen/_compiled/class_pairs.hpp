@@ -1,4 +1,4 @@
-// A problem between two classes with known kernel values: svm/solvers/kernel/class_pair_loops.py.
+// A problem between two classes with known kernel values: svm/solvers/kernel/pairs.py.
 //
 // SMO runs on working sets; after each set all slopes are updated. The first set has a few samples
 // of both classes, evenly chosen, with bounds that are larger in proportion: its scores tell which

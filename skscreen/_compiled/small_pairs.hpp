@@ -1,4 +1,4 @@
-// A problem of few samples with known kernel values, in double precision: svm/solvers/kernel/small_pairs.py.
+// A problem of few samples with known kernel values, in double precision: svm/solvers/kernel/pairs.py.
 //
 // SMO runs on all samples. If it does not finish soon, as for large C, Newton's method solves for
 // the free samples, that is, those between their bounds; SMO then changes which samples are free.

@@ -26,14 +26,12 @@ from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.multiclass import Division, OneVsRest, divided
 from skscreen.samples.rows import LARGEST_SINGLE
 from skscreen.samples.targets import Targets
-from skscreen.svm.class_pairs import ClassPairs
 from skscreen.svm.hard_margin import solve_hard_margin
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.sample_set import SampleSet
 from skscreen.svm.screening.rules import BEST
 from skscreen.svm.settings import Settings, by_rows
-from skscreen.svm.solvers.kernel.single_pairs import ClassBlocks, block_bytes
-from skscreen.svm.solvers.kernel.small_pairs import small_blocks
+from skscreen.svm.solvers.kernel.pairs import ClassBlocks, ClassPairs, SmallBlocks, block_bytes
 from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
 from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
 from skscreen.svm.solvers.solution import SampleSolution
@@ -100,7 +98,7 @@ class SVMProblem:
         check_intercept_scaling(settings.bias)
         if self._is_small:
             how = division, settings.bias, settings.free
-            blocks = small_blocks(
+            blocks = SmallBlocks(
                 self._taking_part, self.kernel, *how, self._kept_blocks(8.0 * n * n)
             )
         else:

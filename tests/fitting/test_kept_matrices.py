@@ -13,9 +13,6 @@ from skscreen.fitting.kept_matrices import (
     kept_kernel_matrices,
     kept_matrix,
 )
-from skscreen.svm import problem
-from skscreen.svm.solvers.kernel import small_pairs
-from skscreen.svm.solvers.kernel.single_pairs import ClassBlocks
 
 
 @pytest.fixture(autouse=True)
@@ -73,11 +70,10 @@ def test_distances_are_kept_once_a_second_kernel_matrix_is_asked_for():
     assert matrix(KernelMatrices(), 1.0)[1] == ["distances", "kernel of distances"]
 
 
-def test_fits_with_a_store_share_distances(tmp_path, monkeypatch):
-    # As of more samples.
-    monkeypatch.setattr(problem, "_SMALL", 0)
+def test_fits_with_a_store_share_distances(tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
-    X = scale(X)
+    # Fits of few samples keep kernel values inside classes.
+    X, y = np.vstack([scale(X), scale(X) + 0.1]), np.tile(y, 2)
     for gamma in (0.01, 0.02, 0.01):
         kept = ScreenedSVC(kernel="rbf", gamma=gamma, store=tmp_path, tol=1e-10).fit(X, y)
         bare = ScreenedSVC(kernel="rbf", gamma=gamma, tol=1e-10).fit(X, y)
@@ -87,35 +83,32 @@ def test_fits_with_a_store_share_distances(tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("*.npy"))
 
 
-def test_fits_of_several_classes_share_kernel_values(tmp_path, monkeypatch):
-    # As of more samples.
-    monkeypatch.setattr(problem, "_FEW", 0)
-    X, y = load_wine(return_X_y=True)
-    X, computed, block = scale(X), [], ClassBlocks._block
-    monkeypatch.setattr(ClassBlocks, "_block", lambda *args: computed.append(1) or block(*args))
+@pytest.mark.slow
+def test_fits_of_several_classes_share_kernel_values(tmp_path):
+    rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], [900, 700, 500])
+    X, values = rng.normal(size=(y.size, 4)) + 2.0 * y[:, None], {}
     for C in (0.1, 1.0):
         kept = ScreenedSVC(C, store=tmp_path, tol=1e-8).fit(X, y)
-        assert len(computed) == 6
+        (blocks,) = kept_matrices._KEPT.values()
+        assert len(blocks._blocks) == 6
+        assert all(values.setdefault(key, K) is K for key, K in blocks._blocks.items())
         bare = ScreenedSVC(C, tol=1e-8).fit(X, y)
         np.testing.assert_allclose(kept.objective_, bare.objective_, rtol=2e-8)
-        del computed[6:]
     sizes = np.bincount(y)
-    (blocks,) = kept_matrices._KEPT.values()
     assert blocks.nbytes == 2 * (y.size**2 + sizes @ sizes)
 
 
-def test_small_fits_share_kernel_values(tmp_path, monkeypatch):
-    computed, blocks = [], small_pairs.class_blocks
-    monkeypatch.setattr(
-        small_pairs, "class_blocks", lambda *args: computed.append(1) or blocks(*args)
-    )
+def test_small_fits_share_kernel_values(tmp_path):
     X, y = load_wine(return_X_y=True)
+    known = {}
     for C in (0.1, 1.0):
         for gamma in (0.1, 0.2):
             ScreenedSVC(C, gamma=gamma, store=tmp_path).fit(scale(X), y)
-    assert len(computed) == 2
+            (values,) = list(kept_matrices._KEPT.values())[-1]._blocks.values()
+            assert known.setdefault(gamma, values) is values
     ScreenedSVC(gamma=0.1, store=tmp_path).fit(scale(X), np.roll(y, 1))
-    assert len(computed) == 3
+    (values,) = list(kept_matrices._KEPT.values())[-1]._blocks.values()
+    assert all(values is not other for other in known.values())
 
 
 def test_blocks_that_are_too_large_are_not_kept():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import skscreen.samples.kernel
 from skscreen._compiled import LEVELS
 from skscreen.core import threads
 from skscreen.samples.gram import BY_BLOCKS, Gram
@@ -163,12 +162,12 @@ def test_a_matrix_next_to_the_unit_matrix_is_computed():
 
 
 @pytest.mark.parametrize("kind", ["plain", "outliers", "sparse"])
-def test_scores_of_new_samples(kind, monkeypatch):
-    monkeypatch.setattr(skscreen.samples.kernel, "_ROWS", 200)
-    monkeypatch.setattr(skscreen.samples.kernel, "_MANY", 1000)
+def test_scores_of_new_samples(kind):
     X, rng = samples(kind), np.random.default_rng(3)
     new, coef = samples(kind)[::-1] + 0.1, rng.normal(size=(700, 3))
     expected = np.array(extended(X, new, 0.2).T @ coef, np.float64)
+    # More than one batch.
+    new, expected = np.tile(new, (13, 1)), np.tile(expected, (13, 1))
     make = sparse.csr_array if kind == "sparse" else np.asarray
     kernel = Kernel("rbf", 0.2, 3, 0.0)
     found = kernel.scores(make(new), make(X), coef)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import skscreen.samples.kernel
 from skscreen import ScreenedSVC
 from skscreen.samples.gram import BY_BLOCKS, Gram
 from skscreen.samples.kernel import Kernel
@@ -83,12 +82,12 @@ def test_other_powers_have_no_blocks():
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_scores_of_new_samples(make, monkeypatch):
-    monkeypatch.setattr(skscreen.samples.kernel, "_ROWS", 200)
-    monkeypatch.setattr(skscreen.samples.kernel, "_MANY", 1000)
+def test_scores_of_new_samples(make):
     X, rng = samples("plain"), np.random.default_rng(3)
     new, coef = X[::-1] + 0.1, rng.normal(size=(700, 3))
     expected = np.array(extended(X, new, 3, 1.0).T @ coef, np.float64)
+    # More than one batch.
+    new, expected = np.tile(new, (13, 1)), np.tile(expected, (13, 1))
     kernel = Kernel("poly", 0.2, 3, 1.0)
     found = kernel.scores(make(new), make(X), coef)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)

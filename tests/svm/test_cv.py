@@ -21,7 +21,6 @@ from sklearn.preprocessing import scale
 
 from skscreen import ScreenedLinearSVC, ScreenedSVC, ScreenedSVCCV
 from skscreen.inspection import CertifiedPathDisplay
-from skscreen.svm import problem
 
 LinearHingeSVC = partial(ScreenedLinearSVC, loss="hinge")
 
@@ -304,11 +303,11 @@ def test_more_classes_with_proof():
     assert model.coef_.shape == (3, X.shape[1])
 
 
-def test_the_refit_starts_from_a_fold(monkeypatch):
-    # As of more samples.
-    monkeypatch.setattr(problem, "_SMALL", 0)
+def test_the_refit_starts_from_a_fold():
     X, y = load_breast_cancer(return_X_y=True)
-    X, weights = scale(X), np.random.default_rng(0).choice([0.0, 1.0, 2.0], y.size)
+    # Problems of few samples are solved from nothing.
+    X, y = np.vstack([scale(X) + 0.1 * k for k in range(3)]), np.tile(y, 3)
+    weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], y.size)
     options = {"kernel": "rbf", "intercept": "penalised"}
     model = ScreenedSVCCV(Cs=[0.3, 3.0], cv=3, **options).fit(X, y, weights)
     cold = ScreenedSVC(model.C_, **options).fit(X, y, weights)

@@ -15,8 +15,7 @@ from sklearn.svm import SVC
 from svm_reference import dual, free_gap, free_optimum, gap, optimum
 
 from skscreen import ScreenedSVC, ScreenedSVCCV
-from skscreen.svm import problem
-from skscreen.svm.class_pairs import ClassPairs
+from skscreen.svm.solvers.kernel.pairs import ClassPairs
 
 # 89 wines of three classes, 200 digits of ten.
 X, y = load_wine(return_X_y=True)
@@ -128,10 +127,10 @@ def test_ties_cannot_be_broken_by_scores_of_pairs():
         model.predict(X)
 
 
-def test_a_store_knows_pairs(tmp_path, monkeypatch):
+def test_a_store_knows_pairs(tmp_path):
     # Fits of fewer samples are not kept.
-    monkeypatch.setattr(problem, "_FEW", 0)
-    many, classes = np.vstack((X, X + 0.1)), np.tile(y, 2)
+    many, classes = np.vstack([X + 0.01 * k for k in range(14)]), np.tile(y, 14)
+    assert len(classes) > 2000
     first = pairs(1.0, kernel="rbf", store=tmp_path, tol=1e-6).fit(many, classes)
     again = pairs(1.0, kernel="rbf", store=tmp_path, tol=1e-6).fit(many, classes)
     assert again.n_iter_ == 0 < first.n_iter_

@@ -42,7 +42,7 @@ _LEFT, _SHARE = 0.1, 0.3
 DIGITS = 1e-4
 
 # Relative tolerances below which the primal value has to be known precisely.
-_FINE = 1e-6
+FINE = 1e-6
 
 # Samples are screened again when the gap is below this share of the gap at the last screening.
 _SCREEN_AT = 0.25
@@ -173,7 +173,7 @@ class Engine:
         everyone = np.arange(beta.size)
         while True:
             view, parts, losses = box.certify(beta, point.f, point.errors)
-            digits = view.gap >= view.primal or self.tol < _FINE
+            digits = view.gap >= view.primal or self.tol < FINE
             new = (parts > 0.0) & (view.gap > self.tol * view.primal) | (losses > 0.0) & digits
             new = np.flatnonzero(new & ~point.exact)
             if new.size == 0:

@@ -12,8 +12,7 @@ from skscreen import ScreenedSVC
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.labels import check_labels
 from skscreen.samples.multiclass import divided
-from skscreen.svm.class_pairs import ClassPairs
-from skscreen.svm.solvers.kernel.small_pairs import small_blocks
+from skscreen.svm.solvers.kernel.pairs import ClassPairs, SmallBlocks
 from tests.svm_reference import dual, free_gap, free_optimum, optimum
 from tests.svm_reference import gap as reference_gap
 
@@ -36,7 +35,7 @@ RBF, FLAT, NARROW, POLY = (
 def problems(data, labels, kernel, bias, max_iter=None):
     division = divided(check_labels(data, labels, WEIGHTS[: len(labels)], None), "ovo")
     how = bias or 0.0, bias is None
-    blocks = small_blocks(data, kernel, division, *how)
+    blocks = SmallBlocks(data, kernel, division, *how)
     return division, ClassPairs(blocks, division, *how, max_iter)
 
 
