@@ -16,16 +16,10 @@ _IN_CACHE, _BLOCK = 2**15, 256
 
 
 def squared_distances(A, B, squares_A, squares_B, by_differences: bool) -> np.ndarray:
-    """Return |a|^2 + |b|^2 - 2 <a, b> between two sets of samples.
+    """Return |a|^2 + |b|^2 - 2 <a, b> between samples (n, d) and (m, d), by their squared lengths.
 
-    Parameters
-    ----------
-    A, B : array or CSR of shape (n, d) and (m, d)
-    squares_A, squares_B : ndarray of shape (n,) and (m,)
-        Squared lengths.
-    by_differences : bool
-        Whether to sum (a - b)^2 instead: slower, and exact far from the origin. Sparse samples have
-        products only.
+    `by_differences` tells whether to sum (a - b)^2 instead: slower, and exact far from the origin.
+    Sparse samples have products only.
     """
     if by_differences and not (sparse.issparse(A) or sparse.issparse(B)):
         return cdist(A, B, "sqeuclidean")
@@ -36,15 +30,7 @@ def squared_distances(A, B, squares_A, squares_B, by_differences: bool) -> np.nd
 
 
 def all_squared_distances(X, squares, by_differences: bool, out: np.ndarray) -> None:
-    """Write the squared distances between all samples to `out`, exactly symmetric.
-
-    Parameters
-    ----------
-    X : array or CSR of shape (n, d)
-    squares, by_differences
-        See `squared_distances`.
-    out : float64 ndarray of shape (n, n)
-    """
+    """Write the squared distances between all samples (n, d) to `out` (n, n), exactly symmetric."""
     if sparse.issparse(X) or by_differences:
         # The upper triangle, mirrored.
         for first in range(0, len(out), _BLOCK):

@@ -32,24 +32,12 @@ def margins_with_intercept(margins: np.ndarray, b: float, y: np.ndarray | None) 
 def best_intercepts(
     kinks: np.ndarray, caps: np.ndarray, level: float, error: float = 0.0
 ) -> tuple[float, float]:
-    """Return the ends of the interval of best intercepts.
+    """Return the ends of the interval of best intercepts; 0 without samples.
 
-    Parameters
-    ----------
-    kinks : ndarray of shape (m,)
-        y_i (t_i - m_i) for margins of intercept 0 and thresholds t_i.
-    caps : ndarray of shape (m,)
-        C_i > 0.
-    level : float
-        Sum of C_i where y_i = +1; for a part of the samples, plus that of y_i C_i over those left
-        out because alpha_i = C_i.
-    error : float
-        Rounding error of the sum over those left out.
-
-    Returns
-    -------
-    low, high : float
-        Wider where rounding errors leave the place of the quantile open; 0 without samples.
+    `kinks` (m,) are y_i (t_i - m_i) for margins of intercept 0 and thresholds t_i, `caps` (m,) are
+    C_i > 0. `level` is the sum of C_i where y_i = +1; for a part of the samples, plus that of
+    y_i C_i over those left out because alpha_i = C_i, of rounding error `error`. The interval is
+    wider where rounding errors leave the place of the quantile open.
     """
     if kinks.size == 0:
         return 0.0, 0.0
@@ -64,21 +52,8 @@ def balancing_intercepts(
     """Return the ends of the interval of best intercepts of losses with shifts and without caps.
 
     There the dual variables alpha_i = sizes_i (y_i (kink_i - b))_+ balance, sum_i y_i alpha_i = 0:
-    a piecewise linear function of b that falls has its root.
-
-    Parameters
-    ----------
-    kinks : ndarray of shape (m,)
-        y_i (t_i - m_i) for margins of intercept 0 and thresholds t_i.
-    sizes : ndarray of shape (m,)
-        1 / shift, > 0.
-    y : ndarray of shape (m,)
-        Labels, -1 or +1.
-
-    Returns
-    -------
-    low, high : float
-        Wider by what rounding errors may do; 0 without samples.
+    a piecewise linear function of b that falls has its root. `sizes` (m,) are 1 / shift > 0. Wider
+    by what rounding errors may do; 0 without samples.
     """
     if kinks.size == 0:
         return 0.0, 0.0
@@ -94,18 +69,8 @@ def bounds_with_intercept(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Turn bounds on all <z_i, w*> into bounds on the margins at every optimal intercept.
 
-    For a part of the samples: at one of these, which is as good.
-
-    Parameters
-    ----------
-    lower, upper : ndarray of shape (m,)
-        Bounds on margins of intercept 0; NaN for none.
-    y : ndarray of shape (m,)
-        Labels, -1 or +1.
-    thresholds : ndarray of shape (m,)
-        Margins at the kinks.
-    ends : callable
-        Returns the ends of the interval of best intercepts for kinks, and rises in each of them.
+    For a part of the samples: at one of these, which is as good. All arrays are (m,); bounds are
+    NaN for none. `ends` returns the interval of best intercepts for kinks, and rises in each.
     """
     # Nothing is known about a ball without a finite radius.
     lower = np.where(np.isnan(lower), -np.inf, lower)
@@ -121,13 +86,7 @@ def balanced_target(short: np.ndarray, caps: np.ndarray, y: np.ndarray) -> np.nd
     """Return C_i s_i for a subgradient s of the hinges at their best intercept.
 
     So sum_i y_i C_i s_i = 0, up to rounding errors: s_i is 1 below the threshold and 0 above, and
-    between them for samples at the kink.
-
-    Parameters
-    ----------
-    short : ndarray of shape (n,)
-        Threshold minus margin of intercept 0.
-    caps, y : ndarray of shape (n,)
+    between them for samples at the kink. `short` (n,) is threshold minus margin of intercept 0.
     """
     short = short - y * best_intercepts(y * short, caps, caps[y > 0.0].sum())[0]
     target = np.where(short > 0.0, caps, 0.0)

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
 from sklearn.utils import gen_batches
+from sklearn.utils.validation import _num_samples
 
-from skscreen.samples.gram import Gram, Shared, is_definite, kernel_values
+from skscreen.samples.definite import check_symmetric
+from skscreen.samples.gram import Gram, Shared, is_definite, kernel_values, matrix_of
 from skscreen.samples.kernel_blocks import RBFBlocks, RBFRows
-from skscreen.samples.kernel_function import KernelFunction
 from skscreen.samples.poly_blocks import PolyBlocks, PolyRows, has_poly_blocks
 from skscreen.samples.row_loops import squared_distances_from, squared_norms
 from skscreen.samples.rows import flat_rows
@@ -26,15 +28,48 @@ _MANY, _WIDEST, _ROWS, _SURE = 2**18, 1000, 8192, 1.01
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """A kernel with its parameters; what decision functions need after the Gram matrix is gone.
+class KernelFunction:
+    """A kernel that is a function, and the training samples it knows, of whatever kind.
+
+    Its second argument is always the set of all training samples, as some functions look at all of
+    them: to centre, to scale, for a band width.
 
     Parameters
     ----------
-    name : str or callable
-    gamma, degree, coef0 : float
-    function : KernelFunction, optional
-        What computes the matrices of a "precomputed" kernel.
+    kernel : callable
+    samples : sequence of n samples
+    """
+
+    kernel: Callable
+    samples: Any
+
+    def matrix(self) -> np.ndarray:
+        """Return the kernel matrix of the training samples, (n, n)."""
+        K = self.to_training(self.samples)
+        check_symmetric(K, "The matrix of a callable kernel")
+        return K
+
+    def to_training(self, X) -> np.ndarray:
+        """Return kernel values between samples and those of the training, (len(X), n)."""
+        X = as_given(X)
+        return matrix_of(
+            self.kernel, X, self.samples, (_num_samples(X), _num_samples(self.samples))
+        )
+
+    @property
+    def rows(self):
+        """The training samples where they are rows of numbers, an array or CSR; otherwise None."""
+        X = self.samples
+        if sparse.issparse(X):
+            return X.tocsr()
+        return np.asarray(X) if is_table(X) and np.asarray(X).dtype.kind in "fiub" else None
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its parameters; what decision functions need after the Gram matrix is gone.
+
+    `function` is what computes the matrices of a "precomputed" kernel, if there is one.
     """
 
     name: str | Callable
@@ -145,6 +180,25 @@ class Kernel:
         return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
 
 
+def as_given(X):
+    """Return samples as a kernel function gets them: as they are, but lists of numbers as arrays.
+
+    Lists whose rows differ in length, or hold no numbers, stay lists.
+    """
+    if not isinstance(X, list | tuple) or not all(isinstance(x, list | tuple) for x in X):
+        return X
+    try:
+        rows = np.asarray(X)
+    except ValueError:
+        return X
+    return rows if rows.ndim == 2 and rows.dtype.kind in "fiub" else X
+
+
+def is_table(X) -> bool:
+    """Whether samples have columns, which can be counted."""
+    return len(getattr(X, "shape", ())) == 2
+
+
 def _batches(n: int, width: int) -> Iterator[slice]:
     """Split n rows of kernel values into batches that fit scikit-learn's `working_memory`."""
     n_rows = int(get_config()["working_memory"] * 2**20 // (8 * width))
@@ -175,13 +229,7 @@ def gamma_value(gamma: str | float, X, weights: np.ndarray) -> float:
 
 
 def gamma_grid(gammas) -> list[float | str]:
-    """Return the values of gamma that a list means; "scale" and "auto" stay.
-
-    Raises
-    ------
-    ValueError
-        They are not positive finite numbers or these names.
-    """
+    """Return the values of gamma that a list means, or refuse it; "scale" and "auto" stay."""
     found = [gamma if isinstance(gamma, str) else _number(gamma) for gamma in list(gammas)]
     known = [g in ("scale", "auto") if isinstance(g, str) else 0.0 < g < np.inf for g in found]
     if not known or not all(known):

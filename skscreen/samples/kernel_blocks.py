@@ -24,10 +24,10 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
+from skscreen._compiled import samples as loops
 from skscreen.core.floats import EPS
 from skscreen.core.threads import in_threads
-from skscreen.samples.kernel_block_loops import add_powers, differences, powers, powers_double
-from skscreen.samples.row_tiles import Pattern, TileRows, add_tiles, write_tiles
+from skscreen.samples.row_tiles import Pattern, TileRows
 
 # Rows and columns of a tile: a megabyte, which stays in the second-level cache.
 _TILE, _TILE_DOUBLE = 512, 256
@@ -82,16 +82,10 @@ NEAR, FAR, VERY_FAR = 0, 1, 2
 
 
 class RBFRows:
-    """Samples of an RBF kernel, prepared for products in tiles.
+    """Samples X (n, d) of an RBF kernel, prepared for products in tiles; sparse rows made dense.
 
-    Parameters
-    ----------
-    X : array or CSR of shape (n, d)
-        Sparse rows are made dense.
-    gamma : float
-    centre : ndarray of shape (d,), optional
-        What is taken off all rows, by default the median of some of them, which outliers do not
-        move; two sets of rows need the same one.
+    `centre` (d,) is what is taken off all rows, by default the median of some of them, which
+    outliers do not move; two sets of rows need the same one.
     """
 
     def __init__(self, X, gamma: float, centre: np.ndarray | None = None):
@@ -220,7 +214,7 @@ class RBFBlocks:
 
         def work(parts) -> None:
             for part in parts:
-                add_tiles(
+                loops.add_tiles(
                     left.arrays, right.arrays, left.width, left.d, I, J[part],
                     *total.arguments(part),
                 )  # fmt: skip
@@ -255,7 +249,7 @@ class RBFBlocks:
             for rows in _all_tiles(parts, height):
                 for columns in _tiles(0, J.size, width):
                     T = _product_in_parts(left[rows], right[columns], tile, more)
-                    powers(T, out, rows.start, columns.start)
+                    loops.powers(T, out, rows.start, columns.start)
 
         in_threads(work, I.size, height, I.size * J.size)
         self._replace_far(I, J, out)
@@ -266,7 +260,9 @@ class RBFBlocks:
 
         def work(parts) -> None:
             for rows in parts:
-                write_tiles(left.arrays, right.arrays, left.width, left.d, I[rows], J, out[rows])
+                loops.write_tiles(
+                    left.arrays, right.arrays, left.width, left.d, I[rows], J, out[rows]
+                )
 
         in_threads(work, I.size, _ROWS_AT_ONCE, I.size * J.size)
 
@@ -336,25 +332,14 @@ class RBFBlocks:
                         T = _squared_distances(0.5 * left[rows, :d], right[:, :d], memory)
                     else:
                         T = _product(left[rows], right, memory)
-                    powers_double(T)
+                    loops.powers_double(T)
                     use(rows, columns, T)
 
         in_threads(work, J.size, _TILE_DOUBLE, I.size * J.size)
 
 
 class _Total:
-    """Weighted sums over rows, with bounds on their errors.
-
-    Parameters
-    ----------
-    A, B : RBFRows
-    I, c : ndarray
-        Rows and their weights, negative ones first.
-    J : ndarray
-        Columns.
-    double : bool
-        Whether in double precision.
-    """
+    """Sums over rows I of A with weights c, negative ones first, for rows J of B; error bounds."""
 
     def __init__(self, A: RBFRows, B: RBFRows, I, c, J, double: bool):
         self._dtype, unit = (np.float64, _UNIT) if double else (np.float32, _UNIT_SINGLE)
@@ -390,7 +375,7 @@ class _Total:
                 for part in rows:
                     T = exponents(left[part], B, memory)
                     negative = part.start < self._n_negative
-                    add_powers(T, self.weights[part], negative, self.own[part], *others)
+                    loops.add_powers(T, self.weights[part], negative, self.own[part], *others)
 
         in_threads(work, J.size, width, len(left) * J.size)
         return self.values, self.errors
@@ -399,14 +384,8 @@ class _Total:
 class ComputedBlocks:
     """Products of any kernel, in double precision.
 
-    Parameters
-    ----------
-    compute : callable
-        Takes two sets of indices, returns K between them.
-    diagonal : ndarray of shape (n,)
-        K_ii.
-    relative : float, default=0.0
-        Errors of K_ij over sqrt(K_ii K_jj).
+    `compute` returns K between two sets of indices, with errors of `relative` sqrt(K_ii K_jj);
+    `diagonal` (n,) are K_ii.
     """
 
     def __init__(self, compute, diagonal: np.ndarray, relative: float = 0.0):
@@ -457,7 +436,7 @@ def _tile(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndarray
 def _squared_distances(left: np.ndarray, right: np.ndarray, memory: np.ndarray) -> np.ndarray:
     """Return -|a - b|^2 for all rows of both, by differences, in the memory of a tile."""
     T = _tile(left, right, memory)
-    differences(np.ascontiguousarray(left), np.ascontiguousarray(right), -1.0, T)
+    loops.differences(np.ascontiguousarray(left), np.ascontiguousarray(right), -1.0, T)
     return T
 
 

@@ -16,20 +16,10 @@ _BYTES_PER_VARIABLE = 32
 class Labels:
     """Classes and weights of the samples that take part.
 
-    Parameters
-    ----------
-    all_classes : ndarray of shape (n_all_classes,)
-        Also those whose samples all have weight zero.
-    present : ndarray of shape (n_classes,)
-        Indices of the others.
-    rows : ndarray of shape (n,)
-        Indices of the samples of positive weight.
-    codes : ndarray of shape (n,)
-        Their classes, as indices of `classes`.
-    weights : ndarray of shape (n,)
-        Products of sample and class weights, > 0.
-    repetitions : ndarray of shape (n,)
-        Sample weights.
+    `all_classes` are also those whose samples all have weight zero, `present` (n_classes,) the
+    indices of the others; `rows` (n,) are the samples of positive weight and `codes` (n,) their
+    classes, as indices of `classes`. `weights` (n,) are products of sample and class weights, > 0,
+    `repetitions` (n,) sample weights.
     """
 
     all_classes: np.ndarray
@@ -131,14 +121,8 @@ def _class_factors(class_weight, classes, codes, weights) -> np.ndarray:
 def check_problems(n_problems: int, of: str, n_variables: int, n_features: int) -> None:
     """Refuse dual variables and weights of more problems than would fit, before they are made.
 
-    Parameters
-    ----------
-    n_problems : int
-    of : str
-        What each problem belongs to: "class" or "pair of classes".
-    n_variables : int
-        Dual variables of all problems.
-    n_features : int
+    `of` is what each problem belongs to, "class" or "pair of classes"; `n_variables` dual variables
+    are those of all problems.
     """
     what = f"{n_problems:,} problems, one for each {of}, with {n_variables:,} dual variables"
     needed = _BYTES_PER_VARIABLE * (n_variables + n_problems * n_features)

@@ -72,11 +72,6 @@ class SampleLosses:
             inside = np.where(short > 0.0, short / self.shifts, 0.0)
         return np.minimum(inside, self.caps)
 
-    def proximal(self, centre: np.ndarray, delta: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return centres and factors that shift_i/2 a^2 + delta/2 (a - centre_i)^2 amounts to."""
-        factors = self.shifts + delta
-        return delta / factors * centre, factors
-
     def slopes(self, short: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return the gradient of the dual."""
         return short - self.shifts * alpha

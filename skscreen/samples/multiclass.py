@@ -17,12 +17,7 @@ from skscreen.samples.labels import Labels, check_problems
 
 
 class OneVsRest:
-    """One problem for each class, on all samples; one problem for two classes.
-
-    Parameters
-    ----------
-    labels : Labels
-    """
+    """One problem for each class, on all samples; one problem for two classes."""
 
     def __init__(self, labels: Labels):
         self.labels, self.n_problems = labels, labels.n_problems
@@ -55,12 +50,7 @@ class OneVsRest:
 
 
 class OneVsOne:
-    """One problem for each pair of more than two classes, on the samples of these.
-
-    Parameters
-    ----------
-    labels : Labels
-    """
+    """One problem for each pair of more than two classes, on the samples of these."""
 
     def __init__(self, labels: Labels):
         self.labels, self.pairs = labels, list(combinations(range(labels.present.size), 2))
@@ -122,19 +112,10 @@ def divided(labels: Labels, multi_class: str) -> Division:
 
 
 def pair_scores(parts: Sequence[np.ndarray], intercepts: np.ndarray) -> np.ndarray:
-    """Return the scores of all pairs of classes.
+    """Return the scores (n, n_problems) of all pairs of classes, positive for the first of a pair.
 
-    Parameters
-    ----------
-    parts : sequence of ndarray of shape (n, n_classes - 1)
-        For each class what its support vectors add to the scores, for the rows of
-        `OneVsOne.dual_coefs`.
-    intercepts : ndarray of shape (n_problems,)
-
-    Returns
-    -------
-    ndarray of shape (n, n_problems)
-        Positive for the first class of a pair.
+    `parts` (n, n_classes - 1) are for each class what its support vectors add to the scores, for
+    the rows of `OneVsOne.dual_coefs`.
     """
     out = np.empty((len(parts[0]), intercepts.size))
     for k, (i, j) in enumerate(combinations(range(len(parts)), 2)):
@@ -145,18 +126,8 @@ def pair_scores(parts: Sequence[np.ndarray], intercepts: np.ndarray) -> np.ndarr
 def with_absent_pairs(scores: np.ndarray, present: np.ndarray, n_classes: int) -> np.ndarray:
     """Return scores with columns of pairs with a class that no sample of the fit had.
 
-    These are for the other class of the pair, or zero.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, n_problems)
-        Of the pairs of present classes.
-    present : ndarray of shape (n_present,)
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes (n_classes - 1) / 2)
+    These are for the other class of the pair, or zero. `scores` (n, n_problems) are those of the
+    pairs of `present` classes (n_present,).
     """
     if present.size == n_classes:
         return scores
@@ -182,14 +153,6 @@ def vote(scores: np.ndarray, n_classes: int) -> np.ndarray:
 def class_scores(scores: np.ndarray, n_classes: int) -> np.ndarray:
     """Return votes of the pairs, and less than half a vote for the sum of scores, as in `SVC`.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, n_problems)
-        Positive for the first class of a pair.
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
+    Scores (n, n_problems) are positive for the first class of a pair; votes (n, n_classes).
     """
     return _ovr_decision_function(scores < 0.0, -scores, n_classes)

@@ -48,18 +48,7 @@ def has_poly_blocks(gamma: float, degree: float, coef0: float) -> bool:
 
 
 class PolyRows:
-    """Samples of a polynomial kernel, prepared for products in tiles.
-
-    Parameters
-    ----------
-    X : array or CSR of shape (n, d)
-    gamma : float
-        Positive.
-    degree : float
-        A positive integer.
-    coef0 : float
-        Not negative.
-    """
+    """Samples X (n, d) of a polynomial kernel (see `has_poly_blocks`), prepared for tiles."""
 
     def __init__(self, X, gamma: float, degree: float, coef0: float):
         self.n, self.degree = X.shape[0], int(degree)

@@ -12,8 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from skscreen._compiled import samples
-
 # Columns at a time: least and most, and entries of them transposed, a megabyte in single precision.
 _FEWEST, _WIDTH, _TRANSPOSED = 64, 512, 2**18
 
@@ -26,14 +24,9 @@ _SPARSE, _FEATURES = 0.25, 20
 class TileRows:
     """Rows a in one precision, each filled up with zeros to a multiple of four entries.
 
-    Parameters
-    ----------
-    indptr, columns, values : ndarray
-        As in CSR; `columns` is empty where all rows have all features.
-    high, low : ndarray of shape (n,)
-        -|a|^2, and what of it does not fit into the first.
-    d : int
-        Features, a multiple of four.
+    `indptr`, `columns`, `values` as in CSR; `columns` is empty where all rows have all features.
+    `high`, `low` (n,) are -|a|^2, and what of it does not fit into the first; `d` is a multiple of
+    four.
     """
 
     indptr: np.ndarray
@@ -60,12 +53,7 @@ class TileRows:
 
 
 class Pattern:
-    """Which entries of rows `TileRows` has: all of a few features, or those that are not zero.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-    """
+    """Which entries of rows (n, d) `TileRows` has: all of few features, or those that are not 0."""
 
     def __init__(self, rows: np.ndarray):
         (n, self.d), self.columns = rows.shape, np.empty(0, np.int64)
@@ -94,19 +82,3 @@ class Pattern:
         out = np.zeros(self.indptr[-1], entries.dtype)
         out[self._places] = entries
         return out
-
-
-add_tiles = samples.add_tiles
-"""(left, right, width, d, I, J, weights, n_negative, own, other, bound, values, errors) -> None.
-
-Adds sum_{i in I} c_i 2^-|a_i - b_j|^2 to the `values` (J.size,) of j in J, and bounds to their
-`errors`. `left`, `right` are `TileRows.arrays`; `width` columns are taken at a time, of d features.
-`weights` are |c_i|, those of the `n_negative` negative c_i first; `own`, `other`, `bound` are those
-of `kernel_block_loops.add_powers`.
-"""
-
-write_tiles = samples.write_tiles
-"""(left, right, width, d, I, J, out) -> None; writes 2^-|a_i - b_j|^2 for i in I and j in J.
-
-To the first columns of `out`, of the type of the rows.
-"""

@@ -7,24 +7,14 @@ from sklearn.base import ClassifierMixin
 def without_noise(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """Return scores of which those that rounding errors alone tell from zero are zero.
 
-    So a tie is a tie whatever the order of sums was: dense or sparse, one sample or many.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, n_problems)
-    errors : ndarray of shape (n or 1, n_problems)
+    So a tie is a tie whatever the order of sums was: dense or sparse, one sample or many. Scores
+    have shape (n, n_problems), errors (n or 1, n_problems).
     """
     return np.where(np.abs(scores) <= errors, 0.0, scores)
 
 
 def equal_to_best(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Return scores of which those that rounding errors alone tell from the best are equal to it.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, n_classes)
-    errors : ndarray of shape (n or 1, n_classes)
-    """
+    """Return scores (n, n_classes), those that errors alone tell from the best equal to it."""
     best = scores.max(axis=1, keepdims=True)
     return np.where(scores >= best - errors - errors.max(axis=1, keepdims=True), best, scores)
 
@@ -32,16 +22,7 @@ def equal_to_best(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
 def with_absent(scores: np.ndarray, present: np.ndarray, n_classes: int) -> np.ndarray:
     """Return scores with columns of classes that no sample of the fit had: smaller than others.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n,) or (n, n_present)
-    present : ndarray of shape (n_present,)
-        Places of the other classes.
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (n,) or (n, n_classes)
+    Of scores (n,) or (n, n_present); `present` (n_present,) are the places of the other classes.
     """
     if present.size == n_classes:
         return scores

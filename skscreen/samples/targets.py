@@ -12,17 +12,7 @@ from skscreen.samples.rows import LARGEST
 
 @dataclass(frozen=True)
 class Targets:
-    """Targets and weights of the samples that take part.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n,)
-        Indices of the samples of positive weight.
-    values : ndarray of shape (n,)
-        Their targets.
-    repetitions : ndarray of shape (n,)
-        Sample weights, > 0.
-    """
+    """Samples of positive weight that take part: rows, targets and sample weights, all (n,)."""
 
     rows: np.ndarray
     values: np.ndarray

@@ -34,17 +34,10 @@ class View:
 
 @dataclass(frozen=True)
 class Box:
-    """Bounds, targets and shifts of some samples.
+    """Targets, bounds and shifts (m,) of some samples; whether there is a free intercept.
 
-    Parameters
-    ----------
-    target, low, high : ndarray of shape (m,)
-    free : bool
-        Whether there is an unpenalised intercept b.
-    shifts : ndarray of shape (m,), or None
-        None for hinges, whose shifts are 0; else all are positive, and bounds infinite.
-    outer_sum : float
-        Sum of beta over samples that do not take part; 0 with shifts.
+    Shifts are None for hinges, whose shifts are 0; else all are positive, and bounds infinite.
+    `outer_sum` is the sum of beta over samples that do not take part; 0 with shifts.
     """
 
     target: np.ndarray

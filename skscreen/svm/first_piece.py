@@ -19,17 +19,7 @@ _LOOKED_AT = 64
 
 
 class FirstPiece:
-    """Solutions at small C.
-
-    Parameters
-    ----------
-    samples : Samples
-        See `path_solver`.
-    losses : SampleLosses
-        Hinges, at C = 1.
-    signs : ndarray of shape (n,), or None
-        Labels, where the intercept is unpenalised.
-    """
+    """Solutions at small C, of losses at C = 1; `signs` (n,) are labels of a free intercept."""
 
     def __init__(self, samples, losses: SampleLosses, signs: np.ndarray | None):
         self._samples, self._losses, self._signs = samples, losses, signs
@@ -53,16 +43,14 @@ class FirstPiece:
         largest = float(self._inverses(self.margins, self._losses.thresholds).max())
         return 1.0 / largest if largest > 0.0 else math.inf
 
-    # A threshold that is nearly 0 is reached at once.
+    # A threshold that is nearly 0 is reached at once, and so is what overflows.
     @staticmethod
     @np.errstate(over="ignore")
     def _inverses(margins: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
         """Return 1 / C at which the margins of samples reach their thresholds, if positive."""
         at_kink = thresholds == 0.0
         leaves = np.where(margins < 0.0, np.inf, -np.inf)
-        # What overflows leaves at once, too.
-        with np.errstate(over="ignore"):
-            return np.where(at_kink, leaves, margins / np.where(at_kink, 1.0, thresholds))
+        return np.where(at_kink, leaves, margins / np.where(at_kink, 1.0, thresholds))
 
     def ends_before(self, C: float) -> bool:
         """Whether C > C_min; a few margins usually suffice, without a product with all samples.

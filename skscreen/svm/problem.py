@@ -18,8 +18,14 @@ from skscreen.fitting.kept_matrices import (
 )
 from skscreen.fitting.store import Store, content_key
 from skscreen.samples.gram import FEW_ENTRIES
-from skscreen.samples.kernel import KERNELS_WITH_GAMMA, Kernel, gamma_value
-from skscreen.samples.kernel_function import KernelFunction, as_given, is_table
+from skscreen.samples.kernel import (
+    KERNELS_WITH_GAMMA,
+    Kernel,
+    KernelFunction,
+    as_given,
+    gamma_value,
+    is_table,
+)
 from skscreen.samples.kernel_samples import check_intercept_scaling
 from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge

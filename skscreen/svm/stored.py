@@ -24,14 +24,7 @@ def is_worth_keeping(X) -> bool:
 class StoredFit:
     """Stored solutions of the problems of a fit for other C, and solutions to store for this one.
 
-    Threads may solve them.
-
-    Parameters
-    ----------
-    store : Store
-    key : str
-        Of all that the solutions depend on, apart from C.
-    n_problems : int
+    Threads may solve them. The key is that of all that the solutions depend on, apart from C.
     """
 
     def __init__(self, store: Store, key: str, n_problems: int):

@@ -27,14 +27,8 @@ SHIFTED = (
 class UncertifiedSolver:
     """Solves for values of C by LIBSVM; in the place of a `SamplePathSolver`.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    signs : ndarray of shape (n,), or None
-        Labels; without them each sample stands twice, with both signs, as in a regression.
-    losses : SampleLosses
-        Hinges at C = 1, of a problem with a free intercept.
-    max_iter : int or None
+    For K (n, n) and hinges at C = 1 with a free intercept. Without `signs` (n,) each sample stands
+    twice, with both of them, as in a regression.
     """
 
     C_min = 0.0
@@ -90,14 +84,7 @@ class UncertifiedSolver:
 
 
 class GuardedSolver:
-    """A `SamplePathSolver` until the kernel turns out to be indefinite; then LIBSVM.
-
-    Parameters
-    ----------
-    solver : SamplePathSolver
-    uncertified : callable
-        Returns the `UncertifiedSolver`.
-    """
+    """A `SamplePathSolver` until the kernel turns out to be indefinite, then another solver."""
 
     def __init__(self, solver: SamplePathSolver, uncertified):
         self._solver, self._uncertified = solver, uncertified

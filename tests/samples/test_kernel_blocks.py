@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from skscreen._compiled.samples import powers, powers_double
 
 from skscreen._compiled import LEVELS
 from skscreen.core import threads
 from skscreen.samples.gram import BY_BLOCKS, Gram
 from skscreen.samples.kernel import Kernel
-from skscreen.samples.kernel_block_loops import powers, powers_double
 from skscreen.samples.kernel_blocks import ComputedBlocks, RBFBlocks, RBFRows
 from skscreen.samples.kernel_samples import KernelSamples
 

@@ -129,7 +129,7 @@ def test_ties_cannot_be_broken_by_scores_of_pairs():
 
 def test_a_store_knows_pairs(tmp_path):
     # Fits of fewer samples are not kept.
-    many, classes = np.vstack([X + 0.01 * k for k in range(14)]), np.tile(y, 14)
+    many, classes = np.vstack([X + 0.01 * k for k in range(24)]), np.tile(y, 24)
     assert len(classes) > 2000
     first = pairs(1.0, kernel="rbf", store=tmp_path, tol=1e-6).fit(many, classes)
     again = pairs(1.0, kernel="rbf", store=tmp_path, tol=1e-6).fit(many, classes)

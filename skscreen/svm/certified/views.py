@@ -6,8 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from skscreen.core.memory import check_kernel_memory
-from skscreen.samples.kernel import Kernel
-from skscreen.samples.kernel_function import KernelFunction
+from skscreen.samples.kernel import Kernel, KernelFunction
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples
 from skscreen.samples.twice import both_signs

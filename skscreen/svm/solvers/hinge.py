@@ -1,4 +1,4 @@
-"""Duality gap, best intercept and decisions of a hinge-loss problem, from margins alone."""
+"""Best intercept and decisions of a hinge-loss problem, from margins alone."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,29 +21,15 @@ _HALVINGS = 8
 
 @dataclass(frozen=True)
 class HingeTerms:
-    """Gap, best intercept and decisions of some samples of a problem: the undecided ones, or all.
+    """Best intercept and decisions of some samples of a problem: the undecided ones, or all.
 
-    Parameters
-    ----------
-    losses : SampleLosses
-        Of m samples.
-    y : ndarray of shape (m,), or None
-        Labels, where the intercept is free.
-    fixed : ndarray
-        y_i C_i of the samples left out because alpha_i = C_i.
+    `y` (m,) are labels where the intercept is free, else None; `fixed` are y_i C_i of the samples
+    left out because alpha_i = C_i.
     """
 
     losses: SampleLosses
     y: np.ndarray | None = None
     fixed: np.ndarray = field(default_factory=lambda: np.empty(0))
-
-    def gap(self, alpha: np.ndarray, margins: np.ndarray) -> tuple[float, float]:
-        """Return the duality gap at w = u(alpha) and the best intercept, and that intercept.
-
-        Samples left out are on a linear piece of their loss and add nothing to the gap.
-        """
-        b = self.best_intercept(margins)
-        return self.losses.certify(self.short(margins, b), alpha)[0], b
 
     def short(self, margins: np.ndarray, b: float) -> np.ndarray:
         """Return thresholds minus margins, with an intercept."""

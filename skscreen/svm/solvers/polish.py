@@ -38,17 +38,7 @@ def polish(
 ) -> SampleSolution:
     """Return a solution with a smaller duality gap, or the same one.
 
-    Parameters
-    ----------
-    samples : LinearSamples or KernelSamples
-    losses : SampleLosses
-    solution : SampleSolution
-    signs : ndarray of shape (n,), optional
-        Labels, for an unpenalised intercept: then sum y_i alpha_i = 0.
-
-    Returns
-    -------
-    SampleSolution
+    `signs` (n,) are the labels where the intercept is unpenalised: then sum y_i alpha_i = 0.
     """
     if solution.w is not None and samples.is_sparse and samples.n_entries > _MOST_ENTRIES:
         return solution

@@ -105,17 +105,11 @@ def steps_of(solutions: Iterable[SampleSolution]) -> np.ndarray:
 
 
 def growth(alpha: np.ndarray, caps: np.ndarray, ratio: float) -> float:
-    """Return the factor of dual variables as a start for C_i that are `ratio` times as large.
+    """Return the factor of dual variables (n,) as a start for C_i `ratio` times as large.
 
     This is the ratio itself, as the box grows by it. But a solution below all of its caps is the
-    hard-margin solution, and stays the solution for larger C.
-
-    Parameters
-    ----------
-    alpha : ndarray of shape (n,)
-    caps : ndarray of shape (n,)
-        Their bounds; infinite for losses without a hard margin.
-    ratio : float
+    hard-margin solution, and stays the solution for larger C; where there is none caps are
+    infinite.
     """
     hard = ratio > 1.0 and bool(np.all(alpha < caps)) and bool(np.all(np.isfinite(caps)))
     return 1.0 if hard else ratio

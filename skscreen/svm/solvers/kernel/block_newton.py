@@ -38,21 +38,9 @@ _MOST_STEPS, _ENOUGH = 6, 1e-4
 def newton_step(K, low, high, beta, g, with_offset: bool) -> bool:
     """Move the free samples towards the solution of their system, as long as the dual rises.
 
-    Parameters
-    ----------
-    K : float32 ndarray of shape (m, n)
-        With s_i on the diagonal; columns from m on are padding, as are the entries of `g`.
-    low, high, beta : ndarray of shape (m,)
-        `beta` is changed.
-    g : ndarray of shape (n,)
-        The gradient, changed.
-    with_offset : bool
-        Whether the sum of beta has to stay.
-
-    Returns
-    -------
-    bool
-        Whether anything moved.
+    K (m, n) has s_i on its diagonal; columns from m on are padding, as are entries of the gradient
+    g (n,), which is changed with beta (m,). `with_offset` tells whether the sum of beta has to
+    stay. Returns whether anything moved.
     """
     m = len(K)
     free = _movable(low, high, beta, g[:m], with_offset)

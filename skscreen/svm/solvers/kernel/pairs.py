@@ -26,7 +26,6 @@ from skscreen.samples.kernel_samples import Places
 from skscreen.samples.multiclass import Division, OneVsOne, first_positive
 from skscreen.samples.rows import check_bounds
 from skscreen.svm.certificate import Box, View
-from skscreen.svm.solvers.kernel.block_smo_loops import LANES
 from skscreen.svm.solvers.kernel.engine import DIGITS, FINE, Engine
 from skscreen.svm.solvers.kernel.levels import from_nothing
 from skscreen.svm.solvers.kernel.working_set import WorkingSets
@@ -98,7 +97,8 @@ class ClassPairs:
             box = Box(signs, np.where(rises, 0.0, -caps), np.where(rises, caps, 0.0), self._free)
             if before is not None:
                 beta = growth(np.abs(beta), before * weights, C / before) * beta
-            beta = box.balanced(np.clip(beta, box.low, box.high))
+            if before is not None or start is not None:
+                beta = box.balanced(np.clip(beta, box.low, box.high))
             b, gap, primal, n_iter = pair.solve(box, beta, tol, limit)
             alpha, before = np.empty(rows.size), C
             alpha[place] = np.minimum(np.abs(beta), caps)
@@ -321,7 +321,7 @@ class _Pair:
         steps, before, bounds = 0, np.inf, (box.target, box.low, box.high, box.free)
         tol *= _MORE_DIGITS if beta.size <= _SMALL else 1.0
         # Room for the matrix of a working set.
-        memory = np.empty((min(beta.size, _LARGEST) + LANES) ** 2, np.float32)
+        memory = np.empty((min(beta.size, _LARGEST) + loops.SMO_LANES) ** 2, np.float32)
         for _ in range(_PASSES):
             enough = max(_SHARE * tol, DIGITS if before == np.inf else 0.0)
             steps += loops.improve_pair(

@@ -56,37 +56,15 @@ def solve_kernel(
 ) -> SampleSolution:
     """Minimise 1/2 |w|^2 + sum_i l_i(m_i) to a certified relative duality gap.
 
-    Parameters
-    ----------
-    samples : KernelSamples
-        With a penalised intercept if their `bias` is not 0.
-    losses : SampleLosses, or ndarray of shape (n,)
-        Hinges; C_i >= 0, weights included, are those with a threshold of 1. 0 leaves a sample out.
-    start : ndarray of shape (n,), optional
-        Dual variables to start from, clipped to the box (and moved onto y'alpha = 0 where the
-        intercept is free). On a path: C / C0 times the solution at C0.
-    margins : ndarray of shape (n,), optional
-        Q start, if known: else it costs one product with Q.
-    fixed : int8 ndarray of shape (n,), optional
-        Codes that hold at the optimum for this C, from safe screening: 0 undecided, 1 alpha_i = 0,
-        2 alpha_i = C_i. They are trusted, but the full certificate is what decides.
-    intercept : {"none", "free"}, default="none"
-        "free": an unpenalised b, m_i = <z_i, w> + y_i b, and y'alpha = 0.
-    tol : float, default=1e-6
-        Relative duality gap of the full problem to stop at.
-    max_iter : int, optional
-        Most steps of SMO and Newton's method together; by default 1000 n.
-    screening : bool, default=True
-        Screen by the gap ball (Ogawa et al. 2014 with the gap as radius) while solving.
-    exact : bool, default=True
-        Whether margins of all samples are to be in double precision, as starts and references for
-        other C have them; else only those that matter for the certificate.
-
-    Returns
-    -------
-    SampleSolution
-        With `rounding`. `converged` is False where the steps were used up or rounding errors are in
-        the way; `gap` tells how far it came. `n_iter` counts the steps.
+    An array of C_i >= 0, weights included, stands for hinges; 0 leaves a sample out. The intercept
+    is "none", penalised where the samples have a `bias`, or "free", an unpenalised b with
+    m_i = <z_i, w> + y_i b and y'alpha = 0. `start` (n,) are dual variables to start from, of any
+    other problem; `margins` are Q start, if known. `fixed` (n,) are codes of decisions that hold at
+    the optimum, from safe screening: they are trusted, but the full certificate is what decides.
+    Screening while solving is by the gap ball. `max_iter` limits steps of SMO and Newton's method
+    together, by default to 1000 n. `exact` tells whether margins of all samples are to be in double
+    precision, as starts and references for other C have them; else only those that matter for the
+    certificate. Where steps were used up or rounding errors are in the way `converged` is False.
 
     References
     ----------

@@ -1,9 +1,22 @@
-"""One solve on a working set, whose kernel matrix is computed once: SMO, then Newton's method."""
+"""One solve on a working set, whose kernel matrix is computed once: SMO, then Newton's method.
+
+With slopes g_i = target_i - f_i the dual is max sum_i target_i beta_i - 1/2 beta' (K + diag(s)) beta
+in a box, and g, less s_i beta_i, its gradient. Steps of SMO move pairs that keep the sum of beta
+until no two slopes differ by more than eps; or, without an offset, until no sample can move along a
+slope above eps: the first of a pair has the largest slope, the second the largest gain together
+with it, and both move to the optimum of their problem.
+
+References
+----------
+R.-E. Fan, P.-H. Chen, C.-J. Lin. Working set selection using second order information for
+training support vector machines. JMLR 6, 2005.
+I. Steinwart, D. Hush, C. Scovel. Training SVMs without offset. JMLR 12, 2011.
+"""
 
 import numpy as np
 
+from skscreen._compiled import svm as loops
 from skscreen.svm.certificate import Box
-from skscreen.svm.solvers.kernel import block_smo_loops
 from skscreen.svm.solvers.kernel.block_newton import newton_step
 
 # Samples of a working set: few enough for its matrix to be factored, at most 1 GB, and as much for
@@ -63,17 +76,9 @@ class WorkingSets:
         return single
 
     def solve(self, W: np.ndarray, box: Box, beta: np.ndarray, g: np.ndarray, eps: float):
-        """Return beta after moves that leave no slopes further apart than eps.
+        """Return beta of samples W after moves that leave no slopes further apart than eps.
 
-        Parameters
-        ----------
-        W : ndarray of shape (m,)
-            Samples.
-        box : Box
-            Of these samples.
-        beta, g : ndarray of shape (m,)
-            Point and slopes of the dual.
-        eps : float
+        `box`, the point `beta` (m,) and its slopes `g` (m,) are those of the samples.
         """
         m = W.size
         n, unit = row_length(m), self._unit
@@ -96,7 +101,6 @@ class WorkingSets:
         K[np.arange(m), np.arange(m)] = diagonal[:m]
         low, high, start = (unit * part for part in (box.low, box.high, beta))
         low, high, beta, g = (_padded(part, n) for part in (low, high, start, g))
-        loops = block_smo_loops
         loop = loops.pairs_with_offset if box.free else loops.pairs_without_offset
         for _ in range(_ROUNDS):
             most = min(int(self._sweeps + _GROWTH * m) * m, self.max_steps - self.n_steps)
@@ -110,7 +114,7 @@ class WorkingSets:
 
 def row_length(m: int) -> int:
     """Return the length of rows of the matrix of m samples, with their padding."""
-    return -(-m // block_smo_loops.LANES) * block_smo_loops.LANES
+    return -(-m // loops.SMO_LANES) * loops.SMO_LANES
 
 
 def working_set_size(n_free: int, least: int) -> int:
@@ -123,14 +127,7 @@ def choose(
 ) -> tuple[np.ndarray, float]:
     """Return free samples, the largest violators and those nearest to the margin; and eps.
 
-    Parameters
-    ----------
-    box : Box
-    beta, slopes : ndarray of shape (m,)
-    allowed : float
-        Gap that is allowed.
-    least : int
-        Least samples of a working set.
+    Of a point with slopes (m,) whose gap may be `allowed`; at least so many samples.
     """
     violations, free = box.violations(beta, slopes), box.is_free(beta)
     n_free = np.count_nonzero(free)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from skscreen._compiled.svm import SMO_LANES as LANES
 
 from skscreen.svm.solvers.kernel.block_newton import _System, newton_step
-from skscreen.svm.solvers.kernel.block_smo_loops import LANES
 
 M = 60
 

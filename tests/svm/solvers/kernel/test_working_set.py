@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-
-from skscreen.svm.solvers.kernel.block_smo_loops import LANES, pair_optimum, pairs_without_offset
+from skscreen._compiled.svm import SMO_LANES as LANES
+from skscreen._compiled.svm import pair_optimum, pairs_without_offset
 
 M = 100
 

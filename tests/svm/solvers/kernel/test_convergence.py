@@ -1,0 +1,61 @@
+"""The engine alone converges on what other solvers were kept for: flat kernels, huge C, shifts."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from skscreen import ScreenedSVC, ScreenedSVR
+from skscreen.samples.gram import BY_BLOCKS
+
+RNG = np.random.default_rng(0)
+
+
+def samples(n, d=10):
+    """Two classes that overlap on either side of a curved boundary, and values along it."""
+    X = RNG.normal(size=(n, d))
+    values = X[:, 0] + 0.5 * X[:, 1] ** 2 - 0.5 + 0.5 * RNG.normal(size=n)
+    return X, values, (values > 0.0).astype(int)
+
+
+def fitted(model, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return model.fit(X, y)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("C", [1e2, 1e4])
+def test_flat_kernels_on_many_samples_in_tiles(C):
+    X, _, y = samples(20_000)
+    model = fitted(ScreenedSVC(C, gamma=1e-3, tol=1e-6), X, y)
+    assert model.dual_gap_ <= 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [600, BY_BLOCKS + 100])
+@pytest.mark.parametrize("C", [1e6, 1e9])
+@pytest.mark.parametrize("gamma", [1e-3, 0.1])
+def test_huge_C(n, C, gamma):
+    X, _, y = samples(n)
+    assert fitted(ScreenedSVC(C, gamma=gamma), X, y).dual_gap_ <= 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [600, BY_BLOCKS + 100])
+@pytest.mark.parametrize("C", [1.0, 1e4])
+@pytest.mark.parametrize("gamma", [1e-3, 0.1])
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+def test_regression(n, C, gamma, loss):
+    X, values, _ = samples(n)
+    assert fitted(ScreenedSVR(C=C, gamma=gamma, loss=loss), X, values).dual_gap_ <= 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [600, BY_BLOCKS + 100])
+@pytest.mark.parametrize("C", [1e2, 1e6])
+@pytest.mark.parametrize("gamma", [1e-3, 0.1])
+def test_squared_hinges(n, C, gamma):
+    X, _, y = samples(n)
+    model = fitted(ScreenedSVC(C, gamma=gamma, loss="squared_hinge"), X, y)
+    assert model.dual_gap_ <= 1e-6
