@@ -189,24 +189,20 @@ inline std::pair<double, View> stretch(const Box& box, Array<const double> beta,
 }
 
 // Take `excess` off the sum of beta: of all samples inside their bounds, in proportion to their
-// room; if that is too little, of all that can move.
+// room; if that is too little, the larger side is scaled down, which frees no sample at 0.
 inline void spread(const Box& box, double excess, Array<double> beta) {
   const auto inside = [&](int64_t k) {
     return std::max(std::min(beta[k] - box.low[k], box.high[k] - beta[k]), 0.0);
   };
-  const auto whole = [&](int64_t k) {
-    return excess > 0.0 ? beta[k] - box.low[k] : box.high[k] - beta[k];
-  };
-  double room = 0.0, total = 0.0, endless = 0.0;
+  const auto larger = [&](int64_t k) { return std::max(excess > 0.0 ? beta[k] : -beta[k], 0.0); };
+  double room = 0.0, total = 0.0;
   for (int64_t k = 0; k < beta.size; ++k) {
     room += inside(k);
-    total += whole(k);
-    endless += std::isinf(whole(k));
+    total += larger(k);
   }
   const bool few = std::abs(excess) > room;
   for (int64_t k = 0; k < beta.size; ++k) {
-    double share = few ? whole(k) / total : inside(k) / room;
-    if (few && endless > 0.0) share = std::isinf(whole(k)) / endless;
+    const double share = few ? larger(k) / total : inside(k) / room;
     if (share > 0.0)
       beta[k] = std::min(std::max(beta[k] - share * excess, box.low[k]), box.high[k]);
   }

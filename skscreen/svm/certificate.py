@@ -136,7 +136,8 @@ class Box:
     def balanced(self, beta: np.ndarray) -> np.ndarray:
         """Return a point of the box whose sum is zero, up to rounding errors, if b is free.
 
-        Samples stay at their bounds if possible.
+        Samples stay at their bounds if possible; else the larger side is scaled down, so that no
+        sample leaves 0.
         """
         if not self.free or beta.sum() == 0.0:
             return beta

@@ -1,10 +1,10 @@
 """One solve on a working set, whose kernel matrix is computed once: SMO, then Newton's method.
 
-With slopes g_i = target_i - f_i the dual is max sum_i target_i beta_i - 1/2 beta' (K + diag(s)) beta
-in a box, and g, less s_i beta_i, its gradient. Steps of SMO move pairs that keep the sum of beta
-until no two slopes differ by more than eps; or, without an offset, until no sample can move along a
-slope above eps: the first of a pair has the largest slope, the second the largest gain together
-with it, and both move to the optimum of their problem.
+The dual is max sum_i target_i beta_i - 1/2 beta' (K + diag(s)) beta in a box, and g_i = target_i -
+f_i, less s_i beta_i, its gradient. Steps of SMO move pairs that keep the sum of beta until no two
+slopes differ by more than eps; or, without an offset, until no sample can move along a slope above
+eps: the first of a pair has the largest slope, the second the largest gain together with it, and
+both move to the optimum of their problem.
 
 References
 ----------
