@@ -66,30 +66,27 @@ struct View {
 
 // The b that minimises the primal for slopes g without it: a weighted quantile, or a root.
 inline double best_intercept(const Box& box, Array<const double> g) {
-  const int64_t n = box.size();
   std::vector<double> kinks, weights, signs;
-  double level = box.outer_sum, size = 0.0;
-  for (int64_t k = 0; k < n; ++k) {
-    const double width = box.high[k] - box.low[k];
-    if (box.smooth() && width > 0.0) {
+  double level = box.outer_sum;
+  for (int64_t k = 0; k < box.size(); ++k) {
+    if (!box.smooth()) {
+      level += box.high[k];
+      weights.push_back(box.high[k] - box.low[k]);
+    } else if (box.exists(k)) {
       kinks.push_back(g[k]);
       weights.push_back(1.0 / box.shifts[k]);
       signs.push_back(box.sign(k));
-    } else if (!box.smooth()) {
-      level += box.high[k];
-      size += width;
-      weights.push_back(width);
     }
   }
   const Array<const double> w{weights.data(), (int64_t)weights.size()};
-  if (w.size == 0) return 0.0;
-  if (box.smooth()) {
+  std::pair<double, double> ends{0.0, 0.0};
+  if (!box.smooth()) {
+    ends = best_intercepts(g, w, level, 0.0);
+  } else if (w.size > 0) {
     const Array<const double> at{kinks.data(), w.size}, y{signs.data(), w.size};
-    return 0.5 * balancing_intercept(at, w, y, 1.0) + 0.5 * balancing_intercept(at, w, y, -1.0);
+    ends = {balancing_intercept(at, w, y, 1.0), balancing_intercept(at, w, y, -1.0)};
   }
-  const double slack = SUMMED * EPS * n * (size + std::abs(level));
-  return 0.5 * weighted_quantile(g, w, level - slack) +
-         0.5 * weighted_quantile(g, w, std::nextafter(level + slack, INF));
+  return 0.5 * ends.first + 0.5 * ends.second;
 }
 
 // The best intercept, gap and primal value of a point with slopes g, all without errors.

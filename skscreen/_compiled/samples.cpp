@@ -102,6 +102,8 @@ void bind_samples(nb::module_& m) {
   m.def("powers", &powers, ReleaseGIL());
   m.def("powers_double", &powers_double, ReleaseGIL());
   m.def("differences", &differences, ReleaseGIL());
+  m.def("best_intercepts", &best_intercepts, nb::arg("kinks"), nb::arg("caps"), nb::arg("level"),
+        nb::arg("error") = 0.0, ReleaseGIL());
   m.def("weighted_quantile", &weighted_quantile, ReleaseGIL());
   m.def("balancing_intercept", &balancing_intercept, ReleaseGIL());
   m.def("balance_at_kink", &balance_at_kink, ReleaseGIL());

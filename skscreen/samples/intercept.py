@@ -20,30 +20,20 @@ from skscreen.core.floats import EPS
 # Rounding error of a margin with an intercept, in addition to that of its bounds, in EPS.
 _ROUNDING = 8.0
 
-# Rounding error of a sum, in EPS for each term.
-_SUMMED = 4.0
-
 
 def margins_with_intercept(margins: np.ndarray, b: float, y: np.ndarray | None) -> np.ndarray:
     """Return y_i f(x_i): margins with an intercept; without labels there is none."""
     return margins if y is None else margins + b * y
 
 
-def best_intercepts(
-    kinks: np.ndarray, caps: np.ndarray, level: float, error: float = 0.0
-) -> tuple[float, float]:
-    """Return the ends of the interval of best intercepts; 0 without samples.
+best_intercepts = samples.best_intercepts
+"""(kinks, caps, level, error=0) -> the ends of the interval of best intercepts; 0 without samples.
 
-    `kinks` (m,) are y_i (t_i - m_i) for margins of intercept 0 and thresholds t_i, `caps` (m,) are
-    C_i > 0. `level` is the sum of C_i where y_i = +1; for a part of the samples, plus that of
-    y_i C_i over those left out because alpha_i = C_i, of rounding error `error`. The interval is
-    wider where rounding errors leave the place of the quantile open.
-    """
-    if kinks.size == 0:
-        return 0.0, 0.0
-    slack = _SUMMED * EPS * kinks.size * (float(caps.sum()) + abs(level)) + error
-    low = weighted_quantile(kinks, caps, level - slack)
-    return low, weighted_quantile(kinks, caps, np.nextafter(level + slack, np.inf))
+`kinks` (m,) are y_i (t_i - m_i) for margins of intercept 0 and thresholds t_i, `caps` (m,) are C_i.
+`level` is the sum of C_i where y_i = +1; for a part of the samples, plus that of y_i C_i over those
+left out because alpha_i = C_i, of rounding error `error`. The interval is wider where rounding
+errors leave the place of the quantile open.
+"""
 
 
 def balancing_intercepts(

@@ -14,6 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from skscreen.core.certificate import Certificate
 from skscreen.samples.losses import SampleLosses
+from skscreen.svm.certificate import Box
 from skscreen.svm.solvers.solution import SampleSolution
 
 # Largest system that is worth its cost, and largest number of systems.
@@ -45,7 +46,7 @@ def polish(
     best, alpha, margins, b = solution, solution.alpha, solution.margins, solution.b
     if solution.apart > 0.0:
         margins = samples.q_dot(alpha)
-    caps, before = losses.caps, None
+    caps, before, box = losses.caps, None, Box.of(losses, samples.y, signs is not None)
     curvature = np.maximum(samples.norms**2 + losses.shifts, 1e-300)
     for _ in range(_ROUNDS):
         if best.certificate.gap <= _EXACT * best.certificate.primal:
@@ -69,12 +70,12 @@ def polish(
         moved = np.zeros(alpha.size)
         moved[E] = np.clip(alpha[E] + change, 0.0, caps[E]) - alpha[E]
         alpha, margins, b = alpha + moved, margins + samples.q_dot(moved), b + shift
-        best = _better(best, alpha, margins, b, losses, signs)
+        best = _better(best, box, samples.y, alpha, margins)
     if best is solution or solution.w is None:
         return best
     # The solver's margins have been updated step by step; users get those of w.
     w = samples.combine(best.alpha)
-    best = _better(solution, best.alpha, samples.margins(w), best.b, losses, signs)
+    best = _better(solution, box, samples.y, best.alpha, samples.margins(w))
     return best if best is solution else replace(best, w=w, apart=0.0)
 
 
@@ -103,20 +104,12 @@ def _change(samples, E, alpha, slopes, shifts, signs) -> tuple[np.ndarray, float
     return x, b
 
 
-def certified(
-    solution: SampleSolution, alpha, margins, b: float, losses, signs: np.ndarray | None
-) -> SampleSolution:
-    """Return the solution at another point, with the certificate of this point."""
-    gap, loss = losses.certify(losses.short(margins, b, signs), alpha)
-    # P + D is the sum of the losses and of the gain, and P - D = gap.
-    both = losses.gain(alpha) + loss
-    certificate = Certificate(0.5 * (both + gap), 0.5 * (both - gap), gap)
-    return replace(solution, alpha=alpha, margins=margins, b=b, certificate=certificate)
-
-
-def _better(best, alpha, margins, b, losses, signs) -> SampleSolution:
+def _better(best, box: Box, y, alpha, margins) -> SampleSolution:
     """Return the point as a solution if it is feasible and its gap is smaller."""
-    if signs is not None and abs(signs @ alpha) > 1e-14 * float(alpha.sum()):
+    if box.free and abs(y @ alpha) > 1e-14 * float(alpha.sum()):
         return best
-    moved = certified(best, alpha, margins, b, losses, signs)
-    return moved if moved.certificate.gap < best.certificate.gap else best
+    view = box.view(y * alpha, y * margins)
+    if not view.gap < best.certificate.gap:
+        return best
+    certificate = Certificate(view.primal, view.primal - view.gap, view.gap)
+    return replace(best, alpha=alpha, margins=margins, b=view.b, certificate=certificate)
