@@ -26,7 +26,7 @@ constexpr int64_t AHEAD = 2;
 // processor prefetches the rest by itself.
 constexpr int64_t LONG_ROW = 48, MOST_PREFETCHED = 512;
 
-// The row of sample i, of n rows that may stand twice (see samples/twice.py).
+// The row of sample i, of n rows that may stand twice (see samples/rows.py).
 SKSCREEN_INLINE int64_t row_of(int64_t i, int64_t n) { return i < n ? i : i - n; }
 
 template <class Data>

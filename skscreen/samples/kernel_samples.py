@@ -25,13 +25,18 @@ def check_intercept_scaling(bias: float) -> None:
 class Places:
     """Kernel values of samples each of which is a row (n,) of a `Gram`, some perhaps of the same.
 
-    Regressions have two samples for each row (see `twice`), problems between two classes some rows.
+    Regressions have two samples for each row (see `rows`), problems between two classes some rows.
     """
 
     def __init__(self, gram: Gram, rows: np.ndarray):
         self._gram, self._rows, self.n = gram, rows, rows.size
         self.whole, self.error = gram.whole, gram.error
         self.diagonal = gram.diagonal[rows]
+
+    @classmethod
+    def twice(cls, gram: Gram) -> "Places":
+        """Return samples that stand twice."""
+        return cls(gram, np.tile(np.arange(gram.n), 2))
 
     def dot(self, I, c, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return sum_{i in I} c_i K(x_i, x_j) for j in J, and bounds on the errors."""

@@ -41,7 +41,7 @@ add_products = samples.add_products
 """(data, columns, starts, d, bias, index, scales, out) -> None, for rows of CSR.
 
 Adds scales_k times the outer products of (x_i, B), the lower triangle of `out` (d + (B != 0),) * 2.
-i is index_k, or index_k - n of n rows that stand twice (see `twice`). Entries of a row are not
+i is index_k, or index_k - n of n rows that stand twice (see `rows`). Entries of a row are not
 repeated; their order is free.
 """
 

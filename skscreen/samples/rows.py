@@ -3,6 +3,11 @@
 The vectors of the problem are z_i = y_i (x_i, B), with y_i in {-1, +1} and B the value of a
 feature that all samples share (0: there is none), whose weight times B is an intercept that is
 penalised like the other weights. Signs and B are applied to results, never to the data.
+
+In regression a residual can be too large on either side. With the samples of a hinge-loss problem
+that is two of them on one row: x_i with the threshold y_i - epsilon, and -x_i with the threshold
+-(y_i + epsilon). Such 2n samples read the n rows without a copy: place i stands for row i mod n.
+For kernel values see `kernel_samples.Places`.
 """
 
 from copy import copy
@@ -25,6 +30,11 @@ _TOGETHER = 256
 
 # Largest caps of dual variables, so that their squares times inner products do not overflow.
 _SMALLEST_CAP, _LARGEST_CAP = 1e-80, 1e80
+
+
+def both_signs(n: int) -> np.ndarray:
+    """Return n times +1, then n times -1: the signs of samples each of which stands twice."""
+    return np.repeat([1.0, -1.0], n)
 
 
 class LinearSamples:
@@ -60,7 +70,8 @@ class LinearSamples:
     def __init__(self, X, y, bias: float = 0.0, compressed: sparse.csr_array | None = None):
         self.X, self._compressed = _rows_of(X), compressed
         self.bias = float(bias)
-        self.n, self.n_columns = self.X.shape
+        self.n_rows, self.n_columns = self.X.shape
+        self.n = self.n_rows
         self.y = self._checked(y)
         if not np.isfinite(self.bias):
             raise ValueError(f"bias must be finite, got {bias!r}.")
@@ -91,6 +102,16 @@ class LinearSamples:
         out.y = self._checked(y)
         return out
 
+    def twice(self) -> "LinearSamples":
+        """Return samples that stand twice, with both signs, on the same rows."""
+        out = copy(self)
+        out.n, out.y, out.norms = 2 * self.n, both_signs(self.n), np.tile(self.norms, 2)
+        return out
+
+    def _tiled(self, values: np.ndarray) -> np.ndarray:
+        """Return values of rows for each sample."""
+        return values if self.n == self.n_rows else np.tile(values, 2)
+
     def with_bias(self, bias: float) -> "LinearSamples":
         """Return the same rows with a feature of another value B."""
         out = copy(self)
@@ -116,13 +137,13 @@ class LinearSamples:
         """Number of entries in each of `short_rows`."""
         X = self.X if self._compressed is None else self._compressed
         if sparse.issparse(X):
-            return np.diff(X.indptr).astype(np.int64)
+            return self._tiled(np.diff(X.indptr).astype(np.int64))
         return np.full(self.n, self.n_columns, np.int64)
 
     @property
     def n_entries(self) -> int:
-        """Number of stored entries of X."""
-        return self.X.nnz if self.is_sparse else self.X.size
+        """Number of stored entries of the rows of all samples."""
+        return (self.X.nnz if self.is_sparse else self.X.size) * self.n // max(self.n_rows, 1)
 
     @property
     def width(self) -> float:
@@ -135,18 +156,19 @@ class LinearSamples:
         if self._by_blas:
             out = self.X @ w[:d]
         else:
-            out = np.empty(self.n)
+            out = np.empty(self.n_rows)
             row_loops.multiply(*self.short_rows, np.ascontiguousarray(w, dtype=np.float64), out)
         if self.bias != 0.0:
             out += self.bias * w[d]
-        out *= self.y
-        return out
+        return self.y * self._tiled(out)
 
     def combine(self, alpha: np.ndarray) -> np.ndarray:
         """Return the sum of alpha_i z_i."""
         scales, d = alpha * self.y, self.n_columns
+        if self.n > self.n_rows:
+            scales = scales[: self.n_rows] + scales[self.n_rows :]
         out = np.zeros(self.n_features)
-        if self._by_blas and 2 * np.count_nonzero(scales) > self.n:
+        if self._by_blas and 2 * np.count_nonzero(scales) > self.n_rows:
             out[:d] = self.X.T @ scales
         else:
             row_loops.multiply_transposed(*self.short_rows, scales, out)
@@ -172,12 +194,12 @@ class LinearSamples:
     def exact_margins(self, w: np.ndarray, b: float) -> np.ndarray:
         """Return the margins, in extended precision, of weights and intercept that users have."""
         X = self.X if self.given is None else self.given[0]
-        wide, out = w[: self.n_columns].astype(np.longdouble), np.empty(self.n, np.longdouble)
-        for first in range(0, self.n, _TOGETHER):
+        wide, out = w[: self.n_columns].astype(np.longdouble), np.empty(self.n_rows, np.longdouble)
+        for first in range(0, self.n_rows, _TOGETHER):
             part = X[first : first + _TOGETHER]
             part = part.toarray() if sparse.issparse(part) else part
             out[first : first + _TOGETHER] = part @ wide
-        return self.y * (out + self.intercept(w, b))
+        return self.y * self._tiled(out + self.intercept(w, b))
 
     def some_margins(self, index: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return some of the margins of `combine(alpha)`."""
@@ -187,7 +209,8 @@ class LinearSamples:
         """Return the samples of an array of indices; their rows are copied."""
         index = np.asarray(index)
         part = object.__new__(LinearSamples)
-        part.X, part.y, part.norms = self.X[index], self.y[index], self.norms[index]
+        part.X, part.y = self.X[index % self.n_rows], self.y[index]
+        part.norms, part.n_rows = self.norms[index], index.size
         part._compressed = None
         part.bias, part.is_sparse, part.given = self.bias, self.is_sparse, None
         part.n, part.n_columns, part.n_features = index.size, self.n_columns, self.n_features
@@ -195,7 +218,7 @@ class LinearSamples:
 
     def scaled_rows(self, index: np.ndarray, scales: np.ndarray, dtype=np.float64):
         """Return the rows scales_i z_i of some samples: an array or CSR."""
-        scales = scales * self.y[index]
+        scales, index = scales * self.y[index], index % self.n_rows
         if self.is_sparse:
             out = self.X[index].astype(dtype)
             out.data *= np.repeat(scales, np.diff(out.indptr))
@@ -219,7 +242,9 @@ class LinearSamples:
             )
             return np.matmul(left, right.T, out=out)
         # Not as products of scaled rows: an intercept would be a dense column in a sparse matrix.
-        left, right = (self.X[index].astype(np.float64, copy=False) for index in (rows, columns))
+        left, right = (
+            self.X[index % self.n_rows].astype(np.float64, copy=False) for index in (rows, columns)
+        )
         out = (left @ right.T).toarray(out=out)
         out += self.bias * self.bias
         out *= self.y[rows][:, None]

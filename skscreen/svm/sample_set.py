@@ -15,8 +15,7 @@ from skscreen.samples.gram import Gram
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.kernel_samples import KernelSamples, Places
 from skscreen.samples.losses import SampleLosses, as_losses
-from skscreen.samples.rows import LinearSamples, compress
-from skscreen.samples.twice import TwiceRows, both_signs, places
+from skscreen.samples.rows import LinearSamples, both_signs, compress
 from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.settings import Settings, by_rows, solve_gram, solve_rows
 from skscreen.svm.solvers.linear.classes_together import start_together
@@ -177,7 +176,7 @@ class SampleSet:
             samples = self._signed_samples(signs)
             solve = partial(solve_rows, samples, settings)
         else:
-            gram = self._gram if signs is not None else Places(self._gram, places(self._gram.n))
+            gram = self._gram if signs is not None else Places.twice(self._gram)
             known = both_signs(self._gram.n) if signs is None else signs
             samples = KernelSamples(gram, known, bias=settings.bias)
             solve = partial(solve_gram, samples, settings)
@@ -186,9 +185,9 @@ class SampleSet:
             max_iter=settings.max_iter and settings.max_iter - spent,
         )  # fmt: skip
 
-    def _signed_samples(self, signs: np.ndarray | None) -> LinearSamples | TwiceRows:
+    def _signed_samples(self, signs: np.ndarray | None) -> LinearSamples:
         samples = self._linear_samples
-        return TwiceRows(samples) if signs is None else samples.signed(signs)
+        return samples.twice() if signs is None else samples.signed(signs)
 
     def finish(self, signed: np.ndarray, solution: SampleSolution) -> SampleSolution:
         """Return a solution with weights of features and intercept, and without margins.

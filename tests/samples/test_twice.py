@@ -6,8 +6,7 @@ from scipy import sparse
 
 from skscreen.samples.gram import Gram
 from skscreen.samples.kernel_samples import KernelSamples, Places
-from skscreen.samples.rows import LinearSamples
-from skscreen.samples.twice import TwiceRows, both_signs, places
+from skscreen.samples.rows import LinearSamples, both_signs
 
 RNG = np.random.default_rng(0)
 N = 30
@@ -20,7 +19,7 @@ INDEX, OTHERS = np.array([4, 34, 0, 17, 59]), np.array([29, 4, 30, 47])
 def test_products_are_those_of_the_explicit_vectors(make, bias):
     half = np.c_[X, np.full(N, bias)] if bias else X
     Z = np.r_[half, -half]
-    samples = TwiceRows(LinearSamples(make(X), np.ones(N), bias))
+    samples = LinearSamples(make(X), np.ones(N), bias).twice()
     w, alpha = RNG.normal(size=Z.shape[1]), RNG.random(2 * N)
     close = {"rtol": 1e-12, "atol": 1e-12}
     assert (samples.n, samples.n_features) == Z.shape
@@ -41,7 +40,7 @@ def test_products_are_those_of_the_explicit_vectors(make, bias):
 
 def kernel_samples(kind, bias=0.7):
     gram = Gram(X, "rbf", gamma=0.3, cache_size=1000 if kind == "whole" else 0)
-    return KernelSamples(Places(gram, places(N)), both_signs(N), bias=bias)
+    return KernelSamples(Places.twice(gram), both_signs(N), bias=bias)
 
 
 @pytest.mark.parametrize("kind", ["whole", "blocks"])

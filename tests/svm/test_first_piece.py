@@ -8,9 +8,8 @@ import pytest
 from skscreen.samples.gram import Gram
 from skscreen.samples.kernel_samples import KernelSamples, Places
 from skscreen.samples.losses import hinge
-from skscreen.samples.rows import LinearSamples
+from skscreen.samples.rows import LinearSamples, both_signs
 from skscreen.samples.targets import epsilon_insensitive
-from skscreen.samples.twice import TwiceRows, both_signs, places
 from skscreen.svm.first_piece import FirstPiece
 from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.solve import solve_linear
@@ -22,7 +21,7 @@ Y = X[:, 0] + RNG.normal(size=25)
 
 def regression(targets, epsilon, free=True):
     gram = Gram(X, "rbf", gamma=0.5)
-    gram = Places(gram, places(gram.n))
+    gram = Places.twice(gram)
     samples = KernelSamples(gram, both_signs(25), bias=0.0 if free else 1.0)
     return samples, epsilon_insensitive(targets, WEIGHTS, epsilon)
 
@@ -54,7 +53,7 @@ def test_solutions_are_proportional_to_C_up_to_where_the_path_starts(samples, lo
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 def test_the_closed_form_of_small_C(epsilon):
-    samples = TwiceRows(LinearSamples(X, np.ones(25), 1.0))
+    samples = LinearSamples(X, np.ones(25), 1.0).twice()
     losses = epsilon_insensitive(Y, WEIGHTS, epsilon)
     piece = FirstPiece(samples, losses, None)
     assert not piece.ends_before(piece.C_min) and piece.ends_before(1.001 * piece.C_min)

@@ -8,8 +8,7 @@ from scipy import sparse
 from skscreen.core.memory import check_kernel_memory
 from skscreen.samples.kernel import Kernel, KernelFunction
 from skscreen.samples.losses import SampleLosses
-from skscreen.samples.rows import LinearSamples
-from skscreen.samples.twice import both_signs
+from skscreen.samples.rows import LinearSamples, both_signs
 from skscreen.svm.certified.bounds import Geometry
 from skscreen.svm.settings import by_rows
 
@@ -61,7 +60,7 @@ def diagonal_of(kernel: Kernel, X_val, diagonal):
 
 
 def of_both_signs(view: View, losses: SampleLosses, n_val: int) -> tuple[Geometry, Callable]:
-    """Return the same of training samples that stand twice, see `skscreen.samples.twice`."""
+    """Return the same of training samples that stand twice, see `samples.rows`."""
     n = losses.thresholds.size // 2
     half, score = view(losses, np.ones(n), np.ones(n_val))
     signs = both_signs(n)

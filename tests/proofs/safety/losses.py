@@ -25,8 +25,8 @@ from benchmarks.support.environment import environment
 from benchmarks.support.tables import table
 from skscreen import ScreenedSVR, svr_path
 from skscreen.samples.losses import squared_hinge
+from skscreen.samples.rows import both_signs
 from skscreen.samples.targets import LOSSES
-from skscreen.samples.twice import both_signs
 from tests.proofs.judging import COLUMNS
 from tests.proofs.safety import fits, samples
 from tests.proofs.safety.sample_optima import (

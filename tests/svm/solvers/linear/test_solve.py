@@ -12,7 +12,6 @@ from sklearn.svm import LinearSVC
 from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
 from skscreen.samples.rows import LinearSamples, compress
-from skscreen.samples.twice import TwiceRows
 from skscreen.svm.solvers.linear.coordinate_descent import coordinate_descent
 from skscreen.svm.solvers.linear.solve import solve_linear
 from skscreen.svm.solvers.linear.state import SampleState
@@ -378,7 +377,7 @@ def test_a_free_intercept_is_that_of_a_conic_solver(solver, name, loss, C):
     weighted = C * np.random.default_rng(5).choice([0.0, 0.5, 1.0, 3.0], y.size)
     losses = (squared_hinge if squared else hinge)(weighted)
     if "tube" in loss:
-        rows = TwiceRows(rows.signed(np.ones(y.size)))
+        rows = rows.signed(np.ones(y.size)).twice()
         losses = regression_losses(y, C, squared)
     if solver == "coordinate-descent" and C > 1.0 and rows.n > rows.n_columns:
         pytest.skip("what the second-order method is for")
