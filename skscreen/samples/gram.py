@@ -68,42 +68,19 @@ class Shared(Protocol):
 
 
 class Gram:
-    """The kernel matrix of a set of samples.
+    """The kernel matrix of a set of samples X (n, d); of kernel "precomputed" X is the matrix.
 
-    Parameters
-    ----------
-    X : array or CSR array of shape (n, d), or ndarray of shape (n, n)
-        Samples; the kernel matrix itself if `kernel` is "precomputed".
-    kernel : {"rbf", "poly", "sigmoid", "linear", "precomputed"}, default="rbf"
-        With the formulas of scikit-learn: exp(-gamma |x - x'|^2), (gamma <x, x'> + coef0)^degree,
-        tanh(gamma <x, x'> + coef0).
-    gamma : float, default=1.0
-    degree : float, default=3
-    coef0 : float, default=0.0
-    cache_size : float, default=1000
-        Megabytes. A matrix that fits is computed once. Of a larger one, values are computed in
-        tiles as they are needed (see `kernel_blocks`).
-    shared : Shared, optional
-        Matrices of the same samples, with this or with other kernels.
-    once : bool, default=False
-        Whether one problem is solved for one C. Then more than `BY_BLOCKS` samples have no matrix
-        although it would fit, as computing it takes longer than solving; unless it is next to a
-        unit matrix.
+    With the formulas of scikit-learn: exp(-gamma |x - x'|^2), (gamma <x, x'> + coef0)^degree,
+    tanh(gamma <x, x'> + coef0). A matrix of up to `cache_size` megabytes is computed `whole`; of a
+    larger one values are computed in tiles as they are needed (see `kernel_blocks`), and `whole` is
+    None. So it is for more than `BY_BLOCKS` samples where one problem is solved for one C (`once`),
+    as computing the matrix takes longer than solving; unless it is next to a unit matrix. `shared`
+    holds matrices of the same samples, with this or with other kernels. `diagonal` (n,) are K_ii.
 
-    Attributes
-    ----------
-    whole : ndarray of shape (n, n), or None
-    diagonal : ndarray of shape (n,)
-
-    Raises
-    ------
-    MemoryError
-        If a matrix that `cache_size` allows does not fit.
-    ValueError
-        Unknown kernel; sparse rows too far from the origin for their distances; a matrix that is
-        not square, symmetric, or positive semi-definite on a block of 256 samples. Hinge-loss
-        problems with an indefinite kernel are not convex: there is no duality gap, and nothing
-        could be certified. `sigmoid` is indefinite for most data.
+    Raises MemoryError if a matrix that `cache_size` allows does not fit; ValueError for sparse rows
+    too far from the origin for their distances, and for a matrix that is not square, symmetric, or
+    positive semi-definite on a block of 256 samples: problems with an indefinite kernel are not
+    convex, there is no duality gap, and nothing could be certified.
     """
 
     def __init__(

@@ -57,18 +57,9 @@ class Places:
 class KernelSamples:
     """Labelled samples of a hinge-loss problem, known by their kernel values.
 
-    Parameters
-    ----------
-    gram : Gram or Places
-    y : ndarray of shape (n,)
-        Labels -1 and +1.
-    bias : float, default=0.0
-        Value B of the feature that carries the penalised intercept; 0 for no intercept.
-
-    Attributes
-    ----------
-    error : float
-        Relative errors of kernel values: how far they may be from those of any vectors.
+    With labels y (n,), -1 or +1, and the value B of the feature that carries the penalised
+    intercept, 0 for none. `error` are relative errors of kernel values: how far they may be from
+    those of any vectors.
     """
 
     # Sums of BLAS would depend on the number of its threads; kernel values have threads of their

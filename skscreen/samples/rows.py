@@ -54,7 +54,6 @@ class LinearSamples:
 
     Attributes
     ----------
-    n : int
     n_features : int
         Length of a vector of weights: d, or d + 1 with an intercept.
     error : float

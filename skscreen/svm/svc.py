@@ -106,9 +106,8 @@ class ScreenedSVC(BaseSVC):
         only the centred matrix must be positive semi-definite, so conditionally positive definite
         kernels such as -|x - x'| are solved as others.
     cache_size : float, default=1000
-        Megabytes for a kernel matrix, > 0. If it is larger, values are recomputed as needed, and
-        each thread keeps up to that much of them. Single fits of more than 2,000 samples with the
-        hinge have no matrix.
+        Megabytes for a kernel matrix, > 0. If it is larger, values are recomputed as needed. Single
+        fits of more than 2,000 samples have no matrix.
     store : str, path, Store or None, default=None
         A folder for solutions. Fits of the same data with other values of C, in this process or
         another, start from the nearest stored solutions and use them for screening, so a grid

@@ -76,17 +76,11 @@ Screen = Callable[[Box, Point, View], Box]
 
 
 class Engine:
-    """Solves problems of some samples, in signed variables (see `certificate`).
+    """Solves problems of some samples, in signed variables (see `certificate`), to a relative gap.
 
-    Parameters
-    ----------
-    sets : WorkingSets
-        With values of which all samples are in U if their sets have `own`. Then scores are in
-        double precision, and their errors may be estimates.
-    tol : float
-        Relative gap.
-    least : int, optional
-        Least size of a working set; smaller for problems with few support vectors.
+    All samples are in U if matrices of the sets have `own`; then scores are in double precision,
+    and their errors may be estimates. `least` is the least size of a working set, smaller for
+    problems with few support vectors.
     """
 
     def __init__(self, sets: WorkingSets, tol: float, least: int = _LEAST):

@@ -58,18 +58,10 @@ _PASSES, _SLOW = 10, 0.7
 
 
 class ClassPairs:
-    """Solves the problems of pairs of classes.
+    """Solves the problems of pairs of classes, in at most `max_iter` steps for a value of C.
 
-    Parameters
-    ----------
-    blocks : SmallBlocks or ClassBlocks
-    division : Division
-    bias : float
-        B of a penalised intercept, 0 for none.
-    free : bool
-        Whether the intercept is unpenalised.
-    max_iter : int or None
-        Most steps for one value of C.
+    With kernel values of `SmallBlocks` or `ClassBlocks`; `bias` is B of a penalised intercept, 0
+    for none, `free` tells whether it is unpenalised.
     """
 
     def __init__(self, blocks, division: Division, bias: float, free: bool, max_iter: int | None):

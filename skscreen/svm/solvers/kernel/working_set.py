@@ -35,24 +35,11 @@ _STEPS, _GROWTH, _ROUNDS = 10, 0.0025, 12
 
 
 class WorkingSets:
-    """Solves on working sets; keeps the memory of their matrices.
+    """Solves on working sets of n samples in `max_steps` together; keeps their matrices' memory.
 
-    Parameters
-    ----------
-    values : Values
-        Of n samples.
-    square_bias : float
-        B^2 of a penalised intercept, added to all kernel values; 0 for none.
-    diagonal : ndarray of shape (n,)
-        K_ii + B^2.
-    max_steps : int
-        Of all solves together.
-    own : ndarray of shape (n,), optional
-        What matrices have less than kernel values, own_i + own_j; where all samples are in U.
-    unit : float, default=1.0
-        Of matrices, a power of two.
-    memory : float32 ndarray, optional
-        For matrices.
+    `square_bias`, B^2 of a penalised intercept, is added to all kernel values; `diagonal` (n,) are
+    K_ii + B^2. Where all samples are in U, matrices have less than kernel values, `own_i + own_j`
+    of `own` (n,), in a unit that is a power of two; `memory` is float32.
     """
 
     def __init__(
