@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from skscreen._compiled.samples import powers, powers_double
 
 from skscreen._compiled import LEVELS
+from skscreen._compiled import samples as loops
 from skscreen.core import threads
 from skscreen.samples.gram import BY_BLOCKS, Gram
 from skscreen.samples.kernel import Kernel
@@ -118,10 +118,10 @@ def test_powers_of_two_are_as_exact_as_said(level, dtype, least):
 
 def test_powers_too_small_for_normal_numbers_are_cut_off():
     tiny = np.array([[-1e3, -1e30]], np.float32)
-    powers(tiny, tiny, 0, 0)
+    loops.powers(tiny, tiny, 0, 0)
     assert np.all(tiny == 2.0**-125)
     tinier = np.array([[-2e3, -1e300]])
-    powers_double(tinier)
+    loops.powers_double(tinier)
     np.testing.assert_allclose(tinier, 2.0**-1021, rtol=1e-15)
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from skscreen._compiled.svm import SMO_LANES as LANES
 
+from skscreen._compiled import svm
 from skscreen.svm.solvers.kernel.block_newton import _System, newton_step
 
 M = 60
@@ -12,7 +12,7 @@ M = 60
 def matrix():
     """An RBF kernel matrix in single precision, padded."""
     X = np.random.default_rng(2).normal(size=(M, 3))
-    K = np.zeros((M, LANES), np.float32)
+    K = np.zeros((M, svm.SMO_LANES), np.float32)
     K[:, :M] = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2))
     return K
 
@@ -43,7 +43,7 @@ def test_a_newton_step_raises_the_dual_and_stays_in_the_box(with_offset):
     K, target = matrix(), np.where(np.arange(M) % 3, 1.0, -1.0)
     low, high = np.full(M, -2.0), np.full(M, 2.0)
     beta = 0.5 * target - (0.5 * target).mean()
-    g = np.zeros(LANES)
+    g = np.zeros(svm.SMO_LANES)
     g[:M] = target - K[:, :M].astype(float) @ beta
 
     def dual(beta):

@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from skscreen._compiled.svm import SMO_LANES as LANES
-from skscreen._compiled.svm import pair_optimum, pairs_without_offset
+
+from skscreen._compiled import svm
 
 M = 100
 
@@ -19,11 +19,11 @@ def problem(seed, scale, shifted):
         values = np.exp(-0.1 * ((X[:, None] - X) ** 2).sum(axis=2))
     else:
         values = (X @ X.T + 0.5) ** 3
-    K = np.zeros((M, LANES), np.float32)
+    K = np.zeros((M, svm.SMO_LANES), np.float32)
     K[:, :M] = values
-    diagonal = np.ones(LANES, np.float32)
+    diagonal = np.ones(svm.SMO_LANES, np.float32)
     diagonal[:M] = values.diagonal() + (0.3 if shifted else 0.0)
-    low, high, beta, target = np.zeros((4, LANES))
+    low, high, beta, target = np.zeros((4, svm.SMO_LANES))
     signs, width = rng.choice([-1.0, 1.0], M), scale * rng.choice([0.01, 1.0, 50.0], M)
     low[:M], high[:M] = np.minimum(signs * width, 0.0), np.maximum(signs * width, 0.0)
     target[:M] = signs
@@ -39,7 +39,7 @@ def test_the_dual_value_never_falls(seed, scale, shifted):
     K, diagonal, low, high, beta, target, Q = problem(seed, scale, shifted)
     g, dual = target.copy(), 0.0
     for _ in range(400):
-        taken = pairs_without_offset(K, diagonal, low, high, beta, g, 1e-5, 1)
+        taken = svm.pairs_without_offset(K, diagonal, low, high, beta, g, 1e-5, 1)
         assert np.all((low <= beta) & (beta <= high))
         score = Q @ beta[:M]
         value = float(target[:M] @ beta[:M] - 0.5 * beta[:M] @ score)
@@ -56,7 +56,7 @@ def test_the_dual_value_never_falls(seed, scale, shifted):
 def test_slopes_end_within_eps(scale):
     K, diagonal, low, high, beta, target, Q = problem(1, scale, False)
     g = target.copy()
-    assert pairs_without_offset(K, diagonal, low, high, beta, g, 1e-4, 100_000) < 100_000
+    assert svm.pairs_without_offset(K, diagonal, low, high, beta, g, 1e-4, 100_000) < 100_000
     slopes = target[:M] - Q @ beta[:M]
     rising, falling = beta[:M] < high[:M], beta[:M] > low[:M]
     assert slopes[rising].max(initial=0.0) <= 1.001e-4
@@ -88,14 +88,16 @@ def test_two_samples_move_to_the_optimum_of_their_box(cosine):
         low[rng.random(2) < 0.2] = 0.0
         # The first one has a slope along which it can move.
         g[0] = abs(g[0])
-        p = np.array(pair_optimum(q, d_i, g[0], low[0], high[0], d_j, g[1], low[1], high[1], 1e-12))
+        p = np.array(
+            svm.pair_optimum(q, d_i, g[0], low[0], high[0], d_j, g[1], low[1], high[1], 1e-12)
+        )
         assert np.all((low <= p) & (p <= high))
         value = g @ p - 0.5 * p @ H @ p
         assert value == pytest.approx(best_of_two(H, g, low, high), rel=1e-9, abs=1e-12)
 
 
 def test_a_single_sample_has_no_partner():
-    m, n = 1, LANES
+    m, n = 1, svm.SMO_LANES
     K = np.full((m, n), np.nan, np.float32)
     K[0, 0], K[0, 1:] = 2.0, 0.0
     memory = np.full((2, n), np.nan, np.float32)
@@ -104,7 +106,7 @@ def test_a_single_sample_has_no_partner():
     diagonal[0] = 2.0
     low, high, beta, g = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
     high[0], g[0] = 10.0, 1.0
-    steps = pairs_without_offset(memory[:1], diagonal, low, high, beta, g, 1e-9, 10)
+    steps = svm.pairs_without_offset(memory[:1], diagonal, low, high, beta, g, 1e-9, 10)
     assert steps == 1
     assert_allclose(beta[0], 0.5)
     assert np.isfinite(g).all() and not beta[1:].any()
