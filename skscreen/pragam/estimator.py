@@ -22,8 +22,8 @@ from skscreen.fitting.store import Store, check_store, content_key
 from skscreen.fitting.warning import warn_user
 from skscreen.pragam.follow import Certified, Watch
 from skscreen.pragam.solvers import LIMITS, Solver, Start, solve_hinge
-from skscreen.samples.labels import Labels, check_labels, check_problems
-from skscreen.samples.rows import LinearSamples, check_bounds
+from skscreen.samples.labels import Labels, check_bounds, check_labels, check_problems
+from skscreen.samples.rows import LinearSamples
 from skscreen.samples.score_classifier import ScoreClassifierMixin, with_absent
 
 # How samples are validated.

@@ -11,6 +11,9 @@ from skscreen.core.memory import check_memory
 # Bytes per dual variable, with and without sign, for each problem and in the matrix of all.
 _BYTES_PER_VARIABLE = 32
 
+# Largest caps of dual variables, so that their squares times inner products do not overflow.
+_SMALLEST_CAP, _LARGEST_CAP = 1e-80, 1e80
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -127,3 +130,14 @@ def check_problems(n_problems: int, of: str, n_variables: int, n_features: int) 
     what = f"{n_problems:,} problems, one for each {of}, with {n_variables:,} dual variables"
     needed = _BYTES_PER_VARIABLE * (n_variables + n_problems * n_features)
     check_memory(needed, what, "Use fewer classes, or a regression if y holds numbers.")
+
+
+def check_bounds(C: float, weights: np.ndarray) -> None:
+    """Refuse upper bounds of dual variables with which products under- or overflow."""
+    smallest, largest = C * float(weights.min()), C * float(weights.max())
+    if not (_SMALLEST_CAP <= smallest and largest <= _LARGEST_CAP):
+        raise ValueError(
+            f"C times the weights of samples (sample_weight, class_weight) must be from "
+            f"{_SMALLEST_CAP:g} to {_LARGEST_CAP:g}, got {smallest:g} to {largest:g} at "
+            f"C={C:g}."
+        )

@@ -28,9 +28,6 @@ LARGEST_SINGLE = 1e37
 # Rows that are copied in extended precision together.
 _TOGETHER = 256
 
-# Largest caps of dual variables, so that their squares times inner products do not overflow.
-_SMALLEST_CAP, _LARGEST_CAP = 1e-80, 1e80
-
 
 def both_signs(n: int) -> np.ndarray:
     """Return n times +1, then n times -1: the signs of samples each of which stands twice."""
@@ -262,17 +259,6 @@ class LinearSamples:
         # Mixed precision would make a copy of the whole matrix.
         full = not self.is_sparse and self._compressed is None
         return full and self.X.dtype == np.float64
-
-
-def check_bounds(C: float, weights: np.ndarray) -> None:
-    """Refuse upper bounds of dual variables with which products under- or overflow."""
-    smallest, largest = C * float(weights.min()), C * float(weights.max())
-    if not (_SMALLEST_CAP <= smallest and largest <= _LARGEST_CAP):
-        raise ValueError(
-            f"C times the weights of samples (sample_weight, class_weight) must be from "
-            f"{_SMALLEST_CAP:g} to {_LARGEST_CAP:g}, got {smallest:g} to {largest:g} at "
-            f"C={C:g}."
-        )
 
 
 _NO_COLUMNS, _NO_STARTS = np.empty(0, np.uint32), np.empty(0, np.int32)

@@ -13,7 +13,8 @@ from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks
 from skscreen.fitting.path import forget
 from skscreen.fitting.warning import warn_user
 from skscreen.pragam.follow import Certified, Watch
-from skscreen.samples.rows import LARGEST, check_bounds
+from skscreen.samples.labels import check_bounds
+from skscreen.samples.rows import LARGEST
 from skscreen.sequence.chains import ONE, Chains
 from skscreen.sequence.data import (
     Sequences,

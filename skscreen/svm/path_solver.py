@@ -13,8 +13,8 @@ from skscreen.core.decisions import LINEAR, ZERO
 from skscreen.core.floats import EPS
 from skscreen.core.threads import blas_threads_for
 from skscreen.samples.definite import INDEFINITE, IndefiniteError, indefinite_message
+from skscreen.samples.labels import check_bounds
 from skscreen.samples.losses import SampleLosses, as_losses
-from skscreen.samples.rows import check_bounds
 from skscreen.svm.certificate import Box
 from skscreen.svm.first_piece import FirstPiece
 from skscreen.svm.screening.bounds import Reference, gap_ball, reference

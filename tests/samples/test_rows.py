@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skscreen.samples.rows import LinearSamples, check_bounds, compress
+from skscreen.samples.labels import check_bounds
+from skscreen.samples.rows import LinearSamples, compress
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 7)) * (RNG.random((30, 7)) < 0.5)

@@ -113,6 +113,21 @@ def test_a_sum_that_bounds_leave_no_room_for_is_spread():
         assert np.all((moved >= box.low) & (moved <= box.high))
 
 
+@pytest.mark.parametrize("rare", [1, 7, 40])
+def test_balancing_frees_no_sample_at_zero(rare):
+    """Else all samples of the larger class would be between their bounds."""
+    rng = np.random.default_rng(rare)
+    y = np.where(np.arange(400) < rare, 1.0, -1.0)
+    box = Box.of(hinge(rng.uniform(1.0, 3.0, 400)), y, True)
+    for share in (0.0, 0.01, 0.5):
+        at_bound = (rng.random(400) < share) | (y > 0.0)
+        beta = np.where(at_bound, box.low + box.high, 0.0)
+        moved = box.balanced(beta)
+        assert abs(moved.sum()) <= 1e-14 * np.abs(moved).sum()
+        assert np.all((moved >= box.low) & (moved <= box.high))
+        assert not moved[~at_bound].any()
+
+
 def test_values_that_overflow_have_no_gap():
     y, _, losses, _, beta = problem("hinge", free=True)
     box = Box.of(hinge(np.where(losses.caps > 0.0, 1e200, 0.0)), y, free=True)

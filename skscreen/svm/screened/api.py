@@ -11,9 +11,9 @@ from skscreen.fitting.warning import warn_user
 from skscreen.samples.distances import near_origin
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.kernel_samples import KernelSamples
-from skscreen.samples.labels import check_labels
+from skscreen.samples.labels import check_bounds, check_labels
 from skscreen.samples.multiclass import Division, OneVsRest, divided
-from skscreen.samples.rows import LinearSamples, check_bounds, compress
+from skscreen.samples.rows import LinearSamples, compress
 from skscreen.svm.problem import LOSSES, as_solved, kernel_of, validated, with_kernel
 from skscreen.svm.screened.references import GivenDuals, Known, as_known
 from skscreen.svm.screened.regions import Samples, bounds_at

@@ -23,8 +23,8 @@ from skscreen.samples.gram import Gram
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.kernel_blocks import RBFBlocks
 from skscreen.samples.kernel_samples import Places
+from skscreen.samples.labels import check_bounds
 from skscreen.samples.multiclass import Division, OneVsOne, first_positive
-from skscreen.samples.rows import check_bounds
 from skscreen.svm.certificate import Box, View
 from skscreen.svm.solvers.kernel.engine import DIGITS, FINE, Engine
 from skscreen.svm.solvers.kernel.levels import from_nothing

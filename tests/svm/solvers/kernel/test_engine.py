@@ -238,3 +238,13 @@ def test_fits_do_not_depend_on_the_number_of_threads():
             found.append((model.dual_coef_, model.intercept_, model.decision_function(X)))
     for one, two in zip(*found, strict=True):
         assert np.array_equal(one, two)
+
+
+def test_classes_of_very_unequal_size_take_few_steps():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(5000) < 30, 1.0, -1.0)
+    X = rng.normal(size=(5000, 4)) + 1.5 * (y > 0.0)[:, None]
+    samples = KernelSamples(tiled(Gram(X, gamma=0.1, cache_size=0)), y)
+    found = solve_kernel(samples, np.full(5000, 10.0), intercept="free", tol=1e-4)
+    assert found.converged and found.n_iter < 2000
+    assert np.count_nonzero(found.alpha) < 300
