@@ -45,7 +45,7 @@ def _ascending(values: Any) -> np.ndarray:
 
 def absolute_lam(lam: float, lam_max: float) -> float:
     """Return lambda from a fraction of lambda_max."""
-    product = float(lam) * lam_max
+    product = float(lam) * float(lam_max)
     if product in (0.0, math.inf):
         raise ValueError(
             f"lam={lam:g} of lambda_max = {lam_max:g} is {product:g} in floating point."

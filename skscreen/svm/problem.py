@@ -395,7 +395,7 @@ def settings_of(model, store: Store | None, once: bool) -> Settings:
     free = has_free_intercept(model)
     seed = model.random_state
     if not isinstance(seed, Integral):
-        seed = int(check_random_state(seed).randint(2**31 - 1))
+        seed = check_random_state(seed).randint(2**31 - 1)
     known = SOLVERS["linear" if by_rows(model.kernel) else "kernel"]
     if store is not None and callable(model.kernel):
         raise ValueError(
@@ -409,7 +409,8 @@ def settings_of(model, store: Store | None, once: bool) -> Settings:
         # Those of other kernels have no effect.
         solver=model.solver if model.solver in known else "auto",
         max_iter=None if model.max_iter == -1 else model.max_iter,
-        random_state=seed,
+        # Integers of numpy would overflow.
+        random_state=int(seed),
         cache_size=model.cache_size,
         store=store,
         once=once,

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels
 
@@ -181,7 +182,9 @@ def svm_objectives(model, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> 
     s = weights * factors
     scores = np.asarray(model.decision_function(X)).reshape(len(y), -1)
     if model.kernel == "linear":
-        squares = (model.coef_**2).sum(axis=1)
+        # A power of a sparse matrix is not that of its entries.
+        coef = model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_
+        squares = (coef**2).sum(axis=1)
         norms = np.linalg.norm(X, axis=1) * np.sqrt(squares.max())
     else:
         kernel = model._kernel

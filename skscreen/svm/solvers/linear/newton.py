@@ -65,7 +65,7 @@ _NS_PER_MULTIPLY, _OVERHEAD = 0.03, 1e5
 # Share of the tolerance to reach before the certificate is computed.
 _SHARE = 0.5
 
-# After this many evaluations without gain only rounding errors are left.
+# After this many evaluations or steps without gain only rounding errors are left.
 _MOST_FAILURES = 3
 
 
@@ -157,11 +157,14 @@ class _Problem:
     def minimise(self, tol: float, most: int) -> int:
         """Take steps until the gap is likely to be small enough; return their number."""
         short, before = self.thresholds - self.samples.margins(self.w), np.inf
+        least, failures = np.inf, 0
         for n_steps in range(most + 1):
             positive = np.maximum(short, 0.0)
             self.alpha = positive * self.inverses
             gradient = self.w - self.samples.combine(self.alpha)
             primal = 0.5 * float(self.w @ self.w + self.alpha @ positive)
+            failures = 0 if primal < least else failures + 1
+            least = min(least, primal)
             changed = self.hessian.update(self.alpha > 0.0)
             before, slope = float(np.linalg.norm(gradient)), before
             if not changed and before > _INEXACT * slope:
@@ -170,7 +173,7 @@ class _Problem:
             # there. There may be none at the start.
             gap = 0.5 * float(gradient @ self.hessian.times(gradient))
             gap = max(gap, 0.5 * before**2)
-            if n_steps == most or gap <= _SHARE * tol * primal:
+            if n_steps == most or gap <= _SHARE * tol * primal or failures == _MOST_FAILURES:
                 return n_steps
             step = -self.hessian.solve(gradient)
             change = self.samples.margins(step)

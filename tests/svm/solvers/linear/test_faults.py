@@ -95,3 +95,12 @@ def test_certificates_are_those_of_the_weights_in_extended_precision(far, C, apa
     assert bool(caught) == (model.dual_gap_ > 1e-6)
     if far < 1e5:
         assert not caught
+
+
+@pytest.mark.parametrize("seed", [np.int64(3), np.int64(2**31 - 2), np.uint8(200)])
+def test_a_seed_may_be_an_integer_of_numpy(seed):
+    X, y = noisy()
+    options = {"kernel": "linear", "solver": "coordinate-descent"}
+    found = ScreenedSVC(**options, random_state=seed).fit(X, y)
+    expected = ScreenedSVC(**options, random_state=int(seed)).fit(X, y)
+    np.testing.assert_array_equal(found.coef_, expected.coef_)

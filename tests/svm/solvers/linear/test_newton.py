@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
+from skscreen import ScreenedLinearSVC
 from skscreen._compiled import svm as loops
 from skscreen.samples.losses import squared_hinge
 from skscreen.samples.rows import LinearSamples, compress
@@ -60,3 +62,14 @@ def test_lengths_of_lines_of_any_curvature_are_finite(curvature):
     length = loops.line_length(*losses, np.zeros(1), np.zeros(1), -1e20, curvature)
     assert 0.0 <= length < np.inf
     assert curvature < 1.0 or length == pytest.approx(1e20)
+
+
+def test_a_tolerance_below_rounding_errors_does_not_take_all_steps():
+    X, y = (
+        np.array([[0.1685491657389809], [-0.21653197492417936], [1.7426697], [0.3267155]]),
+        [0, 0, 1, 1],
+    )
+    with pytest.warns(ConvergenceWarning):
+        model = ScreenedLinearSVC(tol=1e-300).fit(X, y)
+    assert model.dual_gap_ < 1e-14
+    assert model.n_iter_ < 10_000

@@ -1,0 +1,12 @@
+"""Values of parameters that fits are asked for."""
+
+import numpy as np
+import pytest
+
+from skscreen.fitting.grid import absolute_lam
+
+
+@pytest.mark.parametrize("lam, lam_max", [(1e300, np.float64(1e20)), (1e-300, np.float64(1e-100))])
+def test_a_product_beyond_floating_point_is_an_error_that_names_both(lam, lam_max):
+    with np.errstate(all="raise"), pytest.raises(ValueError, match=r"^lam=1e.300 of lambda_max = "):
+        absolute_lam(lam, lam_max)
