@@ -10,13 +10,15 @@ import pytest
 from skscreen import _compiled
 
 
-def import_with(level):
+def run_with(level, *arguments):
+    environment = {**os.environ, "SKSCREEN_PROCESSOR": level}
     return subprocess.run(
-        [sys.executable, "-c", "from skscreen import _compiled; print(_compiled.level)"],
-        env={**os.environ, "SKSCREEN_PROCESSOR": level},
-        capture_output=True,
-        text=True,
+        [sys.executable, *arguments], env=environment, capture_output=True, text=True
     )
+
+
+def import_with(level):
+    return run_with(level, "-c", "from skscreen import _compiled; print(_compiled.level)")
 
 
 @pytest.mark.slow
@@ -33,6 +35,24 @@ def test_the_best_level_is_the_default():
 @pytest.mark.slow
 def test_an_unknown_level_is_named():
     assert "SKSCREEN_PROCESSOR='sse9' is not available" in import_with("sse9").stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", _compiled.LEVELS)
+@pytest.mark.parametrize(
+    "script, end",
+    [
+        (("gaps", "--problems", "2"), "2 fits, 0 with a gap larger than they say"),
+        (("samples", "--decisions", "1", "--kinds", "blobs"), "0 not judged, 0 wrong"),
+    ],
+    ids=["gaps", "decisions"],
+)
+def test_extended_precision_agrees_on_each_level(level, script, end):
+    """The rounding errors of each level are what bounds say; powers: test_kernel_blocks.py."""
+    name, *arguments = script
+    done = run_with(level, "-m", f"tests.proofs.safety.{name}", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert end in done.stdout
 
 
 @pytest.mark.parametrize("level", _compiled.LEVELS)
