@@ -11,6 +11,7 @@ from skscreen.preprocessing import (
     triplets_from_multiselect,
     triplets_from_oddoneout,
     triplets_from_ranking,
+    triplets_from_votes,
 )
 
 TRIALS = np.array([[0, 1, 2, 3], [5, 6, 7, 8], [3, 9, 0, 4]])
@@ -103,6 +104,7 @@ def test_rankings():
         (lambda: triplets_from_multiselect([[0, 1]], 1), "X must have a row for each trial"),
         (lambda: triplets_from_ranking(TRIALS, [[1, 2]] * 3), r"ranks must have shape \(3, 3\)"),
         (lambda: triplets_from_ranking(TRIALS, "abc"), "ranks must hold numbers"),
+        (lambda: triplets_from_votes(TRIALS, np.zeros((3, 4))), "at least one of the votes"),
     ],
 )
 def test_wrong_arguments_are_named(call, message):

@@ -106,6 +106,8 @@ def _text(source, encoding: str) -> str:
     if isinstance(source, str) and "\n" in source:
         return source
     if isinstance(source, (str, os.PathLike)):
+        if Path(source).is_dir():
+            raise ValueError(f"source must be a file, got the folder {os.fspath(source)!r}.")
         try:
             return Path(source).read_text(encoding)
         except FileNotFoundError as error:

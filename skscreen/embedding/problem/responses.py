@@ -223,7 +223,7 @@ def _votes(y, table: Table, options: list[int]) -> Choices:
         )
     rows, columns = np.nonzero(votes)
     if not len(rows):
-        raise ValueError("y must have at least one vote, got zeros only.")
+        raise ValueError("y must have at least one of the votes, got zeros only.")
     return Choices(rows, np.array(options)[columns], votes[rows, columns])
 
 

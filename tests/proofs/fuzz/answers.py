@@ -58,7 +58,9 @@ def fuzz_preprocessing(inputs: Inputs) -> None:
     k = inputs.count(1, width - 1)
     select = inputs.pick(k, 1 + np.argsort(rng.random((n_trials, width - 1)), axis=1)[:, :k])
     ranked = inputs.junk("is_ranked", inputs.pick(True, False))
-    done = call(triplets_from_multiselect, X, inputs.junk("select", select), ranked)
+    select = inputs.junk("select", select)
+    # Columns may be objects too.
+    done = call(triplets_from_multiselect, X, select, ranked, response="position")
     ranks = inputs.junk("ranks", inputs.pick(None, np.round(rng.normal(size=plain[:, 1:].shape))))
     call(triplets_from_ranking, X, ranks)
     votes = inputs.junk(
