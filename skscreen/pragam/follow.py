@@ -4,6 +4,7 @@ Every solver for J(w) = lam/2 |w|^2 + R(w) is a generator of `Iterate`s; what is
 the best bounds, the stopping rule and the history, is here.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -86,9 +87,14 @@ class Certified:
 
 
 def relative_gap(primal: float, dual: float) -> float:
-    """Return (primal - dual) / primal, 0 where rounding errors make it negative."""
+    """Return (primal - dual) / primal, 0 where rounding errors make it negative.
+
+    Infinite for a primal value that only rounding errors keep from being positive.
+    """
     gap = max(primal - dual, 0.0)
-    return gap / primal if gap > 0.0 else gap
+    if gap > 0.0:
+        return gap / primal if primal > 0.0 else math.inf
+    return gap
 
 
 class Bar(Protocol):

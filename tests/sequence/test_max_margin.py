@@ -112,6 +112,15 @@ def test_badly_scaled_data_keep_the_certificate(size, solver):
     assert_allclose(model.objective_, margin_objective(scaled, CODES, 3, lam, w), rtol=1e-9)
 
 
+@pytest.mark.parametrize("options", [{"fit_start_end": False}, {}, {"fit_intercept": False}])
+def test_temperatures_too_low_for_floating_point_end_the_fit(options):
+    x = [np.array([[12573022.10933933]]), np.array([[-13210486.330130189]])]
+    with pytest.warns(ConvergenceWarning):
+        model = MaxMarginChain(1000.0, max_iter=300, **options).fit(x, [[0], [1]])
+    assert 0.0 < model.dual_gap_ <= 1.0
+    assert np.isfinite(model.coef_).all()
+
+
 @pytest.mark.parametrize("max_iter", [3, 10])
 def test_no_more_iterations_than_asked_for(max_iter):
     with pytest.warns(ConvergenceWarning, match=f"{max_iter} iterations reached"):

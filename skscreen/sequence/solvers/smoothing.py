@@ -73,6 +73,11 @@ def smoothing(chains: Chains, tol: float, max_iter: int) -> Iterator[Iterate]:
     loss.mu = _FIRST * primal
     yield Iterate(0, w, 0.0, primal, loss.dual)
     while done < max_iter and loss.mu > EPS * primal:
+        with np.errstate(over="ignore", invalid="ignore"):
+            value, gradient = loss.value_and_gradient(w)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            # Gains over so low a temperature are no numbers.
+            return
         stage_tol = max(_STAGE_TOL * tol, EPS)
         found = minimise(loss, stage_tol, min(_STAGE, max_iter - done), start=w)
         w, done = found.w, done + max(found.n_iter, 1)
