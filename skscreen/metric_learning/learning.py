@@ -31,16 +31,9 @@ def fit_metric(
 ):  # fmt: skip
     """Fit an estimator, and return it.
 
-    Parameters
-    ----------
-    model : estimator
-        Gets the attributes; its bar and callbacks are told.
-    settings : ScreenedRTLM
-        The parameters; often `model` itself.
-    X, y, sample_weight, comparison_weight, **lists
-        As for `ScreenedRTLM.fit`.
-    from_labels : callable, optional
-        See `build`.
+    `model` gets the attributes, its bar and callbacks are told; `settings`, a `ScreenedRTLM` and
+    often `model` itself, has the parameters. `from_labels` is that of `build`, all else as in its
+    `fit`.
     """
     solver_options(settings)
     weights = {"sample_weight": sample_weight, "comparison_weight": comparison_weight}
@@ -109,17 +102,9 @@ def learn(
     model, settings, problem: Problem, lam_max: float, first: Point, lam: float,
     known: Sequence[tuple[float, dict]] = (),
 ) -> Solution:  # fmt: skip
-    """Solve for one lambda and set the attributes of an estimator.
+    """Solve for one lambda and set the attributes of an estimator; see `fit_metric` and `build`.
 
-    Parameters
-    ----------
-    model, settings
-        See `fit_metric`.
-    problem, lam_max, first
-        See `build`.
-    lam : float
-    known : sequence of (float, dict)
-        Other values of lambda with what `start_at` returned of their solutions.
+    `known` are other values of lambda, with what `start_at` returned of their solutions.
     """
     options, solver, solutions = solver_options(settings), PathSolver(problem, first), []
     for other, start in sorted(known, key=lambda other: -abs(np.log(other[0] / lam))):

@@ -42,13 +42,8 @@ _WASTED = 10_000
 class Warm:
     """What the solve at one lambda leaves for the next.
 
-    Parameters
-    ----------
-    solution : Solution
-        With its evaluation, slots in order: the screening reference. Its point and step length are
-        where the next solve begins.
-    before : tuple of (float, Point), or None
-        Lambda and solution one step earlier.
+    `solution` comes with its evaluation, slots in order: the screening reference; its point and
+    step length are where the next solve begins. `before` are lambda and solution one step earlier.
     """
 
     solution: Solution
@@ -77,16 +72,9 @@ class Warm:
 class PathSolver:
     """Solves one lambda after the other, best in decreasing order and closely spaced.
 
-    What carries over from one lambda to the next is `Warm`, and the memory of the last steps.
-
-    Parameters
-    ----------
-    problem : Problem
-    first : Point
-        S_K of `Problem.lam_max`: the first start is S_K / lambda.
-    ranges : bool
-        Whether items with a stored range that contains lambda are not looked at, neither by path
-        screening nor by the solver (Algorithm 2 of Yoshida et al. 2019).
+    What carries over from one lambda to the next is `Warm`, and the memory of the last steps. The
+    first start is `first` / lambda, S_K of `Problem.lam_max`. With `ranges`, items with a stored
+    range that contains lambda are not looked at, neither by path screening nor by the solver.
     """
 
     def __init__(self, problem: Problem, first: Point, ranges: bool = False):
@@ -104,17 +92,8 @@ class PathSolver:
     def recall(self, lam: float, value: np.ndarray, step: float, n_iter: int) -> None:
         """Use a known solution at another lambda; the one nearest to the next lambda comes last.
 
-        It costs one evaluation; the solution need not be accurate.
-
-        Parameters
-        ----------
-        lam : float
-        value : ndarray
-            The parameter.
-        step : float
-            Last step length.
-        n_iter : int
-            Steps it took.
+        It costs one evaluation. Given are the parameter, which need not be accurate, the last step
+        length and the number of steps it took.
         """
         if value.shape != self._problem.geometry.shape:
             # It has other coordinates: with few samples they depend on the samples.

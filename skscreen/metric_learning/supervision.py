@@ -78,11 +78,8 @@ def _check_meaning(y) -> None:
 def check_samples(X, y) -> None:
     """Refuse tuples that stand where samples belong.
 
-    Raises
-    ------
-    ValueError
-        For tuples of vectors, and for two columns of integers, none negative and nowhere equal,
-        with labels 1 and -1.
+    That is tuples of vectors, and two columns of integers, none negative and nowhere equal, with
+    labels 1 and -1.
     """
     if sparse.issparse(X):
         return
@@ -119,32 +116,14 @@ def check_range_of_weights(name: str, weights: np.ndarray) -> np.ndarray:
 def check_comparisons(n_samples: int, threshold: float, lists: dict, weights=None) -> tuple:
     """Bring lists of comparisons to one form, a near and a far pair and a threshold each.
 
-    The distance that a bound on one distance lacks is that of a sample to itself, and its
-    threshold is the bound (Yoshida et al. 2019, section 6.3).
+    The distance that a bound on one distance lacks is that of a sample to itself, and its threshold
+    is the bound (Yoshida et al. 2019, section 6.3). `lists` has "triplets", "quadruplets" and
+    "pairs" as `ScreenedRTLM.fit` takes them, None where not given; comparisons of weight 0 are left
+    out.
 
-    Parameters
-    ----------
-    n_samples : int
-    threshold : float
-        That of the loss, for triplets and quadruplets.
-    lists : dict
-        "triplets", "quadruplets" and "pairs" as `ScreenedRTLM.fit` takes them, None where not
-        given.
-    weights : array-like of shape (m,), optional
-        One for each comparison; those of weight 0 are left out.
-
-    Returns
-    -------
-    near, far : ndarray of shape (m, 2), int64
-    thresholds, weights : ndarray of shape (m,), or None
-        None where all thresholds are that of the loss, all weights 1.
-    against_all : bool
-        Whether each near pair is compared with all far ones; else each with the one in its row.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For lists or weights of another form; the message names the argument.
+    Returns near and far pairs (m, 2); thresholds and weights (m,), None where all are that of the
+    loss, or 1; and whether each near pair is compared with all far ones, not with the one in its
+    row.
     """
     if isinstance(lists["pairs"], tuple | list) and len(lists["pairs"]) == 2:
         return *_check_two_kinds(n_samples, lists, weights), None, None, True

@@ -10,13 +10,7 @@ _LARGEST = 1e100
 
 
 def check_calibration(strategy="accuracy", min_rate=None, beta=1.0) -> None:
-    """Check the arguments of a calibration before time is spent on it.
-
-    Raises
-    ------
-    ValueError
-        For an unknown strategy, one that lacks its number, or a number out of range.
-    """
+    """Check the arguments of a calibration before time is spent on it."""
     if not isinstance(strategy, str) or strategy not in _STRATEGIES:
         raise ValueError(
             f"strategy must be one of {', '.join(map(repr, _STRATEGIES))}, got {strategy!r}."
@@ -34,15 +28,8 @@ def check_calibration(strategy="accuracy", min_rate=None, beta=1.0) -> None:
 def best_threshold(distances, similar, strategy: str, min_rate, beta) -> float:
     """Return the threshold that is best by a strategy; of equally good ones the smallest.
 
-    Candidates lie in the middle between two distances next to each other, so that rounding errors
-    decide nothing, below all and above all.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (n_pairs,)
-    similar : ndarray of shape (n_pairs,), bool
-    strategy, min_rate, beta
-        As for `RTLMPairsClassifier.calibrate_threshold`.
+    `similar` (n_pairs,) is boolean. Candidates lie in the middle between two distances next to each
+    other, so that rounding errors decide nothing, below all and above all.
     """
     order = np.argsort(distances, kind="stable")
     distances, similar = distances[order], similar[order]

@@ -61,25 +61,13 @@ def build(
 ) -> tuple[Problem, float, Point]:  # fmt: skip
     """Validate the data and set the problem of an estimator up.
 
-    Parameters
-    ----------
-    model : ScreenedRTLM
-        Its parameters but `lam` count; its number and names of features are set.
-    X, y, sample_weight, comparison_weight
-        As for `ScreenedRTLM.fit`.
-    from_labels : callable, optional
-        Takes the estimator, centred samples, class codes and the loss; returns the comparisons,
-        of all features. By default nearest neighbours in one process, of few samples in
-        coordinates of their span.
-    **lists
-        Explicit comparisons by their names in `ScreenedRTLM.fit`, or None.
+    Of `model`, a `ScreenedRTLM`, the parameters but `lam` count; its number and names of features
+    are set. `from_labels` takes it, centred samples, class codes and the loss, and returns the
+    comparisons, of all features; by default nearest neighbours in one process, of few samples in
+    coordinates of their span. `lists` are explicit comparisons by their names in
+    `ScreenedRTLM.fit`.
 
-    Returns
-    -------
-    problem : Problem
-    lam_max : float
-    first : Point
-        lam_max times the solution there.
+    Returns the problem, lambda_max and lambda_max times the solution there.
     """
     check_samples(X, y)
     # Single precision stays as it is: its only copy in double precision is the centred one.

@@ -53,13 +53,8 @@ _LANES = 4
 class Comparisons(LossSums):
     """Comparisons under a full metric matrix; see the module's docstring.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d), float64
-        Data, best centred (the rounding allowances grow with the norms of its rows).
-    items : Items
-    n_summed : int, default=1
-        Of how many products each number of `X` is a sum, for the allowances.
+    X (n, d) is best centred: the rounding allowances grow with the norms of its rows. Each of its
+    numbers is a sum of `n_summed` products, for the allowances.
     """
 
     # Whether |H_t| is that of the diagonal of H_t only.
@@ -159,14 +154,8 @@ class Comparisons(LossSums):
     def intervals(self, terms):
         """Intervals for the distances at a centre, rounding errors included.
 
-        Parameters
-        ----------
-        terms : sequence of (float, PairDistances)
-            The centre as a linear combination of evaluated metrics.
-
-        Returns
-        -------
-        near_low, near_high, far_low, far_high : ndarray
+        `terms` has the centre as pairs of a coefficient and an evaluated metric. Returns the lower
+        and upper ends of the near, then of the far distances.
         """
         near_low, near_high = (np.zeros(len(self.items.near)) for _ in range(2))
         far_low, far_high = (np.zeros(self.items.n_slots) for _ in range(2))

@@ -22,14 +22,9 @@ _MATRICES = 70
 class Point:
     """An element of a cone, with the factor that makes its margins cheap.
 
-    Parameters
-    ----------
-    value : ndarray
-        Symmetric (d, d) matrix for the PSD cone, (d,) vector for the orthant.
-    factor : ndarray
-        For the PSD cone (d, r) with value = factor @ factor.T; for the orthant the square root
-        of `value`. Either way squared distances under the metric are Euclidean ones after a
-        multiplication of the data by the factor.
+    For the PSD cone a symmetric (d, d) matrix and a factor (d, r) with value = factor @ factor.T;
+    for the orthant a vector (d,) and its square root. Either way squared distances under the metric
+    are Euclidean ones after a multiplication of the data by the factor.
     """
 
     value: np.ndarray
@@ -122,18 +117,9 @@ def components(point: Point) -> np.ndarray:
 
 
 def row_space(X: np.ndarray) -> np.ndarray | None:
-    """Return orthonormal columns that span the differences of rows, if these are few.
+    """Return orthonormal columns (d, n - 1) that span the differences of rows; None for n > d.
 
     All H_t lie in that space, and outside of it a metric would only add to its norm. O(n^2 d).
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-
-    Returns
-    -------
-    ndarray of shape (d, n - 1), or None
-        None for n > d.
     """
     if len(X) > X.shape[1]:
         return None

@@ -9,22 +9,9 @@ from skscreen.metric_learning.problem.triplets import anchored, check_pairs
 
 
 def read_graph(neighbors, X: np.ndarray) -> sparse.csr_array:
-    """Return a graph of neighbours: given, or made by a transformer of the samples.
+    """Return a graph of neighbours, (n, n), given or made by a transformer of the samples.
 
-    Parameters
-    ----------
-    neighbors : sparse matrix of shape (n, n), or transformer
-    X : ndarray of shape (n, d)
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Row i holds the distances to the neighbours of i.
-
-    Raises
-    ------
-    ValueError
-        For what is no such graph.
+    Row i holds the distances to the neighbours of i. Raises a ValueError for what is no such graph.
     """
     graph = neighbors if sparse.issparse(neighbors) else clone(neighbors).fit_transform(X)
     if not sparse.issparse(graph) or graph.shape != (len(X), len(X)):
@@ -53,25 +40,9 @@ def triplets_from_graph(
 ) -> Items:
     """Build the triplets (i, j, l) with j and l among the neighbours of i, j of its class.
 
-    Parameters
-    ----------
-    graph : csr_array of shape (n, n)
-        See `read_graph`; no sample is a neighbour of its own.
-    y : ndarray of shape (n,)
-        Class codes.
-    order : ndarray of shape (m,)
-        Samples of the graph that count; triplets name them by their places here.
-    n_neighbors : int or None
-        Neighbours of either kind for each anchor, the nearest of them; None takes all.
-    bytes_per_triplet : int
-        What the solver will need for each triplet, beside the pairs.
-
-    Raises
-    ------
-    ValueError
-        If no sample has neighbours of both kinds.
-    MemoryError
-        If the pairs would not fit into the memory that is free.
+    `graph` is that of `read_graph`, where no sample is a neighbour of its own; `y` (n,) are class
+    codes. The samples `order` (m,) count, and triplets name them by their places there. Raises a
+    ValueError if none has neighbours of both kinds; for the rest see `triplets_from_labels`.
     """
     rows, columns = _edges(graph, order)
     codes = y[order]

@@ -41,25 +41,14 @@ class PairDistances:
 class Items:
     """Which pairs are compared; see the picture above.
 
-    Parameters
-    ----------
-    near : ndarray of shape (R, 2), int32
-        Near pairs, as indices into the data.
-    far : ndarray of shape (Q, 2), int32
-        Far pairs.
-    slots : ndarray of shape (S,), int32, or None
-        Far pair at each far place; None when far place s is far pair s.
-    blocks : ndarray of shape (B + 1,), int64
-        Block b holds the far places blocks[b]:blocks[b + 1].
-    start, stop : ndarray of shape (R,), int64
-        Far places that each near pair is compared with, within one block.
-    base : ndarray of shape (R,), int64
-    rank : ndarray of shape (S,), integer
-        Item number of near pair p at far place s in the full problem is base[p] + rank[s].
-    thresholds : ndarray of shape (R,), or None
-        Thresholds of the margins of each near pair's items; None where all have that of the loss.
-    weights : ndarray of shape (R,), or None
-        Factors > 0 of the losses of each near pair's items; None where all are 1.
+    - near (R, 2), far (Q, 2): pairs, as indices into the data, int32;
+    - slots (S,): far pair at each far place; None where far place s is far pair s;
+    - blocks (B + 1,): block b holds the far places blocks[b]:blocks[b + 1];
+    - start, stop (R,): far places that each near pair is compared with, within one block;
+    - base (R,), rank (S,): item number of near pair p at far place s in the full problem is
+      base[p] + rank[s];
+    - thresholds, weights (R,): thresholds of the margins of each near pair's items, and factors > 0
+      of their losses; None where all have that of the loss, and weight 1.
 
     With thresholds every near pair has far places of its own, in the order of the near pairs; near
     pairs that share far places have one weight.

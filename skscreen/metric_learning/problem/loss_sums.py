@@ -42,14 +42,8 @@ class LossSums:
     def loss(self, margins: PairDistances, loss: SmoothedHinge):
         """Sum of losses and the adjoint of the dual variables, at most one pass over the items.
 
-        Returns
-        -------
-        value : float
-            sum_t w_t l(<H_t, M>) with the weights of the items.
-        adjoint : ndarray
-            sum_t w_t alpha_t H_t with alpha_t = -l'(<H_t, M>).
-        error : float
-            Bound on the Frobenius norm of the adjoint's rounding error.
+        Returns sum_t w_t l(<H_t, M>), the adjoint sum_t w_t alpha_t H_t with alpha_t = -l'(<H_t,
+        M>), and a bound on the Frobenius norm of its rounding error.
         """
         row_weights, slot_weights = self.weights()
         value, _ = self._loss_pass(margins, loss, loss.width, row_weights, slot_weights)
@@ -146,14 +140,8 @@ class LossSums:
     def linear_part(self, row_counts, slot_counts, loss: SmoothedHinge):
         """Linear part of the losses of some items, counted for each row and each slot.
 
-        Returns
-        -------
-        adjoint : ndarray
-            sum_t w_t H_t.
-        error : float
-            Bound on the Frobenius norm of its rounding error.
-        constant : float
-            sum_t w_t (l(<H_t, M>) + <H_t, M>), for whatever M has all of them linear.
+        Returns the adjoint sum_t w_t H_t, a bound on its rounding error, and the constant sum_t w_t
+        (l(<H_t, M>) + <H_t, M>), for whatever M has all of them linear.
         """
         row_weights, slot_weights = self._weigh(row_counts, slot_counts)
         constant = float(row_weights @ self.thresholds(loss))

@@ -37,20 +37,10 @@ def norm(value: np.ndarray) -> float:
 class Proximal:
     """Proximal smoothing of a dual that is not strongly concave (the hinge).
 
-    The smooth objective replaces l(x) by max_a a (tau - x) - w/2 a^2 - width/2 (a - c)^2 over
-    0 <= a <= 1, with w the width of the loss. Moving the centre c to the last maximiser a is the
+    The smooth objective replaces l(x) by max_a a (tau - x) - w/2 a^2 - width/2 (a - c)^2 over 0 <=
+    a <= 1, with w the width of the loss. Moving the centre c (T,) to the last maximiser a is the
     proximal-point method on the dual: it closes the gap for any fixed width (Rockafellar 1976).
-
-    Parameters
-    ----------
-    width : float
-        Width of the smoothing, in units of the margin.
-    centre : ndarray of shape (T,)
-        Centre for each item of the full problem.
-    narrowest : float
-        Least width.
-    last_gap : float
-        Gap at the last recentring.
+    `last_gap` is that at the last recentring.
     """
 
     width: float
@@ -68,24 +58,11 @@ class Proximal:
 class Evaluation:
     """All that one pass over the items tells about an objective at a point.
 
-    Parameters
-    ----------
-    point : Point
-    margins : PairDistances
-        Margins of all items at the point.
-    loss : float
-        Everything in P but the regulariser.
-    smoothed_loss : float
-        The same for the smooth objective that the solver descends (equal without `Proximal`).
-    adjoint : ndarray
-        S = sum_t w_t alpha_t A_t + B, at the dual variables alpha of the point.
-    adjoint_error : float
-        Bound on the rounding error of `adjoint`.
-    fenchel_young : float
-        sum_t w_t (l(x_t) + l*(-alpha_t) + alpha_t x_t), rounding allowance included; 0 where alpha
-        is exactly minus the derivative.
-    objective : Objective
-        What was evaluated; its items are in the order of `margins`.
+    `loss` is everything in P but the regulariser, `smoothed_loss` the same for the smooth objective
+    that the solver descends (equal without `Proximal`). `adjoint` is S = sum_t w_t alpha_t A_t + B
+    at the dual variables of the point, with a bound on its rounding error; `fenchel_young` is sum_t
+    w_t (l(x_t) + l*(-alpha_t) + alpha_t x_t), rounding allowance included, 0 where alpha is exactly
+    minus the derivative. The items of `objective` are in the order of `margins`.
     """
 
     point: Point
@@ -110,10 +87,7 @@ class Evaluation:
     def recentred(self, n_steps: int) -> "Objective":
         """Return the objective with the dual variables as proximal centre, and a width that fits.
 
-        Parameters
-        ----------
-        n_steps : int
-            Gradient steps since the last recentring.
+        `n_steps` are the gradient steps since the last recentring.
         """
         proximal, gap = self.objective.proximal, self.fenchel_young
         width = proximal.width
@@ -198,23 +172,10 @@ class Evaluation:
 class Objective:
     """A problem at one lambda, full or reduced by screening.
 
-    Parameters
-    ----------
-    geometry : Comparisons
-        The undecided items.
-    loss : SmoothedHinge
-    domain : Domain
-    lam : float
-    linear_term : ndarray
-        B, the sum of w_t A_t over the items fixed in their linear part, and any given linear term.
-    linear_error : float
-        Bound on the rounding error of B, which every evaluation inherits.
-    linear_constant : float
-        Sum of what the losses of the fixed items are beside their part in -<B, theta>.
-    n_zero, n_linear : int
-        Number of items left out as lying in either part.
-    proximal : Proximal or None
-        Proximal smoothing, for losses with no quadratic piece or a narrow one.
+    `geometry` has the undecided items. `linear_term` is B, the sum of w_t A_t over the items fixed
+    in their linear part and any given linear term; every evaluation inherits its rounding error.
+    `linear_constant` is what the losses of the fixed items are beside their part in -<B, theta>;
+    `n_zero` and `n_linear` count what was left out as lying in either part.
     """
 
     geometry: Comparisons
@@ -284,23 +245,11 @@ def extend(evaluation: Evaluation, full: Objective) -> Evaluation:
 class Problem:
     """A geometry, a loss and a domain: everything but lambda.
 
-    Parameters
-    ----------
-    geometry : Comparisons
-    loss : SmoothedHinge
-    domain : Domain
-    linear_term : ndarray, optional
-        B of the objective with nothing fixed; zero when not given.
-    linear_error : float
-        Bound on its rounding error.
-    basis : ndarray of shape (n_features, r), optional
-        Orthonormal columns V: the data are X = unit Z V' with Z the coordinates that the geometry
-        has, and a parameter M stands for V M V' / unit^2. The identity when not given; sparse where
-        it leaves features out.
-    unit : float
-        A power of two, 1 unless the data are so large or small that fourth powers would overflow.
-    dtype : type
-        Of the data as it was given; computations are in double precision.
+    `linear_term` is B of the objective with nothing fixed, zero when not given. The data are X =
+    unit Z V' with Z the coordinates that the geometry has, V = `basis` (n_features, r) orthonormal
+    (the identity when not given, sparse where it leaves features out) and `unit` a power of two, 1
+    unless fourth powers of the data would overflow; a parameter M stands for V M V' / unit^2.
+    `dtype` is that of the data as given; computations are in double precision.
     """
 
     geometry: Comparisons
@@ -350,19 +299,11 @@ class Problem:
 
         With S = B + sum_t w_t alpha_t A_t at the dual variables alpha of theta = 0 the optimum is
         S_K / lambda, as long as no item leaves the piece of the loss on which it is at theta = 0.
-        For the loss's own threshold that is the linear part, and all alpha are 1.
-
-        Returns
-        -------
-        lam_max : float
-            max_t <S_K, A_t> / (threshold - width), with the thresholds of the items, or over -U
-            for items that are in their zero part at 0 because of a threshold -U; 0 if S_K = 0 but
-            for rounding errors, when theta = 0 is optimal for every lambda. Needs width < threshold
-            of the loss. Thresholds nearer to 0 than 2 width (-U: width / 2) would make it
-            infinite: see `SmoothedHinge.reach_from_zero` for what replaces them.
-        point : Point
-            S_K: the optimum is S_K / lambda for every lambda >= lam_max (nearly, if there are
-            such thresholds).
+        For the loss's own threshold that is the linear part, and all alpha are 1. So it is max_t
+        <S_K, A_t> / (threshold - width), or over -U for items that are in their zero part at 0
+        because of a threshold -U; 0 if S_K = 0 but for rounding errors, when theta = 0 is optimal
+        for every lambda. See `SmoothedHinge.reach_from_zero` for thresholds near 0, which would
+        make it infinite, and for the squared hinge, where it is a unit only. Also returns S_K.
         """
         adjoint, error = self.geometry.adjoint_at_zero(self.loss)
         if self.linear_term is not None:

@@ -23,14 +23,7 @@ _MANY_CLASSES, _SMALL_CLASS = 100, 50
 def locality_order(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Order samples by class, and within it along the direction in which X varies most, O(n d).
 
-    Then neighbours are close in memory, which makes passes over pairs faster.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Centred data.
-    y : ndarray of shape (n,)
-        Class codes.
+    Then neighbours are close in memory, which makes passes over pairs faster. X (n, d) is centred.
     """
     direction = X[np.einsum("ij,ij->i", X, X).argmax()]
     # Two steps of the power method.
@@ -51,27 +44,12 @@ def triplets_from_labels(
 ) -> Items:
     """Build all triplets (i, j, l) with j among the nearest of i's class and l among the others.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    y : ndarray of shape (n,)
-        Class codes, 0, 1, ...; a class with one member has no anchor, but is among the others.
-    n_neighbors : int or None
-        Neighbours of either kind for each anchor; fewer where a class is too small. None takes
-        all.
-    n_jobs : int or None
-        For the neighbour search.
-    bytes_per_triplet : int
-        What the solver will need for each triplet, beside the pairs.
-    keep : callable, optional
-        Gets a function that searches the pairs, and returns them: found, or kept from before.
-    anchors : ndarray of shape (m,), optional
-        Build the triplets (i, j, l) of these i alone: a part of all those without.
-
-    Raises
-    ------
-    MemoryError
-        If the pairs would not fit into the memory that is free.
+    `y` (n,) are class codes 0, 1, ...; a class with one member has no anchor, but is among the
+    others. Each anchor has `n_neighbors` of either kind, fewer where a class is too small; None
+    takes all. `bytes_per_triplet` is what the solver will need for each, beside the pairs. `keep`
+    gets a function that searches the pairs, and returns them: found, or kept from before. With
+    `anchors` (m,) only the triplets of these i are built. Raises a MemoryError if the pairs would
+    not fit into free memory.
     """
     n = len(X)
     sizes = np.unique(y, return_counts=True)[1]
@@ -149,24 +127,12 @@ def comparisons_from_arrays(
     against_all: bool = False,
     bytes_per_comparison: int = 0,
 ) -> Items:
-    """Build the items of explicit comparisons of a near with a far pair.
+    """Build the items of explicit comparisons of a near with a far pair, (m, 2) each.
 
-    Those of the same near pair, threshold and weight make a row with slots of its own. Item
-    numbers follow the order given.
-
-    Parameters
-    ----------
-    near, far : ndarray of shape (m, 2)
-        The distance of `near` is to be the smaller one.
-    thresholds : ndarray of shape (m,), optional
-        By how much, in squared distances; that of the loss when not given.
-    weights : ndarray of shape (m,), optional
-        Factors > 0 of the losses; 1 when not given.
-    against_all : bool
-        Whether each near pair is compared with all far ones, of any number; then without
-        thresholds and weights.
-    bytes_per_comparison : int
-        What the solver will need for each, beside the pairs.
+    The distance of `near` is to be the smaller one, by `thresholds` (m,), that of the loss when not
+    given; `weights` (m,) are factors > 0 of the losses. Those of the same near pair, threshold and
+    weight make a row with slots of its own. Item numbers follow the order given. With `against_all`
+    each near pair is compared with all far ones, of any number, without thresholds and weights.
     """
     if against_all:
         return _all_against_all(near, far, bytes_per_comparison)
@@ -201,11 +167,6 @@ def differences(X: np.ndarray, items: Items) -> tuple[np.ndarray, Items]:
 
     A metric sees no more of a pair than its difference. Where there are fewer pairs than samples,
     these are fewer points.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    items : Items
     """
     n_near, n_pairs = len(items.near), len(items.near) + len(items.far)
     points = np.zeros((n_pairs + 1, X.shape[1]))

@@ -27,18 +27,11 @@ _WORTH_RESTRICTING = 0.6
 class Decision:
     """Decisions about the items of an objective; see `decide`.
 
-    Parameters
-    ----------
-    start, stop : ndarray of shape (R,)
-        Slots of each row that stay undecided; or of each of some pieces of rows.
-    row_linear, slot_steps : ndarray
-        Number of items of each row that are decided to be linear, and for the slots the steps of
-        a staircase of such numbers: constant time for a whole prefix of slots.
-    codes : ndarray of shape (T,), int8, or None
-        0 undecided, 1 zero part, 2 linear part, for all items of the full problem.
-    n_zero, n_linear : int
-    rows : ndarray, or None
-        Row of each piece.
+    `start` and `stop` (R,) are the slots of each row that stay undecided, or those of pieces of the
+    `rows`. `row_linear` (R,) counts the items of each row that are decided to be linear;
+    `slot_steps` are the steps of a staircase of such numbers for the slots: constant time for a
+    whole prefix of slots. `codes` (T,), int8, if asked for: 0 undecided, 1 zero part, 2 linear
+    part.
     """
 
     start: np.ndarray
@@ -83,15 +76,8 @@ def screen(
 ) -> Decision:
     """Decide items by the ball, or balls, that one reference gives.
 
-    Parameters
-    ----------
-    objective : Objective
-    evaluation : Evaluation
-        The reference: its gap is that of the full problem, its margins are those of the items of
-        `objective`.
-    reference_lam : float
-        Lambda at which the gap of the reference is taken.
-    hook : Hook, optional
+    The gap of the reference, taken at `reference_lam`, is that of the full problem; its margins are
+    those of the items of `objective`.
     """
     arguments = evaluation, objective.lam, reference_lam, objective.geometry.margins
     balls = (gap_ball(*arguments),) if hook is None else hook.balls(*arguments)

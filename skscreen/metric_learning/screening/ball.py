@@ -25,19 +25,11 @@ from skscreen.metric_learning.problem.objective import SLACK, Evaluation, norm
 
 @dataclass(frozen=True)
 class Ball:
-    """A ball round a centre known by its margins.
+    """A ball round a centre known by its margins, a linear combination of evaluated ones.
 
-    Parameters
-    ----------
-    terms : tuple of (float, PairDistances)
-        The centre's margins as a linear combination of evaluated ones.
-    radius : float
-    centre : ndarray, optional
-        The centre itself: what rules beyond the sphere rule need.
-    normal : Point, optional
-        P in the cone. As the cone is self-dual the optimum lies in {X: <P, X> >= 0}, which the
-        linear rule cuts the ball with. By default the negative part of the centre, which is of
-        no use where the centre is in the cone.
+    Rules beyond the sphere rule need the centre itself. They may cut the ball with {X: <P, X> >= 0}
+    for the `normal` P in the cone, which is self-dual; by default the negative part of the centre,
+    which is of no use where the centre is in the cone.
     """
 
     terms: tuple[tuple[float, PairDistances], ...]

@@ -14,18 +14,14 @@ _RIDGE = 1e-10
 class AndersonMemory:
     """Past steps of a projected-gradient iteration, combined to the next by least squares.
 
-    The optimum is X = [Z]_K for the fixed point Z of Z -> G(Z) = X - step * gradient(X). The next
-    Z is the affine combination of the last G(Z) whose residuals F = G(Z) - Z nearly cancel
-    (Anderson 1965; type II of Fang and Saad 2009). Where the objective is quadratic that acts
-    like a Krylov method, where gradient steps of whatever length act like gradient descent.
+    The optimum is X = [Z]_K for the fixed point Z of Z -> G(Z) = X - step * gradient(X). The next Z
+    is the affine combination of the last G(Z) whose residuals F = G(Z) - Z nearly cancel (Anderson
+    1965; type II of Fang and Saad 2009). Where the objective is quadratic that acts like a Krylov
+    method, where gradient steps of whatever length act like gradient descent.
 
-    Kept are the changes of Z, of X and of the adjoint S. With gradient = lambda X - S they give
-    those of G and F for whatever step and lambda, so that steps at one lambda serve the next.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Shape of a parameter: (d, d) of symmetric matrices, or (d,).
+    Kept are the changes of Z, of X and of the adjoint S, (d, d) or (d,). With gradient = lambda X -
+    S they give those of G and F for whatever step and lambda, so that steps at one lambda serve the
+    next.
     """
 
     def __init__(self, shape: tuple[int, ...]):

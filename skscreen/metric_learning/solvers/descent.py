@@ -17,20 +17,8 @@ class Descent:
     An iteration costs one evaluation and one projection: the projection that makes the step also
     gives a dual variable Gamma, hence a duality gap, for free. Where an extrapolated step would
     raise the objective, a projected-gradient step is made instead, with the mean of the two
-    Barzilai-Borwein lengths.
-
-    Parameters
-    ----------
-    memory : AndersonMemory
-        Carries over from one lambda to the next.
-    length : float
-        First step length.
-    progress : Progress
-
-    Attributes
-    ----------
-    good_length : float
-        The last step length that was not shortened by rounding errors.
+    Barzilai-Borwein lengths. `good_length` is the last step length that was not shortened by
+    rounding errors; the memory carries over from one lambda to the next.
     """
 
     def __init__(self, memory: AndersonMemory, length: float, progress: Progress):

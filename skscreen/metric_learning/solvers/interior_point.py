@@ -51,26 +51,14 @@ def interior_point(
     """Solve a reduced objective ever more exactly.
 
     The gap is that of theta and alpha together. Dual variables made from theta may have a larger
-    one: where width lambda is small, they change a lot with theta. So the caller takes more of
-    them until they satisfy it; the last is as exact as rounding errors allow.
+    one: where width lambda is small, they change a lot with theta. So the caller takes more of them
+    until they satisfy it; the last is as exact as rounding errors allow. The loss of the objective
+    counts, not its proximal smoothing. The start is `scale`, the rough size of an eigenvalue
+    (entry) of theta, times the identity; `target` is the gap of the first, and each one that
+    follows has a tenth.
 
-    Parameters
-    ----------
-    objective : Objective
-        Its loss counts, not the proximal smoothing.
-    scale : float
-        Rough size of an eigenvalue (entry) of theta; the start is that times the identity.
-    target : float
-        Duality gap of the first; each one that follows has a tenth.
-    max_iter : int
-        Most steps, > 0; less if rounding errors stop it.
-
-    Yields
-    ------
-    point : Point
-    alpha : ndarray of shape (n_items,)
-        Dual variables of the listed items.
-    n_iter : int
+    Yields the point, dual variables of the listed items, and the number of steps, at most
+    `max_iter`.
     """
     state = _State(objective, scale)
     for n_iter in range(1, min(max_iter, _MAX_ITER) + 1):

@@ -24,19 +24,8 @@ class Options:
 class Progress:
     """Steps and time of the solve at one lambda, and what happened.
 
-    Parameters
-    ----------
-    lam : float
-    options : Options
-    n_iter : int
-        Steps.
-    work : float
-        Of the steps of first order, in simple operations; see `Comparisons.evaluation_work`.
-    stalled : bool
-        Whether rounding errors prevent any progress.
-    events : list of ScreeningEvent
-    lines : list of tuple
-        Rows of `HISTORY`.
+    `work` is that of the steps of first order, see `Comparisons.evaluation_work`; `stalled` tells
+    whether rounding errors prevent any progress; `lines` are rows of `HISTORY`.
     """
 
     lam: float

@@ -32,23 +32,12 @@ def solve(
     step: float | None = None,
     memory: AndersonMemory | None = None,
 ) -> Solution:
-    """Minimise an objective to a certified relative duality gap.
+    """Minimise an objective with nothing fixed to a certified relative duality gap.
 
-    Parameters
-    ----------
-    full : Objective
-        With nothing fixed.
-    start : Point
-    options : Options
-    reference : Solution, optional
-        Of the same problem at another lambda: screens before the first step.
-    reduced : Objective, optional
-        What decisions that hold at this lambda have left of `full`: nothing else is looked at,
-        but for the final certificate.
-    step : float, optional
-        First step length; 1 / lambda when not given.
-    memory : AndersonMemory, optional
-        Of the steps at other values of lambda; takes in those at this one.
+    A `reference`, of the same problem at another lambda, screens before the first step. `reduced`
+    is what decisions that hold at this lambda have left: nothing else is looked at, but for the
+    final certificate. The first step length is 1 / lambda when not given; the memory has the steps
+    at other values of lambda, and takes in those at this one.
     """
     progress = Progress(full.lam, options)
     # The solve at the lambda before tells how long this one will be.

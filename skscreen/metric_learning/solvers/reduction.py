@@ -16,16 +16,8 @@ _WORTH_GUESSING = 0.25
 class Reduction:
     """The undecided items of a problem at one lambda.
 
-    Parameters
-    ----------
-    full : Objective
-        With nothing fixed.
-    reduced : Objective or None
-        What decisions that hold at this lambda have left of it.
-    progress : Progress
-    short : bool
-        Whether so few steps are expected that neither screening nor guesses before the first one
-        pay.
+    `full` has nothing fixed, `reduced` is what decisions that hold at this lambda have left of it.
+    `short`: so few steps are expected that neither screening nor guesses before the first one pay.
     """
 
     def __init__(self, full: Objective, reduced: Objective | None, progress: Progress, short: bool):

@@ -14,27 +14,10 @@ _FEW_STEPS = 8
 class Solution:
     """Optimum of one problem at one lambda, with its proof.
 
-    Parameters
-    ----------
-    lam : float
-    point : Point
-        The parameter.
-    certificate : Certificate
-        Of the full problem.
-    loss : float
-        Sum of all losses.
-    evaluation : Evaluation or None
-        Full evaluation at the point; the reference for other values of lambda.
-    n_iter : int
-        Steps of the solvers.
-    converged : bool
-        Whether the relative duality gap met the tolerance.
-    history : tuple of ScreeningEvent
-    step : float
-        Last step length, a good first one for a problem nearby.
-    seconds : float
-    progress : tuple of (int, float, float, float, float)
-        Rows of `HISTORY`, one for the start and one for each round of steps.
+    The certificate is that of the full problem, `loss` the sum of all losses, `evaluation` the full
+    one at the point: the reference for other values of lambda. `converged` tells whether the
+    relative duality gap met the tolerance; `step` is the last step length, a good first one for a
+    problem nearby; `progress` are rows of `HISTORY`, one for the start and for each round of steps.
     """
 
     lam: float

@@ -14,12 +14,7 @@ from skscreen.metric_learning.screening.paper.rules import RULES, refine
 class PaperScreening:
     """Bounds and rule by name, in the place of the one ball and the pass over rows.
 
-    Parameters
-    ----------
-    bounds : tuple of str
-        Keys of `BOUNDS`; an item is decided as soon as one of them decides it.
-    rule : str
-        One of `RULES`.
+    An item is decided as soon as one of the bounds decides it.
     """
 
     bounds: tuple[str, ...] = ("gap",)

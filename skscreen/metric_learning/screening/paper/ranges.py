@@ -55,14 +55,8 @@ def count_in_range(
 ) -> np.ndarray:
     """Count the items whose range contains each of some ascending values of lambda.
 
-    Parameters
-    ----------
-    objective : Objective
-        With nothing fixed, at any lambda.
-    point : Point
-    lam, gap : float
-        Where the reference was solved, and its duality gap there.
-    lams : ndarray of shape (n_lams,)
+    `objective` has nothing fixed, at any lambda; the reference was solved at `lam` to a duality
+    gap.
     """
     steps = np.zeros(lams.size + 1, dtype=np.int64)
     lams = np.ascontiguousarray(lams, dtype=np.float64)
