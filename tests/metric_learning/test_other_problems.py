@@ -1,5 +1,7 @@
 """The squared hinge and a linear term (Yoshida et al. 2019, section 6.3), against Clarabel."""
 
+import warnings
+
 import numpy as np
 import pytest
 from metric_cases import IRIS_X, IRIS_Y, X, explicit, rtlm, vector_or_matrix, y
@@ -159,6 +161,17 @@ def test_units_of_the_data_and_relative_lambda():
                 continue
             other = rtlm(linear_term=term, loss=loss).fit(factor * X, y)
             assert other.objective_ == pytest.approx(one.objective_, rel=1e-6)
+    with pytest.raises(
+        ValueError, match="linear_term, with numbers up to 1, is too large beside X"
+    ):
+        rtlm(linear_term="identity").fit(1e-150 * X, y)
+    for factor in (1e-60, 1e150):
+        # Beside the one the term is all, beside the other nothing.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = rtlm(linear_term="identity").fit(factor * X, y)
+        assert model.dual_gap_ <= 1e-6
+        assert model.get_mahalanobis_matrix().any() == (factor > 1.0)
 
 
 def test_a_diagonal_may_be_given_alone_and_cv_takes_both():

@@ -41,6 +41,9 @@ from skscreen.metric_learning.supervision import (
 # are finite; and those whose squares are, which are scaled.
 _LARGEST, _LARGEST_OF_ALL = 1e40, 1e154
 
+# Largest number of a linear term, in units of scaled samples, whose square is finite.
+_LARGEST_TERM = 1e140
+
 # Number of copies of the samples in memory at the same time: centred, in order, padded, and mapped
 # in an evaluation.
 _COPIES = 4
@@ -136,6 +139,12 @@ def _loss(model) -> SmoothedHinge:
 
 def _with_term(known: tuple[np.ndarray | None, float], C: np.ndarray, basis, unit: float) -> tuple:
     """Return a linear term B of an objective and its error, with -C in coordinates added."""
+    largest = float(np.abs(C).max(initial=0.0)) / unit / unit
+    if largest > _LARGEST_TERM:
+        raise ValueError(
+            f"linear_term, with numbers up to {np.abs(C).max():g}, is too large beside X, whose "
+            f"values are about {unit:.0e}: losses would not count in floating point. Rescale X."
+        )
     term, error = C / unit**2, 0.0
     if basis is not None:
         term = basis.T @ term if C.ndim == 1 else basis.T @ (basis.T @ term).T
