@@ -191,6 +191,19 @@ def test_lams_of_paths_and_searches_are_shares_too():
     assert search.lam_ == pytest.approx(search.best_lam_ * search.lam_max_)
 
 
+@pytest.mark.parametrize("name, values", [("svc_path", "Cs"), ("rtlm_path", "lams")])
+def test_paths_tell_what_they_screened_as_their_estimators_do(name, values):
+    path = getattr(skscreen, name)(X, y == y[0])
+    value = getattr(path, values)[-1]
+    found, same = path.screened(value), path[-1].screened_
+    assert found.codes_.dtype == np.int8 and set(np.unique(found.codes_)) <= {0, 1, 2}
+    assert np.array_equal(found.codes_, same.codes_)
+    assert np.array_equal(found.undecided_, np.flatnonzero(found.codes_ == 0))
+    assert found.rate_ == pytest.approx(np.mean(found.codes_ != 0))
+    with pytest.raises(ValueError, match="must be one of the values"):
+        path.screened(0.123 * value)
+
+
 @pytest.mark.parametrize("name", [*CERTIFIED, *METRIC])
 def test_tol_is_the_relative_gap(name):
     """Judged by the distance to a much better objective."""
