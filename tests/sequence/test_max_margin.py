@@ -162,6 +162,22 @@ def test_columns_of_uneven_scale_are_solved(model, name):
     assert found.score(scaled, y) >= wanted.score(plain, y) - 0.03
 
 
+@pytest.mark.parametrize("first", [0.0, 1.6e9], ids=["of a year", "of an hour"])
+def test_weighted_time_stamps_are_solved(first):
+    """The optimum is that without the column, which is a constant with a change of next to none."""
+    rng = np.random.default_rng(1)
+    y = [(rng.random(int(length)) < 0.15).astype(int) for length in rng.integers(5, 15, size=60)]
+    X = [rng.normal(size=(b.size, 3)) + np.outer(b, [1.0, 0.5, 0.0]) for b in y]
+    times = [first + 1e8 * rng.random() * (first == 0.0) + 60.0 * np.arange(b.size) for b in y]
+    model, none = (MaxMarginChain(class_weight={0: 1.0, 1: 30.0}, random_state=0) for _ in "12")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model.fit([np.c_[x, t] for x, t in zip(X, times, strict=True)], y)
+        none.fit(X, y)
+    assert model.dual_gap_ <= 1e-3
+    assert model.objective_ <= none.objective_ * 1.001
+
+
 def test_auto_follows_the_scales_of_the_columns():
     even, uneven = (MaxMarginChain(tol=1e-2, random_state=0) for _ in range(2))
     even.fit(X, Y), uneven.fit([x * [1.0, 1e5] for x in X], Y)

@@ -6,8 +6,10 @@ With a temperature mu the maximum over labellings becomes
 
 gain_c(y) the loss plus score of y minus the score of y_c. The distributions proportional to
 exp(gain / mu) are a dual point, D = <a, loss> - |p(a)|^2 / (2 lam) with p(a) = lam w - grad P_mu,
-so that P - D vanishes with mu and the gradient. Other solvers take steps that only the largest
-column bounds; L-BFGS in units of the columns does not see their scale.
+so that P - D vanishes with mu and the gradient. Where a column is nearly constant and large, its
+entry of p(a) has rounding errors that outweigh the rest, but with either sign: D is maximised over
+the mixtures of the best points, a quadratic programme over a simplex. Other solvers take steps that
+only the largest column bounds; L-BFGS in units of the columns does not see their scale.
 
 References
 ----------
@@ -23,6 +25,7 @@ import numpy as np
 
 from skscreen.core.floats import EPS
 from skscreen.pragam.follow import Iterate
+from skscreen.pragam.simplex_qp import maximise_on_simplex
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.likelihood import units_of
 from skscreen.sequence.solvers.entropic_gap import Distributions, OutOfRange, Scores
@@ -32,10 +35,12 @@ from skscreen.sequence.solvers.lbfgs import minimise
 _FIRST, _COOLING = 0.1, 0.25
 # A stage ends where the gradient proves this share of the objective, or after so many iterations.
 _STAGE_TOL, _STAGE = 0.05, 200
+# Number of dual points that are mixed: those of largest D of a stage, and its last.
+_POINTS = 8
 
 
 class SmoothedLoss:
-    """P_mu as a function of the flat vector w; keeps the largest D that it has met.
+    """P_mu as a function of the flat vector w; keeps the best dual points, and their best mixture.
 
     Parameters
     ----------
@@ -45,7 +50,9 @@ class SmoothedLoss:
     def __init__(self, chains: Chains):
         self._at, self.units = Distributions(chains), units_of(chains)
         self.lam, self.size = chains.lam, chains.n_weights
-        self.mu, self.dual = np.inf, 0.0
+        self.mu = np.inf
+        # D, expected loss and p of each point; those of the true labels are zero.
+        self._points = [(0.0, 0.0, np.zeros(self.size))]
 
     def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Return P_mu and its gradient."""
@@ -53,9 +60,25 @@ class SmoothedLoss:
             point, log_sum = self._at.point(Scores(*self._at.chains.scores(w), 1.0).over(self.mu))
         except OutOfRange:
             return np.inf, np.zeros(self.size)
-        self.dual = max(self.dual, point.gain - 0.5 * float(point.p @ point.p) / self.lam)
+        self._points.append((self._dual_value(point.gain, point.p), point.gain, point.p))
+        if len(self._points) > _POINTS:
+            del self._points[min(range(_POINTS), key=lambda k: self._points[k][0])]
         value = 0.5 * self.lam * float(w @ w) + self.mu * log_sum - float(w @ self._at.truth)
         return value, self.lam * w - point.p
+
+    def dual(self) -> float:
+        """Return D of the best mixture of the points, which takes their place."""
+        values, gains, points = (np.array(part) for part in zip(*self._points, strict=True))
+        shares = np.zeros(gains.size)
+        shares[np.argmax(values)] = 1.0
+        maximise_on_simplex(points @ points.T / self.lam, gains, shares, 0.0)
+        gain, p = float(shares @ gains), shares @ points
+        value = self._dual_value(gain, p)
+        self._points = [(value, gain, p)]
+        return value
+
+    def _dual_value(self, gain: float, p: np.ndarray) -> float:
+        return gain - 0.5 * float(p @ p) / self.lam
 
 
 def smoothing(chains: Chains, tol: float, max_iter: int) -> Iterator[Iterate]:
@@ -71,7 +94,7 @@ def smoothing(chains: Chains, tol: float, max_iter: int) -> Iterator[Iterate]:
     loss, w, done = SmoothedLoss(chains), np.zeros(chains.n_weights), 0
     primal = chains.risk(w)
     loss.mu = _FIRST * primal
-    yield Iterate(0, w, 0.0, primal, loss.dual)
+    yield Iterate(0, w, 0.0, primal, 0.0)
     while done < max_iter and loss.mu > EPS * primal:
         with np.errstate(over="ignore", invalid="ignore"):
             value, gradient = loss.value_and_gradient(w)
@@ -82,5 +105,5 @@ def smoothing(chains: Chains, tol: float, max_iter: int) -> Iterator[Iterate]:
         found = minimise(loss, stage_tol, min(_STAGE, max_iter - done), start=w)
         w, done = found.w, done + max(found.n_iter, 1)
         primal = 0.5 * chains.lam * float(w @ w) + chains.risk(w)
-        yield Iterate(done, w, 0.0, primal, loss.dual)
+        yield Iterate(done, w, 0.0, primal, loss.dual())
         loss.mu *= _COOLING
