@@ -1,6 +1,6 @@
 """When Dask pays: the distributed estimators on two local workers against those in memory.
 
-    python -m benchmarks.whole.on_dask --data FOLDER [--parts latency,rtlm,linear] [--quick]
+    python -m benchmarks.whole.on_dask --data FOLDER [--parts latency,rtlm] [--quick]
 
 FOLDER holds the benchmark data and a `load.py` with `load(name) -> (X, y)`. One BLAS thread here
 and on each worker, the fastest of some repeats. Both sides take the same
@@ -19,23 +19,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
-import dask.array as da
 import distributed
 import numpy as np
 import psutil
 from distributed import Client, LocalCluster
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MinMaxScaler
 from threadpoolctl import threadpool_limits
 
 import skscreen
 from benchmarks.support.data import Data
-from skscreen import ScreenedLinearSVC, ScreenedRTLM
-from skscreen.distributed import DistributedLinearSVC, DistributedRTLM
+from skscreen import ScreenedRTLM
+from skscreen.distributed import DistributedRTLM
 
 # Neighbours, and lambda as a share of lambda_max.
 RTLM = [("segment", 20, 1e-2), ("letter", 20, 1e-2), ("letter", 60, 1e-2), ("segment", None, 1e-2)]
-# How often the rows are repeated, with noise.
-LINEAR = [("covtype", 1), ("a9a", 1), ("covtype", 20), ("covtype", 60)]
 
 
 @dataclass
@@ -64,7 +61,7 @@ def main() -> None:
     """Run the parts asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="folder with load.py")
-    parser.add_argument("--parts", default="latency,rtlm,linear")
+    parser.add_argument("--parts", default="latency,rtlm")
     parser.add_argument("--repeats", type=int, default=2, help="the fastest counts")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
@@ -80,7 +77,7 @@ def main() -> None:
         Client(cluster) as client,
     ):
         for part in args.parts.split(","):
-            {"latency": latency, "rtlm": rtlm, "linear": linear}[part](client, data, args)
+            {"latency": latency, "rtlm": rtlm}[part](client, data, args)
 
 
 def latency(client: Client, data: Data, args) -> None:
@@ -122,50 +119,9 @@ def rtlm(client: Client, data: Data, args) -> None:
     print()
 
 
-def linear(client: Client, data: Data, args) -> None:
-    """Print a table of fits of a linear classifier to a relative gap of 1e-6."""
-    print(
-        "| data | loss | rows | MB | passes | in memory, s | Dask, s | ratio | worker, MB |", end=""
-    )
-    print(" objectives differ by |\n|" + "---|" * 10)
-    for name, times in LINEAR[:1] if args.quick else LINEAR:
-        X, y = data(name)
-        y = y == np.argmax(np.bincount(y))
-        X = StandardScaler().fit_transform(np.asarray(X, dtype=np.float64))
-        half = len(X) // 2
-        y = np.concatenate([np.tile(y[:half], times), np.tile(y[half:], times)])
-        sizes = half * times, (len(X) - half) * times
-        rows = da.from_array(X, chunks=((half, len(X) - half), -1))
-        rows = rows.map_blocks(repeated, times, chunks=(sizes, X.shape[1:])).persist()
-        distributed.wait(rows)
-        # What has come from workers may lie at any address, which BLAS is slow on.
-        X = rows.compute().copy()
-        for loss in ("squared_hinge", "hinge"):
-            settings = {"C": 1.0, "loss": loss, "tol": 1e-6}
-            here, there = ScreenedLinearSVC(**settings), DistributedLinearSVC(**settings)
-            warm_up(ScreenedLinearSVC(loss=loss), X[:500], y[:500])
-            peak, dask = fastest(client, there, rows, y, args.repeats)
-            _, plain = fastest(None, here, X, y, args.repeats)
-            difference = abs(np.squeeze(here.objective_) / there.objective_ - 1.0)
-            print(
-                f"| {name} | {loss} | {len(X):,} | {X.nbytes / 2**20:.0f} | {there.n_iter_} | "
-                f"{plain} | {dask} | {ratio(plain, dask)} | {peak:.0f} | {difference:.0e} |",
-                flush=True,
-            )
-        del rows
-    print()
-
-
 def ratio(here: Cost, there: Cost) -> str:
     """Return how many times as fast Dask was, and would be on idle cores."""
     return f"{here.seconds / there.seconds:.2f} ({here.driver / there.on_idle_cores:.2f})"
-
-
-def repeated(X: np.ndarray, times: int) -> np.ndarray:
-    """Return the rows several times over, with a little noise from the second time on."""
-    rng = np.random.default_rng(0)
-    more = [X + 0.01 * rng.standard_normal(X.shape) for _ in range(times - 1)]
-    return np.concatenate([X, *more])
 
 
 def warm_up(model, X, y) -> None:
@@ -176,39 +132,41 @@ def warm_up(model, X, y) -> None:
 def fastest(client: Client | None, model, X, y, repeats: int) -> tuple[float, Cost]:
     """Fit some times; return by how many MB a process grew at most, and the least cost."""
     found = [fitted(client, model, X, y) for _ in range(repeats)]
-    return found[0][0], min((cost for _, cost in found), key=lambda cost: cost.seconds)
+    before, most, _ = found[0]
+    growth = max(most[client is not None :] - before[client is not None :])
+    return growth, min((cost for *_, cost in found), key=lambda cost: cost.seconds)
 
 
-def fitted(client: Client | None, model, X, y) -> tuple[float, Cost]:
-    """Fit; return by how many MB a process grew at most, by samples, and the cost."""
+def fitted(client: Client | None, model, X, y) -> tuple[np.ndarray, np.ndarray, Cost]:
+    """Fit; return MB before and at most, sampled, of driver and workers, and the cost."""
     processes = [psutil.Process()]
     if client is not None:
-        processes = [psutil.Process(pid) for pid in client.run(os.getpid).values()]
-    before = [process.memory_info().rss for process in processes]
-    most, done = list(before), []
+        processes += [psutil.Process(pid) for pid in client.run(os.getpid).values()]
+
+    def sizes():
+        return np.array([process.memory_info().rss / 2**20 for process in processes])
+
+    def spent():
+        return np.array([sum(process.cpu_times()[:2]) for process in processes])
+
+    before, done = sizes(), []
+    most = before.copy()
 
     def sample():
         while not done:
-            for k, process in enumerate(processes):
-                most[k] = max(most[k], process.memory_info().rss)
+            np.maximum(most, sizes(), out=most)
             time.sleep(0.05)
 
     thread = Thread(target=sample)
     thread.start()
     try:
-        spent = [sum(process.cpu_times()[:2]) for process in processes]
-        started, cpu = time.perf_counter(), time.process_time()
+        started, cpu = time.perf_counter(), spent()
         model.fit(X, y)
-        seconds, driver = time.perf_counter() - started, time.process_time() - cpu
-        spent = [
-            sum(process.cpu_times()[:2]) - old
-            for process, old in zip(processes, spent, strict=True)
-        ]
+        seconds, cpu = time.perf_counter() - started, spent() - cpu
     finally:
         done.append(True)
         thread.join()
-    growth = max(high - low for high, low in zip(most, before, strict=True)) / 2**20
-    return growth, Cost(seconds, driver, 0.0 if client is None else max(spent))
+    return before, most, Cost(seconds, cpu[0], cpu[1:].max(initial=0.0))
 
 
 if __name__ == "__main__":
