@@ -40,13 +40,7 @@ class MarginsAt:
 
 @dataclass(frozen=True)
 class PartitionedDecision:
-    """Decisions about all items: a `Decision` for each part, on its worker, and the total counts.
-
-    Parameters
-    ----------
-    decisions : Parts
-    n_zero, n_linear : int
-    """
+    """Decisions about all items: a `Decision` for each part, on its worker, and total counts."""
 
     decisions: Parts
     n_zero: int
@@ -57,16 +51,7 @@ class PartitionedComparisons:
     """Comparisons in parts on workers; does what solver and screening ask of `Comparisons`.
 
     Sums are taken in the order of the parts, so that they do not depend on which worker did what.
-
-    Parameters
-    ----------
-    parts : Parts
-        Of `Comparisons`.
-    kind : type
-        That of the parts.
-    n_features, n_items : int
-    has_long_rows : bool
-        As that of `Comparisons`, for any of the parts.
+    The parts are of type `kind`; `has_long_rows` tells whether any of them has.
     """
 
     # Single items are on the workers, so the interior-point method is not used, and the work of an
@@ -96,18 +81,10 @@ class PartitionedComparisons:
         kind: type[Comparisons],
         n_parts: int | None = None,
     ) -> Self:
-        """Build the triplets of nearest neighbours on the workers.
+        """Build the triplets of nearest neighbours of X (n, d), of classes (n,), on workers.
 
-        Parameters
-        ----------
-        client : Client
-        X : ndarray of shape (n, d)
-            Goes to every worker that builds a part.
-        codes : ndarray of shape (n,)
-        n_neighbors : int or None
-        kind : type
-        n_parts : int, optional
-            One for each thread of the workers when not given.
+        X goes to every worker that builds a part; there is one for each thread unless `n_parts` is
+        given.
         """
         places = addresses(client)
         # Sorted by class, so that the anchors of a part share neighbours.

@@ -65,26 +65,13 @@ _MOST_FAILURES = 15
 
 @dataclass(frozen=True)
 class Problems:
-    """All problems that share the rows.
+    """All n problems that share the rows."""
 
-    Parameters
-    ----------
-    positive : ndarray of int, shape (n,)
-        Code of the class against the rest.
-    Cs : ndarray of shape (n,)
-    scale : float
-        Entry of every row for the intercept; 0 for none.
-    hinge : bool
-        Or else the squared hinge.
-    width : int
-        Number of weights D, with that of the intercept.
-    """
-
-    positive: np.ndarray
-    Cs: np.ndarray
-    scale: float
-    hinge: bool
-    width: int
+    positive: np.ndarray  # (n,) code of the class against the rest
+    Cs: np.ndarray  # (n,)
+    scale: float  # entry of every row for the intercept; 0 for none
+    hinge: bool  # or else the squared hinge
+    width: int  # number of weights D, with that of the intercept
 
     @property
     def with_matrix(self) -> bool:
@@ -115,16 +102,9 @@ class Iterate:
 
 
 class Newton:
-    """All problems on their way; each pass moves those that are not solved yet.
+    """All problems on their way from W (n, D), to relative gaps of `tol`.
 
-    Parameters
-    ----------
-    rows : LocalRows or ClusterRows
-    problems : Problems
-    W : ndarray of shape (n, D)
-        Start.
-    tol : float
-        Relative duality gap to reach.
+    Each pass moves those that are not solved yet.
     """
 
     def __init__(
@@ -349,13 +329,7 @@ class LocalRows:
 
 
 class ClusterRows:
-    """Blocks on workers. Sums are added in the order of the blocks.
-
-    Attributes
-    ----------
-    n_passes : int
-        How often all rows were read.
-    """
+    """Blocks on workers, read `n_passes` times. Sums are added in the order of the blocks."""
 
     def __init__(self, blocks: Parts):
         self._blocks, self.n_passes = blocks, 0

@@ -41,33 +41,16 @@ _TOGETHER, _FEWEST = 2**16, 512
 
 @dataclass(frozen=True)
 class Task:
-    """What a pass computes, for some of the problems.
+    """What a pass computes, for n of the problems."""
 
-    Parameters
-    ----------
-    columns : ndarray of int, shape (n,)
-        Positions of these problems among all.
-    positive : ndarray of int, shape (n,)
-        Code of the class against the rest.
-    taken : ndarray of bool, shape (n,)
-        Whether a new step begins where the last pass was.
-    moved : ndarray of bool, shape (n,)
-        Whether the dual factors of the last pass become the base.
-    widths : ndarray of shape (n, 2) or (n, 0)
-        Of the smoothed hinge, and of that of "next"; none for the squared hinge.
-    scale : float
-        B, entry of every row for the intercept; 0 for none.
-    with_matrix : bool
-        Whether second derivatives are summed up as matrices; else their diagonal, and factors of
-        rows are kept for products.
-    """
-
-    columns: np.ndarray
-    positive: np.ndarray
-    taken: np.ndarray
-    moved: np.ndarray
-    widths: np.ndarray
-    scale: float
+    columns: np.ndarray  # (n,) positions of these problems among all
+    positive: np.ndarray  # (n,) code of the class against the rest
+    taken: np.ndarray  # (n,) whether a new step begins where the last pass was
+    moved: np.ndarray  # (n,) whether the dual factors of the last pass become the base
+    widths: np.ndarray  # (n, 2) of the smoothed hinge, here and next; (n, 0) for the squared one
+    scale: float  # B, entry of every row for the intercept; 0 for none
+    # Whether second derivatives are summed up as matrices; else their diagonal, and factors of rows
+    # are kept for products.
     with_matrix: bool
 
 

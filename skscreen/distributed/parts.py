@@ -85,13 +85,7 @@ def broadcast(array: np.ndarray) -> np.ndarray:
 
 
 class Parts:
-    """Futures of parts, in a fixed order.
-
-    Parameters
-    ----------
-    client : Client
-    futures : sequence of Future
-    """
+    """Futures of parts, in a fixed order."""
 
     def __init__(self, client: Client, futures: Sequence):
         self.client, self.futures = client, list(futures)
@@ -104,15 +98,8 @@ class Parts:
     ) -> Self:
         """Return function(part, *shared, *own) of every part, which stays on the workers.
 
-        Parameters
-        ----------
-        function : callable
-        *shared : object
-            The same for all parts.
-        each : sequence of sequences, optional
-            Further arguments, futures among them, each with one entry for every part.
-        name : str, optional
-            Name of the tasks on dashboards; that of the function by default.
+        `each` has further arguments, futures among them, with one entry for every part; `name` is
+        that of the tasks on dashboards, by default that of the function.
         """
         columns = [[value] * len(self) for value in shared]
         columns += [column.futures if isinstance(column, Parts) else column for column in each]

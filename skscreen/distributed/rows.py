@@ -54,48 +54,17 @@ def joined(blocks: list[Block]) -> Block:
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """All blocks, and what the driver knows of them.
+    """All blocks, and what the driver knows of them."""
 
-    Parameters
-    ----------
-    blocks : Parts
-        Of `Block`.
-    sizes : tuple of int
-        Rows of each block.
-    classes : ndarray of shape (n_classes,)
-        Sorted.
-    n_features : int
-    names : ndarray of str or None
-        Columns of a frame.
-    """
-
-    blocks: Parts
-    sizes: tuple[int, ...]
-    classes: np.ndarray
+    blocks: Parts  # of Block
+    n: int  # rows of all blocks
+    classes: np.ndarray  # sorted
     n_features: int
-    names: np.ndarray | None
-
-    @property
-    def n(self) -> int:
-        """Return the number of rows."""
-        return sum(self.sizes)
+    names: np.ndarray | None  # columns of a frame
 
 
 def read_rows(client, X, y, sample_weight, class_weight) -> LabelledRows:
-    """Bring rows, labels and weights together on workers.
-
-    Parameters
-    ----------
-    client : Client
-    X : dask array or dask frame of shape (n, d)
-    y : dask array, dask series or array-like of shape (n,)
-    sample_weight : as y, or None
-    class_weight : dict, "balanced" or None
-
-    Returns
-    -------
-    LabelledRows
-    """
+    """Bring rows X (n, d), labels y (n,) and weights (n,) or None together on workers."""
     names = column_names(X)
     X, y, sample_weight = as_array(X), as_vector("y", y), as_vector("sample_weight", sample_weight)
     # All at once: they may have keys in common, which Dask must not be given twice in two forms.
@@ -118,7 +87,7 @@ def read_rows(client, X, y, sample_weight, class_weight) -> LabelledRows:
         for *parts, place in zip(*labelled, spread(client, rows.futures, sizes), strict=True)
     ]
     blocks = _weighted(Parts(client, blocks), classes, class_weight)
-    return LabelledRows(blocks, tuple(sizes), classes, n_features, names)
+    return LabelledRows(blocks, sum(sizes), classes, n_features, names)
 
 
 def is_frame(values) -> bool:
