@@ -79,12 +79,15 @@ class Box:
         shifts = _NONE if self.shifts is None else self.shifts
         return self.target, self.low, self.high, shifts, self.free, self.outer_sum
 
+    # Where a primal value overflows there is no gap.
+    @np.errstate(over="ignore", invalid="ignore")
     def view(self, beta: np.ndarray, f: np.ndarray) -> View:
         """Return the certificate of a point with scores f, for the best intercept."""
         g = self.target - f
         b, gap, primal = loops.view(*self._arrays, beta, g)
         return View(b, g - b, gap, primal)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def certify(
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
     ) -> tuple[View, np.ndarray, np.ndarray]:
@@ -97,6 +100,7 @@ class Box:
         b, gap, primal = loops.certify(*self._arrays, beta, f, errors, parts, losses)
         return View(b, self.target - f - b, gap, primal), parts, losses
 
+    @np.errstate(over="ignore", invalid="ignore")
     def stretched(
         self, beta: np.ndarray, f: np.ndarray, errors: np.ndarray
     ) -> tuple[float, View] | None:

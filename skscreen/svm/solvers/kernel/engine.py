@@ -97,7 +97,7 @@ class Engine:
     def scores(self, I, beta, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return the contributions of beta at I to the scores of J, and bounds on their errors."""
         used = np.flatnonzero(beta)
-        values, errors = self.values.dot(I[used], beta[used], J, double)
+        values, errors = self.values.dot(I[used], beta[used], J, double or self.whole)
         if self.square_bias:
             values += self.square_bias * fsum(beta[used])
         return values, errors + EPS * np.abs(values)
