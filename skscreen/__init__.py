@@ -23,11 +23,10 @@ from skscreen.sequence.kernel_chain import KernelChainClassifier
 from skscreen.sequence.max_margin import MaxMarginChain
 from skscreen.sequence.transformer import SequenceTransformer
 from skscreen.svm.certified.api import svc_certified_C, svr_certified_C
-from skscreen.svm.cv import ScreenedSVCCV
+from skscreen.svm.cv import ScreenedSVCCV, ScreenedSVRCV
 from skscreen.svm.linear_svc import ScreenedLinearSVC
 from skscreen.svm.linear_svr import ScreenedLinearSVR
 from skscreen.svm.path import svc_path, svr_path
-from skscreen.svm.regression_cv import ScreenedSVRCV
 from skscreen.svm.screened.api import screen_samples
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR

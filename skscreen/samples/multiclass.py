@@ -16,7 +16,29 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from skscreen.samples.labels import Labels, check_problems
 
 
-class OneVsRest:
+class _Classes:
+    """What all divisions into problems of two classes have."""
+
+    # What is taken from scores before they are learned: nothing, unlike in a regression.
+    shift = 0.0
+
+    @property
+    def content(self) -> tuple:
+        """All that the problems depend on beside the samples and the loss."""
+        return self.labels.codes, self.labels.weights, type(self).__name__
+
+    def signed(self, problem: int, alpha: np.ndarray) -> np.ndarray:
+        """Return sign times dual variable of the samples of a problem."""
+        return self.signs(problem) * alpha
+
+    def by_class(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return some samples class by class, and how many each class has, absent ones too."""
+        labels, codes = self.labels, self.labels.codes[found]
+        counts = np.bincount(labels.present[codes], minlength=labels.all_classes.size)
+        return found[np.argsort(codes, kind="stable")], counts
+
+
+class OneVsRest(_Classes):
     """One problem for each class, on all samples; one problem for two classes."""
 
     def __init__(self, labels: Labels):
@@ -42,14 +64,14 @@ class OneVsRest:
 
     def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
         """Return sign times dual variable, a row for each problem, a column for each sample."""
-        return np.stack([self.signs(k) * alpha for k, alpha in enumerate(alphas)])
+        return np.stack([self.signed(k, alpha) for k, alpha in enumerate(alphas)])
 
     def check(self, n_features: int) -> None:
         """Refuse dual variables and weights that would not fit, before they are made."""
         check_problems(self.n_problems, "class", self.n_variables, n_features)
 
 
-class OneVsOne:
+class OneVsOne(_Classes):
     """One problem for each pair of more than two classes, on the samples of these."""
 
     def __init__(self, labels: Labels):

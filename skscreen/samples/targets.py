@@ -1,5 +1,6 @@
 """Targets and weights of the samples of a regression, checked and brought to one form."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -64,3 +65,55 @@ LOSSES = {
     "epsilon_insensitive": epsilon_insensitive,
     "squared_epsilon_insensitive": squared_epsilon_insensitive,
 }
+
+
+class BothSides:
+    """A regression as one problem in which each sample stands twice; in the place of a `Division`.
+
+    A free intercept absorbs any shift of the targets, and a large one would cost digits: they are
+    counted from `shift` then, their median.
+    """
+
+    n_problems = 1
+
+    def __init__(self, targets: Targets, epsilon: float, free: bool):
+        self.labels, self._epsilon = targets, epsilon
+        self.shift = float(np.median(targets.values)) if free else 0.0
+        self._values, self.everyone = targets.values - self.shift, np.arange(targets.rows.size)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of dual variables."""
+        return 2 * self.everyone.size
+
+    @property
+    def content(self) -> tuple:
+        """All that the problem depends on beside the samples and the loss."""
+        return self._values, self.labels.repetitions, self._epsilon
+
+    def rows(self, problem: int) -> np.ndarray:
+        """Return which of the samples take part: all."""
+        return self.everyone
+
+    def signs(self, problem: int) -> None:
+        """Return None: each sample has both signs."""
+
+    def losses(self, loss: str) -> SampleLosses:
+        """Return the losses at C = 1 of both sides, (2 n,)."""
+        return LOSSES[loss](self._values, self.labels.repetitions, self._epsilon)
+
+    def signed(self, problem: int, alpha: np.ndarray) -> np.ndarray:
+        """Return dual variables of positive minus those of negative residuals, (n,)."""
+        above, below = np.split(alpha, 2)
+        return above - below
+
+    def dual_coefs(self, alphas: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the same as a row."""
+        return self.signed(0, alphas[0])[None]
+
+    def by_class(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return some samples, and their number, (1,): there are no classes."""
+        return found, np.array([found.size])
+
+    def check(self, n_features: int) -> None:
+        """Refuse nothing: there is one problem."""

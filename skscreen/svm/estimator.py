@@ -1,46 +1,24 @@
-"""Base of the support vector classifiers: fits, scores and fitted attributes."""
+"""Base of the support vector machines: fits, scores and fitted attributes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import deprecated
+from sklearn.base import BaseEstimator, _fit_context, is_classifier
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from skscreen.core.floats import EPS
 from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import check_store
-from skscreen.fitting.training_data import remember
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.kernel import Kernel
-from skscreen.samples.multiclass import (
-    Division,
-    OneVsOne,
-    class_scores,
-    pair_scores,
-    vote,
-    with_absent_pairs,
-)
-from skscreen.samples.score_classifier import (
-    ScoreClassifierMixin,
-    equal_to_best,
-    with_absent,
-    without_noise,
-)
+from skscreen.samples.multiclass import OneVsOne, pair_scores
 from skscreen.svm.crammer_singer.fit import joint_solutions
 from skscreen.svm.l1.fit import L1Fits
-from skscreen.svm.probabilities import probabilities, sigmoids
-from skscreen.svm.problem import SVMProblem, asked, build
-from skscreen.svm.screened.own import OwnScreening
+from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build
 from skscreen.svm.solvers.solution import SampleSolution, steps_of
 from skscreen.svm.uncertified import NO_CERTIFICATE, SHIFTED
 
@@ -62,22 +40,18 @@ def warn_of_flaws(model, solutions: Sequence[SampleSolution]) -> None:
     warn_unless_converged(certified, model.tol, model.max_iter, ADVICE)
 
 
-# Rounding errors of scores, relative to the size of their terms, and the largest that may hide a
-# score: the terms are sums over all support vectors, whose errors mostly cancel.
-_TIE, _MOST_NOISE = 8.0 * EPS, 1e-8
+class BaseSVM(CallbackSupportMixin, BaseEstimator):
+    """Base of the support vector machines.
 
-
-class BaseSVC(OwnScreening, CallbackSupportMixin, ScoreClassifierMixin, BaseEstimator):
-    """Base of the support vector classifiers: fits all two-class problems and computes scores.
-
-    The parameters are those of `ScreenedSVC`; subclasses may fix some of them as class attributes.
+    The parameters are those of `ScreenedSVC` or `ScreenedSVR`; subclasses may fix some of them as
+    class attributes.
     """
 
     # Whether coefficients are sparse if samples are, as in `SVC`; the least value of `n_iter_`.
     sparse_coefs, fewest = True, 0
 
-    # The penalty of the weights.
-    penalty = "l2"
+    # Parameters that not all have.
+    penalty, multi_class, probability, n_jobs = "l2", "ovo", "deprecated", None
 
     # Samples with known scores, and these scores, with a column for each problem.
     _known: tuple | None = None
@@ -85,14 +59,14 @@ class BaseSVC(OwnScreening, CallbackSupportMixin, ScoreClassifierMixin, BaseEsti
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y, sample_weight=None) -> Self:
-        """Learn the classifier.
+        """Learn from samples.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Best standardised. The square kernel matrix for ``kernel="precomputed"``.
         y : array-like of shape (n_samples,)
-            Class labels.
+            Class labels, or the targets of a regression.
         sample_weight : array-like of shape (n_samples,), optional
             Weights >= 0, which multiply C.
 
@@ -103,211 +77,30 @@ class BaseSVC(OwnScreening, CallbackSupportMixin, ScoreClassifierMixin, BaseEsti
         forget(self)
         problem = build(self, X, y, sample_weight, check_store(self.store), once=True)
         learn(self, float(self.C), problem)
-        self._sigmoids = None
         if self.probability != "deprecated":
-            warn_user(
-                "The `probability` parameter was deprecated in scikit-learn 1.9 and goes with that "
-                "of SVC. Use `CalibratedClassifierCV(ScreenedSVC(), ensemble=False)` instead of "
-                "`ScreenedSVC(probability=True)`.",
-                FutureWarning,
-            )
-        if self.probability not in ("deprecated", False):
-            kernel, fixed = problem.kernel, {"probability": "deprecated", "store": None}
-            fixed |= {"kernel": kernel.name, "gamma": kernel.gamma, "class_weight": None}
-            fold = clone(self).set_params(verbose=0, decision_function_shape="ovr", **fixed)
-            self._sigmoids = sigmoids(fold, problem)
+            self._calibrate(problem)
         return self
 
-    def decision_function(self, X) -> np.ndarray:
-        """Return f(x): positive for the second of two classes, otherwise one column for each class.
+    def _known_scores(self, X) -> np.ndarray | None:
+        """Return the scores of samples that a search has asked about before, if these are they."""
+        return self._known[1] if self._known is not None and X is self._known[0] else None
 
-        For one-vs-one, the column of a class holds its number of votes plus less than half a vote
-        for the sum of its scores. With ``decision_function_shape="ovo"`` there is a column for each
-        pair of classes, with its scores, positive for the first class.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Kernel values with all training samples for ``kernel="precomputed"``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_problems)
-        """
-        scores, present, n_classes = self._scores(X), self._present, self.classes_.size
-        if n_classes > 2 and self.multi_class == self.decision_function_shape == "ovo":
-            # Two classes are a problem in which the second one is positive.
-            pairs = scores if self._one_against_one else -scores
-            return with_absent_pairs(pairs, present, n_classes)
-        if self._one_against_one:
-            scores = class_scores(scores, present.size)
-        scores = scores[:, 0] if scores.shape[1] == 1 else scores
-        return with_absent(scores, present, n_classes)
-
-    def predict(self, X) -> np.ndarray:
-        """Return the class of each sample.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-
-        Raises
-        ------
-        ValueError
-            If ties are to be broken with ``decision_function_shape="ovo"``.
-        """
-        check_is_fitted(self)
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError(
-                "break_ties must be False when decision_function_shape is 'ovo'; use "
-                "decision_function_shape='ovr'."
-            )
-        if self._kernel.name not in ("linear", "precomputed") and self.dual_coef_.shape[0] == 1:
-            return self._seen[(self._decisive_scores(X) > 0.0).astype(np.intp)]
-        if not self._one_against_one:
-            return super().predict(X)
-        scores, n_classes = self._scores(X), self._present.size
-        if self.break_ties:
-            return self._seen[class_scores(scores, n_classes).argmax(axis=1)]
-        return self._seen[vote(scores, n_classes)]
-
-    @property
-    def _seen(self) -> np.ndarray:
-        """The classes of samples with weight."""
-        return self.classes_[self._present]
-
-    def _decisive_scores(self, X) -> np.ndarray:
-        """Return the scores of two classes, precise enough for their signs."""
-        if self._known is not None and X is self._known[0]:
-            return self._scores(X)[:, 0]
-        X = asked(self, self._kernel, X)
-        b, coef = float(self.intercept_[0]), self._dense_dual_coef[0]
-        with at_most(self.n_jobs):
-            scores = self._kernel.decisive_scores(X, self.support_vectors_, coef, b)
-        return without_noise(scores[:, None], self._rounding(X))[:, 0]
-
-    def _has_probabilities(self) -> bool:
-        """Whether there are probabilities; otherwise the error names what has them."""
-        return self.probability not in ("deprecated", False)
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X) -> np.ndarray:
-        """Return the probabilities of classes, by Platt scaling and coupling of pairs.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        if getattr(self, "_sigmoids", None) is None:
-            raise NotFittedError(
-                "predict_proba is not available when fitted with probability=False"
-            )
-        found = probabilities(self._scores(X), self._sigmoids, self._one_against_one)
-        out = np.zeros((len(found), self.classes_.size))
-        out[:, self._present] = found
-        return out
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X) -> np.ndarray:
-        """Return the logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return np.log(self.predict_proba(X))
-
-    @deprecated("Attribute `probA_` was deprecated in scikit-learn 1.9, as `probability` was.")
-    @property
-    def probA_(self) -> np.ndarray:
-        """Factors of scores in the sigmoids of `predict_proba`, (n_problems,) or empty."""
-        return self._sigmoids[:, 0] if self._sigmoids is not None else np.empty(0)
-
-    @deprecated("Attribute `probB_` was deprecated in scikit-learn 1.9, as `probability` was.")
-    @property
-    def probB_(self) -> np.ndarray:
-        """Constants in the sigmoids of `predict_proba`, (n_problems,) or empty."""
-        return self._sigmoids[:, 1] if self._sigmoids is not None else np.empty(0)
-
-    def __getattr__(self, name: str):
-        """Name an alternative in the error about missing probabilities."""
-        text = f"{type(self).__name__!r} object has no attribute {name!r}"
-        if name in ("predict_proba", "predict_log_proba"):
-            text = (
-                f"{text}. Use CalibratedClassifierCV({type(self).__name__}(...), ensemble=False)"
-                ".fit(X, y).predict_proba(X), of sklearn.calibration."
-            )
-        raise AttributeError(text)
-
-    def _scores(self, X) -> np.ndarray:
-        """Return the scores of all problems, one column each; equal up to rounding means equal."""
-        check_is_fitted(self)
-        known = self._known[1] if self._known is not None and X is self._known[0] else None
-        if known is None or self._kernel.has_lengths:
-            X = asked(self, self._kernel, X)
-        with at_most(self.n_jobs):
-            scores = self._raw_scores(X) if known is None else known
-        errors = self._rounding(X)
-        if self._one_against_one or scores.shape[1] == 1:
-            return without_noise(scores, errors)
-        return equal_to_best(scores, errors)
-
-    def _rounding(self, X) -> np.ndarray:
-        """Return estimates of rounding errors of scores, of shape (n or 1, n_problems).
-
-        |sum_j alpha_j K(x, x_j)| is at most sqrt(K(x, x)) sum_j alpha_j sqrt(K(x_j, x_j)). An
-        intercept has the errors of the scores of support vectors, from which it was computed.
-        """
-        sizes = self._sums
-        if self._kernel.has_lengths:
-            lengths = self._kernel.lengths(X, self.support_vectors_)
-            longest = self._longest if self.fit_intercept else 0.0
-            sizes = np.maximum(lengths, longest)[:, None] * sizes
-        return np.atleast_2d(np.minimum(_TIE * (sizes + np.abs(self.intercept_)), _MOST_NOISE))
+    def _raw_scores(self, X) -> np.ndarray:
+        """Return the scores of all problems, one column each, of samples from `asked`."""
+        if self._kernel.name == "linear":
+            coef = self.coef_ if self.coef_.ndim == 2 else self.coef_[None]
+            if sparse.issparse(X) and sparse.issparse(coef):
+                # scikit-learn multiplies sparse matrices of one dtype only.
+                X = X.astype(np.float64, copy=False)
+            return safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
+        X = X[:, self.support_] if self._kernel.name == "precomputed" else X
+        scores = self._kernel.scores(X, self.support_vectors_, self._dense_dual_coef.T)
+        return scores + self.intercept_
 
     @property
     def _dense_dual_coef(self) -> np.ndarray:
         coefs = self.dual_coef_
         return coefs.toarray() if sparse.issparse(coefs) else coefs
-
-    def _raw_scores(self, X) -> np.ndarray:
-        if self._kernel.name == "linear":
-            if sparse.issparse(X) and sparse.issparse(self.coef_):
-                # scikit-learn multiplies sparse matrices of one dtype only.
-                X = X.astype(np.float64, copy=False)
-            return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-        X = X[:, self.support_] if self._kernel.name == "precomputed" else X
-        coefs = self._dense_dual_coef
-        if not self._one_against_one:
-            scores = self._kernel.scores(X, self.support_vectors_, coefs.T)
-            return scores + self.intercept_
-        sizes = self.n_support_[self._present]
-        parts = (slice(end - size, end) for size, end in zip(sizes, sizes.cumsum(), strict=True))
-        precomputed = self._kernel.name == "precomputed"
-        return pair_scores(
-            [
-                self._kernel.scores(
-                    X[:, part] if precomputed else X,
-                    self.support_vectors_[part],
-                    coefs[:, part].T,
-                )
-                for part in parts
-            ],
-            self.intercept_,
-        )
 
     def __sklearn_tags__(self):
         """Sparse data are accepted; a precomputed kernel is cut along both axes."""
@@ -321,116 +114,80 @@ class BaseSVC(OwnScreening, CallbackSupportMixin, ScoreClassifierMixin, BaseEsti
 
 
 def learn(
-    model: BaseSVC, C: float, problem: SVMProblem, starts: Sequence[np.ndarray] | None = None
-) -> BaseSVC:
-    """Solve all problems for one C and set the attributes of the estimator.
+    model: BaseSVM, C: float, problem: SVMProblem, starts: Sequence[np.ndarray] | None = None
+) -> BaseSVM:
+    """Solve all problems, built for a model, for one C and set the attributes of the estimator.
 
-    Parameters
-    ----------
-    model : ScreenedSVC or ScreenedLinearSVC
-    C : float
-    problem : SVMProblem
-        Built for `model`.
-    starts : sequence of ndarray of shape (n,), optional
-        Dual variables to start each problem from.
+    `starts` are dual variables to start each problem from.
     """
     problem.division.check(problem.X.shape[1])
     if model.multi_class == "crammer_singer":
         return _learn_together(model, C, problem)
     n_problems, solutions = problem.division.n_problems, []
-    before, found = np.zeros(n_problems, np.int64), None
-    if starts is None and model.penalty == "l2":
-        if (found := problem.starts(C, model.tol)) is not None:
-            starts, before = found
     n_threads = min(effective_n_jobs(model.n_jobs), n_problems)
     blas_threads = blas_threads_for(problem.kernel.width, n_threads)
-    with Tasks(model, n_problems, "class") as tasks, blas_threads, at_most(model.n_jobs):
-        solved = _solved(problem, C, model, starts, n_threads)
-        for solution, steps in zip(solved, before, strict=True):
-            if steps:
-                solution = replace(solution, n_iter=solution.n_iter + int(steps))
+    kind = "class" if is_classifier(model) else "fit"
+    with Tasks(model, n_problems, kind) as tasks, blas_threads, at_most(model.n_jobs):
+        for solution in _solved(problem, C, model, starts, n_threads):
             solutions.append(solution)
             tasks.end_task(len(solutions) / n_problems, solution.line)
     warn_of_flaws(model, solutions)
-    return _set(model, problem.X, problem.division, problem.kernel, solutions)
+    return _set(model, problem.data, solutions)
 
 
-def _learn_together(model: BaseSVC, C: float, problem: SVMProblem) -> BaseSVC:
+def _learn_together(model: BaseSVM, C: float, problem: SVMProblem) -> BaseSVM:
     """Solve the one problem of all classes and set the attributes of the estimator."""
     with Tasks(model, 1, "fit") as tasks, at_most(model.n_jobs):
         solutions = joint_solutions(model, problem, C)
         tasks.end_task(1.0, solutions[0].line)
     warn_of_flaws(model, solutions[:1])
-    return _set(model, problem.X, problem.division, problem.kernel, solutions)
+    return _set(model, problem.data, solutions)
 
 
 def _solved(
-    problem: SVMProblem, C: float, model: BaseSVC, starts: Sequence[np.ndarray] | None, n_threads
-) -> Iterable[SampleSolution]:
-    """Return the solutions of all problems for one C, one after the other."""
-    solve = problem.solve
+    problem: SVMProblem, C: float, model: BaseSVM, starts: Sequence | None, n_threads: int
+) -> Iterator[SampleSolution]:
+    """Yield the solutions of all problems for one C, one after the other."""
+    n_problems, solve = problem.division.n_problems, problem.solve
+    spent = np.zeros(n_problems, np.int64)
     if model.penalty == "l1":
         solve = L1Fits(model, problem).solve
-    calls = (
-        (k, C, model.tol, None if starts is None else starts[k])
-        for k in range(problem.division.n_problems)
-    )
+    elif starts is None and (found := problem.starts(C, model.tol)) is not None:
+        starts, spent = found
+    calls = ((k, C, model.tol, None if starts is None else starts[k]) for k in range(n_problems))
     if n_threads == 1:
-        return (solve(*call) for call in calls)
-    threads = Parallel(n_threads, require="sharedmem", return_as="generator")
-    return threads(delayed(solve)(*call) for call in calls)
+        solved = (solve(*call) for call in calls)
+    else:
+        threads = Parallel(n_threads, require="sharedmem", return_as="generator")
+        solved = threads(delayed(solve)(*call) for call in calls)
+    for solution, steps in zip(solved, spent.tolist(), strict=True):
+        yield replace(solution, n_iter=solution.n_iter + steps) if steps else solution
 
 
 def fitted(
-    model: BaseSVC,
-    X,
-    division: Division,
-    kernel: Kernel,
+    model: BaseSVM,
+    data: TrainingSet,
     solutions: Sequence[SampleSolution],
     known: tuple | None = None,
-) -> BaseSVC:
+) -> BaseSVM:
     """Return the fitted estimator of one value of C, all of whose problems are solved.
 
-    Parameters
-    ----------
-    model : ScreenedSVC or ScreenedLinearSVC
-        For which the problems were built.
-    X : array or CSR of shape (n_samples, n_features)
-    division : Division
-    kernel : Kernel
-    solutions : sequence of SampleSolution
-        Finished, see `SVMProblem.finish`.
-    known : tuple, optional
-        Samples that it will be asked about, and their scores; see `scores_on_path`.
+    `solutions` are finished, see `SVMProblem.finish`. `known` are samples that it will be asked
+    about, and their scores; see `scores_on_path`.
     """
     out = clone_for(model, C=solutions[0].C)
     out._known = known
-    return _set(out, X, division, kernel, solutions)
+    return _set(out, data, solutions)
 
 
 def scores_on_path(
-    model: BaseSVC,
-    X,
-    division: Division,
-    kernel: Kernel,
-    path: Sequence[Sequence[SampleSolution]],
-    X_new,
+    model: BaseSVM, data: TrainingSet, path: Sequence[Sequence[SampleSolution]], X_new
 ) -> list[np.ndarray]:
     """Return the scores of samples for several values of C, with kernel values computed once.
 
-    Parameters
-    ----------
-    model, X, division
-        See `fitted`.
-    kernel : Kernel
-    path : sequence of sequence of SampleSolution
-        For each C the solutions of all problems.
-    X_new : array-like or sparse matrix of shape (n, n_features)
-
-    Returns
-    -------
-    list of ndarray of shape (n, n_problems)
+    `path` has for each C the solutions of all problems; scores are of shape (n, n_problems).
     """
+    division, kernel = data.division, data.kernel
     X_new = asked(model, kernel, X_new)
     alphas = [[found.alpha for found in solutions] for solutions in path]
     signed = np.concatenate([division.dual_coefs(each) for each in alphas])
@@ -443,7 +200,7 @@ def scores_on_path(
         if kernel.name == "precomputed":
             scores = X_new[:, rows] @ signed[:, used].T
         else:
-            scores = kernel.scores(X_new, X[rows], signed[:, used].T)
+            scores = kernel.scores(X_new, data.X[rows], signed[:, used].T)
         parts.append(np.split(scores, len(path), axis=1))
     for found, solutions in zip(zip(*parts, strict=True), path, strict=True):
         intercepts = np.array([solution.b for solution in solutions])
@@ -451,49 +208,28 @@ def scores_on_path(
     return out
 
 
-def support_vectors(kernel: Kernel, X, rows: np.ndarray):
-    """Return some of the training samples in double precision; none of objects without numbers."""
-    if kernel.name == "precomputed":
-        X = None if kernel.function is None else kernel.function.rows
-    return np.empty((0, 0)) if X is None else X[rows].astype(np.float64, copy=False)
-
-
-def _set(
-    model: BaseSVC, X, division: Division, kernel: Kernel, solutions: Sequence[SampleSolution]
-) -> BaseSVC:
+def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution]) -> BaseSVM:
     """Set all fitted attributes in one step, so that an interrupt leaves all or none."""
-    as_samples = sparse.issparse(X) and model.sparse_coefs
-    shown = type(X) if as_samples else np.asarray
-    labels, signed = division.labels, division.dual_coefs([found.alpha for found in solutions])
-    found = np.flatnonzero(signed.any(axis=0))
-    found = found[np.argsort(labels.codes[found], kind="stable")]
-    rows, precomputed = labels.rows[found], kernel.name == "precomputed"
-    intercepts = np.array([solution.b for solution in solutions])
-    vectors = support_vectors(kernel, X, rows)
-    lengths = np.zeros(labels.rows.size)
-    if precomputed:
-        lengths[found] = np.abs(X[rows, rows]).max(initial=0.0)
-    else:
-        lengths[found] = kernel.lengths(vectors, vectors)
-        # Those of other samples are the same where they are not known.
-        lengths = lengths if kernel.has_lengths else lengths**2
-    sums = [s.alpha @ lengths[division.rows(k)] for k, s in enumerate(solutions)]
-    certificates = [solution.certificate for solution in solutions]
-    primals = [float(certificate.primal) for certificate in certificates]
-    is_one_problem = len(primals) == 1 or model.multi_class == "crammer_singer"
-    model._kernel, model._one_against_one = kernel, isinstance(division, OneVsOne)
-    model._present = labels.present
-    model._sums, model._longest = np.array(sums), lengths.max()
+    X, division, kernel = data.X, data.division, data.kernel
+    shown = type(X) if sparse.issparse(X) and model.sparse_coefs else np.asarray
+    signed = division.dual_coefs([solution.alpha for solution in solutions])
+    found, counts = division.by_class(np.flatnonzero(signed.any(axis=0)))
+    rows = division.labels.rows[found]
+    if kernel.name == "precomputed":
+        # There are no vectors, unless the kernel is a function of rows of numbers.
+        X = None if kernel.function is None else kernel.function.rows
+    primals = np.array([float(solution.certificate.primal) for solution in solutions])
+    is_one_problem = len(solutions) == 1 or model.multi_class == "crammer_singer"
     learned = {
-        "classes_": labels.all_classes,
+        "_kernel": kernel,
         "support_": rows,
-        "n_support_": np.bincount(
-            labels.present[labels.codes[found]], minlength=labels.all_classes.size
+        "n_support_": counts,
+        "intercept_": np.array([solution.b for solution in solutions]),
+        "support_vectors_": (
+            np.empty((0, 0)) if X is None else X[rows].astype(np.float64, copy=False)
         ),
-        "intercept_": intercepts,
-        "support_vectors_": vectors,
-        "objective_": primals[0] if is_one_problem else np.array(primals),
-        "dual_gap_": float(np.max([each.relative_gap for each in certificates])),
+        "objective_": float(primals[0]) if is_one_problem else primals,
+        "dual_gap_": float(np.max([each.certificate.relative_gap for each in solutions])),
         "n_iter_": max(model.fewest, *(int(solution.n_iter) for solution in solutions)),
         "screening_history_": steps_of(solutions),
         "screening_parameter_": "C",
@@ -504,6 +240,5 @@ def _set(
         learned["gamma_"] = kernel.gamma
     if kernel.name == "linear":
         learned["coef_"] = shown(np.stack([solution.w for solution in solutions]))
-    vars(model).update(learned)
-    remember(model, X, labels, kernel)
+    vars(model).update(learned | model._own_attributes(data, solutions, found, learned))
     return model

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.store import Store
-from skscreen.svm.estimator import BaseSVC
+from skscreen.svm.classifier import BaseSVC
 from skscreen.svm.problem import LOSSES, SOLVERS
 from skscreen.svm.screening.rules import BOUNDS
 
@@ -185,7 +185,6 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     # Parameters of `ScreenedSVC` that are fixed here.
     kernel, gamma, degree, coef0, cache_size = "linear", "scale", 3, 0.0, 1000
     intercept, decision_function_shape, break_ties = "penalised", "ovr", False
-    probability = "deprecated"
     sparse_coefs = False
 
     def __init__(

@@ -1,7 +1,6 @@
 """Paths of support vector machines and regressions over C."""
 
 from dataclasses import dataclass
-from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -11,22 +10,42 @@ from skscreen.fitting.grid import positive_values
 from skscreen.fitting.path import PathResult, with_options
 from skscreen.samples.kernel import Kernel
 from skscreen.samples.labels import Labels
-from skscreen.samples.multiclass import Division, divided
 from skscreen.samples.targets import Targets
-from skscreen.svm.class_paths import ClassPaths, OnePath, follow_C
-from skscreen.svm.estimator import fitted
+from skscreen.svm.estimator import BaseSVM, fitted
 from skscreen.svm.l1.path import L1Paths, l1_model
-from skscreen.svm.problem import build
-from skscreen.svm.regression_problem import build_regression, signed
-from skscreen.svm.regressor import fitted as fitted_regression
+from skscreen.svm.paths import Paths, solved_path
+from skscreen.svm.problem import TrainingSet, build
 from skscreen.svm.screened.result import SampleScreening
 from skscreen.svm.solvers.solution import SampleSolution, steps_of
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
 
+_RULES = {
+    "eps": [Interval(Real, 0, 1, closed="neither"), None],
+    "C_max": [Interval(Real, 0, None, closed="neither")],
+}
 
+
+@dataclass(frozen=True, repr=False)
 class PathOverC(PathResult[SampleSolution]):
-    """Base of the paths over C of classifiers and regressions."""
+    """Base of the paths over C of classifiers and regressions.
+
+    `data` are the samples, their problems and their kernel; up to `C_min` solutions are
+    proportional to C.
+    """
+
+    data: TrainingSet
+    C_min: float
+
+    @property
+    def X(self):
+        """Training samples, ndarray or CSR of shape (n_samples, n_features)."""
+        return self.data.X
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel between samples."""
+        return self.data.kernel
 
     @property
     def Cs(self) -> np.ndarray:
@@ -39,8 +58,21 @@ class PathOverC(PathResult[SampleSolution]):
         return "C"
 
     @property
+    def dual_gaps(self) -> np.ndarray:
+        """Relative duality gaps of the full problem, the largest of all problems."""
+        gaps = [
+            [each.certificate.relative_gap for each in solution.problems]
+            for solution in self.solutions
+        ]
+        return np.max(gaps, axis=1)
+
+    @property
     def coefs(self) -> np.ndarray:
-        """Weights of the features, (n_Cs, n_features); linear kernel only."""
+        """Weights of the features; linear kernel only.
+
+        (n_Cs, n_features), for more than two classes (n_Cs, n_problems, n_features), rows as in
+        `coef_` of the estimators.
+        """
         if self.solutions[0].w is None:
             raise AttributeError(
                 f"coefs exist for kernel='linear' only, not for {self.model.kernel!r}; use "
@@ -50,8 +82,23 @@ class PathOverC(PathResult[SampleSolution]):
 
     @property
     def intercepts(self) -> np.ndarray:
-        """Intercepts."""
+        """Intercepts, (n_Cs,), for more than two classes (n_Cs, n_problems)."""
         return np.array([solution.b for solution in self.solutions])
+
+    @property
+    def dual_coefs(self) -> np.ndarray:
+        """Dual variables with signs, (n_Cs, n_samples); zero for samples of weight zero.
+
+        For more than two classes (n_Cs, n_rows, n_samples), rows as in `ScreenedSVC.dual_coef_`.
+        """
+        division = self.data.division
+        rows = [
+            division.dual_coefs([found.alpha for found in solution.problems])
+            for solution in self.solutions
+        ]
+        out = np.zeros((len(self), len(rows[0]), self.X.shape[0]))
+        out[:, :, self.data.division.labels.rows] = rows
+        return out[:, 0] if division.n_problems == 1 else out
 
     @property
     def rates(self) -> np.ndarray:
@@ -69,8 +116,11 @@ class PathOverC(PathResult[SampleSolution]):
         each = [found for solution in self.solutions for found in solution.problems]
         return steps_of(each)
 
+    def __getitem__(self, index: int) -> BaseSVM:
+        """Return the fitted estimator of the value of C at a place in `Cs`."""
+        return fitted(self.model, self.data, self.solutions[index].problems)
 
-@dataclass(frozen=True, repr=False)
+
 class SVCPath(PathOverC):
     """Solutions along a path, in ascending order of C.
 
@@ -96,65 +146,16 @@ class SVCPath(PathOverC):
         where it is not known (one-vs-one with kernels). With an L1 penalty all weights are 0.
     """
 
-    X: object
-    labels: Labels
-    kernel: Kernel
-    C_min: float
-
     @property
-    def division(self) -> Division:
-        """How the classes are divided into two-class problems."""
-        return divided(self.labels, self.model.multi_class)
-
-    @property
-    def dual_gaps(self) -> np.ndarray:
-        """Relative duality gaps of the full problem, the largest of all problems."""
-        gaps = [
-            [each.certificate.relative_gap for each in solution.problems]
-            for solution in self.solutions
-        ]
-        return np.max(gaps, axis=1)
-
-    @property
-    def coefs(self) -> np.ndarray:
-        """Weights of the features; linear kernel only.
-
-        (n_Cs, n_features), for more than two classes (n_Cs, n_problems, n_features), rows as in
-        `ScreenedSVC.coef_`.
-        """
-        return super().coefs
-
-    @property
-    def intercepts(self) -> np.ndarray:
-        """Intercepts, (n_Cs,), for more than two classes (n_Cs, n_problems)."""
-        return super().intercepts
-
-    @property
-    def dual_coefs(self) -> np.ndarray:
-        """y_i alpha_i, (n_Cs, n_samples); zero for samples of weight zero.
-
-        For more than two classes (n_Cs, n_rows, n_samples), rows as in `ScreenedSVC.dual_coef_`.
-        """
-        division = self.division
-        rows = [
-            division.dual_coefs([found.alpha for found in solution.problems])
-            for solution in self.solutions
-        ]
-        out = np.zeros((len(self), len(rows[0]), self.X.shape[0]))
-        out[:, :, self.labels.rows] = rows
-        return out[:, 0] if division.n_problems == 1 else out
+    def labels(self) -> Labels:
+        """Classes and weights of the samples of positive weight."""
+        return self.data.division.labels
 
     def screened(self, C: float) -> SampleScreening:
         """Return what the solution for one of the `Cs` proves, see `screen_samples`."""
         return self.at(self.Cs, C, "C").screened_
 
-    def __getitem__(self, index: int) -> ScreenedSVC:
-        """Return the fitted estimator of the value of C at a place in `Cs`."""
-        solution = self.solutions[index]
-        return fitted(self.model, self.X, self.division, self.kernel, solution.problems)
 
-
-@dataclass(frozen=True, repr=False)
 class SVRPath(PathOverC):
     """Solutions along a path of regressions, C ascending.
 
@@ -176,33 +177,15 @@ class SVRPath(PathOverC):
         Up to this C the solution is proportional to C; 0 with a free intercept.
     """
 
-    X: object
-    targets: Targets
-    kernel: Kernel
-    C_min: float
-
     @property
-    def dual_coefs(self) -> np.ndarray:
-        """Dual variables with signs, (n_Cs, n_samples); zero for samples of weight zero."""
-        out = np.zeros((len(self), self.X.shape[0]))
-        out[:, self.targets.rows] = [signed(solution) for solution in self.solutions]
-        return out
-
-    def __getitem__(self, index: int) -> ScreenedSVR:
-        """Return the fitted estimator of the value of C at a place in `Cs`."""
-        return fitted_regression(
-            self.model, self.X, self.targets, self.kernel, self.solutions[index]
-        )
+    def targets(self) -> Targets:
+        """Targets and weights of the samples of positive weight."""
+        return self.data.division.labels
 
 
 @with_options(ScreenedSVC, "C", "store", "shrinking", "probability")
 @validate_params(
-    {
-        "eps": [Interval(Real, 0, 1, closed="neither"), None],
-        "C_max": [Interval(Real, 0, None, closed="neither")],
-        "penalty": [StrOptions({"l1", "l2"})],
-    },
-    prefer_skip_nested_validation=False,
+    {**_RULES, "penalty": [StrOptions({"l1", "l2"})]}, prefer_skip_nested_validation=False
 )
 def svc_path(
     X,
@@ -284,40 +267,12 @@ def svc_path(
     >>> bool(path.dual_gaps.max() <= 1e-6)
     True
     """
-    grid = check_grid(Cs, eps)
-    if penalty == "l1" and grid is None:
-        raise ValueError(
-            "penalty='l1' has no path with eps; give values of C: Cs=[0.1, 1.0, 10.0]."
-        )
     model = ScreenedSVC(**options) if penalty == "l2" else l1_model(options)
-    model._validate_params()
-    problem = build(model, X, y, sample_weight)
-    if penalty == "l1":
-        problem.division.check(problem.X.shape[1])
-        paths = L1Paths(model, problem)
-    elif problem.division.n_problems > 1:
-        paths = ClassPaths(problem, grid is None, model.n_jobs)
-    else:
-        paths = OnePath(problem.path_solver(0), partial(problem.finish, 0))
-    solutions = follow_C(model, paths, grid, eps, C_max, callbacks)
-    return SVCPath(model, solutions, problem.X, problem.labels, problem.kernel, paths.C_min)
-
-
-def check_grid(Cs, eps: float | None) -> np.ndarray | None:
-    """Return the values of a grid, or None for a path with `eps`."""
-    if Cs is not None and eps is not None:
-        raise ValueError("Cs and eps were both given; pass a grid, or the precision of one.")
-    return None if Cs is None else positive_values("Cs", Cs)
+    return _path(SVCPath, model, (X, y, sample_weight), Cs, eps, C_max, callbacks)
 
 
 @with_options(ScreenedSVR, "C", "store", "shrinking")
-@validate_params(
-    {
-        "eps": [Interval(Real, 0, 1, closed="neither"), None],
-        "C_max": [Interval(Real, 0, None, closed="neither")],
-    },
-    prefer_skip_nested_validation=False,
-)
+@validate_params(_RULES, prefer_skip_nested_validation=False)
 def svr_path(
     X, y, Cs=None, *, eps=None, C_max=1e4, sample_weight=None, callbacks=(), **options
 ) -> SVRPath:
@@ -374,12 +329,26 @@ def svr_path(
     >>> bool(path.dual_gaps.max() <= 1e-6)
     True
     """
-    grid = check_grid(Cs, eps)
-    model = ScreenedSVR(**options)
+    return _path(SVRPath, ScreenedSVR(**options), (X, y, sample_weight), Cs, eps, C_max, callbacks)
+
+
+def _path(kind: type, model: BaseSVM, given: tuple, Cs, eps, C_max: float, callbacks) -> PathOverC:
+    """Return the path of an estimator over C, of samples, labels and weights."""
+    if Cs is not None and eps is not None:
+        raise ValueError("Cs and eps were both given; pass a grid, or the precision of one.")
+    grid = None if Cs is None else positive_values("Cs", Cs)
+    if grid is None and model.penalty == "l1":
+        raise ValueError(
+            "penalty='l1' has no path with eps; give values of C: Cs=[0.1, 1.0, 10.0]."
+        )
     model._validate_params()
-    # With many samples, kernel values in tiles are cheaper than the matrix, even for all C
-    # together.
-    problem = build_regression(model, X, y, sample_weight, once=model.kernel == "rbf")
-    path = OnePath(problem.path_solver(), problem.finish)
-    solutions = follow_C(model, path, grid, eps, C_max, callbacks)
-    return SVRPath(model, solutions, problem.X, problem.targets, problem.kernel, path.C_min)
+    # With many samples of a regression, kernel values in tiles are cheaper than the matrix, even
+    # for all C together.
+    problem = build(model, *given, once=kind is SVRPath and model.kernel == "rbf")
+    problem.division.check(problem.X.shape[1])
+    if model.penalty == "l1":
+        paths = L1Paths(model, problem)
+    else:
+        paths = Paths(problem, grid is None, model.n_jobs)
+    solutions = solved_path(model, paths, grid, eps, C_max, callbacks)
+    return kind(model, solutions, problem.data, paths.C_min)

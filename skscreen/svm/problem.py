@@ -1,12 +1,13 @@
-"""What an SVM is learned from: labels, weights and a kernel, checked and brought to one form."""
+"""What a support vector machine is learned from, checked and brought to one form."""
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from numbers import Integral
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
@@ -29,14 +30,13 @@ from skscreen.samples.kernel import (
 from skscreen.samples.kernel_samples import check_intercept_scaling
 from skscreen.samples.labels import Labels, check_labels
 from skscreen.samples.losses import SampleLosses, hinge, squared_hinge
-from skscreen.samples.multiclass import Division, OneVsRest, divided
+from skscreen.samples.multiclass import Division, OneVsOne, divided
 from skscreen.samples.rows import LARGEST_SINGLE
-from skscreen.samples.targets import Targets
-from skscreen.svm.hard_margin import solve_hard_margin
+from skscreen.samples.targets import BothSides, Targets, check_targets
+from skscreen.svm.hard_margin import solve_hard_margin, solve_hard_tube
 from skscreen.svm.path_solver import SamplePathSolver
-from skscreen.svm.sample_set import SampleSet
+from skscreen.svm.sample_set import SampleSet, Settings
 from skscreen.svm.screening.rules import BEST
-from skscreen.svm.settings import Settings, by_rows
 from skscreen.svm.solvers.kernel.pairs import ClassBlocks, ClassPairs, SmallBlocks, block_bytes
 from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
 from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
@@ -54,43 +54,45 @@ _FEW, _SMALL = 2000, 1000
 SOLVERS = {"linear": LINEAR_SOLVERS, "kernel": KERNEL_SOLVERS}
 
 
-class SVMProblem:
-    """The two-class problems of a training set.
+@dataclass(frozen=True)
+class TrainingSet:
+    """All samples, also those of weight zero, the problems that they make, and their kernel.
 
-    Those on all samples share their rows or their kernel matrix.
-
-    Parameters
-    ----------
-    X : array or CSR of shape (n_samples, n_features)
-        All samples, also those of weight zero.
-    division : Division
-        Which samples take part in which problem.
-    kernel : Kernel
-    settings : Settings
-    shared : KernelMatrices, optional
-        Of the same samples, for this kernel and others.
+    `X` is an array or CSR of shape (n_samples, n_features).
     """
 
-    def __init__(
-        self,
-        X,
-        division: Division,
-        kernel: Kernel,
-        settings: Settings,
-        shared: KernelMatrices | None = None,
-    ):
-        self.X, self.division, self.kernel, self._settings = X, division, kernel, settings
-        self.labels = division.labels
-        self._taking_part = as_solved(self.labels.take(X, kernel.name == "precomputed"), kernel)
+    X: object
+    division: Division | BothSides
+    kernel: Kernel
+
+    @property
+    def taking_part(self):
+        """The samples that take part, of a kernel matrix the columns too."""
+        return self.division.labels.take(self.X, self.kernel.name == "precomputed")
+
+
+class SVMProblem:
+    """The problems of a training set: of two classes each, or a regression.
+
+    Those on all samples share their rows or their kernel matrix. `shared` are kernel matrices of
+    the same samples, for this kernel and others.
+    """
+
+    def __init__(self, data: TrainingSet, settings: Settings, shared: KernelMatrices | None = None):
+        self.data, self._settings = data, settings
+        self.X, self.division, self.kernel = data.X, data.division, data.kernel
+        self.labels = data.division.labels
+        self._taking_part = as_solved(data.taking_part, data.kernel)
         self._whole = self._content = self._stored = None
-        if settings.store is not None and is_worth_keeping(self._taking_part):
+        is_regression = isinstance(data.division, BothSides)
+        if settings.store is not None and (is_regression or is_worth_keeping(self._taking_part)):
             self._content = content_key(self._taking_part)
             # Small problems are solved in the time that reading and writing a file takes.
             self._stored = None if self._is_small else self._stored_fit()
         self._settings = replace(settings, once=settings.once and self._stored is None)
         self._sets = {}
         self._pairs = self._shared_pairs()
-        if self._pairs is None and isinstance(division, OneVsRest):
+        if self._pairs is None and not isinstance(data.division, OneVsOne):
             self._whole = self._sample_set(self._taking_part, shared or self._kept())
             self._whole.prepare()
 
@@ -100,36 +102,31 @@ class SVMProblem:
 
     def _shared_pairs(self) -> ClassPairs | None:
         """Return what solves problems of two classes that share kernel values, where that is so."""
-        settings, division, n = self._settings, self.division, self.labels.rows.size
+        settings, division = self._settings, self.division
         check_intercept_scaling(settings.bias)
+        how = division, settings.bias, settings.free
         if self._is_small:
-            how = division, settings.bias, settings.free
-            blocks = SmallBlocks(
-                self._taking_part, self.kernel, *how, self._kept_blocks(8.0 * n * n)
-            )
+            kept = self._kept_blocks(8.0 * self.labels.rows.size**2) if self._content else None
+            blocks = SmallBlocks(self._taking_part, self.kernel, *how, kept)
         else:
             blocks = self._class_blocks()
-        if blocks is None:
-            return None
-        return ClassPairs(blocks, division, settings.bias, settings.free, settings.max_iter)
+        return None if blocks is None else ClassPairs(blocks, *how, settings.max_iter)
 
     def _class_blocks(self) -> ClassBlocks | None:
         """Return kernel values inside classes, if one-vs-one problems are solved with these."""
         division, bias = self.division, self._settings.bias
-        if isinstance(division, OneVsRest) or not self._has_blocks:
+        if not isinstance(division, OneVsOne) or not self._has_blocks:
             return None
         # The certificate of others looks at all of their values.
         if not (gram := self.kernel.gram(self._taking_part, 0.0)).is_definite:
             return None
         if gram.diagonal.max(initial=0.0) + bias**2 > LARGEST_SINGLE:
             return None
-        kept = self._kept_blocks(block_bytes(division))
+        kept = self._kept_blocks(block_bytes(division)) if self._content else None
         return ClassBlocks(gram, division, bias, kept)
 
-    def _kept_blocks(self, nbytes: float) -> KernelBlocksKept | None:
-        """Return blocks of the kernel matrix that stay in memory, if there is a store."""
-        if self._content is None:
-            return None
+    def _kept_blocks(self, nbytes: float) -> KernelBlocksKept:
+        """Return blocks of the kernel matrix that stay in memory, as there is a store."""
         given = self._content, self.labels.codes, self._settings.free
         key = content_key(*given, *astuple(self.kernel))
         return kept_kernel_blocks(key, nbytes, self._settings.store.max_bytes)
@@ -139,7 +136,7 @@ class SVMProblem:
         """Whether the solvers of problems between classes are meant for these."""
         settings, kernel = self._settings, self.kernel
         meant = settings.solver == "auto" and settings.loss == "hinge" and kernel.is_definite
-        return meant and not by_rows(kernel.name)
+        return meant and kernel.name != "linear"
 
     @property
     def _is_small(self) -> bool:
@@ -147,17 +144,16 @@ class SVMProblem:
         n = self.labels.rows.size
         if not self._has_blocks:
             return False
-        if isinstance(self.division, OneVsRest):
-            return self._settings.once and self.division.n_problems == 1 and n <= _SMALL
-        return n <= _FEW
+        if isinstance(self.division, OneVsOne):
+            return n <= _FEW
+        return self._settings.once and self.division.n_problems == 1 and n <= _SMALL
 
     def _stored_fit(self) -> StoredFit:
         """Return what the store knows of these problems for other C."""
-        settings, labels = self._settings, self.labels
-        given = self._content, labels.codes, labels.weights, type(self.division).__name__
+        settings = self._settings
         asked = settings.loss, settings.bias, settings.free, settings.indefinite
-        key = content_key(*given, *astuple(self.kernel), *asked)
-        return StoredFit(settings.store, key, self.division.n_problems)
+        given = self._content, *self.division.content, *astuple(self.kernel), *asked
+        return StoredFit(settings.store, content_key(*given), self.division.n_problems)
 
     def _kept(self, *problem: int) -> KernelMatrices | None:
         """Return what is kept in memory of all samples, or of those of a problem."""
@@ -172,7 +168,7 @@ class SVMProblem:
         """Whether one-vs-one problems share kernel values, in `solve` and `follow`."""
         return self._pairs is not None
 
-    def _samples(self, problem: int) -> "SampleSet":
+    def _samples(self, problem: int) -> SampleSet:
         """Return the samples of a problem."""
         if self._whole is not None:
             return self._whole
@@ -186,21 +182,32 @@ class SVMProblem:
             self._sets[problem] = samples
         return samples
 
+    def losses(self, problem: int) -> SampleLosses:
+        """Return the losses of a problem at C = 1."""
+        if isinstance(self.division, BothSides):
+            return self.division.losses(self._settings.loss)
+        return LOSSES[self._settings.loss](self.division.weights(problem))
+
+    def path_solver(self, problem: int) -> SamplePathSolver:
+        """Return what solves one of the problems for values of C."""
+        signs = self.division.signs(problem)
+        return self._samples(problem).path_solver(signs, self.losses(problem))
+
     def finish(self, problem: int, solution: SampleSolution) -> SampleSolution:
         """Return a solution with weights of features and intercept, and without margins."""
-        signed = self.division.signs(problem) * solution.alpha
-        return self._samples(problem).finish(signed, solution)
+        signed = self.division.signed(problem, solution.alpha)
+        found = self._samples(problem).finish(signed, solution)
+        return replace(found, b=found.b + self.division.shift)
 
     def solve(
         self, problem: int, C: float, tol: float, start: np.ndarray | None = None
     ) -> SampleSolution:
-        """Solve one of the two-class problems for one C, with what a store knows about others.
+        """Solve one of the problems for one C, with what a store knows about others.
 
-        For C = inf with a hard margin. `start` are dual variables to start from, where they are
-        known.
+        C = inf is without losses. `start` are dual variables to start from, where they are known.
         """
         if math.isinf(C):
-            return self._hard_margin(problem, tol)
+            return self.finish(problem, self._without_loss(problem, tol))
         if self._pairs is None:
             return self._solve_alone(problem, C, tol, start)
         if start is None and self._stored is not None:
@@ -221,13 +228,22 @@ class SVMProblem:
     ) -> SampleSolution:
         """Solve a problem that shares no kernel values, from what others found in `spent` steps."""
         samples, signs = self._samples(problem), self.division.signs(problem)
-        solver = samples.path_solver(signs, self._losses(problem), spent=spent)
+        solver = samples.path_solver(signs, self.losses(problem), spent=spent)
         if start is not None and self._stored is None and samples.by_rows:
             solution = solver.solve(C, tol, start)
         else:
             solution = solve_with_store(solver, self._stored, problem, C, tol, start)
-        solution = replace(solution, n_iter=solution.n_iter + spent)
-        return samples.finish(signs * solution.alpha, solution)
+        return self.finish(problem, replace(solution, n_iter=solution.n_iter + spent))
+
+    def _without_loss(self, problem: int, tol: float) -> SampleSolution:
+        """Solve for C = inf: a hard margin, or a tube that all targets lie in."""
+        division, signs = self.division, self.division.signs(problem)
+        if signs is None:
+            losses = division.losses("epsilon_insensitive")
+            solver = self._samples(problem).path_solver(None, losses)
+            return solve_hard_tube(solver, losses.caps, tol)
+        solver = self._samples(problem).path_solver(signs, division.weights(problem))
+        return solve_hard_margin(solver, signs, self._settings.free, tol)
 
     def starts(self, C: float, tol: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Return dual variables near the solutions of all problems, where they are found together.
@@ -241,12 +257,12 @@ class SVMProblem:
             return None
         if settings.max_iter is not None or math.isinf(C):
             return None
-        return self._whole.start_together(self.labels.codes, self._losses(0).at(C), tol)
+        return self._whole.start_together(self.labels.codes, self.losses(0).at(C), tol)
 
     def follow(
         self, problem: int, Cs: Sequence[float], tol: float, start: np.ndarray | None = None
     ) -> Iterator[SampleSolution]:
-        """Solve one of the two-class problems for one C after the other, each from the one before.
+        """Solve one of the problems for one C after the other, each from the one before.
 
         `start` are dual variables to start the first C from, where they are known.
         """
@@ -264,32 +280,50 @@ class SVMProblem:
         for C in Cs:
             yield self.finish(problem, solver.solve(C, tol))
 
-    def _hard_margin(self, problem: int, tol: float) -> SampleSolution:
-        samples, signs = self._samples(problem), self.division.signs(problem)
-        solver = samples.path_solver(signs, self.division.weights(problem))
-        solution = solve_hard_margin(solver, signs, self._settings.free, tol)
-        return samples.finish(signs * solution.alpha, solution)
 
-    def path_solver(self, problem: int) -> SamplePathSolver:
-        """Return what solves one of the two-class problems for values of C."""
-        signs = self.division.signs(problem)
-        return self._samples(problem).path_solver(signs, self._losses(problem))
+def build(
+    model,
+    X,
+    y,
+    sample_weight=None,
+    store: Store | None = None,
+    once: bool = False,
+    shared: KernelMatrices | None = None,
+    **chosen,
+) -> SVMProblem:
+    """Validate the data and set the problems of an estimator up.
 
-    def _losses(self, problem: int) -> SampleLosses:
-        """Return the losses of a problem at C = 1."""
-        return LOSSES[self._settings.loss](self.division.weights(problem))
+    Parameters
+    ----------
+    model : ScreenedSVC or ScreenedSVR
+        Its parameters but `C`, `tol` and `store` count; its number and names of features are set.
+    X, y, sample_weight
+        As for its `fit`.
+    store : Store, optional
+        Of solutions for other values of C.
+    once : bool, default=False
+        Whether the problems are solved for one C alone.
+    shared : KernelMatrices, optional
+        Of the same samples, for this gamma and others.
+    **chosen
+        `gamma` and `epsilon` in the place of those of the estimator.
+    """
+    X, y, function = with_kernel(model, *validated(model, X, y))
+    division = divided_as(model, X, y, sample_weight, chosen.get("epsilon"))
+    kernel = kernel_of(model, X, division.labels, chosen.get("gamma"), function)
+    return SVMProblem(TrainingSet(X, division, kernel), settings_of(model, store, once), shared)
 
 
 def as_solved(X, kernel: Kernel):
     """Return samples, few sparse ones dense: for the same solution as of dense samples."""
-    most = _FEW_ENTRIES if by_rows(kernel.name) else FEW_ENTRIES
+    most = _FEW_ENTRIES if kernel.name == "linear" else FEW_ENTRIES
     return X.toarray() if sparse.issparse(X) and X.shape[0] * X.shape[1] <= most else X
 
 
 def accepted(model) -> dict:
     """Return how the samples of an estimator are validated."""
     # Kernel values are computed in double precision, whatever the samples are.
-    rows = by_rows(model.kernel)
+    rows = model.kernel == "linear"
     return {
         "dtype": [np.float64, np.float32] if rows else np.float64,
         "accept_sparse": False if model.kernel == "precomputed" else "csr",
@@ -302,41 +336,15 @@ def has_free_intercept(model) -> bool:
     return model.fit_intercept and model.intercept == "free"
 
 
-def build(
-    model,
-    X,
-    y,
-    sample_weight=None,
-    store: Store | None = None,
-    once: bool = False,
-    gamma: float | str | None = None,
-    shared: KernelMatrices | None = None,
-) -> SVMProblem:
-    """Validate the data and set the problems of an estimator up.
-
-    Parameters
-    ----------
-    model : ScreenedSVC
-        Its parameters but `C`, `tol` and `store` count; its number and names of features are set.
-    X, y, sample_weight
-        As for `ScreenedSVC.fit`.
-    store : Store, optional
-        Of solutions for other values of C.
-    once : bool, default=False
-        Whether the problems are solved for one C alone.
-    gamma : float or str, optional
-        In the place of that of the estimator.
-    shared : KernelMatrices, optional
-        Of the same samples, for this gamma and others.
-    """
-    X, y, function = with_kernel(model, *validated(model, X, y))
-    labels = check_labels(X, y, sample_weight, model.class_weight)
-    kernel = kernel_of(model, X, labels, gamma, function)
-    settings = settings_of(model, store, once)
-    return SVMProblem(X, divided(labels, model.multi_class), kernel, settings, shared)
+def divided_as(model, X, y, sample_weight, epsilon: float | None = None) -> Division | BothSides:
+    """Return the problems that labels make for an estimator, or the one of targets; see `build`."""
+    if is_regressor(model):
+        epsilon = float(model.epsilon if epsilon is None else epsilon)
+        return BothSides(check_targets(X, y, sample_weight), epsilon, has_free_intercept(model))
+    return divided(check_labels(X, y, sample_weight, model.class_weight), model.multi_class)
 
 
-def validated(model, X, y, **options) -> tuple:
+def validated(model, X, y) -> tuple:
     """Validate samples and labels or targets; sets the number and names of features.
 
     A kernel that is a function gets samples as they are, of whatever kind.
@@ -347,7 +355,7 @@ def validated(model, X, y, **options) -> tuple:
         if is_table(X):
             validate_data(model, X, skip_check_array=True)
         return X, y
-    X, y = validate_data(model, X, y, **accepted(model), **options)
+    X, y = validate_data(model, X, y, **accepted(model), y_numeric=is_regressor(model))
     if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"X must be a square kernel matrix for kernel='precomputed', got shape {X.shape}."
@@ -396,7 +404,7 @@ def settings_of(model, store: Store | None, once: bool) -> Settings:
     seed = model.random_state
     if not isinstance(seed, Integral):
         seed = check_random_state(seed).randint(2**31 - 1)
-    known = SOLVERS["linear" if by_rows(model.kernel) else "kernel"]
+    known = SOLVERS["linear" if model.kernel == "linear" else "kernel"]
     if store is not None and callable(model.kernel):
         raise ValueError(
             "store needs a kernel with a name: the content of a function is not known."

@@ -1,7 +1,7 @@
-"""The samples of problems: their rows, or their kernel matrix."""
+"""The samples of problems, rows or a kernel matrix, and the calls of their solvers."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -9,6 +9,7 @@ from scipy import sparse
 
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.kept_matrices import KernelMatrices
+from skscreen.fitting.store import Store
 from skscreen.samples.definite import IndefiniteError, made_definite
 from skscreen.samples.distances import near_origin
 from skscreen.samples.gram import Gram
@@ -17,27 +18,39 @@ from skscreen.samples.kernel_samples import KernelSamples, Places
 from skscreen.samples.losses import SampleLosses, as_losses
 from skscreen.samples.rows import LinearSamples, both_signs, compress
 from skscreen.svm.path_solver import SamplePathSolver
-from skscreen.svm.settings import Settings, by_rows, solve_gram, solve_rows
+from skscreen.svm.solvers.kernel.solve import solve_kernel
 from skscreen.svm.solvers.linear.classes_together import start_together
-from skscreen.svm.solvers.linear.solve import is_narrow
+from skscreen.svm.solvers.linear.solve import is_narrow, solve_linear
 from skscreen.svm.solvers.solution import SampleSolution
 from skscreen.svm.uncertified import GuardedSolver, UncertifiedSolver
 
+# Upper limit of tol, so that products with it stay finite.
+_LARGEST_TOL = 1e100
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of an estimator that are passed to a solver."""
+
+    loss: str
+    bias: float
+    free: bool
+    screening: str | None
+    solver: str
+    max_iter: int | None
+    cache_size: float
+    random_state: int
+    store: Store | None = None
+    once: bool = False
+    indefinite: str = "error"
+
 
 class SampleSet:
-    """The samples of some problems: their rows, or their kernel matrix, which is made once.
-
-    Parameters
-    ----------
-    X : array or CSR of shape (n, n_features)
-    kernel : Kernel
-    settings : Settings
-    shared : KernelMatrices or None
-    """
+    """The samples of some problems: their rows, or their kernel matrix, which is made once."""
 
     def __init__(self, X, kernel: Kernel, settings: Settings, shared: KernelMatrices | None):
         self._X, self._kernel, self._settings, self._shared = X, kernel, settings, shared
-        self._linear, self._changed = by_rows(kernel.name), None
+        self._linear, self._changed = kernel.name == "linear", None
         self._rows = self._origin = None
         if self._linear:
             # An unpenalised intercept takes up any shift; next to a large one digits are lost.
@@ -147,14 +160,8 @@ class SampleSet:
     ) -> SamplePathSolver:
         """Return what solves a problem on the samples for values of C.
 
-        Parameters
-        ----------
-        signs : ndarray of shape (n,), or None
-            Labels; without them each sample stands twice, with both signs.
-        losses
-            See `SamplePathSolver`.
-        spent : int
-            Steps for one value of C that others have taken already.
+        Without `signs` (n,) each sample stands twice, with both. `spent` are steps for one value
+        of C that others have taken already.
         """
         if self._is_left_to_libsvm:
             return self._uncertified(signs, losses)
@@ -173,21 +180,33 @@ class SampleSet:
     def _certified(self, signs, losses, spent: int) -> SamplePathSolver:
         settings = self._settings
         if self._linear:
-            samples = self._signed_samples(signs)
-            solve = partial(solve_rows, samples, settings)
+            rows = self._linear_samples
+            samples = rows.twice() if signs is None else rows.signed(signs)
         else:
             gram = self._gram if signs is not None else Places.twice(self._gram)
             known = both_signs(self._gram.n) if signs is None else signs
             samples = KernelSamples(gram, known, bias=settings.bias)
-            solve = partial(solve_gram, samples, settings)
         return SamplePathSolver(
-            samples, losses, solve, settings.screening, free=settings.free,
-            max_iter=settings.max_iter and settings.max_iter - spent,
+            samples, losses, partial(self._solve, samples), settings.screening,
+            free=settings.free, max_iter=settings.max_iter and settings.max_iter - spent,
         )  # fmt: skip
 
-    def _signed_samples(self, signs: np.ndarray | None) -> LinearSamples:
-        samples = self._linear_samples
-        return samples.twice() if signs is None else samples.signed(signs)
+    def _solve(self, samples, losses, start, margins, codes, tol, left) -> SampleSolution:
+        """Solve for one C; see `path_solver.Solve`."""
+        settings = self._settings
+        how = {
+            "intercept": "free" if settings.free else "none",
+            "screening": settings.screening is not None,
+            "tol": min(tol, _LARGEST_TOL),
+            "start": start,
+            "fixed": codes,
+        }
+        if left is not None:
+            how["max_iter"] = left
+        if not self._linear:
+            return solve_kernel(samples, losses, margins=margins, exact=not settings.once, **how)
+        how |= {"random_state": settings.random_state, "solver": settings.solver}
+        return solve_linear(samples, losses, **how)
 
     def finish(self, signed: np.ndarray, solution: SampleSolution) -> SampleSolution:
         """Return a solution with weights of features and intercept, and without margins.

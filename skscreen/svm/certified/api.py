@@ -1,11 +1,13 @@
 """A value of C whose validation error is provably near the best of a whole range."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import (
@@ -30,16 +32,20 @@ from skscreen.svm.certified.errors import (
     surely_on_a_side,
 )
 from skscreen.svm.certified.search import CertifiedSearch, ErrorBounds, Fold, ScoredPath
-from skscreen.svm.certified.views import diagonal_of, of_both_signs, scored_view
-from skscreen.svm.estimator import fitted
-from skscreen.svm.problem import LOSSES, asked, build, has_free_intercept
-from skscreen.svm.regression_problem import build_regression
-from skscreen.svm.regressor import fitted as fitted_regression
+from skscreen.svm.certified.views import View, diagonal_of, of_both_signs, scored_view
+from skscreen.svm.estimator import BaseSVM, fitted
+from skscreen.svm.path_solver import SamplePathSolver
+from skscreen.svm.problem import asked, build, has_free_intercept
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
 
 # Allowance for rounding errors of sums of weights.
 _ROUNDING = 1e-10
+
+_RULES = {
+    "n_grid": [Interval(Integral, 2, MOST_VALUES, closed="both")],
+    "max_solves": [Interval(Integral, 2, None, closed="left")],
+}
 
 
 @dataclass(frozen=True)
@@ -87,11 +93,7 @@ class CertifiedC:
     intercept="penalised", multi_class="ovr",
 )  # fmt: skip
 @validate_params(
-    {
-        "eps": [Interval(Real, 0, 1, closed="neither")],
-        "n_grid": [Interval(Integral, 2, MOST_VALUES, closed="both")],
-        "max_solves": [Interval(Integral, 2, None, closed="left")],
-    },
+    {"eps": [Interval(Real, 0, 1, closed="neither")], **_RULES},
     prefer_skip_nested_validation=False,
 )
 def svc_certified_C(
@@ -193,17 +195,13 @@ def svc_certified_C(
     """
     model = ScreenedSVC(indefinite="error", **options)
     validation = X_val, y_val, sample_weight_val, diagonal_val
-    data = X, y, sample_weight
-    return _chosen(Training, model, data, validation, C_range, eps, n_grid, max_solves)
+    training = X, y, sample_weight
+    return _chosen(model, training, validation, C_range, eps, n_grid, max_solves)
 
 
 @with_options(ScreenedSVR, "C", "store", "shrinking", "indefinite", intercept="penalised")
 @validate_params(
-    {
-        "eps": [Interval(Real, 0, None, closed="neither")],
-        "n_grid": [Interval(Integral, 2, MOST_VALUES, closed="both")],
-        "max_solves": [Interval(Integral, 2, None, closed="left")],
-    },
+    {"eps": [Interval(Real, 0, None, closed="neither")], **_RULES},
     prefer_skip_nested_validation=False,
 )
 def svr_certified_C(
@@ -285,17 +283,17 @@ def svr_certified_C(
     """
     model = ScreenedSVR(indefinite="error", **options)
     validation = X_val, y_val, sample_weight_val, diagonal_val
-    data = X, y, sample_weight
-    return _chosen(RegressionTraining, model, data, validation, C_range, eps, n_grid, max_solves)
+    training = X, y, sample_weight
+    return _chosen(model, training, validation, C_range, eps, n_grid, max_solves)
 
 
 def _chosen(
-    kind: type, model, data: tuple, validation: tuple, C_range, eps, n_grid, max_solves
+    model: BaseSVM, training: tuple, validation: tuple, C_range, eps, n_grid, max_solves
 ) -> CertifiedC:
-    """Search in a range with the training set of a kind and return the choice."""
+    """Search in a range with an estimator and return the choice."""
     began, (first, last) = time.perf_counter(), check_C_range(C_range)
     model._validate_params()
-    training = kind(model, *data)
+    training = Training(model, *training)
     fold = training.fold(*validation)
     grid = np.geomspace(first, last, min(n_grid, max_solves))
     grid[0], grid[-1] = first, last
@@ -303,7 +301,7 @@ def _chosen(
         search = CertifiedSearch(
             [fold], eps, tol=model.tol, max_solves=max_solves, report=bar.update
         )
-        with at_most(getattr(model, "n_jobs", None)):
+        with at_most(model.n_jobs):
             bounds = search.run(grid)
     best, proved = bounds.best, bounds.eps
     warn_if_less(proved, eps, len(bounds.Cs) >= max_solves)
@@ -370,20 +368,11 @@ def check_validation_weights(weights, X_val) -> np.ndarray:
 
 
 class Training:
-    """A training set whose error on validation samples is to be bounded.
+    """A training set, of an estimator, whose error on validation samples is to be bounded."""
 
-    Parameters
-    ----------
-    model : ScreenedSVC
-        Its parameters but C count; becomes fitted as far as data are concerned.
-    X, y, sample_weight
-        As for `ScreenedSVC.fit`.
-    """
-
-    def __init__(self, model: ScreenedSVC, X, y, sample_weight):
+    def __init__(self, model: BaseSVM, X, y, sample_weight):
         check_searchable(model)
-        self.model = model
-        self._problem = build(model, X, y, sample_weight)
+        self.model, self._problem = model, build(model, X, y, sample_weight)
         if isinstance(self._problem.division, OneVsOne):
             raise ValueError(
                 f"multi_class must be 'ovr' for a certified choice of C for the "
@@ -394,77 +383,53 @@ class Training:
 
     def fold(self, X_val, y_val, weights=None, diagonal=None) -> Fold:
         """Return the search's view of the training set with some validation samples."""
-        model, problem = self.model, self._problem
-        labels = problem.labels
-        diagonal = diagonal_of(problem.kernel, X_val, diagonal)
-        X_val = asked(model, problem.kernel, X_val)
-        y_val = None if y_val is None else column_or_1d(y_val, warn=True)
+        data = self._problem.data
+        diagonal = diagonal_of(data.kernel, X_val, diagonal)
+        X_val = asked(self.model, data.kernel, X_val)
+        if y_val is None:
+            what = "labels" if is_classifier(self.model) else "targets"
+            raise ValueError(f"y_val must hold the {what} of the validation samples, got None.")
+        y_val = column_or_1d(y_val, warn=True)
+        check_consistent_length(X_val, y_val)
         weights = check_validation_weights(weights, X_val)
         counts = np.flatnonzero(weights)
-        if counts.size < weights.size and y_val is not None:
-            check_consistent_length(X_val, y_val)
+        if counts.size < weights.size:
             X_val, y_val, weights = X_val[counts], y_val[counts], weights[counts]
             diagonal = None if diagonal is None else np.asarray(diagonal)[counts]
-        codes = _codes_of(y_val, labels.classes, X_val)
-        taken = labels.take(problem.X, problem.kernel.name == "precomputed")
-        view = scored_view(model, problem.kernel, taken, X_val, labels.rows, diagonal)
+        view = scored_view(self.model, data, X_val, diagonal)
+        if is_classifier(self.model):
+            return self._of_classes(view, y_val, weights)
+        y_val = check_array(y_val, ensure_2d=False, dtype=np.float64, input_name="y_val")
+        scored = of_both_signs(view, self._problem.losses(0), y_val.size)
+        return Fold([ScoredPath(self._new_solver(0), *scored)], AbsoluteErrors(y_val, weights))
+
+    def _new_solver(self, problem: int) -> Callable[[], SamplePathSolver]:
+        return partial(self._problem.path_solver, problem)
+
+    def _of_classes(self, view: View, y_val, weights) -> Fold:
+        problem, labels = self._problem, self._problem.labels
+        codes = _codes_of(y_val, labels.classes)
         # For two classes scores are compared with zero, for more with those of other classes.
         several = labels.n_problems > 1
         signs_val = np.ones(codes.size) if several else np.where(codes == 1, 1.0, -1.0)
-        losses, paths = LOSSES[model.loss](labels.weights), []
-        for k in range(labels.n_problems):
-            geometry, score = view(losses, labels.signs(k), signs_val)
-            paths.append(ScoredPath(partial(problem.path_solver, k), geometry, score))
+        paths = [
+            ScoredPath(self._new_solver(k), *view(problem.losses(k), labels.signs(k), signs_val))
+            for k in range(labels.n_problems)
+        ]
         if several:
             sure, wrong = partial(surely_ahead, codes), partial(not_ahead, codes)
         else:
             sure, wrong = surely_on_a_side, partial(on_the_wrong_side, signs_val)
         return Fold(paths, Mistakes(sure, wrong, weights))
 
-    def estimator(self, fold: Fold, C: float) -> ScreenedSVC:
+    def estimator(self, fold: Fold, C: float) -> BaseSVM:
         """Return the fitted estimator of a solved C."""
         problem = self._problem
         solutions = [problem.finish(k, found) for k, found in enumerate(fold.solutions(C))]
-        return fitted(self.model, problem.X, problem.division, problem.kernel, solutions)
+        return fitted(self.model, problem.data, solutions)
 
 
-class RegressionTraining:
-    """A training set whose error on validation samples is to be bounded."""
-
-    def __init__(self, model: ScreenedSVR, X, y, sample_weight):
-        check_searchable(model)
-        self.model, self._problem = model, build_regression(model, X, y, sample_weight)
-
-    def fold(self, X_val, y_val, weights, diagonal) -> Fold:
-        """Return the search's view of the training set with some validation samples."""
-        model, problem = self.model, self._problem
-        diagonal = diagonal_of(problem.kernel, X_val, diagonal)
-        X_val = asked(model, problem.kernel, X_val)
-        if y_val is None:
-            raise ValueError("y_val must hold the targets of the validation samples, got None.")
-        y_val = check_array(
-            column_or_1d(y_val, warn=True), ensure_2d=False, dtype=np.float64, input_name="y_val"
-        )
-        check_consistent_length(X_val, y_val)
-        targets = problem.targets
-        taken = targets.take(problem.X, problem.kernel.name == "precomputed")
-        view = scored_view(model, problem.kernel, taken, X_val, targets.rows, diagonal)
-        path = ScoredPath(problem.path_solver, *of_both_signs(view, problem.losses, y_val.size))
-        return Fold([path], AbsoluteErrors(y_val, check_validation_weights(weights, X_val)))
-
-    def estimator(self, fold: Fold, C: float) -> ScreenedSVR:
-        """Return the fitted estimator of a solved C."""
-        problem = self._problem
-        (solution,) = fold.solutions(C)
-        return fitted_regression(
-            self.model, problem.X, problem.targets, problem.kernel, problem.finish(solution)
-        )
-
-
-def _codes_of(y_val, classes: np.ndarray, X_val) -> np.ndarray:
-    if y_val is None:
-        raise ValueError("y_val must hold the labels of the validation samples, got None.")
-    check_consistent_length(X_val, y_val)
+def _codes_of(y_val, classes: np.ndarray) -> np.ndarray:
     unknown = np.setdiff1d(y_val, classes)
     if unknown.size:
         raise ValueError(

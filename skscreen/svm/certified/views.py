@@ -10,7 +10,7 @@ from skscreen.samples.kernel import Kernel, KernelFunction
 from skscreen.samples.losses import SampleLosses
 from skscreen.samples.rows import LinearSamples, both_signs
 from skscreen.svm.certified.bounds import Geometry
-from skscreen.svm.settings import by_rows
+from skscreen.svm.problem import TrainingSet
 
 # Relative difference of kernel values that rounding errors explain.
 _SAME = 1e-9
@@ -20,29 +20,19 @@ _SAME = 1e-9
 View = Callable[[SampleLosses, np.ndarray, np.ndarray], tuple[Geometry, Callable]]
 
 
-def scored_view(model, kernel: Kernel, X, X_val, rows: np.ndarray, diagonal) -> View:
+def scored_view(model, data: TrainingSet, X_val, diagonal) -> View:
     """Return the view of validation samples for an estimator with a penalised intercept.
 
-    Parameters
-    ----------
-    model : ScreenedSVC or ScreenedSVR
-    kernel : Kernel
-    X : array or CSR of shape (n, n_features)
-        Training samples that take part.
-    X_val : array or CSR of shape (n_val, n_features)
-        Kernel values with all training samples for a precomputed kernel.
-    rows : ndarray of shape (n,)
-        Which of them take part.
-    diagonal : array-like of shape (n_val,), or None
-        K(x, x) of the validation samples, for a precomputed kernel.
+    For a precomputed kernel `X_val` are kernel values with all training samples, and `diagonal`
+    K(x, x) of the validation samples, (n_val,).
     """
-    bias = float(model.intercept_scaling) if model.fit_intercept else 0.0
-    if by_rows(kernel.name):
-        return _of_rows(X, X_val, bias)
+    bias, kernel = float(model.intercept_scaling) if model.fit_intercept else 0.0, data.kernel
+    if kernel.name == "linear":
+        return _of_rows(data.taking_part, X_val, bias)
     if kernel.name == "precomputed":
-        X_val = X_val[:, rows]
+        X_val = X_val[:, data.division.labels.rows]
         diagonal = _check_diagonal(diagonal, X_val.shape[0])
-    return _of_kernel(kernel, X, X_val, bias, diagonal, model.cache_size)
+    return _of_kernel(kernel, data.taking_part, X_val, bias, diagonal, model.cache_size)
 
 
 def diagonal_of(kernel: Kernel, X_val, diagonal):

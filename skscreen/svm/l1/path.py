@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from joblib import Parallel, delayed
 
-from skscreen.svm.class_paths import JointSolution
 from skscreen.svm.l1.fit import L1Fits
 from skscreen.svm.linear_svc import ScreenedLinearSVC
+from skscreen.svm.paths import JointSolution, as_one
 from skscreen.svm.problem import SVMProblem
 from skscreen.svm.solvers.solution import SampleSolution
 
@@ -51,4 +51,4 @@ class L1Paths:
             solve = delayed(self._fits.solved)
             found = threads(solve(k, C, tol, start) for k, start in enumerate(before))
             solutions, before = map(list, zip(*found, strict=True))
-            yield solutions[0] if len(solutions) == 1 else JointSolution(tuple(solutions))
+            yield as_one(solutions)

@@ -19,7 +19,6 @@ from skscreen.svm.screened.references import GivenDuals, Known, as_known
 from skscreen.svm.screened.regions import Samples, bounds_at
 from skscreen.svm.screened.result import Decided, SampleScreening
 from skscreen.svm.screening.rules import BOUNDS, decide
-from skscreen.svm.settings import by_rows
 from skscreen.svm.svc import ScreenedSVC
 
 # Parameters that a fitted reference has, if they are not given.
@@ -287,7 +286,7 @@ def _problem_samples(
 
 def _shared(X, kernel: Kernel, bias: float, free: bool, cache_size: float):
     """Return what problems on the same samples share."""
-    if not by_rows(kernel.name):
+    if kernel.name != "linear":
         return kernel.gram(X, cache_size, once=True)
     # An unpenalised intercept takes up any shift; next to a large one digits are lost.
     (X,) = near_origin(X) if free else (X,)

@@ -14,7 +14,7 @@ from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.grid import MOST_VALUES
 from skscreen.fitting.path import follow
 from skscreen.svm.estimator import warn_of_flaws
-from skscreen.svm.path_solver import SamplePathSolver, eps_limit
+from skscreen.svm.path_solver import eps_limit
 from skscreen.svm.problem import SVMProblem
 from skscreen.svm.solvers.solution import SampleSolution
 
@@ -27,12 +27,7 @@ _KEPT = 8.0
 
 @dataclass(frozen=True)
 class JointSolution:
-    """The solutions of all two-class problems for one C, with the attributes of one solution.
-
-    Parameters
-    ----------
-    problems : tuple of SampleSolution
-    """
+    """The solutions of all two-class problems for one C, with the attributes of one solution."""
 
     problems: tuple[SampleSolution, ...]
 
@@ -96,27 +91,19 @@ class JointSolution:
         return screened / max(sum(found.n_items for found in self.problems), 1)
 
 
-class ClassPaths:
+class Paths:
     """Solves all problems for one C after the other, each from its previous solution.
 
-    Parameters
-    ----------
-    problem : SVMProblem
-        Of more than two classes.
-    with_margins : bool
-        Whether solutions are asked for by `solve`, with their margins; else `follow` takes the
-        fastest way, which leaves none where one-vs-one problems share kernel values.
-    n_jobs : int or None
-        Threads for the problems.
+    `with_margins` means that solutions are asked for by `solve`, with their margins; else `follow`
+    takes the fastest way, which leaves none where one-vs-one problems share kernel values.
+    `n_jobs` are threads for the problems.
     """
 
     def __init__(self, problem: SVMProblem, with_margins: bool, n_jobs: int | None):
         self._problem, self._range = problem, range(problem.division.n_problems)
-        self._n_jobs = n_jobs
-        self._n_threads = min(effective_n_jobs(n_jobs), len(self._range))
-        problem.division.check(problem.X.shape[1])
+        self._n_jobs, self._n_threads = n_jobs, min(effective_n_jobs(n_jobs), len(self._range))
         self._solvers = None
-        if with_margins or not problem.shares_pairs:
+        if with_margins or not problem.shares_pairs or len(self._range) == 1:
             self._solvers = [problem.path_solver(k) for k in self._range]
 
     @property
@@ -134,16 +121,15 @@ class ClassPaths:
         """A C up to which, at least, all solutions are proportional to C."""
         return min(solver.C_start for solver in self._solvers)
 
-    def solve(self, C: float, tol: float) -> JointSolution:
+    def solve(self, C: float, tol: float) -> SampleSolution | JointSolution:
         """Solve all problems for one C."""
         return self._joint([partial(solver.solve, C, tol) for solver in self._solvers])
 
-    def finish(self, solution: JointSolution) -> JointSolution:
+    def finish(self, solution: SampleSolution | JointSolution) -> SampleSolution | JointSolution:
         """Return a solution with weights of features and intercepts, and without margins."""
-        finish = self._problem.finish
-        return JointSolution(tuple(map(finish, self._range, solution.problems)))
+        return as_one(list(map(self._problem.finish, self._range, solution.problems)))
 
-    def follow(self, Cs: Sequence[float], tol: float) -> Iterator[JointSolution]:
+    def follow(self, Cs: Sequence[float], tol: float) -> Iterator[SampleSolution | JointSolution]:
         """Solve for one C after the other; yields finished solutions."""
         if self._solvers is not None:
             for C in Cs:
@@ -154,46 +140,23 @@ class ClassPaths:
         for _ in Cs:
             yield self._joint([partial(next, path) for path in paths])
 
-    def _joint(self, solves: list[Callable[[], SampleSolution]]) -> JointSolution:
+    def _joint(self, solves: list[Callable]) -> SampleSolution | JointSolution:
+        if len(solves) == 1:
+            return solves[0]()
         with blas_threads_for(self._problem.kernel.width, self._n_threads):
-            found = Parallel(self._n_jobs, require="sharedmem")(
-                delayed(solve)() for solve in solves
-            )
-        return JointSolution(tuple(found))
+            threads = Parallel(self._n_jobs, require="sharedmem")
+            return as_one(threads(delayed(solve)() for solve in solves))
 
 
-class OnePath:
-    """Solves one problem for one C after the other, and finishes the solutions.
-
-    Parameters
-    ----------
-    solver : SamplePathSolver
-    finish : callable
-    """
-
-    def __init__(self, solver: SamplePathSolver, finish: Callable):
-        self.n_variables, self.solve, self.finish = solver.n_variables, solver.solve, finish
-        self._solver = solver
-
-    @property
-    def C_min(self) -> float:
-        """Largest C up to which the solution is proportional to C; 0 if not known."""
-        return self._solver.C_min
-
-    @property
-    def C_start(self) -> float:
-        """A C up to which, at least, the solution is proportional to C."""
-        return self._solver.C_start
-
-    def follow(self, Cs: Sequence[float], tol: float) -> Iterator[SampleSolution]:
-        """Solve for one C after the other; yields finished solutions."""
-        return (self.finish(self.solve(C, tol)) for C in Cs)
+def as_one(found: list[SampleSolution]) -> SampleSolution | JointSolution:
+    """Return the solutions of all problems for one C as one."""
+    return found[0] if len(found) == 1 else JointSolution(tuple(found))
 
 
-def follow_C(model, paths: OnePath | ClassPaths, grid, eps, C_max: float, callbacks) -> tuple:
-    """Solve for the values of a grid, or of a path with `eps`, and warn about missed tolerances.
+def solved_path(model, paths: Paths, grid, eps, C_max: float, callbacks) -> tuple:
+    """Return the finished solutions for a grid, or for a path with `eps`, and warn of flaws.
 
-    The arguments are those of `svc_path`; returns finished solutions.
+    The arguments are those of `svc_path`.
     """
     total = None if grid is None else len(grid)
     if grid is None:
@@ -207,16 +170,13 @@ def follow_C(model, paths: OnePath | ClassPaths, grid, eps, C_max: float, callba
         steps = ((solution, (t + 1) / total) for t, solution in found)
     if callbacks:
         model.set_callbacks(*callbacks)
-    with at_most(getattr(model, "n_jobs", None)):
+    with at_most(model.n_jobs):
         solutions = tuple(follow(model, steps, total, "C"))
-    problems = [found for solution in solutions for found in solution.problems]
-    warn_of_flaws(model, problems)
+    warn_of_flaws(model, [found for solution in solutions for found in solution.problems])
     return solutions
 
 
-def _eps_steps(
-    paths: OnePath | ClassPaths, eps: float, C_max: float, tol: float
-) -> Iterator[tuple]:
+def _eps_steps(paths: Paths, eps: float, C_max: float, tol: float) -> Iterator[tuple]:
     """Solve along a path with `eps`; yields solutions, and the share of the path that is done."""
     C, tol = min(paths.C_start, C_max), min(tol, _GAP_SHARE * eps)
     way, shortest = math.log(C_max / C), 1.0 + 0.5 * math.sqrt(eps)
