@@ -1,4 +1,4 @@
-"""Base of the support vector machines: fits, scores and fitted attributes."""
+"""Bases of the support vector machines: fits, scores and fitted attributes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -7,18 +7,33 @@ from typing import Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context, is_classifier
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context, clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import deprecated
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.floats import EPS
 from skscreen.core.threads import at_most, blas_threads_for
 from skscreen.fitting.callbacks import CallbackSupportMixin, Tasks, with_callbacks
 from skscreen.fitting.path import clone_for, forget, warn_unless_converged
 from skscreen.fitting.store import check_store
+from skscreen.fitting.training_data import remember
 from skscreen.fitting.warning import warn_user
-from skscreen.samples.multiclass import OneVsOne, pair_scores
+from skscreen.samples.multiclass import OneVsOne, class_scores, pair_scores, vote, with_absent_pairs
+from skscreen.samples.score_classifier import (
+    ScoreClassifierMixin,
+    equal_to_best,
+    with_absent,
+    without_noise,
+)
+from skscreen.samples.targets import BothSides
 from skscreen.svm.crammer_singer.fit import joint_solutions
 from skscreen.svm.l1.fit import L1Fits
+from skscreen.svm.probabilities import probabilities, sigmoids
 from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build
+from skscreen.svm.screened.own import OwnScreening
 from skscreen.svm.solvers.solution import SampleSolution, steps_of
 from skscreen.svm.uncertified import NO_CERTIFICATE, SHIFTED
 
@@ -113,6 +128,233 @@ class BaseSVM(CallbackSupportMixin, BaseEstimator):
         return hasattr(self, "dual_coef_")
 
 
+# Rounding errors of scores, relative to the size of their terms, and the largest that may hide a
+# score: the terms are sums over all support vectors, whose errors mostly cancel.
+_TIE, _MOST_NOISE = 8.0 * EPS, 1e-8
+
+
+class BaseSVC(OwnScreening, ScoreClassifierMixin, BaseSVM):
+    """Base of the support vector classifiers."""
+
+    def decision_function(self, X) -> np.ndarray:
+        """Return f(x): positive for the second of two classes, otherwise one column for each class.
+
+        For one-vs-one, the column of a class holds its number of votes plus less than half a vote
+        for the sum of its scores. With ``decision_function_shape="ovo"`` there is a column for each
+        pair of classes, with its scores, positive for the first class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Kernel values with all training samples for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_problems)
+        """
+        scores, present, n_classes = self._scores(X), self._present, self.classes_.size
+        if n_classes > 2 and self.multi_class == self.decision_function_shape == "ovo":
+            # Two classes are a problem in which the second one is positive.
+            pairs = scores if self._one_against_one else -scores
+            return with_absent_pairs(pairs, present, n_classes)
+        if self._one_against_one:
+            scores = class_scores(scores, present.size)
+        scores = scores[:, 0] if scores.shape[1] == 1 else scores
+        return with_absent(scores, present, n_classes)
+
+    def predict(self, X) -> np.ndarray:
+        """Return the class of each sample.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        ValueError
+            If ties are to be broken with ``decision_function_shape="ovo"``.
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo'; use "
+                "decision_function_shape='ovr'."
+            )
+        if self._kernel.name not in ("linear", "precomputed") and self.dual_coef_.shape[0] == 1:
+            return self._seen[(self._decisive_scores(X) > 0.0).astype(np.intp)]
+        if not self._one_against_one:
+            return super().predict(X)
+        scores, n_classes = self._scores(X), self._present.size
+        if self.break_ties:
+            return self._seen[class_scores(scores, n_classes).argmax(axis=1)]
+        return self._seen[vote(scores, n_classes)]
+
+    @property
+    def _seen(self) -> np.ndarray:
+        """The classes of samples with weight."""
+        return self.classes_[self._present]
+
+    def _decisive_scores(self, X) -> np.ndarray:
+        """Return the scores of two classes, precise enough for their signs."""
+        if self._known_scores(X) is not None:
+            return self._scores(X)[:, 0]
+        X = asked(self, self._kernel, X)
+        b, coef = float(self.intercept_[0]), self._dense_dual_coef[0]
+        with at_most(self.n_jobs):
+            scores = self._kernel.decisive_scores(X, self.support_vectors_, coef, b)
+        return without_noise(scores[:, None], self._rounding(X))[:, 0]
+
+    def _calibrate(self, problem: SVMProblem) -> None:
+        """Warn of `probability`; learn the sigmoids of the scores, if these are asked for."""
+        warn_user(
+            "The `probability` parameter was deprecated in scikit-learn 1.9 and goes with that of "
+            "SVC. Use `CalibratedClassifierCV(ScreenedSVC(), ensemble=False)` instead of "
+            "`ScreenedSVC(probability=True)`.",
+            FutureWarning,
+        )
+        if self._has_probabilities():
+            kernel, fixed = problem.kernel, {"probability": "deprecated", "store": None}
+            fixed |= {"kernel": kernel.name, "gamma": kernel.gamma, "class_weight": None}
+            fold = clone(self).set_params(verbose=0, decision_function_shape="ovr", **fixed)
+            self._sigmoids = sigmoids(fold, problem)
+
+    def _has_probabilities(self) -> bool:
+        """Whether there are probabilities; otherwise the error names what has them."""
+        return self.probability not in ("deprecated", False)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X) -> np.ndarray:
+        """Return the probabilities of classes, by Platt scaling and coupling of pairs.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        if getattr(self, "_sigmoids", None) is None:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False"
+            )
+        found = probabilities(self._scores(X), self._sigmoids, self._one_against_one)
+        out = np.zeros((len(found), self.classes_.size))
+        out[:, self._present] = found
+        return out
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X) -> np.ndarray:
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.log(self.predict_proba(X))
+
+    @deprecated("Attribute `probA_` was deprecated in scikit-learn 1.9, as `probability` was.")
+    @property
+    def probA_(self) -> np.ndarray:
+        """Factors of scores in the sigmoids of `predict_proba`, (n_problems,) or empty."""
+        return self._sigmoids[:, 0] if self._sigmoids is not None else np.empty(0)
+
+    @deprecated("Attribute `probB_` was deprecated in scikit-learn 1.9, as `probability` was.")
+    @property
+    def probB_(self) -> np.ndarray:
+        """Constants in the sigmoids of `predict_proba`, (n_problems,) or empty."""
+        return self._sigmoids[:, 1] if self._sigmoids is not None else np.empty(0)
+
+    def __getattr__(self, name: str):
+        """Name an alternative in the error about missing probabilities."""
+        text = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name in ("predict_proba", "predict_log_proba"):
+            text = (
+                f"{text}. Use CalibratedClassifierCV({type(self).__name__}(...), ensemble=False)"
+                ".fit(X, y).predict_proba(X), of sklearn.calibration."
+            )
+        raise AttributeError(text)
+
+    def _scores(self, X) -> np.ndarray:
+        """Return the scores of all problems, one column each; equal up to rounding means equal."""
+        check_is_fitted(self)
+        scores = self._known_scores(X)
+        if scores is None or self._kernel.has_lengths:
+            X = asked(self, self._kernel, X)
+        with at_most(self.n_jobs):
+            scores = self._raw_scores(X) if scores is None else scores
+        errors = self._rounding(X)
+        if self._one_against_one or scores.shape[1] == 1:
+            return without_noise(scores, errors)
+        return equal_to_best(scores, errors)
+
+    def _rounding(self, X) -> np.ndarray:
+        """Return estimates of rounding errors of scores, of shape (n or 1, n_problems).
+
+        |sum_j alpha_j K(x, x_j)| is at most sqrt(K(x, x)) sum_j alpha_j sqrt(K(x_j, x_j)). An
+        intercept has the errors of the scores of support vectors, from which it was computed.
+        """
+        sizes = self._sums
+        if self._kernel.has_lengths:
+            lengths = self._kernel.lengths(X, self.support_vectors_)
+            longest = self._longest if self.fit_intercept else 0.0
+            sizes = np.maximum(lengths, longest)[:, None] * sizes
+        return np.atleast_2d(np.minimum(_TIE * (sizes + np.abs(self.intercept_)), _MOST_NOISE))
+
+    def _raw_scores(self, X) -> np.ndarray:
+        if not self._one_against_one or self._kernel.name == "linear":
+            return super()._raw_scores(X)
+        X = X[:, self.support_] if self._kernel.name == "precomputed" else X
+        coefs, sizes = self._dense_dual_coef, self.n_support_[self._present]
+        parts = (slice(end - size, end) for size, end in zip(sizes, sizes.cumsum(), strict=True))
+        precomputed = self._kernel.name == "precomputed"
+        return pair_scores(
+            [
+                self._kernel.scores(
+                    X[:, part] if precomputed else X,
+                    self.support_vectors_[part],
+                    coefs[:, part].T,
+                )
+                for part in parts
+            ],
+            self.intercept_,
+        )
+
+
+class BaseSVR(RegressorMixin, BaseSVM):
+    """Base of the support vector regressions."""
+
+    # Whether weights of features are one vector, as in `LinearSVR`.
+    flat_coef = False
+
+    def predict(self, X) -> np.ndarray:
+        """Return f(x).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Kernel values with all training samples for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        scores = self._known_scores(X)
+        if scores is None:
+            scores = self._raw_scores(asked(self, self._kernel, X))
+        return scores[:, 0]
+
+
 def learn(
     model: BaseSVM, C: float, problem: SVMProblem, starts: Sequence[np.ndarray] | None = None
 ) -> BaseSVM:
@@ -173,39 +415,11 @@ def fitted(
     """Return the fitted estimator of one value of C, all of whose problems are solved.
 
     `solutions` are finished, see `SVMProblem.finish`. `known` are samples that it will be asked
-    about, and their scores; see `scores_on_path`.
+    about, and their scores; see `skscreen.svm.search`.
     """
     out = clone_for(model, C=solutions[0].C)
     out._known = known
     return _set(out, data, solutions)
-
-
-def scores_on_path(
-    model: BaseSVM, data: TrainingSet, path: Sequence[Sequence[SampleSolution]], X_new
-) -> list[np.ndarray]:
-    """Return the scores of samples for several values of C, with kernel values computed once.
-
-    `path` has for each C the solutions of all problems; scores are of shape (n, n_problems).
-    """
-    division, kernel = data.division, data.kernel
-    X_new = asked(model, kernel, X_new)
-    alphas = [[found.alpha for found in solutions] for solutions in path]
-    signed = np.concatenate([division.dual_coefs(each) for each in alphas])
-    one_against_one = isinstance(division, OneVsOne)
-    parts, out = [], []
-    for members in division.members if one_against_one else [division.everyone]:
-        used = members[signed[:, members].any(axis=0)]
-        rows = division.labels.rows[used]
-        # For each C the scores of its problems.
-        if kernel.name == "precomputed":
-            scores = X_new[:, rows] @ signed[:, used].T
-        else:
-            scores = kernel.scores(X_new, data.X[rows], signed[:, used].T)
-        parts.append(np.split(scores, len(path), axis=1))
-    for found, solutions in zip(zip(*parts, strict=True), path, strict=True):
-        intercepts = np.array([solution.b for solution in solutions])
-        out.append(pair_scores(found, intercepts) if one_against_one else found[0] + intercepts)
-    return out
 
 
 def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution]) -> BaseSVM:
@@ -220,8 +434,8 @@ def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution])
         X = None if kernel.function is None else kernel.function.rows
     primals = np.array([float(solution.certificate.primal) for solution in solutions])
     is_one_problem = len(solutions) == 1 or model.multi_class == "crammer_singer"
+    model._kernel = kernel
     learned = {
-        "_kernel": kernel,
         "support_": rows,
         "n_support_": counts,
         "intercept_": np.array([solution.b for solution in solutions]),
@@ -240,5 +454,30 @@ def _set(model: BaseSVM, data: TrainingSet, solutions: Sequence[SampleSolution])
         learned["gamma_"] = kernel.gamma
     if kernel.name == "linear":
         learned["coef_"] = shown(np.stack([solution.w for solution in solutions]))
-    vars(model).update(learned | model._own_attributes(data, solutions, found, learned))
+    if isinstance(division, BothSides):
+        learned["kernel_shift_"] = solutions[0].shift
+        if model.flat_coef:
+            learned["coef_"] = learned["coef_"][0]
+    else:
+        learned["classes_"] = division.labels.all_classes
+        _prepare_scores(model, data, solutions, found, learned)
+        remember(model, data.X, division.labels, kernel)
+    vars(model).update(learned)
     return model
+
+
+def _prepare_scores(model: BaseSVC, data: TrainingSet, solutions, found, learned: dict) -> None:
+    """Keep what scores and their rounding errors need; `found` are the support vectors."""
+    kernel, division, labels = data.kernel, data.division, data.division.labels
+    lengths = np.zeros(labels.rows.size)
+    if kernel.name == "precomputed":
+        rows = learned["support_"]
+        lengths[found] = np.abs(data.X[rows, rows]).max(initial=0.0)
+    else:
+        vectors = learned["support_vectors_"]
+        lengths[found] = kernel.lengths(vectors, vectors)
+        # Those of other samples are the same where they are not known.
+        lengths = lengths if kernel.has_lengths else lengths**2
+    sums = [s.alpha @ lengths[division.rows(k)] for k, s in enumerate(solutions)]
+    model._one_against_one, model._present = isinstance(division, OneVsOne), labels.present
+    model._sums, model._longest, model._sigmoids = np.array(sums), lengths.max(), None

@@ -8,8 +8,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skscreen.fitting.store import Store
 from skscreen.samples.targets import LOSSES
+from skscreen.svm.estimator import BaseSVR
 from skscreen.svm.problem import SOLVERS
-from skscreen.svm.regressor import BaseSVR
 from skscreen.svm.screening.rules import BOUNDS
 
 

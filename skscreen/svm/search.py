@@ -1,6 +1,6 @@
 """Cross-validation over C, gamma and epsilon, with a path over C in each fold."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import Self
@@ -29,11 +29,13 @@ from skscreen.fitting.path import forget
 from skscreen.fitting.store import check_store
 from skscreen.samples.kernel import KERNELS_WITH_GAMMA, gamma_grid, gamma_value
 from skscreen.samples.labels import Labels
+from skscreen.samples.multiclass import OneVsOne, pair_scores
 from skscreen.samples.targets import Targets
 from skscreen.svm.certified.api import Training, warn_if_less
 from skscreen.svm.certified.search import CertifiedSearch, ErrorBounds
-from skscreen.svm.estimator import fitted, learn, scores_on_path, warn_of_flaws
-from skscreen.svm.problem import SVMProblem, build, divided_as, validated
+from skscreen.svm.estimator import fitted, learn, warn_of_flaws
+from skscreen.svm.problem import SVMProblem, TrainingSet, asked, build, divided_as, validated
+from skscreen.svm.solvers.solution import SampleSolution
 
 # The samples of each problem of a fold, as indices into the fold, and their dual variables.
 Start = list[tuple[np.ndarray, np.ndarray]]
@@ -222,6 +224,34 @@ def _follow_fold(model, grid: dict[str, list], training, weights, X_val) -> Iter
         del problem
 
 
+def _scores_on_path(
+    model, data: TrainingSet, path: Sequence[Sequence[SampleSolution]], X_new
+) -> list[np.ndarray]:
+    """Return the scores of samples for several values of C, with kernel values computed once.
+
+    `path` has for each C the solutions of all problems; scores are of shape (n, n_problems).
+    """
+    division, kernel = data.division, data.kernel
+    X_new = asked(model, kernel, X_new)
+    alphas = [[found.alpha for found in solutions] for solutions in path]
+    signed = np.concatenate([division.dual_coefs(each) for each in alphas])
+    one_against_one = isinstance(division, OneVsOne)
+    parts, out = [], []
+    for members in division.members if one_against_one else [division.everyone]:
+        used = members[signed[:, members].any(axis=0)]
+        rows = division.labels.rows[used]
+        # For each C the scores of its problems.
+        if kernel.name == "precomputed":
+            scores = X_new[:, rows] @ signed[:, used].T
+        else:
+            scores = kernel.scores(X_new, data.X[rows], signed[:, used].T)
+        parts.append(np.split(scores, len(path), axis=1))
+    for found, solutions in zip(zip(*parts, strict=True), path, strict=True):
+        intercepts = np.array([solution.b for solution in solutions])
+        out.append(pair_scores(found, intercepts) if one_against_one else found[0] + intercepts)
+    return out
+
+
 def _follow_path(model, problem: SVMProblem, Cs: list, X_val, before: list | None):
     """Solve for one C after the other, each from the previous solution; return the first solution.
 
@@ -235,7 +265,7 @@ def _follow_path(model, problem: SVMProblem, Cs: list, X_val, before: list | Non
     path = list(zip(*paths, strict=True))
     known = [None] * len(Cs)
     if model.kernel not in ("linear", "precomputed"):
-        known = [(X_val, found) for found in scores_on_path(model, problem.data, path, X_val)]
+        known = [(X_val, found) for found in _scores_on_path(model, problem.data, path, X_val)]
     for solutions, scored in zip(path, known, strict=True):
         failed = [solution for solution in solutions if not solution.flawless]
         start = [(rows, found.alpha) for rows, found in zip(places, solutions, strict=True)]

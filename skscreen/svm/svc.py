@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from skscreen.core.threads import N_JOBS
 from skscreen.fitting.store import Store
 from skscreen.samples.gram import KERNELS
-from skscreen.svm.classifier import BaseSVC
+from skscreen.svm.estimator import BaseSVC
 from skscreen.svm.problem import LOSSES, SOLVERS
 from skscreen.svm.screening.rules import BOUNDS
 
