@@ -1,6 +1,6 @@
 """Cross-validation of models whose samples are sequences, and names of their scores."""
 
-from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -145,7 +145,7 @@ def _has_length(value, n: int) -> bool:
     return not isinstance(value, (str, dict)) and hasattr(value, "__len__") and len(value) == n
 
 
-def _taken(values: Iterable, index: np.ndarray) -> list:
+def _taken(values: Any, index: np.ndarray) -> list:
     return [values[k] for k in index]
 
 

@@ -17,7 +17,7 @@ are sums of non-negative numbers, so nothing cancels, and rounding errors enter 
 from skscreen._compiled import core
 
 
-def gap_radius(slackness, distance, lam=1.0, shift=0.0) -> float:
+def gap_radius(slackness: float, distance: float, lam: float = 1.0, shift: float = 0.0) -> float:
     """Radius of the ball round (x + u)/2; what overflows to NaN stays so, and decides nothing.
 
     Parameters

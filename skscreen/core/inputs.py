@@ -8,6 +8,11 @@ from scipy import sparse
 FORMATS = ("list-order", "list-boolean", "list-count", "tensor-count")
 
 
+def is_sparse(X: Any) -> bool:
+    """Whether X is sparse; after SciPy's function, type checkers know no methods of X."""
+    return sparse.issparse(X)
+
+
 def same_pairs(rows: np.ndarray) -> np.ndarray:
     """Where a row compares a pair with itself or names a pair of one object."""
     if rows.shape[1] == 3:

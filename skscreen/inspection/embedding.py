@@ -204,8 +204,8 @@ class EmbeddingDisplay(Display):
             for point, other in zip(self.points, self.reference, strict=True):
                 ax.plot(*np.stack([point, other], axis=1), color="0.7", linewidth=0.8, zorder=1)
             self.reference_scatter_ = ax.scatter(
-                *self.reference.T, s=22, facecolor="white", edgecolor=GREY, zorder=4,
-                label=self.reference_name,
+                self.reference[:, 0], self.reference[:, 1], s=22, facecolor="white",
+                edgecolor=GREY, zorder=4, label=self.reference_name,
             )  # fmt: skip
         self.scatters_ = scatter_classes(ax, self.points, self.classes, "embedding", s=24, zorder=5)
         ax.set_aspect("equal", adjustable="datalim")
@@ -217,7 +217,7 @@ class EmbeddingDisplay(Display):
         ax.set_xlabel(" ", fontsize="small", color=GREY)
         notes = [] if self.share > 0.995 else [f"{self.share:.0%} of the spread is in this plane"]
         marker = 3.0
-        self.images_ = []
+        self.images_: list[Any] = []
         if self.images is not None:
             self.images_, marker = draw_images(ax, self.points, self.images)
         self.texts_ = []

@@ -65,7 +65,7 @@ def _picture(image: Any, number: int) -> np.ndarray:
 
     if isinstance(image, (str, PathLike)):
         try:
-            image = imread(image)
+            image = imread(Path(image))
         except (OSError, SyntaxError, ValueError) as error:
             raise ValueError(f"`images`: {image} is no picture that can be read.") from error
     image = np.asarray(image)
@@ -88,7 +88,7 @@ def draw_images(
     size = _LARGEST
     if len(points) > 1:
         at = ax.transData.transform(points) * 72.0 / figure.dpi
-        nearest = cKDTree(at).query(at, k=2)[0][:, 1]
+        nearest = np.asarray(cKDTree(at).query(at, k=2)[0])[:, 1]
         size = float(np.clip(_SHARE * np.median(nearest), _SMALLEST, _LARGEST))
     drawn = []
     for point, image in zip(points, images, strict=True):

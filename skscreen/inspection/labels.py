@@ -101,7 +101,9 @@ def _sizes(ax: Axes, names: Sequence, size: float) -> np.ndarray:
     return sizes
 
 
-def _find_room(markers, sizes, frame, all_rings, marker: float) -> list:
+def _find_room(
+    markers: np.ndarray, sizes: np.ndarray, frame: np.ndarray, all_rings: Sequence, marker: float
+) -> list:
     """Offset of the middle of each label, and its distance from its point; None without room.
 
     Parameters
@@ -133,7 +135,10 @@ def _find_room(markers, sizes, frame, all_rings, marker: float) -> list:
     return found
 
 
-def _room_for(point, half, markers, placed, frame, rings, marker: float):
+def _room_for(
+    point: np.ndarray, half: np.ndarray, markers: np.ndarray, placed: np.ndarray,
+    frame: np.ndarray, rings: Sequence[float], marker: float,
+) -> tuple | None:  # fmt: skip
     """Nearest place in which a label of this half size covers neither another nor a marker."""
     angles = 2.0 * np.pi * np.arange(_DIRECTIONS) / _DIRECTIONS
     direction = np.stack([np.cos(angles), np.sin(angles)], axis=1)

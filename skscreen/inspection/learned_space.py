@@ -93,21 +93,24 @@ class LearnedSpaceDisplay(Display):
             If X or y have the wrong number of features or samples.
         """
         check_learned(estimator, "components_", "ScreenedRTLM, or another with components_")
-        X = check_array(X, dtype=np.float64, ensure_min_samples=2, input_name="X")
+        samples: np.ndarray = check_array(X, dtype=np.float64, ensure_min_samples=2, input_name="X")
         L = np.asarray(estimator.components_)
-        if X.shape[1] != L.shape[1]:
-            raise ValueError(f"X must have {L.shape[1]} features, got {X.shape[1]}.")
+        if samples.shape[1] != L.shape[1]:
+            raise ValueError(f"X must have {L.shape[1]} features, got {samples.shape[1]}.")
+        classes: np.ndarray | None = None
         if y is not None:
-            y = checked_classes(column_or_1d(y), "y")
-            if len(y) != len(X):
-                raise ValueError(f"y must have a class for each of {len(X)} samples, got {len(y)}.")
-        X = X - X.mean(axis=0)
-        directions = np.linalg.svd(X, full_matrices=False)[2][:2]
-        before = X @ directions.T
+            classes = checked_classes(column_or_1d(y), "y")
+            if len(classes) != len(samples):
+                raise ValueError(
+                    f"y must have a class for each of {len(samples)} samples, got {len(classes)}."
+                )
+        samples = samples - samples.mean(axis=0)
+        directions = np.linalg.svd(samples, full_matrices=False)[2][:2]
+        before = samples @ directions.T
         ellipse = _ellipse(L @ directions.T, before)
-        after = X @ _strongest(L).T
+        after = samples @ _strongest(L).T
         return cls(
-            before=_two_columns(before), after=_two_columns(after), ellipse=ellipse, classes=y
+            before=_two_columns(before), after=_two_columns(after), ellipse=ellipse, classes=classes
         ).plot(ax=ax)
 
     def draw(self, *axes: Axes) -> None:

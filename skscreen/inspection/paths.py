@@ -288,9 +288,12 @@ class PathDisplay(Display):
         """Draw on axes that are given."""
         self._plot_objective(axes[0])
         self._plot_gap(axes[1])
-        self.score_line_ = self.best_point_ = self.baseline_line_ = self.best_index_ = None
+        self.score_line_: Any = None
+        self.best_point_: Any = None
+        self.baseline_line_: Any = None
+        self.best_index_: int | None = None
         if self.scores is not None:
-            self._plot_scores(axes[2])
+            self._plot_scores(axes[2], self.scores)
         for panel in axes:
             _style_axes(panel, self.lams, self.parameter)
         axes[-1].set_xlabel(_LABELS[self.parameter])
@@ -326,9 +329,9 @@ class PathDisplay(Display):
         ax.set_ylim(bottom=np.nanmin(gaps, where=shown, initial=np.nanmax(gaps)) / 2)
         ax.set_ylabel("Relative duality gap")
 
-    def _plot_scores(self, ax: Axes) -> None:
-        self.best_index_ = int(np.nanargmax(self.scores))
-        best_lam, best_score = self.lams[self.best_index_], self.scores[self.best_index_]
+    def _plot_scores(self, ax: Axes, scores: np.ndarray) -> None:
+        self.best_index_ = int(np.nanargmax(scores))
+        best_lam, best_score = self.lams[self.best_index_], scores[self.best_index_]
         if self.baseline is not None:
             self.baseline_line_ = ax.axhline(
                 self.baseline,
@@ -337,9 +340,7 @@ class PathDisplay(Display):
                 linewidth=1.0,
                 label=f"{self.baseline_name} ({self.baseline:.3g})",
             )
-        (self.score_line_,) = ax.plot(
-            self.lams, self.scores, color=GREEN, **_line_style(self.lams.size)
-        )
+        (self.score_line_,) = ax.plot(self.lams, scores, color=GREEN, **_line_style(self.lams.size))
         (self.best_point_,) = ax.plot(
             best_lam,
             best_score,

@@ -164,7 +164,8 @@ class SearchDisplay(Display):
 
 def _found(search: Any) -> dict[str, Any]:
     """Return what a fitted search found, as the arguments of a display."""
-    results, found = getattr(search, "cv_results_", {}), {}
+    results = getattr(search, "cv_results_", {})
+    found: dict[str, list] = {}
     if hasattr(search, "best_index_") and "mean_test_score" in results:
         for point in results["params"]:
             for name, value in point.items():
@@ -202,7 +203,7 @@ def _label(axis: Any, values: Sequence, chosen: int, shift: float) -> None:
     """Write some of the values at their places + shift, that of the chosen one among them."""
     every = -(-len(values) // _MOST_LABELS)
     places = np.arange(chosen % every, len(values), every)
-    axis.set_ticks(places + shift, [_text(values[place]) for place in places])
+    axis.set_ticks(places + shift, [_text(values[int(place)]) for place in places])
 
 
 def _text(value: Any) -> str:

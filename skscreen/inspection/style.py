@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -57,9 +57,8 @@ class Display:
     figsize: ClassVar[tuple[float, float]] = (6.0, 3.6)
     panels: ClassVar[tuple[int, int]] = (1, 1)
 
-    def draw(self, *axes: Axes) -> None:
-        """Draw on axes, one for each panel."""
-        raise NotImplementedError
+    # Draws on axes, one for each panel.
+    draw: Callable[..., None]
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Self:
         """Draw the display.

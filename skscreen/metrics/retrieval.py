@@ -6,7 +6,7 @@ label of the query, or given as a matrix of relevance and one of distances.
 
 from collections.abc import Iterable, Iterator
 from numbers import Integral
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_scalar, column_or_1d
@@ -140,7 +140,7 @@ def cmc_at_k(queries, targets, k: int, *, gallery=None, junk=None) -> float:
     """
     _check_int(k)
     ranked = _rankings(queries, targets, k, gallery, junk)
-    return _mean(hits.any(axis=1) for _, hits in ranked)
+    return _mean(np.asarray(hits.any(axis=1)) for _, hits in ranked)
 
 
 def mean_average_precision(
@@ -211,8 +211,8 @@ def _cut(n_relevant: np.ndarray, hits: np.ndarray, k) -> Ranked:
     return n_relevant, hits[:, :k]
 
 
-def _check_k(k, n_items: int):
-    if isinstance(k, Integral) and not 1 <= k <= n_items:
+def _check_k(k: Any, n_items: int) -> Any:
+    if isinstance(k, Integral) and not 1 <= int(k) <= n_items:
         raise ValueError(f"k must be from 1 to {n_items}, the number of items, got {k}.")
     return k
 
@@ -262,7 +262,7 @@ def _of_samples(Z, labels, k, gallery, junk) -> Iterator[Ranked]:
     if gallery is not None:
         if not isinstance(gallery, tuple | list) or len(gallery) != 2:
             raise ValueError("gallery must be a tuple (Z, labels) of embedded samples.")
-        items, others = _embedded(*gallery, "gallery", "labels of the gallery")
+        items, others = _embedded(gallery[0], gallery[1], "gallery", "labels of the gallery")
         if items.shape[1] != Z.shape[1]:
             raise ValueError(
                 f"gallery must have {Z.shape[1]} components, as queries, got {items.shape[1]}."
@@ -288,10 +288,10 @@ def _of_samples(Z, labels, k, gallery, junk) -> Iterator[Ranked]:
     step = max(1, BLOCK // len(items))
     for first in range(0, rows.size, step):
         some = rows[first : first + step]
-        own = None if places is None else places[first : first + step]
+        themselves = None if places is None else places[first : first + step]
         n = n_relevant[some]
         last = n.max() if k == "r" else k or len(items) - (gallery is None)
-        near = _nearest(Z[some], items, own, int(last))
+        near = _nearest(Z[some], items, themselves, int(last))
         yield _cut(n, items_codes[near] == codes[some][:, None], k)
 
 

@@ -39,6 +39,9 @@ class ChainClassifier(CallbackSupportMixin, BaseEstimator):
     A subclass has `C`, learns `transition_` and defines `stacked_scores`.
     """
 
+    classes_: np.ndarray
+    transition_: np.ndarray
+
     def predict(self, X) -> list[np.ndarray]:
         """Return the labels with the largest score for each sequence (Viterbi).
 
@@ -182,7 +185,7 @@ def solve(
     return found
 
 
-class MarginalsMixin:
+class MarginalsMixin(ChainClassifier):
     """Probabilities of labels, for labellings with probabilities proportional to exp(score)."""
 
     def predict_marginals(self, X, *, as_frame: bool = False) -> list:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import sparse
 
+from skscreen.core.inputs import is_sparse
 from skscreen.core.memory import check_memory
 from skscreen.sequence.data import Sequences
 from skscreen.sequence.loops import best_labels
@@ -64,7 +65,7 @@ class Chains:
         """Return them with rows of features that are multiplied by the losses, if these differ."""
         if not self.scales.size:
             return self
-        if sparse.issparse(self.X):
+        if is_sparse(self.X):
             rows = sparse.csr_array(self.X.multiply(self.losses[:, None]))
         else:
             rows = self.X * self.losses[:, None]

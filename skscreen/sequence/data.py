@@ -1,12 +1,14 @@
 """Sequences of unequal lengths, checked and stacked."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from skscreen.core.inputs import is_sparse
 from skscreen.samples.rows import LARGEST
 
 
@@ -36,7 +38,7 @@ class Sequences:
         Sequence c has the positions first[c] to first[c + 1] - 1, perhaps none.
     """
 
-    X: np.ndarray | sparse.csr_array
+    X: Any
     first: np.ndarray
 
     @property
@@ -67,14 +69,14 @@ class Sequences:
         if not columns:
             return self
         added = np.column_stack(columns)
-        if sparse.issparse(self.X):
+        if is_sparse(self.X):
             return Sequences(sparse.hstack([self.X, sparse.csr_array(added)], "csr"), self.first)
         return Sequences(np.hstack([self.X, added]), self.first)
 
     @property
     def rows(self) -> tuple:
         """Data, columns and starts of rows for compiled code; see `frank_wolfe_loops`."""
-        if sparse.issparse(self.X):
+        if is_sparse(self.X):
             X = self.X
             return X.data, X.indices.astype(np.uint32), X.indptr.astype(np.int64)
         return self.X.reshape(-1), np.empty(0, np.uint32), np.empty(0, np.int64)
@@ -85,9 +87,9 @@ def starts_of(lengths) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def list_of_sequences(X) -> list:
+def list_of_sequences(X: Any) -> list:
     """Return the sequences as a list; those that are iterators become lists."""
-    if sparse.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype != object):
+    if is_sparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype != object):
         raise ValueError(
             "X must be a list of arrays of shape (length, n_features), one for each sequence, got "
             f"one array of shape {X.shape}. Put a single sequence into a list: [X]."
@@ -149,7 +151,7 @@ def check_sequences(X: list, n_features: int | None = None) -> Sequences:
     if n_features is not None and widths[first] != n_features:
         raise ValueError(f"X has {widths[first]} features, but was fitted with {n_features}.")
     stacked = _stack(list(parts.values()))
-    values = stacked.data if sparse.issparse(stacked) else stacked
+    values = stacked.data if is_sparse(stacked) else stacked
     largest = max(values.max(initial=0.0), -values.min(initial=0.0))
     if not largest < np.inf:
         for c, part in parts.items():
@@ -160,7 +162,7 @@ def check_sequences(X: list, n_features: int | None = None) -> Sequences:
 
 
 def _as_matrix(part, name: str):
-    if not sparse.issparse(part):
+    if not is_sparse(part):
         if isinstance(part, (list, tuple)) and isinstance(part[0], dict):
             raise ValueError(
                 f"{name} holds dicts of features: turn them into numbers first, by "
@@ -188,7 +190,7 @@ def _as_matrix(part, name: str):
 
 def _refuse_not_finite(part, c: int) -> None:
     """Refuse NaN and infinity, and say where they are."""
-    if sparse.issparse(part):
+    if is_sparse(part):
         part = part.tocoo()
         rows = part.coords[0][~np.isfinite(part.data)]
     else:
@@ -203,7 +205,7 @@ def _refuse_not_finite(part, c: int) -> None:
 
 def _stack(parts: list):
     """Return the matrices one below the other."""
-    if not any(sparse.issparse(part) for part in parts):
+    if not any(is_sparse(part) for part in parts):
         return np.ascontiguousarray(np.concatenate(parts))
     out = sparse.csr_array(sparse.vstack(parts, format="csr"))
     out.sum_duplicates()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from numbers import Number
+from typing import Any
 
 import numpy as np
 
@@ -10,12 +11,12 @@ _PLAIN = {str, int, bool, np.str_}
 _LARGE = 2**53
 
 
-def plain_items(items, name: str, separator: str) -> list[dict]:
+def plain_items(items: Iterable, name: str, separator: str) -> list[Mapping]:
     """Return the items of a sequence as dicts of numbers, strings and lists of strings."""
     return [_plain_item(item, name, t, separator) for t, item in enumerate(items)]
 
 
-def _plain_item(item, name: str, t: int, separator: str) -> Mapping:
+def _plain_item(item: Any, name: str, t: int, separator: str) -> Mapping:
     if isinstance(item, Mapping):
         kinds = {type(value) for value in item.values()}
         # Whole numbers may be too large.
@@ -24,7 +25,7 @@ def _plain_item(item, name: str, t: int, separator: str) -> Mapping:
             or all(abs(value) < _LARGE for value in item.values() if type(value) is int)
         ):
             return item
-        out = {}
+        out: dict[str, Any] = {}
         for key, value in item.items():
             _add(out, _text(key), value, f"{name}[{t}]", separator)
         return out
@@ -32,7 +33,7 @@ def _plain_item(item, name: str, t: int, separator: str) -> Mapping:
         raise ValueError(
             f"{name}[{t}] must be a dict of features or a list of strings, got {item!r}."
         )
-    counts = {}
+    counts: dict[str, float] = {}
     for value in item:
         if not isinstance(value, (str, bytes)):
             raise ValueError(
@@ -43,7 +44,7 @@ def _plain_item(item, name: str, t: int, separator: str) -> Mapping:
     return counts
 
 
-def _add(out: dict, key: str, value, name: str, separator: str) -> None:
+def _add(out: dict, key: str, value: Any, name: str, separator: str) -> None:
     """Add the features of a value to those of an item."""
     if isinstance(value, (str, bytes)):
         out[key] = _text(value)
@@ -74,12 +75,12 @@ def _add(out: dict, key: str, value, name: str, separator: str) -> None:
         )
 
 
-def _number(value, name: str) -> float:
+def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except OverflowError as error:
         raise ValueError(f"{name} must be a number of double precision, got {value}.") from error
 
 
-def _text(value) -> str:
+def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else value

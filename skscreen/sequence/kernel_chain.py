@@ -9,17 +9,17 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skscreen.core.memory import check_kernel_memory
 from skscreen.fitting.callbacks import with_callbacks
-from skscreen.samples.gram import KERNELS
+from skscreen.samples.gram import KERNELS, Gram
 from skscreen.samples.kernel import Kernel, gamma_value
 from skscreen.samples.rows import LARGEST
-from skscreen.sequence.base import ChainClassifier, MarginalsMixin, begin_fit, solve
+from skscreen.sequence.base import MarginalsMixin, begin_fit, solve
 from skscreen.sequence.chains import Chains
 from skscreen.sequence.data import Sequences
 from skscreen.sequence.likelihood import MATRICES, KernelFactor, LogLoss
 from skscreen.sequence.solvers.lbfgs import LIMIT, minimise
 
 
-class KernelChainClassifier(MarginalsMixin, ChainClassifier):
+class KernelChainClassifier(MarginalsMixin):
     r"""Conditional random field on a chain with a kernel on the observations.
 
     A labelling y of a sequence x has a probability proportional to :math:`\exp F(x, y)`,
@@ -195,11 +195,11 @@ class KernelChainClassifier(MarginalsMixin, ChainClassifier):
         self._kernel = Kernel(self.kernel, gamma, self.degree, float(self.coef0))
         n = X.shape[0]
         check_kernel_memory(n, n, MATRICES, "Use fewer observations, or ChainCRF.")
-        # Refuses kernels that are not positive semi-definite.
-        self._kernel.gram(X, 0.0)
         K = self._kernel.between(X, X)
         if not np.all(np.isfinite(K)):
             raise ValueError("the kernel has values that are not finite on X: rescale X.")
+        # Refuses kernels that are not positive semi-definite.
+        Gram(K, "precomputed", cache_size=0.0)
         return KernelFactor(K)
 
     def stacked_scores(self, sequences: Sequences) -> np.ndarray:

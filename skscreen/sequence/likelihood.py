@@ -22,9 +22,9 @@ SVMs. arXiv:0909.1334. Appendix E.2, equation (32).
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import blas, lapack
 
+from skscreen.core.inputs import is_sparse
 from skscreen.sequence.chains import ONE, Chains
 from skscreen.sequence.loops import expectations, weighted_likelihoods
 
@@ -43,7 +43,7 @@ def units_of(chains: Chains) -> np.ndarray | float:
     many steps as for standardised columns.
     """
     X, m, shares = chains.X, chains.n_labels, chains.position_shares
-    if sparse.issparse(X):
+    if is_sparse(X):
         squares = np.asarray(X.multiply(X).T @ shares).ravel()
     else:
         squares = np.square(X).T @ shares

@@ -26,7 +26,7 @@ SCHEMES = tuple(_RULES)
 def _table(rules: str, prefixes: set[str]) -> set[tuple[str, str, bool]]:
     """Return all (prefix before, prefix, same type) that rules name."""
     found = set()
-    for before, now, types in rules.split():
+    for before, now, types in map(tuple, rules.split()):
         for b in prefixes if before == "." else before:
             for n in prefixes if now == "." else now:
                 found |= {(b, n, same) for same in (True, False) if types in "*" + "!="[same]}
@@ -80,7 +80,8 @@ def count_spans(y_true, y_pred, scheme: str | None) -> SpanCounts:
     if scheme is not None and scheme not in SCHEMES:
         raise ValueError(f"scheme must be None or one of {', '.join(SCHEMES)}, got {scheme!r}.")
     pairs = label_pairs(y_true, y_pred)
-    right, found, true = Counter(), Counter(), Counter()
+    right: Counter[str] = Counter()
+    found, true = right.copy(), right.copy()
     for c, (truth, labels) in enumerate(pairs):
         wanted = spans_of(truth, scheme, f"y_true[{c}]")
         got = spans_of(labels, scheme, f"y_pred[{c}]")

@@ -11,12 +11,15 @@ from sklearn.feature_extraction import DictVectorizer, FeatureHasher
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
+from skscreen.core.inputs import is_sparse
 from skscreen.sequence.data import check_names, length_of, list_of_sequences, starts_of
 from skscreen.sequence.items import plain_items
 from skscreen.sequence.labels import check_lengths, check_lists, stack_labels
 
 
-class SequenceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class SequenceTransformer(  # type: ignore[call-arg]
+    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
     """Apply a scikit-learn transformer to all positions of sequences.
 
     The transformer is fitted to the positions of all sequences stacked together, and to their
@@ -151,7 +154,7 @@ class SequenceTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
     def _begin(self, X, y) -> tuple:
         """Return all positions, the labels if there are any, and first positions of sequences."""
         for name in ("transformer_", "feature_names_in_", "n_features_in_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         parts = _parts(X)
         check_names(self, parts, reset=True)
         lengths = [length_of(part) for part in parts]
@@ -212,12 +215,12 @@ def _separator(transformer) -> str | None:
 
 
 def _is_matrix(part) -> bool:
-    return sparse.issparse(part) or hasattr(part, "columns") or getattr(part, "ndim", 1) == 2
+    return is_sparse(part) or hasattr(part, "columns") or getattr(part, "ndim", 1) == 2
 
 
 def _split(out, first: np.ndarray) -> list:
     """Return the rows of each sequence."""
-    if sparse.issparse(out):
+    if is_sparse(out):
         out = sparse.csr_array(out)
         return [out[begin:end] for begin, end in pairwise(first)]
     return np.split(np.asarray(out), first[1:-1])
@@ -230,7 +233,7 @@ def _stack(parts: list):
         frame = sys.modules[type(parts[0]).__module__.partition(".")[0]].concat(parts)
         return frame.reset_index(drop=True) if hasattr(frame, "reset_index") else frame
     parts = [np.asarray(part) if hasattr(part, "columns") else part for part in parts]
-    matrices = [part for part in parts if sparse.issparse(part) or isinstance(part, np.ndarray)]
+    matrices = [part for part in parts if is_sparse(part) or isinstance(part, np.ndarray)]
     if not matrices or all(part.ndim == 1 for part in matrices):
         return list(chain.from_iterable(parts))
     shapes = [getattr(part, "shape", (length_of(part),)) for part in parts]
@@ -239,6 +242,6 @@ def _stack(parts: list):
             "X must hold matrices of shape (length, n_features) with the same features in all "
             f"sequences, or lists of objects, got shapes {sorted(set(shapes))[:4]}."
         )
-    if any(sparse.issparse(part) for part in parts):
+    if any(is_sparse(part) for part in parts):
         return sparse.vstack(parts, format="csr")
     return np.concatenate(parts)

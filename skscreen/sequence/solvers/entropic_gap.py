@@ -31,7 +31,6 @@ Optimization 16.
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -55,15 +54,15 @@ class Scores:
     E: np.ndarray
     losses: float
 
-    def mix(self, other: Self, share: float) -> Self:
+    def mix(self, other: "Scores", share: float) -> "Scores":
         """Return (1 - share) self + share other."""
         return self.sum(other, 1.0 - share, share)
 
-    def over(self, mu: float) -> Self:
+    def over(self, mu: float) -> "Scores":
         """Return the scores over a temperature."""
         return Scores(self.U / mu, self.E / mu, self.losses / mu)
 
-    def sum(self, other: Self, mine: float, others: float) -> Self:
+    def sum(self, other: "Scores", mine: float, others: float) -> "Scores":
         """Return a weighted sum of self and other."""
         return Scores(
             mine * self.U + others * other.U, mine * self.E + others * other.E,
@@ -79,7 +78,7 @@ class _Point:
     p: np.ndarray
     scores: Scores
 
-    def mix(self, other: Self, share: float) -> Self:
+    def mix(self, other: "_Point", share: float) -> "_Point":
         """Return (1 - share) self + share other."""
         return _Point(
             (1.0 - share) * self.gain + share * other.gain,

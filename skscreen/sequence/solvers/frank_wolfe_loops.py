@@ -33,7 +33,7 @@ class Cache(NamedTuple):
     """
 
     room: np.ndarray
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]
     slot: np.ndarray
     label: np.ndarray
     square: np.ndarray

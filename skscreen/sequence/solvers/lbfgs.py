@@ -55,7 +55,7 @@ def minimise(
     first = np.zeros(objective.size) if start is None else start / objective.units
     run = _Run(objective, Record(tol, watch))
     with contextlib.suppress(_BrokenDown), np.errstate(over="ignore", invalid="ignore"):
-        minimize(
+        minimize(  # type: ignore[call-overload]
             run.value_and_gradient, first, jac=True, method="L-BFGS-B", callback=run.iterated,
             options={"maxiter": max_iter, "maxfun": 10 * max_iter, "gtol": 0.0, "ftol": 0.0},
         )  # fmt: skip
@@ -101,7 +101,8 @@ class _Run:
 
     def go_on(self, max_iter: int) -> None:
         """Take steps of L-BFGS that shorten the gradient, where P has no more digits to tell."""
-        (x, g), pairs = self._best, deque(maxlen=_MEMORY)
+        x, g = self._best
+        pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_MEMORY)
         while self._n_iter < max_iter and not self.ended:
             change, new = self._shorter(x, g, _descent(g, pairs))
             if new is None and not pairs:
