@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVC
@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC
 from skscreen import ScreenedLinearSVC, _compiled, screen_samples
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.crammer_singer.faces import move_on_face
+from skscreen.svm.crammer_singer.newton import proximal_step
 from skscreen.svm.crammer_singer.solve import solve
 
 X, y = load_iris(return_X_y=True)
@@ -55,6 +56,41 @@ def test_the_optimum_is_that_of_an_independent_solver(C, B):
     size = (model.coef_**2).sum() + (model.intercept_**2).sum() / (B or 1.0) ** 2
     found = 0.5 * size + C * violations(X @ model.coef_.T + model.intercept_, y).sum()
     assert_allclose(model.objective_, found, rtol=1e-12)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
+def test_columns_of_very_unequal_size(C, as_given):
+    """Wine as it is: one feature is a thousand times as large as others. Sweeps alone fail."""
+    Z, own = load_wine(return_X_y=True)
+    model = ScreenedLinearSVC(C, max_iter=20_000, **JOINT).fit(as_given(Z), own)
+    assert model.dual_gap_ <= 1e-6
+    *_, value = optimum(Z, own, np.full(len(Z), C))
+    assert_allclose(model.objective_, value, rtol=3e-6)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 5), st.floats(-2.0, 3.0), st.booleans())
+def test_proximal_steps_raise_the_dual_and_stay_feasible(seed, K, power, with_bias):
+    rng, n, d = np.random.default_rng(seed), 40, 4
+    rows = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-2, 2, d)
+    own, c = rng.integers(0, K, n), 10.0**power * rng.uniform(0.5, 2.0, n)
+    samples = LinearSamples(rows, np.ones(n), 0.7 if with_bias else 0.0)
+    full = np.column_stack([rows, np.full(n, 0.7)]) if with_bias else rows
+    first = solve(samples, own, c, 1e-1, 10, seed)
+    alpha, gap = first.alpha.copy(), first.certificate.gap
+
+    def dual(alpha):
+        w = full.T @ alpha
+        return alpha[np.arange(n), own].sum() - 0.5 * np.vdot(w, w)
+
+    primal = first.certificate.primal
+    steps = proximal_step(samples, own, c, alpha, full.T @ alpha, gap, primal)
+    assert steps > 0 or np.array_equal(alpha, first.alpha)
+    assert dual(alpha) >= dual(first.alpha) - 1e-12 * primal
+    others = np.where(np.arange(K) == own[:, None], 0.0, alpha)
+    assert np.all(others <= 0.0) and np.all(alpha[np.arange(n), own] <= c * (1.0 + 1e-12))
+    assert_allclose(alpha.sum(axis=1), 0.0, atol=1e-12 * c.max())
 
 
 @pytest.mark.parametrize("as_given", [sparse.csr_array, sparse.csc_matrix, np.asfortranarray])

@@ -30,7 +30,7 @@ def move_on_face(
     losses = face.scores(w) + (np.arange(free.shape[1]) != own[:, None])
     step, n_steps = face.maximum(losses)
     change = max(
-        (_onto_simplex(theta + length * step, c) - theta for length in _LENGTHS),
+        (onto_simplex(theta + length * step, c) - theta for length in _LENGTHS),
         key=lambda change: face.gain(losses, change),
     )
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -40,13 +40,9 @@ def move_on_face(
         change = inside
     if not face.gain(losses, change) > 0.0:
         return n_steps
-    moved = np.minimum(-np.maximum(theta + change, 0.0), 0.0)
-    every = np.arange(rows.size)
-    moved[every, own] = 0.0
-    total = -moved.sum(axis=1)
-    moved *= np.minimum(1.0, c / np.maximum(total, c))[:, None]
-    moved[every, own] = -moved.sum(axis=1)
-    alpha[rows] = moved
+    alpha[rows] = variables(
+        np.maximum(theta + change, 0.0), np.arange(free.shape[1]) == own[:, None], c
+    )
     return n_steps
 
 
@@ -104,7 +100,16 @@ class _Face:
         return step, steps
 
 
-def _onto_simplex(V: np.ndarray, c: np.ndarray) -> np.ndarray:
+def variables(theta: np.ndarray, own_classes: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Return the variables (m, K) of slacks >= 0: feasible, and exactly 0 where these are."""
+    out = np.where(own_classes, 0.0, np.minimum(-theta, 0.0))
+    total = -out.sum(axis=1)
+    out *= np.minimum(1.0, c / np.maximum(total, c))[:, None]
+    out[own_classes] = -out.sum(axis=1)
+    return out
+
+
+def onto_simplex(V: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Return the rows >= 0 with sums c (m,) nearest to those of V."""
     V = V - V.max(axis=1, keepdims=True)
     ordered = -np.sort(-V, axis=1)

@@ -15,8 +15,8 @@ For these w the gap is a sum of terms >= 0: with f_ik = [k != y_i] + <w_k, x_i> 
 
 A visit of a sample moves all its variables to their best values, which is a projection onto a
 simplex. Between two certificates the samples with a part in the gap are visited, in random order;
-those that stay alone at a corner of the simplex rest. Where that is slow, all samples between the
-corners move together, see `faces`.
+those that stay alone at a corner of the simplex rest. Where that is slow, all samples move
+together, see `newton`, or, with many features, those between the corners, see `faces`.
 
 References
 ----------
@@ -35,6 +35,7 @@ from skscreen.core.certificate import Certificate
 from skscreen.core.floats import EPS
 from skscreen.samples.rows import LinearSamples
 from skscreen.svm.crammer_singer.faces import move_on_face
+from skscreen.svm.crammer_singer.newton import LARGEST, proximal_step
 
 certify_classes = compiled.certify_classes
 """(*rows, bias, own (n,), c (n,), squares (n,), alpha (n, K), weights, order (n,)) -> loss, gap, m.
@@ -95,8 +96,10 @@ def solve(
         if done or n_iter >= max_iter:
             return ClassSolution(w, alpha, certificate, n_iter)
         if gap > _SLOW * before:
-            before = np.inf
-            n_iter += move_on_face(samples, own, c, alpha, w)
+            before, steps = np.inf, 0
+            if d * n_classes <= LARGEST and failures % 2 == 0:
+                steps = proximal_step(samples, own, c, alpha, w, gap, primal)
+            n_iter += steps or move_on_face(samples, own, c, alpha, w)
             continue
         before = gap
         enough = max(_SHARE * gap, 0.5 * tol * primal)
