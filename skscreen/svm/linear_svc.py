@@ -1,17 +1,13 @@
 """Linear support vector machines, exact and with screening: `LinearSVC` as users know it."""
 
-import os
-from numbers import Integral, Real
 from typing import ClassVar
 
 from sklearn.linear_model._base import SparseCoefMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from skscreen.core.threads import N_JOBS
-from skscreen.fitting.store import Store
 from skscreen.svm.estimator import BaseSVC
-from skscreen.svm.problem import LOSSES, SOLVERS
-from skscreen.svm.screening.rules import BOUNDS
+from skscreen.svm.parameters import LINEAR, OF_CLASSES
+from skscreen.svm.problem import LOSSES
 
 
 class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
@@ -164,22 +160,11 @@ class ScreenedLinearSVC(SparseCoefMixin, BaseSVC):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
+        **LINEAR,
+        **OF_CLASSES,
         "penalty": [StrOptions({"l1", "l2"})],
         "loss": [StrOptions(set(LOSSES))],
-        "dual": ["boolean", StrOptions({"auto"})],
         "multi_class": [StrOptions({"ovr", "crammer_singer"})],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "screening": ["boolean", StrOptions(BOUNDS.keys())],
-        "solver": [StrOptions(set(SOLVERS["linear"]))],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "store": [str, os.PathLike, Store, None],
-        "n_jobs": N_JOBS,
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
     }
 
     # Parameters of `ScreenedSVC` that are fixed here.

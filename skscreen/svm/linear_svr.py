@@ -1,16 +1,12 @@
 """Linear support vector regressions, exact and with screening: `LinearSVR` as users know it."""
 
-import os
-from numbers import Integral, Real
 from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from skscreen.fitting.store import Store
 from skscreen.samples.targets import LOSSES
 from skscreen.svm.estimator import BaseSVR
-from skscreen.svm.problem import SOLVERS
-from skscreen.svm.screening.rules import BOUNDS
+from skscreen.svm.parameters import LINEAR, NOT_NEGATIVE
 
 
 class ScreenedLinearSVR(BaseSVR):
@@ -110,19 +106,9 @@ class ScreenedLinearSVR(BaseSVR):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
+        **LINEAR,
+        "epsilon": [NOT_NEGATIVE],
         "loss": [StrOptions(set(LOSSES))],
-        "dual": ["boolean", StrOptions({"auto"})],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "screening": ["boolean", StrOptions(BOUNDS.keys())],
-        "solver": [StrOptions(set(SOLVERS["linear"]))],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "store": [str, os.PathLike, Store, None],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
     }
 
     # Parameters of `ScreenedSVR` that are fixed here.

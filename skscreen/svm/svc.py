@@ -1,17 +1,12 @@
 """Support vector machines with kernels, exact and with screening: `SVC` as users know it."""
 
-import os
-from numbers import Integral, Real
 from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from skscreen.core.threads import N_JOBS
-from skscreen.fitting.store import Store
-from skscreen.samples.gram import KERNELS
 from skscreen.svm.estimator import BaseSVC
-from skscreen.svm.problem import LOSSES, SOLVERS
-from skscreen.svm.screening.rules import BOUNDS
+from skscreen.svm.parameters import KERNEL, OF_CLASSES
+from skscreen.svm.problem import LOSSES
 
 
 class ScreenedSVC(BaseSVC):
@@ -224,31 +219,13 @@ class ScreenedSVC(BaseSVC):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "C": [Interval(Real, 0, None, closed="right")],
+        **KERNEL,
+        **OF_CLASSES,
         "loss": [StrOptions(set(LOSSES))],
-        "kernel": [StrOptions(set(KERNELS)), callable],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
-        "degree": [Interval(Integral, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "intercept": [StrOptions({"penalised", "free"})],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "screening": ["boolean", StrOptions(BOUNDS.keys())],
-        "solver": [StrOptions({*SOLVERS["linear"], *SOLVERS["kernel"]})],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
-        "shrinking": ["boolean"],
         "probability": ["boolean", StrOptions({"deprecated"})],
         "multi_class": [StrOptions({"ovr", "ovo"})],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
         "break_ties": ["boolean"],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "indefinite": [StrOptions({"warn", "error", "shift"})],
-        "cache_size": [Interval(Real, 0, None, closed="neither")],
-        "store": [str, os.PathLike, Store, None],
-        "n_jobs": N_JOBS,
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
     }
 
     def __init__(

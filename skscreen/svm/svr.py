@@ -1,17 +1,12 @@
 """Support vector regressions with kernels, exact and with screening: `SVR` as users know it."""
 
-import os
-from numbers import Integral, Real
 from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from skscreen.fitting.store import Store
-from skscreen.samples.gram import KERNELS
 from skscreen.samples.targets import LOSSES
 from skscreen.svm.estimator import BaseSVR
-from skscreen.svm.problem import SOLVERS
-from skscreen.svm.screening.rules import BOUNDS
+from skscreen.svm.parameters import KERNEL, NOT_NEGATIVE
 
 
 class ScreenedSVR(BaseSVR):
@@ -133,26 +128,9 @@ class ScreenedSVR(BaseSVR):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "C": [Interval(Real, 0, None, closed="right")],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
+        **KERNEL,
+        "epsilon": [NOT_NEGATIVE],
         "loss": [StrOptions(set(LOSSES))],
-        "kernel": [StrOptions(set(KERNELS)), callable],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="left")],
-        "degree": [Interval(Integral, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "intercept": [StrOptions({"free", "penalised"})],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "screening": ["boolean", StrOptions(BOUNDS.keys())],
-        "solver": [StrOptions({*SOLVERS["linear"], *SOLVERS["kernel"]})],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
-        "shrinking": ["boolean"],
-        "indefinite": [StrOptions({"warn", "error", "shift"})],
-        "cache_size": [Interval(Real, 0, None, closed="neither")],
-        "store": [str, os.PathLike, Store, None],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
     }
 
     def __init__(
