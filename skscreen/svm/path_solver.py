@@ -79,19 +79,10 @@ class _Known:
 class SamplePathSolver:
     """Solves one C after the other, best in increasing order and closely spaced.
 
-    The previous solution, scaled to the new C, is the start and the screening reference.
-
-    Parameters
-    ----------
-    samples : Samples
-    losses : SampleLosses, or ndarray of shape (n,)
-        Losses at C = 1, with caps C_i / C > 0. An array stands for hinges with these caps.
-    solve : Solve
-    screening : name of `rules.BOUNDS`, or None
-    free : bool, default=False
-        Whether the intercept is unpenalised, and sum y_i alpha_i = 0.
-    max_iter : int, optional
-        Most steps for one C.
+    The previous solution, scaled to the new C, is the start and the screening reference. Losses are
+    those at C = 1, with caps C_i / C > 0; an array stands for hinges with these caps. `screening`
+    is a name of `rules.BOUNDS` or None. With `free` the intercept is unpenalised, and sum y_i
+    alpha_i = 0. `max_iter` are most steps for one C.
     """
 
     def __init__(
@@ -136,17 +127,8 @@ class SamplePathSolver:
         """Use a point known for some C; up to two of them, one on either side, help the next solve.
 
         Such a point only screens by relaxed BT1, as IT would cost a product with the whole kernel
-        matrix.
-
-        Parameters
-        ----------
-        C : float
-        alpha : ndarray of shape (n,)
-            Dual variables, clipped to their box.
-        margins : ndarray of shape (n,), or None
-            Their margins without a free intercept, if known.
-        C_min : float
-            C_min of the problem.
+        matrix. `alpha` (n,) are clipped to their box, `margins` (n,) are those without a free
+        intercept, if known.
         """
         self._begins.C_min = C_min
         losses = self._losses.at(C)

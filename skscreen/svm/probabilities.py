@@ -47,13 +47,8 @@ def _sigmoid_of(model, X, rows, signs, weights, rng) -> Sequence[float]:
 def probabilities(scores: np.ndarray, of: np.ndarray, one_against_one: bool) -> np.ndarray:
     """Return the probabilities of classes, (n, n_classes).
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, n_problems)
-        Positive for the second of two classes, for the first of a pair, or for a class.
-    of : ndarray of shape (n_problems, 2)
-        See `sigmoids`.
-    one_against_one : bool
+    Scores (n, n_problems) are positive for the second of two classes, for the first of a pair, or
+    for a class; `of` is what `sigmoids` returns.
     """
     p = np.clip(expit(-(of[:, 0] * scores + of[:, 1])), _LEAST, 1.0 - _LEAST)
     if p.shape[1] == 1:

@@ -293,20 +293,10 @@ def build(
 ) -> SVMProblem:
     """Validate the data and set the problems of an estimator up.
 
-    Parameters
-    ----------
-    model : ScreenedSVC or ScreenedSVR
-        Its parameters but `C`, `tol` and `store` count; its number and names of features are set.
-    X, y, sample_weight
-        As for its `fit`.
-    store : Store, optional
-        Of solutions for other values of C.
-    once : bool, default=False
-        Whether the problems are solved for one C alone.
-    shared : KernelMatrices, optional
-        Of the same samples, for this gamma and others.
-    **chosen
-        `gamma` and `epsilon` in the place of those of the estimator.
+    Of the estimator all parameters but `C`, `tol` and `store` count; its number and names of
+    features are set. `store` holds solutions for other values of C; `once` tells that the problems
+    are solved for one C alone. `shared` are kernel matrices of the same samples, for this gamma and
+    others. `chosen` are `gamma` and `epsilon` in the place of those of the estimator.
     """
     X, y, function = with_kernel(model, *validated(model, X, y))
     division = divided_as(model, X, y, sample_weight, chosen.get("epsilon"))

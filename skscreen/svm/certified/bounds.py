@@ -71,13 +71,8 @@ _INSIDE = 1e-6
 class ScoredPoint:
     """Dual variables at one C, with margins of training samples and scores of validation samples.
 
-    Parameters
-    ----------
-    C : float
-    alpha, margins : ndarray of shape (n,)
-        0 <= alpha <= C s and the margins of sum alpha_i z_i, of the full problem; of any accuracy.
-    scores : ndarray of shape (n_val,)
-        <z, sum alpha_i z_i> of the validation samples, z = y phi(x): above 0 where right.
+    0 <= alpha (n,) <= C s and the margins (n,) of sum alpha_i z_i, of the full problem and of any
+    accuracy; the scores (n_val,) are <z, sum alpha_i z_i> with z = y phi(x), above 0 where right.
     """
 
     C: float
@@ -94,16 +89,9 @@ class ScoredPoint:
 class Geometry:
     """Training and validation samples, as the bounds see them.
 
-    Parameters
-    ----------
-    losses : SampleLosses
-        At C = 1: hinges, with caps s_i = C_i / C, or all squared hinges.
-    norms : ndarray of shape (n,)
-    validation_norms : ndarray of shape (n_val,)
-    block : callable
-        Takes indices of training samples, returns their matrix <z_i, z_j>.
-    cross : callable
-        Takes indices of validation and of training samples, returns the matrix <z, z_i>.
+    The losses are those at C = 1: hinges, with caps s_i = C_i / C, or all squared hinges. `block`
+    takes indices of training samples and returns their matrix <z_i, z_j>, `cross` takes those of
+    validation and of training samples and returns the matrix <z, z_i>.
     """
 
     losses: SampleLosses
@@ -114,14 +102,7 @@ class Geometry:
 
 
 class Between:
-    """Bounds on scores between two points, or at one point if both are the same.
-
-    Parameters
-    ----------
-    geometry : Geometry
-    first, last : ScoredPoint
-        first.C <= last.C.
-    """
+    """Bounds on scores between two points, of ascending C, or at one point if both are the same."""
 
     def __init__(self, geometry: Geometry, first: ScoredPoint, last: ScoredPoint):
         self._geometry, self._first, self._last = geometry, first, last
@@ -143,19 +124,9 @@ class Between:
         return total * WIDER
 
     def sure(self, start: float, stop: float, side: int) -> np.ndarray:
-        """Return which validation samples are provably on one side for all t in [start, stop].
+        """Return which validation samples are surely wrong (side -1), or surely right (side 1).
 
-        Parameters
-        ----------
-        start, stop : float
-            0 <= start <= stop <= 1.
-        side : {-1, 1}
-            -1 asks for samples that are surely wrong, 1 for those that are surely right. A score
-            of 0 is neither.
-
-        Returns
-        -------
-        ndarray of shape (n_val,), bool
+        That is for all t in [start, stop], 0 <= start <= stop <= 1. A score of 0 is neither.
         """
         # For -side z; linear in t, so largest at an end.
         ends = -side * self.scores(start, stop)
@@ -193,17 +164,8 @@ class Between:
     def regressed(self, rows: np.ndarray, sign: int, start: float, stop: float) -> np.ndarray:
         """Return upper bounds on <sign z, w*> for some validation samples, by the regression.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows,)
-        sign : {-1, 1}
-        start, stop : float
-
-        Returns
-        -------
-        ndarray of shape (2, n_rows)
-            At both ends of the part; in between the bound is linear in t. Infinite where there is
-            nothing to regress on.
+        They are those at both ends of the part, (2, n_rows), and linear in t in between. Infinite
+        where there is nothing to regress on.
         """
         first, last, geometry = self._first, self._last, self._geometry
         gap, ends = self.gap(start, stop), sign * self.scores(start, stop)[:, rows]
@@ -240,13 +202,10 @@ def _ridge(matrix, room, reach, products, own) -> tuple[np.ndarray, np.ndarray]:
     """Regress validation vectors on samples, each allowed in proportion to its room.
 
     With beta = room z_F' y and y = (mu I + sum_i room_i z_i z_i')^-1 z the residual of z is mu y,
-    and B is at most |y| times the largest norm. Both terms of the bound are equally large at
-    mu = 2 sqrt(G) times this norm; as most samples are shorter along y, a smaller mu is better.
+    and B is at most |y| times the largest norm. Both terms of the bound are equally large at mu = 2
+    sqrt(G) times this norm; as most samples are shorter along y, a smaller mu is better.
 
-    Returns
-    -------
-    beta, square : ndarray
-        Coefficients, and |z - sum_i beta_i z_i|^2 or more by rounding errors.
+    Returns beta, and |z - sum_i beta_i z_i|^2 or more by rounding errors.
     """
     ridge = max(_RIDGE * reach, 1e-12 * float(np.trace(matrix))) / room
     system = matrix.copy()

@@ -25,16 +25,10 @@ from skscreen.svm.certified.bounds import Between
 class Mistakes:
     """The share of the validation samples that are classified wrongly.
 
-    Parameters
-    ----------
-    sure : callable
-        Takes what bounds the scores of each problem between two values of C, and `start`, `stop`
-        and `side` as `Between.sure` does; returns which samples are surely on that side.
-    wrong : callable
-        Takes the scores of all problems, returns which samples are predicted wrongly; ties depend
-        on the label.
-    weights : ndarray of shape (n_val,)
-        Of the validation samples, not all zero.
+    `sure` takes what bounds the scores of each problem between two values of C, and `start`, `stop`
+    and `side` as `Between.sure` does, and returns which samples are surely on that side. `wrong`
+    takes the scores of all problems and returns which samples are predicted wrongly; ties depend on
+    the label. Weights (n_val,) are not all zero.
     """
 
     sure: Callable[[Sequence[Between], float, float, int], np.ndarray]
@@ -76,20 +70,10 @@ def not_ahead(codes: np.ndarray, scores: Sequence[np.ndarray]) -> np.ndarray:
 def surely_ahead(
     codes: np.ndarray, betweens: Sequence[Between], start: float, stop: float, side: int
 ) -> np.ndarray:
-    """Return which validation samples are on one side for all t in [start, stop].
+    """Return which validation samples are on one side for all t in [start, stop], (n_val,).
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_val,)
-        Classes of the samples, as indices.
-    betweens : sequence of Between
-        For the score of each class.
-    start, stop, side
-        As for `Between.sure`.
-
-    Returns
-    -------
-    ndarray of shape (n_val,), bool
+    `codes` are their classes, and there is a `Between` for the score of each class; see
+    `Between.sure`.
     """
     race = _Race(codes, betweens, start, stop, side)
     sure = race.decided(race.bounds)
@@ -161,13 +145,8 @@ class AbsoluteErrors:
 
     Between two solved values of C the residuals of u(t) are linear in t, so the mean of their
     absolute values is convex. Its maximum is at an end, and its minimum is found by a weighted
-    median. The bounds of `bounds` limit the difference between optimal scores and those of
-    u(t).
-
-    Parameters
-    ----------
-    targets, weights : ndarray of shape (n_val,)
-        Weights are not all zero.
+    median. The bounds of `bounds` limit the difference between optimal scores and those of u(t).
+    Weights (n_val,) are not all zero.
     """
 
     targets: np.ndarray

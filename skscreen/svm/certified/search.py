@@ -139,13 +139,8 @@ class PointError(NamedTuple):
 class ScoredPath:
     """The solved points of a two-class problem, with validation scores and bounds between them.
 
-    Parameters
-    ----------
-    new_solver : callable
-        Returns a new `SamplePathSolver` of the training set.
-    geometry : Geometry
-    score : callable
-        Takes dual variables, returns the scores of the validation samples, see `ScoredPoint`.
+    `new_solver` returns a new `SamplePathSolver` of the training set; `score` takes dual variables
+    and returns the scores of the validation samples, see `ScoredPoint`.
     """
 
     new_solver: Callable[[], SamplePathSolver]
@@ -191,14 +186,7 @@ class Errors(Protocol):
 
 @dataclass
 class Fold:
-    """One training set with its validation samples.
-
-    Parameters
-    ----------
-    paths : sequence of ScoredPath
-        Of its two-class problems, or of its regression.
-    errors : Errors
-    """
+    """A training set, by its two-class problems or its regression, with validation samples."""
 
     paths: Sequence[ScoredPath]
     errors: Errors
@@ -242,18 +230,7 @@ class Fold:
         return [path.solved[C] for path in self.paths]
 
     def bounds(self, pieces: Iterable[Piece], side: int) -> list[float]:
-        """Return bounds on the error in pieces.
-
-        Parameters
-        ----------
-        pieces : iterable of Piece
-        side : {-1, 1}
-            -1 for lower bounds, 1 for upper ones.
-
-        Returns
-        -------
-        list of float
-        """
+        """Return lower (side -1) or upper (side 1) bounds on the error in pieces."""
         out = []
         for piece in pieces:
             if piece.interval not in self._between:
@@ -270,19 +247,9 @@ class Fold:
 class CertifiedSearch:
     """Solves for values of C until no C of the range can be better than the best by more than eps.
 
-    Parameters
-    ----------
-    folds : sequence of Fold
-        The error is the mean of those of the folds.
-    eps : float
-    tol : float
-        Relative duality gap of the solutions; smaller ones are used where signs need it.
-    max_solves : int
-        Values of C at most.
-    n_jobs : int or None
-        Threads for the folds.
-    report : callable, optional
-        Takes the share of the range that is settled and a line of text.
+    The error is the mean of those of the folds. Solutions have a relative duality gap of `tol`, or
+    less where signs need it; `n_jobs` are threads for the folds. `report` takes the share of the
+    range that is settled and a line of text.
     """
 
     def __init__(
