@@ -41,7 +41,7 @@ from skscreen.svm.solvers.kernel.pairs import ClassBlocks, ClassPairs, SmallBloc
 from skscreen.svm.solvers.kernel.solve import SOLVERS as KERNEL_SOLVERS
 from skscreen.svm.solvers.linear.solve import SOLVERS as LINEAR_SOLVERS
 from skscreen.svm.solvers.solution import SampleSolution
-from skscreen.svm.stored import StoredFit, is_worth_keeping, solve_with_store
+from skscreen.svm.stored import StoredFit, is_worth_keeping
 
 LOSSES = {"hinge": hinge, "squared_hinge": squared_hinge}
 
@@ -229,10 +229,15 @@ class SVMProblem:
         """Solve a problem that shares no kernel values, from what others found in `spent` steps."""
         samples, signs = self._samples(problem), self.division.signs(problem)
         solver = samples.path_solver(signs, self.losses(problem), spent=spent)
-        if start is not None and self._stored is None and samples.by_rows:
-            solution = solver.solve(C, tol, start)
-        else:
-            solution = solve_with_store(solver, self._stored, problem, C, tol, start)
+        if start is not None and (self._stored is not None or not samples.by_rows):
+            solver.recall(C, start, None, solver.C_min)
+            start = None
+        elif start is None and self._stored is not None:
+            for known in self._stored.neighbours(problem, C, solver.n_variables):
+                solver.recall(*known)
+        solution = solver.solve(C, tol, start)
+        if self._stored is not None:
+            self._stored.keep(problem, C, solution, solver.C_min)
         return self.finish(problem, replace(solution, n_iter=solution.n_iter + spent))
 
     def _without_loss(self, problem: int, tol: float) -> SampleSolution:

@@ -5,7 +5,6 @@ from threading import Lock
 import numpy as np
 
 from skscreen.fitting.store import Store
-from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.solvers.solution import SampleSolution, growth
 
 # C, dual variables, their margins if known, and C_min of the problem.
@@ -76,23 +75,3 @@ class StoredFit:
         if all(last.margins.size == last.alpha.size for last in solutions):
             arrays["margins"] = np.concatenate([last.margins for last in solutions])
         self._store.put(self._key, C, **arrays)
-
-
-def solve_with_store(
-    solver: SamplePathSolver,
-    stored: StoredFit | None,
-    problem: int,
-    C: float,
-    tol: float,
-    start: np.ndarray | None,
-) -> SampleSolution:
-    """Solve a problem for one C, from a start or from stored solutions for other C."""
-    if start is not None:
-        solver.recall(C, start, None, solver.C_min)
-    elif stored is not None:
-        for known in stored.neighbours(problem, C, solver.n_variables):
-            solver.recall(*known)
-    solution = solver.solve(C, tol)
-    if stored is not None:
-        stored.keep(problem, C, solution, solver.C_min)
-    return solution
