@@ -95,7 +95,7 @@ class SamplePathSolver:
         free: bool = False,
         max_iter: int | None = None,
     ):
-        self._samples, self._losses = samples, as_losses(losses)
+        self.samples, self._losses = samples, as_losses(losses)
         self._weights = self._losses.caps
         self._solve, self._screening, self._max_iter = solve, screening, max_iter
         self._signs, self._on_path = samples.y if free else None, False
@@ -106,7 +106,7 @@ class SamplePathSolver:
     @property
     def n_variables(self) -> int:
         """Number of dual variables."""
-        return self._samples.n
+        return self.samples.n
 
     @property
     def C_min(self) -> float:
@@ -121,7 +121,7 @@ class SamplePathSolver:
     @property
     def longest(self) -> float:
         """Length of the longest sample."""
-        return float(self._samples.norms.max())
+        return float(self.samples.norms.max())
 
     def recall(self, C: float, alpha: np.ndarray, margins: np.ndarray | None, C_min: float) -> None:
         """Use a point known for some C; up to two of them, one on either side, help the next solve.
@@ -134,13 +134,13 @@ class SamplePathSolver:
         losses = self._losses.at(C)
         inside = np.clip(alpha, 0.0, losses.caps)
         if margins is None or not np.array_equal(inside, alpha):
-            margins = self._samples.q_dot(inside)
+            margins = self.samples.q_dot(inside)
         b = HingeTerms(losses, self._signs).best_intercept(margins)
         known = self._reference(margins, inside, losses, b)
         self._known.append(_Known(C, inside, margins, known))
 
     def _reference(self, margins, alpha, losses, b=0.0, rounding=0.0, apart=0.0) -> Reference:
-        norms, signs = self._samples.norms, self._signs
+        norms, signs = self.samples.norms, self._signs
         return reference(norms, margins, alpha, losses, signs, b, rounding=rounding, apart=apart)
 
     def _decide(self, extremes: Extremes, losses: SampleLosses, codes: np.ndarray | None = None):
@@ -164,7 +164,7 @@ class SamplePathSolver:
         history: list[ScreeningEvent] = []
         if start is None and self._known:
             start, margins, codes = self._carry_over(C, losses, history)
-        with blas_threads_for(self._samples.width):
+        with blas_threads_for(self.samples.width):
             solution, codes = self._solved(C, losses, start, margins, codes, tol, history)
         return self._finish(C, losses, solution, history, codes, began)
 
@@ -192,9 +192,9 @@ class SamplePathSolver:
     def _polished(self, losses, start, margins, codes, tol, spent: int = 0) -> SampleSolution:
         """Solve, and polish the solution where many digits are asked for, or it costs little."""
         solution = self._solve(losses, start, margins, codes, tol, self._left(spent))
-        if solution.w is None and tol > _MANY_DIGITS and self._samples.n > _FEW:
+        if solution.w is None and tol > _MANY_DIGITS and self.samples.n > _FEW:
             return solution
-        polished = polish(self._samples, losses, solution, self._signs)
+        polished = polish(self.samples, losses, solution, self._signs)
         if solution.w is None and polished is solution:
             return solution
         return self._with_effect(polished, losses, tol)
@@ -204,7 +204,7 @@ class SamplePathSolver:
 
         With a huge C the rounding error of a margin may be a loss that matters.
         """
-        y, errors, found = self._samples.y, self.rounding(solution), solution.certificate
+        y, errors, found = self.samples.y, self.rounding(solution), solution.certificate
         box = Box.of(losses, y, self._signs is not None)
         beta, f = y * solution.alpha, y * solution.margins
         view = box.certify(beta, f, errors)[0]
@@ -235,9 +235,9 @@ class SamplePathSolver:
         Their margins, computed in extended precision, have no rounding errors to speak of.
         """
         w, alpha = solution.w, solution.alpha
-        short = losses.thresholds - self._samples.exact_margins(w, solution.b)
+        short = losses.thresholds - self.samples.exact_margins(w, solution.b)
         slackness, loss = losses.certify(short.astype(np.float64), alpha)
-        own = self._samples.combine(alpha)
+        own = self.samples.combine(alpha)
         apart = float(np.linalg.norm(w - own))
         primal, dual = 0.5 * float(w @ w) + loss, losses.gain(alpha) - 0.5 * float(own @ own)
         gap = slackness + 0.5 * apart**2 + _SUMMED * EPS * primal
@@ -248,9 +248,9 @@ class SamplePathSolver:
         """Return estimates of rounding errors of margins: twice those of a sum of products."""
         thresholds = 2.0 * EPS * np.abs(self._losses.thresholds)
         if solution.w is not None:
-            return thresholds + self._samples.rounding(solution.w, solution.b)
-        size = self._samples.summed(solution.alpha)
-        return thresholds + 2.0 * EPS * (abs(solution.b) + size * self._samples.norms)
+            return thresholds + self.samples.rounding(solution.w, solution.b)
+        size = self.samples.summed(solution.alpha)
+        return thresholds + 2.0 * EPS * (abs(solution.b) + size * self.samples.norms)
 
     def _first(self, C: float, losses: SampleLosses) -> SampleSolution:
         """Return the solution up to C_min, where no margin has reached its threshold (Lemma 9)."""
@@ -258,7 +258,7 @@ class SamplePathSolver:
         exact = self._reference(margins, alpha, losses)
         primal = 0.5 * exact.square + losses.certify(losses.short(margins), alpha)[1]
         # Samples known by a kernel have no vector of weights.
-        combine = getattr(self._samples, "combine", None)
+        combine = getattr(self.samples, "combine", None)
         return SampleSolution(
             alpha=alpha, margins=margins, w=combine and combine(alpha),
             certificate=Certificate(primal, primal - exact.gap, exact.gap), n_iter=0,
@@ -285,9 +285,9 @@ class SamplePathSolver:
                 extremes = self._test(nearest, C)
             codes = self._decide(extremes, losses)
             if self._signs is not None:
-                codes = decide(*compare_at(known, rho, self._samples), codes, losses)
+                codes = decide(*compare_at(known, rho, self.samples), codes, losses)
             moved = np.where(codes == ZERO, 0.0, np.where(codes == LINEAR, losses.caps, start))
-            margins = margins + self._samples.q_dot(moved - start)
+            margins = margins + self.samples.q_dot(moved - start)
             start = moved
             seconds = time.perf_counter() - began
             history.append(screening_event("path", 0, codes, seconds, 1.0 / C))
@@ -338,7 +338,7 @@ class SamplePathSolver:
 
     def _finish(self, C, losses, solution, history, codes, began) -> SampleSolution:
         """Make the solution the next reference, and screen by its own gap ball."""
-        square, size = solution.alpha @ solution.margins, solution.alpha @ self._samples.norms
+        square, size = solution.alpha @ solution.margins, solution.alpha @ self.samples.norms
         if solution.w is None and square < -INDEFINITE * size**2:
             raise IndefiniteError(indefinite_message("the square of a norm is negative"))
         last = self._reference(

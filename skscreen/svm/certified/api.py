@@ -1,7 +1,6 @@
 """A value of C whose validation error is provably near the best of a whole range."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
@@ -32,9 +31,8 @@ from skscreen.svm.certified.errors import (
     surely_on_a_side,
 )
 from skscreen.svm.certified.search import CertifiedSearch, ErrorBounds, Fold, ScoredPath
-from skscreen.svm.certified.views import View, diagonal_of, of_both_signs, scored_view
+from skscreen.svm.certified.views import View, diagonal_of, scored_view
 from skscreen.svm.estimator import BaseSVM, fitted
-from skscreen.svm.path_solver import SamplePathSolver
 from skscreen.svm.problem import asked, build, has_free_intercept
 from skscreen.svm.svc import ScreenedSVC
 from skscreen.svm.svr import ScreenedSVR
@@ -400,22 +398,20 @@ class Training:
         if is_classifier(self.model):
             return self._of_classes(view, y_val, weights)
         y_val = check_array(y_val, ensure_2d=False, dtype=np.float64, input_name="y_val")
-        scored = of_both_signs(view, self._problem.losses(0), y_val.size)
-        return Fold([ScoredPath(self._new_solver(0), *scored)], AbsoluteErrors(y_val, weights))
+        return Fold([self._path(0, view, np.ones(y_val.size))], AbsoluteErrors(y_val, weights))
 
-    def _new_solver(self, problem: int) -> Callable[[], SamplePathSolver]:
-        return partial(self._problem.path_solver, problem)
+    def _path(self, problem: int, view: View, signs_val: np.ndarray) -> ScoredPath:
+        solver = partial(self._problem.path_solver, problem)
+        losses = self._problem.losses(problem)
+        return ScoredPath(solver, *view(solver().samples, losses, signs_val))
 
     def _of_classes(self, view: View, y_val, weights) -> Fold:
-        problem, labels = self._problem, self._problem.labels
+        labels = self._problem.labels
         codes = _codes_of(y_val, labels.classes)
         # For two classes scores are compared with zero, for more with those of other classes.
         several = labels.n_problems > 1
         signs_val = np.ones(codes.size) if several else np.where(codes == 1, 1.0, -1.0)
-        paths = [
-            ScoredPath(self._new_solver(k), *view(problem.losses(k), labels.signs(k), signs_val))
-            for k in range(labels.n_problems)
-        ]
+        paths = [self._path(k, view, signs_val) for k in range(labels.n_problems)]
         if several:
             sure, wrong = partial(surely_ahead, codes), partial(not_ahead, codes)
         else:

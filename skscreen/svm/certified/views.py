@@ -7,17 +7,21 @@ from scipy import sparse
 
 from skscreen.core.memory import check_kernel_memory
 from skscreen.samples.kernel import Kernel, KernelFunction
+from skscreen.samples.kernel_samples import KernelSamples
 from skscreen.samples.losses import SampleLosses
-from skscreen.samples.rows import LinearSamples, both_signs
+from skscreen.samples.rows import LinearSamples
 from skscreen.svm.certified.bounds import Geometry
 from skscreen.svm.problem import TrainingSet
 
 # Relative difference of kernel values that rounding errors explain.
 _SAME = 1e-9
 
-# Takes losses and the signs of training and validation samples; returns the bounds on scores and a
-# function that computes scores.
-View = Callable[[SampleLosses, np.ndarray, np.ndarray], tuple[Geometry, Callable]]
+# Takes the samples of a problem, its losses at C = 1 and the signs of validation samples; returns
+# what bounds their scores, and a function that computes these from dual variables.
+View = Callable[
+    [LinearSamples | KernelSamples, SampleLosses, np.ndarray],
+    tuple[Geometry, Callable[[np.ndarray], np.ndarray]],
+]
 
 
 def scored_view(model, data: TrainingSet, X_val, diagonal) -> View:
@@ -28,7 +32,7 @@ def scored_view(model, data: TrainingSet, X_val, diagonal) -> View:
     """
     bias, kernel = float(model.intercept_scaling) if model.fit_intercept else 0.0, data.kernel
     if kernel.name == "linear":
-        return _of_rows(data.taking_part, X_val, bias)
+        return _of_rows(X_val, bias)
     if kernel.name == "precomputed":
         X_val = X_val[:, data.division.labels.rows]
         diagonal = _check_diagonal(diagonal, X_val.shape[0])
@@ -49,24 +53,6 @@ def diagonal_of(kernel: Kernel, X_val, diagonal):
     return np.diagonal(to_validation.matrix())
 
 
-def of_both_signs(view: View, losses: SampleLosses, n_val: int) -> tuple[Geometry, Callable]:
-    """Return the same of training samples that stand twice, see `samples.rows`."""
-    n = losses.thresholds.size // 2
-    half, score = view(losses, np.ones(n), np.ones(n_val))
-    signs = both_signs(n)
-
-    def block(index):
-        return signs[index, None] * half.block(index % n) * signs[index]
-
-    def cross(rows, index):
-        return half.cross(rows, index % n) * signs[index]
-
-    def scores(alpha):
-        return score(alpha[:n] - alpha[n:])
-
-    return Geometry(losses, np.tile(half.norms, 2), half.validation_norms, block, cross), scores
-
-
 def _check_diagonal(diagonal, n: int) -> np.ndarray:
     if diagonal is None:
         raise ValueError("diagonal_val is needed for kernel='precomputed': K(x, x) of X_val.")
@@ -76,61 +62,60 @@ def _check_diagonal(diagonal, n: int) -> np.ndarray:
     return diagonal
 
 
-def _of_rows(X, X_val, bias: float) -> View:
-    def view(losses, signs, signs_val):
-        training, validation = LinearSamples(X, signs, bias), LinearSamples(X_val, signs_val, bias)
+def _geometry(samples, losses, validation_norms, cross) -> Geometry:
+    def block(index):
+        return samples.block(index, index)
 
-        def block(index):
-            return training.block(index, index)
+    return Geometry(losses, samples.norms, validation_norms, block, cross)
 
+
+def _of_rows(X_val, bias: float) -> View:
+    validation = LinearSamples(X_val, np.ones(X_val.shape[0]), bias)
+
+    def view(samples, losses, signs_val):
         def cross(rows, index):
-            left = validation.scaled_rows(rows, np.ones(rows.size))
-            out = left @ training.scaled_rows(index, np.ones(index.size)).T
+            left = validation.scaled_rows(rows, signs_val[rows])
+            out = left @ samples.scaled_rows(index, np.ones(index.size)).T
             return out.toarray() if sparse.issparse(out) else out
 
         def score(alpha):
-            return validation.margins(training.combine(alpha))
+            return signs_val * validation.margins(samples.combine(alpha))
 
-        return Geometry(losses, training.norms, validation.norms, block, cross), score
+        return _geometry(samples, losses, validation.norms, cross), score
 
     return view
 
 
 def _of_kernel(kernel: Kernel, X, X_val, bias: float, diagonal, cache_size: float) -> View:
-    square, size = bias * bias, 8.0 * X_val.shape[0] * X.shape[0]
-    precomputed = kernel.name == "precomputed"
-    # Hardly any cache, because only the diagonal of the matrix is needed.
-    own = kernel.gram(X, 1e-9).diagonal
-    if not precomputed:
-        diagonal = kernel.gram(X_val, 1e-9).diagonal
-    table = X_val if precomputed else None
-    if table is None and size <= cache_size * 2**20:
-        check_kernel_memory(X_val.shape[0], X.shape[0], 2, "Use a smaller cache_size.")
-        table = kernel.between(X_val, X)
-    norms = np.sqrt(np.maximum(own, 0.0) + square)
+    square, n = bias * bias, X.shape[0]
+    if kernel.name == "precomputed":
+        table = X_val
+    else:
+        # Hardly any cache, because only the diagonal of the matrix is needed.
+        diagonal, table = kernel.gram(X_val, 1e-9).diagonal, None
+        if 8.0 * X_val.shape[0] * n <= cache_size * 2**20:
+            check_kernel_memory(X_val.shape[0], n, 2, "Use a smaller cache_size.")
+            table = kernel.between(X_val, X)
     validation_norms = np.sqrt(np.maximum(diagonal, 0.0) + square)
 
-    def view(losses, signs, signs_val):
-        def block(index):
-            K = X[np.ix_(index, index)] if precomputed else kernel.between(X[index], X[index])
-            return signs[index, None] * (K + square) * signs[index]
-
+    def view(samples, losses, signs_val):
         def cross(rows, index):
+            # A regression has two samples for each row.
             if table is None:
-                K = kernel.between(X_val[rows], X[index])
+                K = kernel.between(X_val[rows], X[index % n])
             else:
-                K = table[np.ix_(rows, index)]
-            return signs_val[rows, None] * (K + square) * signs[index]
+                K = table[np.ix_(rows, index % n)]
+            return signs_val[rows, None] * (K + square) * samples.y[index]
 
         def score(alpha):
-            coefficients = signs * alpha
-            index = np.flatnonzero(alpha)
+            coefficients = (samples.y * alpha).reshape(-1, n).sum(axis=0)
             if table is None:
+                index = np.flatnonzero(coefficients)
                 products = kernel.scores(X_val, X[index], coefficients[index, None])[:, 0]
             else:
                 products = table @ coefficients
             return signs_val * (products + square * coefficients.sum())
 
-        return Geometry(losses, norms, validation_norms, block, cross), score
+        return _geometry(samples, losses, validation_norms, cross), score
 
     return view
