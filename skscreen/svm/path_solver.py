@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -100,8 +101,11 @@ class SamplePathSolver:
         self._solve, self._screening, self._max_iter = solve, screening, max_iter
         self._signs, self._on_path = samples.y if free else None, False
         self._begins = FirstPiece(samples, self._losses, self._signs)
-        self._targets = _TargetMargins(samples, self._weights)
         self._known: list[_Known] = []
+
+    @cached_property
+    def _targets(self) -> "_TargetMargins":
+        return _TargetMargins(self.samples, self._weights)
 
     @property
     def n_variables(self) -> int:
@@ -392,10 +396,7 @@ def eps_limit(solution: SampleSolution, eps: float) -> float:
     - alpha0 itself, which is optimal for ever where no margin is below 1 (the hard-margin
       solution): gap0 + (rho - 1) B <= eps (W / 2 + rho B).
 
-    Returns
-    -------
-    float
-        1 if the solution is not accurate enough for `eps`.
+    It is 1 if the solution is not accurate enough for `eps`.
     """
     W, found = max(float(solution.alpha @ solution.margins), 0.0), solution.certificate
     A = found.dual + 0.5 * W

@@ -135,16 +135,12 @@ class SampleSet:
         if not self._is_left_to_libsvm:
             _ = self._linear_samples if self._linear else self._gram
 
-    @property
-    def _may_warn(self) -> bool:
-        """Whether a kernel that turns out to be indefinite is left to LIBSVM."""
-        warns = self._settings.indefinite == "warn" and self._is_for_libsvm
-        return warns and not self._kernel.is_definite
-
     @cached_property
     def _is_left_to_libsvm(self) -> bool:
-        """Whether a first look tells that the kernel is indefinite."""
-        if not self._may_warn:
+        """Whether a first look tells that the kernel is indefinite, and LIBSVM solves it then."""
+        if self._kernel.is_definite or self._settings.indefinite != "warn":
+            return False
+        if not self._is_for_libsvm:
             return False
         try:
             _ = self._gram
