@@ -322,9 +322,9 @@ def _optimum(case, lam):
 
 def item_margins(geometry, margins):
     """Margin of every item of a geometry in the order of item numbers."""
-    rows, slots = geometry.list_items()
-    order = np.argsort(geometry.item_numbers(rows, slots))
-    return (margins.far[slots] - margins.near[rows])[order]
+    rows, places = geometry.list_items()
+    order = np.argsort(geometry.item_numbers(rows, places))
+    return (margins.far[places] - margins.near[rows])[order]
 
 
 def triplets_from_array(triplets):

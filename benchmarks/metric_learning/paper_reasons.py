@@ -117,7 +117,7 @@ class TripletwiseComparisons(Comparisons):
         """Compute value and adjoint one by one; the error bound is the usual one."""
         _value, adjoint, error = super().loss(margins, loss)
         adjoint, items = np.zeros_like(adjoint), self.items
-        far = items.far if items.slots is None else items.far[items.slots]
+        far = items.far if items.places is None else items.far[items.places]
         value = triplet_pass(
             self.X, margins.metric, items.near, far, items.start, items.stop, loss.threshold,
             loss.width, adjoint,

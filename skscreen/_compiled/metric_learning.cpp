@@ -18,8 +18,8 @@ static void bind_items(nb::module_& m) {
          Array<const Integer> rank, Numbers near_sizes, Numbers far_sizes, Numbers near_low,
          Numbers near_high, Array<double> far_low, Array<double> far_high, double radius,
          Levels thresholds, double gamma, std::optional<Array<int8_t>> codes,
-         Array<double> row_linear, Array<double> slot_steps) {
-        Decisions<Integer> decisions = {base, rank, codes, row_linear, slot_steps};
+         Array<double> near_linear, Array<double> place_steps) {
+        Decisions<Integer> decisions = {base, rank, codes, near_linear, place_steps};
         shrink_pass(start, stop, blocks, near_sizes, far_sizes,
                     {near_low, near_high, far_low, far_high}, radius, thresholds, gamma,
                     decisions);
@@ -32,8 +32,8 @@ static void bind_items(nb::module_& m) {
       "split_rows",
       [](Ranges start, Ranges stop, Array<const int64_t> base, Array<const Integer> rank,
          Array<const int8_t> found, Array<int64_t> rows, Array<int64_t> begins, Array<int64_t> ends,
-         std::optional<Array<int8_t>> codes, Array<double> row_linear, Array<double> slot_steps) {
-        Decisions<Integer> decisions = {base, rank, codes, row_linear, slot_steps};
+         std::optional<Array<int8_t>> codes, Array<double> near_linear, Array<double> place_steps) {
+        Decisions<Integer> decisions = {base, rank, codes, near_linear, place_steps};
         split_rows(start, stop, found, rows, begins, ends, decisions);
         return std::pair(decisions.n_zero, decisions.n_linear);
       },
@@ -80,8 +80,8 @@ void bind_metric_learning(nb::module_& m) {
   m.def("add_weighted_squares", &add_weighted_squares, ReleaseGIL());
   m.def("pair_sizes", &pair_sizes, ReleaseGIL());
   m.def("row_and_frobenius_norms", &row_and_frobenius_norms, ReleaseGIL());
-  m.def("cover_slots", &cover_slots, ReleaseGIL());
-  m.def("renumber_slots", &renumber_slots, ReleaseGIL());
+  m.def("cover_places", &cover_places, ReleaseGIL());
+  m.def("renumber_places", &renumber_places, ReleaseGIL());
   m.def("mark_points", &mark_points, ReleaseGIL());
   m.def("renumber_points", &renumber_points, ReleaseGIL());
   m.def("sort_blocks", &sort_blocks, ReleaseGIL());

@@ -39,7 +39,7 @@ constexpr int64_t LANES = 2;
 typedef double Lanes __attribute__((vector_size(8 * LANES)));
 #endif
 
-// Losses of one row with n slots at distances D: their sum; adds dual variables to `weights` and
+// Losses of one row with n places at distances D: their sum; adds dual variables to `weights` and
 // to `weight`.
 SKSCREEN_INLINE double row_loss(double level, const double* SKSCREEN_RESTRICT D, int64_t n,
                                 double gamma, double width_inverse, double most,
@@ -77,18 +77,18 @@ SKSCREEN_INLINE double row_loss(double level, const double* SKSCREEN_RESTRICT D,
 
 // Sum of losses, each row's times its scale.
 //
-// Fills row weights and adds to slot weights, both without the scales.
+// Fills row weights and adds to place weights, both without the scales.
 inline double loss_pass(Ranges start, Ranges stop, Array<const double> near_d,
                         Array<const double> far_d, Levels thresholds, double gamma, double most,
-                        Levels scales, Array<double> row_weights, Array<double> slot_weights) {
+                        Levels scales, Array<double> near_weights, Array<double> place_weights) {
   double total = 0.0;
   const double width_inverse = 1.0 / gamma;
   for (int64_t p = 0; p < near_d.size; ++p) {
     double weight = 0.0;
     total += scales[p] * row_loss(thresholds[p] + near_d[p], far_d.data + start[p],
                                   stop[p] - start[p], gamma, width_inverse, most,
-                                  slot_weights.data + start[p], weight);
-    row_weights[p] = weight;
+                                  place_weights.data + start[p], weight);
+    near_weights[p] = weight;
   }
   return total;
 }
@@ -101,13 +101,13 @@ std::tuple<double, double, double, double> proximal_pass(
     Ranges start, Ranges stop, Array<const int64_t> base, Array<const Integer> rank,
     Array<const double> near_d, Array<const double> far_d, double noise, Levels thresholds,
     double gamma, Levels scales, double width, Array<const double> centre,
-    std::optional<Array<double>> alphas, Array<double> row_weights, Array<double> slot_weights) {
+    std::optional<Array<double>> alphas, Array<double> near_weights, Array<double> place_weights) {
   double smoothed = 0.0, loss = 0.0, gap = 0.0, error = 0.0;
   const double width_inverse = 1.0 / (gamma + width);
   double* out = alphas ? alphas->data : nullptr;
   for (int64_t p = 0; p < near_d.size; ++p) {
     const double level = thresholds[p] + near_d[p], scale = scales[p];
-    double weight = row_weights[p];
+    double weight = near_weights[p];
     for (int64_t s = start[p]; s < stop[p]; ++s) {
       const double z = level - far_d[s];
       const int64_t t = base[p] + (int64_t)rank[s];
@@ -124,9 +124,9 @@ std::tuple<double, double, double, double> proximal_pass(
       }
       if (out) out[t] = alpha;
       weight += alpha;
-      slot_weights[s] += alpha;
+      place_weights[s] += alpha;
     }
-    row_weights[p] = weight;
+    near_weights[p] = weight;
   }
   return {smoothed, loss, gap, error};
 }
@@ -138,7 +138,7 @@ inline double largest_ratio(Ranges start, Ranges stop, Array<const double> near_
   int64_t first = 0, last = 0;
   for (int64_t p = 0; p < near_d.size; ++p) {
     if (start[p] == stop[p]) continue;
-    // Rows with the same slots mostly follow each other.
+    // Rows with the same places mostly follow each other.
     if (start[p] != first || stop[p] != last) {
       first = start[p];
       last = stop[p];
@@ -171,13 +171,13 @@ struct CompensatedSum {
   }
 };
 
-// Rows from `first` to `last` whose ranges overlap, and the hull of their slots.
+// Rows from `first` to `last` whose ranges overlap, and the hull of their places.
 struct Run {
   int64_t first, last, begin, end;
 };
 
 // Find rows from `row` on where running extremes pay; no rows if there are none among the next.
-inline Run next_run(Ranges start, Ranges stop, int64_t row, int64_t long_row, int64_t per_slot) {
+inline Run next_run(Ranges start, Ranges stop, int64_t row, int64_t long_row, int64_t per_place) {
   int64_t first = row;
   while (first < start.size && first - row < ROWS_PER_SUM) {
     if (stop[first] - start[first] < long_row) {
@@ -193,7 +193,7 @@ inline Run next_run(Ranges start, Ranges stop, int64_t row, int64_t long_row, in
       ++last;
     }
     last = std::max(last, first + 1);
-    if (items > per_slot * (end - begin)) return {first, last, begin, end};
+    if (items > per_place * (end - begin)) return {first, last, begin, end};
     first = last;
   }
   return {first, first, 0, 0};
@@ -202,23 +202,23 @@ inline Run next_run(Ranges start, Ranges stop, int64_t row, int64_t long_row, in
 // Losses of runs of rows by running extremes and prefix sums.
 class SortedRows {
  public:
-  SortedRows(int64_t n_rows, int64_t n_slots)
+  SortedRows(int64_t n_rows, int64_t n_places)
       : firsts(new int64_t[n_rows]),
         lasts(new int64_t[n_rows]),
-        highest(new double[n_slots]),
-        lowest(new double[n_slots]),
-        sums(new double[n_slots + 1]),
-        steps(new double[n_slots + 1]) {}
+        highest(new double[n_places]),
+        lowest(new double[n_places]),
+        sums(new double[n_places + 1]),
+        steps(new double[n_places + 1]) {}
 
   // The sum, and that of the largest numbers in the differences of prefix sums; fills row weights,
-  // adds to slot weights. Slots count from `origin` on, where D begins.
+  // adds to place weights. Slots count from `origin` on, where D begins.
   std::pair<double, double> losses(Ranges start, Ranges stop, int64_t origin,
                                    Array<const double> near, Array<const double> D,
                                    double threshold, double gamma, double most, Levels scales,
-                                   Array<double> row_weights, Array<double> slot_weights,
+                                   Array<double> near_weights, Array<double> place_weights,
                                    int64_t long_row) {
     const double shift = running_extremes(D), width_inverse = 1.0 / gamma;
-    // Without a largest dual variable no slot is in a linear part.
+    // Without a largest dual variable no place is in a linear part.
     bisect(near, D.size, most < INF ? threshold - gamma : -INF, threshold);
     prefix_sums(D, shift);
     std::fill_n(steps.get(), D.size + 1, 0.0);
@@ -230,7 +230,7 @@ class SortedRows {
       if (end - begin >= long_row) {
         const int64_t first = std::min(std::max(firsts[p], begin), end);
         end = std::max(std::min(lasts[p], end), first);
-        // Then all slots before `first` are below the level, and so are the prefix sums' terms.
+        // Then all places before `first` are below the level, and so are the prefix sums' terms.
         if (first > begin) {
           steps[begin] += 1.0;
           steps[first] -= 1.0;
@@ -243,14 +243,14 @@ class SortedRows {
         }
       }
       value += row_loss(level, D.data + begin, end - begin, gamma, width_inverse, most,
-                        slot_weights.data + begin, weight);
-      row_weights[p] = weight;
+                        place_weights.data + begin, weight);
+      near_weights[p] = weight;
       total += scales[p] * value;
     }
     double count = 0.0;
     for (int64_t s = 0; s < D.size; ++s) {
       count += steps[s];
-      slot_weights[s] += count;
+      place_weights[s] += count;
     }
     return {total, size};
   }
@@ -259,7 +259,7 @@ class SortedRows {
   std::unique_ptr<int64_t[]> firsts, lasts;
   std::unique_ptr<double[]> highest, lowest, sums, steps;
 
-  // Fill in the largest distance up to each slot and the smallest from each slot on.
+  // Fill in the largest distance up to each place and the smallest from each place on.
   double running_extremes(Array<const double> D) {
     double extreme = -INF;
     for (int64_t s = 0; s < D.size; ++s) highest[s] = extreme = std::max(extreme, D[s]);
@@ -291,7 +291,7 @@ class SortedRows {
     }
   }
 
-  // Fill in sums of D - shift >= 0 over all slots before each; not to be reordered.
+  // Fill in sums of D - shift >= 0 over all places before each; not to be reordered.
   void prefix_sums(Array<const double> D, double shift) {
     CompensatedSum sum;
     int64_t s = 0;
@@ -315,8 +315,8 @@ inline std::pair<double, double> sorted_loss_pass(Ranges start, Ranges stop,
                                                   Array<const double> near_d,
                                                   Array<const double> far_d, Levels thresholds,
                                                   double gamma, double most, Levels scales,
-                                                  Array<double> row_weights,
-                                                  Array<double> slot_weights,
+                                                  Array<double> near_weights,
+                                                  Array<double> place_weights,
                                                   std::pair<int64_t, int64_t> sort_from) {
   CompensatedSum sum;
   double size = 0.0;
@@ -326,15 +326,15 @@ inline std::pair<double, double> sorted_loss_pass(Ranges start, Ranges stop,
     const int64_t first = run.first, last = run.last;
     sum.add(loss_pass(start.slice(direct, first), stop.slice(direct, first),
                       near_d.slice(direct, first), far_d, thresholds.slice(direct, first), gamma,
-                      most, scales.slice(direct, first), row_weights.slice(direct, first),
-                      slot_weights));
+                      most, scales.slice(direct, first), near_weights.slice(direct, first),
+                      place_weights));
     if (last > first) {
       if (!sorted) sorted.reset(new SortedRows(near_d.size, far_d.size));
       const auto [value, largest] = sorted->losses(
           start.slice(first, last), stop.slice(first, last), run.begin, near_d.slice(first, last),
           far_d.slice(run.begin, run.end), thresholds[first], gamma, most,
-          scales.slice(first, last), row_weights.slice(first, last),
-          slot_weights.slice(run.begin, run.end), sort_from.first);
+          scales.slice(first, last), near_weights.slice(first, last),
+          place_weights.slice(run.begin, run.end), sort_from.first);
       sum.add(value);
       size += largest;
     }

@@ -1,4 +1,4 @@
-// Loops over pairs of points and over slots: see metric_learning/problem/pair_loops.py.
+// Loops over pairs of points and over far places: see metric_learning/problem/pair_loops.py.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace skscreen {
 
 using Pairs = Matrix<const int32_t>;
 
-// Largest number of slots for which blocks, which are nearly in order, are sorted by insertion.
+// Largest number of places for which blocks, which are nearly in order, are sorted by insertion.
 constexpr int64_t INSERTION = 64;
 
 // Add an interval for a multiple of squared distances, given the noise of differences.
@@ -189,8 +189,8 @@ inline std::pair<double, double> row_and_frobenius_norms(Matrix<const double> X)
   return {std::sqrt(largest), std::sqrt(total)};
 }
 
-// Add to `cover` the number of rows that are compared with each slot.
-inline void cover_slots(Array<const int64_t> start, Array<const int64_t> stop,
+// Add to `cover` the number of rows that are compared with each place.
+inline void cover_places(Array<const int64_t> start, Array<const int64_t> stop,
                         Array<double> cover) {
   for (int64_t p = 0; p < start.size; ++p) {
     if (start[p] < cover.size) cover[start[p]] += 1.0;
@@ -199,8 +199,8 @@ inline void cover_slots(Array<const int64_t> start, Array<const int64_t> stop,
   for (int64_t s = 1; s < cover.size; ++s) cover[s] += cover[s - 1];
 }
 
-// Rewrite ranges in terms of the covered slots, and blocks; how many of their ends are left.
-inline int64_t renumber_slots(Array<const double> cover, Array<int64_t> blocks,
+// Rewrite ranges in terms of the covered places, and blocks; how many of their ends are left.
+inline int64_t renumber_places(Array<const double> cover, Array<int64_t> blocks,
                               Array<int64_t> start, Array<int64_t> stop) {
   std::vector<int64_t> position(cover.size + 1);
   for (int64_t s = 0; s < cover.size; ++s) position[s + 1] = position[s] + (cover[s] > 0.0);

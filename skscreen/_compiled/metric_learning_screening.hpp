@@ -10,40 +10,40 @@
 
 namespace skscreen {
 
-// Intervals of the distances of rows (near) and slots (far) at a centre.
+// Intervals of the distances of rows (near) and places (far) at a centre.
 template <class T>
 struct Intervals {
   Array<const double> near_low, near_high;
   Array<T> far_low, far_high;
 };
 
-// Where decisions go: codes by item number, if asked for, and counts by rows and slots.
+// Where decisions go: codes by item number, if asked for, and counts by rows and places.
 template <class Integer>
 struct Decisions {
   Array<const int64_t> base;
   Array<const Integer> rank;
   std::optional<Array<int8_t>> codes;
-  Array<double> row_linear, slot_steps;
+  Array<double> near_linear, place_steps;
   int64_t n_zero = 0, n_linear = 0;
 
-  // Row p had the slots first:last, of which begin:end stay undecided.
+  // Row p had the places first:last, of which begin:end stay undecided.
   void keep(int64_t p, int64_t first, int64_t begin, int64_t end, int64_t last) {
     if (begin > first) {
-      slot_steps[first] += 1.0;
-      if (begin < slot_steps.size) slot_steps[begin] -= 1.0;
-      row_linear[p] += (double)(begin - first);
+      place_steps[first] += 1.0;
+      if (begin < place_steps.size) place_steps[begin] -= 1.0;
+      near_linear[p] += (double)(begin - first);
     }
     if (codes) {
       int8_t* SKSCREEN_RESTRICT code = codes->data + base[p];
-      const Integer* SKSCREEN_RESTRICT place = rank.data;
-      for (int64_t s = first; s < begin; ++s) code[place[s]] = LINEAR;
-      for (int64_t s = end; s < last; ++s) code[place[s]] = ZERO;
+      const Integer* SKSCREEN_RESTRICT number = rank.data;
+      for (int64_t s = first; s < begin; ++s) code[number[s]] = LINEAR;
+      for (int64_t s = end; s < last; ++s) code[number[s]] = ZERO;
     }
     n_linear += begin - first;
     n_zero += last - end;
   }
 
-  // The item of row p at slot s is decided.
+  // The item of row p at place s is decided.
   void note(int64_t p, int64_t s, int8_t code) {
     if (codes) (*codes)[base[p] + (int64_t)rank[s]] = code;
     if (code == ZERO) {
@@ -51,16 +51,16 @@ struct Decisions {
       return;
     }
     ++n_linear;
-    row_linear[p] += 1.0;
-    slot_steps[s] += 1.0;
-    if (s + 1 < slot_steps.size) slot_steps[s + 1] -= 1.0;
+    near_linear[p] += 1.0;
+    place_steps[s] += 1.0;
+    if (s + 1 < place_steps.size) place_steps[s + 1] -= 1.0;
   }
 };
 
-// The block of a slot, searching from a guess; rows are nearly in block order.
-SKSCREEN_INLINE int64_t block_of(int64_t slot, Ranges blocks, int64_t guess) {
-  while (slot >= blocks[guess + 1]) ++guess;
-  while (slot < blocks[guess]) --guess;
+// The block of a place, searching from a guess; rows are nearly in block order.
+SKSCREEN_INLINE int64_t block_of(int64_t place, Ranges blocks, int64_t guess) {
+  while (place >= blocks[guess + 1]) ++guess;
+  while (place < blocks[guess]) --guess;
   return guess;
 }
 
@@ -90,10 +90,10 @@ inline std::vector<double> norm_scales(Array<const int64_t> start, Array<const i
 // Shrink every row to its undecided interval by the sphere rule, without looking at items.
 //
 // For H = v v' - u u', |H|^2 <= |u|^4 + |v|^4 (equal for orthogonal u and v), and for any m > 0
-// sqrt(|u|^4 + |v|^4) <= (|u|^4 / m + m) / 2 + |v|^4 / (2 m): a row part plus a slot part, tight
-// for m = |H|. So the rule separates, and running extremes of the slot parts over a block are
-// monotone: bisection finds a prefix of slots in the linear and a suffix in the zero part. They
-// overwrite the intervals of the slots, because these arrays are long.
+// sqrt(|u|^4 + |v|^4) <= (|u|^4 / m + m) / 2 + |v|^4 / (2 m): a row part plus a place part, tight
+// for m = |H|. So the rule separates, and running extremes of the place parts over a block are
+// monotone: bisection finds a prefix of places in the linear and a suffix in the zero part. They
+// overwrite the intervals of the places, because these arrays are long.
 template <class Integer>
 void shrink_pass(Array<int64_t> start, Array<int64_t> stop, Ranges blocks,
                  Array<const double> near_sizes, Array<const double> far_sizes,
@@ -215,7 +215,7 @@ SKSCREEN_INLINE double difference_low(double low, double high) {
   return low - high - EPS * (std::abs(low) + std::abs(high));
 }
 
-// Decide undecided items one by one; `codes` are in the order of the rows and their slots. `normal`
+// Decide undecided items one by one; `codes` are in the order of the rows and their places. `normal`
 // are the intervals of the half-space's normal. For the linear part the pairs change roles.
 inline void item_pass(Ranges start, Ranges stop, Pairs near, Pairs far, Matrix<const double> X,
                       bool diagonal, Array<const double> near_sizes, Array<const double> far_sizes,
@@ -231,22 +231,22 @@ inline void item_pass(Ranges start, Ranges stop, Pairs near, Pairs far, Matrix<c
     const int32_t* row = near.row(p).data;
     for (int64_t s = start[p]; s < stop[p]; ++s, ++code) {
       if (*code != UNDECIDED) continue;
-      const int32_t* slot = far.row(s).data;
+      const int32_t* place = far.row(s).data;
       double along = is_cut ? rounded_down(cut.scale * (normal.far_low[s] - normal.near_high[p])) : 0.0;
       if (tests.decides(difference_low(at.far_low[s], at.near_high[p]), along, far_sizes[s],
-                        near_sizes[p], slot, row, zero_level)) {
+                        near_sizes[p], place, row, zero_level)) {
         *code = ZERO;
         continue;
       }
       along = is_cut ? rounded_down(cut.scale * (normal.near_low[p] - normal.far_high[s])) : 0.0;
       if (tests.decides(difference_low(at.near_low[p], at.far_high[s]), along, near_sizes[p],
-                        far_sizes[s], row, slot, linear_level))
+                        far_sizes[s], row, place, linear_level))
         *code = LINEAR;
     }
   }
 }
 
-// How many pieces the codes leave undecided: slots of one row next to each other.
+// How many pieces the codes leave undecided: places of one row next to each other.
 inline int64_t count_pieces(Ranges start, Ranges stop, Array<const int8_t> codes) {
   const int8_t* code = codes.data;
   int64_t count = 0;
@@ -259,7 +259,7 @@ inline int64_t count_pieces(Ranges start, Ranges stop, Array<const int8_t> codes
   return count;
 }
 
-// Fill in row and slots of each undecided piece, and note the decisions about the others.
+// Fill in row and places of each undecided piece, and note the decisions about the others.
 template <class Integer>
 void split_rows(Ranges start, Ranges stop, Array<const int8_t> found, Array<int64_t> rows,
                 Array<int64_t> begins, Array<int64_t> ends, Decisions<Integer>& decisions) {

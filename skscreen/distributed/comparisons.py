@@ -161,8 +161,8 @@ class PartitionedComparisons:
         """Count the items off the quadratic piece: the most that screening could decide."""
         return sum(self._map("count_decidable", margins.point, loss))
 
-    def sort_slots(self, margins: MarginsAt) -> tuple[Self, MarginsAt]:
-        """Sort the slots of each block by distance; nothing waits for it."""
+    def sort_places(self, margins: MarginsAt) -> tuple[Self, MarginsAt]:
+        """Sort the places of each block by distance; nothing waits for it."""
         return self._like(self.parts.then(rtlm_sorted, margins.point), self.n_items), margins
 
     def _map(self, method: str, point: Point | None, *args) -> list:
@@ -224,9 +224,9 @@ def _call(part: Comparisons, method: str, point: Point | None, *args):
 
 
 def rtlm_sorted(part: Comparisons, point: Point) -> Comparisons:
-    """Sort the slots of a part."""
+    """Sort the places of a part."""
     with blas_threads_for(part.n_features):
-        return part.sort_slots(part.margins(point))[0]
+        return part.sort_places(part.margins(point))[0]
 
 
 def rtlm_decide(

@@ -42,7 +42,7 @@ _WASTED = 10_000
 class Warm:
     """What the solve at one lambda leaves for the next.
 
-    `solution` comes with its evaluation, slots in order: the screening reference; its point and
+    `solution` comes with its evaluation, places in order: the screening reference; its point and
     step length are where the next solve begins. `before` are lambda and solution one step earlier.
     """
 
@@ -130,7 +130,7 @@ class PathSolver:
             self._proximal = replace(proximal, last_gap=math.inf)
         if self._needs_order(solution):
             evaluation = evaluation.in_order()
-        # Everything that is used with the reference is rearranged in its order of slots.
+        # Everything that is used with the reference is rearranged in its order of places.
         self._problem = replace(self._problem, geometry=evaluation.objective.geometry)
         self._leave(replace(solution, evaluation=evaluation))
         if proximal is None and solution.n_iter > _HARD and _may_smooth(self._problem):
@@ -145,7 +145,7 @@ class PathSolver:
         self._warm = Warm(solution) if warm is None else warm.followed_by(solution)
 
     def _needs_order(self, solution: Solution) -> bool:
-        """Whether the next solve gains by slots in order: rows are long, or it will screen."""
+        """Whether the next solve gains by far places in order: they are many, or it will screen."""
         screens = self._ranges is not None or self._proximal is not None or not solution.is_short
         return screens or self._problem.geometry.has_long_rows
 

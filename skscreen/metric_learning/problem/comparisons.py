@@ -69,8 +69,8 @@ class Comparisons(LossSums):
         near_sizes, far_sizes = np.empty(len(items.near)), np.empty(len(items.far))
         pair_sizes(padded, items.near, self.diagonal, near_sizes)
         pair_sizes(padded, items.far, self.diagonal, far_sizes)
-        if items.slots is not None:
-            far_sizes = far_sizes[items.slots]
+        if items.places is not None:
+            far_sizes = far_sizes[items.places]
         self._norms = row_and_frobenius_norms(padded)
         # Relative error of a product, data included, and growth of rounding errors in distances.
         self._eps = EPS * max(0.25 * math.sqrt(n_summed), 1.0)
@@ -84,11 +84,11 @@ class Comparisons(LossSums):
         self.n_features = n_features
         self.items = items
         self.n_items = items.n_items
-        # Whether passes over the items are faster with slots in order of their distances.
+        # Whether passes over the items are faster with places in order of their distances.
         self.has_long_rows = bool((items.stop - items.start).max(initial=0) >= SORT_FROM[0])
         self.near_sizes = near_sizes
         self.far_sizes = far_sizes
-        self.slot_scales = items.slot_weights()
+        self.place_scales = items.place_weights()
 
     def __setstate__(self, state: dict) -> None:
         vars(self).update((name, aligned(value)) for name, value in state.items())
@@ -114,23 +114,23 @@ class Comparisons(LossSums):
         padded[:d, :r] = factor
         return self.X @ padded
 
-    def weighted_sum(self, row_weights, slot_weights) -> tuple[np.ndarray, float]:
+    def weighted_sum(self, near_weights, place_weights) -> tuple[np.ndarray, float]:
         """Sum of far minus near weighted pair terms, with a bound on its rounding error.
 
-        With weights >= 0 summed over the items of each row and slot this is sum_t w_t H_t.
+        With weights >= 0 summed over the items of each row and place this is sum_t w_t H_t.
         """
         items, d = self.items, self.n_features
-        far_weights, product = self._far_weights(slot_weights), np.zeros(self.X.shape)
+        far_weights, product = self._far_weights(place_weights), np.zeros(self.X.shape)
         if self._spread <= _NARROW_SPREAD:
             degrees = np.zeros(len(self.X))
-            add_edges(self.X, items.near, row_weights, -1.0, degrees, product)
+            add_edges(self.X, items.near, near_weights, -1.0, degrees, product)
             near_terms = -float(degrees.sum())
             add_edges(self.X, items.far, far_weights, 1.0, degrees, product)
             terms = 2.0 * near_terms + float(degrees.sum())
             add_scaled_rows(self.X, degrees, product)
             error = 16.0 * self._eps * self._norms[0] ** 2 * terms
         else:
-            add_laplacian(self.X, items.near, row_weights, -1.0, product)
+            add_laplacian(self.X, items.near, near_weights, -1.0, product)
             add_laplacian(self.X, items.far, far_weights, 1.0, product)
             error = 8.0 * self._eps * self._norms[1] * float(np.linalg.norm(product))
         total = (self.X.T @ product)[:d, :d]
@@ -147,8 +147,8 @@ class Comparisons(LossSums):
         squared_distances(Z, items.far, far)
         size = float(np.linalg.norm(point.factor))
         noise = 8.0 * EPS * self._root * self._norms[0] * size
-        if items.slots is not None:
-            far = far[items.slots]
+        if items.places is not None:
+            far = far[items.places]
         return PairDistances(near, far, noise)
 
     def intervals(self, terms):
@@ -158,7 +158,7 @@ class Comparisons(LossSums):
         and upper ends of the near, then of the far distances.
         """
         near_low, near_high = (np.zeros(len(self.items.near)) for _ in range(2))
-        far_low, far_high = (np.zeros(self.items.n_slots) for _ in range(2))
+        far_low, far_high = (np.zeros(self.items.n_places) for _ in range(2))
         for coefficient, margins in terms:
             add_interval(coefficient, margins.near, margins.noise, near_low, near_high)
             add_interval(coefficient, margins.far, margins.noise, far_low, far_high)
@@ -168,15 +168,15 @@ class Comparisons(LossSums):
         """Return near pair and far place of every item; for problems with few."""
         return self.items.listed()
 
-    def item_numbers(self, rows: np.ndarray, slots: np.ndarray) -> np.ndarray:
+    def item_numbers(self, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Return the numbers of listed items in the full problem."""
-        return self.items.base[rows] + self.items.rank[slots]
+        return self.items.base[rows] + self.items.rank[places]
 
     def pair_differences(
-        self, rows: np.ndarray, slots: np.ndarray
+        self, rows: np.ndarray, places: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return x_a - x_b of the near and of the far pair of listed items, of shape (m, d)."""
-        near, far = self.items.pairs(rows, slots)
+        near, far = self.items.pairs(rows, places)
         X = self.X[:, : self.n_features]
         return X[near[:, 0]] - X[near[:, 1]], X[far[:, 0]] - X[far[:, 1]]
 
@@ -186,7 +186,7 @@ class Comparisons(LossSums):
 
         The constant is what a step takes whatever its size.
         """
-        d, pairs = self.n_features, self.items.start.size + self.items.n_slots
+        d, pairs = self.n_features, self.items.start.size + self.items.n_places
         return 3e6 + 12.0 * pairs * d + 0.4 * len(self.X) * d**2 + 10.0 * d**3 + self.n_items
 
     def restrict(
@@ -200,21 +200,21 @@ class Comparisons(LossSums):
             renumber_points(points, len(self.X), kept.near, kept.far)
         return self._like(X, kept, self.near_sizes[rows], self.far_sizes[used])
 
-    def sort_slots(self, margins: PairDistances) -> tuple["Comparisons", PairDistances]:
+    def sort_places(self, margins: PairDistances) -> tuple["Comparisons", PairDistances]:
         """Sort the far places of each block by distance; return the margins in the new order."""
-        order = np.empty(self.items.n_slots, np.int64)
+        order = np.empty(self.items.n_places, np.int64)
         if not sort_blocks(self.items.blocks, margins.far, order):
             return self, margins
         items = self.items.in_order(order)
         geometry = self._like(self.X, items, self.near_sizes, self.far_sizes[order])
         return geometry, replace(margins, far=margins.far[order])
 
-    def _far_weights(self, slot_weights):
-        slots = self.items.slots
-        if slots is None:
-            return slot_weights
-        # Without slots the numbers would be integers.
-        total = np.bincount(slots, weights=slot_weights, minlength=len(self.items.far))
+    def _far_weights(self, place_weights):
+        places = self.items.places
+        if places is None:
+            return place_weights
+        # Without places the numbers would be integers.
+        total = np.bincount(places, weights=place_weights, minlength=len(self.items.far))
         return total.astype(np.float64, copy=False)
 
 
@@ -234,12 +234,12 @@ class DiagonalComparisons(Comparisons):
         scale_columns(self.X, used, factor[used], Z)
         return Z
 
-    def weighted_sum(self, row_weights, slot_weights) -> tuple[np.ndarray, float]:
+    def weighted_sum(self, near_weights, place_weights) -> tuple[np.ndarray, float]:
         """Sum of far minus near weighted squared differences, with its rounding error."""
         items = self.items
         near, far = np.zeros(self.X.shape[1]), np.zeros(self.X.shape[1])
-        add_weighted_squares(self.X, items.near, row_weights, near)
-        add_weighted_squares(self.X, items.far, self._far_weights(slot_weights), far)
+        add_weighted_squares(self.X, items.near, near_weights, near)
+        add_weighted_squares(self.X, items.far, self._far_weights(place_weights), far)
         pairs = max(len(items.near) + len(items.far), 1)
         error = 2.0 * EPS * np.sqrt(pairs) * float(np.linalg.norm(near + far))
         return (far - near)[: self.n_features], error

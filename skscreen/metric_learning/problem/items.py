@@ -14,19 +14,18 @@ The item of near pair p at far place s compares the two; its number in the full 
 rank[s]. Far places are kept sorted by distance within their block: what screening leaves of a near
 pair is then nearly an interval, which the reduced problem keeps. Where items are decided one by one
 (`screening/paper/rules.py`) a near pair is listed once for each piece that is left.
-In names, and in loops, a near pair is a *row* and a far place a *slot*.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skscreen.metric_learning.problem.pair_loops import cover, renumber_slots
+from skscreen.metric_learning.problem.pair_loops import cover, renumber_places
 
 
 @dataclass(frozen=True)
 class PairDistances:
-    """Squared distances of all rows and slots under one metric: margins before subtraction.
+    """Squared distances of near pairs and far places under one metric: margins not yet subtracted.
 
     `noise` bounds the rounding error of one embedded difference, so a distance D carries an
     error of at most 2 sqrt(D) noise + noise^2 (and a relative one of a few eps).
@@ -42,7 +41,7 @@ class Items:
     """Which pairs are compared; see the picture above.
 
     - near (R, 2), far (Q, 2): pairs, as indices into the data, int32;
-    - slots (S,): far pair at each far place; None where far place s is far pair s;
+    - places (S,): far pair at each far place; None where far place s is far pair s;
     - blocks (B + 1,): block b holds the far places blocks[b]:blocks[b + 1];
     - start, stop (R,): far places that each near pair is compared with, within one block;
     - base (R,), rank (S,): item number of near pair p at far place s in the full problem is
@@ -56,7 +55,7 @@ class Items:
 
     near: np.ndarray
     far: np.ndarray
-    slots: np.ndarray | None
+    places: np.ndarray | None
     blocks: np.ndarray
     start: np.ndarray
     stop: np.ndarray
@@ -66,7 +65,7 @@ class Items:
     weights: np.ndarray | None = None
 
     @property
-    def n_slots(self) -> int:
+    def n_places(self) -> int:
         """Number of far places."""
         return self.rank.size
 
@@ -87,11 +86,11 @@ class Items:
         first = np.cumsum(lengths) - lengths
         return rows, np.arange(rows.size) + (self.start - first)[rows]
 
-    def pairs(self, rows: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def pairs(self, rows: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of the near and of the far pair of listed items, (m, 2) each."""
-        return self.near[rows], self.far[slots if self.slots is None else self.slots[slots]]
+        return self.near[rows], self.far[places if self.places is None else self.places[places]]
 
-    def slot_weights(self) -> np.ndarray | None:
+    def place_weights(self) -> np.ndarray | None:
         """Return the weight of the items of each far place, (S,), that of its block."""
         if self.weights is None:
             return None
@@ -113,25 +112,25 @@ class Items:
         else:
             # Rewritten below.
             start, stop = start.copy(), stop.copy()
-        covered = cover(start, stop, np.zeros(self.n_slots))
+        covered = cover(start, stop, np.zeros(self.n_places))
         used = np.flatnonzero(covered)
-        if self.slots is None:
-            far, slots = self.far[used], None
+        if self.places is None:
+            far, places = self.far[used], None
         else:
-            keep, slots = np.unique(self.slots[used], return_inverse=True)
-            far, slots = self.far[keep], slots.astype(np.int32)
-        blocks = renumber_slots(covered, self.blocks, start, stop)
+            keep, places = np.unique(self.places[used], return_inverse=True)
+            far, places = self.far[keep], places.astype(np.int32)
+        blocks = renumber_places(covered, self.blocks, start, stop)
         levels = (self.thresholds, self.weights)
         return Items(
-            self.near[rows], far, slots, blocks, start, stop, self.base[rows], self.rank[used],
+            self.near[rows], far, places, blocks, start, stop, self.base[rows], self.rank[used],
             *(None if part is None else part[rows] for part in levels),
         ), rows, used  # fmt: skip
 
     def in_order(self, order: np.ndarray) -> "Items":
         """Return the same items with far places in another order within their blocks."""
-        far, slots = self.far, self.slots
-        if slots is None:
+        far, places = self.far, self.places
+        if places is None:
             far = far[order]
         else:
-            slots = slots[order]
-        return replace(self, far=far, slots=slots, rank=self.rank[order])
+            places = places[order]
+        return replace(self, far=far, places=places, rank=self.rank[order])

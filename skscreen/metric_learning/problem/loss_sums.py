@@ -29,9 +29,9 @@ class LossSums:
     near_sizes: np.ndarray
     far_sizes: np.ndarray
     # Weights of the items of each far place, or None.
-    slot_scales: np.ndarray | None
+    place_scales: np.ndarray | None
 
-    def weighted_sum(self, row_weights, slot_weights) -> tuple[np.ndarray, float]:
+    def weighted_sum(self, near_weights, place_weights) -> tuple[np.ndarray, float]:
         """Sum of far minus near weighted pair terms, with a bound on its rounding error."""
         raise NotImplementedError
 
@@ -45,19 +45,19 @@ class LossSums:
         Returns sum_t w_t l(<H_t, M>), the adjoint sum_t w_t alpha_t H_t with alpha_t = -l'(<H_t,
         M>), and a bound on the Frobenius norm of its rounding error.
         """
-        row_weights, slot_weights = self.weights()
-        value, _ = self._loss_pass(margins, loss, loss.width, row_weights, slot_weights)
-        return value, *self.weighted_sum(*self._weigh(row_weights, slot_weights))
+        near_weights, place_weights = self.weights()
+        value, _ = self._loss_pass(margins, loss, loss.width, near_weights, place_weights)
+        return value, *self.weighted_sum(*self._weigh(near_weights, place_weights))
 
     def loss_value(self, margins: PairDistances, loss: SmoothedHinge) -> tuple[float, float]:
         """Sum of losses alone, without the adjoint, and a bound on its rounding error."""
         return self._loss_pass(margins, loss, max(loss.width, _HINGE), *self.weights())
 
-    def _loss_pass(self, margins, loss, width, row_weights, slot_weights) -> tuple[float, float]:
+    def _loss_pass(self, margins, loss, width, near_weights, place_weights) -> tuple[float, float]:
         items = self.items
         arguments = (
             items.start, items.stop, margins.near, margins.far, self.thresholds(loss), width,
-            loss.most, self._scales(), row_weights, slot_weights,
+            loss.most, self._scales(), near_weights, place_weights,
         )  # fmt: skip
         return sorted_loss_pass(*arguments, SORT_FROM)
 
@@ -104,25 +104,25 @@ class LossSums:
         """
         items = self.items
         duals, lengths = loss.duals_at_zero(self.thresholds(loss)), items.stop - items.start
-        slot_weights = cover(items.start, items.stop, np.zeros(items.n_slots))
+        place_weights = cover(items.start, items.stop, np.zeros(items.n_places))
         if items.thresholds is not None:
-            slot_weights *= np.repeat(duals, lengths)
+            place_weights *= np.repeat(duals, lengths)
         elif duals.size:
-            slot_weights *= duals[0]
-        return self.weighted_sum(*self._weigh(duals * lengths, slot_weights))
+            place_weights *= duals[0]
+        return self.weighted_sum(*self._weigh(duals * lengths, place_weights))
 
     def duals_at_zero(self, loss: SmoothedHinge) -> np.ndarray:
         """Return the dual variables at the zero metric in the order of item numbers."""
         if self.items.thresholds is None:
             return np.ones(self.n_items)
-        rows, slots = self.list_items()
+        rows, places = self.list_items()
         duals = np.empty(self.n_items)
-        duals[self.item_numbers(rows, slots)] = loss.duals_at_zero(self.items.thresholds)[rows]
+        duals[self.item_numbers(rows, places)] = loss.duals_at_zero(self.items.thresholds)[rows]
         return duals
 
     def near_term(self, weight: float) -> tuple[np.ndarray, float]:
         """Return B with <B, M> = -weight times the sum of near distances, and its error."""
-        return self.weighted_sum(weight * self._scales(), np.zeros(self.items.n_slots))
+        return self.weighted_sum(weight * self._scales(), np.zeros(self.items.n_places))
 
     def largest_lam(self, loss: SmoothedHinge) -> float:
         """Return what lambda_max cannot exceed, from the sizes of the pairs alone."""
@@ -137,50 +137,50 @@ class LossSums:
         reaches = loss.reach_from_zero(self.thresholds(loss))
         return largest_ratio(self.items.start, self.items.stop, margins.near, margins.far, reaches)
 
-    def linear_part(self, row_counts, slot_counts, loss: SmoothedHinge):
-        """Linear part of the losses of some items, counted for each row and each slot.
+    def linear_part(self, near_counts, place_counts, loss: SmoothedHinge):
+        """Linear part of the losses of some items, counted for near pairs and far places.
 
         Returns the adjoint sum_t w_t H_t, a bound on its rounding error, and the constant sum_t w_t
         (l(<H_t, M>) + <H_t, M>), for whatever M has all of them linear.
         """
-        row_weights, slot_weights = self._weigh(row_counts, slot_counts)
-        constant = float(row_weights @ self.thresholds(loss))
-        constant -= 0.5 * loss.width * float(row_weights.sum())
-        return *self.weighted_sum(row_weights, slot_weights), constant
+        near_weights, place_weights = self._weigh(near_counts, place_counts)
+        constant = float(near_weights @ self.thresholds(loss))
+        constant -= 0.5 * loss.width * float(near_weights.sum())
+        return *self.weighted_sum(near_weights, place_weights), constant
 
     def count_decidable(self, margins: PairDistances, loss: SmoothedHinge) -> int:
         """Count the items off the quadratic piece: the most that screening could decide."""
         below = []
         for near in (margins.near, margins.near - min(loss.depth, 1e300)):
-            # Dual variables of a hinge are 1 below the threshold: rows add up to counts of items.
-            row_weights, slot_weights = self.weights()
+            # Dual variables of a hinge are 1 below the threshold: sums over them are counts.
+            near_weights, place_weights = self.weights()
             shifted = replace(margins, near=near)
-            self._loss_pass(shifted, replace(loss, most=1.0), _HINGE, row_weights, slot_weights)
-            below.append(row_weights.sum())
+            self._loss_pass(shifted, replace(loss, most=1.0), _HINGE, near_weights, place_weights)
+            below.append(near_weights.sum())
         return self.n_items - round(below[0] - below[1])
 
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
-        """Zero weights for the rows and for the slots."""
-        return np.zeros(len(self.items.near)), np.zeros(self.items.n_slots)
+        """Zero weights for the near pairs and for the far places."""
+        return np.zeros(len(self.items.near)), np.zeros(self.items.n_places)
 
     def thresholds(self, loss: SmoothedHinge) -> np.ndarray:
-        """Return the threshold of each row; constants take no memory."""
+        """Return the threshold of each near pair; constants take no memory."""
         thresholds = self.items.thresholds
         if thresholds is None:
             return np.broadcast_to(loss.threshold, len(self.items.near))
         return thresholds
 
     def item_weights(self, rows: np.ndarray) -> np.ndarray:
-        """Return the factors of the losses of the items of given rows."""
+        """Return the factors of the losses of the items of given near pairs."""
         return self._scales()[rows]
 
     def _scales(self) -> np.ndarray:
         weights = self.items.weights
         return np.broadcast_to(1.0, len(self.items.near)) if weights is None else weights
 
-    def _weigh(self, row_weights, slot_weights):
+    def _weigh(self, near_weights, place_weights):
         """Multiply sums over items of dual variables by the weights of the items."""
         items = self.items
         if items.weights is None:
-            return row_weights, slot_weights
-        return row_weights * items.weights, slot_weights * self.slot_scales
+            return near_weights, place_weights
+        return near_weights * items.weights, place_weights * self.place_scales

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 # Width of a quadratic piece, as a share of the largest threshold, below which a loss is as hard to
-# minimise as a hinge. In long rows steps cost little, so many steps cost less than smoothing.
+# minimise as a hinge. With many far places steps cost little, so that many of them cost less than
+# smoothing.
 _NARROW, _NARROW_IN_LONG_ROWS = 5e-3, 1e-4
 
 

@@ -157,8 +157,8 @@ class Evaluation:
         return stable + self.rounding(lam)
 
     def in_order(self) -> "Evaluation":
-        """Return the same with slots in the order of their distances: passes look at less then."""
-        geometry, margins = self.objective.geometry.sort_slots(self.margins)
+        """Return the same with places in the order of their distances: passes look at less then."""
+        geometry, margins = self.objective.geometry.sort_places(self.margins)
         objective = replace(self.objective, geometry=geometry)
         return replace(self, margins=margins, objective=objective)
 

@@ -1,17 +1,17 @@
-"""Compiled loops over pairs, rows and slots of comparisons (see `comparisons.py`).
+"""Compiled loops over pairs of points and far places of comparisons (see `comparisons.py`).
 
 Pairs are of shape (P, 2), int32; rows of a matrix are data. Loops fill or add to their last arrays.
 
-The pass in order of distance looks at few items where the slots are nearly in order. Rows that
-share slots have one threshold and weight one (see `comparisons.Items`). For a row with level
-c = threshold + distance, slots at distances u < c - width have alpha = 1 and those at u > c have
-alpha = 0. Slots are stored in the order of their distances at the last reference. Running extremes
-over them tell, by bisection, up to where all slots of a row are of the first kind and from where on
-all are of the second: the former need only their number and the sum of their distances (a
-difference of prefix sums), the latter nothing, and what is left in between is looked at item by
-item. The less the order has changed since, the less that is; with the right order it is the
-quadratic piece. So m rows and k slots cost O(k + m log k) and the items in between instead of m k,
-whatever the ranges of the rows.
+The pass in order of distance looks at few items where the far places are nearly in order. Near
+pairs that share far places have one threshold and weight one (see `Items`). For one with level
+c = threshold + distance, far places at distances u < c - width have alpha = 1 and those at u > c
+have alpha = 0. They are stored in the order of their distances at the last reference. Running
+extremes over them tell, by bisection, up to where all are of the first kind and from where on all
+are of the second: the former need only their number and the sum of their distances (a difference of
+prefix sums), the latter nothing, and what is left in between is looked at item by item. The less
+the order has changed since, the less that is; with the right order it is the quadratic piece. So m
+near pairs and k far places cost O(k + m log k) and the items in between instead of m k, whatever
+their ranges.
 
 Dual variables are those of `loss_pass` item by item: no rounding error of the prefix sums enters
 them or their sums, only the value has one, and its bound is returned.
@@ -21,7 +21,8 @@ import numpy as np
 
 from skscreen._compiled import metric_learning as loops
 
-# Least number of slots in a row for bisection, and of items per slot for keeping extremes.
+# Least number of far places of a near pair for bisection, and of items per far place for keeping
+# extremes.
 SORT_FROM = (96, 32)
 
 add_interval = loops.add_interval
@@ -61,10 +62,10 @@ sort_blocks = loops.sort_blocks
 """(blocks, distances, order) -> whether `order` was filled: not if nearly nothing is out of it."""
 
 loss_pass = loops.loss_pass
-"""Sum of losses, each row's times its scale.
+"""Sum of losses, those of a near pair times its scale.
 
-(start, stop, near_d, far_d, thresholds, width, most, scales, row_weights, slot_weights); row
-weights are filled, slot weights added to, both without the scales.
+(start, stop, near_d, far_d, thresholds, width, most, scales, near_weights, place_weights); row
+weights are filled, place weights added to, both without the scales.
 """
 
 sorted_loss_pass = loops.sorted_loss_pass
@@ -74,23 +75,24 @@ proximal_pass = loops.proximal_pass
 """The sums of `Comparisons.proximal_loss`; fills alphas unless None, adds to the weights.
 
 (start, stop, base, rank, near_d, far_d, noise, thresholds, width, scales, width, centre, alphas,
-row_weights, slot_weights). The sums count each row's items times its scale, the weights do not.
+near_weights, place_weights). The sums count items times the scale of
+their near pair, the weights do not.
 """
 
 largest_ratio = loops.largest_ratio
-"""(start, stop, near_d, far_d, reaches) -> largest ratio of an item's margin to its row's reach."""
+"""(start, stop, near_d, far_d, reaches) -> largest ratio of a margin to its near pair's reach."""
 
 
 def cover(start: np.ndarray, stop: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """Add to `out` the number of rows that are compared with each slot, and return it."""
-    loops.cover_slots(start, stop, out)
+    """Add to `out` how many near pairs are compared with each far place, and return it."""
+    loops.cover_places(start, stop, out)
     return out
 
 
-def renumber_slots(cover, blocks, start, stop) -> np.ndarray:
-    """Rewrite ranges in terms of the covered slots; return the blocks that are left."""
+def renumber_places(cover, blocks, start, stop) -> np.ndarray:
+    """Rewrite ranges in terms of the covered places; return the blocks that are left."""
     left = blocks.copy()
-    return left[: loops.renumber_slots(cover, left, start, stop)].copy()
+    return left[: loops.renumber_places(cover, left, start, stop)].copy()
 
 
 def used_points(n: int, near: np.ndarray, far: np.ndarray) -> np.ndarray:

@@ -94,7 +94,7 @@ def check_pairs(n_pairs: int, n_triplets: int, bytes_per_triplet: int) -> None:
 
 
 def anchored(near: np.ndarray, far: np.ndarray, n_near: np.ndarray, n_far: np.ndarray) -> Items:
-    """Compare all near pairs of each anchor with all its far ones: a block of slots for each.
+    """Compare all near pairs of each anchor with all its far ones: a block of places for each.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def anchored(near: np.ndarray, far: np.ndarray, n_near: np.ndarray, n_far: np.nd
     return Items(
         near=near,
         far=far,
-        slots=None,
+        places=None,
         blocks=blocks,
         start=start,
         stop=stop,
@@ -131,8 +131,9 @@ def comparisons_from_arrays(
 
     The distance of `near` is to be the smaller one, by `thresholds` (m,), that of the loss when not
     given; `weights` (m,) are factors > 0 of the losses. Those of the same near pair, threshold and
-    weight make a row with slots of its own. Item numbers follow the order given. With `against_all`
-    each near pair is compared with all far ones, of any number, without thresholds and weights.
+    weight make one with far places of its own. Item numbers follow the order given. With
+    `against_all` each near pair is compared with all far ones, of any number, without thresholds
+    and weights.
     """
     if against_all:
         return _all_against_all(near, far, bytes_per_comparison)
@@ -146,12 +147,12 @@ def comparisons_from_arrays(
         changes |= np.diff(key[order]) != 0
     first = np.flatnonzero(np.concatenate(([True], changes)))
     blocks = np.concatenate((first, [order.size]))
-    pairs, slots = np.unique(far[order], axis=0, return_inverse=True)
+    pairs, places = np.unique(far[order], axis=0, return_inverse=True)
     rows = order[first]
     return Items(
         near=near[rows].astype(np.int32),
         far=pairs.astype(np.int32),
-        slots=slots.ravel().astype(np.int32),
+        places=places.ravel().astype(np.int32),
         blocks=blocks,
         start=blocks[:-1].copy(),
         stop=blocks[1:].copy(),
@@ -186,7 +187,7 @@ def _all_against_all(near: np.ndarray, far: np.ndarray, bytes_per_comparison: in
     return Items(
         near=near.astype(np.int32),
         far=far.astype(np.int32),
-        slots=None,
+        places=None,
         blocks=np.array([0, m]),
         start=np.zeros(k, dtype=np.int64),
         stop=np.full(k, m),

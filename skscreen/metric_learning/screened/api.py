@@ -28,7 +28,7 @@ from skscreen.metric_learning.screening.paper.hook import PaperScreening
 from skscreen.metric_learning.screening.paper.rules import RULES
 from skscreen.metric_learning.supervision import class_codes
 
-# Bytes for each triplet: its samples, row, slot, code and range.
+# Bytes for each triplet: its samples, places, code and range.
 _BYTES = 64
 
 # What stands for a parameter of the reference, or the default for a matrix.
@@ -241,10 +241,10 @@ def _places(recorded: dict, X, y, model: ScreenedRTLM) -> np.ndarray:
     return labelled[recorded["order"]]
 
 
-def _listed(geometry: Comparisons, places: np.ndarray) -> np.ndarray:
+def _listed(geometry: Comparisons, samples: np.ndarray) -> np.ndarray:
     """Return the triplets (i, j, l), in the order of their numbers."""
-    rows, slots = geometry.list_items()
+    rows, places = geometry.list_items()
     out = np.empty((rows.size, 3), dtype=np.int64)
-    near, far = geometry.items.near[rows], geometry.items.far[slots]
-    out[geometry.item_numbers(rows, slots)] = places[np.column_stack([near, far[:, 1]])]
+    near, far = geometry.items.near[rows], geometry.items.far[places]
+    out[geometry.item_numbers(rows, places)] = samples[np.column_stack([near, far[:, 1]])]
     return out

@@ -1,6 +1,6 @@
 """Active set: apply a ball to all items in one pass and keep what stays undecided.
 
-The pass decides whole rows, all triplets of one near pair at once, without looking at a triplet: it
+The pass decides all triplets of one near pair at once, without looking at a triplet: it
 takes sqrt(|a|^4 + |b|^4) for |H|, where H = aa' - bb', which is a part for the near and one for the
 far pair. What the paper's bounds and rules decide beyond that comes in by a `Hook`.
 """
@@ -27,17 +27,17 @@ _WORTH_RESTRICTING = 0.6
 class Decision:
     """Decisions about the items of an objective; see `decide`.
 
-    `start` and `stop` (R,) are the slots of each row that stay undecided, or those of pieces of the
-    `rows`. `row_linear` (R,) counts the items of each row that are decided to be linear;
-    `slot_steps` are the steps of a staircase of such numbers for the slots: constant time for a
-    whole prefix of slots. `codes` (T,), int8, if asked for: 0 undecided, 1 zero part, 2 linear
-    part.
+    `start` and `stop` (R,) are the far places that stay undecided of each near pair, or of each of
+    some pieces, `rows` naming their near pairs. `near_linear` (R,) counts the items of each near
+    pair that are decided to be linear; `place_steps` are the steps of a staircase of such numbers
+    for the far places: constant time for a whole prefix of them. `codes` (T,), int8, if asked for:
+    0 undecided, 1 zero part, 2 linear part.
     """
 
     start: np.ndarray
     stop: np.ndarray
-    row_linear: np.ndarray
-    slot_steps: np.ndarray
+    near_linear: np.ndarray
+    place_steps: np.ndarray
     codes: np.ndarray | None
     n_zero: int
     n_linear: int
@@ -54,7 +54,7 @@ class Hook(Protocol):
         ...
 
     def refine(self, objective: Objective, balls: Sequence[Ball], decision: Decision) -> Decision:
-        """Decide more than the pass over rows has decided."""
+        """Decide more than the pass over near pairs has decided."""
         ...
 
 
@@ -140,8 +140,8 @@ def keep_undecided(
     """Return the geometry of the undecided items, and the `linear_part` of the others."""
     linear = np.zeros(geometry.shape), 0.0, 0.0
     if decision.n_linear:
-        slot_linear = np.cumsum(decision.slot_steps)
-        linear = geometry.linear_part(decision.row_linear, slot_linear, loss)
+        place_linear = np.cumsum(decision.place_steps)
+        linear = geometry.linear_part(decision.near_linear, place_linear, loss)
     return geometry.restrict(decision.start, decision.stop, decision.rows), linear
 
 
@@ -166,7 +166,7 @@ def active_part(objective: Objective, evaluation: Evaluation) -> Objective:
 
 
 def _ranges(objective: Objective) -> tuple[np.ndarray, np.ndarray]:
-    """Return copies of the slot ranges of all rows."""
+    """Return copies of the ranges of far places of all near pairs."""
     items = objective.geometry.items
     return items.start.copy(), items.stop.copy()
 
@@ -176,7 +176,7 @@ def _shrink(
 ) -> tuple[int, int]:
     """Run the compiled pass; returns how many items leave for the zero and the linear part.
 
-    The intervals of the slots are overwritten.
+    The intervals of the places are overwritten.
     """
     items = geometry.items
     return metric_learning.shrink_pass(

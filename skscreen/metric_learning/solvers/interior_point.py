@@ -99,8 +99,8 @@ class _State:
 
     def __init__(self, objective: Objective, scale: float):
         geometry, self.loss, self.lam = objective.geometry, objective.loss, objective.lam
-        rows, slots = geometry.list_items()
-        near, far = geometry.pair_differences(rows, slots)
+        rows, places = geometry.list_items()
+        near, far = geometry.pair_differences(rows, places)
         weights = geometry.item_weights(rows)
         self.cone = (_Matrices if isinstance(objective.domain, PSDCone) else _Vectors)(near, far)
         self.G = weights[:, None] * self.cone.items

@@ -156,7 +156,7 @@ def test_intervals_hold_the_exact_distances(offset, diagonal):
     near_low, near_high, far_low, far_high = geometry.intervals(terms)
     for low, high, pairs in (
         (near_low, near_high, items.near),
-        (far_low, far_high, items.far[items.slots]),
+        (far_low, far_high, items.far[items.places]),
     ):
         u = X[pairs[:, 0]].astype(np.longdouble) - X[pairs[:, 1]]
         distance = u**2 @ exact if diagonal else np.einsum("pi,ij,pj->p", u, exact, u)
@@ -172,7 +172,7 @@ def test_sizes_bound_the_norms_of_the_items(diagonal):
     items = geometry.items
     for sizes, pairs in (
         (geometry.near_sizes, items.near),
-        (geometry.far_sizes, items.far[items.slots]),
+        (geometry.far_sizes, items.far[items.places]),
     ):
         u = X[pairs[:, 0]].astype(np.longdouble) - X[pairs[:, 1]]
         exact = np.sqrt((u**4).sum(axis=1)) if diagonal else (u**2).sum(axis=1)
@@ -257,7 +257,7 @@ def test_restriction_to_nothing_is_an_empty_problem(diagonal):
 
 @both
 @pytest.mark.parametrize("labels", [True, False])
-def test_sorting_slots_keeps_item_numbers_and_margins(labels, diagonal):
+def test_sorting_places_keeps_item_numbers_and_margins(labels, diagonal):
     X, triplets, rng = data("iris")
     items = triplets_from_array(triplets)
     if labels:
@@ -268,7 +268,7 @@ def test_sorting_slots_keeps_item_numbers_and_margins(labels, diagonal):
         point = random_point(X.shape[1], diagonal, rng)
         margins = geometry.margins(point)
         expected = item_margins(geometry, margins)
-        ordered, moved = geometry.sort_slots(margins)
+        ordered, moved = geometry.sort_places(margins)
         np.testing.assert_array_equal(item_margins(ordered, moved), expected)
         np.testing.assert_allclose(item_margins(ordered, ordered.margins(point)), expected)
         for first, last in zip(ordered.items.blocks[:-1], ordered.items.blocks[1:], strict=True):
@@ -338,10 +338,10 @@ def test_listed_items_have_their_numbers_and_differences(labels, diagonal):
         items, triplets = triplets_from_labels(X, y, 4), brute_force_triplets(X, y, 4)
     full = GEOMETRY[diagonal](X, items)
     for geometry in (full, full.restrict(*shrink_at_random(full, rng))):
-        rows, slots = geometry.list_items()
-        listed = geometry.item_numbers(rows, slots)
+        rows, places = geometry.list_items()
+        listed = geometry.item_numbers(rows, places)
         np.testing.assert_array_equal(listed, numbers(geometry.items))
-        near, far = geometry.pair_differences(rows, slots)
+        near, far = geometry.pair_differences(rows, places)
         H = far**2 - near**2
         if not diagonal:
             H = far[:, :, None] * far[:, None, :] - near[:, :, None] * near[:, None, :]
@@ -362,7 +362,7 @@ def general(diagonal, gamma=0.05):
     m = 200
     near, far = rng.integers(len(X), size=(2, m, 2))
     near[:60], far[60:90] = near[:60, [0, 0]], far[60:90, [0, 0]]
-    # Few values, so that some rows have several slots.
+    # Few values, so that some rows have several places.
     near[90:150] = near[rng.integers(90, 95, size=60)]
     thresholds = rng.choice([-0.7, 0.02, 1.0, 2.5], m)
     weights = rng.choice([0.25, 1.0, 3.0], m)
@@ -378,7 +378,7 @@ def parts(geometry, rng, point):
     """The geometry, and what restricting and sorting make of it, with item numbers."""
     for _ in range(2):
         yield geometry, numbers(geometry.items)
-        geometry = geometry.sort_slots(geometry.margins(point))[0]
+        geometry = geometry.sort_places(geometry.margins(point))[0]
         geometry = geometry.restrict(*shrink_at_random(geometry, rng))
     yield geometry, numbers(geometry.items)
 
@@ -439,11 +439,11 @@ def test_linear_part_with_thresholds_and_weights(diagonal):
     point = random_point(full.n_features, diagonal, rng)
     for geometry, left in parts(full, rng, point):
         part = part_of(explicit, left)
-        rows, slots = geometry.list_items()
+        rows, places = geometry.list_items()
         counts = [geometry.weights()[0], geometry.weights()[1]]
         some = rng.random(rows.size) < 0.5
         np.add.at(counts[0], rows[some], 1.0)
-        np.add.at(counts[1], slots[some], 1.0)
+        np.add.at(counts[1], places[some], 1.0)
         adjoint, _, constant = geometry.linear_part(*counts, LOSS)
         # `left` and the listed items are both row by row.
         np.testing.assert_allclose(adjoint, part.adjoint(some), atol=1e-10)

@@ -35,8 +35,8 @@ def test_the_triplets_are_those_of_the_graph(k, shuffled):
     codes = [int(code) for code in y]
     items = triplets_from_graph(read_graph(GRAPH, X), y, order, k)
     found = {
-        (*order[items.near[row]].tolist(), int(order[items.far[slot, 1]]))
-        for row in range(len(items.near)) for slot in range(items.start[row], items.stop[row])
+        (*order[items.near[row]].tolist(), int(order[items.far[place, 1]]))
+        for row in range(len(items.near)) for place in range(items.start[row], items.stop[row])
     }  # fmt: skip
     assert found == triplets_of(GRAPH, codes, k) and items.n_items == len(found)
     assert_array_equal(np.repeat(items.near[:, 0], items.stop - items.start),

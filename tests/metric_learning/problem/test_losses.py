@@ -17,11 +17,11 @@ def loss(z, gamma):
 
 def of_item(z, gamma, most=1.0):
     """Loss and dual variable of one item of threshold 1."""
-    row, slot, ones, one = np.zeros(1), np.zeros(1), np.ones(1), np.array([1])
+    row, place, ones, one = np.zeros(1), np.zeros(1), np.ones(1), np.array([1])
     value = loss_pass(
-        one - 1, one, np.zeros(1), 1.0 - np.full(1, z), ones, gamma, most, ones, row, slot
+        one - 1, one, np.zeros(1), 1.0 - np.full(1, z), ones, gamma, most, ones, row, place
     )
-    assert row == slot
+    assert row == place
     return value, row[0]
 
 

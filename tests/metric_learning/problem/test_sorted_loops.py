@@ -15,12 +15,12 @@ ALWAYS, NEVER = (1, 0), (10**9, 0)
 EPS = np.finfo(float).eps
 
 
-def blocks_of_rows(rng, n_blocks, n_rows, n_slots, part):
-    """Rows of consecutive blocks of slots: whole blocks, random parts, or some empty."""
-    first = np.repeat(np.arange(n_blocks) * n_slots, n_rows)
-    start, stop = first.copy(), first + n_slots
+def blocks_of_rows(rng, n_blocks, n_rows, n_places, part):
+    """Rows of consecutive blocks of places: whole blocks, random parts, or some empty."""
+    first = np.repeat(np.arange(n_blocks) * n_places, n_rows)
+    start, stop = first.copy(), first + n_places
     if part != "whole":
-        ends = np.sort(rng.integers(0, n_slots + 1, size=(2, first.size)), axis=0)
+        ends = np.sort(rng.integers(0, n_places + 1, size=(2, first.size)), axis=0)
         change = rng.random(first.size) < 0.7
         start[change], stop[change] = (first + ends[0])[change], (first + ends[1])[change]
     if part == "holes":
@@ -29,10 +29,10 @@ def blocks_of_rows(rng, n_blocks, n_rows, n_slots, part):
     return start, stop
 
 
-def distances(rng, kind, n_blocks, n_rows, n_slots):
-    """Distances of near pairs and slots; slots nearly in order, as they are stored."""
-    near, far = rng.exponential(size=n_blocks * n_rows), rng.exponential(size=n_blocks * n_slots)
-    far = np.sort(far.reshape(n_blocks, n_slots)).ravel() * rng.uniform(0.9, 1.1, size=far.size)
+def distances(rng, kind, n_blocks, n_rows, n_places):
+    """Distances of near pairs and places; places nearly in order, as they are stored."""
+    near, far = rng.exponential(size=n_blocks * n_rows), rng.exponential(size=n_blocks * n_places)
+    far = np.sort(far.reshape(n_blocks, n_places)).ravel() * rng.uniform(0.9, 1.1, size=far.size)
     if kind == "ties":
         near, far = np.round(near, 1), np.round(far, 1)
     elif kind == "equal":
@@ -49,14 +49,14 @@ def distances(rng, kind, n_blocks, n_rows, n_slots):
 
 
 def direct(start, stop, near, far, gamma):
-    rows, slots = np.zeros(near.size), np.zeros(far.size)
+    rows, places = np.zeros(near.size), np.zeros(far.size)
     ones = np.ones(near.size)
-    return loss_pass(start, stop, near, far, ones, gamma, 1.0, ones, rows, slots), rows, slots
+    return loss_pass(start, stop, near, far, ones, gamma, 1.0, ones, rows, places), rows, places
 
 
-def in_order(start, stop, near, far, gamma, rows, slots, sort_from=ALWAYS):
+def in_order(start, stop, near, far, gamma, rows, places, sort_from=ALWAYS):
     ones = np.ones(near.size)
-    return sorted_loss_pass(start, stop, near, far, ones, gamma, 1.0, ones, rows, slots, sort_from)
+    return sorted_loss_pass(start, stop, near, far, ones, gamma, 1.0, ones, rows, places, sort_from)
 
 
 def exact(start, stop, near, far, gamma):
@@ -81,47 +81,47 @@ def test_sorted_pass_agrees_with_the_direct_one(kind, part, gamma):
     for shape in ((3, 40, 57), (2, 1, 30), (2, 50, 1), (1, 1, 1), (2, 2, 1000), (1500, 2, 2)):
         start, stop = blocks_of_rows(rng, *shape, part)
         near, far = distances(rng, kind, *shape)
-        value, rows, slots = direct(start, stop, near, far, gamma)
-        found_rows, found_slots = np.zeros(near.size), np.ones(far.size)
-        found, error = in_order(start, stop, near, far, gamma, found_rows, found_slots)
+        value, rows, places = direct(start, stop, near, far, gamma)
+        found_rows, found_places = np.zeros(near.size), np.ones(far.size)
+        found, error = in_order(start, stop, near, far, gamma, found_rows, found_places)
         assert found == pytest.approx(value, rel=1e-10)
         np.testing.assert_allclose(found_rows, rows, rtol=1e-10, atol=1e-10)
-        np.testing.assert_allclose(found_slots - 1.0, slots, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(found_places - 1.0, places, rtol=1e-10, atol=1e-10)
         assert abs(found - exact(start, stop, near, far, gamma)) <= error
         # With no row long enough it is the direct one but for the order of sums.
         sums = np.zeros(near.size), np.zeros(far.size)
         plain, _ = in_order(start, stop, near, far, gamma, *sums, NEVER)
         assert plain == pytest.approx(value, rel=1e-13)
         np.testing.assert_array_equal(sums[0], rows)
-        np.testing.assert_array_equal(sums[1], slots)
+        np.testing.assert_array_equal(sums[1], places)
 
 
-def test_the_dual_variables_sum_to_the_same_over_rows_and_slots():
+def test_the_dual_variables_sum_to_the_same_over_rows_and_places():
     rng = np.random.default_rng(1)
     start, stop = blocks_of_rows(rng, 5, 60, 200, "parts")
     near, far = distances(rng, "plain", 5, 60, 200)
-    rows, slots = np.zeros(near.size), np.zeros(far.size)
-    in_order(start, stop, near, far, 0.05, rows, slots)
-    assert rows.sum() == pytest.approx(slots.sum(), rel=1e-14)
+    rows, places = np.zeros(near.size), np.zeros(far.size)
+    in_order(start, stop, near, far, 0.05, rows, places)
+    assert rows.sum() == pytest.approx(places.sum(), rel=1e-14)
 
 
-def test_a_far_slot_among_the_first_spoils_no_sum_behind_it():
+def test_a_far_place_among_the_first_spoils_no_sum_behind_it():
     """Prefix sums may hold it only where no row uses them."""
     near, far = np.zeros(40), np.linspace(0.0, 0.5, 100)
     far[3] = 1e12
     start, stop = np.full(40, 5), np.full(40, 100)
     start[0] = 0
-    value, rows, slots = direct(start, stop, near, far, 0.05)
-    found_rows, found_slots = np.zeros(40), np.zeros(100)
-    found, error = in_order(start, stop, near, far, 0.05, found_rows, found_slots)
+    value, rows, places = direct(start, stop, near, far, 0.05)
+    found_rows, found_places = np.zeros(40), np.zeros(100)
+    found, error = in_order(start, stop, near, far, 0.05, found_rows, found_places)
     assert found == pytest.approx(value, rel=1e-14)
     assert error < 1e-13 * value
     np.testing.assert_allclose(found_rows, rows, rtol=1e-14)
-    np.testing.assert_allclose(found_slots, slots, rtol=1e-14)
+    np.testing.assert_allclose(found_places, places, rtol=1e-14)
 
 
 def test_the_switch_is_a_matter_of_work():
-    """Long rows that share slots switch; short rows, and few rows, do not."""
+    """Long rows that share places switch; short rows, and few rows, do not."""
     rng = np.random.default_rng(0)
     sizes = {}
     for shape in ((1, 33, 96), (1, 32, 96), (1, 1000, 95)):

@@ -8,11 +8,11 @@ from skscreen.metric_learning.problem.triplets import locality_order, triplets_f
 def expand(items):
     """All items as rows (i, j, l), placed by item number."""
     triplets = np.full((items.n_items, 3), -1)
-    slots = np.arange(items.n_slots) if items.slots is None else items.slots
+    places = np.arange(items.n_places) if items.places is None else items.places
     for p in range(len(items.near)):
         for s in range(items.start[p], items.stop[p]):
             i, j = items.near[p]
-            anchor, l = items.far[slots[s]]
+            anchor, l = items.far[places[s]]
             assert anchor == i
             assert np.all(triplets[items.base[p] + items.rank[s]] == -1)
             triplets[items.base[p] + items.rank[s]] = i, j, l

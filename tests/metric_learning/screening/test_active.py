@@ -28,10 +28,10 @@ def reference(case, problem, noise, rng):
 
 
 def sorted_at_optimum(case):
-    """The problem as a path driver hands it on: slots sorted by the last margins."""
+    """The problem as a path driver hands it on: places sorted by the last margins."""
     problem = case.problem()
     evaluation = reference(case, problem, 0.0, np.random.default_rng(0))
-    return replace(problem, geometry=problem.geometry.sort_slots(evaluation.margins)[0])
+    return replace(problem, geometry=problem.geometry.sort_places(evaluation.margins)[0])
 
 
 def undecided_numbers(geometry):
@@ -56,7 +56,7 @@ def screened(case, names=("gap",), noise=1e-4, ratio=0.9):
 
 @pytest.mark.slow
 @cases
-@pytest.mark.parametrize("ordered", [False, True], ids=["any order", "sorted slots"])
+@pytest.mark.parametrize("ordered", [False, True], ids=["any order", "sorted places"])
 def test_no_decision_of_any_bound_or_union_is_wrong(case, ordered):
     problem = sorted_at_optimum(case) if ordered else case.problem()
     geometry, rng = problem.geometry, np.random.default_rng(0)

@@ -184,11 +184,11 @@ class Items:
 
     def __post_init__(self):
         geometry = (DiagonalComparisons if self.diagonal else Comparisons)(self.X, self.comparisons)
-        rows, slots = geometry.list_items()
-        order = np.argsort(geometry.item_numbers(rows, slots))
+        rows, places = geometry.list_items()
+        order = np.argsort(geometry.item_numbers(rows, places))
         items = self.comparisons
-        far = items.far if items.slots is None else items.far[items.slots]
-        self.near, self.far = items.near[rows[order]], far[slots[order]]
+        far = items.far if items.places is None else items.far[items.places]
+        self.near, self.far = items.near[rows[order]], far[places[order]]
         linear_term = self.linear_term if np.ndim(self.linear_term) else None
         domain = NonnegativeOrthant() if self.diagonal else PSDCone()
         self.problem = Problem(

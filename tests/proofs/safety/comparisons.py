@@ -148,13 +148,13 @@ def noisy(items: Items, theta, noise: float, rng):
 def reference(items: Items, lam: float, optimum, noise: float, rng):
     """The problem and its evaluation at a point near an optimum, as solvers leave them.
 
-    Half of them with slots in the order of the margins, half with dual variables that an active
+    Half of them with places in the order of the margins, half with dual variables that an active
     set has left behind.
     """
     problem, point = items.problem, noisy(items, optimum.theta, noise, rng)
     if rng.random() < 0.5:
         margins = problem.geometry.margins(point)
-        problem = replace(problem, geometry=problem.geometry.sort_slots(margins)[0])
+        problem = replace(problem, geometry=problem.geometry.sort_places(margins)[0])
     objective = problem.at(lam, items.proximal(optimum.alpha, rng))
     if items.gamma > 0.0 and rng.random() < 0.5:
         before = objective.evaluate(noisy(items, optimum.theta, 0.1, rng))

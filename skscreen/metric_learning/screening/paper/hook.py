@@ -12,7 +12,7 @@ from skscreen.metric_learning.screening.paper.rules import RULES, refine
 
 @dataclass(frozen=True)
 class PaperScreening:
-    """Bounds and rule by name, in the place of the one ball and the pass over rows.
+    """Bounds and rule by name, in the place of the one ball and the pass over near pairs.
 
     An item is decided as soon as one of the bounds decides it.
     """
@@ -39,5 +39,5 @@ class PaperScreening:
         return [BOUNDS[name](evaluation, lam, reference_lam, margins) for name in self.bounds]
 
     def refine(self, objective: Objective, balls: Sequence[Ball], decision: Decision) -> Decision:
-        """Decide items that the pass over rows has left."""
+        """Decide items that the pass over near pairs has left."""
         return refine(objective, balls, self.rule, decision)

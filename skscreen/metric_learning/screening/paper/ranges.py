@@ -74,7 +74,7 @@ def item_ranges(objective: Objective, point: Point, lam: float, gap: float) -> n
 def _reference(objective: Objective, point: Point, lam: float, gap: float) -> tuple:
     """Return the arguments that tell loops of a reference."""
     geometry, items, loss = objective.geometry, objective.geometry.items, objective.loss
-    far = items.far if items.slots is None else items.far[items.slots]
+    far = items.far if items.places is None else items.far[items.places]
     return (
         items.start, items.stop, items.base, items.rank, items.near, far, geometry.X,
         geometry.diagonal, geometry.near_sizes, geometry.far_sizes,

@@ -5,7 +5,7 @@ smallest margin over both decides more than that over the ball: the linear rule 
 one half-space for all items (Theorem J9), the semidefinite rule with the cone (SDLS, section 4.2;
 for diagonal metrics the analytic solution of the same problem, Theorems J11 and J12). Each rule
 tries those before it, so that it decides all that they decide. An item is looked at here: O(d),
-where the pass over rows (`active.py`) takes a bisection a row, so only what that has left is.
+where the pass over near pairs (`active.py`) takes a bisection each, so only what that has left is.
 
 Every decision rests on a lower bound, valid for any C in the cone K (self-dual, so <C, X> >= 0),
 
@@ -48,7 +48,7 @@ def refine(objective: Objective, balls: Sequence[Ball], rule: str, decision: Dec
     rows, begins, ends = np.empty((3, n_pieces), dtype=np.int64)
     n_zero, n_linear = metric_learning.split_rows(
         start, stop, items.base, items.rank, found, rows, begins, ends, decision.codes,
-        decision.row_linear, decision.slot_steps,
+        decision.near_linear, decision.place_steps,
     )  # fmt: skip
     return replace(
         decision, start=begins, stop=ends, rows=rows, n_zero=decision.n_zero + n_zero,
@@ -57,7 +57,7 @@ def refine(objective: Objective, balls: Sequence[Ball], rule: str, decision: Dec
 
 
 def _decide(objective: Objective, ball: Ball, rule: str, start, stop, found) -> None:
-    """Decide undecided items by one ball; `found` (m,), int8, is in the order of the rows."""
+    """Decide undecided items by one ball; `found` (m,), int8, is in their order."""
     geometry, items = objective.geometry, objective.geometry.items
     nothing = np.empty(0)
     half_space, scale, depth, slack = (nothing,) * 4, 0.0, 0.0, 0.0
@@ -72,7 +72,7 @@ def _decide(objective: Objective, ball: Ball, rule: str, start, stop, found) -> 
             scale, depth = 1.0 / size, inner(normal.value, ball.centre) / size + slack
         if rule == "semidefinite":
             values, points, noise = _search_space(objective, ball) or (values, points, noise)
-    far = items.far if items.slots is None else items.far[items.slots]
+    far = items.far if items.places is None else items.far[items.places]
     metric_learning.item_pass(
         start, stop, items.near, far, geometry.X, geometry.diagonal, geometry.near_sizes,
         geometry.far_sizes, geometry.intervals(ball.terms), half_space, scale, depth, values,

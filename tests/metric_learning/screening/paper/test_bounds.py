@@ -145,7 +145,7 @@ def assert_pairs_in_ball(geometry, ball, centre, best):
     items = geometry.items
     for low, high, sizes, pairs in (
         (near_low, near_high, geometry.near_sizes, items.near),
-        (far_low, far_high, geometry.far_sizes, items.far[items.slots]),
+        (far_low, far_high, geometry.far_sizes, items.far[items.places]),
     ):
         u = geometry.X[pairs[:, 0]] - geometry.X[pairs[:, 1]]
         u = u[:, : len(centre)]

@@ -103,9 +103,9 @@ def test_rules_decide_in_order_and_leave_pieces_of_rows(name):
             assert certificate.relative_gap < 1e-7
             counts.append(np.count_nonzero(codes))
             weaker = codes
-        rows, slots = geometry.list_items()
-        near, far = (u @ best.theta * u for u in geometry.pair_differences(rows, slots))
-        margins, numbers = (far - near).sum(axis=1), geometry.item_numbers(rows, slots)
+        rows, places = geometry.list_items()
+        near, far = (u @ best.theta * u for u in geometry.pair_differences(rows, places))
+        margins, numbers = (far - near).sum(axis=1), geometry.item_numbers(rows, places)
         assert np.all(margins[codes[numbers] == ZERO] > 1.0 - 1e-6)
         assert np.all(margins[codes[numbers] == LINEAR] < 0.95 + 1e-6)
     counts = np.reshape(counts, (3, 4)).sum(axis=0)
