@@ -3,9 +3,12 @@
 import json
 import re
 
+import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 
+from benchmarks.embedding.paper_retrieval import LOSSES, METHODS
+from benchmarks.embedding.run import PARTS, Bench
 from benchmarks.metric_learning import paper
 from benchmarks.metric_learning.paper_reasons import reasons
 from benchmarks.pragam import paper as pragam_paper
@@ -113,3 +116,25 @@ def test_the_script_of_pragam_ends_well(capsys, folder):
     results = json.loads((out / "pragam.json").read_text())
     assert results.keys() >= {"a9a", "slopes", "exact_over_automatic", "time_over_products"}
     assert len(list(out.glob("*.png"))) + len(list(out.glob("*.svg"))) >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("part", PARTS)
+def test_every_experiment_on_ordinal_embedding_runs(part, capsys, tmp_path):
+    def load(name):
+        if name == "mnist":
+            return load_digits(n_class=4, return_X_y=True)
+        n = {"music_artists": 400, "things1854": 1854}[name]
+        return np.array([np.random.default_rng(k).choice(n, 3, replace=False) for k in range(600)])
+
+    results = PARTS[part](Bench(load, tmp_path, 0))
+    assert "|" in capsys.readouterr().out
+    if part == "retrieval":
+        # All rows of the paper's Table II, and the default solver.
+        assert len(METHODS) == 12
+        assert list(results) == [f"{loss} / {method}" for loss in LOSSES for method in METHODS]
+        found = np.array(list(results.values()))
+        assert found.shape == (48, 3, 2)
+        assert np.all((found >= 0.0) & (found <= 1.0))
+        assert (tmp_path / "retrieval.png").exists()

@@ -50,6 +50,29 @@ def error_curves(out: Path, name: str, panels: dict, title: str) -> None:
     save(figure, out, name)
 
 
+def precision_curves(out: Path, name: str, panels: dict, title: str) -> None:
+    """Precision over recall: panels[loss][method] = (recalls, precisions)."""
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(2.7 * len(panels) + 0.6, 3.6), sharey=True, layout="constrained"
+    )
+    for ax, (loss, methods) in zip(axes, panels.items(), strict=True):
+        for index, (method, (recall, precision)) in enumerate(methods.items()):
+            style = STYLES[(index // len(COLOURS)) % len(STYLES)]
+            ax.plot(
+                recall, precision, color=COLOURS[index % len(COLOURS)], linestyle=style,
+                label=method,
+            )  # fmt: skip
+        ax.set_title(TITLES[loss], fontsize="medium")
+        ax.set_xlabel("recall", fontsize="small")
+        ax.grid(color="0.9", linewidth=0.6)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("precision", fontsize="small")
+    figure.suptitle(title, fontsize="medium")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    save(figure, out, name)
+
+
 def step_sizes(out: Path, name: str, panels: dict) -> None:
     """Steps over epochs: panels[loss][epsilon] = array (starts, epochs)."""
     figure, axes = plt.subplots(

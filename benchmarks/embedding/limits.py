@@ -20,8 +20,8 @@ from skscreen.embedding.solvers.svrg import svrg_sbb
 def growth(bench) -> dict:
     """CPU time of a fit over the number of answers, and over that of objects."""
     panels = {}
-    sizes = (1e4, 3e4, 1e5) if bench.quick else (1e4, 3e4, 1e5, 3e5, 1e6)
-    counts = (200, 500, 1000) if bench.quick else (200, 500, 1000, 2000, 5000)
+    sizes = bench.some((1e4, 3e4, 1e5, 3e5, 1e6), (1e4, 3e4, 1e5), (1e3, 2e3))
+    counts = bench.some((200, 500, 1000, 2000, 5000), (200, 500, 1000), (20, 40))
     for title, cells in {
         "1,000 objects, answers": [(1000, int(size)) for size in sizes],
         "100 answers an object, objects": [(n, 100 * n) for n in counts],
@@ -56,7 +56,7 @@ def epochs(bench) -> dict:
     """An epoch of SVRG-SBB against a pass over the answers, and the memory of a fit."""
     things = bench.load("things1854")
     cells = {"things1854, p=5": (things, 1854, 5)}
-    if not bench.quick:
+    if bench.some(True, False, False):
         cells["made, n=5,000, 1e6 answers, p=10"] = (
             synthetic(5000, 10, 1_000_000, 0.0, 0)[0],
             5000,
@@ -102,7 +102,7 @@ def epochs(bench) -> dict:
 
 def starts(bench) -> dict:
     """Random starts at default arguments: none may end in NaN; and what lifting is good for."""
-    rows, count = [], 50 if bench.quick else 1000
+    rows, count = [], bench.some(1000, 50, 2)
     for loss in LOSSES:
         bad, errors = 0, []
         for seed in range(count):
@@ -119,7 +119,7 @@ def starts(bench) -> dict:
             errors.append(1.0 - model.score(test))
         rows.append((loss, count, bad, f"{np.median(errors):.3f}"))
     table("loss,fits,not finite,median test error", rows)
-    rows, repeats = [], 10 if bench.quick else 50
+    rows, repeats = [], bench.some(50, 10, 1)
     for n, p, loss in ((100, 1, "tste"), (100, 1, "soe"), (100, 2, "tste"), (100, 2, "ckl"),
                        (50, 2, "ckl")):  # fmt: skip
         found = {"auto": [], "lbfgs": []}

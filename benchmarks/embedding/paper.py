@@ -1,17 +1,11 @@
-"""The paper's experiments for `run.py`: Table I, Figures 1, 2 and 4, Table II."""
-
-import warnings
+"""The paper's experiments for `run.py`: Table I, Figures 1, 2 and 4."""
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import pairwise_distances
 
 from benchmarks.embedding.figures import error_curves, step_sizes
 from benchmarks.embedding.runs import LOSSES, Settings, curve, ms, seconds_to, split, synthetic
 from benchmarks.support.tables import table
-from skscreen import OrdinalEmbedding
 from skscreen.embedding.solvers.auto import random_start
-from skscreen.metrics import mean_average_precision, precision_at_k
 
 N, P, SIZE, LEVEL = 100, 10, 10_000, 0.15
 PAPER_LOSSES = ("gnmds", "ste", "tste")
@@ -25,13 +19,14 @@ PAPER = {
 
 def table_one(bench) -> dict:
     """Seconds until the test error is 0.15: the authors' settings, and tuned ones."""
-    starts = 5 if bench.quick else 50
+    starts, limit = bench.some(50, 5, 1), bench.some(3.0, 3.0, 0.02)
+    size = bench.some(SIZE, SIZE, 500)
     results = {}
     for loss in PAPER_LOSSES:
         arms = _arms(loss)
         times = {key: [] for key in arms}
         for start in range(starts):
-            train, test = synthetic(N, P, SIZE, 0.0, start)
+            train, test = synthetic(N, P, size, 0.0, start)
             authors_start = np.random.default_rng(start).uniform(size=(N, P))
             ours_start = random_start(N, P, np.random.default_rng(start))
             for key, (solver, settings) in arms.items():
@@ -40,7 +35,18 @@ def table_one(bench) -> dict:
                     continue
                 X = authors_start if key[0] == "authors" else ours_start
                 found = curve(
-                    train, test, N, P, loss, solver, settings, start, X, 0.0, LEVEL, limit=3.0
+                    train,
+                    test,
+                    N,
+                    P,
+                    loss,
+                    solver,
+                    settings,
+                    start,
+                    X,
+                    0.0,
+                    LEVEL,
+                    limit=limit,
                 )
                 times[key].append(seconds_to(found, LEVEL))
         print(f"### {loss}\n")
@@ -105,17 +111,18 @@ def _sbb(t: bool, epsilon: float, b: int) -> Settings:
 
 def figure_one(bench) -> dict:
     """Step sizes m eta over 100 epochs of SVRG-SBB, 20 starts, epsilon 0, 1e-3 and 0.025."""
-    starts, panels = 4 if bench.quick else 20, {}
+    starts, panels = bench.some(20, 4, 1), {}
+    size = bench.some(SIZE, SIZE, 500)
     rows = []
     for loss in (*PAPER_LOSSES, "ckl"):
         panels[loss] = {}
         for epsilon in (0.0, 1e-3, 0.025):
             runs = []
             for start in range(starts):
-                train, test = synthetic(N, P, SIZE, 0.0, start)
+                train, test = synthetic(N, P, size, 0.0, start)
                 settings = Settings(sbb_epsilon=epsilon, max_iter=100, tol=0.0)
                 found = curve(train, test, N, P, loss, "svrg-sbb", settings, start, reg=0.0)
-                runs.append(np.pad(SIZE * found[:, 2], (0, 100 - len(found)), mode="edge"))
+                runs.append(np.pad(size * found[:, 2], (0, 100 - len(found)), mode="edge"))
             runs = np.array(runs)[:, 1:]
             panels[loss][epsilon] = runs
             spread = runs.max(axis=1) / runs.min(axis=1)
@@ -127,7 +134,7 @@ def figure_one(bench) -> dict:
 
 def figure_two(bench) -> dict:
     """Test error over CPU time on the paper's made answers, default arguments."""
-    starts = 3 if bench.quick else 20
+    starts, size = bench.some(20, 3, 1), bench.some(SIZE, SIZE, 500)
     solvers = ("auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch")
     panels, rows, results = {}, [], {}
     for loss in LOSSES:
@@ -135,7 +142,7 @@ def figure_two(bench) -> dict:
         for solver in solvers:
             found = []
             for start in range(starts):
-                train, test = synthetic(N, P, SIZE, 0.0, start)
+                train, test = synthetic(N, P, size, 0.0, start)
                 settings = Settings(adapt=solver == "auto")
                 found.append(curve(train, test, N, P, loss, solver, settings, start))
             panels[loss][solver] = found
@@ -165,7 +172,7 @@ def figure_two(bench) -> dict:
 
 def music(bench) -> dict:
     """Figure 4: music artists, 9 components, 80/20; test error of each solver and loss."""
-    T, trials = bench.load("music_artists"), 2 if bench.quick else 10
+    T, trials = bench.load("music_artists"), bench.some(10, 2, 1)
     solvers = ("auto", "lbfgs", "svrg-sbb", "svrg", "sgd", "batch")
     panels, rows = {}, []
     for loss in LOSSES:
@@ -186,52 +193,4 @@ def music(bench) -> dict:
         )  # fmt: skip
     table("loss," + ",".join(solvers), rows)
     error_curves(bench.out, "music", panels, "music artists, 9 components")
-    return {}
-
-
-def retrieval(bench) -> dict:
-    """Table II on mnist: retrieval by mapped features after answers from labels, some flipped."""
-    X, y = bench.load("mnist")
-    rng = np.random.default_rng(0)
-    per_class, queries, size = (60, 40, 20_000) if bench.quick else (60, 40, 70_000)
-    learn, ask = [], []
-    for label in np.unique(y):
-        members = rng.permutation(np.flatnonzero(y == label))
-        learn.extend(members[:per_class])
-        ask.extend(members[per_class : per_class + queries])
-    X = X / 255.0
-    F, G, labels, asked = X[learn], X[ask], y[learn], y[ask]
-    relevant = asked[:, None] == labels
-    rows = []
-
-    def measured(queries, database):
-        distances = pairwise_distances(queries, database)
-        return (
-            f"{mean_average_precision(relevant, distances):.3f} / "
-            f"{precision_at_k(relevant, distances, per_class):.3f}"
-        )
-
-    n = len(labels)
-    i = rng.integers(n, size=4 * size)
-    j, k = (i + rng.integers(1, n, size=(2, 4 * size))) % n
-    useful = (labels[i] == labels[j]) != (labels[i] == labels[k])
-    i, j, k = i[useful][:size], j[useful][:size], k[useful][:size]
-    turned = labels[i] == labels[k]
-    clean = np.stack([i, np.where(turned, k, j), np.where(turned, j, k)], axis=1)
-    for loss in LOSSES:
-        for solver in ("auto", "svrg-sbb"):
-            row = [loss, solver]
-            for share in (0.05, 0.10, 0.15):
-                answers = clean.copy()
-                flipped = rng.uniform(size=len(answers)) < share
-                answers[flipped] = answers[flipped][:, [0, 2, 1]]
-                model = OrdinalEmbedding(10, loss=loss, solver=solver, random_state=0)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", ConvergenceWarning)
-                    model.fit(answers, n_objects=n).fit_features(F)
-                row.append(measured(model.map_features(G), model.map_features(F)))
-            rows.append(row)
-    print(f"mnist: {n} images to learn from, {len(asked)} queries, {len(clean):,} answers.")
-    print(f"Pixels alone, MAP / P@60: {measured(G, F)}.\n")
-    table("loss,solver,5 % flipped MAP / P@60,10 %,15 %", rows)
     return {}

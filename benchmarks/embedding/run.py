@@ -10,24 +10,32 @@ and numbers (results.json) go to DIR. --quick is a rehearsal. cblearn stands bes
 import argparse
 import datetime
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.embedding import limits, paper
+from benchmarks.embedding import limits, paper, paper_retrieval
 from benchmarks.support.data import Data
 from benchmarks.support.environment import environment
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Where the data comes from, where figures go, and how much is run."""
+    """Where the data comes from, where figures go, and how much is run.
 
-    load: Data
+    `effort` is 2 for all of it, 1 for a rehearsal and 0 for a test that it runs.
+    """
+
+    load: Callable
     out: Path
-    quick: bool
+    effort: int
+
+    def some(self, full, quick, tiny):
+        """Return the one of three sizes that fits the effort."""
+        return (tiny, quick, full)[self.effort]
 
 
 PARTS = {
@@ -35,7 +43,7 @@ PARTS = {
     "figure1": paper.figure_one,
     "figure2": paper.figure_two,
     "music": paper.music,
-    "retrieval": paper.retrieval,
+    "retrieval": paper_retrieval.retrieval,
     "growth": limits.growth,
     "epochs": limits.epochs,
     "starts": limits.starts,
@@ -55,7 +63,7 @@ def main() -> None:
         parser.error(f"unknown parts: {', '.join(sorted(unknown))}")
     args.out.mkdir(parents=True, exist_ok=True)
     print(f"{environment()}, {datetime.date.today()}")
-    bench = Bench(Data(args.data), args.out, args.quick)
+    bench = Bench(Data(args.data), args.out, 1 if args.quick else 2)
     file = args.out / "results.json"
     results = json.loads(file.read_text()) if file.exists() else {}
     with threadpool_limits(1):
