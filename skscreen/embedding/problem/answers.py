@@ -53,18 +53,11 @@ class Answers(NamedTuple):
 class Layout(NamedTuple):
     """How answers are written in a table, as users say it.
 
-    Parameters
-    ----------
-    columns : list or None
-        Columns of the objects, by label or number.
-    lead : label, int or None
-        Column of the object that is compared with two others, or, of choices without y, of the
-        chosen one; None is the first.
-    response : str
-        What y holds; see `MEANINGS`.
-    choice : bool
-        Whether one of all objects of a row is chosen, as the odd one out is; else one of two is
-        nearer to a third, or one of two pairs nearer to each other.
+    `columns` list or None: columns of the objects, by label or number; `lead` label, int or None:
+    column of the object that is compared with two others, or, of choices without y, of the chosen
+    one; None is the first; `response`: what y holds; see `MEANINGS`; `choice`: whether one of all
+    objects of a row is chosen, as the odd one out is; else one of two is nearer to a third, or one
+    of two pairs nearer to each other.
     """
 
     columns: list | None = None
@@ -86,19 +79,10 @@ AS_IT_IS = Layout()
 class Trials(NamedTuple):
     """A table with its responses.
 
-    Parameters
-    ----------
-    table : Table
-        Columns in one order: (i, j, k) or (i, j, l, k) as in `Answers`; of choices the chosen one
-        first, and the others in their order.
-    rows : ndarray of shape (m,), int
-        The row of X that each row of the table is from.
-    weights : ndarray of shape (m,), or None
-    n_rows : int
-        Of X.
-    response : str
-        The reading of y, "auto" where it is not known.
-    layout : Layout
+    `table`: columns in one order: (i, j, k) or (i, j, l, k) as in `Answers`; of choices the chosen
+    one first, and the others in their order; `rows` (m,), int: the row of X that each row of the
+    table is from; `weights` (m,), or None; `n_rows`: of X; `response`: the reading of y, "auto"
+    where it is not known.
     """
 
     table: Table
@@ -123,16 +107,11 @@ def read_trials(X, y=None, layout: Layout = AS_IT_IS, *, declared: bool | None =
 def read_columns(X, y, layout: Layout, *, declared: bool | None) -> tuple[Table, object, Layout]:
     """Read the columns of objects, and y and the layout where X is a tensor.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_rows, n_columns), or a sparse tensor of shape (n, n, n)
-        A tensor holds numbers of answers: entry (i, j, k) > 0 says how often i was nearer to j
-        than to k, < 0 how often it was not. Also as a SciPy matrix of shape (n, n^2) or (n^2, n).
-    y : array-like or None
-        Responses.
-    layout : Layout
-    declared : bool or None
-        Whether objects are declared, for the check of columns; None leaves the check out.
+    `X` (n_rows, n_columns), or a sparse tensor of shape (n, n, n): A tensor holds numbers of
+    answers: entry (i, j, k) > 0 says how often i was nearer to j than to k, < 0 how often it was
+    not. Also as a SciPy matrix of shape (n, n^2) or (n^2, n); `y` array-like or None: responses;
+    `declared` bool or None: whether objects are declared, for the check of columns; None leaves the
+    check out.
     """
     if is_tensor(X):
         if layout.choice:
@@ -173,12 +152,8 @@ def learn_answers(
 ) -> tuple[Answers, np.ndarray, str]:
     """Read answers that tell the objects; return them, the objects, and the reading of y.
 
-    Parameters
-    ----------
-    X, y, sample_weight, layout, declared
-        See `read_columns`; weights are numbers >= 0, of the rows of X.
-    learn : callable
-        Returns the objects of a table.
+    `X, y, sample_weight, layout, declared`: see `read_columns`; weights are numbers >= 0, of the
+    rows of X; `learn`: returns the objects of a table.
     """
     table, y, layout = read_columns(X, y, layout, declared=declared)
     objects = learn(table)

@@ -26,13 +26,9 @@ _LEAST_SHARED = 30
 def check_columns(table: Table, *, declared: bool, lead: int | None) -> None:
     """Raise where a column seems to hold no objects.
 
-    Parameters
-    ----------
-    table : Table
-    declared : bool
-        Whether the user has said which objects there are: then columns may have none in common.
-    lead : int or None
-        The column that is compared with the others, which may have few, or other objects.
+    `declared`: whether the user has said which objects there are: then columns may have none in
+    common; `lead` int or None: the column that is compared with the others, which may have few, or
+    other objects.
     """
     step = max(len(table.codes) // _MOST_ROWS, 1)
     rows = table.codes[::step]

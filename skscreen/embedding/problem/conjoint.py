@@ -16,16 +16,9 @@ MODELS = ("independent", "additive", "full")
 class Conjoint(NamedTuple):
     """Trials of two stimuli.
 
-    Parameters
-    ----------
-    first, second : ndarray of shape (m, n_attributes), int
-        Places of the levels of the stimulus that was judged the greater, and of the other.
-    weights : ndarray of shape (m,), or None
-        Numbers of answers.
-    rows : ndarray of shape (m,), int
-        Rows of X.
-    response : str
-        The reading of y.
+    `first, second` (m, n_attributes), int: places of the levels of the stimulus that was judged the
+    greater, and of the other; `weights` (m,), or None: numbers of answers; `rows` (m,), int: rows
+    of X; `response`: the reading of y.
     """
 
     first: np.ndarray
@@ -50,13 +43,8 @@ def learn_levels(table: Table, objects) -> list[np.ndarray]:
 def read_conjoint(table: Table, y, levels: list[np.ndarray], response: str) -> Conjoint:
     """Read trials; without y the first stimulus of each row is the greater one.
 
-    Parameters
-    ----------
-    table : Table
-        Two columns for each attribute: its level in the first and in the second stimulus.
-    y : array-like of shape (n_rows,) or None
-    levels : list of ndarray
-    response : str
+    `table`: two columns for each attribute: its level in the first and in the second stimulus; `y`
+    (n_rows,) or None.
     """
     if _n_attributes(table) != len(levels):
         raise ValueError(
@@ -78,18 +66,8 @@ def read_conjoint(table: Table, y, levels: list[np.ndarray], response: str) -> C
 def conjoint_design(trials: Conjoint, shape: tuple[int, ...], model: str, attribute: int):
     """Matrix of the differences of the stimuli in the parameters of a model.
 
-    Parameters
-    ----------
-    trials : Conjoint
-    shape : tuple of int
-        Numbers of levels.
-    model : {"independent", "additive", "full"}
-    attribute : int
-        Of the independent model.
-
-    Returns
-    -------
-    csr_array of shape (m, n_parameters)
+    `shape`: numbers of levels; `model` {"independent", "additive", "full"}; `attribute`: of the
+    independent model. Returns csr_array of shape (m, n_parameters)
     """
     if model == "full":
         blocks = [(prod(shape), *(np.ravel_multi_index(tuple(one.T), shape)

@@ -48,17 +48,9 @@ class Terms(NamedTuple):
 class EmbeddingProblem:
     """Value and gradient of the objective.
 
-    Parameters
-    ----------
-    answers : ndarray of shape (m, 3) or (m, 4), int32
-        See `Terms`; checked, without rows that no embedding could satisfy.
-    weights : ndarray of shape (m,), or None
-        Positive; None where all are one.
-    n_objects : int
-    loss : EmbeddingLoss
-    reg : float
-    compress : bool, optional
-        Whether to list pairs; by default where that pays: n^2 < 4 m.
+    `answers` (m, 3) or (m, 4), int32: see `Terms`; checked, without rows that no embedding could
+    satisfy; `weights` (m,), or None: positive; None where all are one; `compress`: whether to list
+    pairs; by default where that pays: n^2 < 4 m.
     """
 
     def __init__(self, answers, weights, n_objects, loss: EmbeddingLoss, reg, compress=None):

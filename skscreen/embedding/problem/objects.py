@@ -26,14 +26,9 @@ def are_positions(objects: np.ndarray) -> bool:
 def learn_objects(table: Table, objects=None, *, ordered: bool = False) -> np.ndarray:
     """Return the objects of a fit.
 
-    Parameters
-    ----------
-    table : Table
-    objects : int, array-like of shape (n_objects,), or None
-        Number of objects 0, 1, 2, ..., or all names. None takes whole numbers for positions up to
-        the largest one, and other names as they occur.
-    ordered : bool
-        Whether numbers are levels, of which those that occur are the objects.
+    `objects` int, (n_objects,), or None: number of objects 0, 1, 2, ..., or all names. None takes
+    whole numbers for positions up to the largest one, and other names as they occur; `ordered`:
+    whether numbers are levels, of which those that occur are the objects.
     """
     names = table.names
     if objects is not None and not isinstance(objects, Integral):
@@ -184,12 +179,7 @@ def find_known(
 ) -> np.ndarray:
     """Return the places of a table's names among the objects of a fit.
 
-    Parameters
-    ----------
-    table : Table
-    objects : ndarray of shape (n_objects,)
-    strangers : bool
-        Whether other names are allowed, which are at n_objects.
+    `objects` (n_objects,); `strangers`: whether other names are allowed, which are at n_objects.
     """
     places = find(table.names, objects)
     unknown = places == len(objects)

@@ -41,17 +41,9 @@ class NoiseCeiling(NamedTuple):
 class Votes(NamedTuple):
     """Answers to questions.
 
-    Parameters
-    ----------
-    questions, options : ndarray of shape (m,), int
-        Which question each row answers, and what the answer is.
-    n_options : int
-    counts : ndarray of shape (m,)
-        How many answers a row stands for, whole numbers.
-    weights : ndarray of shape (m,)
-        Of each of these answers.
-    groups : ndarray of shape (m,), or None
-        Who answered.
+    `questions, options` (m,), int: which question each row answers, and what the answer is;
+    `counts` (m,): how many answers a row stands for, whole numbers; `weights` (m,): of each of
+    these answers; `groups` (m,), or None: who answered.
     """
 
     questions: np.ndarray

@@ -26,14 +26,8 @@ _CHANCE = 1e-6
 class Choices(NamedTuple):
     """Which option was chosen.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (m,), int, or None
-        Rows of the table; None where these are all rows in their order.
-    options : ndarray of shape (m,), int
-        Columns of the chosen options.
-    weights : ndarray of shape (m,), or None
-        Numbers of answers.
+    `rows` (m,), int, or None: rows of the table; None where these are all rows in their order;
+    `options` (m,), int: columns of the chosen options; `weights` (m,), or None: numbers of answers.
     """
 
     rows: np.ndarray | None
@@ -50,17 +44,10 @@ def read_choices(
 ) -> tuple[Choices, str]:
     """Return the choices that y holds, and the one reading of it, else "auto".
 
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,), or of shape (n_rows, n_options) for votes
-    table : Table
-    options : list of int
-        Columns between which was chosen; for quadruplets the first columns of both pairs.
-    response : str
-        One of `RESPONSES`. "auto" tries all readings, and takes what only one of them can read, or
-        all in the same way.
-    readings : tuple of str, optional
-        Those that "auto" tries, if not all.
+    `y` (n_rows,), or of shape (n_rows, n_options) for votes; `options`: columns between which was
+    chosen; for quadruplets the first columns of both pairs; `response`: one of `RESPONSES`. "auto"
+    tries all readings, and takes what only one of them can read, or all in the same way;
+    `readings`: those that "auto" tries, if not all.
     """
     values = _one_column(y)
     if values is None:

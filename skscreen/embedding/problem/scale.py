@@ -15,13 +15,8 @@ _HALVINGS = 60
 class ScaleFit(NamedTuple):
     """Values of all objects but the first, and how they were found.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_objects - 1,)
-    dual_gap : float
-        (P - D) / P; with the dual variables that are the slopes of the losses, and the gradient g
-        of P, P - D = |g|^2 / (2 reg).
-    n_iter : int
+    `values` (n_objects - 1,); `dual_gap`: (P - D) / P; with the dual variables that are the slopes
+    of the losses, and the gradient g of P, P - D = |g|^2 / (2 reg).
     """
 
     values: np.ndarray

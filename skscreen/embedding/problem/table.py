@@ -15,14 +15,8 @@ _LARGEST_WHOLE = 2.0**53
 class Table(NamedTuple):
     """Cells as codes.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_rows, n_columns), int64
-        Places in `names`.
-    names : ndarray of shape (n_names,)
-        Distinct names that occur, sorted where they can be.
-    labels : list
-        Of the columns.
+    `codes` (n_rows, n_columns), int64: places in `names`; `names` (n_names,): distinct names that
+    occur, sorted where they can be; `labels`: of the columns.
     """
 
     codes: np.ndarray
@@ -33,13 +27,8 @@ class Table(NamedTuple):
 def read_table(X, columns=None, input_name: str = "X") -> Table:
     """Read an array, a data frame or a list of rows of numbers, strings or anything hashable.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_rows, n_columns)
-    columns : list, optional
-        Labels or numbers of the columns to read, in their order; None reads all.
-    input_name : str
-        For messages.
+    `X` (n_rows, n_columns); `columns`: labels or numbers of the columns to read, in their order;
+    None reads all; `input_name`: for messages.
     """
     values = _cells(X, input_name)
     if values.ndim != 2 or not values.size or values.dtype.kind == "c":

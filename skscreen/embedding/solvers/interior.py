@@ -39,12 +39,7 @@ _LEAST_RIDGE = 1e-9
 
 
 class Hinges:
-    """Distinct answers as numbers <H_q, G>, with their shares of the weight.
-
-    Parameters
-    ----------
-    problem : EmbeddingProblem
-    """
+    """Distinct answers as numbers <H_q, G>, with their shares of the weight."""
 
     def __init__(self, problem: EmbeddingProblem):
         n, rows = problem.n_objects, problem.answers.astype(np.int64)
@@ -112,10 +107,7 @@ class Hinges:
 class Point(NamedTuple):
     """A primal and a dual point, or a step between two.
 
-    Parameters
-    ----------
-    G, Z : ndarray of shape (n, n)
-    p, n, t : ndarray of shape (m,)
+    `G, Z` (n, n); `p, n, t` (m,).
     """
 
     G: np.ndarray

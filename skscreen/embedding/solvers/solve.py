@@ -59,18 +59,10 @@ HISTORY = np.dtype([("iteration", np.int64), *((name, np.float64) for name in (
 class EmbeddingSolution:
     """Result of a solver.
 
-    Parameters
-    ----------
-    embedding : ndarray of shape (n_objects, n_components)
-    objective : float
-    reg : float
-        Strength of the ridge, which "auto" may have chosen.
-    converged : bool
-    n_iter : int
-        Steps that were reported: iterations of L-BFGS, epochs of SVRG, parts of an SGD pass.
-    history : ndarray of shape (n_iter,), of dtype HISTORY
-    dual_gap : float
-        Over the objective; NaN without a certificate.
+    `embedding` (n_objects, n_components); `reg`: strength of the ridge, which "auto" may have
+    chosen; `n_iter`: steps that were reported: iterations of L-BFGS, epochs of SVRG, parts of an
+    SGD pass; `history` (n_iter,), of dtype HISTORY; `dual_gap`: over the objective; NaN without a
+    certificate.
     """
 
     embedding: np.ndarray

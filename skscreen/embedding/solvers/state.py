@@ -18,24 +18,14 @@ _DRAWS, _MOST_DRAWN = 20, 4_000_000
 class Settings:
     """Parameters of a solver that users can choose.
 
-    Parameters
-    ----------
-    tol : float
-        Relative decrease of the objective, in an iteration or epoch, at which to stop.
-    max_iter : int or None
-        Iterations or epochs at most; None takes the solver's own number.
-    sbb_epsilon : float or None
-        Of SVRG-SBB, >= 0; None takes 0.1 / n_objects.
-    batch_size : int
-        Of SVRG and SVRG-SBB.
-    update_frequency : int or None
-        Steps of an epoch of SVRG and SVRG-SBB; None goes through the answers once.
-    module_epochs : int or None
-        Epochs after which SVRG-SBB begins anew (its Algorithm 2); None never does.
-    step : float or None
-        Length of the first step; None takes the solver's own.
-    adapt : bool
-        Whether the solver may set the ridge by the noise that it finds.
+    `tol`: relative decrease of the objective, in an iteration or epoch, at which to stop;
+    `max_iter` int or None: iterations or epochs at most; None takes the solver's own number;
+    `sbb_epsilon` float or None: of SVRG-SBB, >= 0; None takes 0.1 / n_objects; `batch_size`: of
+    SVRG and SVRG-SBB; `update_frequency` int or None: steps of an epoch of SVRG and SVRG-SBB; None
+    goes through the answers once; `module_epochs` int or None: epochs after which SVRG-SBB begins
+    anew (its Algorithm 2); None never does; `step` float or None: length of the first step; None
+    takes the solver's own; `adapt`: whether the solver may set the ridge by the noise that it
+    finds.
     """
 
     tol: float = 1e-4
@@ -66,20 +56,11 @@ class Settings:
 class Progress(NamedTuple):
     """Progress of a solver.
 
-    Parameters
-    ----------
-    passes : float
-        Gradients of answers so far, divided by the number of answers.
-    value : float
-        Objective at `embedding`; NaN where it is not known.
-    step : float
-        Length of the step: that of the iteration for L-BFGS, else the factor of a gradient.
-    embedding : ndarray of shape (n_objects, n_components)
-        The best so far; overwritten by the next step.
-    converged : bool
-        Whether the solver has met its tolerance.
-    dual_gap : float
-        Duality gap over the objective; NaN where there is no certificate.
+    `passes`: gradients of answers so far, divided by the number of answers; `value`: objective at
+    `embedding`; NaN where it is not known; `step`: length of the step: that of the iteration for
+    L-BFGS, else the factor of a gradient; `embedding` (n_objects, n_components): the best so far;
+    overwritten by the next step; `converged`: whether the solver has met its tolerance; `dual_gap`:
+    duality gap over the objective; NaN where there is no certificate.
     """
 
     passes: float

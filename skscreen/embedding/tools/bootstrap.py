@@ -46,14 +46,9 @@ class Bootstrap(NamedTuple):
 class Sample(NamedTuple):
     """A bootstrap, and what was learned on the way.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_samples, n_objects, n_components)
-        Finite: objects that are not fixed are anywhere in the map.
-    left_out : ndarray of shape (n_samples, n_answers), bool
-    fixed : ndarray of shape (n_objects,), bool
-        Objects that answers connect with most of the others.
-    response : Response
+    `points` (n_samples, n_objects, n_components): finite: objects that are not fixed are anywhere
+    in the map; `left_out` (n_samples, n_answers), bool; `fixed` (n_objects,), bool: objects that
+    answers connect with most of the others.
     """
 
     points: np.ndarray

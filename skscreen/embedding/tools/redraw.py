@@ -35,16 +35,10 @@ def redraw(
 ) -> None:
     """Draw positions of objects with few answers; they are written.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_samples, n_objects, n_components)
-    rows : ndarray of shape (m, 3) or (m, 4)
-    weights : ndarray of shape (n_samples, m)
-        How often each answer counts in each sample.
-    counts : ndarray of shape (n_objects,)
-        Number of answers about each object; objects with zero are left alone.
-    loss, response
-        What a margin is, and the probability of an answer with it.
+    `points` (n_samples, n_objects, n_components); `rows` (m, 3) or (m, 4); `weights` (n_samples,
+    m): how often each answer counts in each sample; `counts` (n_objects,): number of answers about
+    each object; objects with zero are left alone; `loss, response`: what a margin is, and the
+    probability of an answer with it.
     """
     width = rows.shape[1]
     order = np.argsort(rows, axis=None, kind="stable")

@@ -15,11 +15,7 @@ _STARTS = ((1.0, 0.05), (3.0, 0.3))
 class Response(NamedTuple):
     """Probability of a right answer, lapses / 2 + (1 - lapses) / (1 + exp(-slope margin)).
 
-    Parameters
-    ----------
-    slope : float
-    lapses : float
-        Share of the answers that are given at random.
+    `lapses`: share of the answers that are given at random.
     """
 
     slope: float

@@ -20,17 +20,9 @@ _GAIN = 1.25
 def warn_at_chance(agree: np.ndarray, weights, n_parameters: int, chance: float, hint: str) -> None:
     """Warn where a binomial test does not tell the agreement from that of random answers.
 
-    Parameters
-    ----------
-    agree : ndarray of shape (m,), bool
-        Which answers of the fit agree with it.
-    weights : ndarray of shape (m,), or None
-    n_parameters : int
-        Numbers that were fitted, without those that change no answer.
-    chance : float
-        Probability that a random answer agrees with fixed parameters.
-    hint : str
-        What to check.
+    `agree` (m,), bool: which answers of the fit agree with it; `weights` (m,), or None;
+    `n_parameters`: numbers that were fitted, without those that change no answer; `chance`:
+    probability that a random answer agrees with fixed parameters; `hint`: what to check.
     """
     if not len(agree):
         return
