@@ -154,7 +154,7 @@ def triplets_from_multiselect(
     if not isinstance(is_ranked, bool | np.bool_):
         raise ValueError(f"is_ranked must be True or False, got {is_ranked!r}.")
     if isinstance(select, Integral) and not isinstance(select, bool):
-        if not 1 <= select < width:
+        if not 1 <= int(select) < width:
             raise ValueError(f"select must be from 1 to {width - 1}, got {select}.")
         k, chosen = int(select), np.empty((n_trials, 0), dtype=np.int64)
     else:
@@ -258,8 +258,8 @@ def triplets_from_votes(X, votes, *, columns=None) -> tuple[np.ndarray, np.ndarr
         raise ValueError("votes must hold numbers, a column for each column of objects.")
     layout = Layout(columns, None, "count", choice=True)
     trials = read_trials(X, votes, layout, declared=False)
-    triplets = _odd_last(trials.named())
-    return triplets, np.repeat(trials.weights, len(triplets) // len(trials.weights))
+    triplets, weights = _odd_last(trials.named()), np.asarray(trials.weights)
+    return triplets, np.repeat(weights, len(triplets) // len(weights))
 
 
 def triplets_from_ratings(X, ratings, *, groups=None, dissimilarity: bool = False) -> np.ndarray:
@@ -326,7 +326,7 @@ def triplets_from_ratings(X, ratings, *, groups=None, dissimilarity: bool = Fals
     check_memory(_BYTES * float(sizes @ sizes), "Triplets of all ratings", "Use fewer ratings.")
     rows = []
     for start, stop in pairwise(bounds):
-        near, far = np.nonzero(rating[start:stop, None] > rating[None, start:stop]) + start
+        near, far = start + np.argwhere(rating[start:stop, None] > rating[None, start:stop]).T
         rows.append(np.stack([this[near], other[near], other[far]], axis=1))
     codes = np.concatenate(rows)
     different = (codes[:, 0] != codes[:, 1]) & (codes[:, 0] != codes[:, 2])

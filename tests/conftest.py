@@ -23,7 +23,7 @@ def little_memory(monkeypatch):
 
     def pretend(free):
         monkeypatch.setattr(memory, "free_memory", lambda: free)
-        monkeypatch.setattr(memory, "_NEGLIGIBLE", 0)
+        monkeypatch.setattr(memory, "is_negligible", lambda needed: False)
 
     return pretend
 

@@ -111,7 +111,9 @@ def rankings(Z, labels):
 @pytest.mark.parametrize("grid", [True, False])
 def test_retrieval_from_embeddings_is_the_definition(block, grid, monkeypatch):
     """With ties on a grid of integers, labels of every size, and one that is alone."""
-    monkeypatch.setattr("skscreen.metrics.retrieval.BLOCK", block)
+    monkeypatch.setattr(
+        "skscreen.metrics.retrieval.queries_at_once", lambda n_items: max(1, block // n_items)
+    )
     rng = np.random.default_rng(0)
     labels = np.repeat(["a", "b", "c", "alone", "d"], [2, 12, 5, 1, 20])
     rng.shuffle(labels)

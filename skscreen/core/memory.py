@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-# Smaller allocations are made without a look at the free memory.
-_NEGLIGIBLE = 2**24
-
 # Files with limit, use and cached pages of a container, in both versions of control groups.
-_CONTAINERS = (
+Containers = tuple[tuple[str, str, str, str], ...]
+CONTAINERS: Containers = (
     ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
     (
         "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
@@ -36,7 +34,7 @@ def check_memory(needed: float, what: str, advice: str) -> None:
     MemoryError
         If that many bytes are not free.
     """
-    if needed <= _NEGLIGIBLE:
+    if is_negligible(needed):
         return
     free = free_memory()
     if free is not None and needed > free:
@@ -45,15 +43,20 @@ def check_memory(needed: float, what: str, advice: str) -> None:
         )
 
 
+def is_negligible(needed: float) -> bool:
+    """Whether so many bytes are allocated without a look at the free memory."""
+    return needed <= 2**24
+
+
 def check_kernel_memory(n_rows: int, n_columns: int, n_matrices: float, advice: str) -> None:
     """Raise an error if kernel matrices would not fit; see `check_memory`."""
     what = f"Kernel matrices of {n_rows:,} with {n_columns:,} samples"
     check_memory(8.0 * n_matrices * n_rows * n_columns, what, advice)
 
 
-def free_memory() -> int | None:
+def free_memory(containers: Containers = CONTAINERS) -> int | None:
     """Bytes that can be allocated without swapping, or None where the system does not tell."""
-    found = [_free_in_container(*names) for names in _CONTAINERS]
+    found = [_free_in_container(*names) for names in containers]
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:

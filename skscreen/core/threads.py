@@ -19,9 +19,6 @@ _NARROW = 100
 # Range accepted by joblib; other integers overflow.
 N_JOBS = [Interval(Integral, -(2**31), 2**31 - 1, closed="both"), None]
 
-# Kernel values that take longer than starting threads: about a millisecond.
-_MANY = 2**20
-
 
 @cache
 def _controller() -> ThreadpoolController:
@@ -57,6 +54,11 @@ def n_threads() -> int:
     return _openmp_effective_n_threads()
 
 
+def threads_pay(n_values: int) -> bool:
+    """Whether so many kernel values take longer than starting threads, about a millisecond."""
+    return n_values >= 2**20
+
+
 def in_threads(
     work: Callable[[Iterable[slice]], None], size: int, step: int, n_values: int
 ) -> None:
@@ -73,7 +75,7 @@ def in_threads(
     n_values : int
         Kernel values that it needs in all.
     """
-    n = min(n_threads(), -(-size // step)) if n_values >= _MANY else 1
+    n = min(n_threads(), -(-size // step)) if threads_pay(n_values) else 1
     with _controller().limit(limits=1, user_api="blas"):
         if n == 1:
             work([slice(0, size)])

@@ -14,9 +14,6 @@ from sklearn.utils import check_array, check_consistent_length, check_scalar, co
 from skscreen.core.floats import EPS
 from skscreen.fitting.warning import warn_user
 
-# Number of distances, 8 bytes each, in a block of queries.
-BLOCK = 2**22
-
 # For some queries the number of relevant items, and a row of ranks each, the nearest item first:
 # whether the item is relevant.
 Ranked = tuple[np.ndarray, np.ndarray]
@@ -285,7 +282,7 @@ def _of_samples(Z, labels, k, gallery, junk) -> Iterator[Ranked]:
     rows = rows[np.argsort(n_relevant[rows], kind="stable")]
     # The place of each query among the items, at which it is not its own neighbour.
     places = np.searchsorted(ranked, rows) if gallery is None else None
-    step = max(1, BLOCK // len(items))
+    step = queries_at_once(len(items))
     for first in range(0, rows.size, step):
         some = rows[first : first + step]
         themselves = None if places is None else places[first : first + step]
@@ -293,6 +290,11 @@ def _of_samples(Z, labels, k, gallery, junk) -> Iterator[Ranked]:
         last = n.max() if k == "r" else k or len(items) - (gallery is None)
         near = _nearest(Z[some], items, themselves, int(last))
         yield _cut(n, items_codes[near] == codes[some][:, None], k)
+
+
+def queries_at_once(n_items: int) -> int:
+    """Return how many queries are ranked together, with a few arrays of 4 million distances."""
+    return max(1, 2**22 // n_items)
 
 
 def _embedded(Z, labels, name: str, labels_name: str) -> tuple[np.ndarray, np.ndarray]:

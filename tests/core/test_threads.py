@@ -13,7 +13,7 @@ from skscreen.core import threads
 from skscreen.core.threads import blas_threads_for, in_threads, n_threads
 from skscreen.pragam.hinge_risk import HingeRisk
 from skscreen.samples import kernel_blocks
-from skscreen.svm import settings
+from skscreen.svm import sample_set
 
 
 def blas_threads():
@@ -37,9 +37,9 @@ def test_narrow_products_and_threads_of_our_own_leave_one(two_threads):
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_factors_of_free_samples_have_one_thread(n_jobs, two_threads, monkeypatch):
-    seen, solve = [], settings.solve_kernel
+    seen, solve = [], sample_set.solve_kernel
     monkeypatch.setattr(
-        settings, "solve_kernel", lambda *a, **k: seen.append(blas_threads()) or solve(*a, **k)
+        sample_set, "solve_kernel", lambda *a, **k: seen.append(blas_threads()) or solve(*a, **k)
     )
     X, y = load_wine(return_X_y=True)
     ScreenedSVC(multi_class="ovr", n_jobs=n_jobs).fit(np.tile(X, (3, 1)), np.tile(y, 3))

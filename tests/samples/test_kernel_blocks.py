@@ -76,7 +76,7 @@ def test_sums_are_as_exact_as_said(kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "outliers", "zeros", "wide"])
 def test_results_do_not_depend_on_the_number_of_threads(kind, monkeypatch):
-    monkeypatch.setattr(threads, "_MANY", 0)
+    monkeypatch.setattr(threads, "threads_pay", lambda n_values: True)
     rows, rng = RBFRows(samples(kind, 1500), 0.2), np.random.default_rng(4)
     blocks, I, J = RBFBlocks(rows, rows), rng.permutation(1500)[:1100], rng.permutation(1500)
     weights, columns, found = rng.normal(size=1100), rng.normal(size=(1500, 2)), {}
