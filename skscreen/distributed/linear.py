@@ -178,10 +178,11 @@ class DistributedLinearSVC(LinearClassifierMixin, CallbackSupportMixin, BaseEsti
         Parameters
         ----------
         X : dask array or dask frame of shape (n_samples, n_features)
-            Dense chunks, or chunks of CSR, float32 or float64. Several chunks of columns are merged
-            into one.
+            Dense chunks, or chunks of CSR; several chunks of columns are merged into one. All that
+            is not float32 is worked on as float64. Columns of a frame are numbers or booleans.
+            Chunks may be empty, and Dask need not know how long they are.
         y : dask array, dask series or array-like of shape (n_samples,)
-            Class labels.
+            Class labels, none missing.
         sample_weight : dask array, dask series or array-like of shape (n_samples,), optional
             Weights >= 0 that multiply the losses.
 

@@ -170,6 +170,10 @@ def test_sums_of_a_pass(widths):
         unit[:, j] = step
         slope = (smooth(W + unit) - smooth(W - unit)) / (2.0 * step)
         assert_allclose(-sums[0].gradient[:, j], slope, rtol=1e-5, atol=1e-7)
+    # Sums of other rows are added in place: those here must not be those of "next".
+    for other in sums[1:]:
+        for mine, theirs in zip(vars(sums[0]).values(), vars(other).values(), strict=True):
+            assert not np.shares_memory(mine, theirs)
     # Second derivatives as matrices and as products are the same.
     flat = Task(np.arange(2), positive, none, none, widths, scale, False)
     block = Block(rows, codes, weights)
