@@ -42,7 +42,7 @@ def problems_of(model, data: LabelledRows, Cs: Sequence[float]) -> Problems:
 def start_of(model, old: dict, data: LabelledRows, problems: Problems) -> np.ndarray:
     """Return the weights of the previous fit, or those for a part of the rows."""
     if not (model.warm_start and "coef_" in old):
-        return from_part(data, problems, model.tol)
+        return from_part(data, problems, float(model.tol))
     coef, intercept = old["coef_"], old["intercept_"]
     if not np.array_equal(old["classes_"], data.classes) or coef.shape[1] != data.n_features:
         raise ValueError("warm_start needs the classes and the columns of the previous fit.")
@@ -70,16 +70,16 @@ def solve(model, data: LabelledRows, problems: Problems, start: np.ndarray) -> I
     """Pass over the rows until all gaps are small; set what the estimator has of its fit."""
     rows = ClusterRows(data.blocks)
     most = _MOST_PASSES if model.max_iter is None else model.max_iter
-    history, began, found = [], perf_counter(), None
+    history, began, found, tol = [], perf_counter(), None, float(model.tol)
     with Tasks(model, None, "pass") as tasks:
         try:
-            for found in Newton(rows, problems, start, model.tol).passes(most):
+            for found in Newton(rows, problems, start, tol).passes(most):
                 worst = int(np.argmax(found.gap))
                 gap, primal, dual = found.gap[worst], found.primal[worst], found.dual[worst]
                 seconds = perf_counter() - began
                 history.append((len(history) + 1, seconds, primal, dual, gap))
                 _set(model, found, problems, rows.n_passes, history)
-                if tasks.end_task(_progress(gap, model.tol), f"gap {gap:.1e}"):
+                if tasks.end_task(_progress(gap, tol), f"gap {gap:.1e}"):
                     break
         except LOST as error:
             if found is None:
@@ -91,10 +91,10 @@ def solve(model, data: LabelledRows, problems: Problems, start: np.ndarray) -> I
                 f"and dual_gap_ hold the last iterate, of relative gap {model.dual_gap_:.1e}; set "
                 "warm_start=True and fit again to go on from it."
             ) from error
-    if not model.dual_gap_ <= model.tol:
+    if not model.dual_gap_ <= tol:
         warn_user(
             f"{type(model).__name__} stopped after {rows.n_passes} passes at a relative duality "
-            f"gap of {model.dual_gap_:.1e} (tol={model.tol:g}). Standardise the features, or raise "
+            f"gap of {model.dual_gap_:.1e} (tol={tol:g}). Standardise the features, or raise "
             "max_iter.",
             ConvergenceWarning,
         )

@@ -104,7 +104,7 @@ def distributed_svc_path(
     with dask.config.set(QUIET):
         data = read_rows(connected(), X, y, sample_weight, class_weight)
         problems = problems_of(model, data, Cs)
-        found = solve(model, data, problems, from_part(data, problems, model.tol))
+        found = solve(model, data, problems, from_part(data, problems, float(model.tol)))
     shape = (Cs.size, -1)
     coefs, intercepts = attributes(found.W, problems)
     return DistributedSVCPath(

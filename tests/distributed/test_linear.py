@@ -289,6 +289,8 @@ def test_bad_parameters_and_columns(client):
         DistributedLinearSVC(class_weight={5: 1.0}).fit(ROWS, y)
     with pytest.raises(NotFittedError):
         DistributedLinearSVC().predict(ROWS)
+    # An integer that numpy has no type for.
+    assert DistributedLinearSVC(tol=10**30).fit(ROWS, y).n_iter_ == 1
     model = DistributedLinearSVC(tol=1e-2).fit(ROWS, y)
     with pytest.raises(ValueError, match=r"shape \(n, 30\)"):
         model.predict(ROWS[:, :2])
