@@ -83,8 +83,11 @@ def labelled(rng, most=400, n_classes=None):
 
 
 def learned(model, *data, **fit) -> dict:
-    """Fit, make a round trip through a pickle, and return what was learned."""
-    model = pickle.loads(pickle.dumps(clone(model).fit(*data, **fit)))
+    """Fit with a seed, make a round trip through a pickle, and return what was learned."""
+    model = clone(model)
+    if model.get_params().get("random_state", 0) is None:
+        model.set_params(random_state=0)
+    model = pickle.loads(pickle.dumps(model.fit(*data, **fit)))
     names = ("coef_", "dual_coef_", "intercept_", "components_", "embedding_", "transition_",
              "objective_", "scores_")  # fmt: skip
     found = {name: getattr(model, name) for name in names if hasattr(model, name)}
