@@ -3,12 +3,12 @@
     python -m benchmarks.ourselves OLDER NEWER [--only NAME ...] [--repeats 5]
 
 OLDER and NEWER are folders from which `import skscreen` gets that version: checkouts with
-compiled loops, or the site-packages of an environment. Every run has a process and one thread of
-its own: the older version, the newer one, the older one again, and so on. A job runs once before
-it is timed, and then for half a second; the fastest run counts. The ratio is the median of the
-ratios of neighbouring runs, in CPU seconds; the exit code is 1 if one is above 1.05, or if both
-reach different values. Data are made, or come with scikit-learn. The row "import" is a new process
-until skscreen is imported.
+compiled loops, or the site-packages of an environment. Each version has a process with one thread,
+and both run a job in turn: the older one, the newer one, the older one again, and so on. A job runs
+once before it is timed, and then for a third of a second; the fastest run counts. The ratio is the
+median of the ratios of neighbouring runs, in CPU seconds; the exit code is 1 if one is above 1.05,
+or if both reach different values. Data are made, or come with scikit-learn. The row "import" is a
+new process until skscreen is imported.
 """
 
 import argparse
@@ -55,15 +55,19 @@ near = ((wine[rows[:, 1:]] - wine[rows[:, :1]]) ** 2).sum(axis=2)
 rows[:, 1:] = np.take_along_axis(rows[:, 1:], near.argsort(axis=1), axis=1)
 like = np.where(three[rows[:, 0]] == three[rows[:, 1]], 1, -1)
 """
+# Runs jobs, a line each, in turn with the other version.
 END = """
+print(json.dumps([imported, 0.0, skscreen.__file__]), flush=True)
 with threadpool_limits(1):
-    job()
-    seconds = []
-    while sum(seconds) < 0.5:
-        started = time.process_time()
-        value = job()
-        seconds.append(time.process_time() - started)
-print(json.dumps([min(seconds), float(np.max(value)), skscreen.__file__]))
+    for line in sys.stdin:
+        exec(f"def job():\\n    return {json.loads(line)}")
+        job()
+        seconds = []
+        while sum(seconds) < 0.3:
+            started = time.process_time()
+            value = job()
+            seconds.append(time.process_time() - started)
+        print(json.dumps([min(seconds), float(np.max(value))]), flush=True)
 """
 JOBS = {
     "import": None,
@@ -101,10 +105,12 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="*", default=list(JOBS), choices=list(JOBS))
     parser.add_argument("--repeats", type=int, default=5)
     args = parser.parse_args(argv)
+    versions = [Version(path) for path in (args.older, args.newer)]
     rows, ratios, other = [], [], []
     for name in args.only:
-        found = np.array([[run(path, JOBS[name]) for path in (args.older, args.newer)]
-                          for _ in range(args.repeats)])  # fmt: skip
+        found = np.array(
+            [[version.run(JOBS[name]) for version in versions] for _ in range(args.repeats)]
+        )
         seconds, values = np.moveaxis(found, 2, 0)
         each = seconds[:, 1] / seconds[:, 0]
         ratios.append(np.median(each))
@@ -120,23 +126,34 @@ def main(argv: list[str] | None = None) -> int:
     return int(max(ratios) > 1.05 or bool(other))
 
 
-def run(folder: Path, job: str | None) -> tuple[float, float]:
-    """Return CPU seconds and value of a job with the skscreen of a folder."""
-    body = "print(json.dumps([imported, 0.0, skscreen.__file__]))"
-    if job is not None:
-        body = f"def job():\n    return {job}\n{END}"
-    environment = os.environ | ONE_THREAD | {"PYTHONPATH": str(folder.resolve())}
-    # In no folder that has a skscreen of its own.
-    shown = subprocess.run(
-        [sys.executable, "-c", BEGIN + body], capture_output=True, text=True, env=environment,
-        cwd=Path(sys.executable).parent,
-    )  # fmt: skip
-    if shown.returncode:
-        raise RuntimeError(shown.stderr)
-    seconds, value, package = json.loads(shown.stdout.splitlines()[-1])
-    if not Path(package).is_relative_to(folder.resolve()):
-        raise RuntimeError(f"{folder} was not imported, but {package}.")
-    return seconds, value
+class Version:
+    """A process that runs jobs with the skscreen of a folder."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder.resolve()
+        self._process, _ = self._start()
+
+    def _start(self) -> tuple[subprocess.Popen, float]:
+        """Return a new process, and the CPU seconds of the import."""
+        environment = os.environ | ONE_THREAD | {"PYTHONPATH": str(self._folder)}
+        # In no folder that has a skscreen of its own.
+        process = subprocess.Popen(
+            [sys.executable, "-c", BEGIN + END], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, env=environment, cwd=Path(sys.executable).parent,
+        )  # fmt: skip
+        seconds, _, package = json.loads(process.stdout.readline())
+        if not Path(package).is_relative_to(self._folder):
+            raise RuntimeError(f"{self._folder} was not imported, but {package}.")
+        return process, seconds
+
+    def run(self, job: str | None) -> tuple[float, float]:
+        """Return CPU seconds and value of a job; without a job, of an import."""
+        if job is None:
+            process, seconds = self._start()
+            process.communicate()
+            return seconds, 0.0
+        print(json.dumps(job), file=self._process.stdin, flush=True)
+        return tuple(json.loads(self._process.stdout.readline()))
 
 
 if __name__ == "__main__":

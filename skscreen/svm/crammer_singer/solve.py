@@ -53,8 +53,9 @@ _SHARE, _VISITS = 0.02, 30
 _SHORTEST = 1e-6
 # Factor by which sweeps have to lower the gap to go on alone.
 _SLOW = 0.5
-# Certificates in a row without a larger dual, after which rounding errors are left.
-_MOST_FAILURES = 5
+# Certificates in a row without a larger dual or this share of the gap, after which rounding errors
+# are left.
+_MOST_FAILURES, _LOWER = 5, 0.99
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def solve(
     squares = np.maximum(samples.norms**2, _SHORTEST / c)
     problem = *samples.rows, samples.bias, own, c, squares, alpha, weights
     random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], dtype=np.uint64)
-    n_iter, failures, highest, before = 0, 0, -np.inf, np.inf
+    n_iter, failures, highest, lowest, before = 0, 0, -np.inf, np.inf, np.inf
     while True:
         order = np.empty(samples.n, np.int64)
         loss, gap, n_active = certify_classes(*problem, order)
@@ -89,9 +90,11 @@ def solve(
         half = 0.5 * float(weights @ weights)
         primal, dual = half + loss, half + loss - gap
         certificate = Certificate(primal, dual, gap + 8.0 * EPS * primal)
-        # The dual grows with every visit, but for rounding errors.
-        failures = 0 if dual > highest + 4.0 * EPS * primal else failures + 1
-        highest = max(dual, highest)
+        # The dual grows with every visit, but for rounding errors; it has no more digits long before
+        # the gap has, which is of first order.
+        better = dual > highest + 4.0 * EPS * primal or gap < _LOWER * lowest
+        failures = 0 if better else failures + 1
+        highest, lowest = max(dual, highest), min(gap, lowest)
         done = certificate.relative_gap <= tol or failures > _MOST_FAILURES
         if done or n_iter >= max_iter:
             return ClassSolution(w, alpha, certificate, n_iter)
