@@ -90,8 +90,8 @@ def solve(
         half = 0.5 * float(weights @ weights)
         primal, dual = half + loss, half + loss - gap
         certificate = Certificate(primal, dual, gap + 8.0 * EPS * primal)
-        # The dual grows with every visit, but for rounding errors; it has no more digits long before
-        # the gap has, which is of first order.
+        # The dual grows with every visit, but for rounding errors; it runs out of digits long
+        # before the gap does, which is of first order.
         better = dual > highest + 4.0 * EPS * primal or gap < _LOWER * lowest
         failures = 0 if better else failures + 1
         highest, lowest = max(dual, highest), min(gap, lowest)
