@@ -118,7 +118,11 @@ class Gram:
         fits = 8 * self.n**2 <= cache_size * 2**20
         in_tiles = once and self.n > BY_BLOCKS and self._is_wide
         self._shared = None if kernel == "precomputed" else shared
-        self.whole = self._whole() if fits and not in_tiles else None
+        self.whole = None
+        if fits and not in_tiles:
+            # What has told that there is to be a matrix takes memory.
+            vars(self).pop("blocks", None)
+            self.whole = self._whole()
 
     @cached_property
     def blocks(self) -> KernelBlocks:
@@ -147,8 +151,9 @@ class Gram:
         if not self.is_definite or self.diagonal.max() > LARGEST_SINGLE:
             return False
         probe = self._probe
-        block = self.compute(probe, probe)
-        return float(np.abs(block).mean()) > _NARROW * float(self.diagonal[probe].mean())
+        values = np.empty((probe.size, probe.size), np.float32)
+        self.blocks.block(probe, probe, values)
+        return float(np.abs(values).mean()) > _NARROW * float(self.diagonal[probe].mean())
 
     @property
     def _probe(self) -> np.ndarray:

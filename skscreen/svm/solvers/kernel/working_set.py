@@ -104,11 +104,6 @@ def row_length(m: int) -> int:
     return -(-m // loops.SMO_LANES) * loops.SMO_LANES
 
 
-def working_set_size(n_free: int, least: int) -> int:
-    """Return how many samples a working set has for so many free ones."""
-    return min(max(least, int(1.6 * n_free) + least // 5), LARGEST)
-
-
 def choose(
     box: Box, beta: np.ndarray, slopes: np.ndarray, allowed: float, least: int
 ) -> tuple[np.ndarray, float]:
@@ -118,7 +113,7 @@ def choose(
     """
     violations, free = box.violations(beta, slopes), box.is_free(beta)
     n_free = np.count_nonzero(free)
-    size = working_set_size(n_free, least)
+    size = min(max(least, int(1.6 * n_free) + least // 5), LARGEST)
     worst = violations.max()
     # Slopes of so many samples apart by eps leave less than half of the gap that is allowed.
     if box.shifts is None:
