@@ -23,8 +23,8 @@ from skscreen.svm.solvers.solution import SampleSolution
 SOLVERS = ("auto",)
 INTERCEPTS = ("none", "free")
 
-# Steps for each sample where no limit is given.
-_STEPS_A_SAMPLE = 1000
+# Steps for each sample where no limit is given, and of those in single precision from tiles.
+_STEPS_A_SAMPLE, _TILED = 1000, 40
 
 # Of the tolerance, what passes before the last ones may leave.
 _SHARE = 0.5
@@ -79,6 +79,9 @@ def solve_kernel(
     problem = _Problem(samples, losses, intercept == "free", codes, tol, limit)
     point = problem.start(start, margins)
     view = problem.solve(point, screening)
+    if view.gap > tol * view.primal and problem.engine.n_steps < limit and not problem.engine.whole:
+        point = problem.on_all(point)
+        view = problem.solve(point, screening)
     if view.gap > tol * view.primal and problem.codes[losses.caps > 0.0].any():
         # Decisions are proven; if rounding errors have led to a wrong one all the same, it is taken
         # back.
@@ -98,15 +101,18 @@ class _Problem:
     def __init__(self, samples, losses, free: bool, codes, tol: float, limit: int):
         self.samples, self.losses, self.codes, self.tol = samples, losses, codes, tol
         self.y = samples.y if free else None
-        self.whole, self.history = Box.of(losses, samples.y, free), []
-        self.engine = self._engine(samples, limit)
+        self.whole, self.history, self._limit = Box.of(losses, samples.y, free), [], limit
+        if samples.gram.whole is None and samples.diagonal.max() <= LARGEST_SINGLE:
+            limit = min(limit, _TILED * samples.n)
+            sets = WorkingSets(samples.gram, samples.bias**2, samples.diagonal, limit)
+            self.engine = Engine(sets, tol)
+        else:
+            self.engine = self._on_all()
 
-    def _engine(self, samples, limit: int) -> Engine:
-        """Return the engine, on a matrix in memory or on values of whatever size all at once."""
+    def _on_all(self) -> Engine:
+        """Return the engine for all samples at once, in memory or of values of whatever size."""
+        samples, limit = self.samples, self._limit
         gram, diagonal = samples.gram, samples.diagonal
-        if gram.whole is None and diagonal.max() <= LARGEST_SINGLE:
-            sets = WorkingSets(gram, samples.bias**2, diagonal, limit)
-            return Engine(sets, self.tol)
         # For the largest set, as only what is written to takes memory.
         m = min(gram.n, LARGEST)
         memory = np.empty(m * row_length(m), np.float32)
@@ -122,6 +128,15 @@ class _Problem:
         unit = _power_of_two(np.max(size, where=np.isfinite(size), initial=0.0))
         sets = WorkingSets(gram, samples.bias**2, diagonal, limit, own, unit, memory)
         return Engine(sets, self.tol, _LEAST)
+
+    def on_all(self, point: Point) -> Point:
+        """Go on with all samples at once, in double precision, from a point of tiles.
+
+        Single precision is not enough for flat kernels with a huge C, or for very few steps.
+        """
+        spent, self.engine = self.engine.n_steps, self._on_all()
+        self.engine.sets.n_steps = spent
+        return self.engine.point(np.arange(self.samples.n), point.beta)
 
     def start(self, start: np.ndarray | None, margins: np.ndarray | None) -> Point:
         """Return a point to start from, in the box of what is undecided."""
