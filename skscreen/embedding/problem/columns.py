@@ -41,10 +41,11 @@ def check_columns(table: Table, *, declared: bool, lead: int | None) -> None:
     n_names = len(table.names)
     counts = np.stack([np.bincount(column, minlength=n_names) for column in rows.T])
     mixed = len({isinstance(name, str) for name in table.names.tolist()}) > 1
+    reasons = _all_strangers(rows, counts, lead, mixed, declared)
     if rows.shape[1] > 3:
         # If one of them is the choice, none leads.
-        _refuse_choices(table, rows, set(_all_strangers(rows, counts, None, mixed, declared)))
-    reasons = _all_strangers(rows, counts, lead, mixed, declared)
+        others = _all_strangers(rows, counts, None, mixed, declared) if lead == 0 else reasons
+        _refuse_choices(table, rows, set(others))
     if len(reasons) == rows.shape[1]:
         raise ValueError(
             f"No two columns of X have values in common, as those of {rows.shape[1]} features of "
