@@ -124,7 +124,7 @@ class OrdinalEmbedding(
         paper).
     max_iter : int or None, default=None
         Largest number of iterations or epochs; None is a limit of each solver (200 for L-BFGS, 50
-        for SVRG). With a certified convex loss, of rounds (100; 300 for a hinge).
+        for SVRG). With a certified convex loss, of rounds, or steps of an interior point (100).
     n_init : int or "auto", default="auto"
         Number of random starts, up to a million; the one with the lowest objective is kept. "auto"
         is 5 for up to 20 objects or one component, otherwise 1. The convex formulation makes one.
@@ -445,7 +445,8 @@ class OrdinalEmbedding(
             X, y, sample_weight, Layout.of(self), learn, declared=declared
         )
         self.n_trials_ = _num_samples(X)
-        validate_data(self, answers.rows if _is_not_a_table(X) else X, skip_check_array=True)
+        is_table = hasattr(X, "columns") or isinstance(X, np.ndarray)
+        validate_data(self, X if is_table else answers.rows, skip_check_array=True)
         answers = usable_answers(answers)
         if not declared:
             warn_uncompared(answers.rows, self.objects_)
@@ -487,10 +488,6 @@ class OrdinalEmbedding(
 # `transform` wraps its output itself, as scikit-learn's wrapper would need an X; this makes
 # `set_output` available.
 OrdinalEmbedding._sklearn_auto_wrap_output_keys = {"transform"}
-
-
-def _is_not_a_table(X) -> bool:
-    return not hasattr(X, "columns") and not isinstance(X, np.ndarray)
 
 
 def _line(progress: Progress) -> str:
