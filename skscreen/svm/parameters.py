@@ -17,7 +17,8 @@ NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 _OF_ALL = {
     "fit_intercept": ["boolean"],
     "intercept_scaling": [POSITIVE],
-    "screening": ["boolean", StrOptions(set(BOUNDS))],
+    # A live view: a bound that somebody adds is a name too.
+    "screening": ["boolean", StrOptions(BOUNDS.keys())],
     "tol": [POSITIVE],
     "store": [str, os.PathLike, Store, None],
     "verbose": ["verbose"],
