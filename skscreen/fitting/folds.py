@@ -30,16 +30,8 @@ _SMALLEST_C, _LARGEST_C = 1e-2, 1e2
 class FoldResult:
     """What a fold has for one value of the grid.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted, to be scored.
-    X : array-like
-        The validation samples as `model` takes them.
-    failed : list
-        Solutions that missed their tolerance.
-    start : object
-        Where a refit of this value may start.
+    `model` is fitted, to be scored on the validation samples X as it takes them; `failed` are
+    solutions that missed their tolerance; a refit of this value may begin at `start`.
     """
 
     model: Any

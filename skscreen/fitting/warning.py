@@ -9,13 +9,7 @@ _BETWEEN = {"skscreen", "sklearn", "joblib"}
 
 
 def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first line of the call stack outside skscreen, scikit-learn and joblib.
-
-    Parameters
-    ----------
-    text : str
-    category : type of Warning, default=UserWarning
-    """
+    """Warn at the first line of the call stack outside skscreen, scikit-learn and joblib."""
     frame, level = inspect.currentframe(), 0
     while frame is not None and _package(frame) in _BETWEEN:
         frame, level = frame.f_back, level + 1

@@ -41,11 +41,7 @@ class Cuts(Protocol):
 def bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
     """Yield the iterates of BMRM with the quadratic programme in all planes so far.
 
-    Parameters
-    ----------
-    risk : Cuts
-    start : ndarray of shape (n_weights,), optional
-        w_0; 0 by default.
+    `start` is w_0 (n_weights,), 0 by default.
     """
     iterate, slope, offset = _first(risk, start)
     yield iterate
@@ -84,11 +80,7 @@ def bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
 def ls_bmrm(risk: Cuts, start: np.ndarray | None = None) -> Iterator[Iterate]:
     """Yield the iterates of BMRM with one aggregated plane and an exact line search on the dual.
 
-    Parameters
-    ----------
-    risk : Cuts
-    start : ndarray of shape (n_weights,), optional
-        w_0; 0 by default.
+    `start` is w_0 (n_weights,), 0 by default.
     """
     iterate, slope, offset = _first(risk, start)
     yield iterate

@@ -22,19 +22,9 @@ _REDRAW = 0.1
 class Iterate:
     """A point of a solver with the bounds on the optimum that it gives.
 
-    Parameters
-    ----------
-    iteration : int
-    w : ndarray
-        Not changed by the solver afterwards.
-    b : float
-        Best intercept for w, 0 where there is none.
-    primal, dual : float
-        J(w) and a lower bound of the optimum.
-    a : ndarray, or None
-        Dual variables of that lower bound, where the solver has them.
-    promise : float
-        A bound of primal - dual that theory gives; infinite where it gives none.
+    `w` is not changed by the solver afterwards; `b` is the best intercept for it, 0 where there is
+    none; `primal` and `dual` are J(w) and a lower bound of the optimum, that of the dual variables
+    `a` where the solver has them. `promise` is a bound of primal - dual that theory gives.
     """
 
     iteration: int
@@ -50,16 +40,9 @@ class Iterate:
 class Certified:
     """The best primal and the best dual point of a run, kept separately.
 
-    Parameters
-    ----------
-    w, b, a
-        Of the best iterates: w and b by the primal, a by the dual.
-    primal, dual : float
-        The smallest J and the largest lower bound.
-    history : structured ndarray of shape (n_iterates,)
-        Fields "iteration", "seconds", "primal", "dual", "gap": the best values so far.
-    tol : float
-        Of the relative gap.
+    `w` and `b` are those of the smallest J, `primal`, and `a` of the largest lower bound, `dual`;
+    `history` has a row of `HISTORY` for each iterate, with the best values so far. `tol` is that of
+    the relative gap.
     """
 
     w: np.ndarray
@@ -105,14 +88,7 @@ class Bar(Protocol):
 
 
 class Watch:
-    """Show on a progress bar how far several problems are, by the logarithm of their gaps.
-
-    Parameters
-    ----------
-    bar : Bar
-    tol : float
-    n_problems : int
-    """
+    """Show on a progress bar how far several problems are, by the logarithm of their gaps."""
 
     def __init__(self, bar: Bar, tol: float, n_problems: int):
         self._bar, self._tol, self._drawn = bar, tol, -np.inf
@@ -140,12 +116,8 @@ class Watch:
 class Record:
     """The best bounds so far, and their history.
 
-    Parameters
-    ----------
-    tol : float
-        Of the relative gap.
-    watch : callable, optional
-        Called with each iteration and its gap; its time does not count.
+    `tol` is that of the relative gap; `watch` is called with each iteration and its gap, and its
+    time does not count.
     """
 
     def __init__(self, tol: float, watch: Callable[[int, float], None] | None = None):
@@ -197,15 +169,7 @@ def follow(
 ) -> Certified:
     """Follow a solver until the relative gap between its best bounds is within a tolerance.
 
-    Parameters
-    ----------
-    iterates : iterable of Iterate
-        If it ends, there is nothing more to gain in floating point.
-    tol : float
-        Of (J - D) / J.
-    max_iter : int
-    watch : callable, optional
-        See `Record`.
+    Iterates that end have nothing more to gain in floating point. For `watch` see `Record`.
     """
     record = Record(tol, watch)
     for iterate in iterates:

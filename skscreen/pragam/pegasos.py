@@ -24,11 +24,7 @@ from skscreen.samples.rows import LinearSamples
 def pegasos(risk: HingeRisk, projection: bool = True) -> Iterator[Iterate]:
     """Yield the iterates of Pegasos in steps of all samples.
 
-    Parameters
-    ----------
-    risk : HingeRisk
-    projection : bool, default=True
-        Whether w is brought back to the ball of radius lam^(-1/2), which holds the optimum.
+    With `projection` w is brought back to the ball of radius lam^(-1/2), which holds the optimum.
     """
     lam, t = risk.lam, 0
     w, height = np.zeros(risk.n_weights), 0.0
@@ -56,19 +52,9 @@ def stochastic_pegasos(
 ) -> Iterator[Iterate]:
     """Yield an iterate after each pass over the data, in steps of a few random samples.
 
-    Parameters
-    ----------
-    risk : HingeRisk
-        Without intercept.
-    samples : LinearSamples
-        Of the risk.
-    batch_size : int
-        Samples a step, drawn by weight with replacement.
-    seed : int
-    projection : bool, default=True
-        Whether w is brought back to the ball of radius lam^(-1/2) after each step.
-    most : float, default=inf
-        Number of steps after which it ends, in the middle of a pass if need be.
+    A step draws `batch_size` of the `samples` of the risk, which has no intercept, by weight with
+    replacement. With `projection` w is brought back to the ball of radius lam^(-1/2) after each
+    step. It ends after `most` steps, in the middle of a pass if need be.
     """
     lam, t = risk.lam, 0
     rng = np.random.default_rng(seed)

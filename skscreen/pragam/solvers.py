@@ -23,15 +23,7 @@ _PASSES = 1_000
 class Solver:
     """A solver with its options; see `PragamSVC` for their meaning.
 
-    Parameters
-    ----------
-    name : {"pragam", "bmrm", "ls-bmrm", "pegasos"}
-    lipschitz : float or None
-        None finds one.
-    restart : bool
-    batch_size : int or None
-    projection : bool
-    seed : int
+    `lipschitz=None` finds one.
     """
 
     name: str = "pragam"
@@ -90,21 +82,8 @@ def solve_hinge(
 ) -> Certified:
     """Minimise lam/2 |w|^2 + 1/S sum_i s_i (1 - <z_i, w> - y_i b)_+, S = sum s, lam = 1 / (C S).
 
-    Parameters
-    ----------
-    samples : LinearSamples
-    weights : ndarray of shape (n,)
-        s > 0.
-    C : float
-    solver : Solver
-    fit_intercept : bool
-        Else b = 0.
-    tol : float
-        Relative duality gap.
-    max_iter : int, optional
-    start : Start, optional
-    watch : callable, optional
-        See `follow.Record`.
+    The `weights` s (n,) are positive; b = 0 without `fit_intercept`; `tol` is a relative gap; for
+    `watch` see `follow.Record`.
 
     Returns
     -------

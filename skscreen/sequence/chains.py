@@ -30,19 +30,9 @@ _VECTORS = 12
 class Chains:
     """Sequences with their true labels and the weight of the regulariser.
 
-    Parameters
-    ----------
-    sequences : Sequences
-    codes : ndarray of shape (n_positions,)
-        True labels, 0 to n_labels - 1.
-    n_labels : int
-    shares : ndarray of shape (n_chains,)
-        Positive, with sum one.
-    losses : ndarray of shape (n_positions,)
-        What a wrong label costs, >= 0.
-    lam : float
-    scales : ndarray of shape (n_positions,)
-        Scales of the steps into the positions; empty where all are one.
+    `codes` (n_positions,) are true labels, 0 to n_labels - 1, and `losses` >= 0 what a wrong label
+    costs there; `shares` (n_chains,) are positive, with sum one; `scales` (n_positions,) are those
+    of the steps into the positions, empty where all are one; `lam` weighs the regulariser.
     """
 
     sequences: Sequences

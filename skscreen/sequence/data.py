@@ -31,11 +31,8 @@ class ByPosition(list):
 class Sequences:
     """Sequences one after the other.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n_positions, n_features)
-    first : ndarray of shape (n_sequences + 1,)
-        Sequence c has the positions first[c] to first[c + 1] - 1, perhaps none.
+    X is dense or CSR, (n_positions, n_features); sequence c has the positions first[c] to
+    first[c + 1] - 1, perhaps none.
     """
 
     X: Any

@@ -58,10 +58,7 @@ class KernelFactor:
     It multiplies as a matrix of shape (n, rank) does. In the order of the pivots it is triangular:
     a product with it, or with its transpose, costs n rank columns.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Kernel matrix, which is overwritten.
+    K (n, n) is overwritten.
     """
 
     def __init__(self, K: np.ndarray):
@@ -96,12 +93,7 @@ class KernelFactor:
 
 @dataclass(frozen=True)
 class TransposedFactor:
-    """The transpose of a factor, for products.
-
-    Parameters
-    ----------
-    factor : KernelFactor
-    """
+    """The transpose of a factor, for products."""
 
     factor: KernelFactor
 
@@ -112,11 +104,7 @@ class TransposedFactor:
 class LogLoss:
     """P as a function of the flat vector w.
 
-    Parameters
-    ----------
-    chains : Chains
-    eta : float, default=1.0
-        Scale of the weights of steps.
+    `eta` is the scale of the weights of steps.
     """
 
     def __init__(self, chains: Chains, eta: float = 1.0):
@@ -163,10 +151,7 @@ class WeightedLogLoss:
     are for the log loss, and |gradient|^2 / (2 lam) bounds P - min P. With equal weights k this is
     k times the log loss; for sequences of length one it is that of weighted logistic regression.
 
-    Parameters
-    ----------
-    chains : Chains
-        With positive losses k.
+    The losses of `chains` are k > 0.
 
     References
     ----------

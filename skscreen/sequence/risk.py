@@ -28,12 +28,7 @@ _ARRAYS = 10
 
 
 class ChainRisk:
-    """The mean loss of labelled chains; dual variables are flat arrays of clique marginals.
-
-    Parameters
-    ----------
-    chains : Chains
-    """
+    """The mean loss of labelled chains; dual variables are flat arrays of clique marginals."""
 
     def __init__(self, chains: Chains):
         self.chains, self.lam, m = chains, chains.lam, chains.n_labels

@@ -42,11 +42,7 @@ _TABLES = {
 class SpanCounts:
     """Numbers of spans for each type, in alphabetical order.
 
-    Parameters
-    ----------
-    types : tuple of str
-    right, found, true : ndarray of shape (n_types,)
-        Spans that are right, that were found, and that are there.
+    `right`, `found` and `true` (n_types,): spans that are right, found, and there.
     """
 
     types: tuple[str, ...]

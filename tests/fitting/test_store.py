@@ -27,8 +27,7 @@ X = scale(X)
 @pytest.fixture
 def as_of_more_samples(monkeypatch):
     """Fits of fewer samples than these are not kept."""
-    monkeypatch.setattr(problem, "_FEW", 0)
-    monkeypatch.setattr(problem, "_SMALL", 0)
+    monkeypatch.setattr(problem.SVMProblem, "_is_small", False)
 
 
 def test_neighbours_are_the_nearest_on_both_sides(tmp_path):

@@ -6,12 +6,7 @@ from skscreen.sequence.chains import Chains
 
 
 class ChainCuts:
-    """R(w) = sum_c s_c max_y [loss_c(y) - w . (f(x_c, y_c) - f(x_c, y))]; see `bundle.Cuts`.
-
-    Parameters
-    ----------
-    chains : Chains
-    """
+    """R(w) = sum_c s_c max_y [loss_c(y) - w . (f(x_c, y_c) - f(x_c, y))]; see `bundle.Cuts`."""
 
     floor = 0.0
 

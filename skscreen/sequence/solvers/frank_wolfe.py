@@ -38,15 +38,8 @@ _NEAR, _EVERY = 2.0, 8
 def frank_wolfe(chains: Chains, tol: float, seed, most: float = np.inf) -> Iterator[Iterate]:
     """Yield iterates with the gap of the full problem; iteration numbers count searches.
 
-    Parameters
-    ----------
-    chains : Chains
-    tol : float
-        Relative gap that is aimed at: far from it the gap is computed now and then only.
-    seed : int, RandomState or None
-        Of the order of visits.
-    most : float, default=inf
-        The number of iterations after which it may be left, with a gap.
+    Far from the relative gap `tol` the gap is computed now and then only, and after `most`
+    iterations. `seed` gives the order of visits.
     """
     rng = np.random.default_rng(seed)
     task = Task(chains.sequences.rows, chains.first, chains.codes, chains.shares, chains.losses,

@@ -41,16 +41,8 @@ def minimise(
 ) -> Certified:
     """Minimise; |gradient|^2 / (2 lam) bounds P - min P.
 
-    Parameters
-    ----------
-    objective : Objective
-    tol : float
-        Of this bound as a share of P.
-    max_iter : int
-    watch : callable, optional
-        See `follow.Record`.
-    start : ndarray, optional
-        First w, by default 0.
+    It ends where this bound is the share `tol` of P. `watch` is that of `follow.Record`; `start` is
+    the first w, by default 0.
     """
     first = np.zeros(objective.size) if start is None else start / objective.units
     run = _Run(objective, Record(tol, watch))

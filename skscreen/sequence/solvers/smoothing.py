@@ -40,12 +40,7 @@ _POINTS = 8
 
 
 class SmoothedLoss:
-    """P_mu as a function of the flat vector w; keeps the best dual points, and their best mixture.
-
-    Parameters
-    ----------
-    chains : Chains
-    """
+    """P_mu as a function of the flat vector w; keeps the best dual points and their mixture."""
 
     def __init__(self, chains: Chains):
         self._at, self.units = Distributions(chains), units_of(chains)
@@ -84,12 +79,7 @@ class SmoothedLoss:
 def smoothing(chains: Chains, tol: float, max_iter: int) -> Iterator[Iterate]:
     """Yield an iterate after each stage; iteration numbers count those of L-BFGS.
 
-    Parameters
-    ----------
-    chains : Chains
-    tol : float
-        Relative gap that is aimed at.
-    max_iter : int
+    `tol` is the relative gap that is aimed at.
     """
     loss, w, done = SmoothedLoss(chains), np.zeros(chains.n_weights), 0
     primal = chains.risk(w)
