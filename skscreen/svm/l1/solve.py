@@ -53,7 +53,7 @@ _LARGEST_MATRIX = 3000
 _INNER = 0.05
 # Newton steps on a working set; sweeps over its model before the weights in use are solved for,
 # and how often both; halvings of a step; sweeps over columns between two certificates.
-_MOST_STEPS, _MOST_SWEEPS, _MOST_ROUNDS, _MOST_HALVINGS, _COLUMN_SWEEPS = 200, 10, 200, 30, 5
+_MOST_STEPS, _MOST_SWEEPS, _MOST_ROUNDS, _MOST_HALVINGS, _COLUMN_SWEEPS = 50, 10, 50, 30, 5
 # Factor by which sweeps over columns must lower the violations to go on; share of entries from
 # which columns are dense arrays.
 _PAYS, _DENSE = 0.3, 0.1
@@ -61,8 +61,9 @@ _PAYS, _DENSE = 0.3, 0.1
 _DAMPING, _MOST_DAMPING = 1e-3, 1e3
 # What a bound on a correlation must be below 1, for rounding errors of sums.
 _MARGIN = 1e-9
-# Certificates in a row without a smaller gap, after which only rounding errors are left.
-_MOST_FAILURES = 5
+# Certificates in a row that leave more than a share of the smallest gap, after which only rounding
+# errors are left.
+_MOST_FAILURES, _GAIN = 5, 0.9
 
 
 @dataclass(frozen=True)
@@ -154,10 +155,8 @@ class L1Problem:
             zero |= _proved_zero(scaled, norms, found)
             at_first = zero.copy() if at_first is None else at_first
             w[zero] = 0.0
-            if best is None or found.gap < best.gap:
-                best, failures = found, 0
-            else:
-                failures += 1
+            failures = 0 if best is None or found.gap < _GAIN * best.gap else failures + 1
+            best = found if best is None or found.gap < best.gap else best
             if best.gap <= tol * best.primal or n_iter >= max_iter or failures > _MOST_FAILURES:
                 return L1Solution(
                     best.w, best.alpha, best.primal, best.dual, zero, at_first, n_iter

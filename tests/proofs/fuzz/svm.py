@@ -50,6 +50,8 @@ LINEAR = {
     **{name: SVC[name] for name in SVC if name not in (
         "kernel", "gamma", "degree", "coef0", "intercept", "cache_size", "solver",
     )},
+    "penalty": ("l1", "l2"),
+    "multi_class": ("ovr", "crammer_singer"),
     "dual": ("auto", True, False),
     "solver": ("auto", "coordinate-descent", "second-order"),
 }  # fmt: skip
@@ -92,6 +94,8 @@ def classification(inputs: Inputs, forms, most_classes: int = 4) -> tuple:
 def settle(inputs: Inputs, options: dict) -> None:
     """Decide whether the drawn options are mild."""
     if any(name in options for name in EXTREMES) or inputs.spoiled:
+        inputs.mild = False
+    if options.get("penalty") == "l1" and options.get("loss") == "hinge":
         inputs.mild = False
 
 
@@ -165,6 +169,8 @@ def check_svc(inputs: Inputs, model, given, codes, weights, unconverged: bool) -
         return
     if getattr(model, "multi_class", "ovr") == "ovo" and model.classes_.size > 2:
         # The formula is for problems of all samples, not of those of two classes.
+        return
+    if model.penalty == "l1" or getattr(model, "multi_class", "ovr") == "crammer_singer":
         return
     found, at_zero, rounding = svm_objectives(model, X, y, weights)
     for k, value in enumerate(found):
