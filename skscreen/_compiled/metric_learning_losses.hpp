@@ -39,8 +39,8 @@ constexpr int64_t LANES = 2;
 typedef double Lanes __attribute__((vector_size(8 * LANES)));
 #endif
 
-// Losses of one row with n places at distances D: their sum; adds dual variables to `weights` and
-// to `weight`.
+// Losses of one near pair with n far places at distances D: their sum; adds dual variables to
+// `weights` and to `weight`.
 SKSCREEN_INLINE double row_loss(double level, const double* SKSCREEN_RESTRICT D, int64_t n,
                                 double gamma, double width_inverse, double most,
                                 double* SKSCREEN_RESTRICT weights, double& weight) {
@@ -75,9 +75,9 @@ SKSCREEN_INLINE double row_loss(double level, const double* SKSCREEN_RESTRICT D,
   return value;
 }
 
-// Sum of losses, each row's times its scale.
+// Sum of losses, those of each near pair times its scale.
 //
-// Fills row weights and adds to place weights, both without the scales.
+// Fills weights of near pairs and adds to those of far places, both without the scales.
 inline double loss_pass(Ranges start, Ranges stop, Array<const double> near_d,
                         Array<const double> far_d, Levels thresholds, double gamma, double most,
                         Levels scales, Array<double> near_weights, Array<double> place_weights) {
@@ -95,7 +95,7 @@ inline double loss_pass(Ranges start, Ranges stop, Array<const double> near_d,
 
 // The sums of `Comparisons.proximal_loss`; fills alphas, if given, and adds to the weights.
 //
-// The sums count each row's items times its scale, the weights do not.
+// The sums count the items of each near pair times its scale, the weights do not.
 template <class Integer>
 std::tuple<double, double, double, double> proximal_pass(
     Ranges start, Ranges stop, Array<const int64_t> base, Array<const Integer> rank,
@@ -131,14 +131,14 @@ std::tuple<double, double, double, double> proximal_pass(
   return {smoothed, loss, gap, error};
 }
 
-// Largest ratio of an item's margin to the reach of its row, of either sign.
+// Largest ratio of an item's margin to the reach of its near pair, of either sign.
 inline double largest_ratio(Ranges start, Ranges stop, Array<const double> near_d,
                             Array<const double> far_d, Levels reaches) {
   double largest = -INF, nearest = 0.0, farthest = 0.0;
   int64_t first = 0, last = 0;
   for (int64_t p = 0; p < near_d.size; ++p) {
     if (start[p] == stop[p]) continue;
-    // Rows with the same places mostly follow each other.
+    // Near pairs with the same far places mostly follow each other.
     if (start[p] != first || stop[p] != last) {
       first = start[p];
       last = stop[p];
@@ -171,7 +171,7 @@ struct CompensatedSum {
   }
 };
 
-// Rows from `first` to `last` whose ranges overlap, and the hull of their places.
+// Near pairs from `first` to `last` whose ranges overlap, and the hull of their far places.
 struct Run {
   int64_t first, last, begin, end;
 };
@@ -199,7 +199,7 @@ inline Run next_run(Ranges start, Ranges stop, int64_t row, int64_t long_row, in
   return {first, first, 0, 0};
 }
 
-// Losses of runs of rows by running extremes and prefix sums.
+// Losses of runs of near pairs by running extremes and prefix sums.
 class SortedRows {
  public:
   SortedRows(int64_t n_rows, int64_t n_places)
@@ -211,7 +211,7 @@ class SortedRows {
         steps(new double[n_places + 1]) {}
 
   // The sum, and that of the largest numbers in the differences of prefix sums; fills row weights,
-  // adds to place weights. Slots count from `origin` on, where D begins.
+  // adds to those of far places, which count from `origin` on, where D begins.
   std::pair<double, double> losses(Ranges start, Ranges stop, int64_t origin,
                                    Array<const double> near, Array<const double> D,
                                    double threshold, double gamma, double most, Levels scales,

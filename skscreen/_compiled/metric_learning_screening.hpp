@@ -10,7 +10,7 @@
 
 namespace skscreen {
 
-// Intervals of the distances of rows (near) and places (far) at a centre.
+// Intervals of the distances of near pairs and far places at a centre.
 template <class T>
 struct Intervals {
   Array<const double> near_low, near_high;
@@ -43,7 +43,7 @@ struct Decisions {
     n_zero += last - end;
   }
 
-  // The item of row p at place s is decided.
+  // The item of near pair p at far place s is decided.
   void note(int64_t p, int64_t s, int8_t code) {
     if (codes) (*codes)[base[p] + (int64_t)rank[s]] = code;
     if (code == ZERO) {
@@ -57,7 +57,7 @@ struct Decisions {
   }
 };
 
-// The block of a place, searching from a guess; rows are nearly in block order.
+// The block of a far place, searching from a guess; near pairs are nearly in block order.
 SKSCREEN_INLINE int64_t block_of(int64_t place, Ranges blocks, int64_t guess) {
   while (place >= blocks[guess + 1]) ++guess;
   while (place < blocks[guess]) --guess;
@@ -71,7 +71,7 @@ inline std::vector<double> norm_scales(Array<const int64_t> start, Array<const i
   std::vector<double> scales(blocks.size - 1), rows(blocks.size - 1);
   int64_t b = 0;
   for (int64_t p = 0; p < start.size; ++p) {
-    // A row that an earlier ball has emptied may follow after the last block.
+    // A near pair that an earlier ball has emptied may follow after the last block.
     if (start[p] == stop[p]) continue;
     b = block_of(start[p], blocks, b);
     scales[b] += near_sizes[p] * near_sizes[p];
@@ -87,7 +87,7 @@ inline std::vector<double> norm_scales(Array<const int64_t> start, Array<const i
   return scales;
 }
 
-// Shrink every row to its undecided interval by the sphere rule, without looking at items.
+// Shrink every near pair to its undecided interval by the sphere rule, without looking at items.
 //
 // For H = v v' - u u', |H|^2 <= |u|^4 + |v|^4 (equal for orthogonal u and v), and for any m > 0
 // sqrt(|u|^4 + |v|^4) <= (|u|^4 / m + m) / 2 + |v|^4 / (2 m): a row part plus a place part, tight
@@ -126,7 +126,7 @@ void shrink_pass(Array<int64_t> start, Array<int64_t> stop, Ranges blocks,
     const double zero_level = thresholds[p] + rounding + sphere_upper(at.near_high[p], part, radius);
     const double linear_level =
         thresholds[p] - gamma - rounding + sphere_lower(at.near_low[p], part, radius);
-    // Most rows are decided as a whole, or not at all.
+    // Most near pairs are decided as a whole, or not at all.
     int64_t begin = first, end = last;
     if (suffix_low[first] > zero_level)
       end = first;
@@ -215,7 +215,7 @@ SKSCREEN_INLINE double difference_low(double low, double high) {
   return low - high - EPS * (std::abs(low) + std::abs(high));
 }
 
-// Decide undecided items one by one; `codes` are in the order of the rows and their places. `normal`
+// Decide undecided items one by one; `codes` are in the order of near pairs and far places. `normal`
 // are the intervals of the half-space's normal. For the linear part the pairs change roles.
 inline void item_pass(Ranges start, Ranges stop, Pairs near, Pairs far, Matrix<const double> X,
                       bool diagonal, Array<const double> near_sizes, Array<const double> far_sizes,
@@ -227,18 +227,20 @@ inline void item_pass(Ranges start, Ranges stop, Pairs near, Pairs far, Matrix<c
   int8_t* code = codes.data;
   for (int64_t p = 0; p < start.size; ++p) {
     const double rounding = 4.0 * EPS * std::abs(thresholds[p]);
-    const double zero_level = thresholds[p] + rounding, linear_level = gamma - thresholds[p] + rounding;
+    const double zero_level = thresholds[p] + rounding;
+    const double linear_level = gamma - thresholds[p] + rounding;
     const int32_t* row = near.row(p).data;
     for (int64_t s = start[p]; s < stop[p]; ++s, ++code) {
       if (*code != UNDECIDED) continue;
       const int32_t* place = far.row(s).data;
-      double along = is_cut ? rounded_down(cut.scale * (normal.far_low[s] - normal.near_high[p])) : 0.0;
+      double along = 0.0;
+      if (is_cut) along = rounded_down(cut.scale * (normal.far_low[s] - normal.near_high[p]));
       if (tests.decides(difference_low(at.far_low[s], at.near_high[p]), along, far_sizes[s],
                         near_sizes[p], place, row, zero_level)) {
         *code = ZERO;
         continue;
       }
-      along = is_cut ? rounded_down(cut.scale * (normal.near_low[p] - normal.far_high[s])) : 0.0;
+      if (is_cut) along = rounded_down(cut.scale * (normal.near_low[p] - normal.far_high[s]));
       if (tests.decides(difference_low(at.near_low[p], at.far_high[s]), along, near_sizes[p],
                         far_sizes[s], row, place, linear_level))
         *code = LINEAR;
@@ -246,7 +248,7 @@ inline void item_pass(Ranges start, Ranges stop, Pairs near, Pairs far, Matrix<c
   }
 }
 
-// How many pieces the codes leave undecided: places of one row next to each other.
+// How many pieces the codes leave undecided: far places of one near pair next to each other.
 inline int64_t count_pieces(Ranges start, Ranges stop, Array<const int8_t> codes) {
   const int8_t* code = codes.data;
   int64_t count = 0;
@@ -259,7 +261,7 @@ inline int64_t count_pieces(Ranges start, Ranges stop, Array<const int8_t> codes
   return count;
 }
 
-// Fill in row and places of each undecided piece, and note the decisions about the others.
+// Fill in near pair and far places of each undecided piece; note the decisions about the others.
 template <class Integer>
 void split_rows(Ranges start, Ranges stop, Array<const int8_t> found, Array<int64_t> rows,
                 Array<int64_t> begins, Array<int64_t> ends, Decisions<Integer>& decisions) {
@@ -294,7 +296,8 @@ void visit_ranges(Ranges start, Ranges stop, Array<const int64_t> base, Array<co
     const double tau = thresholds[p];
     for (int64_t s = start[p]; s < stop[p]; ++s) {
       const double sizes = near_sizes[p] + far_sizes[s];
-      const double norm = item_norm(X, near.row(p).data, far.row(s).data, diagonal) + 8.0 * EPS * sizes;
+      const double norm =
+          item_norm(X, near.row(p).data, far.row(s).data, diagonal) + 8.0 * EPS * sizes;
       auto [low, high] = zero_range(difference_low(at.far_low[s], at.near_high[p]), norm, tau,
                                     reference_lam, size, epsilon);
       if (!(low < high))  // the linear part is the zero part of minus the margin
