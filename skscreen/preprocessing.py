@@ -254,7 +254,8 @@ def triplets_from_votes(X, votes, *, columns=None) -> tuple[np.ndarray, np.ndarr
     ([['cat', 'car', 'dog'], ['car', 'cat', 'dog'], ['cat', 'dog', 'car'], ['dog', 'cat', 'car']], \
 [1.0, 1.0, 5.0, 5.0])
     """
-    if np.ndim(votes) != 2:
+    values = read_numbers(votes, [])
+    if values is None or values.ndim != 2:
         raise ValueError("votes must hold numbers, a column for each column of objects.")
     layout = Layout(columns, None, "count", choice=True)
     trials = read_trials(X, votes, layout, declared=False)

@@ -214,7 +214,7 @@ class DifferenceScaling(CallbackSupportMixin, ScaleChecksMixin, BaseEstimator):
         "link": [StrOptions({"probit", "logit"})],
         "reg": [Interval(Real, 1e-12, 1e12, closed="both")],
         "objects": ["array-like", Interval(Integral, 1, None, closed="left"), None],
-        "columns": [list, tuple, np.ndarray, None],
+        "columns": ["array-like", None],
         "pivot": [object],
         "response": [StrOptions(RESPONSES)],
         "tol": [Interval(Real, 0, None, closed="left")],

@@ -292,7 +292,7 @@ class OrdinalEmbedding(
         "smoothing": [Interval(Real, 0, LARGEST, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "objects": ["array-like", Interval(Integral, 1, None, closed="left"), None],
-        "columns": [list, tuple, np.ndarray, None],
+        "columns": ["array-like", None],
         "odd": [object],
         "pivot": [object],
         "response": [StrOptions(RESPONSES)],

@@ -153,6 +153,17 @@ def test_masked_cells_are_missing():
         OrdinalEmbedding().fit(np.array([[0, 1, 2], [1, 2]], dtype=object))
 
 
+def test_columns_and_weights_in_the_forms_of_pandas():
+    X = FRAME.assign(worker=WORKER)
+    for columns in (X.columns[:3], ("head", "left", "right"), [0, 1, 2]):
+        assert answers_of(X, NEAR, columns=columns) == BY_ID
+    fit, twice = OrdinalEmbedding(max_iter=1, random_state=0), pd.array([2] * M, dtype="Int64")
+    assert fit.fit(T, sample_weight=twice).answers_.weights is None
+    masked = np.ma.masked_array(np.ones(M), WORKER == 3)
+    with pytest.raises(ValueError, match="sample_weight must be finite numbers"):
+        fit.fit(T, sample_weight=masked)
+
+
 OTHERS = {
     "participant": WORKER,
     "few participants": WORKER % 3 + 1,
@@ -277,3 +288,18 @@ def test_wrong_participants_are_named(groups):
     fit = OrdinalEmbedding(random_state=0, max_iter=3).fit(T)
     with pytest.raises(ValueError, match=f"groups must have one participant for each of the {M}"):
         fit.bootstrap(5, groups=groups)
+
+
+@pytest.mark.parametrize("ragged", [[[1], [1, 2], [1]], [[1], [1, 2], 3]])
+def test_rows_of_different_lengths_are_named(ragged):
+    X = [[0, 1, 2], [2, 1, 0], [1, 0, 2]]
+    with pytest.raises(ValueError, match="y must"):
+        OrdinalEmbedding().fit(X, ragged)
+    with pytest.raises(ValueError, match="sample_weight must"):
+        OrdinalEmbedding().fit(X, sample_weight=ragged)
+    with pytest.raises(ValueError, match="ranks must hold numbers"):
+        triplets_from_ranking(X, ragged)
+    with pytest.raises(ValueError, match="votes must hold numbers"):
+        triplets_from_votes(X, ragged)
+    with pytest.raises(TypeError, match="groups must hold"):
+        noise_ceiling(X, groups=ragged)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skscreen.core.inputs import as_floats, same_pairs
+from skscreen.core.inputs import same_pairs
 from skscreen.embedding.problem.columns import check_columns
 from skscreen.embedding.problem.objects import are_positions, find_known, refuse_codes
 from skscreen.embedding.problem.responses import read_choices
-from skscreen.embedding.problem.table import Table, column_place, read_table
+from skscreen.embedding.problem.table import Table, column_place, read_numbers, read_table
 from skscreen.fitting.warning import warn_user
 
 # Fewer rows than this may look like features by chance.
@@ -309,7 +309,7 @@ def check_total(weights: np.ndarray | None) -> None:
 
 def read_weights(sample_weight, n_rows: int) -> np.ndarray:
     """Read a weight >= 0 for each row of X."""
-    weights = as_floats(sample_weight)
+    weights = read_numbers(sample_weight, [])
     if weights is None or weights.shape != (n_rows,):
         got = "something else" if weights is None else f"shape {weights.shape}"
         raise ValueError(f"sample_weight must be one number for each of {n_rows} rows, got {got}.")

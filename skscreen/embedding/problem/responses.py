@@ -116,7 +116,7 @@ def _surely_chosen(y: Table, table: Table, options: list[int]) -> bool:
 
 def _one_column(y):
     """Return rows of one response each, or None where there are several columns."""
-    if np.ndim(y) == 0 and not hasattr(y, "__len__"):
+    if not hasattr(y, "__len__") and np.ndim(y) == 0:
         raise ValueError(
             f"y should be a 1d array with a response for each row of X, got {y!r}. Where the same "
             "column holds the odd one, or the object compared with, in all rows, pass it as odd or "
@@ -124,7 +124,10 @@ def _one_column(y):
         )
     if isinstance(y, list | tuple) and not any(isinstance(one, list | np.ndarray) for one in y):
         return [[value] for value in y]
-    y = as_cells(y)
+    try:
+        y = as_cells(y)
+    except ValueError:
+        raise ValueError("y must have one response for each row, or votes in columns.") from None
     return None if y.ndim == 2 and y.shape[1] > 1 else column_or_1d(y, warn=True)[:, None]
 
 

@@ -98,9 +98,9 @@ def array_of(names: list) -> np.ndarray:
 def read_column(values, n_rows: int, input_name: str, what: str) -> Table:
     """Read one value for each row of X, from anything with one column."""
     cells = values if isinstance(values, list | tuple) else as_cells(values)
-    if not isinstance(cells, list | tuple) and cells.ndim == 2 and cells.shape[1] == 1:
+    if isinstance(cells, np.ndarray) and cells.ndim == 2 and cells.shape[1] == 1:
         cells = cells[:, 0]
-    if np.ndim(cells) == 0 or len(cells) != n_rows or np.ndim(cells[0]) > 0:
+    if (isinstance(cells, np.ndarray) and cells.ndim != 1) or len(cells) != n_rows:
         raise ValueError(f"{input_name} must have one {what} for each of the {n_rows} rows of X.")
     return read_table([[cell] for cell in cells], input_name=input_name)
 
@@ -123,10 +123,14 @@ def read_numbers(values, labels: list) -> np.ndarray | None:
     """
     if hasattr(values, "columns") and set(labels) == set(values.columns):
         values = values[labels]
-    cells = as_cells(values)
-    if cells.dtype.kind == "O":
-        cells = np.array([np.nan if _is_missing(cell) else cell for cell in cells.ravel()])
-        cells = cells.reshape(np.shape(values))
+    try:
+        cells = as_cells(values)
+        if cells.dtype.kind == "O":
+            known = [np.nan if _is_missing(cell) else cell for cell in cells.ravel()]
+            cells = np.array(known).reshape(cells.shape)
+    except ValueError:
+        # Rows of different lengths.
+        return None
     return cells.astype(np.float64) if cells.dtype.kind in "biuf" else None
 
 
