@@ -37,8 +37,8 @@ _EXACT = 64.0
 _TIGHT = 1e-2
 _PATIENCE = 5
 
-# Least samples of a working set from a matrix.
-_LEAST = 300
+# Least samples of a working set from a matrix, with a start and from nothing.
+_LEAST, _LEAST_FIRST = 300, 500
 
 
 def solve_kernel(
@@ -77,6 +77,8 @@ def solve_kernel(
     codes = np.zeros(samples.n, np.int8) if fixed is None else fixed.astype(np.int8)
     codes[losses.caps == 0.0] = ZERO
     problem = _Problem(samples, losses, intercept == "free", codes, tol, limit)
+    if start is None and problem.engine.whole:
+        problem.engine.least = _LEAST_FIRST
     point = problem.start(start, margins)
     view = problem.solve(point, screening)
     if view.gap > tol * view.primal and problem.engine.n_steps < limit and not problem.engine.whole:
