@@ -70,9 +70,9 @@ class ScreenedRTLM(
         Weight >= 0 of an additional term in the objective, the sum of d_M^2(x_i, x_j) over the
         target neighbours, which are the pairs (i, j) of the same class in the triplets from labels
         (Weinberger and Saul 2009). Ignored with comparisons, which have no target neighbours.
-    linear_term : array-like of shape (n_features, n_features), "identity" or None, default=None
+    linear_term : array-like of shape (n_features, n_features), "trace" or None, default=None
         A symmetric matrix C, of any signs: <C, M> is added to the objective (section 6.3 of the
-        paper). "identity" is the trace of M, its nuclear norm, which makes the rank small; a
+        paper). "trace" is the trace of M, its nuclear norm, which makes the rank small; a
         multiple of it is ``t * np.eye(n_features)``. For a diagonal metric the diagonal of C
         counts, and may be given alone.
     diagonal : bool, default=False
@@ -225,7 +225,7 @@ class ScreenedRTLM(
         "loss": [StrOptions({"smoothed_hinge", "hinge", "squared_hinge"})],
         "width": [Interval(Real, 0, 1, closed="neither")],
         "pull": [Interval(Real, 0, 1e40, closed="both")],
-        "linear_term": ["array-like", StrOptions({"identity"}), None],
+        "linear_term": ["array-like", StrOptions({"trace"}), None],
         "diagonal": ["boolean"],
         "bound": [StrOptions(set(BOUNDS)), list, tuple],
         "rule": [StrOptions(set(RULES)), None],

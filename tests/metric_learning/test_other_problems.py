@@ -44,12 +44,12 @@ def test_squared_hinge_has_the_objective_of_clarabel(lam, diagonal):
 @pytest.mark.slow
 @KINDS
 @pytest.mark.parametrize("loss", ["smoothed_hinge", "hinge", "squared_hinge"])
-@pytest.mark.parametrize("term", ["identity", "any", "negative"])
+@pytest.mark.parametrize("term", ["trace", "any", "negative"])
 def test_a_linear_term_has_the_objective_of_clarabel(term, loss, diagonal):
     triplets = brute_force_triplets(X, y, 3)
     A, d = item_matrices(X, triplets, diagonal), X.shape[1]
-    C = {"identity": np.eye(d), "any": random_term(d, 20.0), "negative": -30.0 * np.eye(d)}[term]
-    given = "identity" if term == "identity" else C
+    C = {"trace": np.eye(d), "any": random_term(d, 20.0), "negative": -30.0 * np.eye(d)}[term]
+    given = "trace" if term == "trace" else C
     settings = SQUARED if loss == "squared_hinge" else {"gamma": 0.05 * (loss != "hinge")}
     problem = Explicit(A, linear_term=negative_term(A, C), **settings)
     for lam in (0.3, 0.01):
@@ -164,12 +164,12 @@ def test_units_of_the_data_and_relative_lambda():
     with pytest.raises(
         ValueError, match="linear_term, with numbers up to 1, is too large beside X"
     ):
-        rtlm(linear_term="identity").fit(1e-150 * X, y)
+        rtlm(linear_term="trace").fit(1e-150 * X, y)
     for factor in (1e-60, 1e150):
         # Beside the one the term is all, beside the other nothing.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = rtlm(linear_term="identity").fit(factor * X, y)
+            model = rtlm(linear_term="trace").fit(factor * X, y)
         assert model.dual_gap_ <= 1e-6
         assert model.get_mahalanobis_matrix().any() == (factor > 1.0)
 
@@ -178,8 +178,8 @@ def test_a_diagonal_may_be_given_alone_and_cv_takes_both():
     C = random_term(13, 5.0)
     models = [rtlm(diagonal=True, linear_term=c).fit(X, y) for c in (C, np.diag(C), np.diag(C) * 1)]
     assert models[0].objective_ == models[1].objective_ == models[2].objective_
-    search = ScreenedRTLMCV(3, loss="squared_hinge", linear_term="identity", cv=2).fit(X, y)
-    assert search.best_estimator_.get_params()["linear_term"] == "identity"
+    search = ScreenedRTLMCV(3, loss="squared_hinge", linear_term="trace", cv=2).fit(X, y)
+    assert search.best_estimator_.get_params()["linear_term"] == "trace"
     assert explicit(X, brute_force_triplets(X, y, 3), models[0]).A.shape[1:] == (13,)
 
 

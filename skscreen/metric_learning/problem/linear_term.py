@@ -16,17 +16,17 @@ def check_linear_term(term, n_features: int, diagonal: bool) -> np.ndarray | Non
     Raises
     ------
     ValueError
-        If it is no symmetric matrix of finite numbers, "identity" or None.
+        If it is no symmetric matrix of finite numbers, "trace" or None.
     """
     if term is None:
         return None
     d, shapes = n_features, "(n_features,) or " if diagonal else ""
     expected = (
-        f"linear_term must be 'identity', None, or a symmetric matrix of shape "
+        f"linear_term must be 'trace', None, or a symmetric matrix of shape "
         f"{shapes}(n_features, n_features) = ({d}, {d})"
     )
     if isinstance(term, str):
-        if term != "identity":
+        if term != "trace":
             raise ValueError(f"{expected}, got {term!r}.")
         return np.ones(d) if diagonal else np.eye(d)
     C = as_floats(term, "iuf")

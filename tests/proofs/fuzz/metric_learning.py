@@ -38,7 +38,7 @@ RTLM = {
     "loss": ("smoothed_hinge", "hinge", "squared_hinge"),
     "width": (0.05, 1e-12, 0.999),
     "pull": (0.0, 0.1, 1e6, 0),
-    "linear_term": (None, "identity"),
+    "linear_term": (None, "trace"),
     "diagonal": (False, True),
     "bound": ("gap", *BOUNDS, ("gap", "rrpb"), list(BOUNDS)),
     "rule": (None, *RULES),
