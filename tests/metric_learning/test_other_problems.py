@@ -184,7 +184,7 @@ def test_a_diagonal_may_be_given_alone_and_cv_takes_both():
 
 
 @pytest.mark.parametrize("term, text", [
-    ("trace", "'identity'"), (np.eye(3), r"\(13, 13\), got shape \(3, 3\)"),
+    ("identity", "'trace'"), (np.eye(3), r"\(13, 13\), got shape \(3, 3\)"),
     (np.ones(13), r"got shape \(13,\)"), ([["a"] * 13] * 13, "no numbers"),
     (np.triu(np.ones((13, 13))), r"got 1 at \[0, 1\] and 0 at \[1, 0\]"),
     (np.diag([np.nan] + [0.0] * 12), r"nan at \[0, 0\]"), (np.full((13, 13), 1e50), "1e\\+50"),
