@@ -94,12 +94,20 @@ class Engine:
         """Steps of SMO and Newton's method."""
         return self.sets.n_steps
 
-    def scores(self, I, beta, J, double: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Return the contributions of beta at I to the scores of J, and bounds on their errors."""
-        used = np.flatnonzero(beta)
-        values, errors = self.values.dot(I[used], beta[used], J, double or self.whole)
+    def scores(
+        self, I, beta, J, double: bool = False, before: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the contributions of beta at I to the scores of J, and bounds on their errors.
+
+        Where beta was `before`, what they have changed by.
+        """
+        change = beta if before is None else beta - before
+        used = np.flatnonzero(change)
+        values, errors = self.values.dot(I[used], change[used], J, double or self.whole)
         if self.square_bias:
-            values += self.square_bias * fsum(beta[used])
+            # The sum of changes that are rounded would be wrong next to a large bias.
+            terms = beta[used] if before is None else np.append(beta[used], -before[used])
+            values += self.square_bias * fsum(terms)
         return values, errors + EPS * np.abs(values)
 
     def point(self, index: np.ndarray, beta: np.ndarray) -> Point:
@@ -220,18 +228,18 @@ class Engine:
             change = moved - beta[W]
             if not change.any():
                 break
-            values, more = self.scores(index[U[W]], change, index[U], double)
+            values, more = self.scores(index[U[W]], moved, index[U], double, before=beta[W])
             _check_definite(change, values[W], more[W], self.roots[index[U[W]]])
             beta[W] = moved
             f += values
             errors += more + EPS * np.abs(f)
-        change = beta - point.beta[U]
+        before = point.beta[U]
         point.beta[U], point.f[U], point.errors[U] = beta, f, errors
         rest = np.ones(index.size, np.bool_)
         rest[U] = False
         point.exact[rest if double and not self.whole else slice(None)] = False
         rest = np.flatnonzero(rest)
-        values, more = self.scores(index[U], change, index[rest])
+        values, more = self.scores(index[U], beta, index[rest], before=before)
         point.f[rest] += values
         point.errors[rest] += more + EPS * np.abs(point.f[rest])
 

@@ -66,7 +66,7 @@ def _carried(engine: Engine, index, point: Point, b: float, new, box: Box, free)
     beta = np.clip(same, box.low, box.high)
     if np.abs(beta).sum() >= _KEPT * np.abs(same).sum():
         beta = box.balanced(beta)
-        values, more = engine.scores(new, beta - same, new)
+        values, more = engine.scores(new, beta, new, before=same)
         return Point(beta, f + values, errors + more, np.zeros(new.size, np.bool_))
     size = min(max(_BAND * np.count_nonzero(free), _FEWEST), engine.least, new.size) - 1
     band = max(np.partition(np.abs(g), size)[size], _NARROW)

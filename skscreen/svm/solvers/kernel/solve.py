@@ -150,7 +150,7 @@ class _Problem:
         beta = box.balanced(np.clip(begin, box.low, box.high))
         if margins is None:
             return engine.point(everyone, beta)
-        change, errors = engine.scores(everyone, beta - begin, everyone)
+        change, errors = engine.scores(everyone, beta, everyone, before=begin)
         norms = self.samples.norms
         errors += _EXACT * EPS * float(np.abs(begin) @ norms) * norms
         return Point(beta, signs * margins + change, errors, np.zeros(n, np.bool_))
