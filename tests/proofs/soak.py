@@ -188,6 +188,7 @@ def paths(rng, folder):
         Cs=np.geomspace(1e-2, 10.0, 8),
         kernel=["linear", "rbf"][rng.integers(2)],
         intercept="penalised",
+        random_state=0,
     )
     metrics = rtlm_path(X, y, n_lams=12, ranges=bool(rng.integers(2)))
     for one in (path, metrics):
@@ -200,7 +201,7 @@ def certified(rng, folder):
     X, y = labelled(rng, 120, n_classes=2)
     half = len(X) // 2
     best = svc_certified_C(
-        X[:half], y[:half], X[half:], y[half:], (0.01, 10.0), 0.05, kernel="linear"
+        X[:half], y[:half], X[half:], y[half:], (0.01, 10.0), 0.05, kernel="linear", random_state=0
     )
     CertifiedPathDisplay.from_result(best)
     return {"C": best.C, "lower": best.bounds.lower}
