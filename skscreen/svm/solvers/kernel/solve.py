@@ -111,9 +111,12 @@ class _Problem:
         else:
             self.engine = self._on_all()
 
-    def _on_all(self) -> Engine:
-        """Return the engine for all samples at once, in memory or of values of whatever size."""
-        samples, limit = self.samples, self._limit
+    def _on_all(self, spent: int = 0) -> Engine:
+        """Return the engine for all samples at once, in memory or of values of whatever size.
+
+        For half of the steps that are left: the others are for a factor, if the rank is low.
+        """
+        samples, limit = self.samples, (spent + self._limit + 1) // 2
         gram, diagonal = samples.gram, samples.diagonal
         # For the largest set, as only what is written to takes memory.
         m = min(gram.n, LARGEST)
@@ -136,7 +139,8 @@ class _Problem:
 
         Single precision is not enough for flat kernels with a huge C, or for very few steps.
         """
-        spent, self.engine = self.engine.n_steps, self._on_all()
+        spent = self.engine.n_steps
+        self.engine = self._on_all(spent)
         self.engine.sets.n_steps = spent
         return self.engine.point(np.arange(self.samples.n), point.beta)
 
@@ -200,13 +204,14 @@ class _Problem:
     def by_factor(self, point: Point, view: View) -> tuple[Point, View]:
         """Return a better point where the kernel matrix has a low rank, else the same one."""
         engine, samples = self.engine, self.samples
-        left, alpha = engine.max_steps - engine.n_steps, samples.y * point.beta
+        left, alpha = self._limit - engine.n_steps, samples.y * point.beta
+        engine.max_steps = engine.sets.max_steps = self._limit
         free = self.y is not None
         if left <= 0:
             return point, view
         found = solve_factored(samples, self.losses, alpha, free, _TIGHT * self.tol, left)
         if found is None:
-            return point, view
+            return point, self.solve(point, screening=False)
         engine.sets.n_steps += found.n_iter
         other = self.start(found.alpha, None)
         # Where values have rounding errors of single precision passes gain little, but gain.
