@@ -17,7 +17,7 @@ from benchmarks.svm import paper as svm_paper
 from benchmarks.svm.paper import COLUMNS, tables
 
 # A folder of data sets as the scripts expect it, each of two small clouds.
-LOAD = """
+TWO_CLASSES = """
 import numpy as np
 from scipy import sparse
 
@@ -34,7 +34,7 @@ def info(name):
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "load.py").write_text(LOAD)
+    (tmp_path / "load.py").write_text(TWO_CLASSES)
     return tmp_path
 
 

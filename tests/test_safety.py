@@ -109,8 +109,9 @@ def test_no_decision_of_a_fit_is_wrong():
     for family in FAMILIES[:3]:
         assert counts[family + PATH]["checked"] > 1000, family
     assert counts[f"linear, free: {INSIDE}"]["checked"] > 50
-    for kind in ("balls", "ranges"):
-        assert counts[f"metrics: {kind}"]["checked"] > 5000, kind
+    assert counts["metrics: balls"]["checked"] > 5000
+    # The rules of the paper, each triplet by its own norm, leave fewer to ranges.
+    assert counts["metrics: ranges"]["checked"] > 2000
 
 
 @pytest.mark.slow

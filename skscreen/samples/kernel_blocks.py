@@ -97,7 +97,7 @@ class RBFRows:
         d, self._double = self.d, np.empty((self.n, self.d + 2))
         rows = self._double[:, :d]
         np.subtract(X, self.centre, out=rows)
-        rows *= np.sqrt(gamma / np.log(2.0))
+        rows *= np.sqrt(gamma) / np.sqrt(np.log(2.0))
         squares = np.einsum("ij,ij->i", rows, rows)
         self._double[:, d], self._double[:, d + 1] = 1.0, -squares
         self.squares, self.far, self.very_far = squares, squares > _FAR, squares > _VERY_FAR

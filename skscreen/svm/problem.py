@@ -11,6 +11,7 @@ from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from skscreen.core.threads import at_most
 from skscreen.fitting.kept_matrices import (
     KernelBlocksKept,
     KernelMatrices,
@@ -306,7 +307,9 @@ def build(
     X, y, function = with_kernel(model, *validated(model, X, y))
     division = divided_as(model, X, y, sample_weight, chosen.get("epsilon"))
     kernel = kernel_of(model, X, division.labels, chosen.get("gamma"), function)
-    return SVMProblem(TrainingSet(X, division, kernel), settings_of(model, store, once), shared)
+    with at_most(model.n_jobs):
+        data, settings = TrainingSet(X, division, kernel), settings_of(model, store, once)
+        return SVMProblem(data, settings, shared)
 
 
 def as_solved(X, kernel: Kernel):

@@ -171,7 +171,7 @@ def test_progress_and_display(capsys):
     assert display.plot(ax=display.ax_) is display
     with pytest.raises(TypeError, match="must be what svc_certified_C or"):
         CertifiedPathDisplay.from_result(best.estimator)
-    with pytest.raises(ValueError, match="without bounds"):
+    with pytest.raises(ValueError, match="must be a fitted ScreenedSVCCV with certify"):
         CertifiedPathDisplay.from_estimator(best.estimator)
 
 
