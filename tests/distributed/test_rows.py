@@ -128,7 +128,7 @@ MIXED = np.where(y == 1, "yes", y.astype(object))
         (1e200 * ROWS, y, "products of lengths above 1e.40 may overflow. Rescale X"),
         (ROWS, LABELS[:, None], r"an entry for each row of X; got shape \(90, 1\)"),
         (ROWS, da.from_array(np.where(y, "yes", None), chunks=30), "y has .* missing labels"),
-        (ROWS, da.from_array(MIXED, chunks=30), "labels of several kinds in its block 0"),
+        (ROWS, da.from_array(MIXED, chunks=30), "labels of several kinds in its block"),
         (COLUMNS, NONE, "missing labels"),
         (ROWS, X[:, 0], "continuous"),
     ],
