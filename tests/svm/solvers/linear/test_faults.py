@@ -70,6 +70,14 @@ def test_columns_of_very_unequal_size(scales, offset, form):
     assert ScreenedLinearSVC().fit(form(Z * scales), y).dual_gap_ <= 1e-6
 
 
+@pytest.mark.parametrize("seed", [394, 598])
+def test_columns_of_very_unequal_size_from_any_order_of_samples(seed):
+    """Newton's method, begun where coordinate descent got to, ended early for one seed of 200."""
+    Z, y = noisy(150, 5)
+    X = sparse.csr_array((Z + 4.0) * np.array(UNEQUAL["large"]))
+    assert ScreenedLinearSVC(loss="hinge", random_state=seed).fit(X, y).dual_gap_ <= 1e-6
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("far", [0.0, 1e3, 1e5])
 @pytest.mark.parametrize("C", [1e4, 1e7, 1e10])
