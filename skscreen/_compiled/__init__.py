@@ -6,7 +6,13 @@ The level is chosen once, at import: "x86-64-v3" (AVX2 and FMA) where the proces
 
 import os
 
-from skscreen._compiled import base  # type: ignore[attr-defined]
+try:
+    from skscreen._compiled import base  # type: ignore[attr-defined]
+except ImportError as error:
+    raise ImportError(
+        "skscreen is imported from a folder without its compiled loops, probably the sources: run "
+        "Python elsewhere or with -P, or install with `pip install -e .`."
+    ) from error
 
 try:
     from skscreen._compiled import v3  # type: ignore[attr-defined]
