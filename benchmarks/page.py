@@ -18,7 +18,8 @@ from benchmarks.compare import FAMILIES
 
 # Scripts whose experiments have a page: what they compare is said there.
 PAGES = {
-    "rtlm_memory": "rtlm_paper", "rtlm_paper": "rtlm_paper", "svc_paper": "svc", "pragam": "pragam",
+    "rtlm_memory": "rtlm_paper", "rtlm_paper": "rtlm_paper", "svc_paper": "svc", "svc_rates": "svc",
+    "pragam": "pragam",
     "embedding_paper": "embedding", "on_dask": "distributed", "dask_rows": "distributed",
     "dimension": "guide/embedding", "active": "guide/embedding", "coverage": "guide/embedding",
     "scales": "guide/embedding",

@@ -31,6 +31,7 @@ from benchmarks.support.peer_process import versions
 SCRIPTS = {
     **{family: ("benchmarks.compare", "data", "peer") for family in FAMILIES},
     "svc_paper": ("benchmarks.svm.paper", "data"),
+    "svc_rates": ("benchmarks.svm.rates", "data"),
     "rtlm_memory": ("benchmarks.metric_learning.memory", "data"),
     "rtlm_paper": ("benchmarks.metric_learning.paper", "data", "out"),
     "pragam": ("benchmarks.pragam.paper", "data", "out"),

@@ -14,6 +14,7 @@ from benchmarks.metric_learning.paper_reasons import reasons
 from benchmarks.pragam import paper as pragam_paper
 from benchmarks.support.data import Sets
 from benchmarks.svm import paper as svm_paper
+from benchmarks.svm import rates
 from benchmarks.svm.paper import COLUMNS, tables
 
 # A folder of data sets as the scripts expect it, each of two small clouds.
@@ -138,3 +139,10 @@ def test_every_experiment_on_ordinal_embedding_runs(part, capsys, tmp_path):
         assert found.shape == (48, 3, 2)
         assert np.all((found >= 0.0) & (found <= 1.0))
         assert (tmp_path / "retrieval.png").exists()
+
+
+@pytest.mark.slow
+def test_shares_decided_rise_with_the_reference_and_the_intersection_decides_most(folder, capsys):
+    arguments = ["--sets", "breast_cancer", "--most", "120"]
+    assert rates.main(["--data", str(folder), *arguments]) == 0
+    assert "| BT2 " in capsys.readouterr().out

@@ -1,0 +1,90 @@
+"""Shares of samples that the tests of Ogawa et al. (2014) decide, as in its Figures 4 and 5.
+
+    python -m benchmarks.svm.rates --data FOLDER [--sets NAME,...] [--most 2000]
+
+First, for C = 10, against the C of the reference: a share must not fall with it, nor the
+intersection test (IT) decide less than the first ball test (BT1); if one does, the exit code is 1.
+Then along the eps-path, for tenths of its values of C. The intercept is penalised; RBF kernels have
+gamma = 1 / d. Sets are cut to MOST samples.
+"""
+
+import argparse
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from benchmarks.support.data import Sets
+from benchmarks.support.environment import environment
+from benchmarks.support.tables import table
+from skscreen import ScreenedSVC, screen_samples, svc_path
+
+# D01, D02 and D04 of the paper.
+SETS = ("breast_cancer", "dna", "satimage")
+C, EPS = 10.0, 1e-3
+RATIOS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
+TESTS = {"BT1": "ball1", "BT2": "ball2", "IT": "intersection"}
+# A solution is known to its gap, so that a share may differ by a few samples.
+SLACK = 2e-3
+
+
+def main(arguments=None) -> int:
+    """Print both tables; return 1 if shares are not in the paper's order."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder of the data")
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--most", type=int, default=2000, help="samples of a set")
+    args = parser.parse_args(arguments)
+    print(environment())
+    data, right = Sets(args.data), True
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for name in args.sets.split(","):
+            X, y = data(name)
+            keep = np.random.default_rng(0).permutation(len(y))[: args.most]
+            X, y = X[keep], y[keep]
+            for kernel in ("linear", "rbf"):
+                print(f"\n{name} {X.shape}, {kernel}\n")
+                options = {"kernel": kernel, "gamma": 1.0 / X.shape[1], "intercept": "penalised"}
+                right &= by_reference(X, y, options)
+                along_path(X, y, options)
+    return int(not right)
+
+
+def by_reference(X, y, options: dict) -> bool:
+    """Print the shares against C_ref / C; return whether they rise, and IT decides most."""
+    references = [ScreenedSVC(C=C * ratio, **options).fit(X, y) for ratio in RATIOS]
+    shares = {
+        label: np.array(
+            [screen_samples(X, y, C, reference=r, tests=test).rate_ for r in references]
+        )
+        for label, test in TESTS.items()
+    }
+    table(
+        "C_ref / C," + ",".join(f"{ratio:g}" for ratio in RATIOS),
+        [(label, *(f"{share:.3f}" for share in row)) for label, row in shares.items()],
+    )
+    rises = all(np.all(np.diff(shares[label]) >= -SLACK) for label in ("BT1", "IT"))
+    return bool(rises and np.all(shares["IT"] >= shares["BT1"] - SLACK))
+
+
+def along_path(X, y, options: dict) -> None:
+    """Print the mean shares of tenths of the eps-path from C_min to C."""
+    rows = []
+    for label in ("BT1", "IT"):
+        path = svc_path(X, y, eps=EPS, C_max=C, screening=TESTS[label], **options)
+        shares = path.path_rates[1:]
+        rows.append(
+            (
+                f"{label} ({len(path.Cs)} C)",
+                *(f"{part.mean():.3f}" for part in np.array_split(shares, 10)),
+            )
+        )
+    table("part of the path," + ",".join(f"{tenth}/10" for tenth in range(1, 11)), rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
